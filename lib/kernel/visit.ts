@@ -258,6 +258,21 @@ export function writesIn(body: Body): { readonly buffers: ReadonlySet<Buffer>; r
   return { buffers, calls };
 }
 
+/** Buffers that a body loads from. */
+export function loadedIn(body: Body): Set<Buffer> {
+  const found = new Set<Buffer>();
+  walkBody(body, {
+    statement: (s) => { if (s.kind === 'copy') found.add(s.from); },
+    expression: (e) => { if (e.kind === 'load') found.add(e.buffer); },
+  });
+  return found;
+}
+
+/** Buffers that a body loads from or writes. */
+export function buffersIn(body: Body): Set<Buffer> {
+  return new Set([...loadedIn(body), ...writesIn(body).buffers]);
+}
+
 /** All locals of a function, parameters first, in the order in which they appear. */
 export function localsOf({ parameters, body }: KernelFunction): readonly Local[] {
   const found = new Set<Local>(parameters);

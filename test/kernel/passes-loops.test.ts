@@ -6,6 +6,7 @@ import { parseProgram } from '../../lib/kernel/parse.ts';
 import { dropDead } from '../../lib/kernel/passes/dead.ts';
 import { useRanges } from '../../lib/kernel/passes/ranges.ts';
 import { simplify } from '../../lib/kernel/passes/simplify.ts';
+import { jamSums } from '../../lib/kernel/passes/sums.ts';
 import { unrollAndJam, unrollInner, unrollShort } from '../../lib/kernel/passes/unroll.ts';
 import { vectoriseLanes } from '../../lib/kernel/passes/vectorise-lanes.ts';
 import { vectoriseLoops } from '../../lib/kernel/passes/vectorise-loops.ts';
@@ -133,6 +134,19 @@ describe('kernel pass: vectoriseLanes', () => {
     assert.match(body, /mul\(lanes\(x\[n\], x\[n \+ 3\], x\[n \+ 6\], x\[n \+ 9\]\), y\.f32x4\[n\]\)/);
     assert.match(body, /y\.f32x4\[n\] = add\(a_1, lanes\(f32\(0\), f32\(1\), f32\(2\), f32\(3\)\)\)/);
   });
+  it('moves elements that lie together, also between fills and copies', () => {
+    const text = `function f(n: i32 in 0..7) { x[n] = y[n + 4] x[n + 1] = y[n + 5] x[n + 2] = y[n + 6] x[n + 3] = y[n + 7] fill g[0] for 3
+      copy d[0] = e[3] for 2 y[0] = x[n] y[1] = x[n + 1] y[2] = x[n + 2] y[3] = x[n + 3] }`;
+    assert.equal(same(vectoriseLanes, text, [0, 3, 7]),
+      'x.f32x4[n] = y.f32x4[n + 4]\nfill g[0] for 3\ncopy d[0] = e[3] for 2\ny.f32x4[0] = x.f32x4[n]');
+    const carried = `function f(n: i32 in 0..7) { var a: f32 var b: f32 var c: f32 var q: f32 a = x[n] b = x[n + 1] c = x[n + 2] q = x[n + 3] fill x[0] for 64
+      y[n] = a y[n + 1] = b y[n + 2] = c y[n + 3] = q }`;
+    assert.match(same((program) => dropDead(vectoriseLanes(program)), carried, [0, 3, 7]), /^a_1 = x\.f32x4\[n\]\nfill x.*\ny\.f32x4\[n\] = a_1$/);
+  });
+  it('leaves elements that lie apart where they are only moved', () => {
+    const text = 'function f(n: i32 in 0..7) { x[n] = y[n] x[n + 1] = y[n + 8] x[n + 2] = y[n + 16] x[n + 3] = y[n + 24] }';
+    assert.doesNotMatch(same(vectoriseLanes, text, [0, 7]), /f32x4/);
+  });
   it('leaves copies that need each other', () => {
     const text = `function f(n: i32) { var a: f32 var b: f32 var c: f32 var q: f32
       a = mul(x[0], y[0]) b = mul(a, y[1]) c = mul(b, y[2]) q = mul(c, y[3]) x[0] = a x[1] = b x[2] = c x[3] = q }`;
@@ -144,4 +158,34 @@ describe('kernel pass: vectoriseLanes', () => {
       return (add(t, add(add(a, b), add(c, q)))) }`;
     same(vectoriseLanes, text, counts);
   });
+});
+
+describe('kernel pass: jamSums', () => {
+  const product = (loop: string, sum = 's = f32(0)'): string => `function f(n: i32 in 0..3) { var i: i32 var j: i32 var s: f32 var t: f64
+    for L: i = ${loop} { ${sum} for M: j = 0 to 8 step 1 { s = add(s, mul(x[add(mul(i, 8), j)], x[add(mul(n, 8), j)])) } y[add(i, 40)] = s } }`;
+  it('runs four sums through one loop, written out where that is short', () => {
+    const long = same((program) => jamSums(program, 100), product('0 to 8 step 1'), [0, 1, 3]);
+    assert.equal(long.match(/for /g)?.length, 2);
+    assert.match(long, /for L: i = 0 to 8 step 4 \{/);
+    assert.equal(long.match(/s(?:_\d+)? = add\(s/g)?.length, 4);
+    const short = same((program) => jamSums(program, 3000), product('0 to 8 step 1'), [0, 1, 3]);
+    assert.doesNotMatch(short, /for /);
+    assert.equal(short.match(/s(?:_\d+)? = add\(s/g)?.length, 64);
+  });
+  it('so that they become lanes', () => {
+    const lanes = same((program) => dropDead(vectoriseLanes(simplify(useRanges(jamSums(program, 1000))))), product('0 to 8 step 1'), [0, 1, 3]);
+    assert.match(lanes, /y\.f32x4\[i \+ 40\] = s_\d+\n/);
+    assert.doesNotMatch(lanes, /\by\[/);
+  });
+  for (const [what, text] of [
+    ['a number of sums that four do not divide', product('0 to 6 step 1')], ['bounds that are not known', product('0 to n step 1')],
+    ['sums that go on', product('0 to 8 step 1', 't = f64(0)')],
+    ['sums of doubles', product('0 to 8 step 1').replace('s = add(s, mul(x[add(mul(i, 8), j)], x[add(mul(n, 8), j)]))',
+      't = add(t, convert.f64(x[j]))').replace('s = f32(0)', 't = f64(0)').replace('= s }', '= convert.f32(t) }')],
+  ] as const) {
+    it(`leaves loops with ${what}`, () => {
+      const { program } = lastFunction(head + (what === 'sums that go on' ? text.replace('for L', 's = f32(0) for L') : text));
+      assert.equal(jamSums(program), program);
+    });
+  }
 });

@@ -1,6 +1,6 @@
 // Dead code: values that nothing reads, arrays that nothing loads, code that nothing reaches.
 import type { Body, Buffer, Label, Local, Program, Statement } from '../ir.ts';
-import { endsEarly, expressionsOf, mapBody, mapFunctions, readsOf, walkBody } from '../visit.ts';
+import { buffersIn, endsEarly, expressionsOf, loadedIn, mapBody, mapFunctions, readsOf, walkBody } from '../visit.ts';
 import { isLeft } from './clone.ts';
 import { must } from '../must.ts';
 
@@ -80,16 +80,6 @@ function union(a: Live, b: Live): Live {
   return new Set([...a, ...b]);
 }
 
-/** Buffers that a body loads from. */
-function loadedIn(body: Body): Set<Buffer> {
-  const found = new Set<Buffer>();
-  walkBody(body, {
-    statement: (s) => { if (s.kind === 'copy') found.add(s.from); },
-    expression: (e) => { if (e.kind === 'load') found.add(e.buffer); },
-  });
-  return found;
-}
-
 /** Without writes to local buffers that nothing loads from, and blocks that nothing leaves. */
 function withoutWrites(body: Body): Body {
   const loaded = loadedIn(body);
@@ -101,15 +91,6 @@ function withoutWrites(body: Body): Body {
   } });
 }
 
-function usedBuffers(body: Body): Set<Buffer> {
-  const found = loadedIn(body);
-  walkBody(body, { statement: (s) => {
-    if (s.kind === 'store' || s.kind === 'fill') found.add(s.buffer);
-    else if (s.kind === 'copy') found.add(s.to);
-  } });
-  return found;
-}
-
 /** Drops what has no effect in each function: sets that nothing reads, writes that nothing loads, loops that do nothing. */
 export function dropDead(program: Program): Program {
   return mapFunctions(program, (f) => {
@@ -119,7 +100,7 @@ export function dropDead(program: Program): Program {
       if (made === body) break;
       body = made;
     }
-    const used = usedBuffers(body);
+    const used = buffersIn(body);
     const buffers = f.buffers.filter((buffer) => used.has(buffer));
     return body === f.body && buffers.length === f.buffers.length ? f : { ...f, body, buffers };
   });
@@ -133,7 +114,7 @@ export function dropUnreached(program: Program, roots: ReadonlySet<string>): Pro
     walkBody(body, { statement: (s) => { if (s.kind === 'call') called.add(s.callee); } });
     return true;
   }).toReversed();
-  const used = new Set(functions.flatMap(({ body }) => [...usedBuffers(body)]));
+  const used = new Set(functions.flatMap(({ body }) => [...buffersIn(body)]));
   return {
     functions, imports: program.imports.filter(({ name }) => called.has(name)),
     buffers: program.buffers.filter((buffer) => buffer.role !== 'constant' || used.has(buffer)),

@@ -1,8 +1,8 @@
 // Bounds of integers: guards that always hold go, comparisons whose outcome is known become constants, arithmetic that cannot wrap is
 // marked, and constants move from indices into offsets, which printers put into addresses.
 import {
-  bool, lanesOf, load, valueOf, type Body, type Expression, type ExpressionOf, type Local, type Program, type Range, type Statement,
-  type StatementOf,
+  bool, lanesOf, load, valueOf, type Body, type Buffer, type Expression, type ExpressionOf, type Local, type Program, type Range,
+  type Statement, type StatementOf,
 } from '../ir.ts';
 import { assignedIn, endsEarly, mapChildren, mapExpressions, mapProgram } from '../visit.ts';
 
@@ -64,6 +64,24 @@ function binaryRange(e: ExpressionOf<'binary'>, a: Range, b: Range): Range {
   }
 }
 
+const ofTables = new WeakMap<Buffer, Range>();
+
+/** Bounds of what a table of i32 holds. */
+function tableRange(buffer: Buffer): Range {
+  if (buffer.role !== 'constant' || buffer.element !== 'i32') return whole;
+  let found = ofTables.get(buffer);
+  if (found === undefined) {
+    const { initial = [], length = 0 } = buffer;
+    let [low, high] = initial.length < length || initial.length === 0 ? [0, 0] : [Infinity, -Infinity];
+    for (let i = 0; i < initial.length; ++i) {
+      low = Math.min(low, initial[i] ?? 0);
+      high = Math.max(high, initial[i] ?? 0);
+    }
+    ofTables.set(buffer, found = [low, high]);
+  }
+  return found;
+}
+
 /** What is certain of a comparison. */
 function decided(op: ExpressionOf<'compare'>['op'], a: Range, b: Range): boolean | undefined {
   switch (op) {
@@ -102,6 +120,7 @@ class RangePass {
     switch (e.kind) {
       case 'constant': return [e.value, e.value];
       case 'get': return this.#of(e.local);
+      case 'load': return tableRange(e.buffer);
       case 'binary': return e.type === 'i32' ? binaryRange(e, this.range(e.left), this.range(e.right)) : whole;
       case 'unary': {
         const [low, high] = this.range(e.operand);

@@ -8,15 +8,10 @@ import { must } from '../must.ts';
 /** What locals hold: a constant or another local. */
 type Known = Map<Local, Expression>;
 
-/** Forgets what locals hold, and who holds what they held. */
-function forget(known: Known, locals: Iterable<Local>): void {
-  const gone = new Set(locals);
-  if (gone.size === 0) return;
-  for (const [local, value] of known) if (gone.has(local) || (value.kind === 'get' && gone.has(value.local))) known.delete(local);
-}
-
 class Simplifier {
   #known: Known = new Map();
+  /** Locals that others have been copies of. */
+  readonly #copied = new Set<Local>();
   /** What holds wherever a label's block is left, as far as it was seen. */
   readonly #left = new Map<Label, Known[]>();
 
@@ -30,6 +25,18 @@ class Simplifier {
     return made.length === body.length && made.every((s, i) => s === body[i]) ? body : made;
   }
 
+  /** Forgets what locals hold, and who holds what they held. */
+  #forget(locals: Iterable<Local>): void {
+    const gone = new Set(locals);
+    let isCopied = false;
+    for (const local of gone) {
+      this.#known.delete(local);
+      isCopied ||= this.#copied.has(local);
+    }
+    if (!isCopied) return;
+    for (const [local, value] of this.#known) if (value.kind === 'get' && gone.has(value.local)) this.#known.delete(local);
+  }
+
   #expression = (e: Expression): Expression =>
     mapExpression(e, (part) => (part.kind === 'get' ? this.#known.get(part.local) ?? part : fold(part)));
 
@@ -39,14 +46,15 @@ class Simplifier {
     switch (s.kind) {
       case 'set': {
         if (s.value.kind === 'get' && s.value.local === s.local) return [];
-        forget(this.#known, [s.local]);
+        this.#forget([s.local]);
         // A local with a range says more than what it is a copy of.
         const isCopy = s.value.kind === 'constant' || (s.value.kind === 'get' && s.local.range === undefined);
         if (isCopy) this.#known.set(s.local, s.value);
+        if (isCopy && s.value.kind === 'get') this.#copied.add(s.value.local);
         return [s];
       }
       case 'call':
-        forget(this.#known, s.results);
+        this.#forget(s.results);
         return [s];
       case 'if': return this.#if(s);
       case 'for': return this.#for(s);
@@ -82,7 +90,7 @@ class Simplifier {
   /** A body that may run several times; what it changes is forgotten before it and behind it. */
   #repeated(body: Body, more: readonly Local[]): Body {
     const changed = [...assignedIn(body), ...more];
-    forget(this.#known, changed);
+    this.#forget(changed);
     const before = new Map(this.#known);
     const made = this.body(body);
     this.#known = before;
@@ -90,7 +98,7 @@ class Simplifier {
   }
 
   #while(s: StatementOf<'while'>): Body {
-    forget(this.#known, assignedIn(s.body));
+    this.#forget(assignedIn(s.body));
     const condition = this.#expression(s.condition);
     if (valueOf(condition) === 0) return [];
     const body = this.#repeated(s.body, []);

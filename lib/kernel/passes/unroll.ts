@@ -47,7 +47,8 @@ function breaks(body: Body, label: Label): boolean {
   return found;
 }
 
-function whole(s: For, trips: number, names: Names): Body {
+/** A loop of so many iterations as these iterations. */
+export function whole(s: For, trips: number, names: Names): Body {
   const from = must(valueOf(s.from));
   const copies = Array.from({ length: trips }, (_, i): Body =>
     [set(s.counter, i32(from + i * s.step)), ...iteration(s.body, s.label, names)]);
@@ -203,7 +204,8 @@ function hasLoop(body: Body): boolean {
   return body.some((s) => s.kind === 'for');
 }
 
-function jammed(s: For, factor: number, names: Names, mentions: ReadonlyMap<Local, number>): Statement | Body {
+/** A loop around loops with `factor` iterations at a time, and a loop for the rest; itself where that cannot be. */
+export function jammed(s: For, factor: number, names: Names, mentions: ReadonlyMap<Local, number>): Statement | Body {
   if (!mayMake(s, factor) || isLeft(s.body, s.label) || !hasLoop(s.body) || !isIndependent(s.body)) return s;
   const own = privateTo(s.body, mentions);
   const split = own === undefined ? undefined : splitLoop(s, factor, names);

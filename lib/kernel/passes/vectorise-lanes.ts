@@ -12,6 +12,8 @@ import { hasLanes, onLanes } from './vectorise-loops.ts';
 import { must } from '../must.ts';
 
 type Plain = StatementOf<'set' | 'store'>;
+/** What may stand between them. */
+type InRun = Plain | StatementOf<'fill' | 'copy'>;
 type Load = ExpressionOf<'load'>;
 
 /** A vector whose lanes are locals. */
@@ -23,7 +25,7 @@ interface Pack {
 /** A run of sets and stores on lanes. */
 class Packer {
   readonly #names: Names;
-  readonly #run: readonly Plain[];
+  readonly #run: readonly InRun[];
   #found: ReadonlySet<Local> | undefined;
   readonly #packOf = new Map<Local, Pack>();
   /** Packs whose locals hold something before the run. */
@@ -34,7 +36,7 @@ class Packer {
   /** Operations saved, less those that bring values into lanes and out of them. */
   gain = 0;
 
-  constructor(names: Names, run: readonly Plain[]) {
+  constructor(names: Names, run: readonly InRun[]) {
     this.#names = names;
     this.#run = run;
   }
@@ -49,7 +51,7 @@ class Packer {
     for (let at = 0; at < run.length;) {
       const width = widthOf(must(run[at]));
       const group = run.slice(at, at + width);
-      const made = group.length === width && width > 1 ? this.#group(group) : undefined;
+      const made = group.length === width && width > 1 && group.every(isPlain) ? this.#group(group) : undefined;
       if (made !== undefined) {
         this.#body.push(made);
         at += width;
@@ -68,7 +70,7 @@ class Packer {
   }
 
   /** Whether a statement on its own touches what lies in lanes. */
-  #isMixed(s: Plain): boolean {
+  #isMixed(s: InRun): boolean {
     if (s.kind === 'set' && this.#packOf.has(s.local)) return true;
     return expressionsOf(s).some((e) => this.#readsPacked(e));
   }
@@ -178,8 +180,8 @@ class Packer {
       this.gain += parts.length - 1;
       return { ...first, type: vectorOf[first.type as ScalarType] };
     }
-    // One by one, as they would be alone.
-    --this.gain;
+    // One by one, as they would be alone, each put into its lane.
+    this.gain -= parts.length;
     return lanes(...parts);
   }
 }
@@ -199,13 +201,18 @@ function isEqual(a: readonly Local[], b: readonly Local[]): boolean {
 }
 
 /** Copies of a statement that make up lanes. */
-function widthOf(s: Plain): number {
+function widthOf(s: InRun): number {
+  if (!isPlain(s)) return 1;
   const type: Type = s.kind === 'set' ? s.local.type : s.value.type;
   return type === 'i32' || type === 'f32' || type === 'f64' ? lanesOf[vectorOf[type]] : 1;
 }
 
 function isPlain(s: Statement): s is Plain {
   return s.kind === 'set' || s.kind === 'store';
+}
+
+function isInRun(s: Statement): s is InRun {
+  return isPlain(s) || s.kind === 'fill' || s.kind === 'copy';
 }
 
 /** What a run becomes: what stands before it (or the loop around it), itself, and what stands behind. */
@@ -230,10 +237,10 @@ class FunctionPacker {
   }
 
   /** @param isLoop the run is all of a loop's body */
-  #packed(run: readonly Plain[], isLoop: boolean): Packed | undefined {
+  #packed(run: readonly InRun[], isLoop: boolean): Packed | undefined {
     const packer = new Packer(this.#names, run);
     const body = packer.body();
-    if (body === undefined || packer.packs.size === 0) return undefined;
+    if (body === undefined) return undefined;
     const own = mentionsIn(run);
     const isOutside = (local: Local): boolean => own.get(local) !== this.#mentions.get(local);
     // What is read later but not before would have to be in lanes even if the loop does not run.
@@ -261,14 +268,14 @@ class FunctionPacker {
     return packed === undefined || isUsed ? s : [...packed.before, { ...s, body: packed.body }, ...packed.after];
   }
 
-  /** Sets and stores behind each other. */
+  /** Sets and stores behind each other, between which fills and copies may stand. */
   #runs(body: Body): Body {
     const made: Body[] = [];
     let done = 0;
     for (let at = 0; at < body.length;) {
       let end = at;
-      while (end < body.length && isPlain(must(body[end]))) ++end;
-      const run = body.slice(at, end) as readonly Plain[];
+      while (end < body.length && isInRun(must(body[end]))) ++end;
+      const run = body.slice(at, end) as readonly InRun[];
       const packed = hasGroup(run) ? this.#packed(run, false) : undefined;
       if (packed !== undefined) {
         made.push(body.slice(done, at), packed.before, packed.body, packed.after);
@@ -281,11 +288,12 @@ class FunctionPacker {
 }
 
 /** Whether as many statements as make up lanes are alike anywhere. */
-function hasGroup(run: readonly Plain[]): boolean {
+function hasGroup(run: readonly InRun[]): boolean {
   let alike = 0;
   for (const [i, s] of run.entries()) {
     const before = run[i - 1];
-    alike = before?.kind === s.kind && before.value.kind === s.value.kind && before.value.type === s.value.type ? alike + 1 : 1;
+    if (before === undefined || !isPlain(s) || !isPlain(before)) alike = 1;
+    else alike = before.kind === s.kind && before.value.kind === s.value.kind && before.value.type === s.value.type ? alike + 1 : 1;
     if (alike > 1 && alike === widthOf(s)) return true;
   }
   return false;

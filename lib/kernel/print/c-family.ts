@@ -26,6 +26,18 @@ export interface CFamily {
   attributes?(f: KernelFunction): string;
   /** The text that a program stands behind has declared its imports. */
   readonly knowsImports?: boolean;
+  /** Prints part of a program: see {@link CUnit}. Default: all. */
+  readonly unit?: CUnit;
+  /** Words before the declaration of a buffer that another unit holds. */
+  readonly outer?: string;
+}
+
+/** One of several texts that are compiled apart and make up a program. */
+export interface CUnit {
+  /** Functions that stand in it. */
+  readonly functions: ReadonlySet<KernelFunction>;
+  /** It holds the program's buffers, and declares the functions of the others. */
+  readonly isFirst: boolean;
 }
 
 /** The header that printed programs need: see arithmetic.h. */
@@ -119,12 +131,12 @@ export function cExpression(e: Expression): string {
 }
 
 /** What functions use beyond their own: buffers that they get as pointers, and whether they can trap. */
-interface Uses {
+export interface Uses {
   readonly buffers: ReadonlySet<Buffer>;
   readonly traps: boolean;
 }
 
-function usesOf({ functions, buffers }: Program, family: CFamily): ReadonlyMap<string, Uses> {
+export function usesOf({ functions, buffers }: Program, family: CFamily): ReadonlyMap<string, Uses> {
   const found = new Map<string, Uses>();
   const order = new Map(buffers.map((buffer, i) => [buffer, i]));
   for (const f of functions) {
@@ -157,7 +169,8 @@ interface Mentions {
 
 const none = { own: new Set<Local>(), inner: new Set<Local>() } as const;
 
-class FunctionPrinter {
+/** Prints one function. */
+export class FunctionPrinter {
   readonly #f: KernelFunction;
   readonly #family: CFamily;
   readonly #uses: ReadonlyMap<string, Uses>;
@@ -360,37 +373,6 @@ class FunctionPrinter {
   }
 }
 
-function declarationText({ name, element, length }: Buffer): string {
+export function declarationText({ name, element, length }: Buffer): string {
   return `${cTypes[element]} ${cName(name)}[${Math.max(1, must(length))}]`;
 }
-
-function bufferText(buffer: Buffer, family: CFamily): string {
-  const { element, role, initial } = buffer;
-  const numbers = initial === undefined ? '' : Array.from(initial, (x) => cLiteral(element, x)).join(', ');
-  const isConstant = role === 'constant';
-  const data = numbers === '' && !isConstant ? '' : ` = {${numbers}}`;
-  return `${family.storage(buffer)}${declarationText(buffer)}${data};`;
-}
-
-/** Prints buffers, declarations of imports, and functions; what stands before (arithmetic.h) and behind is the caller's. */
-export function printCFamily(program: Program, family: CFamily): string {
-  const uses = usesOf(program, family);
-  const undeclared = family.knowsImports === true ? [] : program.imports;
-  const imports = undeclared.map(({ name, parameters, results }) => `${family.qualifiers} void ${cName(name)}(${
-    [...parameters.map((type) => cTypes[type]), ...results.map((type) => `${cTypes[type]}&`)].join(', ')});`);
-  return [
-    ...program.buffers.filter((buffer) => !family.isParameter(buffer)).map((buffer) => bufferText(buffer, family)), ...imports,
-    ...program.functions.map((f) => `\n${new FunctionPrinter(f, family, uses).print()}`),
-  ].join('\n');
-}
-
-/** Pointers to buffers that printed functions take behind their arguments and results, in order, by name. */
-export function bufferParameters(program: Program, family: CFamily): ReadonlyMap<string, readonly Buffer[]> {
-  return new Map([...usesOf(program, family)].map(([name, { buffers }]) => [name, [...buffers]]));
-}
-
-/** Whether a printed function can trap. */
-export function canTrap(program: Program, family: CFamily, name: string): boolean {
-  return must(usesOf(program, family).get(name)).traps;
-}
-

@@ -1,6 +1,7 @@
 // Programs as C++17. A trap calls `wl_trap(int site, double value)`, which does not come back and which the caller defines.
 import type { Buffer, KernelFunction, Program } from '../ir.ts';
-import { bufferParameters, printCFamily, type CFamily } from './c-family.ts';
+import type { CFamily, CUnit } from './c-family.ts';
+import { bufferParameters, printCFamily } from './c-program.ts';
 
 export interface CppOptions {
   /** Buffers of the program of which each thread has its own. Default: none. */
@@ -9,19 +10,25 @@ export interface CppOptions {
   readonly attributes?: (f: KernelFunction) => string;
   /** The text that the program stands behind has declared its imports. Default: they are declared here, as functions of the file. */
   readonly knowsImports?: boolean;
+  /** Prints one of several texts that are compiled apart. No thread has buffers of its own then. Default: the whole program. */
+  readonly unit?: CUnit;
 }
 
 /** Elements from which on a function's own buffer does not belong on the stack. */
 const mostOnStack = 4096;
 
-function familyOf({ isOwn, attributes, knowsImports = false }: CppOptions): CFamily {
+function familyOf({ isOwn, attributes, knowsImports = false, unit }: CppOptions): CFamily {
   const aligned = 'alignas(64) ';
-  const global = (buffer: Buffer): string => (isOwn?.(buffer) === true ? 'static thread_local ' : 'static ');
+  // Units see what others hold as they see their own: by a place that is known, not by a table of addresses.
+  const common = '__attribute__((visibility("hidden")))';
+  const global = (buffer: Buffer): string =>
+    (unit !== undefined ? `${common} ` : isOwn?.(buffer) === true ? 'static thread_local ' : 'static ');
   return {
-    traps: 'call', qualifiers: 'static', restrict: '__restrict', isParameter: ({ role }) => role === 'external', knowsImports,
-    storage: (buffer) => aligned + (buffer.role === 'constant' ? 'WL_TABLE ' : global(buffer)),
+    traps: 'call', qualifiers: unit === undefined ? 'static' : common, restrict: '__restrict', knowsImports,
+    isParameter: ({ role }) => role === 'external',
+    storage: (buffer) => (buffer.role === 'constant' ? `${aligned}WL_TABLE ` : aligned + global(buffer)),
     ownStorage: ({ length = 0 }) => `${aligned}${length > mostOnStack ? 'static thread_local ' : ''}`,
-    ...(attributes === undefined ? {} : { attributes }),
+    ...(attributes === undefined ? {} : { attributes }), ...(unit === undefined ? {} : { unit, outer: `${aligned}extern ${common} ` }),
   };
 }
 

@@ -4,7 +4,9 @@ import {
   type StatementOf,
 } from '../ir.ts';
 import { walkBody } from '../visit.ts';
-import { bytesOf, lane, moduleBytes, storeCode, type Bytes, type ModuleFunction, type Signature } from './wasm-binary.ts';
+import {
+  bytesOf, lane, loadCode, moduleBytes, splatCode, storeCode, vectorBytes, type Bytes, type ModuleFunction, type Signature,
+} from './wasm-binary.ts';
 import { ExpressionPrinter } from './wasm-expressions.ts';
 import type { WasmLayout } from './wasm-layout.ts';
 
@@ -34,6 +36,23 @@ function neededImports({ functions }: Program): Callable[] {
     });
   }
   return [...found.values()];
+}
+
+/** Bytes up to which memory is copied and filled by instructions of its own: engines call a function for more. */
+const mostShort = 512;
+
+/** Bytes of so many elements, where these are known and few. */
+function shortBytes(element: ScalarType, count: Expression): number | undefined {
+  const known = valueOf(count);
+  const bytes = known === undefined ? Infinity : known * bytesOf[element];
+  return bytes <= mostShort ? bytes : undefined;
+}
+
+/** Calls `use` with parts of 16 bytes, then of 4. */
+function eachPart(bytes: number, use: (at: number, size: number) => void): void {
+  let at = 0;
+  for (; at + vectorBytes <= bytes; at += vectorBytes) use(at, vectorBytes);
+  for (; at < bytes; at += 4) use(at, 4);
 }
 
 /** What `br` counts: blocks around, and what leaving each means. */
@@ -96,12 +115,7 @@ class FunctionPrinter {
         break;
       case 'store': this.#store(s); break;
       case 'copy': this.#copy(s); break;
-      case 'fill':
-        this.#write.wholeAddress(s.buffer, s.index);
-        code.constant('i32', 0);
-        this.#byteCount(s.buffer.element, s.count);
-        code.push(0xfc).push(11).push(0);
-        break;
+      case 'fill': this.#fill(s); break;
       case 'if': this.#if(s); break;
       case 'for': this.#for(s); break;
       case 'while': this.#while(s); break;
@@ -144,10 +158,53 @@ class FunctionPrinter {
   }
 
   #copy({ to, toIndex, from, fromIndex, count }: StatementOf<'copy'>): void {
+    const bytes = shortBytes(to.element, count);
+    if (bytes !== undefined && to !== from) {
+      this.#write.with('i32', (target) => {
+        this.#write.with('i32', (source) => {
+          this.#write.wholeAddress(to, toIndex);
+          this.#code.set(target);
+          this.#write.wholeAddress(from, fromIndex);
+          this.#code.set(source);
+          eachPart(bytes, (at, size) => {
+            this.#code.get(target).get(source);
+            this.#part('load', size, at);
+            this.#part('store', size, at);
+          });
+        });
+      });
+      return;
+    }
     this.#write.wholeAddress(to, toIndex);
     this.#write.wholeAddress(from, fromIndex);
     this.#byteCount(to.element, count);
     this.#code.push(0xfc).push(10).push(0).push(0);
+  }
+
+  #fill({ buffer, index, count }: StatementOf<'fill'>): void {
+    const code = this.#code;
+    const bytes = shortBytes(buffer.element, count);
+    this.#write.wholeAddress(buffer, index);
+    if (bytes === undefined) {
+      code.constant('i32', 0);
+      this.#byteCount(buffer.element, count);
+      code.push(0xfc).push(11).push(0);
+      return;
+    }
+    this.#write.with('i32', (target) => {
+      code.set(target);
+      eachPart(bytes, (at, size) => {
+        code.get(target).constant('i32', 0);
+        if (size === vectorBytes) code.lanes(splatCode.i32);
+        this.#part('store', size, at);
+      });
+    });
+  }
+
+  /** Moves bytes whose address is on the stack: lanes, or an integer. */
+  #part(how: 'load' | 'store', size: number, at: number): void {
+    if (size === vectorBytes) this.#code.lanes(lane[how]).access(4, at);
+    else this.#code.push((how === 'load' ? loadCode : storeCode).i32).access(4, at);
   }
 
   #byteCount(element: ScalarType, count: Expression): void {

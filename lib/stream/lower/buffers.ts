@@ -105,6 +105,11 @@ export class ProgramBuffers {
     return made;
   }
 
+  /** A table that a pass has made. */
+  adopt(buffer: Buffer): void {
+    this.declarations.push({ buffer, kind: required(kinds.find((kind) => scalarTypes[kind] === buffer.element)), use: 'table' });
+  }
+
   site(site: Site): number {
     const print = site.print === undefined ? '' : JSON.stringify([site.print.text, site.print.newline, site.print.type, site.print.isMark]);
     const key = `${site.kind} ${site.node} ${site.limit} ${site.span?.file}:${site.span?.start} ${print}`;

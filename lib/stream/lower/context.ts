@@ -4,6 +4,7 @@ import { get, set, type Label, type Local } from '../../kernel/ir.ts';
 import type { Span } from '../ast.ts';
 import type { Analysis } from '../plan/analysis.ts';
 import { countsOf, placesOf } from '../plan/layout.ts';
+import { isScalar } from '../interpret/values.ts';
 import type { FilterCode, IrExpression, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
 import type { End } from './ends.ts';
 import { clear, explode, storeValue, zeros } from './memory.ts';
@@ -139,9 +140,21 @@ export class Context {
     else slot.ex = this.w.stable(value);
   }
 
+  /** Notes bounds of a variable that has just been given a value, until it is assigned otherwise. */
+  bound(variable: Variable, range: Range | undefined): void {
+    if (range === undefined || !isScalar(variable.type, 'int')) this.ranges.delete(variable);
+    else this.ranges.set(variable, range);
+  }
+
+  /** Where paths meet on some of which variables have been assigned, nothing is known of their bounds. */
+  forget(variables: Iterable<Variable>): void {
+    for (const variable of variables) this.ranges.delete(variable);
+  }
+
   /** Gives variables that a loop or branch assigns a local that can be assigned. */
   materialise(variables: Iterable<Variable>): void {
     for (const variable of variables) {
+      this.ranges.delete(variable);
       const binding = this.bindings.get(variable);
       const { slots } = binding?.storage ?? {};
       if (binding === undefined || slots === undefined) continue;

@@ -327,9 +327,12 @@ function choose(c: Context, condition: Ex, { type, then, otherwise, of }: Choice
   const mark = input?.enterBranches(isEven ? required(moves[0]) : 0);
   ++c.level;
   const yes = w.inside(() => { assignSlots(c, result, then(), type); });
+  const assigned = of.flatMap((e) => [...analysis.assignedBy(e)]);
+  c.forget(assigned);
   if (mark !== undefined) required(input).nextBranch(mark);
   const no = w.inside(() => { assignSlots(c, result, otherwise(), type); });
   --c.level;
+  c.forget(assigned);
   w.emit({ kind: 'if', condition: conditionOf(test), then: yes, otherwise: no });
   if (mark !== undefined) required(input).endBranches(mark);
   return result.map(({ ex }) => ({ ...ex, stable: true }));

@@ -124,15 +124,22 @@ export class FunctionMaker {
     const [{ actor, count: period }] = group.steps as [Step];
     const node = this.#p.plan.graph.nodes[actor] as FilterNode;
     if (isWhole || live.length === period) return this.#jammedWhole(node, period);
-    const width = live.length === 1 ? this.#togetherOf(period * node.code.work.rates.pop) : 1;
+    const width = live.length === 1 ? this.#widthOf(node, period) : 1;
     const [first = 0] = live;
     const spans = [...(width > 1 ? [{ span: width, offsets: Array.from({ length: width }, (_, i) => i * period + first) }] : []),
       { span: 1, offsets: live }];
     return this.#inSpans(node, get(this.#n), spans.map(({ span, offsets }) => ({ span, offsets, firings: span * period, width })));
   }
 
+  /** Firings, each of so many in a row, that are written together. Sums over items that are arrays have their lanes within a firing. */
+  #widthOf(node: FilterNode, period: number): number {
+    const [channel] = node.inputs;
+    const type = channel === undefined ? undefined : elementAt(this.#p.plan.graph.channels, channel).type;
+    return type !== undefined && holdsArrays(type) ? 1 : this.#togetherOf(period * node.code.work.rates.pop);
+  }
+
   #jammedWhole(node: FilterNode, period: number): MadeFunction {
-    const width = this.#togetherOf(node.code.work.rates.pop);
+    const width = this.#widthOf(node, 1);
     const spans = (width > 1 ? [width, 1] : [1]).map((span) =>
       ({ span, offsets: Array.from({ length: span }, (_, i) => i), firings: span, width }));
     return this.#inSpans(node, operate('*', get(this.#n), i32(period), true), spans);

@@ -2,7 +2,7 @@
 import { elementAt, required } from '../../core/known.ts';
 import { bool, branch, exact, get, i32, type Body, type Expression, type Local } from '../../kernel/ir.ts';
 import { continues, leaves } from '../plan/analysis.ts';
-import { eachExpression } from '../interpret/walk.ts';
+import { eachExpression, eachStatement } from '../interpret/walk.ts';
 import type { IrExpression, IrStatement, Variable } from '../ir.ts';
 import { conditionOf, opposite } from './arithmetic.ts';
 import type { Context } from './context.ts';
@@ -11,6 +11,7 @@ import { scalar } from './expression.ts';
 import { prepareReturn } from './frame.ts';
 import { rangeOf, type Range } from './ranges.ts';
 import { settle } from './settle.ts';
+import { isStaged } from './staged.ts';
 import { held, known } from './value.ts';
 
 type Loop = Extract<IrStatement, { kind: 'loop' }>;
@@ -87,7 +88,7 @@ export function loop(all: Together, s: Loop): void {
 function isShort(c: Context, s: Loop): boolean {
   const { loop: limit } = c.options.style;
   if (s.trips === undefined || limit === 0 || leaves(s.body)) return s.trips === 0 && !s.atLeastOnce;
-  if (s.trips > mostTurns || c.options.analysis.unrolled(s) > limit) return false;
+  if (s.trips > mostTurns || (c.options.analysis.unrolled(s) > limit && !isStaged(c.options.analysis, s))) return false;
   const range = rangeOf(c, required(s.condition));
   return range !== undefined && (range[0] === range[1] || counterIsKnown(c, s));
 }
@@ -106,9 +107,23 @@ function unroll(all: Together, s: Loop, condition: NonNullable<Loop['condition']
     if (test === undefined) throw new Error('the end of a loop is not known');
     if (test === 0) return;
     together(all, s.body);
+    for (const one of all) for (const variable of declaredIn(s.body)) one.bindings.delete(variable);
     for (const part of s.step) c.statement(part);
   }
   throw new Error('a loop has more turns than were found');
+}
+
+const declared = new WeakMap<IrStatement, readonly Variable[]>();
+
+/** Variables of a turn: the next one's are others, and what loops inside gave these may never have been set. */
+function declaredIn(s: IrStatement): readonly Variable[] {
+  let found = declared.get(s);
+  if (found === undefined) {
+    const all: Variable[] = [];
+    eachStatement(s, (part) => { if (part.kind === 'declare') all.push(part.variable); });
+    declared.set(s, found = all);
+  }
+  return found;
 }
 
 /** A loop that only throws items away takes no code. */
@@ -177,7 +192,10 @@ function counterOf(c: Context, s: Loop, entry: ReadonlyMap<Variable, IrExpressio
     && !s.atLeastOnce ? fixed(s.condition.right) : undefined;
   if (bound === undefined || move <= 0 || s.condition?.kind !== 'binary' || bound[1] + move > 2147483647) return undefined;
   const high = s.condition.operator === '<' ? bound[1] - 1 : s.condition.operator === '<=' ? bound[1] : -Infinity;
-  return high < first[0] ? undefined : { ...counter, range: [first[0], high] };
+  if (high < first[0]) return undefined;
+  // With both ends known, the last value is.
+  const isKnown = first[0] === first[1] && bound[0] === bound[1];
+  return { ...counter, range: [first[0], isKnown ? high - (high - first[0]) % move : high] };
 }
 
 /** Values of a counter from which on its loop's turns are counted, so that nobody waits for them for long. */
@@ -264,6 +282,7 @@ function keep(all: Together, s: Loop, entry: ReadonlyMap<Variable, IrExpression>
     one.ranges.delete(counter.variable);
     one.above.delete(counter.variable);
   }
+  for (const one of all) one.forget(analysis.assigned(s));
   for (const { end, mark, each: items } of ends) end.endLoop(mark, items, trips);
 }
 
@@ -319,5 +338,6 @@ function body(all: Together, s: Loop): boolean {
   const made: Body = c.w.inside(() => { c.statement(s.body); });
   c.w.emit({ kind: 'block', label, body: made });
   c.continueLabel = outer;
+  c.forget(c.options.analysis.assigned(s.body));
   return false;
 }

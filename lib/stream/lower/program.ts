@@ -104,7 +104,16 @@ class Lowering {
     const groups = (isBaseline ? [wholeOf(plan)] : plan.groups).map((group) =>
       groupFunction(this.#p, group, isBaseline ? 'baseline' : 'group', options));
     const all = [...groups, settleFunction(this.#p), ...(isBaseline ? [] : [steadyFunction(plan)])];
-    this.#groups = options.passes === undefined ? all : options.passes(this.#whole(all)).functions;
+    this.#groups = options.passes === undefined ? all : this.#passed(all, options.passes);
+  }
+
+  /** Functions as passes leave them; what tables they make are the program's. */
+  #passed(functions: readonly KernelFunction[], passes: (program: Program) => Program): readonly KernelFunction[] {
+    const before = this.#whole(functions);
+    const known = new Set(before.buffers);
+    const made = passes(before);
+    for (const buffer of made.buffers) if (!known.has(buffer)) this.#p.adopt(buffer);
+    return made.functions;
   }
 
   #whole(functions: readonly KernelFunction[]): Program {

@@ -2,7 +2,7 @@
 import { elementAt, required } from '../../core/known.ts';
 import { call } from '../../kernel/ir.ts';
 import { leaves } from '../plan/analysis.ts';
-import type { IrExpression, IrPlace, IrStatement } from '../ir.ts';
+import type { IrExpression, IrPlace, IrStatement, Variable } from '../ir.ts';
 import { conditionOf, toDouble } from './arithmetic.ts';
 import type { Context } from './context.ts';
 import { assignSlots, evaluate, parts, scalar } from './expression.ts';
@@ -10,6 +10,7 @@ import { giveBack, prepareReturn } from './frame.ts';
 import { loop } from './loop.ts';
 import { storeValue } from './memory.ts';
 import { isInMemory, locate } from './place.ts';
+import { rangeOf } from './ranges.ts';
 import { settle } from './settle.ts';
 import { known, placeOfBinding, slotsOf } from './value.ts';
 
@@ -18,8 +19,7 @@ export function statement(c: Context, s: IrStatement): boolean {
   switch (s.kind) {
     case 'block': return s.statements.some((part) => statement(c, part));
     case 'declare':
-      c.ranges.delete(s.variable);
-      c.declare(s.variable, s.value === undefined ? undefined : evaluate(c, s.value));
+      declare(c, s.variable, s.value);
       return false;
     case 'assign': assign(c, s.target, s.value); return false;
     // What it does, faults among it, are statements already.
@@ -39,6 +39,12 @@ export function statement(c: Context, s: IrStatement): boolean {
   }
 }
 
+function declare(c: Context, variable: Variable, value: IrExpression | undefined): void {
+  const range = value === undefined ? undefined : rangeOf(c, value);
+  c.declare(variable, value === undefined ? undefined : evaluate(c, value));
+  c.bound(variable, range);
+}
+
 function hasPlaceEffects(c: Context, e: IrExpression): boolean {
   return e.kind === 'element' && c.options.analysis.hasEffects(e);
 }
@@ -47,8 +53,9 @@ function assign(c: Context, target: IrPlace, e: IrExpression): void {
   const isLate = hasPlaceEffects(c, target) || c.options.analysis.hasEffects(e);
   const found = locate(c, target);
   const fixed = isInMemory(found) && isLate ? c.w.stablePlace(found) : found;
+  const range = rangeOf(c, e);
   const value = evaluate(c, e);
-  if (target.kind === 'variable') c.ranges.delete(target.variable);
+  if (target.kind === 'variable') c.bound(target.variable, range);
   const slots = isInMemory(fixed) ? undefined : slotsOf(fixed);
   if (slots !== undefined) assignSlots(c, slots, value, e.type);
   else storeValue(c.w, isInMemory(fixed) ? fixed : placeOfBinding(fixed), value, e.type);
@@ -76,10 +83,12 @@ function conditional(c: Context, s: Extract<IrStatement, { kind: 'if' }>): boole
   const ends = [false, false];
   ++c.level;
   const then = w.inside(() => { ends[0] = statement(c, s.then); });
+  c.forget(assigned);
   if (marks[0] !== undefined) required(input).nextBranch(marks[0]);
   if (marks[1] !== undefined) required(output).nextBranch(marks[1]);
   const otherwise = w.inside(() => { if (s.otherwise !== undefined) ends[1] = statement(c, s.otherwise); });
   --c.level;
+  c.forget(assigned);
   w.emit({ kind: 'if', condition, then, otherwise });
   if (marks[0] !== undefined) required(input).endBranches(marks[0]);
   if (marks[1] !== undefined) required(output).endBranches(marks[1]);

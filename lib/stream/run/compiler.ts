@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { accessSync, constants, statSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { WarploomError } from '../../core/errors.ts';
 import { cachedProgram, isDenied, processor, systemError } from './cache.ts';
@@ -92,14 +92,22 @@ export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 
   return [...common, '-march=native', ...joined, '-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math'];
 }
 
-/**
- * More arguments for programs of long functions: vectors that GCC makes of straight code are slower than what they are made of (des 1.4
- * times, fft-coarse 1.2, dct and tde 1.1), and take most of its time.
- */
-export function longProgramArguments(compiler?: string): string[] {
+/** Whether a compiler is a GCC whose parameters are known here. */
+function isGcc(compiler: string | undefined): boolean {
   const version = versionOf(findCompiler(compiler));
   const [, major = '0'] = / (\d+)\.\d+\.\d+/.exec(version) ?? [];
-  return /clang/i.test(version) || Number(major) < 11 ? [] : ['-fvect-cost-model=very-cheap'];
+  return !/clang/i.test(version) && Number(major) >= 11;
+}
+
+/**
+ * More arguments for programs as written, of GCC. It joins nested conditions and asks them in an order of its own: one that depends on
+ * data before one that is predicted well, and a maximum inside becomes a branch (channel-vocoder: 1.1 times slower). For programs of long
+ * functions also: vectors that GCC makes of straight code are slower than what they are made of (des 1.4 times, fft-coarse 1.2, dct and
+ * tde 1.1), and take most of its time.
+ */
+export function gccArguments(isLong: boolean, compiler?: string): string[] {
+  if (!isGcc(compiler)) return [];
+  return ['--param=logical-op-non-short-circuit=0', ...(isLong ? ['-fvect-cost-model=very-cheap'] : [])];
 }
 
 /** Variables that decide where a compiler finds what it needs. */
@@ -112,7 +120,8 @@ function identityOf(compiler: string, args: readonly string[]): string {
 
 /** What a program is made of. */
 export interface Sources {
-  readonly program: string;
+  /** Files that are compiled side by side. */
+  readonly program: readonly string[];
   /** Files that stand beside it and the runtime, by name. */
   readonly headers: Readonly<Record<string, string>>;
   /** Compiled once for all programs. */
@@ -132,14 +141,17 @@ async function compile(compiler: string, args: readonly string[], work: string, 
 
 const runtimeArguments = ['-std=c++17', '-O2', '-w', '-pthread'];
 
-/** Compiles a text beside its headers to an object. */
-async function compileObject(
-  compiler: string, text: string, { headers }: Sources, args: readonly string[], work: string, to: string, options: CompilerOptions,
-): Promise<void> {
+/** Compiles texts beside their headers to objects, side by side. */
+async function compileObjects(
+  compiler: string, texts: readonly string[], { headers }: Sources, args: readonly string[], work: string, options: CompilerOptions,
+): Promise<string[]> {
   await Promise.all(Object.entries(headers).map(([name, header]) => writeFile(join(work, name), header)));
-  const from = join(work, 'source.cpp');
-  await writeFile(from, text);
-  await compile(compiler, [...args, '-c', '-o', to, from], work, options);
+  return Promise.all(texts.map(async (text, i) => {
+    const [from, to] = [join(work, `source${i}.cpp`), join(work, `source${i}.o`)];
+    await writeFile(from, text);
+    await compile(compiler, [...args, '-c', '-o', to, from], work, options);
+    return to;
+  }));
 }
 
 /** The path of a source's program, compiled if need be. Throws {@link NoCompilerError}, or WarploomError where the compiler fails. */
@@ -152,13 +164,14 @@ export async function compileSources(sources: Sources, args: readonly string[], 
   };
   const { program, headers, runtime } = sources;
   const fixed = [...Object.values(headers), runtime];
-  return cachedProgram(options.cacheFolder, keyOf([program, ...fixed], args), async (work, to) => {
-    const object = join(work, 'program.o');
-    const [made] = await Promise.all([
-      cachedProgram(options.cacheFolder, keyOf(fixed, runtimeArguments), (folder, at) =>
-        compileObject(compiler, runtime, sources, runtimeArguments, folder, at, options)),
-      compileObject(compiler, program, sources, args, work, object, options),
+  return cachedProgram(options.cacheFolder, keyOf([...program, ...fixed], args), async (work, to) => {
+    const [made, objects] = await Promise.all([
+      cachedProgram(options.cacheFolder, keyOf(fixed, runtimeArguments), async (folder, at) => {
+        const [object] = await compileObjects(compiler, [runtime], sources, runtimeArguments, folder, options);
+        await rename(object!, at);
+      }),
+      compileObjects(compiler, program, sources, args, work, options),
     ]);
-    await compile(compiler, ['-pthread', '-o', to, object, made], work, options);
+    await compile(compiler, ['-pthread', '-o', to, ...objects, made], work, options);
   });
 }

@@ -1,19 +1,19 @@
 // Programs as C++: compiled by the system's compiler, run in a child process that a fault cannot take beyond itself.
 import { mkdtemp, readFile, rm, open } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WarploomError } from '../../core/errors.ts';
 import { mostPrinted } from '../interpret/engine.ts';
 import { countsOf, kinds, makeArray } from '../plan/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import {
-  cppFile, cppHeaders, cppProgram, cppRuntime, LargeProgram, type CppOptions, type CppProgram,
+  cppFiles, cppHeaders, cppProgram, cppRuntime, LargeProgram, mostLinesIn, type CppOptions, type CppProgram,
 } from '../targets/cpp.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
 import { withFiles } from './cache.ts';
 import { runChild } from './child.ts';
-import { compilerArguments, compileSources, findCompiler, longProgramArguments, type CompilerOptions } from './compiler.ts';
+import { compilerArguments, compileSources, findCompiler, gccArguments, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
 import { launchesFor, pieceCuts } from './launch.ts';
 import { stopsByLines, textOf, withMarks } from './marks.ts';
@@ -27,6 +27,12 @@ export interface CppCompileOptions extends PlanOptions, CompilerOptions, Pick<Cp
   readonly baseline?: boolean;
 }
 
+/** What a run of a compiled program gives. */
+export interface CppRunResult extends RunResult {
+  /** As `milliseconds`, but what all processors together worked for the run, whatever else the machine did. */
+  readonly processorMilliseconds: number;
+}
+
 /** A program compiled to machine code. */
 export interface CompiledCpp {
   readonly plan: ProgramPlan;
@@ -34,7 +40,7 @@ export interface CompiledCpp {
   /** The compiled program. */
   readonly path: string;
   /** Runs the program from its start in a child process. `input`: scalars of the items on the open input. */
-  run(input?: ArrayLike<number>, options?: ThreadOptions): Promise<RunResult>;
+  run(input?: ArrayLike<number>, options?: ThreadOptions): Promise<CppRunResult>;
 }
 
 export const defaultCppPlan: PlanOptions = { groupSize: 12_000, filterSize: 6000, blockBytes: 24576 };
@@ -54,7 +60,7 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
   const baseline = options.baseline === true;
   const build = builder(options);
   const shareFrom = options.shareFrom === undefined ? {} : { shareFrom: options.shareFrom };
-  const made = await build(plans.map((plan) => cppProgram(plan, { baseline, ...shareFrom })));
+  const made = await build(plans.map((plan) => cppProgram(plan, { baseline, mostUnits, ...shareFrom })));
   return plans.map((plan, number) => {
     let own: Numbered = { made, number };
     const threaded = new Threaded(plan, build);
@@ -68,7 +74,7 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
         const way = threads === 1 || baseline ? undefined : threaded.wayOf(run, { ...runOptions, threads });
         if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
         if (isShort(own, run.counts.peaks)) {
-          own = { made: await build([cppProgram(plan, { baseline, capacities: run.counts.peaks, ...shareFrom })]), number: 0 };
+          own = { made: await build([cppProgram(plan, { baseline, mostUnits, capacities: run.counts.peaks, ...shareFrom })]), number: 0 };
         }
         return execute(plan, own, run, runOptions);
       },
@@ -91,13 +97,20 @@ export async function runCpp(
   const run = prepareRun(plan, input, runOptions);
   const threaded = new Threaded(plan, build, cppLimits.lines);
   const way = threads === 1 ? undefined : threaded.wayOf(run, { ...runOptions, threads });
-  if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
-  const program = cppProgram(plan, { capacities: run.counts.peaks, mostLines: cppLimits.lines });
-  return execute(plan, { made: await build([program]), number: 0 }, run, runOptions);
+  const own = async (): Promise<Numbered> => {
+    const program = cppProgram(plan, { capacities: run.counts.peaks, mostUnits, mostLines: cppLimits.lines });
+    return { made: await build([program]), number: 0 };
+  };
+  const { processorMilliseconds: _, ...result } = await (way === undefined ? execute(plan, await own(), run, runOptions)
+    : execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions));
+  return result;
 }
 
-/** Lines of C++ that {@link runCpp} has compiled: about twenty seconds of a compiler's time. */
+/** Lines of C++ that {@link runCpp} has compiled in one file: about twenty seconds of a compiler's time. */
 export const cppLimits = { lines: 40_000 };
+
+/** Files of a program that are compiled at once. */
+const mostUnits = availableParallelism();
 
 /** Characters of a source from which on a compiler takes more than some ten seconds to do its best. */
 const largeSource = 6e5;
@@ -107,12 +120,13 @@ type Build = (programs: readonly CppProgram[]) => Promise<Built>;
 function builder(options: CppCompileOptions, mostLines = Infinity): Build {
   const mode = options.baseline === true ? 'baseline' : options.fast === true ? 'fast' : 'strict';
   return async (programs) => {
-    const source = cppFile(programs);
+    const files = cppFiles(programs);
+    const source = files.join('\n');
     const lines = source.split('\n').length;
-    if (lines > mostLines) throw new LargeProgram(lines);
+    if (lines > mostLinesIn(files.length, mostLines)) throw new LargeProgram(lines);
     const effort = options.effort ?? (mode !== 'baseline' && source.length > largeSource ? 1 : 3);
-    const more = (): string[] => (mode === 'strict' && programs.some(({ isLong }) => isLong) ? longProgramArguments(options.compiler) : []);
-    const sources = { program: source, headers: cppHeaders(), runtime: cppRuntime() };
+    const more = (): string[] => (mode === 'strict' ? gccArguments(programs.some(({ isLong }) => isLong), options.compiler) : []);
+    const sources = { program: files, headers: cppHeaders(), runtime: cppRuntime() };
     const locate = () => compileSources(sources, [...compilerArguments(mode, effort), ...more()], options);
     return { programs, source, path: await locate(), locate };
   };
@@ -246,8 +260,8 @@ async function writeParts(path: string, parts: readonly Uint8Array[]): Promise<v
 }
 
 async function execute(
-  plan: ProgramPlan, { made, number }: { made: Built; number: number }, run: Prepared, options: ThreadOptions,
-): Promise<RunResult> {
+  plan: ProgramPlan, { made, number }: Numbered, run: Prepared, options: ThreadOptions,
+): Promise<CppRunResult> {
   const path = await made.locate();
   const folder = await withFiles('make a temporary folder', () => mkdtemp(join(tmpdir(), 'warploom-run-')));
   try {
@@ -267,9 +281,10 @@ async function execute(
   }
 }
 
-function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, run: PreparedRun, bytes: Buffer): RunResult {
+function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, run: PreparedRun, bytes: Buffer): CppRunResult {
   const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
-  const [status, site, value, nanoseconds, records] = new Float64Array(buffer, 0, 8) as unknown as [number, number, number, number, number];
+  const [status, site, value, nanoseconds, records, , processor] = new Float64Array(buffer, 0, 8) as unknown as
+    [number, number, number, number, number, number, number];
   if (status !== 0) {
     if (site < 0) throw new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
     throw faultError(plan.graph, sites[site]!, value);
@@ -289,7 +304,7 @@ function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, run: 
     }
     streams.set(id, arrays);
   });
-  return resultOf(plan, run, streams, printed, nanoseconds / 1e6);
+  return { ...resultOf(plan, run, streams, printed, nanoseconds / 1e6), processorMilliseconds: processor / 1e6 };
 }
 
 /** What was printed: for each text its site, the number of its values, and these. */

@@ -5,6 +5,8 @@ import { required } from '../../core/known.ts';
 import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
 import { shareFunctions, type SharedFunctions } from '../../kernel/passes/share.ts';
 import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
+import { tabulate } from '../../kernel/passes/tables.ts';
+import { tidy } from '../../kernel/passes/tidy.ts';
 import { arithmeticHeader, cLiteral, cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cppParameters, printCpp } from '../../kernel/print/cpp.ts';
 import { walkBody } from '../../kernel/visit.ts';
@@ -20,7 +22,9 @@ export interface CppOptions {
   readonly threads?: 'launches' | 'pieces';
   /** Statements of groups from which on those of one shape are made once. Default 4000: compilers take too long to make each its own. */
   readonly shareFrom?: number;
-  /** Lines beyond which the program is not printed: see {@link LargeProgram}. Default: no limit. */
+  /** Most files that a program of many lines is cut into, to be compiled side by side. Default: one. */
+  readonly mostUnits?: number;
+  /** Lines beyond which a program in one file is not printed: see {@link LargeProgram}, {@link mostLinesIn}. Default: no limit. */
   readonly mostLines?: number;
 }
 
@@ -39,6 +43,8 @@ export interface CppProgram {
   readonly threads: CppOptions['threads'];
   /** The program, to stand in a namespace. */
   readonly body: string;
+  /** Those of its functions that stand in files of their own, each text in the same namespace. */
+  readonly units: readonly string[];
   /** Whether floats are cut to integers: see arithmetic.h. */
   readonly cuts: boolean;
   /** Whether its functions are mostly long code without loops. */
@@ -62,14 +68,16 @@ export function cppRuntime(): string {
   return runtimeFile('stream.cpp');
 }
 
-/** One file of several programs: run with the paths of input and output and the program's number. */
-export function cppFile(programs: readonly CppProgram[]): string {
-  return [
-    ...(programs.some(({ cuts }) => cuts) ? ['#define WL_CUTS'] : []), '#include "arithmetic.h"', '#include "stream.h"',
-    ...programs.map(({ body }, i) => `\nnamespace wl_program_${i} {\n${body}}`),
+/** Files of several programs: run with the paths of input and output and the program's number. */
+export function cppFiles(programs: readonly CppProgram[]): readonly string[] {
+  const head = [...(programs.some(({ cuts }) => cuts) ? ['#define WL_CUTS'] : []), '#include "arithmetic.h"', '#include "stream.h"'];
+  const text = (body: string, i: number): string => `\nnamespace wl_program_${i} {\n${body}}`;
+  const main = [
+    ...head, ...programs.map(({ body }, i) => text(body, i)),
     `\nconst wl_program* const wl_programs[] = {${programs.map((_, i) => `&wl_program_${i}::wl_this`).join(', ')}};`,
     `const int wl_program_count = ${programs.length};`, '',
-  ].join('\n');
+  ];
+  return [main.join('\n'), ...programs.flatMap(({ units }, i) => units.map((unit) => [...head, text(unit, i), ''].join('\n')))];
 }
 
 function statementsIn({ body }: KernelFunction): number {
@@ -202,18 +210,47 @@ function tablesText({ plan, declarations, sites }: LoweredProgram, threads: CppO
   ].join('\n');
 }
 
+/** Lines of a program in so many files: twice as many in two, no more in more of them, for not all cores may be free. */
+export function mostLinesIn(files: number, mostLines = Infinity): number {
+  return mostLines * Math.min(files, 2);
+}
+
+/** Lines from which on a program is cut, and that a part has at least. */
+const [cutFrom, leastInUnit] = [8000, 4000];
+
+/** Functions in parts that take a compiler about the same time; that of the others comes first, with what calls them. */
+function unitsOf(functions: readonly KernelFunction[], mostUnits: number, threads: CppOptions['threads']): ReadonlySet<KernelFunction>[] {
+  const sizes = new Map(functions.map((f) => [f, statementsIn(f)]));
+  const lines = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+  // Threads have buffers of their own, which only one file can hold.
+  const count = lines < cutFrom || threads !== undefined ? 1 : Math.min(mostUnits, Math.floor(lines / leastInUnit));
+  const units = Array.from({ length: count }, () => ({ size: 0, functions: new Set<KernelFunction>() }));
+  for (const f of [...functions].sort((a, b) => required(sizes.get(b)) - required(sizes.get(a)))) {
+    const least = units.reduce((a, b) => (b.size < a.size ? b : a));
+    least.functions.add(f);
+    least.size += required(sizes.get(f));
+  }
+  return units.map((unit) => unit.functions);
+}
+
+/** What a compiler does not do by itself. */
+function passes(program: Program): Program {
+  return dropNeedlessFills(tidy(program, tabulate(program)));
+}
+
 /** Lowers a planned program and prints it. */
 export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProgram {
   const { baseline = false, capacities, threads } = options;
   const nodes = plan.graph.nodes.map(({ id }) => id);
   const lowered = lowerProgram(plan, {
     baseline, placed: threads === 'launches', nodes,
-    ...(baseline ? {} : { passes: dropNeedlessFills }), ...(capacities === undefined ? {} : { capacities }),
+    ...(baseline ? {} : { passes }), ...(capacities === undefined ? {} : { capacities }),
   });
   const made = arranged(lowered, options);
+  const [first, ...others] = unitsOf(made.program.functions, baseline ? 1 : options.mostUnits ?? 1, threads);
   // Each statement takes a line at least.
   const lines = made.program.functions.reduce((sum, f) => sum + statementsIn(f), 0);
-  if (lines > (options.mostLines ?? Infinity)) throw new LargeProgram(lines);
+  if (lines > mostLinesIn(1 + others.length, options.mostLines)) throw new LargeProgram(lines);
   const { ix, steps } = lowered.system;
   const own = new Set([
     ...(threads === undefined ? [] : [ix, steps]),
@@ -227,11 +264,13 @@ export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProg
     ? switchText('void wl_group(int number, int n, void* const* streams)',
       plan.groups.map(({ id }) => [id, `${call(`group_${id}`, 'n')} break;`] as const))
     : steadyText(plan, baseline, call);
+  const printed = { isOwn: (buffer: Buffer) => own.has(buffer), attributes: made.attributes, knowsImports: true };
   const body = [
-    printCpp(made.program, { isOwn: (buffer) => own.has(buffer), attributes: made.attributes, knowsImports: true }),
+    printCpp(made.program, others.length === 0 ? printed : { ...printed, unit: { functions: required(first), isFirst: true } }),
     switchText('bool wl_first(int number, void* const* streams)', firsts, '  return false;\n'),
     switchText('void wl_fire(int number, int n, void* const* streams)', fires),
     steady, tablesText(lowered, threads), '',
   ].join('\n');
-  return { lowered, threads, body, cuts: !baseline && hasCuts(made.program), isLong: !baseline && made.statements >= longProgram };
+  const units = others.map((functions) => printCpp(made.program, { ...printed, unit: { functions, isFirst: false } }));
+  return { lowered, threads, body, units, cuts: !baseline && hasCuts(made.program), isLong: !baseline && made.statements >= longProgram };
 }

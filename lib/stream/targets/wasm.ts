@@ -1,6 +1,9 @@
 // Planned programs as WebAssembly modules, and where everything lies in their memory.
 import type { Buffer, Program } from '../../kernel/ir.ts';
 import { keepElements } from '../../kernel/passes/keep.ts';
+import { jamSums } from '../../kernel/passes/sums.ts';
+import { tabulate } from '../../kernel/passes/tables.ts';
+import { tidy } from '../../kernel/passes/tidy.ts';
 import { vectoriseLanes } from '../../kernel/passes/vectorise-lanes.ts';
 import { vectoriseLoops } from '../../kernel/passes/vectorise-loops.ts';
 import { layoutWasm, pageBytes, type WasmPlace } from '../../kernel/print/wasm-layout.ts';
@@ -36,8 +39,10 @@ export interface WasmModule {
   readonly layout: MemoryLayout;
 }
 
-/** What compilers of C++ do by themselves. */
-const passes = (program: Program): Program => vectoriseLanes(vectoriseLoops(keepElements(program)));
+/** What compilers of C++ do by themselves, and {@link tabulate}. */
+function passes(program: Program): Program {
+  return vectoriseLanes(vectoriseLoops(keepElements(tidy(program, jamSums(tabulate(program))))));
+}
 
 /** Translates a plan for WebAssembly. */
 export function lowerForWasm(plan: ProgramPlan, options: Omit<LowerOptions, 'together' | 'baseline' | 'passes'> = {}): LoweredProgram {

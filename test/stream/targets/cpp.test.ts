@@ -1,13 +1,15 @@
 // Programs as C++: the runtime and what is printed are C++ without warnings, and valid in the kernel representation.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../../lib/core/binding.ts';
 import { elaborate } from '../../../lib/stream/compile.ts';
 import { planProgram } from '../../../lib/stream/plan/plan.ts';
-import { longProgramArguments } from '../../../lib/stream/run/compiler.ts';
-import { defaultCppPlan } from '../../../lib/stream/run/cpp.ts';
-import { cppFile, cppHeaders, cppProgram, cppRuntime, LargeProgram, type CppProgram } from '../../../lib/stream/targets/cpp.ts';
+import { gccArguments } from '../../../lib/stream/run/compiler.ts';
+import { interpretSync } from '../../../lib/stream/interpret/index.ts';
+import { compileCpp, defaultCppPlan } from '../../../lib/stream/run/cpp.ts';
+import { cppFiles, cppHeaders, cppProgram, cppRuntime, LargeProgram, type CppProgram } from '../../../lib/stream/targets/cpp.ts';
 import { command, inFolder } from '../../kernel/c-run.ts';
 import { graphOf, hasCompiler } from '../support.ts';
 
@@ -43,7 +45,7 @@ describe('programs as C++', function () {
         programs.push(cppProgram(plan, options));
       }
     }
-    compile('all.cpp', cppFile(programs), ['-Wall', '-Wextra', '-Werror', '-Wno-unused-variable', '-Wno-unused-function', '-Wno-unused-parameter']);
+    compile('all.cpp', cppFiles(programs)[0]!, ['-Wall', '-Wextra', '-Werror', '-Wno-unused-variable', '-Wno-unused-function', '-Wno-unused-parameter']);
   });
 
   it('have their large arrays beside the stack, and what threads do not share apart', () => {
@@ -60,7 +62,34 @@ describe('programs as C++', function () {
       int->int filter F(int k) { work pop 4 push 4 { for (int i = 0; i < 4; i++) push(pop() * (k + i) ^ i); } }`;
     const isLong = (n: number, options = {}): boolean => cppProgram(planProgram(graphOf(pipeline(n)), defaultCppPlan), options).isLong;
     assert.deepEqual([isLong(3), isLong(400), isLong(400, { baseline: true })], [false, true, false]);
-    if (hasCompiler()) assert.ok(longProgramArguments().every((each) => each.startsWith('-fvect-cost-model=')));
+    if (!hasCompiler()) return;
+    const more = gccArguments(true).filter((each) => !gccArguments(false).includes(each));
+    assert.ok(more.every((each) => each.startsWith('-fvect-cost-model=')));
+  });
+
+  it('are cut into files where they are large: functions anywhere, arrays in one file, tables in all that read them', async function () {
+    const lines = (f: number): string => Array.from({ length: 120 }, (_, i) => `x = (x * ${f + i} ^ k[(x + ${i * f}) & 3]) + s;`).join(' ');
+    const filter = (f: number): string => `int->int filter F${f} { int[4] k = {1, ${f}, 3, 4}; int s; work pop 1 push 1 { int x = pop(); ${lines(f)} s++; push(x); } }`;
+    const all = Array.from({ length: 48 }, (_, i) => i + 2);
+    const graph = graphOf(`${all.map(filter).join('\n')} int->int pipeline P { ${all.map((f) => `add F${f};`).join(' ')} }`);
+    const plan = planProgram(graph, defaultCppPlan);
+    const cut = cppProgram(plan, { mostUnits: 3 });
+    assert.equal(cut.units.length, 2);
+    assert.deepEqual([cppProgram(plan).units, cppProgram(plan, { mostUnits: 3, threads: 'launches' }).units], [[], []]);
+    const heads = (text: string): number => text.match(/^.*void (?:fire|group)\w*\(.*\{$/gm)?.length ?? 0;
+    const files = cppFiles([cut]);
+    assert.equal(files.map(heads).reduce((a, b) => a + b), heads(cppProgram(plan).body));
+    for (const file of files) assert.ok(heads(file) > 0);
+    if (!hasCompiler()) this.skip();
+    const input = Int32Array.from({ length: 300 }, (_, i) => i * 7919);
+    const folder = mkdtempSync(join(tmpdir(), 'warploom-units-'));
+    try {
+      const compiled = await compileCpp(graph, { cacheFolder: folder, effort: 1 });
+      assert.equal(compiled.source.split('#include "stream.h"').length - 1, Math.min(availableParallelism(), 4));
+      assert.deepEqual(Array.from((await compiled.run(input)).output), Array.from(interpretSync(graph, { input }).output));
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('are refused before they are printed where they are too large', () => {

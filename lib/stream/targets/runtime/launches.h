@@ -237,7 +237,7 @@ inline void Launches::run_all() {
   enter_thread();
   reset_ends();
   meet();
-  const auto begin = Clock::now();
+  const Moment begin = this_moment();
   try {
     fire_all(run.init, run.head->init_steps);
     all_to_fronts();

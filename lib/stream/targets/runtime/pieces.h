@@ -131,7 +131,7 @@ inline void Pieces::run_all() {
   }
   enter_thread();
   while (ready < others) std::this_thread::yield();
-  const auto begin = Clock::now();
+  const Moment begin = this_moment();
   ++ready;
   work();
   for (auto& each : threads) each.join();

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <vector>
 
 #include "stream.h"
@@ -77,7 +78,8 @@ struct Run {
   std::vector<int> arrays_of;
   std::vector<double> printed, line;
   long long lines;
-  double nanoseconds;
+  /// Of the run: by the clock on the wall, and of all processors together.
+  double nanoseconds, processor_nanoseconds;
 };
 
 inline Run run;
@@ -176,7 +178,7 @@ inline int finish(const Fault* fault) {
   if (file == nullptr) return kBadFile;
   const wl_program& p = *run.program;
   const double head[8] = {fault == nullptr ? 0.0 : 1.0, fault == nullptr ? 0.0 : (double)fault->site, fault == nullptr ? 0 : fault->value,
-                          run.nanoseconds, (double)run.printed.size(), (double)run.lines, 0, 0};
+                          run.nanoseconds, (double)run.printed.size(), (double)run.lines, run.processor_nanoseconds, 0};
   fwrite(head, sizeof(double), 8, file);
   fwrite(run.printed.data(), sizeof(double), run.printed.size(), file);
   for (int i = 0; i < p.streams && fault == nullptr; ++i) {
@@ -187,8 +189,17 @@ inline int finish(const Fault* fault) {
   return fclose(file) == 0 ? 0 : kBadFile;
 }
 
-inline void take_time(Clock::time_point begin) {
-  run.nanoseconds = (double)std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin).count();
+/// When a run began.
+struct Moment {
+  Clock::time_point wall;
+  std::clock_t processor;
+};
+
+inline Moment this_moment() { return {Clock::now(), std::clock()}; }
+
+inline void take_time(const Moment& begin) {
+  run.nanoseconds = (double)std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin.wall).count();
+  run.processor_nanoseconds = (double)(std::clock() - begin.processor) * (1e9 / CLOCKS_PER_SEC);
 }
 
 }  // namespace wl_runtime

@@ -16,7 +16,7 @@ static void run_alone() {
   const wl_program& p = *run.program;
   enter_thread();
   reset_ends();
-  const auto begin = Clock::now();
+  const Moment begin = this_moment();
   fire_all(run.init, run.head->init_steps);
   all_to_fronts();
   // Where lines end the run, it may end behind any steady state.

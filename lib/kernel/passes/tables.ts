@@ -1,0 +1,121 @@
+// Values that follow from a loop's counter alone but take loops of their own to find, such as the places of a bit reversal: worked out
+// beforehand and read from tables.
+import {
+  get, isVector, load, mathFunctions, set, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program,
+  type ScalarType, type Statement, type StatementOf,
+} from '../ir.ts';
+import { Machine } from '../interpret.ts';
+import { must } from '../must.ts';
+import { bodiesOf, eachExpressionOf, labelsLeft, mapBody, Names, walkBody, walkExpression } from '../visit.ts';
+import { exposedIn, mentionsIn, tripsOf } from './unroll.ts';
+
+type For = StatementOf<'for'>;
+
+/** Elements of a table, and statements that finding all of them may take. */
+const mostElements = 4096;
+const mostStatements = 200_000;
+/** Tables for one loop. */
+const mostTables = 4;
+
+/** Whether an expression gives the same in every run, and by every target. */
+function isFixed(e: Expression): boolean {
+  let found = true as boolean;
+  walkExpression(e, (part) => {
+    if (part.kind === 'load') found &&= part.buffer.role === 'constant';
+    else if (part.kind === 'math') found &&= !(part.name in mathFunctions);
+    found &&= !isVector(part.type);
+  });
+  return found;
+}
+
+/** Whether a statement does nothing but set locals to such values. */
+function isPure(s: Statement): boolean {
+  if (!(s.kind === 'set' || s.kind === 'for' || s.kind === 'while' || s.kind === 'if' || s.kind === 'block' || s.kind === 'break'
+    || s.kind === 'continue')) return false;
+  let found = true as boolean;
+  eachExpressionOf(s, (e) => { found &&= isFixed(e); });
+  return found && bodiesOf(s).every((body) => body.every(isPure));
+}
+
+function hasLoop(s: Statement): boolean {
+  let found = false as boolean;
+  walkBody([s], { statement: (each) => { found ||= each.kind === 'for' || each.kind === 'while'; } });
+  return found;
+}
+
+/** How many statements at the head of a loop's body find values in loops of their own, from the counter alone. */
+function headOf({ body, counter }: For): number {
+  const end = body.findIndex((s) => !isPure(s));
+  for (let count = end < 0 ? body.length : end; count > 0; --count) {
+    const head = body.slice(0, count);
+    if (!hasLoop(must(head.at(-1)))) continue;
+    const defined = new Set<unknown>();
+    walkBody(head, { statement: (s) => { if ('label' in s && s.kind !== 'break' && s.kind !== 'continue') defined.add(s.label); } });
+    const isWhole = [...labelsLeft(head)].every((label) => defined.has(label));
+    return isWhole && [...exposedIn(head)].every((local) => local === counter) ? count : 0;
+  }
+  return 0;
+}
+
+/** What locals hold behind the head, by value of the counter; undefined where that takes too long. */
+function valuesOf(
+  { counter, step, from, to }: For, head: Body, locals: readonly Local[],
+): ReadonlyMap<number, readonly number[]> | undefined {
+  const f: KernelFunction = {
+    name: 'head', parameters: [counter], results: locals.map(({ type }) => type), buffers: [],
+    body: [...head, { kind: 'return', values: locals.map(get) }],
+  };
+  const buffers = new Set<Buffer>();
+  walkBody(head, { expression: (e) => { if (e.kind === 'load') buffers.add(e.buffer); } });
+  const machine = new Machine({ buffers: [...buffers], imports: [], functions: [f] }, { limit: mostStatements });
+  const found = new Map<number, readonly number[]>();
+  try {
+    for (let at = must(valueOf(from)); at < must(valueOf(to)); at += step) found.set(at, machine.call('head', [at]) as readonly number[]);
+  } catch {
+    // It takes too long, or goes wrong: it may do so where it stands.
+    return undefined;
+  }
+  return found;
+}
+
+function tabulated(s: For, mentions: ReadonlyMap<Local, number>, table: (element: ScalarType, values: Float64Array) => Buffer): For {
+  const [first, end, trips] = [valueOf(s.from), valueOf(s.to), tripsOf(s) ?? 0];
+  if (first === undefined || end === undefined || first < 0 || trips < 2 || end > mostElements) return s;
+  const count = headOf(s);
+  const head = s.body.slice(0, count);
+  const own = mentionsIn(head);
+  // The counter counts as mentioned by the loop.
+  const locals = [...own.keys()].filter((local) => local !== s.counter && own.get(local) !== mentions.get(local));
+  if (count === 0 || locals.length === 0 || locals.length > mostTables || locals.some(({ type }) => type === 'bool')) return s;
+  const found = valuesOf(s, head, locals);
+  if (found === undefined) return s;
+  const sets = locals.map((local, i) => {
+    // Elements that are not asked for hold what the first one does, so that bounds are those of the others.
+    const values = new Float64Array(end).fill(must(must(found.get(first))[i]));
+    for (const [at, all] of found) values[at] = must(all[i]);
+    return set(local, load(table(local.type as ScalarType, values), get(s.counter)));
+  });
+  return { ...s, body: [...sets, ...s.body.slice(count)] };
+}
+
+/**
+ * Puts tables in place of code at the head of counted loops with constant bounds that finds values in loops of its own from nothing but
+ * the counter.
+ */
+export function tabulate(program: Program): Program {
+  const tables: Buffer[] = [];
+  const functions = program.functions.map((f) => {
+    const names = Names.of(program, f);
+    let found: ReadonlyMap<Local, number> | undefined;
+    const table = (element: ScalarType, values: Float64Array): Buffer => {
+      const name = names.make(`${f.name}_table${tables.length}`);
+      const made: Buffer = { name, element, role: 'constant', length: values.length, initial: values };
+      tables.push(made);
+      return made;
+    };
+    const body = mapBody(f.body, { statement: (s) => (s.kind === 'for' && s.body.some(hasLoop)
+      ? tabulated(s, found ??= mentionsIn(f.body), table) : s) });
+    return body === f.body ? f : { ...f, body };
+  });
+  return tables.length === 0 ? program : { ...program, buffers: [...program.buffers, ...tables], functions };
+}

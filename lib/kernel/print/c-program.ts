@@ -1,0 +1,48 @@
+// Programs in C++ and CUDA C++: buffers, declarations, functions, in one text or in several that are compiled apart.
+import type { Buffer, KernelFunction, Program } from '../ir.ts';
+import { must } from '../must.ts';
+import { buffersIn } from '../visit.ts';
+import { cLiteral, cName, cTypes, declarationText, FunctionPrinter, usesOf, type CFamily } from './c-family.ts';
+
+function bufferText(buffer: Buffer, family: CFamily): string {
+  const { element, role, initial } = buffer;
+  const numbers = initial === undefined ? '' : Array.from(initial, (x) => cLiteral(element, x)).join(', ');
+  const isConstant = role === 'constant';
+  const data = numbers === '' && !isConstant ? '' : ` = {${numbers}}`;
+  return `${family.storage(buffer)}${declarationText(buffer)}${data};`;
+}
+
+/** A buffer as a unit sees it that does not hold it. */
+function outerText(buffer: Buffer, family: CFamily): string {
+  return buffer.role === 'constant' ? bufferText(buffer, family) : `${family.outer ?? 'extern '}${declarationText(buffer)};`;
+}
+
+/** Prints buffers, declarations of imports, and functions; what stands before (arithmetic.h) and behind is the caller's. */
+export function printCFamily(program: Program, family: CFamily): string {
+  const { unit, qualifiers, knowsImports = false } = family;
+  const uses = usesOf(program, family);
+  const undeclared = knowsImports ? [] : program.imports;
+  const imports = undeclared.map(({ name, parameters, results }) => `${qualifiers} void ${cName(name)}(${
+    [...parameters.map((type) => cTypes[type]), ...results.map((type) => `${cTypes[type]}&`)].join(', ')});`);
+  const printer = (f: KernelFunction): FunctionPrinter => new FunctionPrinter(f, family, uses);
+  const functions = unit === undefined ? program.functions : program.functions.filter((f) => unit.functions.has(f));
+  const buffers = program.buffers.filter((buffer) => !family.isParameter(buffer));
+  const mentioned = unit === undefined || unit.isFirst ? undefined : new Set(functions.flatMap(({ body }) => [...buffersIn(body)]));
+  const others = unit?.isFirst === true ? program.functions.filter((f) => !unit.functions.has(f)) : [];
+  return [
+    ...(mentioned === undefined ? buffers.map((buffer) => bufferText(buffer, family))
+      : buffers.filter((buffer) => mentioned.has(buffer)).map((buffer) => outerText(buffer, family))), ...imports,
+    ...others.map((f) => `${printer(f).head()};`), ...functions.map((f) => `\n${printer(f).print()}`),
+  ].join('\n');
+}
+
+/** Pointers to buffers that printed functions take behind their arguments and results, in order, by name. */
+export function bufferParameters(program: Program, family: CFamily): ReadonlyMap<string, readonly Buffer[]> {
+  return new Map([...usesOf(program, family)].map(([name, { buffers }]) => [name, [...buffers]]));
+}
+
+/** Whether a printed function can trap. */
+export function canTrap(program: Program, family: CFamily, name: string): boolean {
+  return must(usesOf(program, family).get(name)).traps;
+}
+
