@@ -42,7 +42,7 @@ const flags = () => Array(many).fill(false) as boolean[];
 const end = () => ({ rate: 2, threads: 32, instances: 2 });
 const found = (await stream.check([{ name: 'p.str', text: 'float->float filter A() { work pop 1 push 1 { push(y); } }' }])).diagnostics;
 const diagnostic = () => structuredClone({ ...found[0]! });
-const filter = () => ({ name: 'Half', input: 'float', output: 'float', pop: 1, push: 1, constants: { k: 0.5 }, code: 'work pop 1 push 1 { push(pop() * k); }',
+const filter = () => ({ name: 'Half', input: 'float', output: 'float', constants: { k: 0.5 }, code: 'work pop 1 push 1 { push(pop() * k); }',
   declarations: '' });
 const kernel = 'extern "C" __global__ void k(float* x) { __shared__ float a[64]; __shared__ float b[64]; int t = threadIdx.x; a[t] = x[t]; '
   + '__syncthreads(); x[t] = a[63 - t]; __syncthreads(); b[t] = x[t]; __syncthreads(); x[t] = b[63 - t]; }';
