@@ -17,8 +17,8 @@ Status launch_periodic(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if (lanes > Agent::kMaxThreads || resident < 1) return {Code::unsupported, "cr-regpack: the system does not fit a block"};
   PeriodicParameters<T> p{batch, inputs_of(batch, true), 1};
   const int64_t most = resident * device.limits().multiprocessors, problems = batch.problems();
-  // As in launch_regpack: long runs where problems share a matrix. Runs of float32 cost more than the copies ahead save (297 us
-  // for 276 at 65536x512 on an H200; float64 487 for 520).
+  // As in launch_regpack: long runs where problems share a matrix. Runs of float32 win nothing (297 us with and without at 65536x512
+  // on an H200; float64 487 for 520).
   if (batch.rhs_count > 1) {
     p.span = (problems + most - 1) / most;
   } else if (sizeof(T) > 4 && problems > most * operation::kTilesPerWorker) {
