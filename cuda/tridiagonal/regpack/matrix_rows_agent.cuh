@@ -241,6 +241,7 @@ struct MatrixRowsAgent {
       }
       if (lane_ == 0 && line < p_.lines) store_verdict(p_.batch, from + line, verdict);
     }
+    block_.sync_warp();  // in place, a lane's neighbour writes over what it has read here
   }
 };
 
