@@ -18,43 +18,8 @@ struct TableRequest {
   Where where;
 };
 
-/// visit()'s visitor that gives tables their numbers of rows, and collects what memory they need.
-class TableRequests {
- public:
-  const std::vector<TableRequest>& list() const { return list_; }
-
-  template <class... Rest>
-  void choice(Rest&&...) {}
-  template <class... Rest>
-  void integer(Rest&&...) {}
-  template <class... Rest>
-  void real(Rest&&...) {}
-  template <class... Rest>
-  void boolean(Rest&&...) {}
-  template <class Row>
-  void record(const char* name, Table<Row>& table, bool wanted, Where where) {
-    rows(name, table, wanted ? 1 : 0, where);
-  }
-  template <class Row>
-  void rows(const char* name, Table<Row>& table, int64_t most, Where where) {
-    table.count = most;
-    if (most > 0) list_.push_back({name, reinterpret_cast<void**>(&table.data), most * static_cast<int64_t>(sizeof(Row)), where});
-  }
-  template <class... Rest>
-  void noted(Rest&&...) {}
-
- private:
-  std::vector<TableRequest> list_;
-};
-
-/// visit()'s visitor that finds the words of a call which may have no arrays of JavaScript's.
-class WordsOfCall {
- public:
-  Table<NotedWord>* table = nullptr;  ///< null: the operation writes no words
-  const void *word_pointer = nullptr, *row_pointer = nullptr, *summary_pointer = nullptr;  ///< where they stand; the last may be null
-  int64_t summary_bytes = 0;
-  bool (*plain)(const void* summary) = nullptr;  ///< whether it says that all words are zero
-
+/// Fields of a report that a visitor passes over.
+struct PassedOver {
   template <class... Rest>
   void choice(Rest&&...) {}
   template <class... Rest>
@@ -67,6 +32,37 @@ class WordsOfCall {
   void record(Rest&&...) {}
   template <class... Rest>
   void rows(Rest&&...) {}
+  template <class... Rest>
+  void noted(Rest&&...) {}
+};
+
+/// visit()'s visitor that gives tables their numbers of rows, and collects what memory they need.
+class TableRequests : public PassedOver {
+ public:
+  const std::vector<TableRequest>& list() const { return list_; }
+
+  template <class Row>
+  void record(const char* name, Table<Row>& table, bool wanted, Where where) {
+    rows(name, table, wanted ? 1 : 0, where);
+  }
+  template <class Row>
+  void rows(const char* name, Table<Row>& table, int64_t most, Where where) {
+    table.count = most;
+    if (most > 0) list_.push_back({name, reinterpret_cast<void**>(&table.data), most * static_cast<int64_t>(sizeof(Row)), where});
+  }
+
+ private:
+  std::vector<TableRequest> list_;
+};
+
+/// visit()'s visitor that finds the words of a call which may have no arrays of JavaScript's.
+class WordsOfCall : public PassedOver {
+ public:
+  Table<NotedWord>* table = nullptr;  ///< null: the operation writes no words
+  const void *word_pointer = nullptr, *row_pointer = nullptr, *summary_pointer = nullptr;  ///< where they stand; the last may be null
+  int64_t summary_bytes = 0;
+  bool (*plain)(const void* summary) = nullptr;  ///< whether it says that all words are zero
+
   template <class Summary>
   void noted(const char*, Table<NotedWord>& noted, const Array<int32_t>& words, const Array<int32_t>& rows, const Table<Summary>& summary) {
     table = &noted;
