@@ -7,7 +7,10 @@
 #include "cuda/core/measuring_device.h"
 #include "cuda/linear/summary.cuh"
 #include "cuda/tridiagonal/solve_factored.h"
+#include "cuda/tridiagonal/factor/factored_policy.h"
+#include "cuda/tridiagonal/factor/factored_rows_agent.cuh"
 #include "cuda/tridiagonal/factor/solve_factored_segments.cuh"
+#include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/periodic/periodic.cuh"
 #include "cuda/tridiagonal/verify/verify.cuh"
 
@@ -77,6 +80,7 @@ class FactoredSolve {
 
   Status solve() {
     if (p_.factorisation == operation::Factorisation::pivoted) return pivoted();
+    if (takes_rows()) return by_rows();
     const PivotingShape shape = factored_shape(static_cast<int>(sizeof(T)), p_.n);
     ScanSolveParameters<T> p = parameters(shape);
     if (shape.segments == 1) {
@@ -116,6 +120,62 @@ class FactoredSolve {
     shape.threads = Solve::kMaxThreads;
     shape.blocks = (batch_.problems() + shape.threads - 1) / shape.threads;
     return launch<Solve>(device_, shape, p);
+  }
+
+  /// What FactoredRowsAgent solves.
+  bool takes_rows() const {
+    return layout_.border < 0 && lies_in_vectors(batch_) && p_.n <= operation::factored_rows(sizeof(T)) &&
+           reinterpret_cast<uintptr_t>(p_.factors.data) % 16 == 0 && batch_.planned_problems() < 1 << 30;
+  }
+  Status by_rows() {
+    constexpr int kDepth = operation::factored_depth(sizeof(T));
+    const int lanes = static_cast<int>((p_.n + kDepth - 1) / kDepth);
+    FactoredRowsParameters<T> p{};
+    p.lower = rows(FactorLayout::kLower);
+    p.inverse = rows(FactorLayout::kInverse);
+    p.upper = p_.factorisation == operation::Factorisation::regpack ? rows(FactorLayout::kUpper) : nullptr;
+    p.states = states();
+    p.rhs = batch_.rhs.data;
+    p.solution = batch_.solution.data;
+    p.rhs_system = batch_.rhs.system_stride;
+    p.rhs_side = batch_.rhs.rhs_stride;
+    p.solution_system = batch_.solution.system_stride;
+    p.solution_side = batch_.solution.rhs_stride;
+    p.systems = static_cast<int32_t>(p_.batch);
+    p.sides = static_cast<int32_t>(p_.rhs_count);
+    p.n = static_cast<int32_t>(p_.n);
+    p.width = 1;
+    while (p.width < lanes && p.width < 32) p.width = 1 << ++p.width_log2;
+    p.shared = p_.shared;
+    p.status = batch_.status;
+    p.row = batch_.row;
+    if (lanes <= 32) return launch_rows<kDepth, 1>(p, 128);
+    const int threads = (lanes + 31) / 32 * 32;
+    if (lanes <= 64) return launch_rows<kDepth, 2>(p, threads);
+    return lanes <= 128 ? launch_rows<kDepth, 4>(p, threads) : launch_rows<kDepth, operation::kFactoredWarps>(p, threads);
+  }
+  template <int kDepth, int kWarps>
+  Status launch_rows(FactoredRowsParameters<T>& p, int threads) {
+    using Rows = FactoredRowsAgent<T, kDepth, kWarps>;
+    const int multiprocessors = device_.limits().multiprocessors;
+    const int64_t lines = p.shared ? batch_.problems() : p_.batch;
+    LaunchShape shape;
+    shape.threads = threads;
+    shape.shared_bytes = Rows::shared_bytes();
+    const auto groups = [&] {
+      const int slots = kWarps > 1 ? 1 : shape.threads >> p.width_log2;
+      return (lines + slots - 1) / slots;
+    };
+    // Few systems are spread over more multiprocessors.
+    while (kWarps == 1 && shape.threads > 32 && groups() < multiprocessors) shape.threads /= 2;
+    // Enough blocks to fill the device; more would read the factors more often.
+    const int64_t resident = resident_blocks<Rows>(device_, shape.threads, shape.shared_bytes);
+    const int64_t wanted = std::max<int64_t>(1, resident) * multiprocessors;
+    const int64_t turns = p.shared ? groups() : p_.rhs_count, matrices = p.shared ? 1 : groups();
+    p.turns = static_cast<int32_t>(turns);
+    p.shares = static_cast<int32_t>(std::max<int64_t>(1, std::min<int64_t>(turns, wanted / matrices)));
+    shape.blocks = matrices * p.shares;
+    return launch<Rows>(device_, shape, p);
   }
 
   ScanSolveParameters<T> parameters(const PivotingShape& shape) const {

@@ -2,8 +2,8 @@
 // they do to an entering value, once with that value. Factors are loaded once for a block's right-hand sides.
 #pragma once
 #include "cuda/core/device.cuh"
-#include "cuda/linear/verdict.cuh"
 #include "cuda/tridiagonal/factor/factor_agent.cuh"
+#include "cuda/tridiagonal/factor/factored_verdict.cuh"
 #include "cuda/tridiagonal/factor/solve_factored_scan.cuh"
 #include "cuda/tridiagonal/pivoting/pivoting_policy.h"
 
@@ -13,14 +13,6 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 /// segments between them: `probe` what the forward recurrence does, `forward` run it and probe the backward one,
 /// `backward`.
 enum class ScanMode : int32_t { whole = 0, probe = 1, forward = 2, backward = 3 };
-
-/// A problem's verdict from what was found of its right-hand side and solution, and from the state of its factors.
-WARPLOOM_DEVICE int verdict_with(int32_t state, int found) {
-  if (state == -1) return found;
-  const int own = state >= 0 ? make_verdict(Finding::zero_pivot, state)
-                             : make_verdict(Finding::non_finite_input, -2 - int64_t{state});
-  return own < found ? own : found;
-}
 
 template <class T>
 struct ScanSolveParameters {

@@ -18,6 +18,25 @@ WARPLOOM_DEVICE Affine<T> then(const Affine<T>& a, const Affine<T>& b) {
 template <class T>
 WARPLOOM_DEVICE Affine<T> unchanged() { return {T(RealOf<T>(1)), T(0)}; }
 
+/// From the lane `delta` before this one in its group, in order of lanes or, with `kReverse`, backwards.
+template <bool kReverse, class V>
+WARPLOOM_DEVICE V shuffle_on(const device::Block& block, const V& value, int delta, int width) {
+  return kReverse ? device::shuffle_down(block, value, delta, width) : device::shuffle_up(block, value, delta, width);
+}
+
+/// The composition of the lanes' runs up to and with this one, the `rank`-th of its group of `width` lanes in that order.
+template <bool kReverse, class T>
+WARPLOOM_DEVICE Affine<T> compose_lanes(const device::Block& block, Affine<T> sum, int width, int rank) {
+  WARPLOOM_UNROLL
+  for (int delta = 1; delta < 32; delta *= 2) {
+    if (delta < width) {
+      const Affine<T> other = shuffle_on<kReverse>(block, sum, delta, width);
+      if (rank >= delta) sum = then(other, sum);
+    }
+  }
+  return sum;
+}
+
 /// The composition of all lanes' runs before this one in its group of `width` neighbouring threads (a power of two),
 /// in order of threads or, with `kReverse`, backwards. `records`: one per warp of the block, in shared memory, not
 /// read any more by others; groups wider than a warp meet at one barrier of the block. `total`: of the whole group.
@@ -26,15 +45,10 @@ WARPLOOM_DEVICE Affine<T> compose_before(const device::Block& block, const Affin
                                          Affine<T>* records, Affine<T>* total) {
   const int reach = width < 32 ? width : 32;
   const int place = block.lane() & (reach - 1), rank = kReverse ? reach - 1 - place : place;
-  Affine<T> sum = own;
-  for (int delta = 1; delta < reach; delta *= 2) {
-    const Affine<T> other = kReverse ? device::shuffle_down(block, sum, delta, reach)
-                                     : device::shuffle_up(block, sum, delta, reach);
-    if (rank >= delta) sum = then(other, sum);
-  }
+  const Affine<T> sum = compose_lanes<kReverse>(block, own, reach, rank);
   Affine<T> before = unchanged<T>();
   if (reach > 1) {
-    const Affine<T> other = kReverse ? device::shuffle_down(block, sum, 1, reach) : device::shuffle_up(block, sum, 1, reach);
+    const Affine<T> other = shuffle_on<kReverse>(block, sum, 1, reach);
     if (rank > 0) before = other;
   }
   if (width <= 32) {

@@ -1,0 +1,282 @@
+// Solves with L D U factors of systems whose rows lie together in whole 16-byte vectors: kDepth rows per lane, read as vectors into
+// registers, one system by a group of lanes or by a block of up to kWarps warps. Factors are read once for all right-hand sides that
+// a group of lanes takes; the next one is read while one is worked on, and other warps' rows arrive meanwhile.
+#pragma once
+#include "cuda/core/device.cuh"
+#include "cuda/tridiagonal/factor/factored_verdict.cuh"
+#include "cuda/tridiagonal/factor/solve_factored_scan.cuh"
+
+namespace warploom::WARPLOOM_TARGET::tridiagonal {
+
+template <class T>
+struct FactoredRowsParameters {
+  const T* lower;    ///< factors (FactorLayout); `upper` null: conj of the next row's lower
+  const T* inverse;
+  const T* upper;
+  const int32_t* states;
+  const T* rhs;
+  T* solution;
+  int64_t rhs_system, rhs_side, solution_system, solution_side;  ///< elements between systems, and right-hand sides of one
+  int32_t systems, sides, n;
+  int32_t width, width_log2;  ///< lanes per system, a power of two; 32 with several warps
+  bool shared;                ///< the factors are of one matrix for all systems
+  int32_t shares;             ///< blocks that divide the right-hand sides of their matrices among themselves …
+  int32_t turns;              ///< … and how many each matrix has, in groups of as many as a block takes at once where it is shared
+  int32_t* status;
+  int32_t* row;
+};
+
+template <class T, int kDepth, int kWarps>
+struct FactoredRowsAgent {
+  static constexpr int kMaxThreads = kWarps == 1 ? 128 : 32 * kWarps;
+  /// Threads per multiprocessor that leave each the registers for all arrays and one right-hand side ahead.
+  static constexpr int kThreads = kDepth * sizeof(T) <= 32 ? (kWarps == 1 ? 896 : 1024) : sizeof(T) < 16 ? 512 : 384;
+  static constexpr int kMinBlocks = kThreads / kMaxThreads;
+  using Parameters = FactoredRowsParameters<T>;
+  using Pack = device::Pack<T>;
+  static constexpr int kChunks = kDepth / Pack::kCount;
+  static_assert(kChunks % 2 == 0, "two lanes write each sector together");
+
+  /// What warps tell each other.
+  struct Records {
+    Affine<T> forward[kWarps], backward[kWarps];
+    int verdict[kWarps];
+  };
+  static constexpr size_t shared_bytes() { return kWarps > 1 ? sizeof(Records) : 0; }
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const int32_t index = static_cast<int32_t>(block.index()), group = p.shares == 1 ? index : index / p.shares;
+    int32_t turn = index - group * p.shares;
+    const Place place = place_of(block, p, group);
+    Line line = line_of(p, place, turn);
+    T x[kDepth];
+    load(p.rhs + line.rhs, line.first, p.n, T(0), x);
+    Factors factors;
+    take(block, p, place, factors);
+    while (true) {
+      turn += p.shares;
+      const bool more = turn < p.turns;
+      Line next{};
+      T ahead[kDepth];
+      if (more) {
+        next = line_of(p, place, turn);
+        load(p.rhs + next.rhs, next.first, p.n, T(0), ahead);
+      }
+      solve(block, place, factors, x);
+      finish(block, p, place, line, x);
+      if (!more) return;
+      line = next;
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kDepth; ++j) x[j] = ahead[j];
+    }
+  }
+
+ private:
+  static constexpr int kNowhere = 1 << 30;  ///< first row of a lane without a system
+
+  /// The calling lane among those of its system.
+  struct Place {
+    int32_t slot;        ///< of the block's systems; of all, where each has its own matrix
+    int slots;           ///< systems of a block
+    int rank, width, first;
+    int32_t state;       ///< of its factors
+  };
+  /// A right-hand side.
+  struct Line {
+    int32_t problem;
+    int first;           ///< the calling lane's first row, or kNowhere
+    int64_t rhs, solution;
+  };
+  struct Factors {
+    T lower[kDepth], inverse[kDepth], upper[kDepth];
+  };
+
+  static WARPLOOM_DEVICE Place place_of(const device::Block& block, const Parameters& p, int32_t group) {
+    Place place;
+    const int lane = kWarps > 1 ? block.thread() : block.thread() & (p.width - 1);
+    place.slots = kWarps > 1 ? 1 : block.threads() >> p.width_log2;
+    place.slot = group * place.slots + (kWarps > 1 ? 0 : block.thread() >> p.width_log2);
+    place.width = kWarps > 1 ? 32 : p.width;
+    place.rank = lane & (place.width - 1);
+    place.first = lane * kDepth;
+    const int32_t matrix = p.shared ? 0 : place.slot;
+    place.state = p.shared || matrix < p.systems ? p.states[matrix] : -1;
+    return place;
+  }
+  static WARPLOOM_DEVICE Line line_of(const Parameters& p, const Place& place, int32_t turn) {
+    int32_t system = place.slot, side = turn;
+    if (p.shared) {
+      system = turn * place.slots + place.slot;
+      side = 0;
+      if (p.sides > 1) {
+        const int32_t problem = system;
+        system = problem / p.sides;
+        side = problem - system * p.sides;
+      }
+    }
+    if (system >= p.systems) return {0, kNowhere, 0, 0};
+    return {system * p.sides + side, place.first, system * p.rhs_system + side * p.rhs_side,
+            system * p.solution_system + side * p.solution_side};
+  }
+
+  /// A lane's rows; those that are not there are `otherwise`.
+  static WARPLOOM_DEVICE void load(const T* rows, int first, int n, const T& otherwise, T (&to)[kDepth]) {
+    const auto* from = reinterpret_cast<const Pack*>(rows + first);
+    WARPLOOM_UNROLL
+    for (int c = 0; c < kChunks; ++c) {
+      Pack pack;
+      if (first + c * Pack::kCount < n) {
+        pack = from[c];
+      } else {
+        WARPLOOM_UNROLL
+        for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = otherwise;
+      }
+      WARPLOOM_UNROLL
+      for (int k = 0; k < Pack::kCount; ++k) to[c * Pack::kCount + k] = pack.item[k];
+    }
+  }
+  static WARPLOOM_DEVICE void take(const device::Block& block, const Parameters& p, const Place& place, Factors& f) {
+    const bool present = p.shared || place.slot < p.systems;
+    const int64_t origin = p.shared || !present ? 0 : int64_t{place.slot} * p.n;
+    const int first = present ? place.first : kNowhere;
+    load(p.lower + origin, first, p.n, T(0), f.lower);
+    load(p.inverse + origin, first, p.n, T(RealOf<T>(1)), f.inverse);
+    if (p.upper != nullptr) return load(p.upper + origin, first, p.n, T(0), f.upper);
+    WARPLOOM_UNROLL
+    for (int j = 0; j + 1 < kDepth; ++j) f.upper[j] = device::conjugate(f.lower[j + 1]);
+    T next = device::shuffle_down(block, f.lower[0], 1, place.width);
+    if (place.rank == place.width - 1) next = kWarps > 1 && first + kDepth < p.n ? p.lower[origin + first + kDepth] : T(0);
+    f.upper[kDepth - 1] = device::conjugate(next);
+  }
+
+  /// What enters the calling lane's rows, from what each lane's rows do.
+  template <bool kReverse>
+  static WARPLOOM_DEVICE T entering(const device::Block& block, const Place& place, const Affine<T>& own, Affine<T>* records) {
+    const int rank = kReverse ? place.width - 1 - place.rank : place.rank;
+    const Affine<T> sum = compose_lanes<kReverse>(block, own, place.width, rank);
+    if constexpr (kWarps == 1) {
+      const T value = shuffle_on<kReverse>(block, sum.value, 1, place.width);
+      return rank > 0 ? value : T(0);
+    } else {
+      Affine<T> before = shuffle_on<kReverse>(block, sum, 1, 32);
+      if (rank == 0) before = unchanged<T>();
+      if (rank == 31) records[block.warp()] = sum;
+      block.sync();
+      T value(0);
+      const int warps = block.threads() / 32;
+      WARPLOOM_UNROLL
+      for (int i = 0; i < kWarps; ++i) {
+        const int w = kReverse ? kWarps - 1 - i : i;
+        if (kReverse ? w > block.warp() && w < warps : w < block.warp()) {
+          value = device::fma(records[w].product, value, records[w].value);
+        }
+      }
+      return device::fma(before.product, value, before.value);
+    }
+  }
+
+  static WARPLOOM_DEVICE void solve(const device::Block& block, const Place& place, const Factors& f, T (&x)[kDepth]) {
+    auto* const records = block.shared<Records>();
+    Affine<T> run{-f.lower[0], x[0]};
+    WARPLOOM_UNROLL
+    for (int j = 1; j < kDepth; ++j) run = {-(f.lower[j] * run.product), device::fma(-f.lower[j], run.value, x[j])};
+    T value = entering<false>(block, place, run, records->forward);
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) {
+      value = device::fma(-f.lower[j], value, x[j]);
+      x[j] = value * f.inverse[j];
+    }
+    run = {-f.upper[kDepth - 1], x[kDepth - 1]};
+    WARPLOOM_UNROLL
+    for (int j = kDepth - 2; j >= 0; --j) run = {-(f.upper[j] * run.product), device::fma(-f.upper[j], run.value, x[j])};
+    value = entering<true>(block, place, run, records->backward);
+    WARPLOOM_UNROLL
+    for (int j = kDepth - 1; j >= 0; --j) {
+      value = device::fma(-f.upper[j], value, x[j]);
+      x[j] = value;
+    }
+  }
+
+  /// Verdict and solution. An entry of a right-hand side that is not finite makes its row of the solution so: right-hand sides
+  /// are looked through only then.
+  static WARPLOOM_DEVICE void finish(const device::Block& block, const Parameters& p, const Place& place, const Line& line,
+                                     T (&x)[kDepth]) {
+    bool suspicious = place.state != -1;
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) suspicious = suspicious | !device::is_finite(x[j]);
+    int verdict = 0;
+    if (__builtin_expect(device::ballot(block, suspicious) != 0, 0)) {
+      verdict = inspect(block, p, place, line, x);
+      block.sync_warp();  // in place, a lane's neighbour writes over what it has read here
+    }
+    store(block, p, place, line, x);
+    if constexpr (kWarps == 1) {
+      if (line.first == 0) store_verdict(p, line.problem, verdict);
+    } else {
+      auto* const records = block.shared<Records>();
+      if (block.lane() == 0) records->verdict[block.warp()] = verdict;
+      block.sync();
+      if (block.thread() != 0) return;
+      const int warps = block.threads() / 32;
+      for (int w = 1; w < warps; ++w) verdict = records->verdict[w] < verdict ? records->verdict[w] : verdict;
+      store_verdict(p, line.problem, verdict);
+    }
+  }
+  /// The verdict of a group of lanes; solutions of unsound factors become NaN.
+  static WARPLOOM_DEVICE int inspect(const device::Block& block, const Parameters& p, const Place& place, const Line& line,
+                                     T (&x)[kDepth]) {
+    int verdict = 0;
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) {
+      if (line.first + j < p.n) {
+        int found = device::is_finite(x[j]) ? 0 : make_verdict(Finding::overflow, 0);
+        if (!device::is_finite(p.rhs[line.rhs + line.first + j])) found = make_verdict(Finding::non_finite_input, line.first + j);
+        verdict = found < verdict ? found : verdict;
+      }
+      if (place.state != -1) x[j] = T(RealOf<T>(NAN));
+    }
+    for (int mask = 1; mask < place.width; mask *= 2) {
+      const int other = device::shuffle_xor(block, verdict, mask);
+      verdict = other < verdict ? other : verdict;
+    }
+    return verdict_with(place.state, verdict);
+  }
+
+  /// Two lanes write each sector together: written in halves it would take two transactions of the L2.
+  static WARPLOOM_DEVICE void store(const device::Block& block, const Parameters& p, const Place& place, const Line& line,
+                                    const T (&x)[kDepth]) {
+    const bool pairs = place.width > 1, odd = pairs && (place.rank & 1) != 0;
+    const int from = odd ? line.first - kDepth + Pack::kCount : line.first, left = p.n - from;
+    T* const to = p.solution + line.solution + from;
+    WARPLOOM_UNROLL
+    for (int c = 0; c < kChunks; c += 2) {
+      const Pack a = pack_of(x, c), b = pack_of(x, c + 1);
+      if (pairs) {
+        const Pack other = device::shuffle_xor(block, chosen(odd, a, b), 1);
+        write(to, c * Pack::kCount, left, chosen(odd, other, a));
+        write(to, kDepth + c * Pack::kCount, left, chosen(odd, b, other));
+      } else {
+        write(to, c * Pack::kCount, left, a);
+        write(to, (c + 1) * Pack::kCount, left, b);
+      }
+    }
+  }
+  static WARPLOOM_DEVICE Pack pack_of(const T (&x)[kDepth], int chunk) {
+    Pack pack;
+    WARPLOOM_UNROLL
+    for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = x[chunk * Pack::kCount + k];
+    return pack;
+  }
+  /// By elements, so that both stay in registers.
+  static WARPLOOM_DEVICE Pack chosen(bool first, const Pack& a, const Pack& b) {
+    Pack pack;
+    WARPLOOM_UNROLL
+    for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = first ? a.item[k] : b.item[k];
+    return pack;
+  }
+  static WARPLOOM_DEVICE void write(T* to, int at, int left, const Pack& pack) {
+    if (at < left) *reinterpret_cast<Pack*>(to + at) = pack;
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::tridiagonal
