@@ -30,7 +30,7 @@ template <class T, int kDepth, int kWarps>
 struct FactoredRowsAgent {
   static constexpr int kMaxThreads = kWarps == 1 ? 128 : 32 * kWarps;
   /// Threads per multiprocessor that leave each the registers for all arrays and one right-hand side ahead.
-  static constexpr int kThreads = kDepth * sizeof(T) <= 32 ? (kWarps == 1 ? 896 : 1024) : sizeof(T) < 16 ? 512 : 384;
+  static constexpr int kThreads = kDepth * sizeof(T) <= 32 ? 896 : sizeof(T) < 16 ? 512 : 384;
   static constexpr int kMinBlocks = kThreads / kMaxThreads;
   using Parameters = FactoredRowsParameters<T>;
   using Pack = device::Pack<T>;
@@ -50,7 +50,7 @@ struct FactoredRowsAgent {
     const Place place = place_of(block, p, group);
     Line line = line_of(p, place, turn);
     T x[kDepth];
-    load(p.rhs + line.rhs, line.first, p.n, T(0), x);
+    load_side(p, line, x);
     Factors factors;
     take(block, p, place, factors);
     while (true) {
@@ -60,7 +60,7 @@ struct FactoredRowsAgent {
       T ahead[kDepth];
       if (more) {
         next = line_of(p, place, turn);
-        load(p.rhs + next.rhs, next.first, p.n, T(0), ahead);
+        load_side(p, next, ahead);
       }
       solve(block, place, factors, x);
       finish(block, p, place, line, x);
@@ -91,6 +91,8 @@ struct FactoredRowsAgent {
     T lower[kDepth], inverse[kDepth], upper[kDepth];
   };
 
+  /// At least half of kWarps.
+  static WARPLOOM_DEVICE int warps_of(const device::Block& block) { return kWarps <= 2 ? kWarps : block.threads() / 32; }
   static WARPLOOM_DEVICE Place place_of(const device::Block& block, const Parameters& p, int32_t group) {
     Place place;
     const int lane = kWarps > 1 ? block.thread() : block.thread() & (p.width - 1);
@@ -119,13 +121,14 @@ struct FactoredRowsAgent {
             system * p.solution_system + side * p.solution_side};
   }
 
-  /// A lane's rows; those that are not there are `otherwise`.
+  /// A lane's rows from row `first` on; those that are not there are `otherwise`. kAll: they are all there.
+  template <bool kAll>
   static WARPLOOM_DEVICE void load(const T* rows, int first, int n, const T& otherwise, T (&to)[kDepth]) {
     const auto* from = reinterpret_cast<const Pack*>(rows + first);
     WARPLOOM_UNROLL
     for (int c = 0; c < kChunks; ++c) {
       Pack pack;
-      if (first + c * Pack::kCount < n) {
+      if (kAll || first + c * Pack::kCount < n) {
         pack = from[c];
       } else {
         WARPLOOM_UNROLL
@@ -135,13 +138,24 @@ struct FactoredRowsAgent {
       for (int k = 0; k < Pack::kCount; ++k) to[c * Pack::kCount + k] = pack.item[k];
     }
   }
+  static WARPLOOM_DEVICE void load_side(const Parameters& p, const Line& line, T (&x)[kDepth]) {
+    const T* const rows = p.rhs + line.rhs;
+    if (line.first + kDepth <= p.n) load<true>(rows, line.first, p.n, T(0), x);
+    else load<false>(rows, line.first, p.n, T(0), x);
+  }
+  template <bool kAll>
+  static WARPLOOM_DEVICE void load_factors(const Parameters& p, int64_t origin, int first, Factors& f) {
+    load<kAll>(p.lower + origin, first, p.n, T(0), f.lower);
+    load<kAll>(p.inverse + origin, first, p.n, T(RealOf<T>(1)), f.inverse);
+    if (p.upper != nullptr) load<kAll>(p.upper + origin, first, p.n, T(0), f.upper);
+  }
   static WARPLOOM_DEVICE void take(const device::Block& block, const Parameters& p, const Place& place, Factors& f) {
     const bool present = p.shared || place.slot < p.systems;
     const int64_t origin = p.shared || !present ? 0 : int64_t{place.slot} * p.n;
     const int first = present ? place.first : kNowhere;
-    load(p.lower + origin, first, p.n, T(0), f.lower);
-    load(p.inverse + origin, first, p.n, T(RealOf<T>(1)), f.inverse);
-    if (p.upper != nullptr) return load(p.upper + origin, first, p.n, T(0), f.upper);
+    if (first + kDepth <= p.n) load_factors<true>(p, origin, first, f);
+    else load_factors<false>(p, origin, first, f);
+    if (p.upper != nullptr) return;
     WARPLOOM_UNROLL
     for (int j = 0; j + 1 < kDepth; ++j) f.upper[j] = device::conjugate(f.lower[j + 1]);
     T next = device::shuffle_down(block, f.lower[0], 1, place.width);
@@ -163,9 +177,9 @@ struct FactoredRowsAgent {
       if (rank == 31) records[block.warp()] = sum;
       block.sync();
       T value(0);
-      const int warps = block.threads() / 32;
+      const int warps = warps_of(block);
       WARPLOOM_UNROLL
-      for (int i = 0; i < kWarps; ++i) {
+      for (int i = 0; i + 1 < kWarps; ++i) {
         const int w = kReverse ? kWarps - 1 - i : i;
         if (kReverse ? w > block.warp() && w < warps : w < block.warp()) {
           value = device::fma(records[w].product, value, records[w].value);
@@ -217,8 +231,10 @@ struct FactoredRowsAgent {
       if (block.lane() == 0) records->verdict[block.warp()] = verdict;
       block.sync();
       if (block.thread() != 0) return;
-      const int warps = block.threads() / 32;
-      for (int w = 1; w < warps; ++w) verdict = records->verdict[w] < verdict ? records->verdict[w] : verdict;
+      WARPLOOM_UNROLL
+      for (int w = 1; w < kWarps; ++w) {
+        if (w < warps_of(block)) verdict = records->verdict[w] < verdict ? records->verdict[w] : verdict;
+      }
       store_verdict(p, line.problem, verdict);
     }
   }
@@ -228,12 +244,14 @@ struct FactoredRowsAgent {
     int verdict = 0;
     WARPLOOM_UNROLL
     for (int j = 0; j < kDepth; ++j) {
-      if (line.first + j < p.n) {
-        int found = device::is_finite(x[j]) ? 0 : make_verdict(Finding::overflow, 0);
-        if (!device::is_finite(p.rhs[line.rhs + line.first + j])) found = make_verdict(Finding::non_finite_input, line.first + j);
-        verdict = found < verdict ? found : verdict;
-      }
+      if (line.first + j < p.n && !device::is_finite(x[j])) verdict = make_verdict(Finding::overflow, 0);
       if (place.state != -1) x[j] = T(RealOf<T>(NAN));
+    }
+    WARPLOOM_NO_UNROLL
+    for (int row = line.first; row < line.first + kDepth && row < p.n; ++row) {
+      if (device::is_finite(p.rhs[line.rhs + row])) continue;
+      verdict = make_verdict(Finding::non_finite_input, row);
+      break;
     }
     for (int mask = 1; mask < place.width; mask *= 2) {
       const int other = device::shuffle_xor(block, verdict, mask);
