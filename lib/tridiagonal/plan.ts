@@ -10,7 +10,7 @@ import { snapshot } from '../core/snapshot.ts';
 import { laidOutLike, resultFor, runInfo, shapeParameters, viewOf, type Problem } from '../linear/problem.ts';
 import { SystemStatuses } from '../linear/status.ts';
 import { impliesComplex, isSplit, requireVector, typeOf, type View } from '../linear/views.ts';
-import { backwardErrorsLike, makeWords, statusesOf, type BackwardErrors } from '../linear/words.ts';
+import { backwardErrorsLike, makeWords, statusesOf, type BackwardErrors, type CallWords } from '../linear/words.ts';
 import { matrixChecks, shapeChecks } from './options.ts';
 import { matrixParameters, oneMatrix, resolveProblem, type MatrixParameters } from './problem.ts';
 import type { ArrayName, CallOptions, ElementType, Layout, MatrixOptions, RunInfo, ShapeOptions, Structure, Vector } from './types.ts';
@@ -87,13 +87,24 @@ export function factorBytes(type: ElementType, n: number, batch: number, periodi
   return Math.max(pageBytes, Math.ceil(bytes / pageBytes) * pageBytes);
 }
 
+/** Parameters that every solve has of its own. */
+interface Sides extends Partial<CallWords> {
+  rhsCount?: number;
+  rhs?: View;
+  solution?: View;
+  backwardError?: unknown;
+}
+const noSides: Sides = {
+  rhsCount: 1, rhs: undefined, solution: undefined, backwardError: undefined, status: undefined, row: undefined, summarize: false,
+};
+
 /** What a plan holds. */
 interface Kept {
   readonly device: Device;
   readonly problem: Problem;
   readonly factorisation: Factorisation;
-  /** Parameters that are the same in every solve: the matrix, factors. */
-  readonly fixed: Readonly<Record<string, unknown>>;
+  /** Parameters that are the same in every solve, the matrix or its factors, and room for the others. */
+  readonly fixed: Readonly<Record<string, unknown> & Sides>;
   readonly check: boolean;
   /** Factors, and copies of bands. */
   readonly owned: readonly DeviceArray[];
@@ -174,15 +185,21 @@ export class Plan {
     const { device, factorisation, fixed, check } = this.#kept;
     const problem = this.#problemOf(options);
     const rhsView = viewOf(problem, 'rhs', rhs);
-    if (out !== undefined) viewOf(problem, 'solution', out, 'out');
+    const outView = out === undefined ? undefined : viewOf(problem, 'solution', out, 'out');
     deviceFor({ device, signal }, [rhs, out]);
     const { batch, rhsCount } = problem.shape;
     const count = batch * rhsCount;
     const solution = resultFor(problem, device, 'solution', rhs, out);
     const backwardError = check ? backwardErrorsLike(rhs, device, count) : undefined;
-    const parameters = Object.assign({
-      rhsCount, rhs: rhsView, solution: viewOf(problem, 'solution', solution), backwardError,
-    }, fixed, makeWords(count));
+    const words = makeWords(count);
+    const parameters = { ...fixed }; // a copy with the rest written over: Object.assign takes as long as all checks of the options
+    parameters.rhsCount = rhsCount;
+    parameters.rhs = rhsView;
+    parameters.solution = outView ?? viewOf(problem, 'solution', solution);
+    parameters.backwardError = backwardError;
+    parameters.status = words.status;
+    parameters.row = words.row;
+    parameters.summarize = words.summarize;
     const operation = factorisation === 'none' ? 'tridiagonal.solve' : 'tridiagonal.solve_factored';
     const made = out === undefined ? [solution, backwardError] : [backwardError];
     return runInto({ device, operation, parameters, options, made }, ({ deviceSeconds, report }) => {
@@ -305,7 +322,7 @@ async function prepare(device: Device, options: TakenPlanOptions, problem: Probl
     const [{ fixed, status, bytes, deviceSeconds }] = await Promise.all([preparing, ...pending]);
     const checked = check ? { ...kept, check, tolerance } : {};
     return new Plan({
-      device, problem, factorisation, check, owned, bytes, fixed: { ...shapeParameters(problem), ...checked, ...fixed },
+      device, problem, factorisation, check, owned, bytes, fixed: { ...shapeParameters(problem), ...checked, ...fixed, ...noSides },
     }, status, runInfo(device, problem, deviceSeconds));
   } catch (error) {
     for (const array of owned) array.dispose();
