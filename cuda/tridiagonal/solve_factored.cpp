@@ -5,6 +5,7 @@
 #include "cuda/tridiagonal/matrix_check.h"
 #include "cuda/tridiagonal/matrix_cuts.h"
 #include "cuda/tridiagonal/factor/factor_check.h"
+#include "cuda/tridiagonal/factor/factored_policy.h"
 
 namespace warploom::tridiagonal {
 
@@ -45,6 +46,7 @@ Status check(const SolveFactoredParameters& p) {
 void footprint(Footprint& f, const SolveFactoredParameters& p) {
   if (p.offsets.data != nullptr || p.n < 1) return f.keeps_all();
   f.works({2, p.batch, p.n, p.rhs_count});
+  if (!p.check && p.factorisation != Factorisation::pivoted && p.n <= factored_rows(scalar_bytes(p.type))) f.goes_through_once();
 }
 
 void cuts(Cuts& c, SolveFactoredParameters& p) { cut_systems(c, p); }

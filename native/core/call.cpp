@@ -315,6 +315,8 @@ Status Call::submit(Session& session, Device& device) {
   WARPLOOM_TRY(write_gaps(device));
   char* const memory = static_cast<char*>(memory_);
   WARPLOOM_TRY(send(session, device, memory));
+  const bool reports = reports_near(device);
+  if (reports) point(kResults, parts_[kResults].block->memory());
   Moments::note(Moment::sent);
   if (plan_ != nullptr) {
     run_ = std::make_unique<SliceRun>(sliced_call(session, device, memory), *this);
@@ -323,7 +325,7 @@ Status Call::submit(Session& session, Device& device) {
     WARPLOOM_TRY(invocation_->perform(session.backend().operations, device, *this));
   }
   Moments::note(Moment::launched);
-  return fetch(session, device, memory);
+  return reports ? Status() : fetch(session, device, memory);
 }
 
 /// Points the parameters to the device and brings the inputs there.

@@ -74,6 +74,7 @@ class Call final : public Job {
   Status submit(Session& session, Device& device);
   Status write_gaps(Device& device);
   bool stays_near(Device& device);
+  bool reports_near(Device& device);
   void use_near();
   Status send(Session& session, Device& device, char* memory);
   Status fetch(Session& session, Device& device, char* memory);

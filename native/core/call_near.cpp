@@ -24,6 +24,20 @@ bool Call::stays_near(Device& device) {
   return true;
 }
 
+/// Whether a call whose arrays are on the device but for what it reports writes that to the host's memory itself: the one copy that
+/// it would end with takes longer than the link. (Words that only the call sees are on the device.)
+bool Call::reports_near(Device& device) {
+  const Part& results = parts_[kResults];
+  if (plan_ != nullptr || parts_[kHeld].bytes == 0 || results.bytes == 0 || results.bytes > kNear) return false;
+  for (int i = 0; i < kParts; ++i) {
+    if (i != kHeld && i != kResults && parts_[static_cast<size_t>(i)].bytes > 0) return false;
+  }
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.stays() || (buffer.part == kResults && !buffer.table)) return false;
+  }
+  return results.block->page_locked(device);
+}
+
 /// Points the parameters to the host's memory.
 void Call::use_near() {
   for (int i = 0; i < kParts; ++i) {

@@ -4,6 +4,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { addon } from '../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../lib/core/device.ts';
+import { plan } from '../../lib/tridiagonal/index.ts';
 import { hasBackend, skipCases } from '../support/backends.ts';
 import { libraryModule, runChild } from '../support/child.ts';
 import { viewOf } from '../support/valid-parameters.ts';
@@ -31,7 +32,7 @@ async function opened(delay: number): Promise<Device> {
 describe('calls in flight on a device with memory of its own', function () {
   this.timeout(120_000);
   if (!hasBackend('simt')) {
-    skipCases('simt: submission needs the shim', 8);
+    skipCases('simt: submission needs the shim', 9);
     return;
   }
   afterEach(() => addon().faults!.disarm());
@@ -80,6 +81,31 @@ describe('calls in flight on a device with memory of its own', function () {
     deepStrictEqual(result.slice(), counting);
     // begin, block, upload, operation (begin, launch, end), download, end, release, finish
     ok(calls <= 10, `${calls} runtime calls`);
+  });
+
+  it('on device arrays write what they report to the host themselves', async () => {
+    await using device = await opened(10);
+    const batch = 5000;  // so many outcomes stay on the device, which counts them
+    const diagonal = new Float64Array(2 * batch).fill(4);
+    for (const failing of [[], [17, 4321]]) {
+      for (const system of failing) diagonal[2 * system] = 0;
+      using own = await device.array(diagonal);
+      using rhs = await device.array(new Float64Array(2 * batch).fill(3));
+      using out = await device.array('float64', 2 * batch);
+      await using prepared = await plan({ lower: -1, diagonal: own, upper: -1, n: 2, batch, device, factorisation: 'regpack' });
+      const before = addon().faults!.calls();
+      const { status } = await prepared.solve({ rhs, out });
+      const calls = addon().faults!.calls() - before;
+      deepStrictEqual(Array.from(status.failures(), ({ system, state, row }) => [system, state, row]),
+        failing.map((system) => [system, 'zero-pivot', 0]));
+      // begin, block, operation (begin, three launches with their memory, end), end, release, finish; no download
+      if (failing.length === 0) ok(calls <= 12, `${calls} runtime calls`);
+      const values = await out.read() as Float64Array;
+      for (let system = 0; system < batch; system += 1) {
+        const x = values[2 * system]!;
+        ok(failing.includes(system) ? Number.isNaN(x) : Math.abs(x - 1) <= 1e-15, `system ${system}: ${x}`);
+      }
+    }
   });
 
   it('leave results alone when they are cancelled on the way', async () => {
