@@ -88,13 +88,7 @@ export function factorBytes(type: ElementType, n: number, batch: number, periodi
 }
 
 /** Parameters that every solve has of its own. */
-interface Sides extends Partial<CallWords> {
-  rhsCount?: number;
-  rhs?: View;
-  solution?: View;
-  backwardError?: unknown;
-}
-const noSides: Sides = {
+const noSides: Partial<CallWords> & { rhsCount?: number; rhs?: View; solution?: View; backwardError?: unknown } = {
   rhsCount: 1, rhs: undefined, solution: undefined, backwardError: undefined, status: undefined, row: undefined, summarize: false,
 };
 
@@ -104,7 +98,7 @@ interface Kept {
   readonly problem: Problem;
   readonly factorisation: Factorisation;
   /** Parameters that are the same in every solve, the matrix or its factors, and room for the others. */
-  readonly fixed: Readonly<Record<string, unknown> & Sides>;
+  readonly fixed: Readonly<Record<string, unknown> & typeof noSides>;
   readonly check: boolean;
   /** Factors, and copies of bands. */
   readonly owned: readonly DeviceArray[];

@@ -209,12 +209,11 @@ void check_verdicts(Tally& tally, GpuDevice& device, Factorisation factorisation
   const Factored factored = factor(tally, device, test, factorisation, false);
   solve(tally, device, test, factored, factorisation, false);
   for (int64_t q = 0; q < b.problems(); ++q) {
-    const int64_t s = q / kSides, side = q % kSides;
-    const Expected& e = expected[s][side];
-    const long long row = test.row_word[q];
-    tally.expect(test.status[q] == e.status && row == e.row, "%s n=%lld %zu bytes in place %d, system %lld side %lld: %d row %lld, not %d row %lld",
-                 name_of(factorisation), static_cast<long long>(n), sizeof(T), in_place, static_cast<long long>(s),
-                 static_cast<long long>(side), test.status[q], row, e.status, static_cast<long long>(e.row));
+    const int64_t s = q / kSides;
+    const Expected& e = expected[s][q % kSides];
+    tally.expect(test.status[q] == e.status && test.row_word[q] == e.row, "%s n=%lld %zu bytes in place %d, problem %lld: %d row %d, not %d row %lld",
+                 name_of(factorisation), static_cast<long long>(n), sizeof(T), in_place, static_cast<long long>(q), test.status[q],
+                 test.row_word[q], e.status, static_cast<long long>(e.row));
     const cases::System answer = test.answer(q);
     if (e.status == kOk && s != 7) {
       tally.expect(answer.residual_ratio(epsilon<T>()) <= 30, "%s n=%lld: neighbour %lld of bad systems is wrong", name_of(factorisation),
