@@ -25,7 +25,7 @@ struct MatrixColumnsAgent {
   static constexpr int kMaxThreads = 512;
   static constexpr int kMinBlocks = 1;
   static constexpr int kWidth = 8 / static_cast<int>(sizeof(T));  ///< systems of a unit
-  static constexpr int kMostUnits = 16;
+  static constexpr int kFewestUnits = 4, kMostUnits = 16;
   using Parameters = MatrixColumnsParameters<T>;
   using V = std::conditional_t<kWidth == 2, Sides<T, 2>, T>;
   using Outer = MatrixTable<T, kDepth>;
@@ -148,23 +148,23 @@ struct MatrixColumnsAgent {
 
   /// Works the matrix out: inside the threads' rows, between those of a lane of 8 of them, between lanes. Ends with a barrier.
   WARPLOOM_DEVICE void factor() const {
-    WARPLOOM_NO_UNROLL
-    for (int row = block_.thread(); row < p_.ranks * kDepth; row += block_.threads()) {
-      const Row<T> entries = row_of_matrix(p_.batch, 0, row);
-      outer_.set(row / kDepth, row % kDepth, entries.a, entries.b, entries.c);
-    }
-    outer_.reduce(block_, p_.ranks);
-    WARPLOOM_NO_UNROLL
-    for (int rank = block_.thread(); rank < kMostRanks; rank += block_.threads()) {
-      Row<T> row{T(0), T(1), T(0), T(0)};
-      if (rank < p_.ranks) row = outer_.last(rank);
-      next_[place(rank)] = row.c;
-      if (rank + 1 < p_.ranks) absorb_front(row, outer_.fronts[rank + 1]);
-      inner_.set(rank / kInner, rank % kInner, row.a, row.b, row.c);
-    }
-    inner_.reduce(block_, 32);
+    outer_.set(block_, outer_.template load<kDepth / kFewestUnits>(block_, p_.batch, 0, p_.ranks), p_.ranks);
+    block_.sync();
+    if (block_.thread() < p_.ranks) outer_.reduce(block_.thread());
+    block_.sync();
     if (block_.warp() == 0) {
       const int lane = block_.lane();
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kInner; ++j) {
+        const int rank = lane * kInner + j;
+        Row<T> row{T(0), T(1), T(0), T(0)};
+        if (rank < p_.ranks) row = outer_.last(rank);
+        next_[place(rank)] = row.c;
+        if (rank + 1 < p_.ranks) absorb_front(row, outer_.fronts[rank + 1]);
+        inner_.set(lane, j, row);
+      }
+      inner_.reduce(lane);
+      block_.sync_warp();
       Row<T> row = inner_.last(lane);
       Front<T> front = inner_.fronts[lane < 31 ? lane + 1 : lane];
       Pivots met = inner_.pivots(lane);

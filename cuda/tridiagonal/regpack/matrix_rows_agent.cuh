@@ -182,13 +182,12 @@ struct MatrixRowsAgent {
   /// Works the matrix of `system` out.
   WARPLOOM_DEVICE void factor(int64_t system) {
     const int lanes = p_.width;
+    const auto entries = table_.template load<32 * kDepth / kMaxThreads>(block_, p_.batch, system, lanes);
     block_.sync();  // the table of the matrix before is read
-    WARPLOOM_NO_UNROLL
-    for (int row = block_.thread(); row < lanes * kDepth; row += block_.threads()) {
-      const Row<T> entries = row_of_matrix(p_.batch, system, row);
-      table_.set(row / kDepth, row % kDepth, entries.a, entries.b, entries.c);
-    }
-    table_.reduce(block_, lanes);
+    table_.set(block_, entries, lanes);
+    block_.sync();
+    if (block_.thread() < lanes) table_.reduce(block_.thread());
+    block_.sync();
     parts_.take(table_, lane_);
     pivots_ = table_.pivots(lane_);
     Row<T> row = table_.last(lane_);
