@@ -110,7 +110,7 @@ template <class T>
 void all(Report& report) {
   std::vector<int64_t> rows = {4, 8, 12, 16, 20, 32, 60, 64, 100, 124, 128, 132, 252, 256, 260, 380, 500, 508, 512};
   std::vector<int64_t> columns = {513, 514, 600, 1024, 1025, 1100, 2048, 2049, 4095, 4096};
-  if (kSanitized) rows = {4, 20, 64, 300}, columns = {513};
+  if (kSanitized) rows = {4, 20, 64, 256, 300}, columns = {513};
   int turn = 0;
   for (const char* order : kOrders) {
     if (kSanitized && order != kOrders[2]) continue;

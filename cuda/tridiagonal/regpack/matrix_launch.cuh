@@ -22,9 +22,9 @@ void group_lines(MatrixRowsParameters<T>* p) {
   p->solution_line = together && single ? batch.solution.system_stride : batch.solution.rhs_stride;
 }
 
-template <class T, int kDepth>
-Status launch_matrix_depth(GpuDevice& device, MatrixRowsParameters<T> p, Used* used) {
-  using Agent = MatrixRowsAgent<T, kDepth>;
+template <class T, int kDepth, bool kWhole>
+Status launch_matrix_agent(GpuDevice& device, MatrixRowsParameters<T> p, Used* used) {
+  using Agent = MatrixRowsAgent<T, kDepth, kWhole>;
   const int lanes = static_cast<int>((p.batch.n + kDepth - 1) / kDepth);
   p.width = 1;
   p.width_log2 = 0;
@@ -47,6 +47,12 @@ Status launch_matrix_depth(GpuDevice& device, MatrixRowsParameters<T> p, Used* u
   }
   *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1};
   return launch<Agent>(device, shape, p);
+}
+
+template <class T, int kDepth>
+Status launch_matrix_depth(GpuDevice& device, const MatrixRowsParameters<T>& p, Used* used) {
+  return p.batch.n == 32 * kDepth ? launch_matrix_agent<T, kDepth, true>(device, p, used)
+                                  : launch_matrix_agent<T, kDepth, false>(device, p, used);
 }
 
 /// Batches of at most kMatrixRows rows, which lie_in_vectors, of any size.

@@ -21,8 +21,8 @@ struct MatrixRowsParameters {
   int64_t rhs_group, rhs_line, solution_group, solution_line;  ///< elements between them
 };
 
-/// A right-hand side takes part of a warp.
-template <class T, int kDepth>
+/// A right-hand side takes part of a warp. kWhole: all of it, and every lane is filled with rows.
+template <class T, int kDepth, bool kWhole>
 struct MatrixRowsAgent {
   /// Right-hand sides that a lane works on at once, so that what is known of the matrix is read once for them, and one's latencies
   /// are filled with another's work.
@@ -42,19 +42,16 @@ struct MatrixRowsAgent {
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     MatrixRowsAgent agent(block, p);
-    int32_t left = p.span;
     Place next{0, static_cast<int32_t>(block.index())};
+    const int32_t step = p.span > 0 ? 1 : static_cast<int32_t>(block.count());
+    int64_t left = p.span > 0 ? p.span : (p.tiles_per_group - 1 - next.tile) / step + 1;
     if (p.span > 0) {
-      const int64_t first = block.index() * p.span;
+      const int64_t first = block.index() * p.span, all = int64_t{p.groups} * p.tiles_per_group;
       next.group = static_cast<int32_t>(first / p.tiles_per_group);
       next.tile = static_cast<int32_t>(first - int64_t{next.group} * p.tiles_per_group);
+      left = all - first < left ? all - first : left;
     }
-    const auto advance = [&] {
-      next.tile += p.span > 0 ? 1 : static_cast<int32_t>(block.count());
-      if (p.span > 0 && next.tile == p.tiles_per_group) next = {next.group + 1, 0};
-      --left;
-      return next.group < p.groups && next.tile < p.tiles_per_group && (p.span == 0 || left > 0);
-    };
+    int32_t tiles = static_cast<int32_t>(left);
     if (next.group >= p.groups || next.tile >= p.tiles_per_group) return;
     agent.copy(next);
     int32_t matrix = -1;
@@ -66,8 +63,12 @@ struct MatrixRowsAgent {
       }
       Rows rows(agent.parts_);
       agent.take(rows);
-      const bool more = advance();
-      if (more) agent.copy(next);
+      const bool more = --tiles > 0;
+      if (more) {
+        next.tile += step;
+        if (next.tile >= p.tiles_per_group) next = {next.group + 1, 0};
+        agent.copy(next);
+      }
       agent.solve(rows);
       agent.judge(place, rows);
       agent.store(place, rows);
@@ -93,18 +94,23 @@ struct MatrixRowsAgent {
 
   static constexpr size_t kStageBytes = kSides * Lane::kBytes;
   WARPLOOM_DEVICE MatrixRowsAgent(const device::Block& block, const Parameters& p)
-      : block_(block), p_(p), lane_(block.lane() & (p.width - 1)), first_(lane_ * kDepth),
-        slots_(block.threads() >> p.width_log2), stage_(block.shared<T>(block.warp() * kStageBytes)),
-        table_(block.shared<unsigned char>(block.threads() / 32 * kStageBytes), p.width) {}
+      : block_(block), p_(p), lane_(block.lane() & (width(p) - 1)), first_(lane_ * kDepth),
+        slots_(block.threads() >> width_log2(p)), stage_(block.shared<T>(block.warp() * kStageBytes)),
+        table_(block.shared<unsigned char>(block.threads() / 32 * kStageBytes), width(p)) {}
+
+  static WARPLOOM_DEVICE int width(const Parameters& p) { return kWhole ? 32 : p.width; }
+  static WARPLOOM_DEVICE int width_log2(const Parameters& p) { return kWhole ? 5 : p.width_log2; }
+  WARPLOOM_DEVICE int width() const { return width(p_); }
+  WARPLOOM_DEVICE int rows() const { return kWhole ? 32 * kDepth : static_cast<int>(p_.batch.n); }
 
   /// The calling lane's line of one side.
   WARPLOOM_DEVICE int line_of(const Place& place, int side) const {
-    return (place.tile * kSides + side) * slots_ + (block_.thread() >> p_.width_log2);
+    return (place.tile * kSides + side) * slots_ + (block_.thread() >> width_log2(p_));
   }
 
   /// Starts the copies of a warp's rows: consecutive vectors by consecutive lanes.
   WARPLOOM_DEVICE void copy(const Place& place) const {
-    const int base = (block_.lane() - lane_) * kDepth, rows = static_cast<int>(p_.batch.n);
+    const int base = (block_.lane() - lane_) * kDepth;
     WARPLOOM_UNROLL
     for (int side = 0; side < kSides; ++side) {
       const int line = line_of(place, side);
@@ -113,8 +119,10 @@ struct MatrixRowsAgent {
       T* const to = stage_ + side * Lane::kElements;
       WARPLOOM_UNROLL
       for (int turn = 0; turn < Lane::kLaneChunks; ++turn) {
-        const int element = (lane_ + turn * p_.width) * Pack::kCount;
-        if (element < rows) device::async_copy<16>(block_, to + Lane::place(base + element), from + turn * p_.width * Pack::kCount);
+        const int element = (lane_ + turn * width()) * Pack::kCount;
+        if (element < rows()) {
+          device::async_copy<16>(block_, to + Lane::place(base + element), from + turn * width() * Pack::kCount);
+        }
       }
     }
     device::async_commit(block_);
@@ -129,8 +137,8 @@ struct MatrixRowsAgent {
       WARPLOOM_UNROLL
       for (int j = 0; j < kDepth; ++j) rows.d[j].item[side] = values[j];
     }
-    const int left = static_cast<int>(p_.batch.n) - first_;
-    if (p_.batch.n != p_.width * kDepth) {
+    const int left = this->rows() - first_;
+    if (this->rows() != width() * kDepth) {
       WARPLOOM_UNROLL
       for (int j = 0; j < kDepth; ++j) {
         WARPLOOM_UNROLL
@@ -141,9 +149,9 @@ struct MatrixRowsAgent {
   }
   /// Two lanes write each sector together: written in halves it would take two transactions of the L2.
   WARPLOOM_DEVICE void store(const Place& place, const Rows& rows) const {
-    const bool odd = (block_.lane() & 1) != 0, pairs = p_.width > 1;
+    const bool odd = (block_.lane() & 1) != 0, pairs = width() > 1;
     const int from = pairs && odd ? first_ - kDepth + Pack::kCount : first_;
-    const int here = static_cast<int>(p_.batch.n) - from;
+    const int here = kWhole ? 2 * kDepth : this->rows() - from;
     WARPLOOM_UNROLL
     for (int side = 0; side < kSides; ++side) {
       const int line = line_of(place, side), left = line < p_.lines ? here : 0;
@@ -181,7 +189,7 @@ struct MatrixRowsAgent {
 
   /// Works the matrix of `system` out.
   WARPLOOM_DEVICE void factor(int64_t system) {
-    const int lanes = p_.width;
+    const int lanes = width();
     const auto entries = table_.template load<32 * kDepth / kMaxThreads>(block_, p_.batch, system, lanes);
     block_.sync();  // the table of the matrix before is read
     table_.set(block_, entries, lanes);
@@ -192,16 +200,16 @@ struct MatrixRowsAgent {
     pivots_ = table_.pivots(lane_);
     Row<T> row = table_.last(lane_);
     Front<T> front = table_.fronts[lane_ + 1 < lanes ? lane_ + 1 : lane_];
-    between_lanes_.factor(block_, row, front, p_.width, pivots_, kDepth - 1);
-    if (lane_ == p_.width - 1) between_lanes_.inverse = pivots_.reciprocal(row.b, kDepth - 1);
+    between_lanes_.factor(block_, row, front, lanes, pivots_, kDepth - 1);
+    if (lane_ == lanes - 1) between_lanes_.inverse = pivots_.reciprocal(row.b, kDepth - 1);
   }
 
   WARPLOOM_DEVICE void solve(Rows& rows) {
     Downsweep<kDepth>::down(rows);
     V d = rows.d[kDepth - 1], front = rows.front;
     const V before{};
-    between_lanes_.reduce(block_, d, front, p_.width);
-    const V x = between_lanes_.substitute(block_, d, d * between_lanes_.inverse, before, p_.width);
+    between_lanes_.reduce(block_, d, front, width());
+    const V x = between_lanes_.substitute(block_, d, d * between_lanes_.inverse, before, width());
     const V left = device::shuffle_up(block_, x, 1);
     rows.x_left = lane_ == 0 ? before : left;
     rows.d[kDepth - 1] = x;
@@ -224,17 +232,19 @@ struct MatrixRowsAgent {
     const bool suspicious = pivots_.infinite || pivots_.zero != 0 || !rows.finite();
     const int64_t from = int64_t{place.group} * p_.lines;
     const bool any = device::ballot(block_, suspicious) != 0;
+    // A lane for each side, where there are so many.
     WARPLOOM_UNROLL
-    for (int side = 0; side < kSides; ++side) {
+    for (int turn = 0; turn < (kWhole ? 1 : kSides); ++turn) {
+      const int side = kWhole ? lane_ : turn;
       const int line = line_of(place, side);
-      if (lane_ == 0 && line < p_.lines) store_verdict(p_.batch, from + line, 0);
+      if ((kWhole ? lane_ < kSides : lane_ == 0) && line < p_.lines) store_verdict(p_.batch, from + line, 0);
     }
     if (__builtin_expect(!any, 1)) return;
     WARPLOOM_NO_UNROLL
     for (int side = 0; side < kSides; ++side) {
       const int line = line_of(place, side);
       int verdict = line < p_.lines ? inspect_side(from + line, rows, side) : 0;
-      for (int mask = 1; mask < p_.width; mask *= 2) {
+      for (int mask = 1; mask < width(); mask *= 2) {
         const int other = device::shuffle_xor(block_, verdict, mask);
         verdict = other < verdict ? other : verdict;
       }

@@ -226,10 +226,19 @@ struct SideRows {
     const V before = left == kOutside ? x_left : d[left];
     d[i] = device::fma(-parts.get(Part::lower, i), before, device::fma(-parts.get(Part::upper, i), d[right], d[i]));
   }
+  /// Zero times what is not finite is not zero.
   WARPLOOM_DEVICE bool finite() const {
+    V sums[2] = {};
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) sums[j % 2] = device::fma(T(0), d[j], sums[j % 2]);
+    return is_zero(sums[0]) & is_zero(sums[1]);
+  }
+  static WARPLOOM_DEVICE bool is_zero(const T& value) { return value == 0; }
+  template <int kCount>
+  static WARPLOOM_DEVICE bool is_zero(const Sides<T, kCount>& value) {
     bool result = true;
     WARPLOOM_UNROLL
-    for (int j = 0; j < kDepth; ++j) result = result & device::is_finite(d[j]);
+    for (int k = 0; k < kCount; ++k) result = result & is_zero(value.item[k]);
     return result;
   }
 };
@@ -289,7 +298,7 @@ struct LaneParts {
     for (int k = 0; k < kStages; ++k) {
       const int stride = 1 << k;
       if (stride >= width) continue;
-      if (leaves_at == stride) d = d * inverse;
+      d = d * (leaves_at == stride ? inverse : T(1));
       const V before = device::shuffle_up(block, d, stride);
       const V after = device::shuffle_down(block, d, stride);
       if (leaves_at > stride) d = device::fma(left[k], before, d);
