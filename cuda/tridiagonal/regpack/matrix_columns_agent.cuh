@@ -48,9 +48,10 @@ struct MatrixColumnsAgent {
     if (tile >= p.tiles) return;
     PartsInMemory<T, kDepth> parts;
     Rows rows(parts);
-    agent.take(tile, rows);
+    agent.prefetch(tile);  // in registers, the rows would be in the way of the matrix
     agent.factor();
     parts.take(agent.outer_, agent.rank_);
+    agent.take(tile, rows);
     int64_t previous = -1;
     int parity = 0;
     for (;;) {
