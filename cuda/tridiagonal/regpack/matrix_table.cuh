@@ -243,16 +243,17 @@ struct SideRows {
   }
 };
 
-/// What the stages across lanes make of the calling lane's row, for groups of up to 2^kStages lanes.
-template <class T, int kStages>
+/// What the stages across lanes make of the calling lane's row, for groups of up to 2^kStages lanes. kFront: the last lane follows
+/// how the group's first unknown depends on its borders.
+template <class T, int kStages, bool kFront = false>
 struct LaneParts {
   T next;            ///< factor of the next lane's front
   T lower, upper;    ///< of the row when it leaves, over the pivot
   T inverse;         ///< 1 / pivot, of the last lane too
   T left[kStages];   ///< factors of the rows that leave on either side
-  T right[kStages];
+  T right[kStages];  ///< in the last lane: of its front
 
-  /// `row` with its own upper entry, `front` of the next lane. They become the group's.
+  /// `row` with its own upper entry, `front` of the next lane (kFront: of the first in the last lane). They become the group's.
   WARPLOOM_DEVICE void factor(const device::Block& block, Row<T>& row, Front<T>& front, int width, Pivots& pivots, int bit) {
     const int position = (block.lane() & (width - 1)) + 1, leaves_at = position & -position;
     const bool last = position == width;
@@ -271,7 +272,8 @@ struct LaneParts {
       }
       const Equation<T> mine{row.a, row.c, T(0)};
       const Equation<T> before = device::shuffle_up(block, mine, stride);
-      const Equation<T> after = device::shuffle_down(block, mine, stride);
+      const Equation<T> after = kFront ? device::shuffle(block, mine, position - 1 + stride, width)
+                                       : device::shuffle_down(block, mine, stride);
       if (leaves_at > stride) {
         left[k] = -row.a;
         row.b = device::fma(left[k], before.c, row.b);
@@ -282,17 +284,22 @@ struct LaneParts {
         row.b = device::fma(right[k], after.a, row.b);
         row.c = right[k] * after.c;
       }
+      if (kFront && last) {
+        right[k] = -front.c;
+        front.b = device::fma(right[k], after.a, front.b);
+        front.c = right[k] * after.c;
+      }
     }
     lower = row.a;
     upper = row.c;
   }
 
-  /// A right-hand side: `d` of the calling lane's row, `front` of its lane.
+  /// A right-hand side: `d` of the calling lane's row, `front` of its lane; kFront: the group's in the last lane then.
   template <class V>
   WARPLOOM_DEVICE void reduce(const device::Block& block, V& d, V& front, int width) const {
     const int position = (block.lane() & (width - 1)) + 1, leaves_at = position & -position;
     const bool last = position == width;
-    front = device::shuffle_down(block, front, 1);
+    front = kFront ? device::shuffle(block, front, position, width) : device::shuffle_down(block, front, 1);
     if (!last) d = device::fma(next, front, d);
     WARPLOOM_UNROLL
     for (int k = 0; k < kStages; ++k) {
@@ -300,9 +307,10 @@ struct LaneParts {
       if (stride >= width) continue;
       d = d * (leaves_at == stride ? inverse : T(1));
       const V before = device::shuffle_up(block, d, stride);
-      const V after = device::shuffle_down(block, d, stride);
+      const V after = kFront ? device::shuffle(block, d, position - 1 + stride, width) : device::shuffle_down(block, d, stride);
       if (leaves_at > stride) d = device::fma(left[k], before, d);
       if (leaves_at > stride && !last) d = device::fma(right[k], after, d);
+      if (kFront && last) front = device::fma(right[k], after, front);
     }
   }
   /// Every lane's unknown, from the last lane's and the one before the group.
