@@ -84,7 +84,8 @@ struct MatrixColumnsAgent {
 
   WARPLOOM_DEVICE MatrixColumnsAgent(const device::Block& block, const Parameters& p)
       : block_(block), p_(p), unit_(block.thread() & (p.units - 1)), rank_(block.thread() / p.units), first_(rank_ * kDepth),
-        left_(static_cast<int>(p.batch.n) - first_), outer_(block.shared<unsigned char>(), p.ranks), inner_(block.shared<unsigned char>(Outer::bytes(p.ranks)), 32),
+        left_(static_cast<int>(p.batch.n) - first_), outer_(block.shared<unsigned char>(), p.ranks),
+        inner_(block.shared<unsigned char>(Outer::bytes(p.ranks)), 32),
         sides_(block.shared<V>(Outer::bytes(p.ranks) + Inner::bytes(32))), fronts_(sides_ + p.units * pitch(p.units)),
         unknowns_(fronts_ + p.units * pitch(p.units)), next_(reinterpret_cast<T*>(unknowns_ + p.units * pitch(p.units))),
         between_(reinterpret_cast<Between*>(next_ + place(kMostRanks))), verdicts_(reinterpret_cast<int*>(between_ + 32)) {

@@ -94,7 +94,8 @@ Status solve_matrix_columns(GpuDevice& device, const Batch<T>& batch, Used* used
     return static_cast<int>((batch.n + Agent::kDepth - 1) / Agent::kDepth + step - 1) / step * step;
   };
   const auto tiles_for = [&](int units) { return (batch.systems + units * Agent::kWidth - 1) / (units * Agent::kWidth); };
-  while (p.units > Agent::kFewestUnits && (p.units * ranks_for(p.units) > Agent::kMaxThreads || tiles_for(p.units) < device.limits().multiprocessors)) {
+  while (p.units > Agent::kFewestUnits &&
+         (p.units * ranks_for(p.units) > Agent::kMaxThreads || tiles_for(p.units) < device.limits().multiprocessors)) {
     p.units /= 2;
   }
   p.ranks = ranks_for(p.units);
