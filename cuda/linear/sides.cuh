@@ -25,7 +25,16 @@ WARPLOOM_DEVICE Sides<T, kCount> operator*(const Sides<T, kCount>& a, const T& b
   return result;
 }
 
+/// What stands for right-hand sides where a matrix eliminates alone.
+struct NoSide {};
+WARPLOOM_DEVICE NoSide operator-(NoSide) { return {}; }
+template <class T>
+WARPLOOM_DEVICE NoSide operator*(NoSide, const T&) { return {}; }
+
 namespace device {
+
+template <class T>
+WARPLOOM_DEVICE NoSide fma(const T&, NoSide, NoSide) { return {}; }
 
 template <class T, int kCount>
 WARPLOOM_DEVICE Sides<T, kCount> fma(const T& a, const Sides<T, kCount>& b, const Sides<T, kCount>& c) {

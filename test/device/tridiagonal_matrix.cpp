@@ -108,9 +108,9 @@ void bad_shared(Report& report, Device& device, Way way, int64_t n, int64_t syst
 
 template <class T>
 void all(Report& report) {
-  std::vector<int64_t> rows = {4, 8, 12, 16, 20, 32, 60, 64, 100, 124, 128, 132, 252, 256, 260, 380, 500, 508, 512};
+  std::vector<int64_t> rows = {4, 8, 12, 16, 20, 32, 60, 64, 100, 124, 128, 132, 252, 256, 260, 380, 500, 508, 512, 1024, 2048, 4096};
   std::vector<int64_t> columns = {513, 514, 600, 1024, 1025, 1100, 2048, 2049, 4095, 4096};
-  if (kSanitized) rows = {4, 20, 64, 300}, columns = {513};
+  if (kSanitized) rows = {4, 20, 64, 256, 300, 1024}, columns = {513};
   int turn = 0;
   for (const char* order : kOrders) {
     if (kSanitized && order != kOrders[2]) continue;
@@ -129,6 +129,7 @@ void all(Report& report) {
     }
     for (const int64_t at : {0, 7, 39}) bad_shared<T>(report, *device, Way::rows, 40, 9, at);
     for (const int64_t at : {0, 255, 256, 299}) bad_shared<T>(report, *device, Way::rows, 300, 19, at);
+    for (const int64_t at : {0, 511, 512, 1023}) bad_shared<T>(report, *device, Way::rows, 1024, 11, at);
     for (const int64_t at : {0, 31, 127, 512}) bad_shared<T>(report, *device, Way::columns, 513, 33, at);
   }
 }

@@ -109,8 +109,8 @@ describe('everyday shapes', () => {
 
       it(`solves right-hand sides of one matrix as those of many, in ${type}`, async () => {
         const onto = await device();
-        for (const [n, depth] of [[64, 8], [300, 16], [512, 16]] as const) {
-          const batch = Math.ceil(sharedUnknownsOf(onto) / n) + 1;
+        for (const [n, depth] of [[64, 8], [300, 16], [512, 16], [1024, 16]] as const) {
+          const batch = Math.ceil(sharedUnknownsOf(onto) * (n > 512 ? 2 : 1) / n) + 1;
           const { lower, diagonal, upper, rhs } = rows(type, batch * n, 7);
           const repeat = (band: Real): Real => band.map((_, i) => band[i % n]!) as Real;
           const one = { lower: lower.slice(0, n), diagonal: diagonal.slice(0, n), upper: upper.slice(0, n), rhs, n, batch };
@@ -124,7 +124,7 @@ describe('everyday shapes', () => {
 
       it(`solves many right-hand sides of each matrix as those of many matrices, in ${type}`, async () => {
         const onto = await device();
-        const n = 60, rhsCount = type === 'float32' ? 257 : 11, batch = Math.ceil(sharedUnknownsOf(onto) / n / rhsCount);
+        const n = 60, rhsCount = type === 'float32' ? 65 : 11, batch = Math.ceil(sharedUnknownsOf(onto) / n / rhsCount);
         const { lower, diagonal, upper } = rows(type, batch * n, 11);
         const { rhs } = rows(type, batch * n * rhsCount, 12);
         const { first, again } = await solveTwice(onto, { lower, diagonal, upper, rhs, n, batch, rhsCount });

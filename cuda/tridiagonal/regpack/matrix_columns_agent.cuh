@@ -25,7 +25,7 @@ struct MatrixColumnsAgent {
   static constexpr int kMaxThreads = 512;
   static constexpr int kMinBlocks = 1;
   static constexpr int kWidth = 8 / static_cast<int>(sizeof(T));  ///< systems of a unit
-  static constexpr int kMostUnits = 16;
+  static constexpr int kFewestUnits = 4, kMostUnits = 16;
   using Parameters = MatrixColumnsParameters<T>;
   using V = std::conditional_t<kWidth == 2, Sides<T, 2>, T>;
   using Outer = MatrixTable<T, kDepth>;
@@ -48,9 +48,10 @@ struct MatrixColumnsAgent {
     if (tile >= p.tiles) return;
     PartsInMemory<T, kDepth> parts;
     Rows rows(parts);
-    agent.take(tile, rows);
+    agent.prefetch(tile);  // in registers, the rows would be in the way of the matrix
     agent.factor();
     parts.take(agent.outer_, agent.rank_);
+    agent.take(tile, rows);
     int64_t previous = -1;
     int parity = 0;
     for (;;) {
@@ -72,7 +73,8 @@ struct MatrixColumnsAgent {
  private:
   const device::Block& block_;
   const Parameters& p_;
-  const int unit_, rank_, first_;  ///< of the calling thread: its unit, its place in it, its first row
+  const int unit_, rank_;  ///< of the calling thread: its unit, its place in it
+  const int first_, left_; ///< its first row; how many there are from there on
   const Outer outer_;
   const Inner inner_;
   V *const sides_, *const fronts_, *const unknowns_;  ///< a row per thread; unit u from u*pitch on
@@ -82,7 +84,8 @@ struct MatrixColumnsAgent {
 
   WARPLOOM_DEVICE MatrixColumnsAgent(const device::Block& block, const Parameters& p)
       : block_(block), p_(p), unit_(block.thread() & (p.units - 1)), rank_(block.thread() / p.units), first_(rank_ * kDepth),
-        outer_(block.shared<unsigned char>(), p.ranks), inner_(block.shared<unsigned char>(Outer::bytes(p.ranks)), 32),
+        left_(static_cast<int>(p.batch.n) - first_), outer_(block.shared<unsigned char>(), p.ranks),
+        inner_(block.shared<unsigned char>(Outer::bytes(p.ranks)), 32),
         sides_(block.shared<V>(Outer::bytes(p.ranks) + Inner::bytes(32))), fronts_(sides_ + p.units * pitch(p.units)),
         unknowns_(fronts_ + p.units * pitch(p.units)), next_(reinterpret_cast<T*>(unknowns_ + p.units * pitch(p.units))),
         between_(reinterpret_cast<Between*>(next_ + place(kMostRanks))), verdicts_(reinterpret_cast<int*>(between_ + 32)) {
@@ -105,66 +108,91 @@ struct MatrixColumnsAgent {
   }
   WARPLOOM_DEVICE int64_t system_of(int64_t tile) const { return (tile * p_.units + unit_) * kWidth; }
 
+  /// The thread's rows of the right-hand side; the copies to L2 of the next tile's rows run meanwhile.
   WARPLOOM_DEVICE void take(int64_t tile, Rows& rows) const {
-    const int count = present(tile);
-    const int64_t left = p_.batch.n - first_, stride = p_.batch.rhs.row_stride;
+    const int count = present(tile), left = left_;
+    const int64_t stride = p_.batch.rhs.row_stride;
     const T* from = p_.batch.rhs.data + system_of(tile) + first_ * stride;
-    if (p_.paired && count == kWidth) {
+    const auto each = [&](auto load) {
       WARPLOOM_UNROLL
       for (int j = 0; j < kDepth; ++j) {
-        rows.d[j] = j < left ? *reinterpret_cast<const V*>(from) : V{};
+        load(j);
         from += stride;
       }
-      return;
+    };
+    const bool pairs = p_.paired && count == kWidth;
+    if (pairs && left >= kDepth) {
+      each([&](int j) { rows.d[j] = *reinterpret_cast<const V*>(from); });
+    } else if (pairs) {
+      each([&](int j) { rows.d[j] = j < left ? *reinterpret_cast<const V*>(from) : V{}; });
+    } else {
+      each([&](int j) {
+        WARPLOOM_UNROLL
+        for (int k = 0; k < kWidth; ++k) item(rows.d[j], k) = j < left && k < count ? from[k] : T(0);
+      });
     }
+    prefetch(tile + block_.count());
+  }
+  /// The four units of 32 bytes take turns with the rows.
+  WARPLOOM_DEVICE void prefetch(int64_t tile) const {
+    if (tile >= p_.tiles || present(tile) == 0) return;
+    const int64_t stride = p_.batch.rhs.row_stride;
+    int row = unit_ % 4;
+    const T* from = p_.batch.rhs.data + system_of(tile) + (first_ + row) * stride;
     WARPLOOM_UNROLL
-    for (int j = 0; j < kDepth; ++j) {
-      WARPLOOM_UNROLL
-      for (int k = 0; k < kWidth; ++k) item(rows.d[j], k) = j < left && k < count ? from[k] : T(0);
-      from += stride;
+    for (int turn = 0; turn < kDepth / 4; ++turn) {
+      if (row < left_) device::prefetch(from);
+      row += 4;
+      from += 4 * stride;
     }
   }
   WARPLOOM_DEVICE void store(int64_t tile, const Rows& rows) const {
-    const int count = present(tile);
-    const int64_t left = p_.batch.n - first_, stride = p_.batch.solution.row_stride;
+    const int count = present(tile), left = left_;
+    const int64_t stride = p_.batch.solution.row_stride;
     T* to = p_.batch.solution.data + system_of(tile) + first_ * stride;
-    if (p_.paired && count == kWidth) {
+    const auto each = [&](auto write) {
       WARPLOOM_UNROLL
       for (int j = 0; j < kDepth; ++j) {
-        if (j < left) *reinterpret_cast<V*>(to) = rows.d[j];
+        write(j);
         to += stride;
       }
-      return;
-    }
-    WARPLOOM_UNROLL
-    for (int j = 0; j < kDepth; ++j) {
-      WARPLOOM_UNROLL
-      for (int k = 0; k < kWidth; ++k) {
-        if (j < left && k < count) to[k] = item(rows.d[j], k);
-      }
-      to += stride;
+    };
+    const bool pairs = p_.paired && count == kWidth;
+    if (pairs && left >= kDepth) {
+      each([&](int j) { *reinterpret_cast<V*>(to) = rows.d[j]; });
+    } else if (pairs) {
+      each([&](int j) {
+        if (j < left) *reinterpret_cast<V*>(to) = rows.d[j];
+      });
+    } else {
+      each([&](int j) {
+        WARPLOOM_UNROLL
+        for (int k = 0; k < kWidth; ++k) {
+          if (j < left && k < count) to[k] = item(rows.d[j], k);
+        }
+      });
     }
   }
 
   /// Works the matrix out: inside the threads' rows, between those of a lane of 8 of them, between lanes. Ends with a barrier.
   WARPLOOM_DEVICE void factor() const {
-    WARPLOOM_NO_UNROLL
-    for (int row = block_.thread(); row < p_.ranks * kDepth; row += block_.threads()) {
-      const Row<T> entries = row_of_matrix(p_.batch, 0, row);
-      outer_.set(row / kDepth, row % kDepth, entries.a, entries.b, entries.c);
-    }
-    outer_.reduce(block_, p_.ranks);
-    WARPLOOM_NO_UNROLL
-    for (int rank = block_.thread(); rank < kMostRanks; rank += block_.threads()) {
-      Row<T> row{T(0), T(1), T(0), T(0)};
-      if (rank < p_.ranks) row = outer_.last(rank);
-      next_[place(rank)] = row.c;
-      if (rank + 1 < p_.ranks) absorb_front(row, outer_.fronts[rank + 1]);
-      inner_.set(rank / kInner, rank % kInner, row.a, row.b, row.c);
-    }
-    inner_.reduce(block_, 32);
+    outer_.set(block_, outer_.template load<kDepth / kFewestUnits>(block_, p_.batch, 0, p_.ranks), p_.ranks);
+    block_.sync();
+    if (block_.thread() < p_.ranks) outer_.reduce(block_.thread());
+    block_.sync();
     if (block_.warp() == 0) {
       const int lane = block_.lane();
+      WARPLOOM_UNROLL
+      for (int j = 0; j < kInner; ++j) {
+        const int rank = lane * kInner + j;
+        Row<T> row{T(0), T(1), T(0), T(0)};
+        if (rank < p_.ranks) row = outer_.last(rank);
+        next_[place(rank)] = row.c;
+        if (rank + 1 < p_.ranks) absorb_front(row, outer_.fronts[rank + 1]);
+        inner_.set(lane, j, row);
+      }
+      inner_.reduce(lane);
+      block_.sync_warp();
       Row<T> row = inner_.last(lane);
       Front<T> front = inner_.fronts[lane < 31 ? lane + 1 : lane];
       Pivots met = inner_.pivots(lane);

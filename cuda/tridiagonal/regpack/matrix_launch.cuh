@@ -22,13 +22,13 @@ void group_lines(MatrixRowsParameters<T>* p) {
   p->solution_line = together && single ? batch.solution.system_stride : batch.solution.rhs_stride;
 }
 
-template <class T, int kDepth>
-Status launch_matrix_depth(GpuDevice& device, MatrixRowsParameters<T> p, Used* used) {
-  using Agent = MatrixRowsAgent<T, kDepth>;
+template <class T, int kDepth, Team kTeam>
+Status launch_matrix_agent(GpuDevice& device, MatrixRowsParameters<T> p, Used* used) {
+  using Agent = MatrixRowsAgent<T, kDepth, kTeam>;
   const int lanes = static_cast<int>((p.batch.n + kDepth - 1) / kDepth);
   p.width = 1;
   p.width_log2 = 0;
-  while (p.width < lanes && p.width < 32) p.width = 1 << ++p.width_log2;
+  while (p.width < lanes) p.width = 1 << ++p.width_log2;
   LaunchShape shape;
   shape.threads = Agent::kMaxThreads;
   shape.shared_bytes = Agent::shared_bytes(shape.threads, p.width);
@@ -49,7 +49,16 @@ Status launch_matrix_depth(GpuDevice& device, MatrixRowsParameters<T> p, Used* u
   return launch<Agent>(device, shape, p);
 }
 
-/// Batches of at most kMatrixRows rows, which lie_in_vectors, of any size.
+template <class T, int kDepth>
+Status launch_matrix_depth(GpuDevice& device, const MatrixRowsParameters<T>& p, Used* used) {
+  if constexpr (kDepth == 16) {
+    if (p.batch.n > operation::kMatrixRows) return launch_matrix_agent<T, kDepth, Team::warps>(device, p, used);
+  }
+  return p.batch.n == 32 * kDepth ? launch_matrix_agent<T, kDepth, Team::warp>(device, p, used)
+                                  : launch_matrix_agent<T, kDepth, Team::lanes>(device, p, used);
+}
+
+/// Batches which lie_in_vectors, of rows that has_matrix_rows, of any size.
 template <class T>
 Status launch_matrix_rows(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if (batch.problems() >= 1 << 30) return {Code::unsupported, "cr-regpack: too many right-hand sides to count in a word"};
@@ -85,7 +94,8 @@ Status solve_matrix_columns(GpuDevice& device, const Batch<T>& batch, Used* used
     return static_cast<int>((batch.n + Agent::kDepth - 1) / Agent::kDepth + step - 1) / step * step;
   };
   const auto tiles_for = [&](int units) { return (batch.systems + units * Agent::kWidth - 1) / (units * Agent::kWidth); };
-  while (p.units > 4 && (p.units * ranks_for(p.units) > Agent::kMaxThreads || tiles_for(p.units) < device.limits().multiprocessors)) {
+  while (p.units > Agent::kFewestUnits &&
+         (p.units * ranks_for(p.units) > Agent::kMaxThreads || tiles_for(p.units) < device.limits().multiprocessors)) {
     p.units /= 2;
   }
   p.ranks = ranks_for(p.units);

@@ -6,15 +6,17 @@ namespace warploom::tridiagonal {
 
 /// Rows per lane of rows that lie together: 16 where that saves a second warp.
 constexpr int matrix_depth(int64_t n) { return n > 256 ? 16 : 8; }
-/// Most rows of such systems: those of one warp. By blocks of several warps 1024 rows took 76 us for the 54 of a matrix for each
-/// (float64 115 for 108), 4096 rows 75 for 60 (126 for 128): they wait for each other with every right-hand side.
+/// Rows of one warp, and of several that are filled.
 inline constexpr int64_t kMatrixRows = 512;
-/// Right-hand sides per matrix from which on working it out apart pays: it takes about the time of two of them. In float32 less is
-/// won of each: of 64 right-hand sides 113 us for 107, of 65536 94 for 100.
-constexpr int64_t least_sides(int element_bytes) { return element_bytes == 4 ? 256 : 8; }
-/// Whether each block gets a few right-hand sides of one matrix; with fewer, all goes as with a matrix for each.
+constexpr bool has_matrix_rows(int64_t n) { return n <= kMatrixRows || n == 1024 || n == 2048 || n == 4096; }
+/// Right-hand sides per matrix from which on working it out apart pays: it takes about the time of one or two of them. In float32 less
+/// is won of each.
+constexpr int64_t least_sides(int element_bytes) { return element_bytes == 4 ? 64 : 8; }
+/// Whether each block gets a few right-hand sides of one matrix; with fewer, all goes as with a matrix for each. Tables of several
+/// warps take longer.
 inline bool reuses_matrix(int64_t n, int64_t problems, int64_t per_matrix, int element_bytes, int multiprocessors) {
-  return n <= kMatrixRows && per_matrix >= least_sides(element_bytes) && problems * n >= int64_t{multiprocessors} * 32768;
+  const int64_t sides = least_sides(element_bytes) * (n > kMatrixRows ? 4 : 1), rows = n > kMatrixRows ? 65536 : 32768;
+  return has_matrix_rows(n) && per_matrix >= sides && problems * n >= multiprocessors * rows;
 }
 
 /// Rows per lane of interleaved systems.

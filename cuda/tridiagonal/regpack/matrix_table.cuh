@@ -19,6 +19,15 @@ enum class Part {
 };
 inline constexpr int kParts = 5;
 
+/// Row `row` of the matrix of a system; an identity row beyond its end.
+template <class T>
+WARPLOOM_DEVICE Row<T> row_of_matrix(const Batch<T>& batch, int64_t system, int64_t row) {
+  if (row >= batch.n) return {T(0), T(1), T(0), T(0)};
+  return {row > 0 ? batch.lower.load(batch.lower.index(system, row, 0)) : T(0),
+          batch.diagonal.load(batch.diagonal.index(system, row, 0)),
+          row + 1 < batch.n ? batch.upper.load(batch.upper.index(system, row, 0)) : T(0), T(0)};
+}
+
 /// The parts of all rows of a matrix, kDepth (a power of two) of them per lane, in shared memory. Within a lane they lie in the
 /// order in which rows leave, as vectors; a lane has an odd number of those, so that neighbouring lanes meet other banks.
 template <class T, int kDepth>
@@ -51,31 +60,38 @@ struct MatrixTable {
   }
   WARPLOOM_DEVICE T& at(int lane, Part part, int row) const { return parts[lane * kPitch + place(part, row)]; }
 
-  /// Sets the entries of one row before reduce().
-  WARPLOOM_DEVICE void set(int lane, int row, const T& a, const T& b, const T& c) const {
-    at(lane, Part::lower, row) = a;
-    at(lane, Part::inverse, row) = b;
-    at(lane, Part::upper, row) = c;
-    if (row == 0) flags[2 * lane] = flags[2 * lane + 1] = 0;
+  /// Entries of rows on their way into the table.
+  template <int kCount>
+  struct Entries {
+    Row<T> rows[kCount];
+  };
+  /// Starts the loads of the matrix of `system` by all threads of the block, whose number is a multiple of kDepth, kCount rows each.
+  template <int kCount>
+  WARPLOOM_DEVICE Entries<kCount> load(const device::Block& block, const Batch<T>& batch, int64_t system, int lanes) const {
+    Entries<kCount> entries;
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kCount; ++k) {
+      const int row = block.thread() + k * block.threads();
+      if (row < lanes * kDepth) entries.rows[k] = row_of_matrix(batch, system, row);
+    }
+    return entries;
   }
-  /// The stages inside `lanes` lanes, by all threads of the block; begins and ends with a barrier.
-  WARPLOOM_DEVICE void reduce(const device::Block& block, int lanes) const {
-    block.sync();
-    WARPLOOM_NO_UNROLL
-    for (int stride = 1; stride < kDepth; stride *= 2) {
-      const int leaving = kDepth / (2 * stride), items = lanes * leaving;
-      WARPLOOM_NO_UNROLL
-      for (int k = block.thread(); k < items; k += block.threads()) {
-        leave(k / leaving, (k % leaving) * 2 * stride + stride - 1, stride);
-      }
-      block.sync();
-      WARPLOOM_NO_UNROLL
-      for (int k = block.thread(); k < items; k += block.threads()) {
-        update(k / leaving, (k % leaving) * 2 * stride + 2 * stride - 1, stride);
-      }
-      block.sync();
+  /// Sets them before reduce().
+  template <int kCount>
+  WARPLOOM_DEVICE void set(const device::Block& block, const Entries<kCount>& entries, int lanes) const {
+    const unsigned int thread = static_cast<unsigned int>(block.thread()), step = static_cast<unsigned int>(block.threads()) / kDepth;
+    T* to = &at(static_cast<int>(thread / kDepth), Part::lower, static_cast<int>(thread % kDepth));
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kCount; ++k) {
+      if (static_cast<int>(thread / kDepth + k * step) < lanes) set(to, entries.rows[k]);
+      to += step * kPitch;
     }
   }
+  WARPLOOM_DEVICE void set(int lane, int row, const Row<T>& entries) const { set(&at(lane, Part::lower, row), entries); }
+
+  /// The stages inside a lane whose rows are set, by one thread.
+  WARPLOOM_DEVICE void reduce(int lane) const;
+
   /// A lane's last row after reduce(); the right-hand side is none of its business.
   WARPLOOM_DEVICE Row<T> last(int lane) const {
     constexpr int kLast = kDepth - 1;
@@ -87,42 +103,79 @@ struct MatrixTable {
     pivots.infinite = flags[2 * lane + 1] != 0;
     return pivots;
   }
+  /// More of a lane, by one thread.
   WARPLOOM_DEVICE void note(int lane, unsigned int zero, bool infinite) const {
-    if (zero != 0) device::atomic_or(&flags[2 * lane], static_cast<int>(zero));
-    if (infinite) device::atomic_or(&flags[2 * lane + 1], 1);
+    flags[2 * lane] |= static_cast<int>(zero);
+    flags[2 * lane + 1] |= infinite ? 1 : 0;
   }
 
  private:
-  WARPLOOM_DEVICE void leave(int lane, int row, int stride) const {
-    Pivots met;
-    T &a = at(lane, Part::lower, row), &c = at(lane, Part::upper, row), &inverse = at(lane, Part::inverse, row);
-    const T r = met.reciprocal(inverse, row);
-    note(lane, met.zero, met.infinite);
-    inverse = r;
-    a = a * r;
-    c = c * r;
-    if (row != stride - 1) return;
-    Front<T>& front = fronts[lane];
-    if (stride == 1) front = untouched_front<T>();
-    const T k = -front.c;
-    front.b = stride == 1 ? -a : device::fma(k, a, front.b);
-    front.c = stride == 1 ? -c : k * c;
-    at(lane, Part::above, row) = k;
-  }
-  WARPLOOM_DEVICE void update(int lane, int kept, int stride) const {
-    T &a = at(lane, Part::lower, kept), &b = at(lane, Part::inverse, kept), &c = at(lane, Part::upper, kept);
-    const int left = kept - stride, right = kept + stride;
-    const T k = -a;
-    b = device::fma(k, at(lane, Part::upper, left), b);
-    a = k * at(lane, Part::lower, left);
-    at(lane, Part::below, left) = k;
-    if (right >= kDepth) return;
-    const T m = -c;
-    b = device::fma(m, at(lane, Part::lower, right), b);
-    c = m * at(lane, Part::upper, right);
-    at(lane, Part::above, right) = m;
+  /// `to`: the row's lower entry.
+  static WARPLOOM_DEVICE void set(T* to, const Row<T>& entries) {
+    to[0] = entries.a;
+    to[static_cast<int>(Part::inverse) * kPerPack] = entries.b;
+    to[static_cast<int>(Part::upper) * kPerPack] = entries.c;
   }
 };
+
+/// A lane of the matrix: items of a downsweep that takes the entries from the table when they are first needed, and puts the parts
+/// there as soon as they are known, so that few registers are taken at once.
+template <class T, int kDepth>
+struct FactoredLane : RegisterRows<T, kDepth, PivotCare::guarded, NoSide> {
+  using Rows = RegisterRows<T, kDepth, PivotCare::guarded, NoSide>;
+  using Table = MatrixTable<T, kDepth>;
+  T* const parts;
+
+  WARPLOOM_DEVICE explicit FactoredLane(T* of) : parts(of) {}
+  WARPLOOM_DEVICE T& part(Part part, int row) const {
+    return static_cast<T*>(__builtin_assume_aligned(parts, 16))[Table::place(part, row)];
+  }
+  template <int kCount, int kStride>
+  WARPLOOM_DEVICE void prepare() {
+    WARPLOOM_UNROLL
+    for (int i = 0; kStride == 1 && i < kDepth; i += 2) this->b[i] = part(Part::inverse, i);
+    Rows::template prepare<kCount, kStride>();
+  }
+  template <int kCount>
+  WARPLOOM_DEVICE void eliminate(int i, int stride) {
+    if (stride == 1) {
+      this->a[i] = part(Part::lower, i);
+      this->c[i] = part(Part::upper, i);
+    }
+    Rows::template eliminate<kCount>(i, stride);
+    put(i);
+  }
+  template <int kCount>
+  WARPLOOM_DEVICE void save(int i, int stride) {
+    part(Part::above, i) = stride == 1 ? T(-1) : -this->front.c;
+    Rows::template save<kCount>(i, stride);
+  }
+  WARPLOOM_DEVICE void update(int kept, int left, int right) {
+    if (kept - left == 1) {
+      this->a[kept] = part(Part::lower, kept);
+      this->b[kept] = part(Part::inverse, kept);
+      this->c[kept] = part(Part::upper, kept);
+    }
+    part(Part::below, left) = -this->a[kept];
+    if (right != kOutside) part(Part::above, right) = -this->c[kept];
+    Rows::update(kept, left, right);
+  }
+  WARPLOOM_DEVICE void put(int i) const {
+    part(Part::lower, i) = this->a[i];
+    part(Part::inverse, i) = this->b[i];
+    part(Part::upper, i) = this->c[i];
+  }
+};
+
+template <class T, int kDepth>
+WARPLOOM_DEVICE void MatrixTable<T, kDepth>::reduce(int lane) const {
+  FactoredLane<T, kDepth> rows(parts + lane * kPitch);
+  Downsweep<kDepth>::down(rows);
+  rows.put(kDepth - 1);
+  fronts[lane] = {rows.front.b, rows.front.c, T(0)};
+  flags[2 * lane] = static_cast<int>(rows.pivots.zero);
+  flags[2 * lane + 1] = rows.pivots.infinite ? 1 : 0;
+}
 
 /// A lane's parts where they are, in shared memory.
 template <class T, int kDepth>
@@ -173,24 +226,34 @@ struct SideRows {
     const V before = left == kOutside ? x_left : d[left];
     d[i] = device::fma(-parts.get(Part::lower, i), before, device::fma(-parts.get(Part::upper, i), d[right], d[i]));
   }
+  /// Zero times what is not finite is not zero.
   WARPLOOM_DEVICE bool finite() const {
+    V sums[2] = {};
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) sums[j % 2] = device::fma(T(0), d[j], sums[j % 2]);
+    return is_zero(sums[0]) & is_zero(sums[1]);
+  }
+  static WARPLOOM_DEVICE bool is_zero(const T& value) { return value == 0; }
+  template <int kCount>
+  static WARPLOOM_DEVICE bool is_zero(const Sides<T, kCount>& value) {
     bool result = true;
     WARPLOOM_UNROLL
-    for (int j = 0; j < kDepth; ++j) result = result & device::is_finite(d[j]);
+    for (int k = 0; k < kCount; ++k) result = result & is_zero(value.item[k]);
     return result;
   }
 };
 
-/// What the stages across lanes make of the calling lane's row, for groups of up to 2^kStages lanes.
-template <class T, int kStages>
+/// What the stages across lanes make of the calling lane's row, for groups of up to 2^kStages lanes. kFront: the last lane follows
+/// how the group's first unknown depends on its borders.
+template <class T, int kStages, bool kFront = false>
 struct LaneParts {
   T next;            ///< factor of the next lane's front
   T lower, upper;    ///< of the row when it leaves, over the pivot
   T inverse;         ///< 1 / pivot, of the last lane too
   T left[kStages];   ///< factors of the rows that leave on either side
-  T right[kStages];
+  T right[kStages];  ///< in the last lane: of its front
 
-  /// `row` with its own upper entry, `front` of the next lane. They become the group's.
+  /// `row` with its own upper entry, `front` of the next lane (kFront: of the first in the last lane). They become the group's.
   WARPLOOM_DEVICE void factor(const device::Block& block, Row<T>& row, Front<T>& front, int width, Pivots& pivots, int bit) {
     const int position = (block.lane() & (width - 1)) + 1, leaves_at = position & -position;
     const bool last = position == width;
@@ -209,7 +272,8 @@ struct LaneParts {
       }
       const Equation<T> mine{row.a, row.c, T(0)};
       const Equation<T> before = device::shuffle_up(block, mine, stride);
-      const Equation<T> after = device::shuffle_down(block, mine, stride);
+      const Equation<T> after = kFront ? device::shuffle(block, mine, position - 1 + stride, width)
+                                       : device::shuffle_down(block, mine, stride);
       if (leaves_at > stride) {
         left[k] = -row.a;
         row.b = device::fma(left[k], before.c, row.b);
@@ -220,27 +284,33 @@ struct LaneParts {
         row.b = device::fma(right[k], after.a, row.b);
         row.c = right[k] * after.c;
       }
+      if (kFront && last) {
+        right[k] = -front.c;
+        front.b = device::fma(right[k], after.a, front.b);
+        front.c = right[k] * after.c;
+      }
     }
     lower = row.a;
     upper = row.c;
   }
 
-  /// A right-hand side: `d` of the calling lane's row, `front` of its lane.
+  /// A right-hand side: `d` of the calling lane's row, `front` of its lane; kFront: the group's in the last lane then.
   template <class V>
   WARPLOOM_DEVICE void reduce(const device::Block& block, V& d, V& front, int width) const {
     const int position = (block.lane() & (width - 1)) + 1, leaves_at = position & -position;
     const bool last = position == width;
-    front = device::shuffle_down(block, front, 1);
+    front = kFront ? device::shuffle(block, front, position, width) : device::shuffle_down(block, front, 1);
     if (!last) d = device::fma(next, front, d);
     WARPLOOM_UNROLL
     for (int k = 0; k < kStages; ++k) {
       const int stride = 1 << k;
       if (stride >= width) continue;
-      if (leaves_at == stride) d = d * inverse;
+      d = d * (leaves_at == stride ? inverse : T(1));
       const V before = device::shuffle_up(block, d, stride);
-      const V after = device::shuffle_down(block, d, stride);
+      const V after = kFront ? device::shuffle(block, d, position - 1 + stride, width) : device::shuffle_down(block, d, stride);
       if (leaves_at > stride) d = device::fma(left[k], before, d);
       if (leaves_at > stride && !last) d = device::fma(right[k], after, d);
+      if (kFront && last) front = device::fma(right[k], after, front);
     }
   }
   /// Every lane's unknown, from the last lane's and the one before the group.
@@ -250,15 +320,6 @@ struct LaneParts {
     return substitute_lanes<true>(block, row, x_last, x_before, width);
   }
 };
-
-/// Row `row` of the matrix of a system; an identity row beyond its end.
-template <class T>
-WARPLOOM_DEVICE Row<T> row_of_matrix(const Batch<T>& batch, int64_t system, int64_t row) {
-  if (row >= batch.n) return {T(0), T(1), T(0), T(0)};
-  return {row > 0 ? batch.lower.load(batch.lower.index(system, row, 0)) : T(0),
-          batch.diagonal.load(batch.diagonal.index(system, row, 0)),
-          row + 1 < batch.n ? batch.upper.load(batch.upper.index(system, row, 0)) : T(0), T(0)};
-}
 
 /// The verdict on a lane's rows, from the inputs in global memory; `d`: its unknowns of one right-hand side.
 template <class T, int kDepth>
