@@ -27,17 +27,17 @@ struct Batch : Extents<Batch<T>> {
 };
 
 /// First row of [first, last) of a system whose entries, as far as they are read, are not all finite;
-/// -1 when there is none.
+/// -1 when there is none. `corners`: those of a periodic system are read too.
 template <class T>
 WARPLOOM_DEVICE int64_t first_non_finite_row(const Batch<T>& batch, int64_t system, int64_t rhs,
-                                             int64_t first, int64_t last) {
+                                             int64_t first, int64_t last, bool corners = false) {
   const int64_t origin = batch.origin(system), rows = batch.rows(system);
   WARPLOOM_NO_UNROLL
   for (int64_t i = first; i < last; ++i) {
     bool finite = device::is_finite(batch.diagonal.load(batch.diagonal.index(origin, i, 0))) &&
                   device::is_finite(batch.rhs.load(batch.rhs.index(origin, i, rhs)));
-    if (i > 0) finite = finite && device::is_finite(batch.lower.load(batch.lower.index(origin, i, 0)));
-    if (i + 1 < rows) {
+    if (corners || i > 0) finite = finite && device::is_finite(batch.lower.load(batch.lower.index(origin, i, 0)));
+    if (corners || i + 1 < rows) {
       finite = finite && device::is_finite(batch.upper.load(batch.upper.index(origin, i, 0)));
     }
     if (!finite) return i;

@@ -160,6 +160,12 @@ inline bool prefers_thomas(int64_t problems, int multiprocessors) { return probl
 /// 65536×512: 352 us for 757, float64 590 for 1133). Right-hand sides that share a matrix gained nothing from such a
 /// kernel: four at a time took 8 instructions per row and side for 16, and 121 us for 101.
 inline constexpr int64_t kLeastPeriodicRows = 34;
+/// Rows per lane of periodic systems that fill a power of two of the lanes of a warp, over which their elimination closes.
+inline constexpr int kCyclicDepth = 16;
+inline bool closes_over_lanes(int64_t n) {
+  const int64_t lanes = n / kCyclicDepth;
+  return n % kCyclicDepth == 0 && lanes <= 32 && (lanes & (lanes - 1)) == 0;
+}
 
 /// Longer interleaved systems in chunks: where a thread per system would leave most of the device idle (8192×2048 takes
 /// 8.6 % of the floor by it in float32, 14.2 % in float64), and where all systems share their bands, which chunks hardly

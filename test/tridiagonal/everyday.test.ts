@@ -5,6 +5,7 @@ import type { Device } from '../../lib/core/device.ts';
 import { solve, type SolveOptions } from '../../lib/tridiagonal/index.ts';
 import { eachBackend } from '../support/backends.ts';
 import { Random } from '../support/random.ts';
+import { componentwiseError } from '../support/reference.ts';
 
 type Real = Float32Array | Float64Array;
 
@@ -104,6 +105,57 @@ describe('everyday shapes', () => {
           strictEqual(first.info.depth, 9);
           deepStrictEqual([first.info.launches, again.info.launches > 3], [1, true]);
           sameBits(first.solution, again.solution);
+        }
+      });
+
+      it(`closes over the lanes that periodic systems fill, in ${type}`, async () => {
+        const onto = await device();
+        const limit = 40 * (type === 'float32' ? 2 ** -23 : 2 ** -52);
+        for (const n of [64, 128, 256, 512]) {
+          // The last warp has places without a system.
+          for (const [batch, rhsCount, one, apart] of [[37, 1, false, 0], [37, 1, false, 3], [5, 3, false, 0], [9, 1, true, 0]] as const) {
+            const bands = rows(type, (one ? n : batch * n) + apart, n), { rhs } = rows(type, batch * rhsCount * n + apart, n + 1);
+            const part = (of: Real, index: number): Float64Array => Float64Array.from(of.subarray(apart + index * n, apart + (index + 1) * n));
+            const [lower, diagonal, upper] = [bands.lower, bands.diagonal, bands.upper].map((band) => band.subarray(apart) as Real);
+            const { solution, status, info } = await solve({
+              lower: lower!, diagonal: diagonal!, upper: upper!, rhs: rhs.subarray(apart) as Real, n, batch, rhsCount, periodic: true, device: onto,
+            });
+            deepStrictEqual([info.depth, info.threads, info.launches, status.allOk], [16, n / 16, 1, true]);
+            for (let s = 0; s < batch; s += 1) {
+              const matrix = { lower: part(bands.lower, one ? 0 : s), diagonal: part(bands.diagonal, one ? 0 : s), upper: part(bands.upper, one ? 0 : s) };
+              for (let r = s * rhsCount; r < (s + 1) * rhsCount; r += 1) {
+                const error = componentwiseError(matrix, Float64Array.from(solution.subarray(r * n, (r + 1) * n)), part(rhs, r), true);
+                ok(error <= limit, `n = ${n}, system ${s}: ${error}`);
+              }
+            }
+          }
+        }
+      });
+
+      it(`tells what stops a periodic system that fills its lanes, and in which row, in ${type}`, async () => {
+        const onto = await device();
+        for (const n of [64, 512]) {
+          const batch = 11, bad = 4;
+          const clean = await solve({ ...rows(type, batch * n, n), n, batch, periodic: true, device: onto });
+          const cases: [keyof ReturnType<typeof rows>, number, number, string][] = [
+            ['lower', 0, NaN, 'non-finite'], ['upper', n - 1, Infinity, 'non-finite'], ['rhs', n - 1, NaN, 'non-finite'],
+            ['diagonal', 17, -Infinity, 'non-finite'], ['diagonal', 20, 0, 'zero-pivot'], ['diagonal', n - 1, 0, 'zero-pivot'],
+          ];
+          for (const [name, row, value, state] of cases) {
+            const problem = rows(type, batch * n, n);
+            const at = bad * n + row;
+            problem[name][at] = value;
+            if (state === 'zero-pivot') {
+              // Alone: no other row gives it a pivot.
+              problem.lower[at] = problem.upper[at] = 0;
+            }
+            const { solution, status } = await solve({ ...problem, n, batch, periodic: true, device: onto });
+            deepStrictEqual(status.at(bad), { ...status.at(bad), state, row }, `${name}[${row}] = ${value}, n = ${n}`);
+            strictEqual([...status.failures()].length, 1);
+            for (let i = 0; i < batch * n; i += 1) {
+              if (i < bad * n || i >= (bad + 1) * n) strictEqual(solution[i], clean.solution[i], `element ${i}`);
+            }
+          }
         }
       });
 

@@ -4,7 +4,7 @@
 // that are; the others go on a list.
 #pragma once
 #include "cuda/core/device.cuh"
-#include "cuda/tridiagonal/pivoting/pivoting_chunk.cuh"
+#include "cuda/tridiagonal/pivoting/pivoting_merge.cuh"
 #include "cuda/tridiagonal/pivoting/pivoting_policy.h"
 #include "cuda/tridiagonal/pivoting/pivoting_verdict.cuh"
 

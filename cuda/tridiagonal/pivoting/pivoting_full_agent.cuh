@@ -4,7 +4,7 @@
 #pragma once
 #include "cuda/core/launch_shape.h"
 #include "cuda/tridiagonal/inputs.cuh"
-#include "cuda/tridiagonal/pivoting/pivoting_chunk.cuh"
+#include "cuda/tridiagonal/pivoting/pivoting_merge.cuh"
 #include "cuda/tridiagonal/pivoting/pivoting_policy.h"
 #include "cuda/tridiagonal/pivoting/pivoting_verdict.cuh"
 
@@ -117,8 +117,9 @@ struct PivotingFullAgent {
     return {memory, memory + block.threads() / 32};
   }
 
-  /// A chunk's flags; `at` is the place of its first row in the store, whose last array has the solution. The residuals
-  /// and the upper two bands take the places of the factors, for a correction.
+  /// A chunk's flags; `at` is the place of its first row in the store, whose last array has the solution. kCorrects: the
+  /// residuals and the upper two bands take the places of the factors.
+  template <bool kCorrects>
   static WARPLOOM_DEVICE int32_t check_chunk(const Parameters& p, const ChunkStore<T>& store, int64_t from, int at, int row) {
     Chunk entries[4], residual;
     WARPLOOM_UNROLL
@@ -140,9 +141,11 @@ struct PivotingFullAgent {
       residual.item[k] = check.residual;
       flags |= check.flags;
     }
-    *reinterpret_cast<Chunk*>(store.array(0) + at) = residual;
-    *reinterpret_cast<Chunk*>(store.array(1) + at) = entries[1];
-    *reinterpret_cast<Chunk*>(store.array(2) + at) = entries[2];
+    if constexpr (kCorrects) {
+      *reinterpret_cast<Chunk*>(store.array(0) + at) = residual;
+      *reinterpret_cast<Chunk*>(store.array(1) + at) = entries[1];
+      *reinterpret_cast<Chunk*>(store.array(2) + at) = entries[2];
+    }
     return flags;
   }
 
@@ -158,7 +161,18 @@ struct PivotingFullAgent {
     return flags;
   }
 
-  /// Flags of every system, and the block ready for a correction. True if one is wanted.
+  /// A system's lanes are one warp, which also moves and judges it: nobody else looks at its rows but merge_up.
+  static WARPLOOM_DEVICE bool has_warp(const Parameters& p) { return p.width == 32 && p.team_log2 == 5; }
+  /// After which the lanes of a system see what they wrote.
+  static WARPLOOM_DEVICE void sync_systems(const device::Block& block, const Parameters& p) {
+    if (has_warp(p)) {
+      block.sync_warp();
+    } else {
+      block.sync();
+    }
+  }
+
+  /// Flags of every system. True if one wants a correction.
   static WARPLOOM_DEVICE bool measure(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
     const Words own_words = words(block, store);
     const Span own = span(block, p);
@@ -171,17 +185,13 @@ struct PivotingFullAgent {
       const int64_t from = (own.first + s) * p.full.system_stride;
       int32_t flags = 0;
       for (int i = rank * kPerChunk; i < rows; i += team * kPerChunk) {
-        flags |= check_chunk(p, store, from, s * capacity + i, i);
-      }
-      for (int i = rows + rank; s < p.systems && i < capacity; i += team) {
-        store.array(0)[s * capacity + i] = store.array(2)[s * capacity + i] = T(0);
-        store.array(1)[s * capacity + i] = T(R(1));
+        flags |= check_chunk<false>(p, store, from, s * capacity + i, i);
       }
       flags = team_flags(block, p, flags, own_words.warps);
       if (rank == 0 && s < p.systems) own_words.flags[s] = flags;
       wanted = wanted || flags == kOverLimit;
     }
-    block.sync();
+    if (p.team_log2 > 5) block.sync();  // their words are read
     const bool in_warp = device::ballot(block, wanted) != 0;
     if (block.lane() == 0) own_words.warps[block.warp()] = in_warp ? 1 : 0;
     block.sync();
@@ -190,16 +200,27 @@ struct PivotingFullAgent {
     return any != 0;
   }
 
-  /// The residuals become right-hand sides, the lower band is loaded again.
+  /// The residuals become right-hand sides, the bands are loaded again.
   static WARPLOOM_DEVICE void begin_correction(const device::Block& block, const Parameters& p, const ChunkStore<T>& store,
                                                KeptChunk<T>* kept) {
+    const Span own = span(block, p);
+    const int team = 1 << p.team_log2, rank = block.thread() & (team - 1), capacity = p.width * p.depth;
+    for (int s = block.thread() >> p.team_log2; s < p.systems; s += block.threads() >> p.team_log2) {
+      const int rows = s < own.taken ? p.full.n : 0;
+      for (int i = rank * kPerChunk; i < rows; i += team * kPerChunk) {
+        check_chunk<true>(p, store, (own.first + s) * p.full.system_stride, s * capacity + i, i);
+      }
+      for (int i = rows + rank; i < capacity; i += team) {
+        store.array(0)[s * capacity + i] = store.array(2)[s * capacity + i] = T(0);
+        store.array(1)[s * capacity + i] = T(R(1));
+      }
+    }
+    block.sync();
     kept->take(store, block.thread());
     block.sync();
-    const Span own = span(block, p);
-    const int team = 1 << p.team_log2, rank = block.thread() & (team - 1);
     for (int s = block.thread() >> p.team_log2; s < own.taken; s += block.threads() >> p.team_log2) {
       const T* const from = p.full.array[0] + (own.first + s) * p.full.system_stride;
-      T* const to = store.array(0) + s * p.width * p.depth;
+      T* const to = store.array(0) + s * capacity;
       for (int i = rank * kPerChunk; i < p.full.n; i += team * kPerChunk) {
         device::async_copy<sizeof(Chunk)>(block, to + i, from + i);
       }
@@ -241,7 +262,7 @@ struct PivotingFullAgent {
     }
     merge_down(block, store, p.width);
     substitute_chunk(store, block.thread(), next_rows, store.values(block.thread()));
-    block.sync();
+    sync_systems(block, p);
   }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
@@ -249,7 +270,7 @@ struct PivotingFullAgent {
     load(block, p, store);
     device::async_commit(block);
     device::async_wait<0>(block);
-    block.sync();
+    sync_systems(block, p);
     clear_corners(block, p, store);
     solve(block, p, store);
     const int32_t* const flags = words(block, store).flags + block.thread() / p.width;

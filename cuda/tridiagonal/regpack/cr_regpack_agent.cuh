@@ -116,8 +116,14 @@ struct WarpRegpackAgent {
             int64_t(first), int64_t(first), 0, 0};
   }
 
-  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const Warp warp(block.shared<T>(block.warp() * Warp::kWarpBytes));
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) { run_as<WarpRegpackAgent>(block, p); }
+
+ protected:
+  /// All tiles of a warp, which Self takes and solves.
+  template <class Self>
+  static WARPLOOM_DEVICE void run_as(const device::Block& block, const Parameters& p) {
+    using Lane = typename Self::Warp;
+    const Lane warp(block.shared<T>(block.warp() * Lane::kWarpBytes));
     const int warps = block.threads() / 32;
     auto tiles = Tiles<Index>::of(static_cast<Index>(block.index()) * warps + block.warp(),
                                   static_cast<Index>(block.count()) * warps,
@@ -126,7 +132,7 @@ struct WarpRegpackAgent {
     Run next{};
     // One pass more than there are tiles: the copies of a tile start while the one before is solved.
     for (Index tile = -1;;) {
-      typename Warp::Rows rows;
+      typename Lane::Rows rows;
       const Run run = next;
       if (tile >= 0) {
         device::async_wait<0>(block);
@@ -144,8 +150,8 @@ struct WarpRegpackAgent {
         device::async_commit(block);
       }
       if (tile >= 0) {
-        solve(block, p, rows);
-        judge(block, p, tile, run, rows);
+        Self::solve(block, p, rows);
+        judge<Lane>(block, p, tile, run, rows);
         warp.store(block, target(p), run, moved(block, p, tile, run), rows, problem_of(block, p, tile) < problems(p));
       }
       if (!more) return;
@@ -154,7 +160,6 @@ struct WarpRegpackAgent {
     }
   }
 
- protected:
   static WARPLOOM_DEVICE void solve(const device::Block& block, const Parameters& p,
                                     typename Warp::Rows& rows) {
     Warp::reduce(rows);
@@ -169,10 +174,11 @@ struct WarpRegpackAgent {
   }
 
   /// Of the system of the calling lane's group.
-  static WARPLOOM_DEVICE int verdict(const device::Block& block, const Parameters& p, const Run& run, const typename Warp::Rows& rows) {
+  template <class Lane = Warp>
+  static WARPLOOM_DEVICE int verdict(const device::Block& block, const Parameters& p, const Run& run, const typename Lane::Rows& rows) {
     int verdict = 0;
-    if (device::ballot(block, Warp::suspicious(rows)) != 0) {
-      verdict = Warp::inspect(p.batch, run, run.rows, rows);
+    if (device::ballot(block, Lane::suspicious(rows)) != 0) {
+      verdict = Lane::inspect(p.batch, run, run.rows, rows);
       for (int mask = 1; mask < p.width; mask *= 2) {
         const int other = device::shuffle_xor(block, verdict, mask);
         verdict = other < verdict ? other : verdict;
@@ -180,9 +186,10 @@ struct WarpRegpackAgent {
     }
     return verdict;
   }
+  template <class Lane>
   static WARPLOOM_DEVICE void judge(const device::Block& block, const Parameters& p, Index tile,
-                                    const Run& run, const typename Warp::Rows& rows) {
-    const int word = verdict(block, p, run, rows);
+                                    const Run& run, const typename Lane::Rows& rows) {
+    const int word = verdict<Lane>(block, p, run, rows);
     const Index problem = problem_of(block, p, tile);
     if (run.rank == 0 && problem < problems(p)) store_verdict(target(p), problem, word);
   }

@@ -101,8 +101,9 @@ bool is_full_span(const Batch<T>& batch, const Inputs<T>& inputs, bool whole_war
 template <class T, int kDepth>
 inline constexpr bool kHasFullSpan = !kIsComplex<T> && kDepth == 17;
 
-template <class T, int kDepth>
-Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
+/// By one warp per tile: Full for what it takes (void: nothing), General for anything else.
+template <class Full, class General, int kDepth, class T>
+Status launch_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
   while (p.width << p.systems_log2 < 32) ++p.systems_log2;
   const int64_t capacity = int64_t{p.width} * kDepth;
   p.inputs = inputs_of(p.batch, kDepth % 2 == 1 || capacity == p.batch.n);
@@ -110,19 +111,19 @@ Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
   p.shared_bands = shares_bands(p.inputs);
   const int64_t tiles = (p.batch.problems() + (1 << p.systems_log2) - 1) >> p.systems_log2;
   // A few warps per block; one where that spreads a small batch over more multiprocessors.
-  constexpr int kMost = GeneralWarpAgent<T, kDepth>::kMaxThreads / 32;
+  constexpr int kMost = General::kMaxThreads / 32;
   const int warps = tiles >= 4 * int64_t{device.limits().multiprocessors} ? kMost : 1;
-  if constexpr (kHasFull<T, kDepth>) {
-    if (is_full(p.batch, p.inputs, capacity)) {
-      return launch_regpack<WarpRegpackAgent<T, kDepth, true>>(device, p, tiles, 32, 32 * warps);
-    }
+  if constexpr (!std::is_void_v<Full>) {
+    const bool full = kDepth % 2 == 0 ? is_full(p.batch, p.inputs, capacity) : is_full_span(p.batch, p.inputs, p.width == 32);
+    if (full) return launch_regpack<Full>(device, p, tiles, 32, 32 * warps);
   }
-  if constexpr (kHasFullSpan<T, kDepth>) {
-    if (is_full_span(p.batch, p.inputs, p.width == 32)) {
-      return launch_regpack<WarpRegpackAgent<T, kDepth, true>>(device, p, tiles, 32, 32 * warps);
-    }
-  }
-  return launch_regpack<GeneralWarpAgent<T, kDepth>>(device, p, tiles, 32, 32 * warps);
+  return launch_regpack<General>(device, p, tiles, 32, 32 * warps);
+}
+
+template <class T, int kDepth>
+Status solve_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
+  using Full = std::conditional_t<kHasFull<T, kDepth> || kHasFullSpan<T, kDepth>, WarpRegpackAgent<T, kDepth, true>, void>;
+  return launch_by_warps<Full, GeneralWarpAgent<T, kDepth>, kDepth>(device, p);
 }
 
 template <class T, int kDepth>

@@ -198,13 +198,13 @@ struct DirectRegpackAgent {
     }
   }
 
-  /// Rows beyond the system are identity rows; entries outside it are zero.
+  /// Rows beyond the system are identity rows, with kChecks of answers that can be measured; entries outside it are zero.
   template <PivotCare kCare>
   static WARPLOOM_DEVICE void take(const FullBatch<T>& full, const Place& place, Rows<kCare>& rows) {
     load(full, place, 0, T(0), rows.a);
     load(full, place, 1, T(1), rows.b);
     load(full, place, 2, T(0), rows.c);
-    load(full, place, 3, T(0), rows.d);
+    load(full, place, 3, T(kChecks ? 1 : 0), rows.d);
     if (place.first == 0) rows.a[0] = T(0);
     WARPLOOM_UNROLL
     for (int j = Pack::kCount - 1; j < kDepth; j += Pack::kCount) {

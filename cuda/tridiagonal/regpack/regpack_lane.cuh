@@ -9,7 +9,8 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 /// Warp-level steps for kDepth rows per lane. kFull: the usual case with everything else compiled away;
 /// one right-hand side, equal systems that fill their lanes, unit row strides, 16-byte alignment.
-template <class T, int kDepth, bool kFull = false>
+/// kCyclic: periodic systems that fill their lanes, whose corners stand in row 0 of `lower` and the last row of `upper`.
+template <class T, int kDepth, bool kFull = false, bool kCyclic = false>
 struct RegpackLane {
   using Rows = RegisterRows<T, kDepth>;
   using Lane = Stage<T, kDepth>;
@@ -77,11 +78,11 @@ struct RegpackLane {
   template <bool kFront, bool kUnrolled = false, class R, class V>
   static WARPLOOM_DEVICE void eliminate(const device::Block& block, R& rows, Row<T, V>& row, Front<T, V>& front, int width) {
     const int rank = block.lane() & (width - 1);
-    eliminate_lanes<kFront, kUnrolled>(block, row, front, width, rows.pivots, kDepth - 1, [&](Row<T, V>& r, Front<T, V>& f) {
+    eliminate_lanes<kFront, kUnrolled, kCyclic>(block, row, front, width, rows.pivots, kDepth - 1, [&](Row<T, V>& r, Front<T, V>& f) {
       r = rows.last();
-      f = kFront ? device::shuffle(block, rows.front, rank + 1, width)
-                 : device::shuffle_down(block, rows.front, 1);
-      if (rank != width - 1) absorb_front(r, f);
+      f = kFront || kCyclic ? device::shuffle(block, rows.front, rank + 1, width)
+                            : device::shuffle_down(block, rows.front, 1);
+      if (kCyclic || rank != width - 1) absorb_front(r, f);
     });
   }
 
@@ -123,7 +124,7 @@ struct RegpackLane {
                                      const R& rows) {
     const int64_t first = run.first_row + run.rank * kDepth;
     const int64_t last = first + kDepth < system_rows ? first + kDepth : system_rows;
-    const int64_t found = first_non_finite_row(batch, run.system, run.rhs, first, last);
+    const int64_t found = first_non_finite_row(batch, run.system, run.rhs, first, last, kCyclic);
     if (found >= 0) return make_verdict(Finding::non_finite_input, found);
     unsigned int overflow = 0;
     WARPLOOM_UNROLL
@@ -177,10 +178,10 @@ struct RegpackLane {
         rows.c[kBegin + kCount - 1] = after;
       }
     }
-    if (kBegin == 0 && run.first_row + begin == 0) rows.a[0] = T(0);
+    if (!kCyclic && kBegin == 0 && run.first_row + begin == 0) rows.a[0] = T(0);
     const int64_t left = system_rows - 1 - run.first_row - begin;  // this lane's index of the last row
     if (kFull || run.rows == run.width * kDepth) {
-      if (kBegin + kCount == kDepth && left == kDepth - 1) rows.c[kDepth - 1] = T(0);
+      if (!kCyclic && kBegin + kCount == kDepth && left == kDepth - 1) rows.c[kDepth - 1] = T(0);
     } else {
       WARPLOOM_UNROLL
       for (int j = kBegin; j < kBegin + kCount; ++j) {

@@ -3,6 +3,8 @@
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/solve_policy.h"
+#include "cuda/tridiagonal/regpack/cr_regpack_launch.cuh"
+#include "cuda/tridiagonal/regpack/regpack_cyclic_agent.cuh"
 #include "cuda/tridiagonal/regpack/regpack_periodic_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
@@ -30,6 +32,18 @@ Status launch_periodic(GpuDevice& device, const Batch<T>& batch, Used* used) {
   return launch<Agent>(device, shape, p);
 }
 
+/// Systems that closes_over_lanes.
+template <class T>
+Status launch_cyclic(GpuDevice& device, const Batch<T>& batch, Used* used) {
+  constexpr int kDepth = operation::kCyclicDepth;
+  RegpackParameters<T> p{};
+  p.full = full_batch(batch);
+  p.width = static_cast<int>(batch.n) / kDepth;
+  p.batch = batch;
+  *used = {operation::Algorithm::cr_regpack, kDepth, p.width, 1};
+  return launch_by_warps<CyclicWarpRegpackAgent<T, kDepth, true>, CyclicWarpRegpackAgent<T, kDepth, false>, kDepth>(device, p);
+}
+
 /// Periodic systems in one pass over their bands, which have the corners: no band is moved. Code::unsupported where they do
 /// not fit.
 template <class T>
@@ -37,6 +51,7 @@ Status solve_periodic_regpack(GpuDevice& device, const Batch<T>& batch, Used* us
   if constexpr (!kIsComplex<T>) {
     bool aligned = false;
     if (batch.n >= operation::kLeastPeriodicRows && moves_spans(batch, &aligned)) {
+      if (operation::closes_over_lanes(batch.n)) return launch_cyclic(device, batch, used);
       return launch_periodic<PeriodicRegpackAgent<T, 9>>(device, batch, used);
     }
   }

@@ -189,7 +189,7 @@ struct RowsPart {
 namespace detail {
 /// The stages of eliminate_lanes. kExact: any pivot, noted in `pivots`; otherwise free of branches, and
 /// false in lanes whose pivot was not ordinary.
-template <bool kFront, bool kExact, bool kUnrolled, class T, class V>
+template <bool kFront, bool kExact, bool kUnrolled, bool kCyclic = false, class T, class V>
 WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T, V>& row, Front<T, V>& front, int width,
                                            Pivots& pivots, int bit) {
   const int position = (block.lane() & (width - 1)) + 1;
@@ -211,8 +211,8 @@ WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T, V>
     row.d = leaves ? row.d * r : row.d;
     const Equation<T, V> mine{row.a, row.c, row.d};
     const Equation<T, V> left = device::shuffle_up(block, mine, stride);
-    const Equation<T, V> right = kFront ? device::shuffle(block, mine, position - 1 + stride, width)
-                                     : device::shuffle_down(block, mine, stride);
+    const Equation<T, V> right = kFront || kCyclic ? device::shuffle(block, mine, position - 1 + stride, width)
+                                                   : device::shuffle_down(block, mine, stride);
     if (leaves_at > stride) {
       const T k = -row.a;
       row.b = device::fma(k, left.c, row.b);
@@ -220,7 +220,7 @@ WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T, V>
       row.a = k * left.a;
     }
     // Three conditions of their own rather than nested ones: predicates, no branches.
-    if (leaves_at > stride && !last) {
+    if (leaves_at > stride && (kCyclic || !last)) {
       const T m = -row.c;
       row.b = device::fma(m, right.a, row.b);
       row.d = device::fma(m, right.d, row.d);
@@ -250,17 +250,18 @@ WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T, V>
 /// a group stays. `begin(row, front)` sets the rows, complete on their right except the last lane's,
 /// whose right side is `front` (what lies before the group's first row): with kFront it follows the
 /// elimination, because a wrapped shuffle brings the last lane exactly the rows that leave at the
-/// group's front. Without kFront the last row's c is taken as zero. A warp that meets a pivot that is
+/// group's front. Without kFront the last row's c is taken as zero; with kCyclic the group's first row stands to its
+/// right, and what is left of the last row says (a + b + c) * x = d. A warp that meets a pivot that is
 /// not ordinary begins again and takes every pivot exactly: `begin` may run twice.
 /// kUnrolled: shorter in time, longer in code and registers.
-template <bool kFront, bool kUnrolled = false, class T, class V, class Begin>
+template <bool kFront, bool kUnrolled = false, bool kCyclic = false, class T, class V, class Begin>
 WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T, V>& row, Front<T, V>& front, int width,
                                      Pivots& pivots, int bit, Begin begin) {
   begin(row, front);
-  const bool ordinary = detail::eliminate_lane_stages<kFront, false, kUnrolled>(block, row, front, width, pivots, bit);
+  const bool ordinary = detail::eliminate_lane_stages<kFront, false, kUnrolled, kCyclic>(block, row, front, width, pivots, bit);
   if (__builtin_expect(device::ballot(block, !ordinary) != 0, 0)) {
     begin(row, front);
-    detail::eliminate_lane_stages<kFront, true, false>(block, row, front, width, pivots, bit);
+    detail::eliminate_lane_stages<kFront, true, false, kCyclic>(block, row, front, width, pivots, bit);
   }
 }
 

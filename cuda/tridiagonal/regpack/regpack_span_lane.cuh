@@ -259,6 +259,7 @@ struct FullSpanLane : SpanLane<T, kDepth> {
 
   /// Entry of array `v` in row `j` of the lane, as given; zero outside of the matrix. Until the stage is loaded again.
   struct Entries {
+    static constexpr bool kIdentityBeyond = false;
     const T* from;    ///< the lane's first row in the stage
     int first, last;  ///< of the system, among the lane's rows
     WARPLOOM_DEVICE T at(int v, int j) const {

@@ -8,60 +8,66 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
+/// rhs - lower * below - upper * above - diagonal * own, from products and differences with what rounding leaves of them
+/// (Ogita, Rump, Oishi 2005): with u half a unit, within 2 u of itself and 12 u^2 of the scale, the sum of the terms'
+/// sizes. Conversions of floats to double would take longer than what is computed with them.
+template <class T>
+struct RoughResidual {
+  T residual, scale;
+  WARPLOOM_DEVICE RoughResidual(T lower, T diagonal, T upper, T rhs, T below, T own, T above) {
+    const T first = lower * below, one = rhs - first, back = one - rhs;
+    const T second = upper * above, two = one - second, again = two - one;
+    const T lost = ((rhs - (one - back)) - (first + back)) - device::fma(lower, below, -first);
+    const T more = ((one - (two - again)) - (second + again)) - device::fma(upper, above, -second);
+    residual = device::fma(-diagonal, own, two) + (lost + more);
+    scale = device::absolute(rhs) + device::absolute(first) + device::absolute(second) + device::absolute(diagonal * own);
+  }
+  WARPLOOM_DEVICE unsigned int word() const {
+    return device::high_word(device::absolute(residual) * device::rough_reciprocal(scale));
+  }
+};
+
 /// Rough backward errors of rows, as words that compare as they do. They are never less than the exact ones but for 2^-10 of
-/// them, as long as they are above kLeast and no row is `strange`: terms that only the exact figure counts make that smaller.
+/// them, as long as they are above kLeast and no row's scale is `strange`: terms that only the exact figure counts make that
+/// smaller.
 template <class T> struct RoughErrors;
 
 template <>
 struct RoughErrors<float> {
-  static constexpr unsigned int kLeast = 0x26800000u;  ///< 2^-50
+  static constexpr unsigned int kLeast = 0x2f800000u;  ///< 2^-32
   static constexpr unsigned int kMargin = 1u << 15;    ///< 2^-9 to 2^-8
+  static constexpr unsigned int kSmall = 0x21800000u, kLarge = 0x5d800000u;  ///< 2^-60, 2^60
   static WARPLOOM_DEVICE unsigned int word_of(double error) { return device::high_word(static_cast<float>(error)); }
-  static WARPLOOM_DEVICE unsigned int of(float lower, float diagonal, float upper, float rhs, double below, float here,
-                                         double own, double above, float below_single, float above_single, bool& strange) {
-    const double residual = device::fma(-widen(diagonal), own, device::fma(-widen(upper), above,
-                                                                           device::fma(-widen(lower), below, widen(rhs))));
-    const float scale = device::absolute(rhs) + device::absolute(lower * below_single) +
-                        device::absolute(upper * above_single) + device::absolute(diagonal * here);
-    strange = strange | (device::high_word(scale) - 0x21800000u > 0x5d800000u - 0x21800000u);  // 2^-60, 2^60
-    return device::high_word(device::absolute(static_cast<float>(residual)) * device::rough_reciprocal(scale));
-  }
 };
 
 template <>
 struct RoughErrors<double> {
   static constexpr unsigned int kLeast = 0x3af00000u;  ///< 2^-80
   static constexpr unsigned int kMargin = 1u << 12;    ///< 2^-9 to 2^-8
+  static constexpr unsigned int kSmall = 0x1a700000u, kLarge = 0x7e300000u;  ///< 2^-600, 2^996
   static WARPLOOM_DEVICE unsigned int word_of(double error) { return device::high_word(error); }
-  static WARPLOOM_DEVICE unsigned int of(double lower, double diagonal, double upper, double rhs, double below, double,
-                                         double own, double above, double, double, bool& strange) {
-    const double first = lower * below, one = rhs - first, back = one - rhs;
-    const double second = upper * above, two = one - second, again = two - one;
-    const double lost = ((rhs - (one - back)) - (first + back)) - device::fma(lower, below, -first);
-    const double more = ((one - (two - again)) - (second + again)) - device::fma(upper, above, -second);
-    const double residual = device::fma(-diagonal, own, two) + (lost + more);
-    // The diagonal's term is `two` but for the residual.
-    const double scale = device::absolute(rhs) + device::absolute(first) + device::absolute(second) + device::absolute(two);
-    const unsigned int word = device::high_word(device::absolute(residual) * device::rough_reciprocal(scale));
-    strange = strange | (device::high_word(scale) - 0x1a700000u > 0x7e300000u - 0x1a700000u) | (word > 0x3eb00000u);
-    return word;  // 2^-600, 2^996; 2^-20
-  }
 };
 
-/// Index of the lowest bit that is set.
+/// Index of the lowest bit that is set, of 24.
 WARPLOOM_DEVICE int lowest_bit(unsigned int bits) {
-  int at = 0;
+  return static_cast<int>(device::high_word(static_cast<float>(bits & (0u - bits))) >> 23) - 127;
+}
+
+/// Moves values[at], values[at + 1] and values[at + 2] to the front, by the bits of `at` from kBit on.
+template <int kBit, class T, int kCount>
+WARPLOOM_DEVICE void move_to_front(T (&values)[kCount], int at) {
+  const bool far = (at & kBit) != 0;
   WARPLOOM_UNROLL
-  for (int half = 16; half > 0; half /= 2) {
-    const bool none = (bits & ((1u << half) - 1u)) == 0;
-    at += none ? half : 0;
-    bits = none ? bits >> half : bits;
+  for (int k = 0; k < (kBit + 2 < kCount - kBit ? kBit + 2 : kCount - kBit); ++k) {
+    const T near_value = values[k], far_value = values[k + kBit];
+    values[k] = far ? far_value : near_value;
   }
-  return at;
+  if constexpr (kBit > 1) move_to_front<kBit / 2>(values, at);
 }
 
 /// Measures the answers of the kDepth rows of each lane, for groups of `width` lanes. `Entries`: at(v, j) is the entry of array v
-/// (lower, diagonal, upper, right-hand side) in the lane's row j, zero outside of the matrix.
+/// (lower, diagonal, upper, right-hand side) in the lane's row j, zero outside of the matrix; with kIdentityBeyond a lane's rows
+/// that are not there say x = 1, whose error is none.
 template <class T, int kDepth, class Entries>
 struct LaneMeasure {
   using Rough = RoughErrors<T>;
@@ -80,18 +86,15 @@ struct LaneMeasure {
   /// Of every row; the largest of the lane, and whether any is strange.
   WARPLOOM_DEVICE unsigned int roughly(unsigned int (&word)[kDepth], bool& strange) const {
     unsigned int most = 0;
-    double below = widen(before), here = widen(x[0]);
     WARPLOOM_UNROLL
     for (int j = 0; j < kDepth; ++j) {
-      const double above = widen(unknown(j + 1));
-      bool odd = false;
-      word[j] = Rough::of(entries.at(0, j), entries.at(1, j), entries.at(2, j), entries.at(3, j), below, x[j], here, above,
-                          unknown(j - 1), unknown(j + 1), odd);
-      if (j >= count) word[j] = 0;
-      strange = strange | (odd & (j < count));
+      const RoughResidual<T> rough(entries.at(0, j), entries.at(1, j), entries.at(2, j), entries.at(3, j), unknown(j - 1), x[j],
+                                   unknown(j + 1));
+      const bool inside = Entries::kIdentityBeyond || j < count;
+      const bool odd = device::high_word(rough.scale) - Rough::kSmall > Rough::kLarge - Rough::kSmall;
+      word[j] = inside ? rough.word() : 0;
+      strange = strange | (odd & inside);
       most = word[j] > most ? word[j] : most;
-      below = here;
-      here = above;
     }
     return most;
   }
@@ -102,13 +105,10 @@ struct LaneMeasure {
     WARPLOOM_NO_UNROLL
     for (; rows != 0; rows &= rows - 1) {
       const int j = lowest_bit(rows);
-      T beside[3] = {before, x[0], unknown(1)};
+      T beside[kDepth + 2];
       WARPLOOM_UNROLL
-      for (int k = 1; k < kDepth; ++k) {
-        beside[0] = k == j ? x[k - 1] : beside[0];
-        beside[1] = k == j ? x[k] : beside[1];
-        beside[2] = k == j ? unknown(k + 1) : beside[2];
-      }
+      for (int k = 0; k < kDepth + 2; ++k) beside[k] = unknown(k - 1);
+      move_to_front<16>(beside, j);
       const T lower = entries.at(0, j), diagonal = entries.at(1, j), upper = entries.at(2, j), rhs = entries.at(3, j);
       const double own = widen(beside[1]);
       const auto residual = entries_residual<T>(lower, diagonal, upper, rhs, widen(beside[0]), own, widen(beside[2]));

@@ -261,6 +261,11 @@ void add_typed_cases(std::vector<Case>* all) {
     if (q.refine && sizeof(typename RealPart<T>::Type) == 8) continue;
     add_solve_case<T>(all, q, quick || q.refine);
   }
+  tridiagonal::SolveParameters cyclic = p;  // fills its lanes
+  cyclic.periodic = true;
+  cyclic.n = 64;
+  cyclic.batch = 220;
+  add_solve_case<T>(all, cyclic, quick);
   for (const int64_t n : {1, 2, 37, 300}) {
     for (int kind = 0; kind < 3; ++kind) {
       tridiagonal::FactorParameters f;
