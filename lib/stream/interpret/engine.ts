@@ -4,7 +4,7 @@ import { elementAt, lastOf, required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { FilterCode, IrType } from '../ir.ts';
 import { compileFilter, EndOfInput, FilterActor, Mover, Reader, Writer, type Actor, type CompiledFilter, type Ports } from './actors.ts';
-import { deadlockText, type Wanted } from '../schedule/init.ts';
+import { deadlockText, type Wanted } from '../schedule/steady.ts';
 import { runError } from './error.ts';
 import { Fault } from './fault.ts';
 import { Fifo, type Meter } from './fifo.ts';

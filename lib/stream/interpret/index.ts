@@ -2,8 +2,8 @@
 import { elementAt, required } from '../../core/known.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
-import { repetitions } from '../schedule/balance.ts';
-import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
+import { repetitions } from '../schedule/steady.ts';
+import { isDynamic, sdfOf } from '../elaborate/to-sdf.ts';
 import { countsLines, Engine, firstLines, type EngineOptions } from './engine.ts';
 import { apart, NoWorker } from '../apart/index.ts';
 import { defaultRunLimits } from './limits.ts';
@@ -40,7 +40,7 @@ function* firings(engine: Engine, options: InterpretOptions): Generator<void, bo
   }
   const counted = iterations === undefined ? sinks : countedNodes(graph);
   // Without a steady state each sink fires once.
-  const rates = iterations === undefined || graph.nodes.some(isDynamic) ? undefined : repetitions(toSdf(graph));
+  const rates = iterations === undefined || graph.nodes.some(isDynamic) ? undefined : repetitions(sdfOf(graph));
   const alive = counted.map(() => true);
   for (let i = 1; iterations === undefined ? alive.includes(true) : i <= iterations; ++i) {
     for (const [at, node] of counted.entries()) {

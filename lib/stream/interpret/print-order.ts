@@ -3,10 +3,10 @@
 // each node by firings. Programs without a steady state (dynamic rates, rates that do not balance) are run by the interpreter alone, in its
 // own order.
 import { elementAt } from '../../core/known.ts';
-import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
+import { isDynamic, sdfOf } from '../elaborate/to-sdf.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { ScheduleError } from '../schedule/error.ts';
-import { steadyState, type SteadyState } from '../schedule/steady.ts';
+import { scheduled, type SteadyState } from '../schedule/steady.ts';
 import { bodiesOf, eachStatement } from './walk.ts';
 
 /** Whether a node's code prints. */
@@ -23,11 +23,11 @@ export function severalPrinters({ nodes }: StreamGraph): readonly number[] {
   return found.length > 1 ? found : [];
 }
 
-/** The steady state that orders what several nodes print; undefined where there is none, or nothing to order. */
-export function orderingState(graph: StreamGraph): SteadyState | undefined {
-  if (severalPrinters(graph).length === 0 || graph.nodes.some(isDynamic)) return undefined;
+/** The steady state of a graph; undefined where there is none. */
+export function steadyOf(graph: StreamGraph): SteadyState | undefined {
+  if (graph.nodes.some(isDynamic)) return undefined;
   try {
-    return steadyState(toSdf(graph));
+    return scheduled(sdfOf(graph)).steady;
   } catch (error) {
     if (error instanceof ScheduleError) return undefined;
     throw error;
@@ -94,10 +94,11 @@ export class Printout {
   readonly #linesOf = new Map<number, number>();
 
   constructor(graph: StreamGraph) {
-    const steady = orderingState(graph);
+    const printers = severalPrinters(graph);
+    const steady = printers.length === 0 ? undefined : steadyOf(graph);
     if (steady === undefined) return;
     this.#texts = new OrderedTexts(steady);
-    for (const node of severalPrinters(graph)) this.#states.set(node, this.#texts.stateOf(node, 0));
+    for (const node of printers) this.#states.set(node, this.#texts.stateOf(node, 0));
     this.#settled = Math.min(...this.#states.values());
   }
 

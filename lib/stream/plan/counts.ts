@@ -2,8 +2,7 @@
 import { elementAt, lastOf } from '../../core/known.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
 import { countedNodes, sinksOf } from '../interpret/sinks.ts';
-import type { Step } from '../schedule/index.ts';
-import { appendStep, firstRates, Marking } from '../schedule/marking.ts';
+import { appendStep, firstRates, Marking, type Step } from '../schedule/steady.ts';
 import type { External, ProgramPlan } from './plan.ts';
 
 /** What a run is asked for: see InterpretOptions. */

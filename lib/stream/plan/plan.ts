@@ -1,12 +1,11 @@
 // How a graph is executed: groups of nodes that run together, in order, a block of steady states at a time. Knows no target language.
 import { elementAt, required } from '../../core/known.ts';
-import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
+import { isDynamic, sdfOf } from '../elaborate/to-sdf.ts';
 import { bodiesOf, eachStatement, statementSize } from '../interpret/walk.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import type { IrType } from '../ir.ts';
-import { adjacency, singleAppearanceSchedule, steadyState, stronglyConnected, type SteadySchedule, type SteadyState,
-  type Step } from '../schedule/index.ts';
+import { scheduled, type Schedule, type SteadySchedule, type SteadyState, type Step } from '../schedule/steady.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { Analysis } from './analysis.ts';
@@ -110,12 +109,13 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   for (const path of graph.missing ?? []) throw new UnsupportedProgram(`there is no file '${path}'`);
   for (const node of graph.nodes) refuse(node);
   const chosen = { ...defaultPlanOptions, ...options };
-  const sdf = toSdf(graph);
-  const steady = withLonePrework(graph, steadyState(sdf));
-  const schedule = singleAppearanceSchedule(sdf, steady);
+  const sdf = sdfOf(graph);
+  const found = scheduled(sdf);
+  const schedule = found.single;
+  const steady = withLonePrework(graph, found.steady);
   const analyses = new Map<object, Analysis>();
   for (const node of graph.nodes) if (node.kind === 'filter' && !analyses.has(node.code)) analyses.set(node.code, new Analysis(node.code));
-  const groups = makeGroups({ graph, sdf, steady, schedule, analyses }, chosen);
+  const groups = makeGroups({ graph, sdf, steady, schedule, analyses }, found, chosen);
   const rates = sdf.channels.map(({ from, push }) => elementAt(steady.repetitions, from) * push);
   const storage = storageOf({ graph, sdf, steady }, groups);
   const bytes = graph.channels.reduce((sum, { type }, id) =>
@@ -183,9 +183,8 @@ export function firingSize(plan: Pick<ProgramPlan, 'analyses'>, node: GraphNode,
 }
 
 /** Neighbours in the order of the stream, as long as their code stays small. */
-function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
+function makeGroups(parts: Parts, { component, components, inputs }: Schedule, options: Required<PlanOptions>): Group[] {
   const { sdf, steady, schedule } = parts;
-  const { component, components } = stronglyConnected(sdf);
   const groups: Group[] = [];
   let open: { nodes: number[]; divisor: number; sizes: number[] } | undefined;
   const close = (): void => {
@@ -196,7 +195,7 @@ function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
     open = undefined;
   };
   const done = new Set<number>();
-  const isApart = apartness(parts, options.forCores);
+  const isApart = apartness(parts, inputs, options.forCores);
   const ownLoops = new Set(sdf.channels.flatMap(({ from, to }) => (from === to ? [from] : [])));
   for (const actor of steady.order) {
     const members = elementAt(components, elementAt(component, actor));
@@ -236,10 +235,11 @@ export function isOrdered({ sdf, graph, analyses }: Pick<ProgramPlan, 'sdf' | 'g
 }
 
 /** Whether an actor and those before it are better on different cores, or cannot be cut into slices together. */
-function apartness(parts: Parts, cores: number): (before: readonly number[], actor: number) => boolean {
+function apartness(
+  parts: Parts, inputs: Schedule['inputs'], cores: number,
+): (before: readonly number[], actor: number) => boolean {
   if (cores === 1) return () => false;
   const { sdf, steady: { repetitions, residual } } = parts;
-  const { inputs } = adjacency(sdf);
   const work = estimateCosts(parts.graph).map((cost, actor) => cost * elementAt(repetitions, actor));
   const sum = (actors: readonly number[]) => actors.reduce((total, actor) => total + elementAt(work, actor), 0);
   const most = sum(sdf.actors.map(({ id }) => id)) / (partsOfCore * cores);

@@ -1,13 +1,13 @@
 // Programs of one node each, with what stood on the node's channels in a run of the whole: what profiling measures.
 import { elementAt, required } from '../../core/known.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
-import { ratesOf, toSdf } from '../elaborate/to-sdf.ts';
+import { ratesOf, sdfOf } from '../elaborate/to-sdf.ts';
 import { recordChannelsAside } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { planProgram } from '../plan/plan.ts';
 import type { FilterCode, IrType } from '../ir.ts';
 import { defaultWasmPlan } from '../run/prepare.ts';
-import { repetitions } from '../schedule/balance.ts';
+import { repetitions } from '../schedule/steady.ts';
 import { lowerForWasm, wasmText } from '../targets/wasm.ts';
 import { sampleInput } from './sample.ts';
 
@@ -62,7 +62,7 @@ function movedItems(node: GraphNode): number {
 async function recorded(
   graph: StreamGraph, { input, files, seed = 1, signal }: RecordOptions,
 ): Promise<{ channels: number[][]; input: number[] }> {
-  const counts = repetitions(toSdf(graph));
+  const counts = repetitions(sdfOf(graph));
   const iterations = Math.max(2, Math.ceil(recordedFirings / counts.reduce((sum, count) => sum + count, 0)));
   const given = graph.input === undefined ? [] : Array.from(input ?? sampleInput(graph.input.type, recordedScalars, seed));
   const channels = await recordChannelsAside(graph, {
