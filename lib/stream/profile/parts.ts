@@ -6,9 +6,8 @@ import { recordChannelsAside } from '../interpret/index.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { planProgram } from '../plan/plan.ts';
 import type { FilterCode, IrType } from '../ir.ts';
-import { defaultWasmPlan } from '../run/prepare.ts';
 import { repetitions } from '../schedule/steady.ts';
-import { lowerForWasm, wasmText } from '../targets/wasm.ts';
+import { defaultWasmPlan, lowerForWasm, wasmText } from '../targets/wasm.ts';
 import { sampleInput } from './sample.ts';
 
 /** One node as a program, and the nodes whose cost it tells. */

@@ -7,7 +7,7 @@ import { mostPages } from '../../kernel/print/wasm-binary.ts';
 import type { LoweredProgram } from '../lower/program.ts';
 import { wasmModule, type MemoryLayout } from '../targets/wasm.ts';
 import type { Step } from '../schedule/index.ts';
-import type { Scalars } from './streams.ts';
+import type { Scalars } from './prepare.ts';
 import { engine } from './wasm-engine.ts';
 import type { wayNumbers } from './words.ts';
 

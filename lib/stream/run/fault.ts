@@ -1,4 +1,6 @@
 // Faults of compiled programs as errors that name the place in the source.
+import { WarploomError } from '../../core/errors.ts';
+import { elementAt } from '../../core/known.ts';
 import { formatDiagnostic, Reporter } from '../diagnostics.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { Site } from '../lower/sites.ts';
@@ -23,14 +25,15 @@ function messageOf({ kind, limit }: Site, value: number): string {
   }
 }
 
-/** The error of a fault; `firing` is -1: compiled code does not count firings. */
-export function faultError(graph: StreamGraph, site: Site, value: number): StreamRunError {
+/** The error of a fault; `firing` is -1: compiled code does not count firings. No site: a channel is full, whose number is the value. */
+export function faultError(graph: StreamGraph, site: Site | undefined, value: number): WarploomError {
+  if (site === undefined) return new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
   const files = graph.files ?? [];
-  const node = graph.nodes[site.node]!.name;
+  const node = elementAt(graph.nodes, site.node).name;
   const reporter = new Reporter(files);
   const message = `${messageOf(site, value)} (in ${node})`;
   reporter.report({ code: codes[site.kind], severity: 'error', message, hint: '' }, site.span ?? { file: 0, start: 0, end: 0 });
-  const diagnostic = reporter.finish()[0]!;
+  const diagnostic = elementAt(reporter.finish(), 0);
   const text = site.span === undefined || files.length === 0 ? `${diagnostic.code}: ${message}` : formatDiagnostic(diagnostic, { files });
   return new StreamRunError(text, { diagnostic, node, firing: -1 });
 }

@@ -3,7 +3,7 @@ import type { Kind } from '../plan/layout.ts';
 import type { Step } from '../schedule/index.ts';
 import { Fault, type Printed } from './answers.ts';
 import type { CommonData, MachineRun, StreamEnd } from './common.ts';
-import type { Scalars } from './streams.ts';
+import type { Scalars } from './prepare.ts';
 import { engine, type WasmFunction, type WasmMemory } from './wasm-engine.ts';
 
 const pageBytes = 65536;

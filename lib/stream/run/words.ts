@@ -1,10 +1,11 @@
 // What several threads of a compiled program are told, as words that both runtimes read: machine.ts and machine-launches.ts here,
 // targets/runtime/pieces.h and launches.h in C++.
+import type { RunCounts } from '../plan/counts.ts';
 import type { GroupEnd, LaunchPlan } from '../plan/launches.ts';
-import type { Piece } from './split.ts';
 
 /** How steady states run. */
 export const wayNumbers = { alone: 0, launches: 1, pieces: 2 } as const;
+export type WayName = keyof typeof wayNumbers;
 
 /** Kinds of ends by number. */
 const endKinds: readonly GroupEnd['kind'][] = ['read', 'write', 'stream', 'file', 'own'];
@@ -55,6 +56,17 @@ export function readLaunches(words: Int32Array, channels: number, groups: number
 
 /** What {@link launchWords} says; rings of channels that have none are zeros. */
 export type LaunchOrders = ReturnType<typeof readLaunches>;
+
+/** A piece of a run: where its input and output begin, in items, and how its nodes fire. */
+export interface Piece {
+  readonly inputFrom: number;
+  readonly outputFrom: number;
+  readonly outputItems: number;
+  /** Items that come out before those of the piece, which nobody wants, and after how many steady states all of them are out. */
+  readonly dropped: number;
+  readonly warmUp: number;
+  readonly counts: RunCounts;
+}
 
 /**
  * Pieces of a run: threads, number of pieces; of each where its input and output begin, the items that nobody wants and the steady states

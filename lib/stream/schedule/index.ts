@@ -1,5 +1,5 @@
-// Scheduling of graphs with constant rates: everything here is a pure function of SdfGraph and tables of costs. This is the door for callers
-// of the package: arguments are checked here, once, and nowhere behind.
+// Scheduling of graphs with constant rates: everything here is a pure function of SdfGraph and tables of costs. This is the door for
+// callers of the package: arguments are checked here, once, and nowhere behind.
 import { describeValue } from '../../core/arrays.ts';
 import { callback, requireCount, whole } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';

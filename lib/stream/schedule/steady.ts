@@ -1,5 +1,5 @@
-// How a graph of rates runs, worked out once: how often each actor fires in a steady state (section 2.3.2), what comes before the first one,
-// an order. Nothing here checks arguments: index.ts does, for callers of the package.
+// How a graph of rates runs, worked out once: how often each actor fires in a steady state (section 2.3.2), what comes before the first
+// one, an order. Nothing here checks arguments: index.ts does, for callers of the package.
 import { addAt, elementAt, lastOf, required } from '../../core/known.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { ScheduleError } from './error.ts';

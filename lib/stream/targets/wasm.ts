@@ -11,7 +11,7 @@ import { mostPages } from '../../kernel/print/wasm-binary.ts';
 import { printWasm } from '../../kernel/print/wasm.ts';
 import { programText } from '../../kernel/text.ts';
 import type { Kind } from '../plan/layout.ts';
-import { streamArrays, type ProgramPlan } from '../plan/plan.ts';
+import { streamArrays, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { lowerProgram, togetherForWasm, type LoweredProgram, type LowerOptions } from '../lower/program.ts';
 
@@ -38,6 +38,8 @@ export interface WasmModule {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly layout: MemoryLayout;
 }
+
+export const defaultWasmPlan: PlanOptions = { groupSize: 16_000, filterSize: 6000, blockBytes: 65_536 };
 
 /** What compilers of C++ do by themselves, and {@link tabulate}. */
 function passes(program: Program): Program {

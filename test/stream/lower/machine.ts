@@ -6,7 +6,7 @@ import { placesOf } from '../../../lib/stream/plan/layout.ts';
 import { streamArrays, type ProgramPlan } from '../../../lib/stream/plan/plan.ts';
 import { scalarCount } from '../../../lib/stream/interpret/values.ts';
 import { lowerProgram, type LoweredProgram, type LowerOptions } from '../../../lib/stream/lower/program.ts';
-import { joinItems, splitItems, type StreamArrays } from '../../../lib/stream/run/streams.ts';
+import { joinItems, splitItems, type StreamArrays } from '../../../lib/stream/run/prepare.ts';
 
 export interface Lowered {
   readonly output: readonly number[];
