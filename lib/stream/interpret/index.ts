@@ -9,7 +9,7 @@ import { apart, NoWorker } from '../apart/index.ts';
 import { defaultRunLimits } from './limits.ts';
 import { countedNodes, sinksOf } from './sinks.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
-import { requireProgramGraph, withGraph } from '../require.ts';
+import { withGraph } from '../require.ts';
 import { timeOver, within } from '../stop.ts';
 import { readOptions, requireAmount, type Interpretation, type InterpretOptions } from './options.ts';
 import { WholeStates } from './whole-states.ts';
@@ -55,7 +55,6 @@ function* firings(engine: Engine, options: InterpretOptions): Generator<void, bo
 }
 
 function engineFor(graph: StreamGraph, options: InterpretOptions, watchers: Pick<EngineOptions, 'tap' | 'watch'> = {}): Engine {
-  requireProgramGraph(graph);
   requireAmount(graph, options);
   return new Engine(graph, {
     input: options.input ?? [], files: options.files ?? {}, limits: { ...defaultRunLimits, ...options.limits }, seed: options.seed ?? 1,

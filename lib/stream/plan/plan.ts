@@ -56,8 +56,7 @@ export interface StreamArray {
 
 export const streamArrayName = (id: number, kind: Kind): string => `x${id}${kind}`;
 
-/** Arrays of external streams, in the order in which functions take them. */
-export function streamArrays({ externals }: Pick<ProgramPlan, 'externals'>): StreamArray[] {
+function streamArraysOf(externals: readonly External[]): StreamArray[] {
   return externals.flatMap(({ id, type, kind: role }) => {
     const counts = countsOf(type);
     return kindsIn(counts).map((kind) => ({ id, name: streamArrayName(id, kind), kind, stride: counts[kind], role }));
@@ -87,6 +86,8 @@ export interface ProgramPlan {
   readonly steady: SteadyState;
   readonly schedule: SteadySchedule;
   readonly externals: readonly External[];
+  /** Arrays of these, in the order in which functions take them. */
+  readonly streamArrays: readonly StreamArray[];
   readonly groups: readonly Group[];
   /** By channel of the graph. */
   readonly storage: readonly Storage[];
@@ -123,7 +124,11 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   const fitting = Math.max(1, Math.min(chosen.maxMultiplicity, Math.floor(chosen.blockBytes / Math.max(bytes, 1))));
   const rounded = groups.some(({ live }) => live !== undefined) ? Math.ceil(fitting / mostTogether) * mostTogether : fitting;
   const multiplicity = Math.min(chosen.maxMultiplicity, rounded);
-  return { graph, sdf, steady, schedule, externals: externalsOf(graph), groups, storage, rates, multiplicity, analyses, options: chosen };
+  const externals = externalsOf(graph);
+  return {
+    graph, sdf, steady, schedule, externals, streamArrays: streamArraysOf(externals), groups, storage, rates, multiplicity, analyses,
+    options: chosen,
+  };
 }
 
 /** Filters with prework but without channels: rates of channels do not tell scheduling of their first firing. */

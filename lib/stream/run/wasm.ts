@@ -3,14 +3,15 @@ import { availableParallelism } from 'node:os';
 import { holds } from '../../core/arrays.ts';
 import { WarploomError } from '../../core/errors.ts';
 import { elementAt, leading, required } from '../../core/known.ts';
+import { programText } from '../../kernel/text.ts';
 import type { StreamGraph } from '../graph.ts';
 import { mostPrinted } from '../interpret/engine.ts';
 import type { LoweredProgram } from '../lower/program.ts';
 import { kinds, makeArray } from '../plan/layout.ts';
-import { planProgram, streamArrays, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
+import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { longestTurn } from '../profile/estimate.ts';
 import { within } from '../stop.ts';
-import { defaultWasmPlan, lowerForWasm, wasmText } from '../targets/wasm.ts';
+import { defaultWasmPlan, lowerForWasm } from '../targets/wasm.ts';
 import type { Done, Faulty, Printed } from './answers.ts';
 import { commonData, shared, type CommonData, type MachineRun, type SharedInts } from './common.ts';
 import { FirstFault, runByCrew } from './crew.ts';
@@ -63,7 +64,7 @@ export function compileWasm(graph: StreamGraph, options: PlanOptions = {}): Comp
   };
   return {
     plan,
-    get source() { return wasmText(whole.program); },
+    get source() { return programText(whole.program.program); },
     run: (input, runOptions = {}) => required(here.run(prepareRun(plan, input, runOptions), runOptions)),
     runAside: async (input, runOptions = {}) => runAside(prepareRun(plan, input, runOptions), runOptions),
     async runHereOrAside(input, runOptions) {
@@ -160,7 +161,7 @@ class Run {
     return {
       way: wayNumbers[kind], words, claims: shared('i', tasks) as SharedInts, lines: stopsByLines(graph) ? lines : Infinity, mostPrinted,
       ix, seed, turns: maxTurns, until, init, steadyStates, tail,
-      streams: streamArrays(plan).map((array) => required(required(this.#arrays.get(array.id))[array.kind])),
+      streams: plan.streamArrays.map((array) => required(required(this.#arrays.get(array.id))[array.kind])),
     };
   }
 

@@ -1,5 +1,6 @@
 // What several threads of a compiled program are told, as words that both runtimes read: machine.ts and machine-launches.ts here,
 // targets/runtime/pieces.h and launches.h in C++.
+import { elementAt } from '../../core/known.ts';
 import type { RunCounts } from '../plan/counts.ts';
 import type { GroupEnd, LaunchPlan } from '../plan/launches.ts';
 
@@ -23,7 +24,7 @@ export function launchWords(
   const words = [orders.length, multiplier, lastStage, chunk];
   for (const ring of rings) words.push(ring?.items ?? 0, ring?.slots ?? 0, ring?.residual ?? 0);
   ends.forEach((list, group) => {
-    words.push(stages[group]!, iterations[group]!, list.length);
+    words.push(elementAt(stages, group), elementAt(iterations, group), list.length);
     for (const { kind, slot, each, id } of list) words.push(endKinds.indexOf(kind), slot, each, id);
   });
   words.push(tasks.length);
@@ -38,7 +39,7 @@ export function launchWords(
 /** Reads the words of {@link launchWords} for a program of so many channels and groups. */
 export function readLaunches(words: Int32Array, channels: number, groups: number) {
   let at = 0;
-  const next = (): number => words[at++]!;
+  const next = (): number => elementAt(words, at++);
   const list = <T>(count: number, read: () => T): T[] => Array.from({ length: count }, read);
   // Evaluated in the order in which they are written.
   const threads = next(), multiplier = next(), lastStage = next(), chunk = next();
@@ -47,7 +48,7 @@ export function readLaunches(words: Int32Array, channels: number, groups: number
     rings: list(channels, () => ({ items: next(), slots: next(), residual: next() })),
     groups: list(groups, () => ({
       stage: next(), iterations: next(),
-      ends: list(next(), () => ({ kind: endKinds[next()]!, slot: next(), each: next(), id: next() })),
+      ends: list(next(), () => ({ kind: elementAt(endKinds, next()), slot: next(), each: next(), id: next() })),
     })),
     tasks: list(next(), () => list(next(), () => ({ group: next(), from: next(), count: next() }))),
     orders: list(threads, () => list(next(), next)),
@@ -81,8 +82,8 @@ export function pieceWords(pieces: readonly Piece[], threads: number): Int32Arra
 /** Reads the words of {@link pieceWords}. */
 export function readPieces(words: Int32Array) {
   let at = 2;
-  const next = (): number => words[at++]!;
-  return Array.from({ length: words[1]! }, () => ({
+  const next = (): number => elementAt(words, at++);
+  return Array.from({ length: elementAt(words, 1) }, () => ({
     inputFrom: next(), outputFrom: next(), dropped: next(), warmUp: next(), steadyStates: next(),
     tail: Array.from({ length: next() }, () => ({ actor: next(), count: next() })),
   }));

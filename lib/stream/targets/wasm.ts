@@ -9,9 +9,8 @@ import { vectoriseLoops } from '../../kernel/passes/vectorise-loops.ts';
 import { layoutWasm, pageBytes, type WasmPlace } from '../../kernel/print/wasm-layout.ts';
 import { mostPages } from '../../kernel/print/wasm-binary.ts';
 import { printWasm } from '../../kernel/print/wasm.ts';
-import { programText } from '../../kernel/text.ts';
 import type { Kind } from '../plan/layout.ts';
-import { streamArrays, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
+import { type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { lowerProgram, togetherForWasm, type LoweredProgram, type LowerOptions } from '../lower/program.ts';
 
@@ -51,11 +50,6 @@ export function lowerForWasm(plan: ProgramPlan, options: Omit<LowerOptions, 'tog
   return lowerProgram(plan, { ...options, together: togetherForWasm, passes });
 }
 
-/** The program to be read. */
-export function wasmText({ program }: LoweredProgram): string {
-  return programText(program);
-}
-
 const kindOf = { i32: 'i', f32: 'f', f64: 'd' } as const;
 
 /** Prints a program. `isShared`: several threads use its memory. */
@@ -65,7 +59,7 @@ export function wasmModule({ program, plan, system, declarations }: LoweredProgr
   if (layout.pages + layout.ownBytes / pageBytes > 0.75 * mostPages) {
     throw new UnsupportedProgram(`channels and state take ${(layout.pages * pageBytes / 2 ** 30).toFixed(1)} GiB, too much for one memory`);
   }
-  const streams = new Set(streamArrays(plan).map(({ name }) => name));
+  const streams = new Set(plan.streamArrays.map(({ name }) => name));
   const placeOf = (buffer: Buffer): ArrayPlace => {
     const { at, isOwn, isPointer } = layout.places.get(buffer) as WasmPlace;
     return isPointer ? { name: buffer.name, kind: 'i', at, isOwn, length: 1 }
