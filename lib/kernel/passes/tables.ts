@@ -70,7 +70,8 @@ function valuesOf(
   const machine = new Machine({ buffers: [...buffers], imports: [], functions: [f] }, { limit: mostStatements });
   const found = new Map<number, readonly number[]>();
   try {
-    for (let at = required(valueOf(from)); at < required(valueOf(to)); at += step) found.set(at, machine.call('head', [at]) as readonly number[]);
+    const end = required(valueOf(to));
+    for (let at = required(valueOf(from)); at < end; at += step) found.set(at, machine.call('head', [at]) as readonly number[]);
   } catch {
     // It takes too long, or goes wrong: it may do so where it stands.
     return undefined;

@@ -1,6 +1,6 @@
 // How a graph is executed: groups of nodes that run together, in order, a block of steady states at a time. Knows no target language.
 import { elementAt, required } from '../../core/known.ts';
-import { isDynamic, sdfOf } from '../elaborate/to-sdf.ts';
+import { isDynamic, ratesOf, sdfOf } from '../elaborate/to-sdf.ts';
 import { bodiesOf, eachStatement, statementSize } from '../interpret/walk.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
@@ -21,6 +21,19 @@ export interface External {
   readonly node: number;
   readonly type: IrType;
   readonly path: string;
+  /** Whether items come in by it. */
+  readonly isIn: boolean;
+  /** Where its end stands among those of channels and streams (`ix`). */
+  readonly slot: number;
+  /** What the first firing of the node moves, and each one behind it. */
+  readonly first: Movement;
+  readonly later: Movement;
+}
+
+/** Items that a firing moves, and those that it only looks at. */
+export interface Movement {
+  readonly items: number;
+  readonly beyond: number;
 }
 
 /** Nodes fired in order, as often as `steps` say, `iterations` times in one steady state. */
@@ -89,6 +102,8 @@ export interface ProgramPlan {
   /** Arrays of these, in the order in which functions take them. */
   readonly streamArrays: readonly StreamArray[];
   readonly groups: readonly Group[];
+  /** By node. */
+  readonly groupOf: readonly Group[];
   /** By channel of the graph. */
   readonly storage: readonly Storage[];
   /** By channel: items that pass in one steady state. */
@@ -118,7 +133,9 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   for (const node of graph.nodes) if (node.kind === 'filter' && !analyses.has(node.code)) analyses.set(node.code, new Analysis(node.code));
   const groups = makeGroups({ graph, sdf, steady, schedule, analyses }, found, chosen);
   const rates = sdf.channels.map(({ from, push }) => elementAt(steady.repetitions, from) * push);
-  const storage = storageOf({ graph, sdf, steady }, groups);
+  const groupOf: Group[] = [];
+  for (const group of groups) for (const { actor } of group.steps) groupOf[actor] = group;
+  const storage = storageOf({ graph, sdf, steady }, groupOf);
   const bytes = graph.channels.reduce((sum, { type }, id) =>
     sum + (storage[id] === 'block' ? elementAt(rates, id) * typeBytes(type) : 0), 0);
   const fitting = Math.max(1, Math.min(chosen.maxMultiplicity, Math.floor(chosen.blockBytes / Math.max(bytes, 1))));
@@ -126,7 +143,7 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   const multiplicity = Math.min(chosen.maxMultiplicity, rounded);
   const externals = externalsOf(graph);
   return {
-    graph, sdf, steady, schedule, externals, streamArrays: streamArraysOf(externals), groups, storage, rates, multiplicity, analyses,
+    graph, sdf, steady, schedule, externals, streamArrays: streamArraysOf(externals), groups, groupOf, storage, rates, multiplicity, analyses,
     options: chosen,
   };
 }
@@ -152,7 +169,7 @@ function refuse(node: GraphNode): void {
 }
 
 function externalsOf(graph: StreamGraph): External[] {
-  const found: Omit<External, 'id'>[] = [];
+  const found: Pick<External, 'kind' | 'node' | 'type' | 'path'>[] = [];
   if (graph.input !== undefined) found.push({ kind: 'input', node: graph.input.node, type: graph.input.type, path: '' });
   if (graph.output !== undefined) found.push({ kind: 'output', node: graph.output.node, type: graph.output.type, path: '' });
   for (const node of graph.nodes) {
@@ -162,7 +179,15 @@ function externalsOf(graph: StreamGraph): External[] {
       : required(node.kind === 'reader' ? graph.output : graph.input);
     found.push({ kind: node.kind, node: node.id, type, path: node.file.path });
   }
-  return found.map((each, i) => ({ ...each, id: graph.channels.length + i }));
+  return found.map((each, i) => {
+    const { kind } = each;
+    const [id, isIn] = [graph.channels.length + i, kind === 'input' || kind === 'reader'];
+    const movement = (isFirst: boolean): Movement => {
+      const { push, pop, peek } = ratesOf(elementAt(graph.nodes, each.node), 0, isFirst);
+      return kind === 'input' || kind === 'writer' ? { items: pop, beyond: peek - pop } : { items: push, beyond: 0 };
+    };
+    return { ...each, id, isIn, slot: 2 * id + (isIn ? 0 : 1), first: movement(true), later: movement(false) };
+  });
 }
 
 type Parts = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'analyses'>;
@@ -262,12 +287,10 @@ function join(open: { nodes: number[]; divisor: number; sizes: number[] }, actor
   return { group, total };
 }
 
-function storageOf({ graph, sdf, steady }: Pick<ProgramPlan, 'graph' | 'sdf' | 'steady'>, groups: readonly Group[]): Storage[] {
-  const groupOf = new Map<number, Group>();
-  for (const group of groups) for (const { actor } of group.steps) groupOf.set(actor, group);
+function storageOf({ graph, sdf, steady }: Pick<ProgramPlan, 'graph' | 'sdf' | 'steady'>, groupOf: readonly Group[]): Storage[] {
   return sdf.channels.map(({ id, from, to }): Storage => {
-    const group = required(groupOf.get(from));
-    if (group !== groupOf.get(to) || group.isLoop || elementAt(steady.residual, id) > 0) return 'block';
+    const group = elementAt(groupOf, from);
+    if (group !== groupOf[to] || group.isLoop || elementAt(steady.residual, id) > 0) return 'block';
     return typeBytes(elementAt(graph.channels, id).type) <= 256 ? 'registers' : 'iteration';
   });
 }

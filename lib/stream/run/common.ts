@@ -1,9 +1,8 @@
 // What the machines of a compiled program (machine.ts) are told: once for all runs, and for each.
 import { elementAt } from '../../core/known.ts';
 import { availableParallelism } from 'node:os';
-import { ratesOf } from '../elaborate/to-sdf.ts';
 import { makeArray, type Kind } from '../plan/layout.ts';
-import { type External, type ProgramPlan } from '../plan/plan.ts';
+import type { ProgramPlan } from '../plan/plan.ts';
 import { mostPages } from '../../kernel/print/wasm-binary.ts';
 import type { LoweredProgram } from '../lower/program.ts';
 import { wasmModule, type MemoryLayout } from '../targets/wasm.ts';
@@ -53,15 +52,12 @@ export interface StreamEnd {
 }
 
 /** Streams whose items pass a node in order. */
-function endsOf(plan: ProgramPlan, node: number, firings: number, isFirst: boolean): StreamEnd[] {
-  const rates = ratesOf(elementAt(plan.graph.nodes, node), 0, isFirst);
-  return plan.externals.filter((each) => each.node === node && each.kind !== 'reader').map(({ id, kind }) => {
-    if (kind === 'input') return { id, isIn: true, each: firings * rates.pop, more: Math.max(0, rates.peek - rates.pop) };
-    return { id, isIn: false, each: firings * (kind === 'writer' ? 1 : rates.push), more: 0 };
+function endsOf({ externals }: ProgramPlan, node: number, firings: number, isFirst: boolean): StreamEnd[] {
+  return externals.filter((each) => each.node === node && each.kind !== 'reader').map(({ id, isIn, first, later }) => {
+    const { items, beyond } = isFirst ? first : later;
+    return { id, isIn, each: firings * items, more: Math.max(0, beyond) };
   });
 }
-
-const slotOf = ({ id, kind }: External): number => 2 * id + (kind === 'input' || kind === 'reader' ? 0 : 1);
 
 /** Modules by program, for memory of one thread and of several: their code is warm when others begin to run it. */
 const modules = [new WeakMap<LoweredProgram, Module>(), new WeakMap<LoweredProgram, Module>()] as const;
@@ -101,7 +97,7 @@ export function commonData(program: LoweredProgram, threads: number, isSharing: 
       name: each.buffer.name, role: each.use, initial: each.buffer.initial ?? [], channel: each.channel ?? -1, stride: each.stride ?? 0,
     })),
     streams: plan.streamArrays,
-    ends: plan.externals.map((each) => ({ id: each.id, slot: slotOf(each), isFile: each.kind === 'reader' })),
+    ends: plan.externals.map(({ id, slot, kind }) => ({ id, slot, isFile: kind === 'reader' })),
     fireEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, false)),
     firstEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, true)),
     steadyEnds: plan.graph.nodes.flatMap(({ id }) => endsOf(plan, id, elementAt(plan.steady.repetitions, id), false)),

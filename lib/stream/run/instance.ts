@@ -226,6 +226,8 @@ export class Instance {
 
   /** Copies items of a channel to another place in its arrays. */
   copyItems(channel: number, to: number, begin: number, end: number): void {
-    for (const { name, stride } of elementAt(this.#arraysOf, channel)) this.#view(name).copyWithin(to * stride, begin * stride, end * stride);
+    for (const { name, stride } of elementAt(this.#arraysOf, channel)) {
+      this.#view(name).copyWithin(to * stride, begin * stride, end * stride);
+    }
   }
 }

@@ -172,7 +172,7 @@ function checkSizes({ externals }: ProgramPlan, streams: PreparedRun['streams'],
 function inputArrays(
   { externals }: ProgramPlan, input: ArrayLike<number> | undefined, files: RunOptions['files'] = {},
 ): PreparedRun['streams'] {
-  return new Map(externals.filter(({ kind }) => kind === 'input' || kind === 'reader').map(({ id, kind, type, path }) => {
+  return new Map(externals.filter(({ isIn }) => isIn).map(({ id, kind, type, path }) => {
     const numbers = kind === 'input' ? required(input) : decode(files, type, path);
     return [id, { arrays: splitItems(numbers, type), items: Math.floor(numbers.length / scalarCount(type)) }];
   }));

@@ -7,7 +7,7 @@ import { elementAt, leading } from '../../core/known.ts';
 import { severalPrinters } from '../interpret/print-order.ts';
 import { countRun, passedBy, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import { nearness, planLaunches } from '../plan/launches.ts';
-import type { ProgramPlan } from '../plan/plan.ts';
+import type { External, ProgramPlan } from '../plan/plan.ts';
 import { countedCosts } from '../profile/estimate.ts';
 import { launchWords, pieceWords, type Piece, type WayName } from './words.ts';
 
@@ -107,11 +107,10 @@ export function cutRun(
   const matters = threads <= 1 ? undefined : startMatters(plan);
   if (matters === undefined) return whole;
   const [input, output] = leading(plan.externals, 2);
-  const repetitions = (node: number) => elementAt(plan.steady.repetitions, node);
-  const taken = passedBy(plan, input, repetitions(input.node) + 1) - passedBy(plan, input, 1);
-  const given = passedBy(plan, output, repetitions(output.node) + 1) - passedBy(plan, output, 1);
+  const inState = ({ node, later }: External): number => elementAt(plan.steady.repetitions, node) * later.items;
+  const [taken, given] = [inState(input), inState(output)];
   if (given === 0) return whole;
-  const atStart = passedBy(plan, output, elementAt(plan.steady.initFirings, output.node));
+  const atStart = passedBy(output, elementAt(plan.steady.initFirings, output.node));
   const warmUp = matters < 0 ? 0 : matters + Math.ceil(atStart / given);
   // Short pieces are not worth their beginning.
   const least = Math.max(4, worthDropping * warmUp);
