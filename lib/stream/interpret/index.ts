@@ -4,7 +4,7 @@ import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { repetitions } from '../schedule/steady.ts';
 import { isDynamic, sdfOf } from '../elaborate/to-sdf.ts';
-import { countsLines, Engine, firstLines, type EngineOptions } from './engine.ts';
+import { countsLines, Engine, type EngineOptions } from './engine.ts';
 import { apart, NoWorker } from '../apart/index.ts';
 import { defaultRunLimits } from './limits.ts';
 import { countedNodes, sinksOf } from './sinks.ts';
@@ -12,6 +12,7 @@ import { flatten, scalarCount, type Value } from './values.ts';
 import { withGraph } from '../require.ts';
 import { timeOver, within } from '../stop.ts';
 import { readOptions, requireAmount, type Interpretation, type InterpretOptions } from './options.ts';
+import { firstLines } from './print-order.ts';
 import { WholeStates } from './whole-states.ts';
 
 export { StreamRunError } from './error.ts';

@@ -9,6 +9,9 @@ import { ScheduleError } from '../schedule/error.ts';
 import { scheduled, type SteadyState } from '../schedule/steady.ts';
 import { bodiesOf, eachStatement } from './walk.ts';
 
+/** Values that a run may print. */
+export const mostPrinted = 1e7;
+
 /** Whether a node's code prints. */
 export function prints(node: GraphNode): boolean {
   if (node.kind !== 'filter') return false;
@@ -133,4 +136,11 @@ export class Printout {
   toString(): string {
     return this.#texts === undefined ? this.#text : this.#texts.toString();
   }
+}
+
+/** The first lines of what was printed. */
+export function firstLines(printed: string, count: number): string {
+  let end = 0;
+  for (let i = 0; i < count && end < printed.length; ++i) end = (printed.indexOf('\n', end) + 1) || printed.length;
+  return printed.slice(0, end);
 }

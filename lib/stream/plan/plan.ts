@@ -2,6 +2,7 @@
 import { elementAt, required } from '../../core/known.ts';
 import { isDynamic, ratesOf, sdfOf } from '../elaborate/to-sdf.ts';
 import { bodiesOf, eachStatement, statementSize } from '../interpret/walk.ts';
+import { severalPrinters } from '../interpret/print-order.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import type { IrType } from '../ir.ts';
@@ -102,6 +103,8 @@ export interface ProgramPlan {
   /** Arrays of these, in the order in which functions take them. */
   readonly streamArrays: readonly StreamArray[];
   readonly groups: readonly Group[];
+  /** Nodes that print, where there are several. */
+  readonly printers: readonly number[];
   /** By node. */
   readonly groupOf: readonly Group[];
   /** By channel of the graph. */
@@ -144,7 +147,7 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   const externals = externalsOf(graph);
   return {
     graph, sdf, steady, schedule, externals, streamArrays: streamArraysOf(externals), groups, groupOf, storage, rates, multiplicity, analyses,
-    options: chosen,
+    printers: severalPrinters(graph), options: chosen,
   };
 }
 

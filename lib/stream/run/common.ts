@@ -1,12 +1,12 @@
 // What the machines of a compiled program (machine.ts) are told: once for all runs, and for each.
-import { elementAt } from '../../core/known.ts';
 import { availableParallelism } from 'node:os';
-import { makeArray, type Kind } from '../plan/layout.ts';
-import type { ProgramPlan } from '../plan/plan.ts';
+import { elementAt } from '../../core/known.ts';
 import { mostPages } from '../../kernel/print/wasm-binary.ts';
 import type { LoweredProgram } from '../lower/program.ts';
-import { wasmModule, type MemoryLayout } from '../targets/wasm.ts';
+import { makeArray, type Kind } from '../plan/layout.ts';
+import type { ProgramPlan } from '../plan/plan.ts';
 import type { Step } from '../schedule/index.ts';
+import { wasmModule, type MemoryLayout } from '../targets/wasm.ts';
 import type { Scalars } from './prepare.ts';
 import { engine } from './wasm-engine.ts';
 import type { wayNumbers } from './words.ts';

@@ -4,7 +4,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WarploomError } from '../../core/errors.ts';
 import { elementAt, leading, required } from '../../core/known.ts';
-import { mostPrinted } from '../interpret/engine.ts';
+import { mostPrinted } from '../interpret/print-order.ts';
 import { countsOf, kinds, kindsIn, makeArray } from '../plan/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import {
@@ -16,7 +16,7 @@ import { withFiles } from './cache.ts';
 import { runChild } from './child.ts';
 import { compilerArguments, compileSources, findCompiler, gccArguments, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
-import { stopsByLines, textOf, withMarks } from './marks.ts';
+import { textOf, withMarks } from './marks.ts';
 import {
   estimatedMilliseconds, mostTurns, prepareRun, resultOf, worthThreads, type PreparedRun, type RunOptions, type RunResult,
   type StreamArrays, type ThreadOptions,
@@ -202,11 +202,11 @@ class Blocks {
 
 /** The file of a run, as runtime/stream.cpp reads it. */
 function runFile(
-  { plan: { graph, externals }, kind: way, words }: Way, { counts, streams, lines }: PreparedRun,
+  { plan: { externals }, kind: way, words }: Way, { counts, streams, stopLines }: PreparedRun,
   { maxTurns = mostTurns, seed = 1 }: RunOptions,
 ): Uint8Array[] {
   const blocks = new Blocks();
-  const limit = lines === Infinity || !stopsByLines(graph) ? 2n ** 60n : BigInt(lines);
+  const limit = stopLines === Infinity ? 2n ** 60n : BigInt(stopLines);
   blocks.add(BigInt64Array.from([
     BigInt(counts.steadyStates), limit, BigInt(maxTurns), BigInt(seed | 0), BigInt(counts.init.length), BigInt(counts.tail.length),
     BigInt(words.length), BigInt(wayNumbers[way]), BigInt(mostPrinted), ...Array.from({ length: 7 }, () => 0n),

@@ -3,7 +3,7 @@ import { WarploomError } from '../../core/errors.ts';
 import { elementAt } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { Site } from '../lower/sites.ts';
-import { mostPrinted } from '../interpret/engine.ts';
+import { mostPrinted } from '../interpret/print-order.ts';
 import { runError } from '../interpret/error.ts';
 import { Fault } from '../interpret/fault.ts';
 

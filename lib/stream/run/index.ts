@@ -119,8 +119,8 @@ async function timesFor(
   graph: StreamGraph, backend: 'wasm' | 'cpp', { costs, input, files, signal }: StreamRunOptions,
 ): Promise<readonly number[] | undefined> {
   if (costs !== 'measured') return costs;
-  const { profile } = await import('../profile/index.ts');
-  return (await profile(graph, { backend, input, files, signal })).microseconds;
+  const { measure } = await import('../profile/measure.ts');
+  return (await measure(graph, { backend, input, files, signal })).microseconds;
 }
 
 /**

@@ -72,8 +72,3 @@ export function textOf(
   }
   return ordered === undefined ? pieces.join('') : ordered.toString();
 }
-
-/** Whether line limits can end a run of the graph before its input does: where several nodes print, only between whole steady states. */
-export function stopsByLines(graph: StreamGraph): boolean {
-  return graph.input === undefined || severalPrinters(graph).length === 0;
-}

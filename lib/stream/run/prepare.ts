@@ -3,9 +3,9 @@ import { totalmem } from 'node:os';
 import { holds } from '../../core/arrays.ts';
 import { OutOfMemoryError, refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
-import { firstLines } from '../interpret/engine.ts';
 import { decodeFile, encodeFile } from '../interpret/files.ts';
 import { requireAmount } from '../interpret/options.ts';
+import { firstLines } from '../interpret/print-order.ts';
 import { normalise, scalarCount, typeBytes } from '../interpret/values.ts';
 import type { IrType } from '../ir.ts';
 import { countRun, type RunAmount, type RunCounts } from '../plan/counts.ts';
@@ -65,8 +65,10 @@ export interface PreparedRun {
   readonly counts: RunCounts;
   /** By number of the stream: those that come in. */
   readonly streams: ReadonlyMap<number, { readonly arrays: StreamArrays; readonly items: number }>;
-  /** The run ends when so many lines are printed. */
+  /** The result has so many lines. */
   readonly lines: number;
+  /** The run ends when so many are printed. Where several nodes print, lines are put in order at its end, when its input is used up. */
+  readonly stopLines: number;
 }
 
 /** What bounds a run; throws where nothing does. */
@@ -95,7 +97,9 @@ export function prepareRun(plan: ProgramPlan, input: ArrayLike<number> | undefin
   const streams = inputArrays(plan, input, options.files);
   const counts = countRun(plan, amount);
   checkSizes(plan, streams, counts.passed);
-  return { amount, counts, streams, lines: isPrinting ? asked.items : Infinity };
+  const lines = isPrinting ? asked.items : Infinity;
+  const isByLines = plan.graph.input === undefined || plan.printers.length === 0;
+  return { amount, counts, streams, lines, stopLines: isByLines ? lines : Infinity };
 }
 
 function single(type: IrType): Kind | undefined {

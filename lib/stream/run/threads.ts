@@ -4,7 +4,6 @@
 // that begins there. What preworks leave on the channels at the start of a run has to pass through first, so a piece begins some steady
 // states earlier and drops what comes out of them.
 import { elementAt, leading } from '../../core/known.ts';
-import { severalPrinters } from '../interpret/print-order.ts';
 import { countRun, passedBy, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import { nearness, planLaunches } from '../plan/launches.ts';
 import type { External, ProgramPlan } from '../plan/plan.ts';
@@ -185,6 +184,5 @@ export function wayOf(
   if (choice.threads === 1 || run.lines !== Infinity) return alone(plan, run);
   const pieces = choice.pieces === false ? undefined : inPieces(plan, run, choice, backend);
   if (pieces !== undefined) return pieces;
-  const isOneByOne = severalPrinters(plan.graph).length > 0;
-  return (isOneByOne ? undefined : inLaunches(planned, run, choice, backend)) ?? alone(plan, run);
+  return (plan.printers.length > 0 ? undefined : inLaunches(planned, run, choice, backend)) ?? alone(plan, run);
 }

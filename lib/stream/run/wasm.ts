@@ -5,7 +5,7 @@ import { WarploomError } from '../../core/errors.ts';
 import { elementAt, leading, required } from '../../core/known.ts';
 import { programText } from '../../kernel/text.ts';
 import type { StreamGraph } from '../graph.ts';
-import { mostPrinted } from '../interpret/engine.ts';
+import { mostPrinted } from '../interpret/print-order.ts';
 import type { LoweredProgram } from '../lower/program.ts';
 import { kinds, makeArray } from '../plan/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
@@ -17,7 +17,7 @@ import { commonData, shared, type CommonData, type MachineRun, type SharedInts }
 import { FirstFault, runByCrew } from './crew.ts';
 import { faultError } from './fault.ts';
 import { Machine } from './machine.ts';
-import { stopsByLines, textOf, withMarks } from './marks.ts';
+import { textOf, withMarks } from './marks.ts';
 import {
   estimatedMilliseconds, mostTurns, outOfMemory, prepareRun, resultOf, roomFor, worthThreads, type PreparedRun, type RunOptions,
   type RunResult, type Scalars, type StreamArrays, type ThreadOptions,
@@ -153,13 +153,13 @@ class Run {
     const { plan, kind, words, tasks } = this.way;
     const { graph, externals } = plan;
     this.#makeStreams();
-    const { counts: { init, steadyStates, tail }, streams, lines } = this.#run;
+    const { counts: { init, steadyStates, tail }, streams, stopLines } = this.#run;
     const ix = new Int32Array(2 * (graph.channels.length + externals.length));
     graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
     for (const each of externals) if (each.kind === 'reader') ix[2 * each.id + 1] = required(streams.get(each.id)).items;
     const { seed = 1, maxTurns = mostTurns } = this.#options;
     return {
-      way: wayNumbers[kind], words, claims: shared('i', tasks) as SharedInts, lines: stopsByLines(graph) ? lines : Infinity, mostPrinted,
+      way: wayNumbers[kind], words, claims: shared('i', tasks) as SharedInts, lines: stopLines, mostPrinted,
       ix, seed, turns: maxTurns, until, init, steadyStates, tail,
       streams: plan.streamArrays.map((array) => required(required(this.#arrays.get(array.id))[array.kind])),
     };
