@@ -146,8 +146,8 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   const multiplicity = Math.min(chosen.maxMultiplicity, rounded);
   const externals = externalsOf(graph);
   return {
-    graph, sdf, steady, schedule, externals, streamArrays: streamArraysOf(externals), groups, groupOf, storage, rates, multiplicity, analyses,
-    printers: severalPrinters(graph), options: chosen,
+    graph, sdf, steady, schedule, externals, streamArrays: streamArraysOf(externals), groups, groupOf, storage, rates, multiplicity,
+    analyses, printers: severalPrinters(graph), options: chosen,
   };
 }
 

@@ -18,10 +18,9 @@ import { compilerArguments, compileSources, findCompiler, gccArguments, type Com
 import { faultError } from './fault.ts';
 import { textOf, withMarks } from './marks.ts';
 import {
-  estimatedMilliseconds, mostTurns, prepareRun, resultOf, worthThreads, type PreparedRun, type RunOptions, type RunResult,
-  type StreamArrays, type ThreadOptions,
+  mostTurns, prepareRun, resultOf, type PreparedRun, type RunOptions, type RunResult, type StreamArrays, type ThreadOptions,
 } from './prepare.ts';
-import { wayOf, type Way } from './threads.ts';
+import { estimatedMilliseconds, wayOf, worthThreads, type Way } from './threads.ts';
 import { wayNumbers } from './words.ts';
 
 export interface CppCompileOptions extends PlanOptions, CompilerOptions, Pick<CppOptions, 'shareFrom'> {

@@ -4,31 +4,20 @@ import { holds } from '../../core/arrays.ts';
 import { OutOfMemoryError, refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { decodeFile, encodeFile } from '../interpret/files.ts';
-import { requireAmount } from '../interpret/options.ts';
+import { requireAmount, type InterpretOptions } from '../interpret/options.ts';
 import { firstLines } from '../interpret/print-order.ts';
 import { normalise, scalarCount, typeBytes } from '../interpret/values.ts';
 import type { IrType } from '../ir.ts';
 import { countRun, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import { countsOf, kinds, kindsIn, makeArray, placesOf, type Kind } from '../plan/layout.ts';
 import type { External, ProgramPlan } from '../plan/plan.ts';
-import { nodeTimes, type CompiledBackend, type ThreadChoice } from './threads.ts';
+import type { ThreadChoice } from './threads.ts';
 
 /** Turns that loops without known end may make. */
 export const mostTurns = 1e9;
 
-/** Estimated milliseconds from which a run is worth starting threads; no run keeps the calling thread for longer. */
-export const worthThreads = 100;
-
-/** What a run of a compiled program is given: as for the interpreter. */
-export interface RunOptions {
-  /** Stop after so many items have come out. */
-  readonly items?: number;
-  /** Stop after so many steady states. */
-  readonly iterations?: number;
-  /** Contents of files that are read, by path. */
-  readonly files?: Readonly<Record<string, Uint8Array>>;
-  /** For `random`; default 1. */
-  readonly seed?: number;
+/** What a run of a compiled program is given, beside its input. */
+export interface RunOptions extends Pick<InterpretOptions, 'items' | 'iterations' | 'files' | 'seed'> {
   /** Turns that loops without known end may make in all, on several threads in each piece or on each of them; default 10^9. */
   readonly maxTurns?: number;
 }
@@ -81,12 +70,6 @@ function amountOf(plan: ProgramPlan, input: ArrayLike<number> | undefined, { ite
 /** Whether printed lines are all that comes out. */
 function isPrintingOnly({ externals }: ProgramPlan): boolean {
   return !externals.some(({ kind }) => kind === 'output' || kind === 'writer');
-}
-
-/** How long a run may take, from counted operations: right to a small factor; Infinity where it ends when enough lines are printed. */
-export function estimatedMilliseconds(plan: ProgramPlan, { counts, lines }: PreparedRun, backend: CompiledBackend): number {
-  if (lines !== Infinity) return Infinity;
-  return nodeTimes(plan, undefined, backend).reduce((sum, time, node) => sum + time * elementAt(counts.firings, node), 0) / 1000;
 }
 
 /** Works out a run. Throws ArgumentError for what is missing or too much. */

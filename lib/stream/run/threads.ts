@@ -133,6 +133,15 @@ export function nodeTimes(plan: ProgramPlan, given: readonly number[] | undefine
   return given ?? countedCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);
 }
 
+/** Estimated milliseconds from which a run is worth starting threads; no run keeps the calling thread for longer. */
+export const worthThreads = 100;
+
+/** How long a run may take, from counted operations: right to a small factor; Infinity where it ends when enough lines are printed. */
+export function estimatedMilliseconds(plan: ProgramPlan, { counts, lines }: Whole, backend: CompiledBackend): number {
+  if (lines !== Infinity) return Infinity;
+  return nodeTimes(plan, undefined, backend).reduce((sum, time, node) => sum + time * elementAt(counts.firings, node), 0) / 1000;
+}
+
 /** The run by one thread. */
 export function alone(plan: ProgramPlan, { counts }: Whole): Way {
   return { kind: 'alone', plan, threads: 1, words: new Int32Array(), tasks: 0, parts: [counts], capacities: counts.peaks };

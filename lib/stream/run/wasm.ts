@@ -19,10 +19,10 @@ import { faultError } from './fault.ts';
 import { Machine } from './machine.ts';
 import { textOf, withMarks } from './marks.ts';
 import {
-  estimatedMilliseconds, mostTurns, outOfMemory, prepareRun, resultOf, roomFor, worthThreads, type PreparedRun, type RunOptions,
-  type RunResult, type Scalars, type StreamArrays, type ThreadOptions,
+  mostTurns, outOfMemory, prepareRun, resultOf, roomFor, type PreparedRun, type RunOptions, type RunResult, type Scalars,
+  type StreamArrays, type ThreadOptions,
 } from './prepare.ts';
-import { alone, wayOf, type Way } from './threads.ts';
+import { alone, estimatedMilliseconds, wayOf, worthThreads, type Way } from './threads.ts';
 import { wayNumbers } from './words.ts';
 
 /** A program compiled to WebAssembly. */
