@@ -7,17 +7,14 @@ import { isDynamic, sdfOf } from '../elaborate/to-sdf.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { scheduled, type SteadyState } from '../schedule/steady.ts';
-import { bodiesOf, eachStatement } from './walk.ts';
+import { bodiesOf, someStatement } from './walk.ts';
 
 /** Values that a run may print. */
 export const mostPrinted = 1e7;
 
 /** Whether a node's code prints. */
 export function prints(node: GraphNode): boolean {
-  if (node.kind !== 'filter') return false;
-  let found = false;
-  for (const body of bodiesOf(node.code)) eachStatement(body, (s) => { found ||= s.kind === 'print'; });
-  return found;
+  return node.kind === 'filter' && bodiesOf(node.code).some((body) => someStatement(body, ({ kind }) => kind === 'print'));
 }
 
 /** Nodes that print, where there are several; else none, for the lines of one come as it fires. */
