@@ -16,7 +16,6 @@ const beingRebuilt = ['lib/stream/interpret/**', 'lib/kernel/**'];
 const hotLoops = [
   'lib/files/images/*.ts',
   'lib/imaging/{contour-tracer,distances,metrics}.ts',
-  'lib/stream/run/**', // no loops, but being rebuilt
   'lib/tridiagonal/cubic-spline.ts',
 ];
 

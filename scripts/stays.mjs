@@ -1,7 +1,9 @@
 // Follows an argument of a function through lib, and counts where it stays. The walk goes from call to call as they stand in the text: into
 // each function that is given the argument, once, and back. What counts as the argument: the value under any name, objects that are written
 // with it in them, and what a call gives that is given it. A stay is a stretch of the walk in one file, a room a file that it stays in, a
-// return a stay in a room that it has been in before. Calls by way of a variable that holds a function are not followed.
+// return a stay in a room that it has been in before. Calls by way of a variable that holds a function are not followed. No rooms are the
+// files that only say that something is there (known.ts of lib/core) or word an error about it (arrays.ts, checks.ts, errors.ts): they give
+// back what they are given, or throw, and nobody follows an argument there.
 // node scripts/stays.mjs [FILE FUNCTION PARAMETER] [--root FOLDER] [--without REGEXP] [--list]; default: the graph of stream.run
 import { join, relative, resolve } from 'node:path';
 import ts from 'typescript';
@@ -100,7 +102,8 @@ const words = process.argv.slice(2);
 const folder = resolve(take(words, '--root') ?? root);
 const without = new RegExp(take(words, '--without') ?? '^$');
 const [path = 'lib/stream/run/index.ts', name = 'run', parameter = 'graph'] = words.filter((word) => word !== '--list');
-const walk = new Walk(folder, (file) => file.startsWith('lib/') && !without.test(file));
+const assertions = /^lib\/core\/(arrays|checks|errors|known)\.ts$/;
+const walk = new Walk(folder, (file) => file.startsWith('lib/') && !assertions.test(file) && !without.test(file));
 walk.start(path, name, parameter);
 const { stays, functions } = walk;
 const rooms = new Set(stays).size;

@@ -6,7 +6,7 @@ import {
 } from './ir.ts';
 import { binaryOn, compared, conversionOf, mathOf, unaryOn } from './semantics.ts';
 import { expressionText } from './text.ts';
-import { must } from './must.ts';
+import { required } from '../core/known.ts';
 
 /** A scalar, or lanes. Conditions are 0 or 1. */
 export type Value = number | readonly number[];
@@ -66,14 +66,14 @@ export class Machine {
 
   #initial({ name, role, element, length, initial }: Buffer): Elements {
     if (role === 'external') return this.#options.external?.[name] ?? wrong(`${name} is not given`);
-    const elements = makeElements(element, must(length));
+    const elements = makeElements(element, required(length));
     if (initial !== undefined) elements.set(initial);
     return elements;
   }
 
   /** Contents of a buffer of the program. */
   contents(buffer: Buffer): Elements {
-    return must(this.#memory.get(buffer)).elements;
+    return required(this.#memory.get(buffer)).elements;
   }
 
   /** Calls a function. Throws {@link Trap} where it traps. */
@@ -81,9 +81,9 @@ export class Machine {
     const f = this.#functions.get(name);
     if (f === undefined) return this.#host(name, args as readonly number[]);
     const locals = new Map<Local, Value>();
-    f.parameters.forEach((parameter, i) => new Frame(this, locals).set(parameter, must(args[i])));
+    f.parameters.forEach((parameter, i) => new Frame(this, locals).set(parameter, required(args[i])));
     for (const buffer of f.buffers) {
-      const length = must(buffer.length);
+      const length = required(buffer.length);
       this.#memory.set(buffer, { elements: makeElements(buffer.element, length), written: new Uint8Array(length) });
     }
     const exit = new Frame(this, locals).body(f.body);
@@ -102,7 +102,7 @@ export class Machine {
   }
 
   memory(buffer: Buffer, from: number, count: number): Memory {
-    const found = must(this.#memory.get(buffer));
+    const found = required(this.#memory.get(buffer));
     if (!(from >= 0 && from + count <= found.elements.length)) wrong(`${buffer.name}[${from}] with ${count} elements lies outside`);
     return found;
   }
@@ -161,7 +161,7 @@ class Frame {
       case 'return': return { values: s.values.map((e) => this.value(e)) };
       case 'call': {
         const results = this.#machine.call(s.callee, s.args.map((e) => this.value(e)));
-        s.results.forEach((local, i) => this.set(local, must(results[i])));
+        s.results.forEach((local, i) => this.set(local, required(results[i])));
         return undefined;
       }
       case 'trap': throw new Trap(this.#number(s.site), this.#number(s.value));
@@ -240,10 +240,10 @@ class Frame {
       case 'get': return this.#locals.get(e.local) ?? wrong(`${e.local.name} is read before it is set`);
       case 'load': {
         const values = this.#read(e.buffer, this.#index(e.index) + e.offset, lanesOf[e.type]);
-        return isVector(e.type) ? values : must(values[0]);
+        return isVector(e.type) ? values : required(values[0]);
       }
       case 'unary': {
-        const f = must(unaryOn(e.op, elementOf[e.type]));
+        const f = required(unaryOn(e.op, elementOf[e.type]));
         return byLanes(e.type, [this.value(e.operand)], (a) => f(a));
       }
       case 'binary': return this.#binary(e);
@@ -251,22 +251,22 @@ class Frame {
       case 'logic': return (this.#number(e.left) !== 0) === (e.op === 'and') ? this.value(e.right) : e.op === 'and' ? 0 : 1;
       case 'select': return this.value(this.#number(e.condition) !== 0 ? e.then : e.otherwise);
       case 'convert': {
-        const f = must(conversionOf(elementOf[e.operand.type], elementOf[e.type]));
+        const f = required(conversionOf(elementOf[e.operand.type], elementOf[e.type]));
         return byLanes(e.type, [this.value(e.operand)], (a) => f(a));
       }
       case 'math': return mathOf(e.name)(...e.args.map((arg) => this.#number(arg)));
       case 'splat': return Array<number>(lanesOf[e.type]).fill(this.#number(e.operand));
       case 'lanes': return e.parts.map((part) => this.#number(part));
-      case 'extract': return must((this.value(e.vector) as readonly number[])[e.lane]);
+      case 'extract': return required((this.value(e.vector) as readonly number[])[e.lane]);
     }
   }
 
   #binary(e: ExpressionOf<'binary'>): Value {
     const element = elementOf[e.type];
-    const f = must(binaryOn(e.op, element));
+    const f = required(binaryOn(e.op, element));
     const [a, b] = [this.value(e.left), this.value(e.right)];
     if (element === 'i32' && (e.op === 'div' || e.op === 'rem') && b === 0) wrong(`division by zero: ${expressionText(e)}`);
-    const isWrong = e.isExact === true && f(a as number, b as number) !== must(exactly[e.op])(a as number, b as number);
+    const isWrong = e.isExact === true && f(a as number, b as number) !== required(exactly[e.op])(a as number, b as number);
     if (isWrong) wrong(`${expressionText(e)} wraps`);
     return byLanes(e.type, [a, b], (x, y) => f(x, y));
   }
@@ -278,6 +278,6 @@ const exactly: Readonly<Record<string, (a: number, b: number) => number>> = {
 
 /** A function of scalars on lanes, each alone; a scalar beside lanes counts for all. */
 function byLanes(type: Type, args: readonly Value[], f: (...args: number[]) => number): Value {
-  const one = (lane: number): number => f(...args.map((arg) => (typeof arg === 'number' ? arg : must(arg[lane]))));
+  const one = (lane: number): number => f(...args.map((arg) => (typeof arg === 'number' ? arg : required(arg[lane]))));
   return isVector(type) ? Array.from({ length: lanesOf[type] }, (_, lane) => one(lane)) : one(0);
 }

@@ -1,5 +1,5 @@
 // Typed low-level representation of scalar code: what clients lower to, passes rewrite and printers print. It knows no client.
-import { must } from './must.ts';
+import { required } from '../core/known.ts';
 //
 // A program is a set of buffers and functions. Expressions are pure: they read locals and buffers, and neither write nor trap; all else
 // is a statement. So operands may be evaluated in any order, but `and`, `or` and `select` evaluate only what they need.
@@ -214,7 +214,7 @@ export function splat(operand: Expression): ExpressionOf<'splat'> {
   return { kind: 'splat', type: vectorOf[operand.type as ScalarType], operand };
 }
 export function lanes(...parts: readonly Expression[]): ExpressionOf<'lanes'> {
-  return { kind: 'lanes', type: vectorOf[must(parts[0]).type as ScalarType], parts };
+  return { kind: 'lanes', type: vectorOf[required(parts[0]).type as ScalarType], parts };
 }
 export function extract(vector: Expression, lane: number): ExpressionOf<'extract'> {
   return { kind: 'extract', type: elementOf[vector.type], vector, lane };

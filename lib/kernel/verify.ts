@@ -8,7 +8,7 @@ import {
 import { binaryOn, conversionOf, unaryOn } from './semantics.ts';
 import { expressionText } from './text.ts';
 import { expressionsOf, localsOf, localsSetBy, mapChildren } from './visit.ts';
-import { must } from './must.ts';
+import { required } from '../core/known.ts';
 
 const identifier = /^[A-Za-z_]\w*$/;
 const reserved: ReadonlySet<string> = new Set(['true', 'false']);
@@ -269,8 +269,8 @@ function verifyBuffer({ name, role, length, initial, element }: Buffer): void {
   if (!identifier.test(name)) invalid(where, 'is no name');
   if (length === undefined ? role !== 'external' : !Number.isInteger(length) || length < 0) invalid(where, `the length ${length}`);
   if (initial === undefined) return;
-  if ((role !== 'global' && role !== 'constant') || initial.length > must(length)) invalid(where, 'its contents do not fit');
-  for (let i = 0; i < initial.length; ++i) if (!isHeld(element, must(initial[i]))) invalid(where, `${initial[i]} is no ${element}`);
+  if ((role !== 'global' && role !== 'constant') || initial.length > required(length)) invalid(where, 'its contents do not fit');
+  for (let i = 0; i < initial.length; ++i) if (!isHeld(element, required(initial[i]))) invalid(where, `${initial[i]} is no ${element}`);
 }
 
 /** Throws a WarploomError that says what is wrong with a program; gives the program. */

@@ -2,7 +2,7 @@
 import type { Body, Buffer, Label, Local, Program, Statement } from '../ir.ts';
 import { buffersIn, endsEarly, expressionsOf, loadedIn, mapBody, mapFunctions, readsOf, walkBody } from '../visit.ts';
 import { isLeft } from './clone.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 
 type Live = ReadonlySet<Local>;
 
@@ -41,8 +41,8 @@ class Liveness {
         const [body, live] = this.body(s.body, after);
         return [body.length === 0 ? undefined : body === s.body ? s : { ...s, body }, live];
       }
-      case 'break': return [s, must(this.#breaks.get(s.label))];
-      case 'continue': return [s, must(this.#continues.get(s.label))];
+      case 'break': return [s, required(this.#breaks.get(s.label))];
+      case 'continue': return [s, required(this.#continues.get(s.label))];
       case 'return': case 'trap': return [s, reading(s, new Set())];
       default: return [s, reading(s, after)];
     }

@@ -4,7 +4,7 @@ import {
 } from '../ir.ts';
 import { binaryOn, compared, conversionOf, mathOf, unaryOn } from '../semantics.ts';
 import { mapExpression } from '../visit.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 
 /** An expression that is known already. */
 function isValue(e: Expression, x: number): boolean {
@@ -32,8 +32,8 @@ export function isSame(a: Expression, b: Expression): boolean {
       return isSame(a.condition, other.condition) && isSame(a.then, other.then) && isSame(a.otherwise, other.otherwise);
     }
     case 'convert': case 'splat': return isSame(a.operand, (b as typeof a).operand);
-    case 'math': return a.name === (b as typeof a).name && a.args.every((arg, i) => isSame(arg, must((b as typeof a).args[i])));
-    case 'lanes': return a.parts.every((part, i) => isSame(part, must((b as typeof a).parts[i])));
+    case 'math': return a.name === (b as typeof a).name && a.args.every((arg, i) => isSame(arg, required((b as typeof a).args[i])));
+    case 'lanes': return a.parts.every((part, i) => isSame(part, required((b as typeof a).parts[i])));
     case 'extract': return a.lane === (b as typeof a).lane && isSame(a.vector, (b as typeof a).vector);
   }
 }
@@ -53,7 +53,7 @@ function foldBinary(e: ExpressionOf<'binary'>): Expression {
   const [left, right] = swaps ? [e.right, e.left] : [e.left, e.right];
   const [a, b] = [valueOf(left), valueOf(right)];
   const isByZero = type === 'i32' && (op === 'div' || op === 'rem') && b === 0;
-  if (a !== undefined && b !== undefined && !isByZero) return constant(type, must(binaryOn(op, type))(a, b));
+  if (a !== undefined && b !== undefined && !isByZero) return constant(type, required(binaryOn(op, type))(a, b));
   const unit = neutral[op]?.[type as ScalarType];
   if (unit !== undefined && isValue(right, unit)) return left;
   if (type !== 'i32') return swaps ? { ...e, left, right } : e;
@@ -98,7 +98,7 @@ function foldUnary(e: ExpressionOf<'unary'>): Expression {
   const { op, type, operand } = e;
   if (isVector(type)) return e;
   const x = valueOf(operand);
-  if (x !== undefined) return constant(type, must(unaryOn(op, type))(x));
+  if (x !== undefined) return constant(type, required(unaryOn(op, type))(x));
   if ((op === 'not' || op === 'neg') && operand.kind === 'unary' && operand.op === op) return operand.operand;
   // With integers, where no NaN makes both false.
   if (op === 'not' && operand.kind === 'compare' && operand.left.type === 'i32' && operand.op !== 'lt_u') {
@@ -118,7 +118,7 @@ function foldConvert(e: ExpressionOf<'convert'>): Expression {
   const { operand, type } = e;
   const x = valueOf(operand);
   if (x !== undefined && !isVector(type)) {
-    return constant(type, must(conversionOf(operand.type as ScalarType, type))(x));
+    return constant(type, required(conversionOf(operand.type as ScalarType, type))(x));
   }
   if (operand.kind !== 'convert') return e;
   // 0 or 1 as a condition again; a single that was widened.
@@ -148,10 +148,10 @@ export function fold(e: Expression): Expression {
       return args.includes(undefined) ? e : constant('f64', mathOf(e.name)(...args as number[]));
     }
     case 'lanes': {
-      const first = must(e.parts[0]);
+      const first = required(e.parts[0]);
       return e.parts.every((part) => isSame(part, first)) ? { kind: 'splat', type: e.type, operand: first } : e;
     }
-    case 'extract': return e.vector.kind === 'splat' ? e.vector.operand : e.vector.kind === 'lanes' ? must(e.vector.parts[e.lane]) : e;
+    case 'extract': return e.vector.kind === 'splat' ? e.vector.operand : e.vector.kind === 'lanes' ? required(e.vector.parts[e.lane]) : e;
     default: return e;
   }
 }

@@ -2,7 +2,7 @@
 import { get, set, type Body, type Buffer, type KernelFunction, type Label, type Local, type Program, type StatementOf } from '../ir.ts';
 import { localsOf, mapBodies, mapBody, Names, walkBody } from '../visit.ts';
 import { freshLabels, freshLocals, renameBody } from './clone.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 
 /** Calls in a function become the bodies of those that are called, under new names. */
 class Inliner {
@@ -21,14 +21,14 @@ class Inliner {
   }
 
   #call({ callee, args, results }: StatementOf<'call'>): Body {
-    const f = must(this.#functions.get(callee));
+    const f = required(this.#functions.get(callee));
     const buffers = new Map(f.buffers.map((buffer) => [buffer, { ...buffer, name: this.#names.make(buffer.name) }]));
     this.buffers.push(...buffers.values());
     const locals = freshLocals(localsOf(f), this.#names);
     const body = renameBody(f.body, { locals, buffers, labels: freshLabels(f.body, this.#names) });
-    const given = f.parameters.map((parameter, i) => set(localOf(locals, parameter), must(args[i])));
+    const given = f.parameters.map((parameter, i) => set(localOf(locals, parameter), required(args[i])));
     const returned = results.map(({ type }): Local => ({ name: this.#names.make('returned'), type }));
-    const taken = results.map((local, i) => set(local, get(must(returned[i]))));
+    const taken = results.map((local, i) => set(local, get(required(returned[i]))));
     return [...given, ...this.#whole(body, returned), ...taken];
   }
 
@@ -50,7 +50,7 @@ function localOf(locals: ReturnType<typeof freshLocals>, local: Local): Local {
 }
 
 function given({ values }: StatementOf<'return'>, returned: readonly Local[]): Body {
-  return values.map((value, i) => set(must(returned[i]), value));
+  return values.map((value, i) => set(required(returned[i]), value));
 }
 
 function hasReturn(body: Body): boolean {

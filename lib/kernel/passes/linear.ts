@@ -1,7 +1,7 @@
 // Indices as sums: terms with factors, and a constant. All modulo 2^32, as i32 computes.
 import { valueOf, type Expression } from '../ir.ts';
 import { isSame } from './fold.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 
 export interface Linear {
   readonly terms: readonly { readonly of: Expression; readonly factor: number }[];
@@ -13,7 +13,7 @@ function add(a: Linear, b: Linear, sign: number): Linear {
   for (const { of, factor } of b.terms) {
     const at = terms.findIndex((term) => isSame(term.of, of));
     if (at < 0) terms.push({ of, factor: Math.imul(factor, sign) });
-    else terms[at] = { of, factor: (must(terms[at]).factor + Math.imul(factor, sign)) | 0 };
+    else terms[at] = { of, factor: (required(terms[at]).factor + Math.imul(factor, sign)) | 0 };
   }
   return { terms: terms.filter(({ factor }) => factor !== 0), constant: (a.constant + Math.imul(b.constant, sign)) | 0 };
 }

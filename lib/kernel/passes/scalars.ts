@@ -6,11 +6,11 @@ import {
 import {
   bodiesOf, endsEarly, expressionsOf, labelsLeft, mapBodies, mapBody, mapFunctions, mapProgram, Names, walkBody, walkExpression,
 } from '../visit.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 
 /** Buffers of the function that are used at known places only. */
 function replaceable({ buffers, body }: KernelFunction, most: number): Set<Buffer> {
-  const found = new Set(buffers.filter(({ length }) => must(length) <= most));
+  const found = new Set(buffers.filter(({ length }) => required(length) <= most));
   const need = (buffer: Buffer, index: Expression, count: Expression | undefined, size = 1): void => {
     const [at, n] = [valueOf(index), count === undefined ? size : valueOf(count)];
     if (at === undefined || n === undefined || at < 0 || at + n > (buffer.length ?? 0)) found.delete(buffer);
@@ -45,7 +45,7 @@ export function replaceArrays(program: Program, most = 64): Program {
     const found = replaceable(f, most);
     if (found.size === 0) return f;
     const names = Names.of(program, f);
-    const elements = new Map([...found].map((buffer) => [buffer, Array.from({ length: must(buffer.length) }, (_, i): Local =>
+    const elements = new Map([...found].map((buffer) => [buffer, Array.from({ length: required(buffer.length) }, (_, i): Local =>
       ({ name: names.make(`${buffer.name}_at${i}`), type: buffer.element }))]));
     // Contents are not specified at the start; liveness tells which of these sets are needed.
     const start = [...elements].flatMap(([{ element }, locals]) => locals.map((local) => set(local, constant(element, 0))));
@@ -59,9 +59,9 @@ type Elements = ReadonlyMap<Buffer, readonly Local[]>;
 function replaceLoad(e: Expression, elements: Elements): Expression {
   const locals = e.kind === 'load' ? elements.get(e.buffer) : undefined;
   if (e.kind !== 'load' || locals === undefined) return e;
-  const at = must(valueOf(e.index)) + e.offset;
-  if (!isVector(e.type)) return get(must(locals[at]));
-  return { kind: 'lanes', type: e.type, parts: Array.from({ length: lanesOf[e.type] }, (_, lane) => get(must(locals[at + lane]))) };
+  const at = required(valueOf(e.index)) + e.offset;
+  if (!isVector(e.type)) return get(required(locals[at]));
+  return { kind: 'lanes', type: e.type, parts: Array.from({ length: lanesOf[e.type] }, (_, lane) => get(required(locals[at + lane]))) };
 }
 
 function replaceWrite(s: Statement, elements: Elements, names: Names): Statement | Body {
@@ -73,29 +73,29 @@ function replaceWrite(s: Statement, elements: Elements, names: Names): Statement
     const locals = elements.get(s.buffer);
     const at = valueOf(s.index);
     if (locals === undefined) return s;
-    return locals.slice(at, must(at) + must(valueOf(s.count))).map((local) => set(local, constant(s.buffer.element, 0)));
+    return locals.slice(at, required(at) + required(valueOf(s.count))).map((local) => set(local, constant(s.buffer.element, 0)));
   }
   if (s.kind !== 'copy' || (!elements.has(s.to) && !elements.has(s.from))) return s;
   return copyElements(s, elements, names);
 }
 
 function setElements({ index, offset, value }: StatementOf<'store'>, locals: readonly Local[], names: Names): Body {
-  const at = must(valueOf(index)) + offset;
-  if (!isVector(value.type)) return [set(must(locals[at]), value)];
+  const at = required(valueOf(index)) + offset;
+  if (!isVector(value.type)) return [set(required(locals[at]), value)];
   const whole: Local = { name: names.make('whole'), type: value.type };
   const parts = Array.from({ length: lanesOf[value.type] }, (_, lane) =>
-    set(must(locals[at + lane]), { kind: 'extract', type: must(locals[at]).type, vector: get(whole), lane }));
+    set(required(locals[at + lane]), { kind: 'extract', type: required(locals[at]).type, vector: get(whole), lane }));
   return [set(whole, value), ...parts];
 }
 
 /** One by one, all read before any is written. */
 function copyElements({ to, toIndex, from, fromIndex, count }: StatementOf<'copy'>, elements: Elements, names: Names): Body {
-  const temporaries = Array.from({ length: must(valueOf(count)) }, (): Local => ({ name: names.make('copied'), type: to.element }));
+  const temporaries = Array.from({ length: required(valueOf(count)) }, (): Local => ({ name: names.make('copied'), type: to.element }));
   const [target, source] = [elements.get(to), elements.get(from)];
   const read = (i: number): Expression =>
-    (source === undefined ? load(from, fromIndex, i) : get(must(source[must(valueOf(fromIndex)) + i])));
+    (source === undefined ? load(from, fromIndex, i) : get(required(source[required(valueOf(fromIndex)) + i])));
   const write = (i: number, value: Expression): Statement =>
-    (target === undefined ? store(to, toIndex, value, i) : set(must(target[must(valueOf(toIndex)) + i]), value));
+    (target === undefined ? store(to, toIndex, value, i) : set(required(target[required(valueOf(toIndex)) + i]), value));
   return [...temporaries.map((local, i) => set(local, read(i))), ...temporaries.map((local, i) => write(i, get(local)))];
 }
 
@@ -106,7 +106,7 @@ class Coverage {
 
   constructor(buffer: Buffer) {
     this.#buffer = buffer;
-    this.#written = new Uint8Array(must(buffer.length));
+    this.#written = new Uint8Array(required(buffer.length));
   }
 
   get isWhole(): boolean {
@@ -183,7 +183,7 @@ const mostElements = 1 << 16;
 function isNeedless(s: StatementOf<'fill'>, rest: Body): boolean {
   const { buffer } = s;
   const isWhole = valueOf(s.index) === 0 && valueOf(s.count) === buffer.length;
-  if (buffer.role !== 'local' || must(buffer.length) > mostElements || !isWhole) return false;
+  if (buffer.role !== 'local' || required(buffer.length) > mostElements || !isWhole) return false;
   const coverage = new Coverage(buffer);
   for (const next of rest) {
     if (!coverage.passes(next)) return false;

@@ -6,7 +6,7 @@ import {
 } from '../ir.ts';
 import { functionText } from '../text.ts';
 import { localsOf, mapBody, Names, walkBody } from '../visit.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 import { renameBody } from './clone.ts';
 
 /** What is called in place of a function. */
@@ -102,7 +102,7 @@ function taken(f: KernelFunction): Taken {
   const own = new Map<Buffer, Buffer>(f.buffers.map((buffer, i) => [buffer, { ...buffer, name: `a${i}` }]));
   const renamed = renameBody(body, { locals: new Map([...locals].map(([from, to]) => [from, get(to)])), labels, buffers: own });
   const key = functionText({
-    name: 'f', parameters: f.parameters.map((local) => must(locals.get(local))), results: f.results, buffers: [...own.values()],
+    name: 'f', parameters: f.parameters.map((local) => required(locals.get(local))), results: f.results, buffers: [...own.values()],
     body: renamed,
   });
   return { f, key, numbers, buffers: [...placeholders.keys()] };
@@ -135,7 +135,7 @@ function joined(name: string, members: readonly Taken[], names: Names): SharedFu
   const body = mapSlots(first.f.body, {
     number: (type, value) => {
       const at = next++;
-      const values = members.map((each) => must(each.numbers[at]).value);
+      const values = members.map((each) => required(each.numbers[at]).value);
       if (values.every((each) => Object.is(each, value))) return constant(type, value);
       const key = `${type} ${values.map((each) => (Object.is(each, -0) ? '-0' : String(each))).join(' ')}`;
       let parameter = numbers.get(key);
@@ -147,8 +147,8 @@ function joined(name: string, members: readonly Taken[], names: Names): SharedFu
   if (numbers.size + buffers.size > mostParameters) return undefined;
   const parameters = [...numbers.values()];
   const calls = members.map((each): readonly [string, SharedCall] => [each.f.name, {
-    callee: name, args: parameters.map(({ at }) => must(each.numbers[at])),
-    buffers: new Map([...buffers.values()].map(({ at, by }) => [by, must(each.buffers[at])])),
+    callee: name, args: parameters.map(({ at }) => required(each.numbers[at])),
+    buffers: new Map([...buffers.values()].map(({ at, by }) => [by, required(each.buffers[at])])),
   }]);
   const f = {
     ...first.f, name, parameters: [...first.f.parameters, ...parameters.map(({ by }) => by)], body: withoutRanges(first.f, body),
@@ -171,7 +171,7 @@ export function shareFunctions(program: Program, functions: readonly KernelFunct
   const made = { functions: [] as KernelFunction[], buffers: [] as Buffer[], calls: [] as (readonly [string, SharedCall])[] };
   for (const members of classes.values()) {
     const shared = members.length < 2 ? undefined
-      : joined(`${prefix}_${made.functions.length}`, members, Names.of(program, must(members[0]).f));
+      : joined(`${prefix}_${made.functions.length}`, members, Names.of(program, required(members[0]).f));
     made.functions.push(...shared?.functions ?? members.map(({ f }) => f));
     made.buffers.push(...shared?.buffers ?? []);
     made.calls.push(...shared?.calls ?? members.map(({ f: { name } }) => [name, { callee: name, args: [], buffers: new Map() }] as const));

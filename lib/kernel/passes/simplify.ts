@@ -3,7 +3,7 @@ import { valueOf, type Body, type Expression, type Label, type Local, type Progr
 import { assignedIn, endsEarly, mapExpression, mapExpressions, mapProgram } from '../visit.ts';
 import { isLeft } from './clone.ts';
 import { fold } from './fold.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 
 /** What locals hold: a constant or another local. */
 type Known = Map<Local, Expression>;
@@ -122,7 +122,7 @@ class Simplifier {
     if (ends.length > 0) this.#known = ends.reduce(common);
     if (!isLeft(body, s.label)) return body;
     // A break at the end goes where control goes by itself.
-    const last = must(body.at(-1));
+    const last = required(body.at(-1));
     if (last.kind === 'break' && last.label === s.label) {
       const rest = body.slice(0, -1);
       return isLeft(rest, s.label) ? [{ ...s, body: rest }] : rest;

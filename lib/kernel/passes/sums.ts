@@ -1,7 +1,7 @@
 // Loops around sums, as products with a matrix have them: four sums at a time, written so that they become lanes.
 import { type Body, type Local, type Program, type Statement, type StatementOf } from '../ir.ts';
 import { mapBody, mapFunctions, Names, readsOf } from '../visit.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 import { jammed, mentionsIn, sizeOf, tripsOf, whole } from './unroll.ts';
 
 type For = StatementOf<'for'>;
@@ -15,7 +15,7 @@ function isSum(s: Statement): boolean {
 
 /** A loop that does nothing but add to one sum, so often that it is worth it. */
 function sumsUp(s: Statement): s is For {
-  return s.kind === 'for' && s.body.length === 1 && isSum(must(s.body[0])) && (tripsOf(s) ?? 0) >= width;
+  return s.kind === 'for' && s.body.length === 1 && isSum(required(s.body[0])) && (tripsOf(s) ?? 0) >= width;
 }
 
 /** The loop around a sum with four sums at a time; written out, with the loop of the sums, where that takes up to `most` nodes. */
@@ -28,7 +28,7 @@ function jammedSums(s: For, most: number, names: Names, mentions: ReadonlyMap<Lo
   // Nothing is left for the loop of the rest.
   const [main] = made as [For];
   const short = main.body.flatMap((each): Body => {
-    const turns = each.kind === 'for' ? must(tripsOf(each)) : 0;
+    const turns = each.kind === 'for' ? required(tripsOf(each)) : 0;
     return each.kind === 'for' && turns * sizeOf(each.body) <= most ? whole(each, turns, names) : [each];
   });
   const turns = trips / width;

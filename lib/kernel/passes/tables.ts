@@ -5,7 +5,7 @@ import {
   type ScalarType, type Statement, type StatementOf,
 } from '../ir.ts';
 import { Machine } from '../interpret.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 import { bodiesOf, eachExpressionOf, labelsLeft, mapBody, Names, walkBody, walkExpression } from '../visit.ts';
 import { exposedIn, mentionsIn, tripsOf } from './unroll.ts';
 
@@ -48,7 +48,7 @@ function headOf({ body, counter }: For): number {
   const end = body.findIndex((s) => !isPure(s));
   for (let count = end < 0 ? body.length : end; count > 0; --count) {
     const head = body.slice(0, count);
-    if (!hasLoop(must(head.at(-1)))) continue;
+    if (!hasLoop(required(head.at(-1)))) continue;
     const defined = new Set<unknown>();
     walkBody(head, { statement: (s) => { if ('label' in s && s.kind !== 'break' && s.kind !== 'continue') defined.add(s.label); } });
     const isWhole = [...labelsLeft(head)].every((label) => defined.has(label));
@@ -70,7 +70,8 @@ function valuesOf(
   const machine = new Machine({ buffers: [...buffers], imports: [], functions: [f] }, { limit: mostStatements });
   const found = new Map<number, readonly number[]>();
   try {
-    for (let at = must(valueOf(from)); at < must(valueOf(to)); at += step) found.set(at, machine.call('head', [at]) as readonly number[]);
+    const end = required(valueOf(to));
+    for (let at = required(valueOf(from)); at < end; at += step) found.set(at, machine.call('head', [at]) as readonly number[]);
   } catch {
     // It takes too long, or goes wrong: it may do so where it stands.
     return undefined;
@@ -91,8 +92,8 @@ function tabulated(s: For, mentions: ReadonlyMap<Local, number>, table: (element
   if (found === undefined) return s;
   const sets = locals.map((local, i) => {
     // Elements that are not asked for hold what the first one does, so that bounds are those of the others.
-    const values = new Float64Array(end).fill(must(must(found.get(first))[i]));
-    for (const [at, all] of found) values[at] = must(all[i]);
+    const values = new Float64Array(end).fill(required(required(found.get(first))[i]));
+    for (const [at, all] of found) values[at] = required(all[i]);
     return set(local, load(table(local.type as ScalarType, values), get(s.counter)));
   });
   return { ...s, body: [...sets, ...s.body.slice(count)] };

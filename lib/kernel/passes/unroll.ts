@@ -7,7 +7,7 @@ import {
 } from '../visit.ts';
 import { copyBody, freshLocals, isLeft, renameBody } from './clone.ts';
 import { isSame } from './fold.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 
 type For = StatementOf<'for'>;
 
@@ -49,7 +49,7 @@ function breaks(body: Body, label: Label): boolean {
 
 /** A loop of so many iterations as these iterations. */
 export function whole(s: For, trips: number, names: Names): Body {
-  const from = must(valueOf(s.from));
+  const from = required(valueOf(s.from));
   const copies = Array.from({ length: trips }, (_, i): Body =>
     [set(s.counter, i32(from + i * s.step)), ...iteration(s.body, s.label, names)]);
   return breaks(s.body, s.label) ? [{ kind: 'block', label: s.label, body: copies.flat() }] : copies.flat();
@@ -81,7 +81,7 @@ export interface Split {
 export function splitLoop(s: For, factor: number, names: Names): Split | undefined {
   const trips = tripsOf(s);
   if (trips !== undefined) {
-    const middle = must(valueOf(s.from)) + Math.floor(trips / factor) * factor * s.step;
+    const middle = required(valueOf(s.from)) + Math.floor(trips / factor) * factor * s.step;
     return { before: [], from: s.from, middle: i32(middle), to: s.to };
   }
   if (s.step !== 1) return undefined;
@@ -189,7 +189,7 @@ function isIndependent(body: Body): boolean {
 function jam(copies: readonly Body[]): Body {
   const [first, ...others] = copies as [Body, ...Body[]];
   return first.flatMap((s, i): Body => {
-    const all = [s, ...others.map((copy) => must(copy[i]))];
+    const all = [s, ...others.map((copy) => required(copy[i]))];
     if (s.kind !== 'for' || !all.every((each) => isAlike(s, each as For))) return all;
     const bodies = (all as For[]).map(({ body, counter }) => renameBody(body, { locals: new Map([[counter, get(s.counter)]]) }));
     return [{ ...s, body: jam(bodies) }];
@@ -211,8 +211,8 @@ export function jammed(s: For, factor: number, names: Names, mentions: ReadonlyM
   const split = own === undefined ? undefined : splitLoop(s, factor, names);
   if (split === undefined) return s;
   const copies = Array.from({ length: factor }, (_, i) =>
-    shifted(copyBody(s.body, names, i === 0 ? new Map() : freshLocals(must(own), names)), s.counter, i * s.step));
-  const rest = copyBody(s.body, names, freshLocals(must(own), names));
+    shifted(copyBody(s.body, names, i === 0 ? new Map() : freshLocals(required(own), names)), s.counter, i * s.step));
+  const rest = copyBody(s.body, names, freshLocals(required(own), names));
   return [
     ...split.before, { ...s, from: split.from, to: split.middle, step: s.step * factor, body: jam(copies) },
     { ...s, label: { name: names.make(s.label.name) }, from: split.middle, to: split.to, body: rest, most: factor - 1 },

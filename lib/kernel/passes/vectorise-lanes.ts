@@ -9,7 +9,7 @@ import { isSame } from './fold.ts';
 import { distance, linearOf } from './linear.ts';
 import { exposedIn, mentionsIn } from './unroll.ts';
 import { hasLanes, onLanes } from './vectorise-loops.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 
 type Plain = StatementOf<'set' | 'store'>;
 /** What may stand between them. */
@@ -49,15 +49,15 @@ class Packer {
   body(): Body | undefined {
     const run = this.#run;
     for (let at = 0; at < run.length;) {
-      const width = widthOf(must(run[at]));
+      const width = widthOf(required(run[at]));
       const group = run.slice(at, at + width);
       const made = group.length === width && width > 1 && group.every(isPlain) ? this.#group(group) : undefined;
       if (made !== undefined) {
         this.#body.push(made);
         at += width;
       } else {
-        if (this.#isMixed(must(run[at]))) return undefined;
-        this.#body.push(must(run[at++]));
+        if (this.#isMixed(required(run[at]))) return undefined;
+        this.#body.push(required(run[at++]));
       }
     }
     // The next iteration would read what is kept in lanes only.
@@ -84,7 +84,7 @@ class Packer {
 
   /** Several statements as one, where they are copies of each other. */
   #group(group: readonly Plain[]): Statement | undefined {
-    return must(group[0]).kind === 'set' ? this.#sets(group) : this.#stores(group);
+    return required(group[0]).kind === 'set' ? this.#sets(group) : this.#stores(group);
   }
 
   #sets(group: readonly Plain[]): Statement | undefined {
@@ -274,7 +274,7 @@ class FunctionPacker {
     let done = 0;
     for (let at = 0; at < body.length;) {
       let end = at;
-      while (end < body.length && isInRun(must(body[end]))) ++end;
+      while (end < body.length && isInRun(required(body[end]))) ++end;
       const run = body.slice(at, end) as readonly InRun[];
       const packed = hasGroup(run) ? this.#packed(run, false) : undefined;
       if (packed !== undefined) {

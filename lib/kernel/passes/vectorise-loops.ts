@@ -9,7 +9,7 @@ import { copyBody, freshLocals } from './clone.ts';
 import { isSame } from './fold.ts';
 import { factorOf, linearOf } from './linear.ts';
 import { mayMake, mentionsIn, privateTo, splitLoop } from './unroll.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 
 type For = StatementOf<'for'>;
 
@@ -30,9 +30,9 @@ export function hasLanes(e: ExpressionOf<'unary' | 'binary' | 'convert'>): boole
 /** The same expression on vectors. */
 export function onLanes(e: ExpressionOf<'unary' | 'binary' | 'convert'>, ...parts: readonly Expression[]): Expression {
   const type = vectorOf[e.type as ScalarType];
-  if (e.kind !== 'binary') return { ...e, type, operand: must(parts[0]) };
+  if (e.kind !== 'binary') return { ...e, type, operand: required(parts[0]) };
   const { isExact: _, ...plain } = e;
-  return { ...plain, type, left: must(parts[0]), right: must(parts[1]) };
+  return { ...plain, type, left: required(parts[0]), right: required(parts[1]) };
 }
 
 class LoopVectoriser {

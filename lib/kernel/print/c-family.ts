@@ -7,7 +7,7 @@ import {
 } from '../ir.ts';
 import { singleText } from '../text.ts';
 import { assignedIn, bodiesOf, expressionsOf, localsSetBy, readsOf, walkBody } from '../visit.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 
 /** What languages of the family differ in. */
 export interface CFamily {
@@ -156,7 +156,7 @@ export function usesOf({ functions, buffers }: Program, family: CFamily): Readon
       },
     });
     const given = [...used].filter((buffer) => order.has(buffer) && family.isParameter(buffer));
-    found.set(f.name, { buffers: new Set(given.sort((a, b) => must(order.get(a)) - must(order.get(b)))), traps });
+    found.set(f.name, { buffers: new Set(given.sort((a, b) => required(order.get(a)) - required(order.get(b)))), traps });
   }
   return found;
 }
@@ -207,7 +207,7 @@ export class FunctionPrinter {
     const list = [
       ...parameters.map((local) => `${cTypes[local.type]} ${cName(local.name)}`),
       ...results.map((type, i) => `${cTypes[type]}& wl_result_${i}`),
-      ...[...must(this.#uses.get(name)).buffers].map((buffer) =>
+      ...[...required(this.#uses.get(name)).buffers].map((buffer) =>
         `${buffer.isReadOnly === true ? 'const ' : ''}${cTypes[buffer.element]}* ${this.#family.restrict} ${cName(buffer.name)}`),
       ...(this.#canTrap(name) ? ['wl_fault& wl_trap'] : []),
     ];
@@ -243,7 +243,7 @@ export class FunctionPrinter {
       for (const e of expressionsOf(s)) for (const local of readsOf(e)) own.add(local);
       if (s.kind !== 'for') for (const local of localsSetBy(s)) own.add(local);
       const inner = bodiesOf(s).map((body) => this.#mentionedIn(body));
-      if (s.kind === 'for') must(inner[0]).delete(s.counter);
+      if (s.kind === 'for') required(inner[0]).delete(s.counter);
       this.#mentions.set(s, found = { own, inner });
     }
     return found;
@@ -374,5 +374,5 @@ export class FunctionPrinter {
 }
 
 export function declarationText({ name, element, length }: Buffer): string {
-  return `${cTypes[element]} ${cName(name)}[${Math.max(1, must(length))}]`;
+  return `${cTypes[element]} ${cName(name)}[${Math.max(1, required(length))}]`;
 }

@@ -1,6 +1,6 @@
 // Programs in C++ and CUDA C++: buffers, declarations, functions, in one text or in several that are compiled apart.
 import type { Buffer, KernelFunction, Program } from '../ir.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 import { buffersIn } from '../visit.ts';
 import { cLiteral, cName, cTypes, declarationText, FunctionPrinter, usesOf, type CFamily } from './c-family.ts';
 
@@ -43,6 +43,6 @@ export function bufferParameters(program: Program, family: CFamily): ReadonlyMap
 
 /** Whether a printed function can trap. */
 export function canTrap(program: Program, family: CFamily, name: string): boolean {
-  return must(usesOf(program, family).get(name)).traps;
+  return required(usesOf(program, family).get(name)).traps;
 }
 

@@ -8,7 +8,7 @@ import {
   binaryCode, Bytes, bytesOf, compareCode, convertCode, extractCode, lane, loadCode, loadLanes, replaceCode, splatCode, unaryCode,
 } from './wasm-binary.ts';
 import type { WasmLayout, WasmPlace } from './wasm-layout.ts';
-import { must } from '../must.ts';
+import { required } from '../../core/known.ts';
 
 /** Prints the expressions of one function, and knows its variables and where buffers lie. */
 export class ExpressionPrinter {
@@ -35,11 +35,11 @@ export class ExpressionPrinter {
   }
 
   local(local: Local): number {
-    return must(this.#index.get(local));
+    return required(this.#index.get(local));
   }
 
   callee(name: string): number {
-    return must(this.#functions.get(name));
+    return required(this.#functions.get(name));
   }
 
   /** Addresses of external buffers, which are found when the function begins. */
@@ -279,7 +279,7 @@ export class ExpressionPrinter {
     const element = elementOf[type] as ScalarType;
     if (parts.every((part) => part.kind === 'constant')) {
       code.lanes(lane.constant);
-      for (const part of parts) code.scalar(element, must(valueOf(part)));
+      for (const part of parts) code.scalar(element, required(valueOf(part)));
       return;
     }
     this.with(type, (sum) => {

@@ -7,7 +7,7 @@ import { fromConstant, zero, type Value } from '../interpret/values.ts';
 import type { FilterCode, IrFunction, IrRates, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
 import { withBody } from './functions.ts';
 import { limitHint } from '../interpret/limits.ts';
-import { eachExpression, eachStatement, expressionsOf } from '../interpret/walk.ts';
+import { eachExpression, eachStatement, expressionsOf, hasOrder } from '../interpret/walk.ts';
 import { assignedVariables, proveLoops } from './loops.ts';
 import { Namer } from './names.ts';
 import { Runner } from './runner.ts';
@@ -204,7 +204,7 @@ class FilterMaker {
     }
     const state = [...this.#state, ...this.#tables].filter((variable) => used.has(variable));
     const [work, prework] = settled;
-    const stateful = state.some(({ role }) => role === 'state') || made.handlers.length > 0 || hasOrder(bodies);
+    const stateful = state.some(({ role }) => role === 'state') || made.handlers.length > 0 || bodies.some(hasOrder);
     return { ...made, work: required(work), prework, state, functions, stateful };
   }
 
@@ -270,17 +270,5 @@ function usedFields(bodies: readonly IrStatement[]): Set<Variable> {
     });
   }
   return used;
-}
-
-/** Whether the code prints, sends messages or draws random numbers, so that the order of firings matters. */
-function hasOrder(bodies: readonly IrStatement[]): boolean {
-  let found = false;
-  for (const body of bodies) {
-    eachStatement(body, (s) => {
-      if (s.kind === 'print' || s.kind === 'message') found = true;
-      for (const e of expressionsOf(s)) eachExpression(e, (part) => { found ||= part.kind === 'math' && part.name === 'random'; });
-    });
-  }
-  return found;
 }
 

@@ -8,15 +8,14 @@ import type { GraphTree, StreamGraph } from '../graph.ts';
 import { Fault } from '../interpret/fault.ts';
 import { trusted } from '../require.ts';
 import { ScheduleError } from '../schedule/error.ts';
-import { repetitions } from '../schedule/balance.ts';
-import { steadyState } from '../schedule/steady.ts';
+import { repetitions, scheduled } from '../schedule/steady.ts';
 import { boundStream, elaborated } from './instance.ts';
 import type { Piece } from './pieces.ts';
 import { defaultLimits, type ElaborationLimits } from './limits.ts';
 import { givenParameters, type ParameterValues } from './parameters.ts';
 import { Reported, Session } from './session.ts';
 import { staticEntity } from './statics.ts';
-import { isDynamic, toSdf } from './to-sdf.ts';
+import { isDynamic, sdfOf } from './to-sdf.ts';
 
 export { describeGraph } from './describe.ts';
 export { defaultLimits, type ElaborationLimits } from './limits.ts';
@@ -79,8 +78,8 @@ export function* elaboration(checked: Checked, options: ElaborateOptions, watch?
 function checkRates(session: Session, graph: StreamGraph): void {
   if (graph.nodes.some(isDynamic)) return;
   try {
-    const sdf = toSdf(graph);
-    if (hasLoop(graph.tree)) steadyState(sdf);
+    const sdf = sdfOf(graph);
+    if (hasLoop(graph.tree)) scheduled(sdf);
     else repetitions(sdf);
   } catch (error) {
     if (!(error instanceof ScheduleError)) throw error;

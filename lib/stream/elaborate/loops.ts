@@ -3,7 +3,7 @@ import { elementAt, lastOf, required } from '../../core/known.ts';
 import { binaryOf } from '../interpret/arithmetic.ts';
 import { isScalar } from '../interpret/values.ts';
 import type { IrExpression, IrStatement, Variable } from '../ir.ts';
-import { eachExpression, eachStatement, expressionsOf } from '../interpret/walk.ts';
+import { eachExpression, eachStatement, expressionsOf, returns } from '../interpret/walk.ts';
 import { known } from './fold.ts';
 
 type Loop = Extract<IrStatement, { kind: 'loop' }>;
@@ -58,12 +58,6 @@ function leaves(s: IrStatement): boolean {
     case 'loop': return returns(s.body);
     default: return false;
   }
-}
-
-function returns(s: IrStatement): boolean {
-  let found = false;
-  eachStatement(s, (part) => { found ||= part.kind === 'return'; });
-  return found;
 }
 
 /** The counter of a loop: `for (i = a; i < b; i += c)` and its like, i assigned nowhere else. */

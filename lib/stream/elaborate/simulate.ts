@@ -6,7 +6,7 @@ import { binaryOf, conversionOf, unaryOf } from '../interpret/arithmetic.ts';
 import { scalarCount } from '../interpret/values.ts';
 import type { IrExpression, IrFunction, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
 import { known } from './fold.ts';
-import { eachExpression, eachStatement, expressionsOf, operands } from '../interpret/walk.ts';
+import { eachExpression, eachStatement, expressionsOf, operands, someStatement } from '../interpret/walk.ts';
 import { assignedVariables, rootOf } from './loops.ts';
 
 type Flow = 'normal' | 'break' | 'continue' | 'return' | 'unclear';
@@ -400,9 +400,7 @@ class Simulation {
 
 /** Whether a statement holds a `break`, `continue` or `return`. */
 function leaves(s: IrStatement): boolean {
-  let found = false;
-  eachStatement(s, (part) => { found ||= part.kind === 'break' || part.kind === 'continue' || part.kind === 'return'; });
-  return found;
+  return someStatement(s, ({ kind }) => kind === 'break' || kind === 'continue' || kind === 'return');
 }
 
 function scale(index: number | undefined, by: number): number | undefined {

@@ -75,7 +75,7 @@ export function partToSdf(graph: StreamGraph, nodes: ReadonlySet<number>): SdfGr
   const channels = graph.channels.filter(({ from, to }) => nodes.has(from) && nodes.has(to));
   const opens = (node: number, side: 'inputs' | 'outputs') => isOpen(elementAt(graph.nodes, node), side);
   if (channels.some(({ from, to }) => opens(from, 'outputs') || opens(to, 'inputs'))) return undefined;
-  return trusted({ actors: actorsOf(graph), channels: channels.map((channel, id) => ({ ...sdfChannel(graph, channel), id })) });
+  return { actors: actorsOf(graph), channels: channels.map((channel, id) => ({ ...sdfChannel(graph, channel), id })) };
 }
 
 function actorsOf(graph: StreamGraph): SdfActor[] {
@@ -90,14 +90,15 @@ function actorsOf(graph: StreamGraph): SdfActor[] {
  * have no static schedule.
  */
 export function toSdf(graph: StreamGraph): SdfGraph {
-  return withGraph(graph, () => sdfOf(graph));
+  return withGraph(graph, () => trusted(sdfOf(graph)));
 }
 
-function sdfOf(graph: StreamGraph): SdfGraph {
+/** As {@link toSdf}, of a graph that is known to be whole. */
+export function sdfOf(graph: StreamGraph): SdfGraph {
   const dynamic = graph.nodes.find(isDynamic);
   if (dynamic !== undefined) {
     throw new ArgumentError('graph', `${dynamic.name} has rates that are known only when it fires, so there is no static schedule`,
       { expected: 'constant rates', received: 'dynamic rates' });
   }
-  return trusted({ actors: actorsOf(graph), channels: graph.channels.map((channel) => sdfChannel(graph, channel)) });
+  return { actors: actorsOf(graph), channels: graph.channels.map((channel) => sdfChannel(graph, channel)) };
 }

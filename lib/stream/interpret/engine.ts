@@ -4,7 +4,7 @@ import { elementAt, lastOf, required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { FilterCode, IrType } from '../ir.ts';
 import { compileFilter, EndOfInput, FilterActor, Mover, Reader, Writer, type Actor, type CompiledFilter, type Ports } from './actors.ts';
-import { deadlockText, type Wanted } from '../schedule/init.ts';
+import { deadlockText, type Wanted } from '../schedule/steady.ts';
 import { runError } from './error.ts';
 import { Fault } from './fault.ts';
 import { Fifo, type Meter } from './fifo.ts';
@@ -12,7 +12,7 @@ import { decodeFile, encodeFile } from './files.ts';
 import { limitHint, type RunLimits } from './limits.ts';
 import { spend, watchedBudget, type Budget } from './machine.ts';
 import { Mail } from './messages.ts';
-import { Printout } from './print-order.ts';
+import { mostPrinted, Printout } from './print-order.ts';
 import { flatten, fromConstant, scalarCount, typeBytes, unflatten, type Value } from './values.ts';
 
 export interface EngineOptions {
@@ -25,9 +25,6 @@ export interface EngineOptions {
   /** Called every few milliseconds, in the middle of firings too; may throw. */
   readonly watch?: () => void;
 }
-
-/** Values that a run may print. */
-export const mostPrinted = 1e7;
 
 /** A run of a graph. */
 export class Engine {
@@ -364,11 +361,4 @@ export class Engine {
 /** Whether printed lines are all that comes out of a program. */
 export function countsLines(graph: StreamGraph): boolean {
   return graph.output === undefined && graph.nodes.every(({ kind }) => kind !== 'writer');
-}
-
-/** The first lines of what was printed. */
-export function firstLines(printed: string, count: number): string {
-  let end = 0;
-  for (let i = 0; i < count && end < printed.length; ++i) end = (printed.indexOf('\n', end) + 1) || printed.length;
-  return printed.slice(0, end);
 }

@@ -22,11 +22,11 @@ export class StreamRunError extends WarploomError {
   }
 }
 
-/** The error of a fault in a node. */
+/** The error of a fault in a node; `firing` is -1 where nobody counts firings. */
 export function runError(graph: StreamGraph, fault: Fault, node: string, firing: number): StreamRunError {
   const files = graph.files ?? [];
   const reporter = new Reporter(files);
-  const message = node === '' ? fault.message : `${fault.message} (in ${node}, firing ${firing})`;
+  const message = node === '' ? fault.message : `${fault.message} (in ${node}${firing < 0 ? '' : `, firing ${firing}`})`;
   reporter.report({ code: fault.code, severity: 'error', message, hint: fault.hint }, fault.span ?? { file: 0, start: 0, end: 0 });
   const diagnostic = elementAt(reporter.finish(), 0);
   const text = fault.span === undefined || files.length === 0 ? `${fault.code}: ${message}` : formatDiagnostic(diagnostic, { files });

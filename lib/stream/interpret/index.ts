@@ -2,16 +2,17 @@
 import { elementAt, required } from '../../core/known.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
-import { repetitions } from '../schedule/balance.ts';
-import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
-import { countsLines, Engine, firstLines, type EngineOptions } from './engine.ts';
+import { repetitions } from '../schedule/steady.ts';
+import { isDynamic, sdfOf } from '../elaborate/to-sdf.ts';
+import { countsLines, Engine, type EngineOptions } from './engine.ts';
 import { apart, NoWorker } from '../apart/index.ts';
 import { defaultRunLimits } from './limits.ts';
 import { countedNodes, sinksOf } from './sinks.ts';
 import { flatten, scalarCount, type Value } from './values.ts';
-import { requireProgramGraph, withGraph } from '../require.ts';
+import { withGraph } from '../require.ts';
 import { timeOver, within } from '../stop.ts';
 import { readOptions, requireAmount, type Interpretation, type InterpretOptions } from './options.ts';
+import { firstLines } from './print-order.ts';
 import { WholeStates } from './whole-states.ts';
 
 export { StreamRunError } from './error.ts';
@@ -40,7 +41,7 @@ function* firings(engine: Engine, options: InterpretOptions): Generator<void, bo
   }
   const counted = iterations === undefined ? sinks : countedNodes(graph);
   // Without a steady state each sink fires once.
-  const rates = iterations === undefined || graph.nodes.some(isDynamic) ? undefined : repetitions(toSdf(graph));
+  const rates = iterations === undefined || graph.nodes.some(isDynamic) ? undefined : repetitions(sdfOf(graph));
   const alive = counted.map(() => true);
   for (let i = 1; iterations === undefined ? alive.includes(true) : i <= iterations; ++i) {
     for (const [at, node] of counted.entries()) {
@@ -55,7 +56,6 @@ function* firings(engine: Engine, options: InterpretOptions): Generator<void, bo
 }
 
 function engineFor(graph: StreamGraph, options: InterpretOptions, watchers: Pick<EngineOptions, 'tap' | 'watch'> = {}): Engine {
-  requireProgramGraph(graph);
   requireAmount(graph, options);
   return new Engine(graph, {
     input: options.input ?? [], files: options.files ?? {}, limits: { ...defaultRunLimits, ...options.limits }, seed: options.seed ?? 1,

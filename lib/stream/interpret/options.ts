@@ -6,7 +6,7 @@ import type { StreamGraph } from '../graph.ts';
 import type { FilterCode } from '../ir.ts';
 import { inputChecks, stopChecks } from '../options.ts';
 import { runLimits, type RunLimits } from './limits.ts';
-import { bodiesOf, eachStatement } from './walk.ts';
+import { bodiesOf, someStatement } from './walk.ts';
 
 /** Options of `interpret`. */
 export interface InterpretOptions {
@@ -84,9 +84,6 @@ function hasItems(graph: StreamGraph): boolean {
 }
 
 function prints(code: FilterCode): boolean {
-  let found = false;
-  for (const body of bodiesOf(code)) {
-    eachStatement(body, (s) => { found ||= s.kind === 'print' && (s.newline || ('text' in s.value && s.value.text.includes('\n'))); });
-  }
-  return found;
+  return bodiesOf(code).some((body) =>
+    someStatement(body, (s) => s.kind === 'print' && (s.newline || ('text' in s.value && s.value.text.includes('\n')))));
 }

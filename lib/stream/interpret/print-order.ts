@@ -3,18 +3,18 @@
 // each node by firings. Programs without a steady state (dynamic rates, rates that do not balance) are run by the interpreter alone, in its
 // own order.
 import { elementAt } from '../../core/known.ts';
-import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
+import { isDynamic, sdfOf } from '../elaborate/to-sdf.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { ScheduleError } from '../schedule/error.ts';
-import { steadyState, type SteadyState } from '../schedule/steady.ts';
-import { bodiesOf, eachStatement } from './walk.ts';
+import { scheduled, type SteadyState } from '../schedule/steady.ts';
+import { bodiesOf, someStatement } from './walk.ts';
+
+/** Values that a run may print. */
+export const mostPrinted = 1e7;
 
 /** Whether a node's code prints. */
 export function prints(node: GraphNode): boolean {
-  if (node.kind !== 'filter') return false;
-  let found = false;
-  for (const body of bodiesOf(node.code)) eachStatement(body, (s) => { found ||= s.kind === 'print'; });
-  return found;
+  return node.kind === 'filter' && bodiesOf(node.code).some((body) => someStatement(body, ({ kind }) => kind === 'print'));
 }
 
 /** Nodes that print, where there are several; else none, for the lines of one come as it fires. */
@@ -23,11 +23,11 @@ export function severalPrinters({ nodes }: StreamGraph): readonly number[] {
   return found.length > 1 ? found : [];
 }
 
-/** The steady state that orders what several nodes print; undefined where there is none, or nothing to order. */
-export function orderingState(graph: StreamGraph): SteadyState | undefined {
-  if (severalPrinters(graph).length === 0 || graph.nodes.some(isDynamic)) return undefined;
+/** The steady state of a graph; undefined where there is none. */
+export function steadyOf(graph: StreamGraph): SteadyState | undefined {
+  if (graph.nodes.some(isDynamic)) return undefined;
   try {
-    return steadyState(toSdf(graph));
+    return scheduled(sdfOf(graph)).steady;
   } catch (error) {
     if (error instanceof ScheduleError) return undefined;
     throw error;
@@ -94,10 +94,11 @@ export class Printout {
   readonly #linesOf = new Map<number, number>();
 
   constructor(graph: StreamGraph) {
-    const steady = orderingState(graph);
+    const printers = severalPrinters(graph);
+    const steady = printers.length === 0 ? undefined : steadyOf(graph);
     if (steady === undefined) return;
     this.#texts = new OrderedTexts(steady);
-    for (const node of severalPrinters(graph)) this.#states.set(node, this.#texts.stateOf(node, 0));
+    for (const node of printers) this.#states.set(node, this.#texts.stateOf(node, 0));
     this.#settled = Math.min(...this.#states.values());
   }
 
@@ -132,4 +133,11 @@ export class Printout {
   toString(): string {
     return this.#texts === undefined ? this.#text : this.#texts.toString();
   }
+}
+
+/** The first lines of what was printed. */
+export function firstLines(printed: string, count: number): string {
+  let end = 0;
+  for (let i = 0; i < count && end < printed.length; ++i) end = (printed.indexOf('\n', end) + 1) || printed.length;
+  return printed.slice(0, end);
 }

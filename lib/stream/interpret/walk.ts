@@ -6,18 +6,46 @@ export function bodiesOf({ work, prework, functions, handlers }: FilterCode): Ir
   return [work, ...(prework === undefined ? [] : [prework]), ...functions, ...handlers].map(({ body }) => body);
 }
 
+/** Statements directly inside of one. */
+function partsOf(s: IrStatement): readonly IrStatement[] {
+  switch (s.kind) {
+    case 'block': return s.statements;
+    case 'if': return s.otherwise === undefined ? [s.then] : [s.then, s.otherwise];
+    case 'loop': return [...s.initial, s.body, ...s.step];
+    default: return [];
+  }
+}
+
 /** Calls `visit` for the statement and those inside it. */
 export function eachStatement(s: IrStatement, visit: (s: IrStatement) => void): void {
   visit(s);
-  if (s.kind === 'block') for (const part of s.statements) eachStatement(part, visit);
-  else if (s.kind === 'if') {
-    eachStatement(s.then, visit);
-    if (s.otherwise !== undefined) eachStatement(s.otherwise, visit);
-  } else if (s.kind === 'loop') {
-    for (const part of s.initial) eachStatement(part, visit);
-    eachStatement(s.body, visit);
-    for (const part of s.step) eachStatement(part, visit);
-  }
+  for (const part of partsOf(s)) eachStatement(part, visit);
+}
+
+/** Whether the statement or one inside it is such. */
+export function someStatement(s: IrStatement, isSuch: (s: IrStatement) => boolean): boolean {
+  return isSuch(s) || partsOf(s).some((part) => someStatement(part, isSuch));
+}
+
+/** Whether the expression or one inside it is such. */
+export function someExpression(e: IrExpression, isSuch: (e: IrExpression) => boolean): boolean {
+  return isSuch(e) || operands(e).some((part) => someExpression(part, isSuch));
+}
+
+/** Whether some expression in the statement, or in one inside it, is such. */
+export function evaluatesSome(s: IrStatement, isSuch: (e: IrExpression) => boolean): boolean {
+  return someStatement(s, (part) => expressionsOf(part).some((e) => someExpression(e, isSuch)));
+}
+
+/** Whether control may return from the statement. */
+export function returns(s: IrStatement): boolean {
+  return someStatement(s, ({ kind }) => kind === 'return');
+}
+
+/** Whether code prints, sends messages or draws random numbers, so that the order of firings matters. */
+export function hasOrder(s: IrStatement): boolean {
+  return someStatement(s, ({ kind }) => kind === 'print' || kind === 'message')
+    || evaluatesSome(s, (e) => e.kind === 'math' && e.name === 'random');
 }
 
 /** Calls `visit` for the expression and those inside it. */
@@ -71,11 +99,7 @@ export function statementSize(s: IrStatement): number {
   if (size !== undefined) return size;
   size = 1;
   for (const e of expressionsOf(s)) size += expressionSize(e);
-  if (s.kind === 'block') for (const part of s.statements) size += statementSize(part);
-  else if (s.kind === 'if') size += statementSize(s.then) + (s.otherwise === undefined ? 0 : statementSize(s.otherwise));
-  else if (s.kind === 'loop') {
-    for (const part of [...s.initial, s.body, ...s.step]) size += statementSize(part);
-  }
+  for (const part of partsOf(s)) size += statementSize(part);
   sizes.set(s, size);
   return size;
 }

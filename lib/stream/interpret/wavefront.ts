@@ -2,7 +2,7 @@
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import { partToSdf } from '../elaborate/to-sdf.ts';
 import type { StreamGraph } from '../graph.ts';
-import { Marking } from '../schedule/marking.ts';
+import { Marking } from '../schedule/steady.ts';
 import type { SdfGraph } from '../sdf.ts';
 
 /** Tells S(m), the firings of an upstream node without which a downstream one cannot fire m times, for numbers that do not fall. */

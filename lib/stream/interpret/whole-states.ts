@@ -1,23 +1,10 @@
 // Whole steady states, as compiled programs fire them: nodes that print fire as often by the interpreter, which by demand alone would leave
 // out what is made ahead.
 import { elementAt } from '../../core/known.ts';
-import { isDynamic, ratesOf, toSdf } from '../elaborate/to-sdf.ts';
-import type { StreamGraph } from '../graph.ts';
-import { ScheduleError } from '../schedule/error.ts';
-import { steadyState, type SteadyState } from '../schedule/steady.ts';
+import { ratesOf } from '../elaborate/to-sdf.ts';
+import type { SteadyState } from '../schedule/steady.ts';
 import type { Engine } from './engine.ts';
-import { prints } from './print-order.ts';
-
-/** The steady state of a program that prints and can be compiled. */
-function printingState(graph: StreamGraph): SteadyState | undefined {
-  if (graph.portals.length > 0 || graph.nodes.some(isDynamic) || !graph.nodes.some(prints)) return undefined;
-  try {
-    return steadyState(toSdf(graph));
-  } catch (error) {
-    if (error instanceof ScheduleError) return undefined;
-    throw error;
-  }
-}
+import { prints, steadyOf } from './print-order.ts';
 
 export class WholeStates {
   readonly #engine: Engine;
@@ -32,7 +19,8 @@ export class WholeStates {
 
   /** Undefined where nothing is printed, or there are no steady states. */
   static of(engine: Engine): WholeStates | undefined {
-    const steady = printingState(engine.graph);
+    const { graph } = engine;
+    const steady = graph.portals.length > 0 || !graph.nodes.some(prints) ? undefined : steadyOf(graph);
     return steady === undefined ? undefined : new WholeStates(engine, steady);
   }
 

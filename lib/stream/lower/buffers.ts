@@ -2,7 +2,7 @@
 import { elementAt, required } from '../../core/known.ts';
 import type { Buffer } from '../../kernel/ir.ts';
 import { countsOf, kinds, kindsIn, placesOf, type Counts, type Kind } from '../plan/layout.ts';
-import { streamArrayName, streamArrays, type External, type ProgramPlan } from '../plan/plan.ts';
+import { streamArrayName, type External, type ProgramPlan } from '../plan/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { ConstantData } from '../ir.ts';
 import type { Site } from './sites.ts';
@@ -83,7 +83,7 @@ export class ProgramBuffers {
       ix: word('ix', 2 * (plan.graph.channels.length + plan.externals.length)), it: word('it', nodes), rs: word('rs', nodes),
       steps: word('steps', 1, 'f64'),
     };
-    this.streams = streamArrays(plan).map(({ name, kind, role }): Buffer => ({
+    this.streams = plan.streamArrays.map(({ name, kind, role }): Buffer => ({
       name, element: scalarTypes[kind], role: 'external', length: undefined, isReadOnly: role === 'input' || role === 'reader',
     }));
   }

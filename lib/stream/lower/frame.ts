@@ -1,6 +1,6 @@
 // Bodies of functions and of firings, and what `return` does in them.
 import { required } from '../../core/known.ts';
-import { eachStatement } from '../interpret/walk.ts';
+import { returns } from '../interpret/walk.ts';
 import type { IrStatement, IrType } from '../ir.ts';
 import type { Block, Context, Frame } from './context.ts';
 import { assignSlots } from './expression.ts';
@@ -24,20 +24,16 @@ export function runBody(c: Context, body: Block, result: IrType | undefined): Va
 
 const returning = new WeakMap<IrStatement, boolean>();
 
-function returns(s: IrStatement): boolean {
+function mayReturn(s: IrStatement): boolean {
   let found = returning.get(s);
-  if (found === undefined) {
-    found = false;
-    eachStatement(s, (part) => { found ||= part.kind === 'return'; });
-    returning.set(s, found);
-  }
+  if (found === undefined) returning.set(s, found = returns(s));
   return found;
 }
 
 /** Before a branch or loop from inside of which control may return: whatever the function does further on may or may not happen. */
 export function prepareReturn(c: Context, s: IrStatement): void {
   const { frame } = c;
-  if (frame.early !== undefined || !returns(s)) return;
+  if (frame.early !== undefined || !mayReturn(s)) return;
   const { analysis } = c.options;
   frame.early = { label: c.w.label(), result: frame.result === undefined ? undefined : c.variables(frame.result) };
   settle(c, frame.body);

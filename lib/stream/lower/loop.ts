@@ -2,7 +2,7 @@
 import { elementAt, required } from '../../core/known.ts';
 import { bool, branch, exact, get, i32, type Body, type Expression, type Local } from '../../kernel/ir.ts';
 import { continues, leaves } from '../plan/analysis.ts';
-import { eachExpression, eachStatement } from '../interpret/walk.ts';
+import { eachExpression, eachStatement, someExpression } from '../interpret/walk.ts';
 import type { IrExpression, IrStatement, Variable } from '../ir.ts';
 import { conditionOf, opposite } from './arithmetic.ts';
 import type { Context } from './context.ts';
@@ -39,14 +39,9 @@ function isShared(all: Together, s: Loop): boolean {
   if (s.condition === undefined || leaves(s.body)) return false;
   const own = new Set<Variable>();
   const isSame = (e: IrExpression | undefined): boolean => {
-    let found = e !== undefined;
-    if (e !== undefined) {
-      eachExpression(e, (part) => {
-        if (part.kind === 'variable') found &&= own.has(part.variable) || isCommon(all, part.variable);
-        else if (!['constant', 'binary', 'unary', 'convert'].includes(part.kind)) found = false;
-      });
-    }
-    return found;
+    const differs = (part: IrExpression): boolean => (part.kind === 'variable' ? !own.has(part.variable) && !isCommon(all, part.variable)
+      : !['constant', 'binary', 'unary', 'convert'].includes(part.kind));
+    return e !== undefined && !someExpression(e, differs);
   };
   for (const part of s.initial) {
     if (part.kind !== 'declare' || !isSame(part.value)) return false;
@@ -159,9 +154,7 @@ interface Counter {
 
 /** Whether an expression depends on what is assigned. */
 function changes(e: IrExpression, assigned: ReadonlySet<Variable>): boolean {
-  let found = false;
-  eachExpression(e, (part) => { found ||= (part.kind === 'variable' || part.kind === 'state') && assigned.has(part.variable); });
-  return found;
+  return someExpression(e, (part) => (part.kind === 'variable' || part.kind === 'state') && assigned.has(part.variable));
 }
 
 /** Counter of a loop that certainly ends: its turns are known, or it moves towards a bound. */

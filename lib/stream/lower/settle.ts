@@ -1,7 +1,7 @@
 // Before code that may or may not run, or runs several times: what it reaches by indices that are not known has to lie in memory by then.
 import { rootOf } from '../elaborate/loops.ts';
 import { known } from '../elaborate/fold.ts';
-import { eachExpression, eachStatement, expressionsOf } from '../interpret/walk.ts';
+import { eachExpression, eachStatement, evaluatesSome, expressionsOf, someExpression } from '../interpret/walk.ts';
 import type { IrExpression, IrFunction, IrStatement, Variable } from '../ir.ts';
 import type { Analysis } from '../plan/analysis.ts';
 import type { Context } from './context.ts';
@@ -92,13 +92,8 @@ function reachesElements(analysis: Analysis, f: IrFunction): boolean {
   let found = reaching.get(f);
   if (found === undefined) {
     reaching.set(f, false);
-    found = false;
-    eachStatement(f.body, (s) => {
-      for (const e of expressionsOf(s)) eachExpression(e, (part) => {
-        if (part.kind === 'element') found ||= known(part.index) === undefined;
-        else if (part.kind === 'call') found ||= reachesElements(analysis, analysis.function(part.function));
-      });
-    });
+    found = evaluatesSome(f.body, (e) => (e.kind === 'element' ? known(e.index) === undefined
+      : e.kind === 'call' && reachesElements(analysis, analysis.function(e.function))));
     reaching.set(f, found);
   }
   return found;
@@ -109,9 +104,7 @@ function isFixed(c: Context, index: IrExpression | undefined, assigned: Readonly
   if (index === undefined) return false;
   const range = rangeOf(c, index);
   if (range === undefined || range[0] !== range[1]) return false;
-  let found = true;
-  eachExpression(index, (e) => { if (e.kind === 'variable') found &&= !assigned.has(e.variable); });
-  return found;
+  return !someExpression(index, (e) => e.kind === 'variable' && assigned.has(e.variable));
 }
 
 /** Puts into memory what a statement or expression, whose executions are not known, reaches by indices that are not known. */

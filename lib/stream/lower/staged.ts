@@ -1,5 +1,5 @@
 // Loops whose counter decides how loops inside of them count: «for (span = 2; span <= n; span *= 2) for (i = 0; i < n; i += span)».
-import { eachExpression, eachStatement, expressionsOf, statementSize } from '../interpret/walk.ts';
+import { eachExpression, eachStatement, expressionsOf, someExpression, statementSize } from '../interpret/walk.ts';
 import type { IrExpression, IrFunction, IrStatement, Variable } from '../ir.ts';
 import type { Analysis } from '../plan/analysis.ts';
 
@@ -47,11 +47,8 @@ function sizeOf(analysis: Analysis, s: IrStatement, depth = 0): number {
 
 /** Whether a loop of unknown turns in a statement is controlled by what follows from these variables. */
 function decidesLoops(analysis: Analysis, s: IrStatement, known: Set<Variable>, active: Set<IrFunction>): boolean {
-  const follows = (e: IrExpression | undefined): boolean => {
-    let found = false;
-    if (e !== undefined) eachExpression(e, (part) => { found ||= part.kind === 'variable' && known.has(part.variable); });
-    return found;
-  };
+  const follows = (e: IrExpression | undefined): boolean =>
+    e !== undefined && someExpression(e, (part) => part.kind === 'variable' && known.has(part.variable));
   let found = false;
   eachStatement(s, (part) => {
     if (part.kind === 'declare' && follows(part.value)) known.add(part.variable);

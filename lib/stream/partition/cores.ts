@@ -3,10 +3,7 @@
 import { requireCount, rule, whole } from '../../core/checks.ts';
 import { addAt, elementAt, required } from '../../core/known.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
-import { fireAll } from '../schedule/init.ts';
-import { Marking, type Step } from '../schedule/marking.ts';
-import type { SteadyState } from '../schedule/steady.ts';
-import { isLoop, stronglyConnected } from '../schedule/topology.ts';
+import { fireAll, isLoop, Marking, stronglyConnected, type SteadyState, type Step } from '../schedule/steady.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { checkCosts, type CostTable } from './costs.ts';
 import type { FiringPlace } from './pipeline-check.ts';

@@ -3,7 +3,7 @@ import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { ScheduleError } from '../schedule/error.ts';
-import { isLoop, stronglyConnected } from '../schedule/topology.ts';
+import { isLoop, stronglyConnected } from '../schedule/index.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { packingBound } from './packing.ts';
 import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';

@@ -3,7 +3,7 @@
 import { number, requireCount } from '../../core/checks.ts';
 import { addAt, elementAt, required } from '../../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
-import { isLoop, stronglyConnected } from '../schedule/topology.ts';
+import { isLoop, stronglyConnected } from '../schedule/index.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { checkProblem, instancesOf, requireInstances, intervalBounds, unroll, type Instances, type IntervalBounds,
   type PipelineProblem } from './instances.ts';

@@ -2,7 +2,7 @@
 import { requireCount } from '../../core/checks.ts';
 import { elementAt } from '../../core/known.ts';
 import { ScheduleError } from '../schedule/error.ts';
-import { topologicalOrder } from '../schedule/topology.ts';
+import { topologicalOrder } from '../schedule/index.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { peekingActors } from './costs.ts';
 import { requireCounts, requireFields, requireList, requireRateGraph } from '../require.ts';

@@ -1,7 +1,7 @@
 // The task-partitioning problem (section 4.5.1): which actors run on the GPU, with transfers, shuffles and deshuffles.
 import { requireCount } from '../../core/checks.ts';
 import { elementAt } from '../../core/known.ts';
-import { isLoop, stronglyConnected } from '../schedule/topology.ts';
+import { isLoop, stronglyConnected } from '../schedule/index.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { checkCosts, peekingActors, type CostTable } from './costs.ts';
 import { requireCounts, requireFields, requireList } from '../require.ts';

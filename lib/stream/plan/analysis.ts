@@ -1,6 +1,6 @@
 // What a piece of code does, found once: items it pops and pushes, variables it assigns through calls, its size unrolled.
 import { addChanged, rootOf } from '../elaborate/loops.ts';
-import { bodiesOf, eachExpression, eachStatement, expressionsOf, operands } from '../interpret/walk.ts';
+import { bodiesOf, eachExpression, eachStatement, evaluatesSome, expressionsOf, operands, returns } from '../interpret/walk.ts';
 import type { FilterCode, IrExpression, IrFunction, IrStatement, Variable } from '../ir.ts';
 
 type Verb = 'pop' | 'push';
@@ -18,13 +18,7 @@ export class Analysis {
 
   constructor(code: FilterCode) {
     this.functions = new Map(code.functions.map((each) => [each.name, each]));
-    let isAsked = false;
-    for (const body of bodiesOf(code)) {
-      eachStatement(body, (s) => {
-        for (const e of expressionsOf(s)) eachExpression(e, (part) => { isAsked ||= part.kind === 'iter'; });
-      });
-    }
-    this.usesIteration = isAsked;
+    this.usesIteration = bodiesOf(code).some((body) => evaluatesSome(body, ({ kind }) => kind === 'iter'));
   }
 
   function(name: string): IrFunction {
@@ -180,15 +174,9 @@ export function leaves(s: IrStatement): boolean {
     case 'break': case 'continue': case 'return': return true;
     case 'block': return s.statements.some(leaves);
     case 'if': return leaves(s.then) || (s.otherwise !== undefined && leaves(s.otherwise));
-    case 'loop': return returnsFrom(s.body);
+    case 'loop': return returns(s.body);
     default: return false;
   }
-}
-
-function returnsFrom(s: IrStatement): boolean {
-  let found = false;
-  eachStatement(s, (part) => { found ||= part.kind === 'return'; });
-  return found;
 }
 
 /** Whether a `continue` of the loop itself stands in its body. */

@@ -1,9 +1,7 @@
 // How often everything fires in a run: initialisation, whole steady states, and a rest in the interpreter's order of demand.
 import { elementAt, lastOf } from '../../core/known.ts';
-import { ratesOf } from '../elaborate/to-sdf.ts';
 import { countedNodes, sinksOf } from '../interpret/sinks.ts';
-import type { Step } from '../schedule/index.ts';
-import { appendStep, firstRates, Marking } from '../schedule/marking.ts';
+import { appendStep, firstRates, Marking, type Step } from '../schedule/steady.ts';
 import type { External, ProgramPlan } from './plan.ts';
 
 /** What a run is asked for: see InterpretOptions. */
@@ -32,22 +30,13 @@ export interface RunCounts {
 const mostTailFirings = 20_000_000;
 
 /** Items that pass an external stream by `count` firings of its node. */
-export function passedBy(plan: ProgramPlan, external: External, count: number): number {
-  if (count === 0) return 0;
-  const node = elementAt(plan.graph.nodes, external.node);
-  const isIn = external.kind === 'input' || external.kind === 'writer';
-  const one = (first: boolean): number => {
-    const rates = ratesOf(node, 0, first);
-    return isIn ? rates.pop : rates.push;
-  };
-  return one(true) + (count - 1) * one(false);
+export function passedBy({ first, later }: External, count: number): number {
+  return count === 0 ? 0 : first.items + (count - 1) * later.items;
 }
 
 /** Items that must be given on the input for `count` firings of its node. */
-function inputNeeded(plan: ProgramPlan, external: External, count: number): number {
-  if (count === 0) return 0;
-  const rates = ratesOf(elementAt(plan.graph.nodes, external.node), 0, count === 1);
-  return passedBy(plan, external, count) - rates.pop + rates.peek;
+function inputNeeded(input: External, count: number): number {
+  return count === 0 ? 0 : passedBy(input, count) + (count === 1 ? input.first : input.later).beyond;
 }
 
 /** Firing by demand on numbers of items alone: as the interpreter's engine does it. */
@@ -74,7 +63,7 @@ class Demand extends Marking {
       const sdf = elementAt(this.#plan.sdf.channels, channel);
       if (elementAt(this.tokens, channel) < (first ? firstRates(sdf).peek : sdf.peek)) return channel;
     }
-    if (this.#input?.node === id && inputNeeded(this.#plan, this.#input, elementAt(this.fired, id) + 1) > this.#available) return -1;
+    if (this.#input?.node === id && inputNeeded(this.#input, elementAt(this.fired, id) + 1) > this.#available) return -1;
     return undefined;
   }
 
@@ -116,7 +105,7 @@ class Demand extends Marking {
 function itemsOut(plan: ProgramPlan, firings: readonly number[]): number {
   const output = plan.externals.filter(({ kind }) => kind === 'output');
   const counted = output.length > 0 ? output : plan.externals.filter(({ kind }) => kind === 'writer');
-  return counted.reduce((sum, external) => sum + passedBy(plan, external, elementAt(firings, external.node)), 0);
+  return counted.reduce((sum, external) => sum + passedBy(external, elementAt(firings, external.node)), 0);
 }
 
 /** Steady states that can run before the rest, or undefined if not even the initialisation can. */
@@ -126,7 +115,7 @@ function wholeStates(plan: ProgramPlan, amount: RunAmount, sinks: readonly numbe
   const at = (states: number) => repetitions.map((count, node) => elementAt(initFirings, node) + states * count);
   const fits = (states: number): boolean => {
     const firings = at(states);
-    if (input !== undefined && inputNeeded(plan, input, elementAt(firings, input.node)) > amount.input) return false;
+    if (input !== undefined && inputNeeded(input, elementAt(firings, input.node)) > amount.input) return false;
     if (amount.items !== undefined) return itemsOut(plan, firings) <= amount.items;
     const { iterations } = amount;
     if (iterations !== undefined) return sinks.every((sink) => elementAt(firings, sink) <= elementAt(repetitions, sink) * iterations);
@@ -159,7 +148,7 @@ export function countRun(plan: ProgramPlan, amount: RunAmount): RunCounts {
   const peaks = demand.peak.map((peak, channel) => Math.max(peak, elementAt(plan.schedule.buffers, channel)));
   return {
     init: states === undefined ? [] : init, steadyStates: states ?? 0, tail: demand.steps, firings: demand.fired, peaks, exhausted,
-    passed: plan.externals.map((external) => passedBy(plan, external, elementAt(demand.fired, external.node))),
+    passed: plan.externals.map((external) => passedBy(external, elementAt(demand.fired, external.node))),
   };
 }
 

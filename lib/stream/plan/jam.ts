@@ -3,7 +3,7 @@
 import { elementAt } from '../../core/known.ts';
 import { known } from '../elaborate/fold.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
-import { eachExpression, eachStatement, expressionsOf, operands } from '../interpret/walk.ts';
+import { expressionsOf, hasOrder, operands, someExpression, someStatement } from '../interpret/walk.ts';
 import type { FilterCode, IrExpression, IrStatement, Variable } from '../ir.ts';
 import { type Analysis, leaves } from './analysis.ts';
 import type { SteadyState } from '../schedule/index.ts';
@@ -28,32 +28,23 @@ function isFree(code: FilterCode, analysis: Analysis): boolean {
   const { body } = code.work;
   if (code.stateful || analysis.usesIteration || code.functions.length > 0 || leaves(body)) return false;
   if (analysis.count(body, 'pop') === undefined || analysis.count(body, 'push') === undefined) return false;
-  let isPure = true;
-  eachStatement(body, (s) => {
-    if (s.kind === 'print' || s.kind === 'message') isPure = false;
-    for (const e of expressionsOf(s)) eachExpression(e, (part) => { if (part.kind === 'math' && part.name === 'random') isPure = false; });
-  });
-  return isPure;
+  return !hasOrder(body);
 }
 
 /** Whether a float is summed up over the turns of a long loop. */
 function hasSum(body: IrStatement): boolean {
-  let found = false;
-  eachStatement(body, (s) => { if (s.kind === 'loop' && s.trips !== undefined && s.trips >= leastTurns) found ||= sumsUp(s.body); });
-  return found;
+  return someStatement(body, (s) => s.kind === 'loop' && s.trips !== undefined && s.trips >= leastTurns && sumsUp(s.body));
 }
 
 function sumsUp(body: IrStatement): boolean {
   const own = new Set<Variable>();
-  let found = false;
-  eachStatement(body, (s) => {
+  return someStatement(body, (s) => {
     if (s.kind === 'declare') own.add(s.variable);
-    if (s.kind !== 'assign' || s.target.kind !== 'variable' || s.target.type.kind !== 'scalar') return;
+    if (s.kind !== 'assign' || s.target.kind !== 'variable' || s.target.type.kind !== 'scalar') return false;
     const { variable } = s.target;
-    if (own.has(variable) || (s.target.type.name !== 'float' && s.target.type.name !== 'double')) return;
-    eachExpression(s.value, (e) => { found ||= e.kind === 'variable' && e.variable === variable; });
+    if (own.has(variable) || (s.target.type.name !== 'float' && s.target.type.name !== 'double')) return false;
+    return someExpression(s.value, (e) => e.kind === 'variable' && e.variable === variable);
   });
-  return found;
 }
 
 /** Of `period` firings of a filter in a row, those whose items are used. */
@@ -129,13 +120,9 @@ class Uses {
 
 /** Whether an expression has nothing to do with the input. */
 function isApart(e: IrExpression): boolean {
-  let found = true;
-  eachExpression(e, ({ kind }) => { if (kind === 'pop' || kind === 'peek' || kind === 'call') found = false; });
-  return found;
+  return !someExpression(e, ({ kind }) => kind === 'pop' || kind === 'peek' || kind === 'call');
 }
 
 function touches(s: IrStatement): boolean {
-  let found = false;
-  eachStatement(s, (part) => { found ||= !expressionsOf(part).every(isApart) || leaves(part); });
-  return found;
+  return someStatement(s, (part) => !expressionsOf(part).every(isApart) || leaves(part));
 }

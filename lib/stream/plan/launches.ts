@@ -6,7 +6,6 @@ import { assignToCores, mostCores, type CorePlan, type CoreSlice } from '../part
 import { cpuCosts } from '../partition/costs.ts';
 import type { SteadyState } from '../schedule/index.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
-import { passedBy } from './counts.ts';
 import { isOrdered, type Group, type ProgramPlan } from './plan.ts';
 
 /** Groups as actors, for schedules. */
@@ -104,11 +103,10 @@ const mostTasks = 8;
 
 /** The groups of a plan as a graph of their own, after the initialisation. */
 export function groupGraph(plan: ProgramPlan): GroupGraph {
-  const { groups, sdf, steady, storage, rates } = plan;
-  const groupOf = new Map(groups.flatMap((group) => group.steps.map(({ actor }) => [actor, group] as const)));
-  const between = sdf.channels.filter(({ id, from, to }) => storage[id] === 'block' && groupOf.get(from) !== groupOf.get(to));
+  const { groups, groupOf, sdf, steady, storage, rates } = plan;
+  const between = sdf.channels.filter(({ id, from, to }) => storage[id] === 'block' && groupOf[from] !== groupOf[to]);
   const channels = between.map(({ id, from, to, peek, pop, bytesPerItem }, at) => {
-    const [source, sink] = [required(groupOf.get(from)), required(groupOf.get(to))];
+    const [source, sink] = [elementAt(groupOf, from), elementAt(groupOf, to)];
     const taken = elementAt(rates, id) / sink.iterations;
     return {
       id: at, from: source.id, to: sink.id, push: elementAt(rates, id) / source.iterations, pop: taken, peek: taken + peek - pop,
@@ -233,12 +231,10 @@ function endsOf(plan: ProgramPlan, group: Group, rings: LaunchPlan['rings']): Gr
     if (members.has(from)) ends.push({ kind: own ?? 'write', slot: 2 * id + 1, each, id });
   }
   for (const external of plan.externals) {
-    if (!members.has(external.node)) continue;
-    const { id, kind } = external;
-    const passed = passedBy(plan, external, 2) - passedBy(plan, external, 1);
-    const each = passed * elementAt(plan.steady.repetitions, external.node) / group.iterations;
-    const isIn = kind === 'input' || kind === 'reader';
-    ends.push({ kind: kind === 'reader' ? 'file' : 'stream', slot: 2 * id + (isIn ? 0 : 1), each, id });
+    const { id, kind, node, slot, later } = external;
+    if (!members.has(node)) continue;
+    const each = later.items * elementAt(plan.steady.repetitions, node) / group.iterations;
+    ends.push({ kind: kind === 'reader' ? 'file' : 'stream', slot, each, id });
   }
   return ends;
 }
@@ -286,7 +282,6 @@ function ringsOf(
   plan: ProgramPlan, { sdf, channels }: GroupGraph,
   { multiplier, stages, programs }: Pick<CorePlan, 'multiplier' | 'stages' | 'programs'>,
 ): LaunchPlan['rings'] {
-  const groupOf = new Map(plan.groups.flatMap((group) => group.steps.map(({ actor }) => [actor, group.id] as const)));
   const own = new Map(sdf.channels.map((channel) => [elementAt(channels, channel.id), ownItems(channel, stages, programs)]));
   return plan.sdf.channels.map(({ id, from, to }): Ring | undefined => {
     if (plan.storage[id] !== 'block') return undefined;
@@ -296,7 +291,7 @@ function ringsOf(
     const [items, residual] = [elementAt(plan.rates, id) * multiplier, elementAt(plan.steady.residual, id)];
     // With items left over one more turn is live at a time; their copies at the front must not meet them.
     const extra = items === 0 ? 0 : Math.ceil(residual / items);
-    const stageOf = (node: number): number => elementAt(stages, required(groupOf.get(node)));
+    const stageOf = (node: number): number => elementAt(stages, elementAt(plan.groupOf, node).id);
     return { items, residual, slots: stageOf(to) - stageOf(from) + 1 + extra };
   });
 }

@@ -1,12 +1,12 @@
 // How a graph is executed: groups of nodes that run together, in order, a block of steady states at a time. Knows no target language.
 import { elementAt, required } from '../../core/known.ts';
-import { isDynamic, toSdf } from '../elaborate/to-sdf.ts';
+import { isDynamic, ratesOf, sdfOf } from '../elaborate/to-sdf.ts';
 import { bodiesOf, eachStatement, statementSize } from '../interpret/walk.ts';
+import { severalPrinters } from '../interpret/print-order.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import type { IrType } from '../ir.ts';
-import { adjacency, singleAppearanceSchedule, steadyState, stronglyConnected, type SteadySchedule, type SteadyState,
-  type Step } from '../schedule/index.ts';
+import { scheduled, type Schedule, type SteadySchedule, type SteadyState, type Step } from '../schedule/steady.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { Analysis } from './analysis.ts';
@@ -22,6 +22,19 @@ export interface External {
   readonly node: number;
   readonly type: IrType;
   readonly path: string;
+  /** Whether items come in by it. */
+  readonly isIn: boolean;
+  /** Where its end stands among those of channels and streams (`ix`). */
+  readonly slot: number;
+  /** What the first firing of the node moves, and each one behind it. */
+  readonly first: Movement;
+  readonly later: Movement;
+}
+
+/** Items that a firing moves, and those that it only looks at. */
+export interface Movement {
+  readonly items: number;
+  readonly beyond: number;
 }
 
 /** Nodes fired in order, as often as `steps` say, `iterations` times in one steady state. */
@@ -57,8 +70,7 @@ export interface StreamArray {
 
 export const streamArrayName = (id: number, kind: Kind): string => `x${id}${kind}`;
 
-/** Arrays of external streams, in the order in which functions take them. */
-export function streamArrays({ externals }: Pick<ProgramPlan, 'externals'>): StreamArray[] {
+function streamArraysOf(externals: readonly External[]): StreamArray[] {
   return externals.flatMap(({ id, type, kind: role }) => {
     const counts = countsOf(type);
     return kindsIn(counts).map((kind) => ({ id, name: streamArrayName(id, kind), kind, stride: counts[kind], role }));
@@ -88,7 +100,13 @@ export interface ProgramPlan {
   readonly steady: SteadyState;
   readonly schedule: SteadySchedule;
   readonly externals: readonly External[];
+  /** Arrays of these, in the order in which functions take them. */
+  readonly streamArrays: readonly StreamArray[];
   readonly groups: readonly Group[];
+  /** Nodes that print, where there are several. */
+  readonly printers: readonly number[];
+  /** By node. */
+  readonly groupOf: readonly Group[];
   /** By channel of the graph. */
   readonly storage: readonly Storage[];
   /** By channel: items that pass in one steady state. */
@@ -110,20 +128,27 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   for (const path of graph.missing ?? []) throw new UnsupportedProgram(`there is no file '${path}'`);
   for (const node of graph.nodes) refuse(node);
   const chosen = { ...defaultPlanOptions, ...options };
-  const sdf = toSdf(graph);
-  const steady = withLonePrework(graph, steadyState(sdf));
-  const schedule = singleAppearanceSchedule(sdf, steady);
+  const sdf = sdfOf(graph);
+  const found = scheduled(sdf);
+  const schedule = found.single;
+  const steady = withLonePrework(graph, found.steady);
   const analyses = new Map<object, Analysis>();
   for (const node of graph.nodes) if (node.kind === 'filter' && !analyses.has(node.code)) analyses.set(node.code, new Analysis(node.code));
-  const groups = makeGroups({ graph, sdf, steady, schedule, analyses }, chosen);
+  const groups = makeGroups({ graph, sdf, steady, schedule, analyses }, found, chosen);
   const rates = sdf.channels.map(({ from, push }) => elementAt(steady.repetitions, from) * push);
-  const storage = storageOf({ graph, sdf, steady }, groups);
+  const groupOf: Group[] = [];
+  for (const group of groups) for (const { actor } of group.steps) groupOf[actor] = group;
+  const storage = storageOf({ graph, sdf, steady }, groupOf);
   const bytes = graph.channels.reduce((sum, { type }, id) =>
     sum + (storage[id] === 'block' ? elementAt(rates, id) * typeBytes(type) : 0), 0);
   const fitting = Math.max(1, Math.min(chosen.maxMultiplicity, Math.floor(chosen.blockBytes / Math.max(bytes, 1))));
   const rounded = groups.some(({ live }) => live !== undefined) ? Math.ceil(fitting / mostTogether) * mostTogether : fitting;
   const multiplicity = Math.min(chosen.maxMultiplicity, rounded);
-  return { graph, sdf, steady, schedule, externals: externalsOf(graph), groups, storage, rates, multiplicity, analyses, options: chosen };
+  const externals = externalsOf(graph);
+  return {
+    graph, sdf, steady, schedule, externals, streamArrays: streamArraysOf(externals), groups, groupOf, storage, rates, multiplicity,
+    analyses, printers: severalPrinters(graph), options: chosen,
+  };
 }
 
 /** Filters with prework but without channels: rates of channels do not tell scheduling of their first firing. */
@@ -147,7 +172,7 @@ function refuse(node: GraphNode): void {
 }
 
 function externalsOf(graph: StreamGraph): External[] {
-  const found: Omit<External, 'id'>[] = [];
+  const found: Pick<External, 'kind' | 'node' | 'type' | 'path'>[] = [];
   if (graph.input !== undefined) found.push({ kind: 'input', node: graph.input.node, type: graph.input.type, path: '' });
   if (graph.output !== undefined) found.push({ kind: 'output', node: graph.output.node, type: graph.output.type, path: '' });
   for (const node of graph.nodes) {
@@ -157,7 +182,15 @@ function externalsOf(graph: StreamGraph): External[] {
       : required(node.kind === 'reader' ? graph.output : graph.input);
     found.push({ kind: node.kind, node: node.id, type, path: node.file.path });
   }
-  return found.map((each, i) => ({ ...each, id: graph.channels.length + i }));
+  return found.map((each, i) => {
+    const { kind } = each;
+    const [id, isIn] = [graph.channels.length + i, kind === 'input' || kind === 'reader'];
+    const movement = (isFirst: boolean): Movement => {
+      const { push, pop, peek } = ratesOf(elementAt(graph.nodes, each.node), 0, isFirst);
+      return kind === 'input' || kind === 'writer' ? { items: pop, beyond: peek - pop } : { items: push, beyond: 0 };
+    };
+    return { ...each, id, isIn, slot: 2 * id + (isIn ? 0 : 1), first: movement(true), later: movement(false) };
+  });
 }
 
 type Parts = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'analyses'>;
@@ -183,9 +216,8 @@ export function firingSize(plan: Pick<ProgramPlan, 'analyses'>, node: GraphNode,
 }
 
 /** Neighbours in the order of the stream, as long as their code stays small. */
-function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
+function makeGroups(parts: Parts, { component, components, inputs }: Schedule, options: Required<PlanOptions>): Group[] {
   const { sdf, steady, schedule } = parts;
-  const { component, components } = stronglyConnected(sdf);
   const groups: Group[] = [];
   let open: { nodes: number[]; divisor: number; sizes: number[] } | undefined;
   const close = (): void => {
@@ -196,7 +228,7 @@ function makeGroups(parts: Parts, options: Required<PlanOptions>): Group[] {
     open = undefined;
   };
   const done = new Set<number>();
-  const isApart = apartness(parts, options.forCores);
+  const isApart = apartness(parts, inputs, options.forCores);
   const ownLoops = new Set(sdf.channels.flatMap(({ from, to }) => (from === to ? [from] : [])));
   for (const actor of steady.order) {
     const members = elementAt(components, elementAt(component, actor));
@@ -236,10 +268,11 @@ export function isOrdered({ sdf, graph, analyses }: Pick<ProgramPlan, 'sdf' | 'g
 }
 
 /** Whether an actor and those before it are better on different cores, or cannot be cut into slices together. */
-function apartness(parts: Parts, cores: number): (before: readonly number[], actor: number) => boolean {
+function apartness(
+  parts: Parts, inputs: Schedule['inputs'], cores: number,
+): (before: readonly number[], actor: number) => boolean {
   if (cores === 1) return () => false;
   const { sdf, steady: { repetitions, residual } } = parts;
-  const { inputs } = adjacency(sdf);
   const work = estimateCosts(parts.graph).map((cost, actor) => cost * elementAt(repetitions, actor));
   const sum = (actors: readonly number[]) => actors.reduce((total, actor) => total + elementAt(work, actor), 0);
   const most = sum(sdf.actors.map(({ id }) => id)) / (partsOfCore * cores);
@@ -257,12 +290,10 @@ function join(open: { nodes: number[]; divisor: number; sizes: number[] }, actor
   return { group, total };
 }
 
-function storageOf({ graph, sdf, steady }: Pick<ProgramPlan, 'graph' | 'sdf' | 'steady'>, groups: readonly Group[]): Storage[] {
-  const groupOf = new Map<number, Group>();
-  for (const group of groups) for (const { actor } of group.steps) groupOf.set(actor, group);
+function storageOf({ graph, sdf, steady }: Pick<ProgramPlan, 'graph' | 'sdf' | 'steady'>, groupOf: readonly Group[]): Storage[] {
   return sdf.channels.map(({ id, from, to }): Storage => {
-    const group = required(groupOf.get(from));
-    if (group !== groupOf.get(to) || group.isLoop || elementAt(steady.residual, id) > 0) return 'block';
+    const group = elementAt(groupOf, from);
+    if (group !== groupOf[to] || group.isLoop || elementAt(steady.residual, id) > 0) return 'block';
     return typeBytes(elementAt(graph.channels, id).type) <= 256 ? 'registers' : 'iteration';
   });
 }

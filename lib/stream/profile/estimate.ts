@@ -103,10 +103,11 @@ function movedItems(node: GraphNode): number {
  * counted eight times, the mean of both branches of a condition. Right to a small factor; `profile` measures.
  */
 export function estimateCosts(graph: StreamGraph): number[] {
-  return withGraph(graph, () => estimated(graph));
+  return withGraph(graph, () => countedCosts(graph));
 }
 
-function estimated(graph: StreamGraph): number[] {
+/** As {@link estimateCosts}, of a graph that is known to be whole. */
+export function countedCosts(graph: StreamGraph): number[] {
   const known = new Map<FilterCode, number>();
   return graph.nodes.map((node) => {
     if (node.kind !== 'filter') return movedItems(node) * microsecondsPerOperation;

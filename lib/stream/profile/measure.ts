@@ -7,7 +7,7 @@ import { readText, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { programText } from '../../kernel/text.ts';
 import { lowerProgram } from '../lower/program.ts';
-import { planProgram } from '../plan/plan.ts';
+import { planProgram, type ProgramPlan } from '../plan/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import { scalarCount } from '../interpret/values.ts';
@@ -17,7 +17,7 @@ import { compilerIdentity } from '../run/compiler.ts';
 import { compileCppTogether } from '../run/cpp.ts';
 import type { RunOptions, RunResult } from '../run/prepare.ts';
 import { compileWasm } from '../run/wasm.ts';
-import { estimateCosts } from './estimate.ts';
+import { countedCosts } from './estimate.ts';
 import { partsOf, type Part } from './parts.ts';
 import type { Profile, ProfiledBackend, ProfileOptions } from './types.ts';
 
@@ -27,11 +27,11 @@ const storedSchema = z.strictObject({
 
 type Runner = (input: ArrayLike<number> | undefined, options: RunOptions) => RunResult | Promise<RunResult>;
 
-function keyOf(graph: StreamGraph, backend: ProfiledBackend, { input, files = {}, seed = 1 }: ProfileOptions): string {
+function keyOf(plan: ProgramPlan, backend: ProfiledBackend, { input, files = {}, seed = 1 }: ProfileOptions): string {
   const hash = createHash('sha256');
   const machine = backend === 'wasm' ? process.version : compilerIdentity();
   hash.update(JSON.stringify([1, backend, machine, cpus()[0]?.model, seed, Object.keys(files)]));
-  hash.update(programText(lowerProgram(planProgram(graph)).program));
+  hash.update(programText(lowerProgram(plan).program));
   if (input !== undefined) hash.update(Float64Array.from(input));
   for (const bytes of Object.values(files)) hash.update(bytes);
   return hash.digest('hex').slice(0, 40);
@@ -94,13 +94,14 @@ export async function measure(graph: StreamGraph, options: ProfileOptions = {}):
   const { backend: name = 'wasm', seconds = 5e-3, force = false, signal } = options;
   const { backend, ...note } = backendNamed(name);
   signal?.throwIfAborted();
-  const key = keyOf(graph, backend, options);
+  const plan = planProgram(graph);
+  const key = keyOf(plan, backend, options);
   const path = join(cacheFolder(options.cacheFolder), `${key}.profile.json`);
   const known = force ? undefined : await stored(path, graph.nodes.length);
   if (known !== undefined) return { microseconds: known.microseconds, measured: known.measured, backend, cached: true, key, ...note };
-  const parts = await partsOf(graph, options);
+  const parts = await partsOf(plan, options);
   const runners = await runnersOf(parts, backend, options);
-  const microseconds = [...estimateCosts(graph)];
+  const microseconds = [...countedCosts(graph)];
   const measured = graph.nodes.map(() => false);
   let done = 0;
   for (const [at, part] of parts.entries()) {

@@ -1,15 +1,14 @@
 // Programs of one node each, with what stood on the node's channels in a run of the whole: what profiling measures.
 import { elementAt, required } from '../../core/known.ts';
+import { programText } from '../../kernel/text.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
-import { ratesOf, toSdf } from '../elaborate/to-sdf.ts';
+import { ratesOf } from '../elaborate/to-sdf.ts';
 import { recordChannelsAside } from '../interpret/index.ts';
+import { scalarsOf } from '../interpret/files.ts';
 import { scalarCount } from '../interpret/values.ts';
-import { planProgram } from '../plan/plan.ts';
+import { planProgram, type ProgramPlan } from '../plan/plan.ts';
 import type { FilterCode, IrType } from '../ir.ts';
-import { defaultWasmPlan } from '../run/prepare.ts';
-import { repetitions } from '../schedule/balance.ts';
-import { lowerForWasm, wasmText } from '../targets/wasm.ts';
-import { sampleInput } from './sample.ts';
+import { defaultWasmPlan, lowerForWasm } from '../targets/wasm.ts';
 
 /** One node as a program, and the nodes whose cost it tells. */
 export interface Part {
@@ -58,12 +57,25 @@ function movedItems(node: GraphNode): number {
   }
 }
 
+/** Scalars of whole items: floats in [-1, 1), ints of 0 to 255, bits; from a seed. */
+export function sampleInput(type: IrType, scalars: number, seed: number): Float64Array {
+  const names = scalarsOf(type);
+  const numbers = new Float64Array(Math.ceil(scalars / Math.max(names.length, 1)) * names.length);
+  let state = seed >>> 0;
+  for (let i = 0; i < numbers.length; ++i) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    const name = names[i % names.length];
+    numbers[i] = name === 'int' ? state >>> 24 : name === 'float' || name === 'double' ? (state >>> 8) / 2 ** 23 - 1 : state >>> 31;
+  }
+  return numbers;
+}
+
 /** What stands on the channels when the program runs; the input repeated, or made up, where none is given. */
 async function recorded(
-  graph: StreamGraph, { input, files, seed = 1, signal }: RecordOptions,
+  { graph, steady }: ProgramPlan, { input, files, seed = 1, signal }: RecordOptions,
 ): Promise<{ channels: number[][]; input: number[] }> {
-  const counts = repetitions(toSdf(graph));
-  const iterations = Math.max(2, Math.ceil(recordedFirings / counts.reduce((sum, count) => sum + count, 0)));
+  const firings = steady.repetitions.reduce((sum, count) => sum + count, 0);
+  const iterations = Math.max(2, Math.ceil(recordedFirings / firings));
   const given = graph.input === undefined ? [] : Array.from(input ?? sampleInput(graph.input.type, recordedScalars, seed));
   const channels = await recordChannelsAside(graph, {
     iterations, seed, files, signal, ...(graph.input === undefined ? {} : { input: given }),
@@ -73,14 +85,15 @@ async function recorded(
 
 /** Generated code without its float constants, which do not change what it takes. */
 function shapeOf(graph: StreamGraph): string {
-  return wasmText(lowerForWasm(planProgram(graph, defaultWasmPlan))).replace(/\bf(?:32|64)\([^)]*\)/g, '#');
+  return programText(lowerForWasm(planProgram(graph, defaultWasmPlan)).program).replace(/\bf(?:32|64)\([^)]*\)/g, '#');
 }
 
 /**
  * The parts of a program: one for each shape of a filter's code, one for each type of item that nodes without code move.
  */
-export async function partsOf(graph: StreamGraph, options: RecordOptions): Promise<Part[]> {
-  const { channels, input: given } = await recorded(graph, options);
+export async function partsOf(plan: ProgramPlan, options: RecordOptions): Promise<Part[]> {
+  const { graph } = plan;
+  const { channels, input: given } = await recorded(plan, options);
   const parts = new Map<string, Part & { readonly worth: Map<number, number> }>();
   const shapes = new Map<FilterCode, string>();
   const add = (key: string, node: number, worth: number, make: () => Omit<Part, 'worth'>): void => {

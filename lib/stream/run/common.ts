@@ -1,13 +1,13 @@
 // What the machines of a compiled program (machine.ts) are told: once for all runs, and for each.
 import { availableParallelism } from 'node:os';
-import { ratesOf } from '../elaborate/to-sdf.ts';
-import { makeArray, type Kind } from '../plan/layout.ts';
-import { streamArrays, type External, type ProgramPlan } from '../plan/plan.ts';
+import { elementAt } from '../../core/known.ts';
 import { mostPages } from '../../kernel/print/wasm-binary.ts';
 import type { LoweredProgram } from '../lower/program.ts';
-import { wasmModule, type MemoryLayout } from '../targets/wasm.ts';
+import { makeArray, type Kind } from '../plan/layout.ts';
+import type { ProgramPlan } from '../plan/plan.ts';
 import type { Step } from '../schedule/index.ts';
-import type { Scalars } from './streams.ts';
+import { wasmModule, type MemoryLayout } from '../targets/wasm.ts';
+import type { Scalars } from './prepare.ts';
 import { engine } from './wasm-engine.ts';
 import type { wayNumbers } from './words.ts';
 
@@ -52,15 +52,12 @@ export interface StreamEnd {
 }
 
 /** Streams whose items pass a node in order. */
-function endsOf(plan: ProgramPlan, node: number, firings: number, isFirst: boolean): StreamEnd[] {
-  const rates = ratesOf(plan.graph.nodes[node]!, 0, isFirst);
-  return plan.externals.filter((each) => each.node === node && each.kind !== 'reader').map(({ id, kind }) => {
-    if (kind === 'input') return { id, isIn: true, each: firings * rates.pop, more: Math.max(0, rates.peek - rates.pop) };
-    return { id, isIn: false, each: firings * (kind === 'writer' ? 1 : rates.push), more: 0 };
+function endsOf({ externals }: ProgramPlan, node: number, firings: number, isFirst: boolean): StreamEnd[] {
+  return externals.filter((each) => each.node === node && each.kind !== 'reader').map(({ id, isIn, first, later }) => {
+    const { items, beyond } = isFirst ? first : later;
+    return { id, isIn, each: firings * items, more: Math.max(0, beyond) };
   });
 }
-
-const slotOf = ({ id, kind }: External): number => 2 * id + (kind === 'input' || kind === 'reader' ? 0 : 1);
 
 /** Modules by program, for memory of one thread and of several: their code is warm when others begin to run it. */
 const modules = [new WeakMap<LoweredProgram, Module>(), new WeakMap<LoweredProgram, Module>()] as const;
@@ -99,11 +96,11 @@ export function commonData(program: LoweredProgram, threads: number, isSharing: 
     arrays: program.declarations.map((each) => ({
       name: each.buffer.name, role: each.use, initial: each.buffer.initial ?? [], channel: each.channel ?? -1, stride: each.stride ?? 0,
     })),
-    streams: streamArrays(plan),
-    ends: plan.externals.map((each) => ({ id: each.id, slot: slotOf(each), isFile: each.kind === 'reader' })),
+    streams: plan.streamArrays,
+    ends: plan.externals.map(({ id, slot, kind }) => ({ id, slot, isFile: kind === 'reader' })),
     fireEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, false)),
     firstEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, true)),
-    steadyEnds: plan.graph.nodes.flatMap(({ id }) => endsOf(plan, id, plan.steady.repetitions[id]!, false)),
+    steadyEnds: plan.graph.nodes.flatMap(({ id }) => endsOf(plan, id, elementAt(plan.steady.repetitions, id), false)),
     // Nodes of a loop may stand in several steps.
     groupEnds: plan.groups.map(({ steps }) => [...new Set(steps.map(({ actor }) => actor))].flatMap((node) =>
       endsOf(plan, node, steps.reduce((sum, { actor, count }) => sum + (actor === node ? count : 0), 0), false))),

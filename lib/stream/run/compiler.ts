@@ -1,4 +1,5 @@
 // The system's C++ compiler: found, run with fixed arguments in a child process, its output kept by content.
+import { required } from '../../core/known.ts';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { accessSync, constants, statSync } from 'node:fs';
@@ -168,7 +169,7 @@ export async function compileSources(sources: Sources, args: readonly string[], 
     const [made, objects] = await Promise.all([
       cachedProgram(options.cacheFolder, keyOf(fixed, runtimeArguments), async (folder, at) => {
         const [object] = await compileObjects(compiler, [runtime], sources, runtimeArguments, folder, options);
-        await rename(object!, at);
+        await rename(required(object), at);
       }),
       compileObjects(compiler, program, sources, args, work, options),
     ]);

@@ -3,8 +3,9 @@ import { mkdtemp, readFile, rm, open } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WarploomError } from '../../core/errors.ts';
-import { mostPrinted } from '../interpret/engine.ts';
-import { countsOf, kinds, makeArray } from '../plan/layout.ts';
+import { elementAt, leading, required } from '../../core/known.ts';
+import { mostPrinted } from '../interpret/print-order.ts';
+import { countsOf, kinds, kindsIn, makeArray } from '../plan/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import {
   cppFiles, cppHeaders, cppProgram, cppRuntime, LargeProgram, mostLinesIn, type CppOptions, type CppProgram,
@@ -15,12 +16,12 @@ import { withFiles } from './cache.ts';
 import { runChild } from './child.ts';
 import { compilerArguments, compileSources, findCompiler, gccArguments, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
-import { launchesFor, pieceCuts } from './launch.ts';
-import { stopsByLines, textOf, withMarks } from './marks.ts';
-import { mostTurns, prepareRun, resultOf, type PreparedRun, type RunResult, type ThreadOptions } from './prepare.ts';
-import { cutRun } from './split.ts';
-import type { StreamArrays } from './streams.ts';
-import { launchWords, pieceWords, wayNumbers } from './words.ts';
+import { textOf, withMarks } from './marks.ts';
+import {
+  mostTurns, prepareRun, resultOf, type PreparedRun, type RunOptions, type RunResult, type StreamArrays, type ThreadOptions,
+} from './prepare.ts';
+import { estimatedMilliseconds, wayOf, worthThreads, type Way } from './threads.ts';
+import { wayNumbers } from './words.ts';
 
 export interface CppCompileOptions extends PlanOptions, CompilerOptions, Pick<CppOptions, 'shareFrom'> {
   /** Single-appearance schedule, one FIFO array per channel, nothing fused, -O3: what the original compiler does. */
@@ -51,58 +52,44 @@ export const defaultCppPlan: PlanOptions = { groupSize: 12_000, filterSize: 6000
  * dies or takes too long.
  */
 export async function compileCpp(graph: StreamGraph, options: CppCompileOptions = {}): Promise<CompiledCpp> {
-  return (await compileCppTogether([graph], options))[0]!;
+  return elementAt(await compileCppTogether([graph], options), 0);
 }
 
 /** Compiles several graphs in one go, as one file: quicker for many small ones. */
 export async function compileCppTogether(graphs: readonly StreamGraph[], options: CppCompileOptions = {}): Promise<CompiledCpp[]> {
   const plans = graphs.map((graph) => planProgram(withMarks(graph), { ...defaultCppPlan, ...options }));
-  const baseline = options.baseline === true;
+  const { baseline = false, shareFrom } = options;
   const build = builder(options);
-  const shareFrom = options.shareFrom === undefined ? {} : { shareFrom: options.shareFrom };
-  const made = await build(plans.map((plan) => cppProgram(plan, { baseline, mostUnits, ...shareFrom })));
+  const how: CppOptions = { baseline, mostUnits, ...(shareFrom === undefined ? {} : { shareFrom }) };
+  const made = await build(plans.map((plan) => cppProgram(plan, how)));
   return plans.map((plan, number) => {
-    let own: Numbered = { made, number };
-    const threaded = new Threaded(plan, build);
+    const programs = new Programs(plan, build, how, { made, number });
     return {
       plan,
-      get source() { return own.made.source; },
-      get path() { return own.made.path; },
+      get source() { return programs.own.source; },
+      get path() { return programs.own.path; },
       async run(input, runOptions = {}) {
         const { threads = 1 } = runOptions;
         const run = prepareRun(plan, input, runOptions);
-        const way = threads === 1 || baseline ? undefined : threaded.wayOf(run, { ...runOptions, threads });
-        if (way !== undefined) return execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions);
-        if (isShort(own, run.counts.peaks)) {
-          own = { made: await build([cppProgram(plan, { baseline, mostUnits, capacities: run.counts.peaks, ...shareFrom })]), number: 0 };
-        }
-        return execute(plan, own, run, runOptions);
+        return programs.run(run, { ...runOptions, threads: baseline ? 1 : threads });
       },
     };
   });
 }
 
 /**
- * Compiles what one run needs, for `threads` or as many as `choose` says, and runs it. Errors as for {@link compileCpp} and its runs, and
- * LargeProgram.
+ * Compiles what one run needs and runs it, on one thread unless it is long or told otherwise. Errors as for {@link compileCpp} and its
+ * runs, and LargeProgram.
  */
 export async function runCpp(
   graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppCompileOptions, runOptions: ThreadOptions,
-  choose: (plan: ProgramPlan) => number,
 ): Promise<RunResult> {
   const plan = planProgram(withMarks(graph), { ...defaultCppPlan, ...options });
-  const build = builder(options, cppLimits.lines);
   findCompiler(options.compiler);
-  const threads = runOptions.threads ?? choose(plan);
   const run = prepareRun(plan, input, runOptions);
-  const threaded = new Threaded(plan, build, cppLimits.lines);
-  const way = threads === 1 ? undefined : threaded.wayOf(run, { ...runOptions, threads });
-  const own = async (): Promise<Numbered> => {
-    const program = cppProgram(plan, { capacities: run.counts.peaks, mostUnits, mostLines: cppLimits.lines });
-    return { made: await build([program]), number: 0 };
-  };
-  const { processorMilliseconds: _, ...result } = await (way === undefined ? execute(plan, await own(), run, runOptions)
-    : execute(plan, await threaded.program(way), { ...run, words: way.words }, runOptions));
+  const threads = runOptions.threads ?? (estimatedMilliseconds(plan, run, 'cpp') < worthThreads ? 1 : availableParallelism());
+  const programs = new Programs(plan, builder(options, cppLimits.lines), { mostUnits, mostLines: cppLimits.lines });
+  const { processorMilliseconds: _, ...result } = await programs.run(run, { ...runOptions, threads });
   return result;
 }
 
@@ -143,53 +130,41 @@ interface Numbered { readonly made: Built; readonly number: number }
 
 /** Whether some channel's arrays are too short. */
 function isShort({ made, number }: Numbered, needed: readonly number[]): boolean {
-  const { capacities } = made.programs[number]!.lowered;
-  return needed.some((items, channel) => items > capacities[channel]!);
-}
-
-/** How a run uses several threads. */
-interface Way {
-  readonly plan: ProgramPlan;
-  readonly threads: 'launches' | 'pieces';
-  readonly words: Int32Array;
-  /** Items that channels must hold. */
-  readonly needed: readonly number[];
+  const { capacities } = elementAt(made.programs, number).lowered;
+  return needed.some((items, channel) => items > elementAt(capacities, channel));
 }
 
 /** Most bytes of channels that each thread of a run in pieces has of its own: they lie beside its stack. */
 const mostOwnBytes = 2 ** 21;
 
-/** The programs for several threads, each written and compiled when first wanted. */
-class Threaded {
+/** The programs of a graph, for one thread and for several: each is written and compiled when first wanted, or wanted for longer runs. */
+class Programs {
   readonly #build: Build;
   readonly #plan: ProgramPlan;
-  readonly #mostLines: number;
+  readonly #how: CppOptions;
   /** Plans by number of cores. */
   readonly #shared = new Map<number, ProgramPlan>();
-  readonly #own = new Map<ProgramPlan, Numbered>();
+  readonly #made = new Map<string, Numbered>();
 
-  constructor(plan: ProgramPlan, build: Build, mostLines = Infinity) {
+  /** @param how options of the program for one thread */
+  constructor(plan: ProgramPlan, build: Build, how: CppOptions, own?: Numbered) {
     this.#plan = plan;
-    this.#mostLines = mostLines;
     this.#build = build;
+    this.#how = how;
+    if (own !== undefined) this.#made.set('alone', own);
   }
 
-  /** Pieces where the program has no state, else launches; undefined where one thread does as well. */
-  wayOf({ counts, amount, lines }: PreparedRun, options: ThreadOptions & { threads: number }): Way | undefined {
-    if (lines !== Infinity) return undefined;
-    const { graph } = this.#plan;
-    const bytes = counts.peaks.reduce((sum, items, id) => sum + 4 * items * typeBytes(graph.channels[id]!.type), 0);
-    const cannot = options.pieces === false || bytes > mostOwnBytes;
-    const pieces = cannot ? [] : cutRun(this.#plan, amount, counts, pieceCuts(this.#plan, options, 'cpp'));
-    if (pieces.length > 1) {
-      const needed = graph.channels.map(({ id }) => Math.max(...pieces.map((piece) => piece.counts.peaks[id]!)));
-      return { plan: this.#plan, threads: 'pieces', words: pieceWords(pieces, options.threads), needed };
-    }
-    const shared = this.#sharedBy(options.threads);
-    const launches = launchesFor(shared, counts, options, 'cpp');
-    if (launches === undefined) return undefined;
-    const words = launchWords(launches, shared.groups.map(({ iterations }) => iterations));
-    return { plan: shared, threads: 'launches', words, needed: launches.capacities.map((items, id) => Math.max(items, counts.peaks[id]!)) };
+  /** The one for one thread. */
+  get own(): Built {
+    return required(this.#made.get('alone')).made;
+  }
+
+  async run(run: PreparedRun, options: ThreadOptions & { threads: number }): Promise<CppRunResult> {
+    const { channels } = this.#plan.graph;
+    const bytes = run.counts.peaks.reduce((sum, items, id) => sum + 4 * items * typeBytes(elementAt(channels, id).type), 0);
+    const pieces = options.pieces !== false && bytes <= mostOwnBytes;
+    const way = wayOf(this.#plan, () => this.#sharedBy(options.threads), run, { ...options, pieces }, 'cpp');
+    return execute(way, await this.#program(way), run, options);
   }
 
   #sharedBy(cores: number): ProgramPlan {
@@ -201,18 +176,16 @@ class Threaded {
     return plan;
   }
 
-  async program({ plan, threads, needed }: Way): Promise<Numbered> {
-    const known = this.#own.get(plan);
-    if (known !== undefined && !isShort(known, needed)) return known;
-    const own = { made: await this.#build([cppProgram(plan, { threads, capacities: needed, mostLines: this.#mostLines })]), number: 0 };
-    this.#own.set(plan, own);
-    return own;
+  async #program({ plan, kind, capacities }: Way): Promise<Numbered> {
+    const key = kind === 'launches' ? `launches ${plan.options.forCores}` : kind;
+    const known = this.#made.get(key);
+    if (known !== undefined && !isShort(known, capacities)) return known;
+    const { mostLines } = this.#how;
+    const how: CppOptions = kind === 'alone' ? this.#how : { threads: kind, ...(mostLines === undefined ? {} : { mostLines }) };
+    const made = { made: await this.#build([cppProgram(plan, { ...how, capacities })]), number: 0 };
+    this.#made.set(key, made);
+    return made;
   }
-}
-
-/** A run, and what several threads are told. */
-interface Prepared extends PreparedRun {
-  readonly words?: Int32Array;
 }
 
 /** Files go in 64-byte steps, so that arrays are aligned. */
@@ -228,23 +201,21 @@ class Blocks {
 
 /** The file of a run, as runtime/stream.cpp reads it. */
 function runFile(
-  plan: ProgramPlan, threads: CppOptions['threads'], { counts, streams, lines, words = new Int32Array(0) }: Prepared,
-  options: ThreadOptions,
+  { plan: { externals }, kind: way, words }: Way, { counts, streams, stopLines }: PreparedRun,
+  { maxTurns = mostTurns, seed = 1 }: RunOptions,
 ): Uint8Array[] {
   const blocks = new Blocks();
-  const limit = lines === Infinity || !stopsByLines(plan.graph) ? 2n ** 60n : BigInt(lines);
+  const limit = stopLines === Infinity ? 2n ** 60n : BigInt(stopLines);
   blocks.add(BigInt64Array.from([
-    BigInt(counts.steadyStates), limit, BigInt(options.maxTurns ?? mostTurns), BigInt((options.seed ?? 1) | 0), BigInt(counts.init.length),
-    BigInt(counts.tail.length), BigInt(words.length), BigInt(wayNumbers[threads ?? 'alone']), BigInt(mostPrinted),
-    ...Array.from({ length: 7 }, () => 0n),
+    BigInt(counts.steadyStates), limit, BigInt(maxTurns), BigInt(seed | 0), BigInt(counts.init.length), BigInt(counts.tail.length),
+    BigInt(words.length), BigInt(wayNumbers[way]), BigInt(mostPrinted), ...Array.from({ length: 7 }, () => 0n),
   ]));
-  blocks.add(BigInt64Array.from([...plan.externals.map(({ id, kind }, i) =>
-    BigInt(kind === 'input' || kind === 'reader' ? streams.get(id)!.items : counts.passed[i]!)), 0n]));
+  const items = externals.map(({ id }, i) => BigInt(streams.get(id)?.items ?? elementAt(counts.passed, i)));
+  blocks.add(BigInt64Array.from([...items, 0n]));
   for (const steps of [counts.init, counts.tail]) blocks.add(Int32Array.from(steps.flatMap(({ actor, count }) => [actor, count])));
   blocks.add(words);
-  for (const { id, kind } of plan.externals) {
-    if (kind !== 'input' && kind !== 'reader') continue;
-    const { arrays } = streams.get(id)!;
+  for (const { id } of externals) {
+    const { arrays = {} } = streams.get(id) ?? {};
     for (const scalar of kinds) if (arrays[scalar] !== undefined) blocks.add(arrays[scalar]);
   }
   return blocks.parts;
@@ -259,14 +230,12 @@ async function writeParts(path: string, parts: readonly Uint8Array[]): Promise<v
   }
 }
 
-async function execute(
-  plan: ProgramPlan, { made, number }: Numbered, run: Prepared, options: ThreadOptions,
-): Promise<CppRunResult> {
+async function execute(way: Way, { made, number }: Numbered, run: PreparedRun, options: ThreadOptions): Promise<CppRunResult> {
   const path = await made.locate();
   const folder = await withFiles('make a temporary folder', () => mkdtemp(join(tmpdir(), 'warploom-run-')));
   try {
     const [from, to] = [join(folder, 'input'), join(folder, 'output')];
-    await withFiles('write what the program is given', () => writeParts(from, runFile(plan, made.programs[number]!.threads, run, options)));
+    await withFiles('write what the program is given', () => writeParts(from, runFile(way, run, options)));
     const done = await runChild(path, [from, to, String(number)], {
       cwd: folder, env: { TMPDIR: folder }, timeout: options.timeout ?? 600_000, signal: options.signal,
     });
@@ -275,7 +244,7 @@ async function execute(
       throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `the compiled program ${reason}`);
     }
     const bytes = await withFiles('read what the program gave', () => readFile(to));
-    return readResult(plan, made.programs[number]!, run, bytes);
+    return readResult(way.plan, elementAt(made.programs, number), run, bytes);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -283,26 +252,20 @@ async function execute(
 
 function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, run: PreparedRun, bytes: Buffer): CppRunResult {
   const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
-  const [status, site, value, nanoseconds, records, , processor] = new Float64Array(buffer, 0, 8) as unknown as
-    [number, number, number, number, number, number, number];
-  if (status !== 0) {
-    if (site < 0) throw new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
-    throw faultError(plan.graph, sites[site]!, value);
-  }
+  const [status, site, value, nanoseconds, records, , processor] = leading(new Float64Array(buffer, 0, 8), 7);
+  if (status !== 0) throw faultError(plan.graph, sites[site], value);
   const printed = textOf(sites, recordsOf(new Float64Array(buffer, 64, records)), plan.steady);
   let at = 64 + 8 * records;
   const streams = new Map<number, StreamArrays>();
-  plan.externals.forEach(({ id, kind, type }, i) => {
-    if (kind === 'input' || kind === 'reader') return;
-    const arrays: StreamArrays = {};
-    for (const scalar of kinds) {
-      const count = countsOf(type)[scalar] * run.counts.passed[i]!;
-      if (countsOf(type)[scalar] === 0) continue;
-      const array = arrays[scalar] = makeArray(scalar, count);
+  plan.externals.forEach(({ id, type }, i) => {
+    if (run.streams.has(id)) return;
+    const counts = countsOf(type);
+    streams.set(id, Object.fromEntries(kindsIn(counts).map((kind) => {
+      const array = makeArray(kind, counts[kind] * elementAt(run.counts.passed, i));
       new Uint8Array(array.buffer).set(new Uint8Array(buffer, at, array.byteLength));
       at += array.byteLength;
-    }
-    streams.set(id, arrays);
+      return [kind, array];
+    })));
   });
   return { ...resultOf(plan, run, streams, printed, nanoseconds / 1e6), processorMilliseconds: processor / 1e6 };
 }
@@ -310,8 +273,8 @@ function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, run: 
 /** What was printed: for each text its site, the number of its values, and these. */
 function* recordsOf(numbers: Float64Array): Generator<[site: number, values: Float64Array]> {
   for (let at = 0; at < numbers.length;) {
-    const end = at + 2 + numbers[at + 1]!;
-    yield [numbers[at]!, numbers.subarray(at + 2, end)];
+    const end = at + 2 + elementAt(numbers, at + 1);
+    yield [elementAt(numbers, at), numbers.subarray(at + 2, end)];
     at = end;
   }
 }

@@ -1,9 +1,11 @@
 // Faults of compiled programs as errors that name the place in the source.
-import { formatDiagnostic, Reporter } from '../diagnostics.ts';
+import { WarploomError } from '../../core/errors.ts';
+import { elementAt } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { Site } from '../lower/sites.ts';
-import { mostPrinted } from '../interpret/engine.ts';
-import { StreamRunError } from '../interpret/error.ts';
+import { mostPrinted } from '../interpret/print-order.ts';
+import { runError } from '../interpret/error.ts';
+import { Fault } from '../interpret/fault.ts';
 
 const codes: Readonly<Record<Site['kind'], string>> = {
   index: 'S5001', divide: 'S5002', remainder: 'S5002', random: 'S5003', pop: 'S5004', push: 'S5004', peek: 'S5005', steps: 'S4101',
@@ -23,14 +25,8 @@ function messageOf({ kind, limit }: Site, value: number): string {
   }
 }
 
-/** The error of a fault; `firing` is -1: compiled code does not count firings. */
-export function faultError(graph: StreamGraph, site: Site, value: number): StreamRunError {
-  const files = graph.files ?? [];
-  const node = graph.nodes[site.node]!.name;
-  const reporter = new Reporter(files);
-  const message = `${messageOf(site, value)} (in ${node})`;
-  reporter.report({ code: codes[site.kind], severity: 'error', message, hint: '' }, site.span ?? { file: 0, start: 0, end: 0 });
-  const diagnostic = reporter.finish()[0]!;
-  const text = site.span === undefined || files.length === 0 ? `${diagnostic.code}: ${message}` : formatDiagnostic(diagnostic, { files });
-  return new StreamRunError(text, { diagnostic, node, firing: -1 });
+/** The error of a fault. No site: a channel is full, whose number is the value. */
+export function faultError(graph: StreamGraph, site: Site | undefined, value: number): WarploomError {
+  if (site === undefined) return new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
+  return runError(graph, new Fault(codes[site.kind], messageOf(site, value), site.span), elementAt(graph.nodes, site.node).name, -1);
 }

@@ -1,5 +1,4 @@
 // Runs a graph in the quickest way that takes it.
-import { availableParallelism } from 'node:os';
 import { describeValue } from '../../core/arrays.ts';
 import { rule, text, truth, whole, type Check } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
@@ -64,9 +63,6 @@ export interface StreamRun {
   readonly note?: string;
 }
 
-/** Estimated milliseconds from which a run is worth starting worker threads; no run keeps the calling thread for longer. */
-const worthThreads = 100;
-
 const times: Check<readonly number[] | 'measured'> = rule("microseconds for each node, or 'measured'", (value) => value === 'measured'
   || (Array.isArray(value) && value.every((cost) => typeof cost === 'number' && cost >= 0 && cost < Infinity)));
 
@@ -86,19 +82,15 @@ interface RunRequest extends Omit<StreamRunOptions, 'backend' | 'costs'> {
 const compiledWasm = new WeakMap<StreamGraph, CompiledWasm>();
 
 async function runWasm(graph: StreamGraph, { input, ...options }: RunRequest): Promise<StreamRun> {
-  const [{ compileWasm }, { estimatedMilliseconds }] = await Promise.all([import('./wasm.ts'), import('./prepare.ts')]);
+  const { compileWasm } = await import('./wasm.ts');
   let compiled = compiledWasm.get(graph);
   if (compiled === undefined) compiledWasm.set(graph, compiled = compileWasm(graph));
-  const began = performance.now();
-  const made = estimatedMilliseconds(compiled.plan, input, options, 'wasm') < worthThreads
-    ? compiled.tryRun(input, options, Math.min(worthThreads, options.timeout)) : undefined;
-  return { ...made ?? await compiled.runAside(input, { ...options, began }), backend: 'wasm' };
+  return { ...await compiled.runHereOrAside(input, options), backend: 'wasm' };
 }
 
 async function runCpp(graph: StreamGraph, { input, fast, compiler, ...options }: RunRequest): Promise<StreamRun> {
-  const [cpp, { estimatedMilliseconds }] = await Promise.all([import('./cpp.ts'), import('./prepare.ts')]);
-  const made = await within(options, (signal) => cpp.runCpp(graph, input, { signal, fast, compiler }, { ...options, signal },
-    (plan) => (estimatedMilliseconds(plan, input, options, 'cpp') < worthThreads ? 1 : availableParallelism())));
+  const cpp = await import('./cpp.ts');
+  const made = await within(options, (signal) => cpp.runCpp(graph, input, { signal, fast, compiler }, { ...options, signal }));
   return { ...made, backend: 'cpp' };
 }
 
@@ -127,8 +119,8 @@ async function timesFor(
   graph: StreamGraph, backend: 'wasm' | 'cpp', { costs, input, files, signal }: StreamRunOptions,
 ): Promise<readonly number[] | undefined> {
   if (costs !== 'measured') return costs;
-  const { profile } = await import('../profile/index.ts');
-  return (await profile(graph, { backend, input, files, signal })).microseconds;
+  const { measure } = await import('../profile/measure.ts');
+  return (await measure(graph, { backend, input, files, signal })).microseconds;
 }
 
 /**

@@ -1,9 +1,10 @@
 // A compiled program in memory: its WebAssembly, windows of memory in which its functions find the items of streams, single firings.
+import { addAt, elementAt, required } from '../../core/known.ts';
 import type { Kind } from '../plan/layout.ts';
 import type { Step } from '../schedule/index.ts';
 import { Fault, type Printed } from './answers.ts';
 import type { CommonData, MachineRun, StreamEnd } from './common.ts';
-import type { Scalars } from './streams.ts';
+import type { Scalars } from './prepare.ts';
 import { engine, type WasmFunction, type WasmMemory } from './wasm-engine.ts';
 
 const pageBytes = 65536;
@@ -87,7 +88,7 @@ export class Instance {
     // Files are read again from their begin, so they lie in memory as a whole.
     for (const window of this.#windows) {
       if (window.role !== 'reader') continue;
-      const array = run.streams[window.number]!;
+      const array = elementAt(run.streams, window.number);
       this.#widen(window, array.length);
       window.view.set(array);
     }
@@ -109,12 +110,12 @@ export class Instance {
   /** Sets state and channels as they are at the start, and fires what comes before the first steady state. */
   initialise(): void {
     this.#reset();
-    for (const step of this.#run!.init) this.fire(step);
+    for (const step of required(this.#run).init) this.fire(step);
     for (let id = 0; id < this.common.channels; ++id) this.#moveToFront(id);
   }
 
   #reset(): void {
-    const { seed } = this.#run!;
+    const { seed } = required(this.#run);
     for (const { name, role, initial } of this.common.arrays) if (role !== 'table') this.#view(name).fill(0).set(initial);
     this.#view('it').fill(0);
     this.#view('rs').forEach((_, id, states) => { states[id] = (seed + id) | 0; });
@@ -127,21 +128,21 @@ export class Instance {
     const first = this.#fired.has(actor) ? undefined : this.#exports[`first_${actor}`];
     this.#fired.add(actor);
     if (first !== undefined) {
-      this.#call(first, firstEnds[actor]!, 1);
+      this.#call(first, elementAt(firstEnds, actor), 1);
       --left;
     }
-    const ends = fireEnds[actor]!;
+    const ends = elementAt(fireEnds, actor);
     const most = Math.ceil(mostItems / Math.max(1, ...ends.map(({ each }) => each)));
-    for (; left > 0; left -= most) this.#call(this.#exports[`fire_${actor}`]!, ends, Math.min(left, most));
+    for (; left > 0; left -= most) this.#call(required(this.#exports[`fire_${actor}`]), ends, Math.min(left, most));
   }
 
   runGroup(group: number, iterations: number): void {
-    this.#call(this.#exports[`group_${group}`]!, this.common.groupEnds[group]!, iterations);
+    this.#call(required(this.#exports[`group_${group}`]), elementAt(this.common.groupEnds, group), iterations);
   }
 
   /** Whole steady states, at most as many as the program makes in one go. */
   runStates(states: number): void {
-    this.#call(this.#exports['steady']!, this.common.steadyEnds, states);
+    this.#call(required(this.#exports['steady']), this.common.steadyEnds, states);
   }
 
   /** Calls a function for n firings or iterations: with what it finds in memory of its streams, and what it leaves there. */
@@ -150,27 +151,27 @@ export class Instance {
     f(n);
     for (const { id, isIn, each } of ends) {
       if (!isIn) this.#take(id, n * each);
-      this.position[id]! += n * each;
+      addAt(this.position, id, n * each);
     }
   }
 
   #bring({ id, isIn }: StreamEnd, items: number): void {
-    const { slot, windows } = this.#ends.get(id)!;
+    const { slot, windows } = required(this.#ends.get(id));
     for (const window of windows) {
       this.#widen(window, items * window.stride);
       if (!isIn) continue;
-      const from = this.position[id]! * window.stride;
-      window.view.set(this.#run!.streams[window.number]!.subarray(from, from + items * window.stride));
+      const from = elementAt(this.position, id) * window.stride;
+      window.view.set(elementAt(required(this.#run).streams, window.number).subarray(from, from + items * window.stride));
     }
     this.ix[slot] = 0;
   }
 
   #take(id: number, items: number): void {
-    const position = this.position[id]!;
+    const position = elementAt(this.position, id);
     const from = Math.max(0, (this.#firstWanted[id] ?? 0) - position);
     if (from >= items) return;
-    for (const { view, stride, number } of this.#ends.get(id)!.windows) {
-      this.#run!.streams[number]!.set(view.subarray(from * stride, items * stride), (position + from) * stride);
+    for (const { view, stride, number } of required(this.#ends.get(id)).windows) {
+      elementAt(required(this.#run).streams, number).set(view.subarray(from * stride, items * stride), (position + from) * stride);
     }
   }
 
@@ -189,7 +190,7 @@ export class Instance {
   }
 
   #view(name: string): Scalars {
-    return this.#views.get(name)!;
+    return required(this.#views.get(name));
   }
 
   #widen(window: Window, scalars: number): void {
@@ -203,20 +204,20 @@ export class Instance {
   }
 
   #print(site: number): void {
-    if (this.#printed.length >= this.#run!.mostPrinted) throw new Fault(site, 0);
+    if (this.#printed.length >= required(this.#run).mostPrinted) throw new Fault(site, 0);
     this.#printed.push([site, this.#line]);
     this.#line = [];
-    this.lines += this.common.linesOf[site]!;
+    this.lines += elementAt(this.common.linesOf, site);
   }
 
   #makeRoom(channel: number, need: number, capacity: number): void {
-    if (this.ix[2 * channel + 1]! + need <= capacity) return;
+    if (elementAt(this.ix, 2 * channel + 1) + need <= capacity) return;
     this.#moveToFront(channel);
-    if (this.ix[2 * channel + 1]! + need > capacity) throw new Fault(-1, channel);
+    if (elementAt(this.ix, 2 * channel + 1) + need > capacity) throw new Fault(-1, channel);
   }
 
   #moveToFront(channel: number): void {
-    const from = this.ix[2 * channel]!, to = this.ix[2 * channel + 1]!;
+    const from = elementAt(this.ix, 2 * channel), to = elementAt(this.ix, 2 * channel + 1);
     if (from === 0) return;
     this.copyItems(channel, 0, from, to);
     this.ix[2 * channel] = 0;
@@ -225,6 +226,8 @@ export class Instance {
 
   /** Copies items of a channel to another place in its arrays. */
   copyItems(channel: number, to: number, begin: number, end: number): void {
-    for (const { name, stride } of this.#arraysOf[channel]!) this.#view(name).copyWithin(to * stride, begin * stride, end * stride);
+    for (const { name, stride } of elementAt(this.#arraysOf, channel)) {
+      this.#view(name).copyWithin(to * stride, begin * stride, end * stride);
+    }
   }
 }

@@ -1,5 +1,6 @@
 // A machine's part of a run in launches, under a plan that comes with the run (words.ts): machines wait for each other between them, and in
 // each take tasks that no other has taken. The same in C++: targets/runtime/launches.h.
+import { elementAt, required } from '../../core/known.ts';
 import { Fault, type Answer, type Faulty } from './answers.ts';
 import type { MachineRun } from './common.ts';
 import type { Instance } from './instance.ts';
@@ -14,7 +15,7 @@ export function runLaunches(instance: Instance, run: MachineRun, number: number)
 /** Whether what stands in the program at `a` comes first. */
 function isBefore(a: readonly number[], b: readonly number[]): boolean {
   const at = a.findIndex((part, i) => part !== b[i]);
-  return at >= 0 && a[at]! < b[at]!;
+  return at >= 0 && elementAt(a, at) < elementAt(b, at);
 }
 
 class Launches {
@@ -46,12 +47,12 @@ class Launches {
     if (isFirst) {
       this.#machine.initialise();
       base.set(this.#machine.ix);
-      for (const { id, slot, isFile } of ends) if (!isFile) base[slot] = position[id]!;
+      for (const { id, slot, isFile } of ends) if (!isFile) base[slot] = elementAt(position, id);
     }
     const before = this.#machine.takePrinted();
     this.#meet();
     this.#machine.ix.set(base);
-    for (let launch = 0; launch < end[0]! + this.#orders.lastStage; ++launch) {
+    for (let launch = 0; launch < elementAt(end, 0) + this.#orders.lastStage; ++launch) {
       this.#launch(launch);
       this.#meet();
     }
@@ -83,18 +84,18 @@ class Launches {
 
   #launch(launch: number): void {
     const { claims } = this.#run;
-    for (const task of this.#orders.orders[this.#number]!) {
+    for (const task of elementAt(this.#orders.orders, this.#number)) {
       if (Atomics.load(claims, task) > launch || Atomics.exchange(claims, task, launch + 1) > launch) continue;
-      this.#runTask(this.#orders.tasks[task]!, launch);
+      this.#runTask(elementAt(this.#orders.tasks, task), launch);
     }
   }
 
   /** After a fault the task goes on with iterations before it. Other tasks run on as a whole: which machine does them must not matter. */
   #runTask(slices: LaunchOrders['tasks'][number], launch: number): void {
     const { stops, end: { 0: iterations } } = this.#machine.common;
-    let end = iterations!;
+    let end = required(iterations);
     for (const { group, from, count } of slices) {
-      const iteration = launch - this.#orders.groups[group]!.stage;
+      const iteration = launch - elementAt(this.#orders.groups, group).stage;
       if (iteration < 0 || iteration >= end) continue;
       this.#place(group, iteration, from, this.#number);
       try {
@@ -102,8 +103,8 @@ class Launches {
       } catch (error) {
         if (!(error instanceof Fault)) throw error;
         const order = [iteration, group, from];
-        if (this.#first === undefined || isBefore(order, this.#first.order!)) this.#first = error.answer(order);
-        stops[this.#number] = Math.min(stops[this.#number]!, iteration);
+        if (this.#first === undefined || isBefore(order, required(this.#first.order))) this.#first = error.answer(order);
+        stops[this.#number] = Math.min(elementAt(stops, this.#number), iteration);
         end = iteration;
         continue;
       }
@@ -114,25 +115,25 @@ class Launches {
   /** Sets the ends of a group for iterations of it from `from` on, in an iteration of the run. */
   #place(group: number, iteration: number, from: number, core: number): void {
     const { ix, position, common: { base } } = this.#machine;
-    const { ends, iterations } = this.#orders.groups[group]!;
+    const { ends, iterations } = elementAt(this.#orders.groups, group);
     for (const { kind, slot, each, id } of ends) {
-      if (kind === 'own') ix[slot] = core * this.#orders.rings[id]!.items;
+      if (kind === 'own') ix[slot] = core * elementAt(this.#orders.rings, id).items;
       else if (kind === 'read' || kind === 'write') {
-        const { items, slots, residual } = this.#orders.rings[id]!;
+        const { items, slots, residual } = elementAt(this.#orders.rings, id);
         ix[slot] = (iteration % slots) * items + from * each + (kind === 'write' ? residual : 0);
       } else {
-        const at = base[slot]! + (iteration * this.#orders.multiplier * iterations + from) * each;
+        const at = elementAt(base, slot) + (iteration * this.#orders.multiplier * iterations + from) * each;
         if (kind === 'stream') position[id] = at;
-        else ix[slot] = at === 0 ? 0 : (at - 1) % base[slot + 1]! + 1;
+        else ix[slot] = at === 0 ? 0 : (at - 1) % elementAt(base, slot + 1) + 1;
       }
     }
   }
 
   /** Items behind the last turn of a ring stand at its front as well. */
   #mirror(group: number, iteration: number, from: number, count: number): void {
-    for (const { kind, each, id } of this.#orders.groups[group]!.ends) {
+    for (const { kind, each, id } of elementAt(this.#orders.groups, group).ends) {
       if (kind !== 'write') continue;
-      const { items, slots, residual } = this.#orders.rings[id]!;
+      const { items, slots, residual } = elementAt(this.#orders.rings, id);
       if (residual === 0) continue;
       const length = items * slots, at = (iteration % slots) * items + from * each + residual, to = at + count * each;
       const begin = Math.max(at, length);
@@ -155,7 +156,7 @@ class Launches {
     const { ix } = this.#machine;
     rings.forEach(({ items, slots, residual }, id) => {
       ix[2 * id] = slots === 0 ? 0 : (this.#iterations % slots) * items + states * (items / multiplier);
-      ix[2 * id + 1] = ix[2 * id]! + residual;
+      ix[2 * id + 1] = elementAt(ix, 2 * id) + residual;
     });
   }
 }

@@ -1,5 +1,6 @@
 // Runs a compiled program, whole, in pieces or in launches: in the calling thread, or in a worker (worker.ts), which loads what is
 // imported here and no more.
+import { elementAt } from '../../core/known.ts';
 import { Fault, type Answer, type Done } from './answers.ts';
 import type { CommonData, MachineRun } from './common.ts';
 import { Instance } from './instance.ts';
@@ -51,7 +52,7 @@ export class Machine {
     const pieces = readPieces(run.words);
     for (let number; (number = Atomics.add(gate, 2, 1)) < pieces.length;) {
       try {
-        this.#runPiece(run, pieces[number]!);
+        this.#runPiece(run, elementAt(pieces, number));
       } catch (error) {
         if (!(error instanceof Fault)) throw error;
         Atomics.store(gate, 2, pieces.length);

@@ -1,13 +1,12 @@
 // Marks in what compiled programs print. Where several nodes print, each text is preceded by the number of the firing that it comes from,
 // which is not shown: by it the texts of all nodes are put in order when the run is over. Other programs are left as they are.
+import { elementAt, required } from '../../core/known.ts';
 import type { Site } from '../lower/sites.ts';
 import type { StreamGraph } from '../graph.ts';
 import { OrderedTexts, severalPrinters } from '../interpret/print-order.ts';
-import { scalar } from '../interpret/values.ts';
+import { printed, scalar, unflatten } from '../interpret/values.ts';
 import type { FilterCode, IrFunction, IrStatement } from '../ir.ts';
-import { trusted } from '../require.ts';
 import type { SteadyState } from '../schedule/steady.ts';
-import { printedText } from './streams.ts';
 
 const type = scalar('int');
 const mark: IrStatement = { kind: 'print', value: { kind: 'iter', type }, newline: false, isMark: true };
@@ -47,7 +46,13 @@ export function withMarks(graph: StreamGraph): StreamGraph {
     if (code === undefined) codes.set(node.code, code = markedCode(node.code));
     return { ...node, code };
   });
-  return trusted({ ...graph, nodes });
+  return { ...graph, nodes };
+}
+
+/** What a printing site writes. */
+function printedText(site: Site, values: ArrayLike<number>): string {
+  const { text, type, newline } = required(site.print);
+  return (type === undefined ? text ?? '' : printed(type, unflatten(type, values, { at: 0 }))) + (newline ? '\n' : '');
 }
 
 /** The text of records of printing sites, in order. */
@@ -58,17 +63,12 @@ export function textOf(
   let ordered: OrderedTexts | undefined;
   let firing = 0;
   for (const [number, values] of records) {
-    const site = sites[number]!;
-    if (site.print!.isMark === true) {
+    const site = elementAt(sites, number);
+    if (site.print?.isMark === true) {
       ordered ??= new OrderedTexts(steady);
-      firing = values[0]! >>> 0;
+      firing = elementAt(values, 0) >>> 0;
     } else if (ordered !== undefined) ordered.add(site.node, firing, printedText(site, values));
     else pieces.push(printedText(site, values));
   }
   return ordered === undefined ? pieces.join('') : ordered.toString();
-}
-
-/** Whether line limits can end a run of the graph before its input does: where several nodes print, only between whole steady states. */
-export function stopsByLines(graph: StreamGraph): boolean {
-  return graph.input === undefined || severalPrinters(graph).length === 0;
 }

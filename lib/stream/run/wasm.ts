@@ -1,20 +1,29 @@
 // Programs compiled to WebAssembly, run in this thread or on worker threads.
+import { availableParallelism } from 'node:os';
+import { holds } from '../../core/arrays.ts';
 import { WarploomError } from '../../core/errors.ts';
-import type { LoweredProgram } from '../lower/program.ts';
-import { lowerForWasm, wasmText } from '../targets/wasm.ts';
-import type { LaunchPlan } from '../plan/launches.ts';
-import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
+import { elementAt, leading, required } from '../../core/known.ts';
+import { programText } from '../../kernel/text.ts';
 import type { StreamGraph } from '../graph.ts';
+import { mostPrinted } from '../interpret/print-order.ts';
+import type { LoweredProgram } from '../lower/program.ts';
+import { kinds, makeArray } from '../plan/layout.ts';
+import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { longestTurn } from '../profile/estimate.ts';
 import { within } from '../stop.ts';
-import { commonData, type CommonData } from './common.ts';
+import { defaultWasmPlan, lowerForWasm } from '../targets/wasm.ts';
+import type { Done, Faulty, Printed } from './answers.ts';
+import { commonData, shared, type CommonData, type MachineRun, type SharedInts } from './common.ts';
 import { FirstFault, runByCrew } from './crew.ts';
-import { launchesFor } from './launch.ts';
+import { faultError } from './fault.ts';
 import { Machine } from './machine.ts';
-import { withMarks } from './marks.ts';
-import { defaultWasmPlan, mostTurns, type RunOptions, type RunResult } from './prepare.ts';
-import { outOfMemory } from './streams.ts';
-import { Run, type WasmRunOptions } from './wasm-run.ts';
+import { textOf, withMarks } from './marks.ts';
+import {
+  mostTurns, outOfMemory, prepareRun, resultOf, roomFor, type PreparedRun, type RunOptions, type RunResult, type Scalars,
+  type StreamArrays, type ThreadOptions,
+} from './prepare.ts';
+import { alone, estimatedMilliseconds, wayOf, worthThreads, type Way } from './threads.ts';
+import { wayNumbers } from './words.ts';
 
 /** A program compiled to WebAssembly. */
 export interface CompiledWasm {
@@ -23,13 +32,13 @@ export interface CompiledWasm {
   readonly source: string;
   /** Runs the program from its start in this thread, one run at a time. `input`: scalars of the items on the open input. */
   run(input?: ArrayLike<number>, options?: RunOptions): RunResult;
-  /** As `run`; undefined where it takes much more than so many milliseconds: nobody knows how long loops run that end by a condition. */
-  tryRun(input: ArrayLike<number> | undefined, options: RunOptions, milliseconds: number): RunResult | undefined;
   /**
    * Runs the program on worker threads: this one stays free, and the run can be stopped. The input of programs without state is cut into
    * pieces; others run in launches by assignToCores. A worker that dies rejects with ERR_WARPLOOM_SYSTEM_FAILED.
    */
-  runAside(input?: ArrayLike<number>, options?: WasmRunOptions): Promise<RunResult>;
+  runAside(input?: ArrayLike<number>, options?: ThreadOptions): Promise<RunResult>;
+  /** Runs the program in this thread where that takes no longer than a tenth of a second, else on worker threads. */
+  runHereOrAside(input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult>;
 }
 
 /**
@@ -40,21 +49,30 @@ export function compileWasm(graph: StreamGraph, options: PlanOptions = {}): Comp
   const marked = withMarks(graph);
   const planned = (more: PlanOptions = {}): ProgramPlan => planProgram(marked, { ...defaultWasmPlan, ...options, ...more });
   const whole = new Written(planned(), false);
+  const { plan } = whole;
   const here = new Here(whole);
   const byCores = new Map<number, Written>();
+  const runAside = (run: PreparedRun, { threads = availableParallelism(), ...rest }: ThreadOptions, began?: number): Promise<RunResult> => {
+    const placed = (): ProgramPlan => {
+      let written = byCores.get(threads);
+      if (written === undefined) byCores.set(threads, written = new Written(planned({ forCores: threads }), true));
+      return written.plan;
+    };
+    const way = wayOf(plan, placed, run, { ...rest, threads }, 'wasm');
+    const written = way.kind === 'launches' ? required(byCores.get(threads)) : whole;
+    return byWorkers(new Run(run, way, rest, true), written, rest, began);
+  };
   return {
-    plan: whole.plan,
-    get source() { return wasmText(whole.program); },
-    run: (input, runOptions = {}) => here.run(input, runOptions)!,
-    tryRun: (input, runOptions, milliseconds) => here.run(input, runOptions, milliseconds),
-    runAside(input, runOptions = {}) {
-      const run = new Run(whole.plan, input, runOptions, true);
-      const { threads } = run;
-      if (run.pieces.length > 1 || threads === 1) return byWorkers(run, whole, runOptions);
-      let placed = byCores.get(threads);
-      if (placed === undefined) byCores.set(threads, placed = new Written(planned({ forCores: threads }), true));
-      const launches = launchesFor(placed.plan, run.counts, { ...runOptions, threads }, 'wasm');
-      return launches === undefined ? byWorkers(run, whole, runOptions) : byWorkers(run, placed, runOptions, launches);
+    plan,
+    get source() { return programText(whole.program.program); },
+    run: (input, runOptions = {}) => required(here.run(prepareRun(plan, input, runOptions), runOptions)),
+    runAside: async (input, runOptions = {}) => runAside(prepareRun(plan, input, runOptions), runOptions),
+    async runHereOrAside(input, runOptions) {
+      const began = performance.now();
+      const run = prepareRun(plan, input, runOptions);
+      const isShort = estimatedMilliseconds(plan, run, 'wasm') < worthThreads;
+      const made = isShort ? here.run(run, runOptions, Math.min(worthThreads, runOptions.timeout ?? Infinity)) : undefined;
+      return made ?? runAside(run, runOptions, began);
     },
   };
 }
@@ -74,23 +92,100 @@ class Written {
     return this.#program ??= lowerForWasm(this.plan, { placed: this.#isPlaced });
   }
 
-  /** The program with functions for nodes that fire alone in a run, and room for so many items on each channel. */
-  for(run: Run, capacities: readonly number[] = run.peaks()): LoweredProgram {
-    const nodes = run.alone();
-    const hasRoom = this.#program?.capacities.every((items, channel) => items >= capacities[channel]!) === true;
-    return this.#program = hasRoom ? this.program.including(nodes)
+  /** The program with functions for nodes that fire alone in a run, and room for its items on each channel. */
+  for({ parts, capacities }: Way): LoweredProgram {
+    // Where any node fires alone behind steady states, all get functions: for others will in the next run.
+    const nodes = parts.some(({ tail }) => tail.length > 0) ? this.plan.graph.nodes.map(({ id }) => id)
+      : parts.flatMap(({ init }) => init.map(({ actor }) => actor));
+    const hasRoom = this.#program?.capacities.every((items, channel) => items >= elementAt(capacities, channel)) === true;
+    return this.#program = hasRoom && this.#program !== undefined ? this.#program.including(nodes)
       : lowerForWasm(this.plan, { placed: this.#isPlaced, capacities, nodes });
   }
 }
 
-async function byWorkers(run: Run, written: Written, options: WasmRunOptions, launches?: LaunchPlan): Promise<RunResult> {
-  const peaks = run.peaks();
-  const program = written.for(run, launches?.capacities.map((items, channel) => Math.max(items, peaks[channel]!)));
-  const told = run.forMachines(program, launches);
+function share(array: Scalars): Scalars {
+  if (array.buffer instanceof SharedArrayBuffer) return array;
+  const copy = shared(holds(array, 'int32') ? 'i' : holds(array, 'float32') ? 'f' : 'd', array.length);
+  copy.set(array);
+  return copy;
+}
+
+/** What was printed before launches, in them by one machine after the other, and after them. */
+function inOrder(answers: readonly Done[]): Printed[] {
+  const [{ before, behind }] = leading(answers, 1);
+  return [...before, ...answers.flatMap(({ printed }) => printed), ...behind];
+}
+
+/** What stands in a program before it comes first. */
+function byOrder({ order: a = [] }: Faulty, { order: b = [] }: Faulty): number {
+  const at = a.findIndex((part, i) => part !== b[i]);
+  return at < 0 ? 0 : elementAt(a, at) - elementAt(b, at);
+}
+
+/** One run, by machines in this thread or in workers: what they are told, and what they answer. */
+class Run {
+  readonly way: Way;
+  readonly #run: PreparedRun;
+  readonly #options: RunOptions;
+  readonly #isShared: boolean;
+  /** By number of the stream. */
+  readonly #arrays = new Map<number, StreamArrays>();
+
+  /** @param isShared machines are in workers */
+  constructor(run: PreparedRun, way: Way, options: RunOptions, isShared: boolean) {
+    this.#run = run;
+    this.way = way;
+    this.#options = options;
+    this.#isShared = isShared;
+  }
+
+  #makeStreams(): void {
+    for (const [i, { id, type }] of this.way.plan.externals.entries()) {
+      const given = this.#run.streams.get(id)?.arrays;
+      const arrays = { ...given ?? roomFor(elementAt(this.#run.counts.passed, i), type, this.#isShared ? shared : makeArray) };
+      for (const scalar of this.#isShared ? kinds : []) if (arrays[scalar] !== undefined) arrays[scalar] = share(arrays[scalar]);
+      this.#arrays.set(id, arrays);
+    }
+  }
+
+  /** What machines are told. `until`: time of `performance.now()` at which a run in this thread is given up. */
+  forMachines(until = Infinity): MachineRun {
+    const { plan, kind, words, tasks } = this.way;
+    const { graph, externals } = plan;
+    this.#makeStreams();
+    const { counts: { init, steadyStates, tail }, streams, stopLines } = this.#run;
+    const ix = new Int32Array(2 * (graph.channels.length + externals.length));
+    graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
+    for (const each of externals) if (each.kind === 'reader') ix[2 * each.id + 1] = required(streams.get(each.id)).items;
+    const { seed = 1, maxTurns = mostTurns } = this.#options;
+    return {
+      way: wayNumbers[kind], words, claims: shared('i', tasks) as SharedInts, lines: stopLines, mostPrinted,
+      ix, seed, turns: maxTurns, until, init, steadyStates, tail,
+      streams: plan.streamArrays.map((array) => required(required(this.#arrays.get(array.id))[array.kind])),
+    };
+  }
+
+  /** The run's result, or its error. `elapsed`: milliseconds that it took, the start of machines included. */
+  result(program: LoweredProgram, answers: readonly (Done | Faulty)[], elapsed = Infinity): RunResult {
+    const [first] = answers.filter((each) => each.kind === 'fault').sort(byOrder);
+    if (first !== undefined) throw this.faultOf(program, first);
+    const { plan } = this.way;
+    const done = answers.filter((each) => each.kind === 'done');
+    const milliseconds = Math.min(elapsed, Math.max(...done.map((each) => each.milliseconds)));
+    return resultOf(plan, this.#run, this.#arrays, textOf(program.sites, inOrder(done), plan.steady), milliseconds);
+  }
+
+  faultOf({ sites }: LoweredProgram, { site, value }: Faulty): Error {
+    return faultError(this.way.plan.graph, sites[site], value);
+  }
+}
+
+async function byWorkers(run: Run, written: Written, options: ThreadOptions, began?: number): Promise<RunResult> {
+  const program = written.for(run.way);
+  const told = run.forMachines();
   const begin = performance.now();
   try {
-    const answers = await within(options,
-      (stop) => runByCrew(program, launches?.orders.length ?? run.machines, told, stop), options.began);
+    const answers = await within(options, (stop) => runByCrew(program, run.way.threads, told, stop), began);
     return run.result(program, answers, performance.now() - begin);
   } catch (error) {
     throw error instanceof FirstFault ? run.faultOf(program, error.fault) : error;
@@ -114,13 +209,14 @@ class Here {
     this.#written = written;
   }
 
-  run(input: ArrayLike<number> | undefined, options: RunOptions, milliseconds = Infinity): RunResult | undefined {
+  /** Undefined where it takes much more than so many milliseconds: nobody knows how long loops run that end by a condition. */
+  run(prepared: PreparedRun, options: RunOptions, milliseconds = Infinity): RunResult | undefined {
     const { maxTurns = mostTurns } = options;
     const turns = Math.min(maxTurns, Math.ceil(1000 * milliseconds / this.#turn()));
     const until = performance.now() + milliseconds;
-    const run = new Run(this.#written.plan, input, { ...options, threads: 1, maxTurns: turns, until }, false);
-    const program = this.#written.for(run);
-    const answer = this.#machine(program).run(run.forMachines(program));
+    const run = new Run(prepared, alone(this.#written.plan, prepared), { ...options, maxTurns: turns }, false);
+    const program = this.#written.for(run.way);
+    const answer = this.#machine(program).run(run.forMachines(until));
     if (answer.kind === 'failed') {
       if (answer.isMemory) throw outOfMemory('there is no memory for the streams of this run: give it fewer items at a time', 0);
       throw new WarploomError('ERR_WARPLOOM_INTERNAL', `generated code failed: ${answer.message}`);

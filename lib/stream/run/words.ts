@@ -1,10 +1,12 @@
 // What several threads of a compiled program are told, as words that both runtimes read: machine.ts and machine-launches.ts here,
 // targets/runtime/pieces.h and launches.h in C++.
+import { elementAt } from '../../core/known.ts';
+import type { RunCounts } from '../plan/counts.ts';
 import type { GroupEnd, LaunchPlan } from '../plan/launches.ts';
-import type { Piece } from './split.ts';
 
 /** How steady states run. */
 export const wayNumbers = { alone: 0, launches: 1, pieces: 2 } as const;
+export type WayName = keyof typeof wayNumbers;
 
 /** Kinds of ends by number. */
 const endKinds: readonly GroupEnd['kind'][] = ['read', 'write', 'stream', 'file', 'own'];
@@ -22,7 +24,7 @@ export function launchWords(
   const words = [orders.length, multiplier, lastStage, chunk];
   for (const ring of rings) words.push(ring?.items ?? 0, ring?.slots ?? 0, ring?.residual ?? 0);
   ends.forEach((list, group) => {
-    words.push(stages[group]!, iterations[group]!, list.length);
+    words.push(elementAt(stages, group), elementAt(iterations, group), list.length);
     for (const { kind, slot, each, id } of list) words.push(endKinds.indexOf(kind), slot, each, id);
   });
   words.push(tasks.length);
@@ -37,7 +39,7 @@ export function launchWords(
 /** Reads the words of {@link launchWords} for a program of so many channels and groups. */
 export function readLaunches(words: Int32Array, channels: number, groups: number) {
   let at = 0;
-  const next = (): number => words[at++]!;
+  const next = (): number => elementAt(words, at++);
   const list = <T>(count: number, read: () => T): T[] => Array.from({ length: count }, read);
   // Evaluated in the order in which they are written.
   const threads = next(), multiplier = next(), lastStage = next(), chunk = next();
@@ -46,7 +48,7 @@ export function readLaunches(words: Int32Array, channels: number, groups: number
     rings: list(channels, () => ({ items: next(), slots: next(), residual: next() })),
     groups: list(groups, () => ({
       stage: next(), iterations: next(),
-      ends: list(next(), () => ({ kind: endKinds[next()]!, slot: next(), each: next(), id: next() })),
+      ends: list(next(), () => ({ kind: elementAt(endKinds, next()), slot: next(), each: next(), id: next() })),
     })),
     tasks: list(next(), () => list(next(), () => ({ group: next(), from: next(), count: next() }))),
     orders: list(threads, () => list(next(), next)),
@@ -55,6 +57,17 @@ export function readLaunches(words: Int32Array, channels: number, groups: number
 
 /** What {@link launchWords} says; rings of channels that have none are zeros. */
 export type LaunchOrders = ReturnType<typeof readLaunches>;
+
+/** A piece of a run: where its input and output begin, in items, and how its nodes fire. */
+export interface Piece {
+  readonly inputFrom: number;
+  readonly outputFrom: number;
+  readonly outputItems: number;
+  /** Items that come out before those of the piece, which nobody wants, and after how many steady states all of them are out. */
+  readonly dropped: number;
+  readonly warmUp: number;
+  readonly counts: RunCounts;
+}
 
 /**
  * Pieces of a run: threads, number of pieces; of each where its input and output begin, the items that nobody wants and the steady states
@@ -69,8 +82,8 @@ export function pieceWords(pieces: readonly Piece[], threads: number): Int32Arra
 /** Reads the words of {@link pieceWords}. */
 export function readPieces(words: Int32Array) {
   let at = 2;
-  const next = (): number => words[at++]!;
-  return Array.from({ length: words[1]! }, () => ({
+  const next = (): number => elementAt(words, at++);
+  return Array.from({ length: elementAt(words, 1) }, () => ({
     inputFrom: next(), outputFrom: next(), dropped: next(), warmUp: next(), steadyStates: next(),
     tail: Array.from({ length: next() }, () => ({ actor: next(), count: next() })),
   }));

@@ -1,4 +1,5 @@
 // A worker thread that runs compiled programs: a run for each message, by the machine of the program that it was told last.
+import { required } from '../../core/known.ts';
 import { parentPort } from 'node:worker_threads';
 import type { CommonData, MachineRun } from './common.ts';
 import { Machine } from './machine.ts';
@@ -9,10 +10,10 @@ export interface WorkerTask {
   readonly run?: MachineRun;
 }
 
-const port = parentPort!;
+const port = required(parentPort);
 let machine: Machine | undefined;
 port.on('message', ({ program, run }: WorkerTask) => {
   if (program !== undefined) machine = new Machine(program.common, program.number);
   else if (run === undefined) machine = undefined;
-  if (run !== undefined) port.postMessage(machine!.run(run));
+  if (run !== undefined) port.postMessage(required(machine).run(run));
 });

@@ -1,9 +1,10 @@
 // HiGHS (WebAssembly) in a worker thread: solving blocks a thread, which must not be the caller's.
-import { createRequire } from 'node:module';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { abortSignal, number } from '../../core/checks.ts';
 import { UnavailableError } from '../../core/errors.ts';
+import { startThread } from '../../core/thread.ts';
 import type { LinearModel } from './lp.ts';
+import type { SolverAnswer, SolverTask } from './solver-worker.ts';
 
 /** What came of a model. `feasible`: the time was up with a solution; `unknown`: without one. */
 export interface Solution {
@@ -25,28 +26,6 @@ export interface SolveOptions {
 
 export const solveChecks = { seconds: number({ least: 0 }), gap: number({ least: 0 }), signal: abortSignal };
 
-/** What the worker answers. */
-interface Answer {
-  readonly error?: string;
-  readonly solution?: { readonly Status: string; readonly Columns: Readonly<Record<string, { readonly Primal?: number | null }>> };
-}
-
-/** The worker's program, as text: a file would need another name in the published package than in the sources. */
-const kWorkerProgram = `
-const { parentPort, workerData } = require('node:worker_threads');
-const load = require(workerData.solver);
-load().then((first) => {
-  let highs = first;
-  parentPort.on('message', async ({ text, options }) => {
-    try {
-      parentPort.postMessage({ solution: highs.solve(text, options) });
-    } catch (error) {
-      highs = await load();
-      parentPort.postMessage({ error: String(error) });
-    }
-  });
-});`;
-
 /** Largest miss of a row, bound or integrality that is put down to rounding. */
 const kTolerance = 1e-5;
 
@@ -55,9 +34,7 @@ export class Solver {
   private worker: Worker | undefined;
 
   private open(): Worker {
-    return this.worker ??= new Worker(kWorkerProgram, {
-      eval: true, execArgv: [], stdout: true, stderr: true, workerData: { solver: createRequire(import.meta.url).resolve('highs') },
-    });
+    return this.worker ??= startThread(new URL('./solver-worker.js', import.meta.url), { stdout: true, stderr: true });
   }
 
   /**
@@ -74,7 +51,7 @@ export class Solver {
   }
 
   /** Sends a model; undefined: no answer in time. The worker keeps the process alive only meanwhile. */
-  private ask(message: object, milliseconds: number, signal: AbortSignal | undefined): Promise<Answer | undefined> {
+  private ask(message: SolverTask, milliseconds: number, signal: AbortSignal | undefined): Promise<SolverAnswer | undefined> {
     const worker = this.open();
     worker.ref();
     return new Promise((resolve, reject) => {
@@ -88,7 +65,7 @@ export class Solver {
         }
         finish();
       };
-      const onMessage = (answer: Answer): void => settle(false, () => resolve(answer));
+      const onMessage = (answer: SolverAnswer): void => settle(false, () => resolve(answer));
       const onError = (cause: Error): void =>
         settle(true, () => reject(new UnavailableError(`the solver HiGHS failed: ${cause.message}`, { cause })));
       const onExit = (): void => settle(true, () => reject(new UnavailableError('the solver HiGHS ended by itself')));
@@ -107,7 +84,7 @@ export class Solver {
   }
 }
 
-function readAnswer(model: LinearModel, answer: Answer | undefined): Omit<Solution, 'seconds'> {
+function readAnswer(model: LinearModel, answer: SolverAnswer | undefined): Omit<Solution, 'seconds'> {
   if (answer?.error !== undefined) throw new UnavailableError(`the solver HiGHS failed: ${answer.error}`);
   const { Status: status = '', Columns: columns = {} } = answer?.solution ?? {};
   if (status === 'Infeasible') return { status: 'infeasible', values: [] };

@@ -11,7 +11,7 @@ import { arithmeticHeader, cLiteral, cName, cTypes } from '../../kernel/print/c-
 import { cppParameters, printCpp } from '../../kernel/print/cpp.ts';
 import { walkBody } from '../../kernel/visit.ts';
 import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
-import { streamArrays, type ProgramPlan } from '../plan/plan.ts';
+import { type ProgramPlan } from '../plan/plan.ts';
 
 export interface CppOptions {
   /** Single-appearance schedule, one FIFO array per channel, nothing fused: the stand-in for the original compiler. */
@@ -190,7 +190,7 @@ function tablesText({ plan, declarations, sites }: LoweredProgram, threads: CppO
   const arrays = declarations.filter(({ use }) => use === 'channel').map(({ buffer, channel, stride }) =>
     `{${cName(buffer.name)}, ${required(channel)}, ${required(stride) * (buffer.element === 'f64' ? 8 : 4)}}`);
   const first = plan.graph.channels.length;
-  const streams = streamArrays(plan).map(({ id, kind, stride }) => `{${id - first}, ${stride * (kind === 'd' ? 8 : 4)}}`);
+  const streams = plan.streamArrays.map(({ id, kind, stride }) => `{${id - first}, ${stride * (kind === 'd' ? 8 : 4)}}`);
   const counts = [
     first, plan.externals.length, plan.graph.nodes.length, plan.groups.length, arrays.length, streams.length, plan.multiplicity,
   ];
@@ -256,7 +256,7 @@ export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProg
     ...(threads === undefined ? [] : [ix, steps]),
     ...(threads === 'pieces' ? lowered.declarations.filter(({ use }) => use === 'channel').map(({ buffer }) => buffer) : []),
   ]);
-  const call = callsOf(made, new Map(streamArrays(plan).map(({ name }, i) => [name, i])));
+  const call = callsOf(made, new Map(plan.streamArrays.map(({ name }, i) => [name, i])));
   const fires = nodes.map((id) => [id, `${call(`fire_${id}`, 'n')} break;`] as const);
   const firsts = nodes.flatMap((id) => (made.calls.has(`first_${id}`) ? [[id, `${call(`first_${id}`, '1')} return true;`] as const] : []));
   // Functions that are called from one place alone are made part of it, which is quicker.

@@ -9,9 +9,8 @@ import { vectoriseLoops } from '../../kernel/passes/vectorise-loops.ts';
 import { layoutWasm, pageBytes, type WasmPlace } from '../../kernel/print/wasm-layout.ts';
 import { mostPages } from '../../kernel/print/wasm-binary.ts';
 import { printWasm } from '../../kernel/print/wasm.ts';
-import { programText } from '../../kernel/text.ts';
 import type { Kind } from '../plan/layout.ts';
-import { streamArrays, type ProgramPlan } from '../plan/plan.ts';
+import { type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { lowerProgram, togetherForWasm, type LoweredProgram, type LowerOptions } from '../lower/program.ts';
 
@@ -39,6 +38,8 @@ export interface WasmModule {
   readonly layout: MemoryLayout;
 }
 
+export const defaultWasmPlan: PlanOptions = { groupSize: 16_000, filterSize: 6000, blockBytes: 65_536 };
+
 /** What compilers of C++ do by themselves, and {@link tabulate}. */
 function passes(program: Program): Program {
   return vectoriseLanes(vectoriseLoops(keepElements(tidy(program, jamSums(tabulate(program))))));
@@ -47,11 +48,6 @@ function passes(program: Program): Program {
 /** Translates a plan for WebAssembly. */
 export function lowerForWasm(plan: ProgramPlan, options: Omit<LowerOptions, 'together' | 'baseline' | 'passes'> = {}): LoweredProgram {
   return lowerProgram(plan, { ...options, together: togetherForWasm, passes });
-}
-
-/** The program to be read. */
-export function wasmText({ program }: LoweredProgram): string {
-  return programText(program);
 }
 
 const kindOf = { i32: 'i', f32: 'f', f64: 'd' } as const;
@@ -63,7 +59,7 @@ export function wasmModule({ program, plan, system, declarations }: LoweredProgr
   if (layout.pages + layout.ownBytes / pageBytes > 0.75 * mostPages) {
     throw new UnsupportedProgram(`channels and state take ${(layout.pages * pageBytes / 2 ** 30).toFixed(1)} GiB, too much for one memory`);
   }
-  const streams = new Set(streamArrays(plan).map(({ name }) => name));
+  const streams = new Set(plan.streamArrays.map(({ name }) => name));
   const placeOf = (buffer: Buffer): ArrayPlace => {
     const { at, isOwn, isPointer } = layout.places.get(buffer) as WasmPlace;
     return isPointer ? { name: buffer.name, kind: 'i', at, isOwn, length: 1 }

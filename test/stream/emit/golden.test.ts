@@ -5,10 +5,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import initialiseWabt from 'wabt';
 import { describeGraph, toSdf } from '../../../lib/stream/elaborate/index.ts';
 import { cppProgram } from '../../../lib/stream/targets/cpp.ts';
+import { programText } from '../../../lib/kernel/text.ts';
 import { planProgram, type ProgramPlan } from '../../../lib/stream/plan/plan.ts';
 import { pushSchedule, singleAppearanceSchedule, steadyState, type Step } from '../../../lib/stream/schedule/index.ts';
 import type { SdfGraph } from '../../../lib/stream/sdf.ts';
-import { lowerForWasm, wasmModule, wasmText as kernelText } from '../../../lib/stream/targets/wasm.ts';
+import { lowerForWasm, wasmModule } from '../../../lib/stream/targets/wasm.ts';
 import { graphOf } from '../support.ts';
 
 const programs: Readonly<Record<string, string>> = {
@@ -60,7 +61,7 @@ describe('stages of whole programs', () => {
       check(`${name}.graph.txt`, describeGraph(graph, { code: true }));
       check(`${name}.schedule.txt`, scheduleText(toSdf(graph)));
       const plan = planProgram(graph);
-      check(`${name}.kernel.txt`, kernelText(lowerForWasm(plan, { nodes: plan.graph.nodes.map(({ id }) => id) })));
+      check(`${name}.kernel.txt`, programText(lowerForWasm(plan, { nodes: plan.graph.nodes.map(({ id }) => id) }).program));
       check(`${name}.wasm.txt`, await wasmText(plan));
       check(`${name}.cpp.txt`, cppProgram(plan).body);
     });

@@ -9,7 +9,7 @@ import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
 import { compileWasm } from '../../../lib/stream/run/wasm.ts';
-import { cutRun, startMatters } from '../../../lib/stream/run/split.ts';
+import { cutRun, startMatters } from '../../../lib/stream/run/threads.ts';
 import { Random } from '../../support/random.ts';
 import { program } from '../programs/support.ts';
 import { graphOf, hasCompiler } from '../support.ts';

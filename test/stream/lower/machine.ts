@@ -3,10 +3,10 @@ import { Machine, makeElements, Trap, type Elements } from '../../../lib/kernel/
 import { verify } from '../../../lib/kernel/verify.ts';
 import { countRun, type RunCounts } from '../../../lib/stream/plan/counts.ts';
 import { placesOf } from '../../../lib/stream/plan/layout.ts';
-import { streamArrays, type ProgramPlan } from '../../../lib/stream/plan/plan.ts';
+import { type ProgramPlan } from '../../../lib/stream/plan/plan.ts';
 import { scalarCount } from '../../../lib/stream/interpret/values.ts';
 import { lowerProgram, type LoweredProgram, type LowerOptions } from '../../../lib/stream/lower/program.ts';
-import { joinItems, splitItems, type StreamArrays } from '../../../lib/stream/run/streams.ts';
+import { joinItems, splitItems, type StreamArrays } from '../../../lib/stream/run/prepare.ts';
 
 export interface Lowered {
   readonly output: readonly number[];
@@ -32,7 +32,7 @@ class Runner {
     this.#lowered = lowered;
     const { plan, program } = lowered;
     this.#machine = new Machine(program, {
-      limit: 1e9, external: Object.fromEntries(streamArrays(plan).map(({ id, kind, name }) => [name, streams.get(id)![kind]!])),
+      limit: 1e9, external: Object.fromEntries(plan.streamArrays.map(({ id, kind, name }) => [name, streams.get(id)![kind]!])),
       imports: {
         put: (x) => { this.#line.push(x); },
         print: (site) => {
@@ -96,7 +96,7 @@ export function runLowered(plan: ProgramPlan, input: ArrayLike<number>, options:
   const lowered = lowerProgram(plan, { ...options, capacities: counts.peaks, nodes: plan.graph.nodes.map(({ id }) => id) });
   verify(lowered.program);
   const streams = new Map(plan.externals.map((each, i): [number, StreamArrays] => [each.id, each === given ? splitItems(input, each.type)
-    : Object.fromEntries(streamArrays(plan).filter(({ id }) => id === each.id).map(({ kind, stride }) =>
+    : Object.fromEntries(plan.streamArrays.filter(({ id }) => id === each.id).map(({ kind, stride }) =>
       [kind, makeElements(elementOf[kind], stride * counts.passed[i]!)]))]));
   const runner = new Runner(lowered, streams);
   try {

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { elaborate } from '../../../lib/stream/compile.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { profile } from '../../../lib/stream/profile/index.ts';
-import { partsOf } from '../../../lib/stream/profile/parts.ts';
-import { sampleInput } from '../../../lib/stream/profile/sample.ts';
+import { planProgram } from '../../../lib/stream/plan/plan.ts';
+import { partsOf, sampleInput } from '../../../lib/stream/profile/parts.ts';
 import { hasCompiler } from '../support.ts';
 import { scalar } from '../../../lib/stream/interpret/values.ts';
 
@@ -29,7 +29,7 @@ describe('profile', function () {
 
   it('measures filters that differ in constants once, with what stood on their channels', async () => {
     const graph = await graphOf(mean(64));
-    const parts = await partsOf(graph, { input: [1, 2, 3] });
+    const parts = await partsOf(planProgram(graph), { input: [1, 2, 3] });
     assert.deepEqual(parts.map(({ worth }) => worth.size), [1, 2, 2]);
     assert.deepEqual([...parts[0]!.input!.slice(0, 3)], [1, 2, 3]);
     assert.deepEqual([...parts[2]!.worth.values()], [3, 3]);

@@ -6,7 +6,7 @@ import { lowerForWasm } from '../../../lib/stream/targets/wasm.ts';
 import type { Answer } from '../../../lib/stream/run/answers.ts';
 import { commonData, shared, type MachineRun, type SharedInts } from '../../../lib/stream/run/common.ts';
 import { Machine } from '../../../lib/stream/run/machine.ts';
-import { cutRun } from '../../../lib/stream/run/split.ts';
+import { cutRun } from '../../../lib/stream/run/threads.ts';
 import { launchWords, pieceWords, readLaunches, readPieces, wayNumbers } from '../../../lib/stream/run/words.ts';
 import { countRun } from '../../../lib/stream/plan/counts.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { packageRoot } from '../../../lib/core/binding.ts';
 import { verify } from '../../../lib/kernel/verify.ts';
 import { elaborate } from '../../../lib/stream/compile.ts';
+import { programText } from '../../../lib/kernel/text.ts';
 import { planProgram } from '../../../lib/stream/plan/plan.ts';
 import { UnsupportedProgram } from '../../../lib/stream/plan/unsupported.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { compileWasm } from '../../../lib/stream/run/wasm.ts';
-import { lowerForWasm, wasmModule, wasmText } from '../../../lib/stream/targets/wasm.ts';
+import { lowerForWasm, wasmModule } from '../../../lib/stream/targets/wasm.ts';
 import { graphOf } from '../support.ts';
 
 const { WebAssembly: engine } = globalThis as unknown as { WebAssembly: { validate(bytes: Uint8Array): boolean } };
@@ -32,7 +33,7 @@ describe('programs as WebAssembly', function () {
   it('compute four firings with long sums as vectors', () => {
     const graph = graphOf(`float->float filter Fir { float[32] h; init { for (int i = 0; i < 32; i++) h[i] = i; }
       work pop 1 push 1 peek 32 { float s = 0; for (int i = 0; i < 32; i++) s += h[i] * peek(i); push(s); pop(); } }`);
-    assert.match(wasmText(lowerForWasm(planProgram(graph))), /= add\(v\d+\w*, mul\(splat\(k0f\[i\d+\]\), x0f\.f32x4\[/);
+    assert.match(programText(lowerForWasm(planProgram(graph)).program), /= add\(v\d+\w*, mul\(splat\(k0f\[i\d+\]\), x0f\.f32x4\[/);
   });
 
   it('have functions for nodes alone when they are asked for, and once', () => {

@@ -1,4 +1,4 @@
-// Runs of programs without state in pieces, each on channels of the thread that takes it: see lib/stream/run/split.ts.
+// Runs of programs without state in pieces, each on channels of the thread that takes it: see lib/stream/run/threads.ts.
 #pragma once
 #include <atomic>
 #include <system_error>

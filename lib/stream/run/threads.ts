@@ -1,0 +1,197 @@
+// How a run is shared among threads: in pieces that do not depend on each other, in launches by a plan, or not at all.
+//
+// Pieces: where nothing is carried from one firing to the next, the items that come out of a later part of the input are those of a run
+// that begins there. What preworks leave on the channels at the start of a run has to pass through first, so a piece begins some steady
+// states earlier and drops what comes out of them.
+import { elementAt, leading } from '../../core/known.ts';
+import { countRun, passedBy, type RunAmount, type RunCounts } from '../plan/counts.ts';
+import { nearness, planLaunches } from '../plan/launches.ts';
+import type { External, ProgramPlan } from '../plan/plan.ts';
+import { countedCosts } from '../profile/estimate.ts';
+import { launchWords, pieceWords, type Piece, type WayName } from './words.ts';
+
+/** What decides about threads. */
+export interface ThreadChoice {
+  /** Most threads. */
+  readonly threads: number;
+  /** Microseconds of a firing, by node. Default: counted operations. */
+  readonly costs?: readonly number[];
+  /** Least microseconds of work between two times that the threads wait for each other. Default 400. */
+  readonly launchMicroseconds?: number;
+}
+
+/** Compiled code is that much quicker than counted operations say, in the mean of the twelve programs of examples/stream. */
+const countedSpeed = { wasm: 40, cpp: 100 } as const;
+/** A back end that compiles. */
+export type CompiledBackend = keyof typeof countedSpeed;
+
+/** How threads do a run. */
+export interface Way {
+  readonly kind: WayName;
+  /** Of the program that they run. */
+  readonly plan: ProgramPlan;
+  /** How many take part. */
+  readonly threads: number;
+  /** What they are told: see words.ts. */
+  readonly words: Int32Array;
+  /** Of launches. */
+  readonly tasks: number;
+  /** The run, or its pieces. */
+  readonly parts: readonly RunCounts[];
+  /** Items that channels must hold. */
+  readonly capacities: readonly number[];
+}
+
+/** What is to be shared. */
+interface Whole {
+  readonly amount: RunAmount;
+  readonly counts: RunCounts;
+  /** It ends when so many lines are printed. */
+  readonly lines: number;
+}
+
+/** Most pieces of a run for each thread, and least microseconds of one. Whoever is free takes them, for cores are not equally fast. */
+const piecesByThread = 16;
+const pieceMicroseconds = 2000;
+
+/** How a run is cut. */
+export interface Cuts {
+  /** Threads that take pieces; 1: the run stays whole. */
+  readonly threads: number;
+  /** Most pieces; default: one for each thread. */
+  readonly most?: number;
+  /** Least steady states of a piece, where there are more pieces than threads. */
+  readonly leastStates?: number;
+}
+
+/** Steady states of its own that each piece has at least for each one that it drops. */
+const worthDropping = 16;
+
+/**
+ * Steady states after which what stood on the channels at the start no longer matters to what comes out; −1 where it never does, not even
+ * before the first (no prework); undefined where it always may: state, numbers of firings, files, loops.
+ */
+export function startMatters(plan: ProgramPlan): number | undefined {
+  const { graph, analyses, externals, groups, sdf, steady } = plan;
+  const isPlain = graph.nodes.every((node) => node.kind !== 'filter' ||
+    (!node.code.stateful && analyses.get(node.code)?.usesIteration !== true));
+  if (!isPlain || groups.some(({ isLoop }) => isLoop) || graph.channels.some(({ initial }) => initial.length > 0)) return undefined;
+  if (externals.length !== 2 || externals[0]?.kind !== 'input' || externals[1]?.kind !== 'output') return undefined;
+  // By node: steady states in which it may take other items than in the middle of a longer run; undefined: none, not even before the first.
+  const until = new Map<number, number>();
+  for (const actor of steady.order) {
+    const node = elementAt(graph.nodes, actor);
+    for (const id of node.inputs) {
+      if (id === undefined) continue;
+      const channel = elementAt(sdf.channels, id);
+      const source = elementAt(graph.nodes, channel.from);
+      const isPreworked = source.kind === 'filter' && source.code.prework !== undefined;
+      const before = until.get(channel.from) ?? (isPreworked ? 0 : undefined);
+      if (before === undefined) continue;
+      const rate = channel.push * elementAt(steady.repetitions, channel.from);
+      if (rate === 0) return undefined;
+      until.set(actor, Math.max(until.get(actor) ?? 0, before + Math.ceil(elementAt(steady.residual, id) / rate)));
+    }
+    if (externals[1].node === node.id) return until.get(actor) ?? (node.kind === 'filter' && node.code.prework !== undefined ? 0 : -1);
+  }
+  return undefined;
+}
+
+/** Cuts a run, counted as `counts`, into pieces of whole steady states; one piece where it cannot be cut. */
+export function cutRun(
+  plan: ProgramPlan, amount: RunAmount, counts: RunCounts, { threads, most = threads, leastStates = 1 }: Cuts,
+): Piece[] {
+  const outputItems = counts.passed[plan.externals.findIndex(({ kind }) => kind === 'output')] ?? 0;
+  const whole = [{ inputFrom: 0, outputFrom: 0, outputItems, dropped: 0, warmUp: 0, counts }];
+  const matters = threads <= 1 ? undefined : startMatters(plan);
+  if (matters === undefined) return whole;
+  const [input, output] = leading(plan.externals, 2);
+  const inState = ({ node, later }: External): number => elementAt(plan.steady.repetitions, node) * later.items;
+  const [taken, given] = [inState(input), inState(output)];
+  if (given === 0) return whole;
+  const atStart = passedBy(output, elementAt(plan.steady.initFirings, output.node));
+  const warmUp = matters < 0 ? 0 : matters + Math.ceil(atStart / given);
+  // Short pieces are not worth their beginning.
+  const least = Math.max(4, worthDropping * warmUp);
+  const count = Math.min(most, Math.max(threads, Math.floor(counts.steadyStates / leastStates)));
+  const states = Math.max(Math.floor(counts.steadyStates / count), least);
+  const pieces = Math.min(count, Math.floor(counts.steadyStates / states));
+  if (pieces < 2) return whole;
+  return Array.from({ length: pieces }, (_, i) => {
+    const from = i * states;
+    const before = Math.min(warmUp, from);
+    const dropped = before * given;
+    const items = i === pieces - 1 ? outputItems - from * given : states * given;
+    const inputFrom = (from - before) * taken;
+    const piece = countRun(plan, { input: amount.input - inputFrom, items: dropped + items });
+    return { inputFrom, outputFrom: from * given, outputItems: items, dropped, warmUp: before, counts: piece };
+  });
+}
+
+/** Microseconds of a firing, by node: those given, or counted ones. */
+export function nodeTimes(plan: ProgramPlan, given: readonly number[] | undefined, backend: CompiledBackend): readonly number[] {
+  return given ?? countedCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);
+}
+
+/** Estimated milliseconds from which a run is worth starting threads; no run keeps the calling thread for longer. */
+export const worthThreads = 100;
+
+/** How long a run may take, from counted operations: right to a small factor; Infinity where it ends when enough lines are printed. */
+export function estimatedMilliseconds(plan: ProgramPlan, { counts, lines }: Whole, backend: CompiledBackend): number {
+  if (lines !== Infinity) return Infinity;
+  return nodeTimes(plan, undefined, backend).reduce((sum, time, node) => sum + time * elementAt(counts.firings, node), 0) / 1000;
+}
+
+/** The run by one thread. */
+export function alone(plan: ProgramPlan, { counts }: Whole): Way {
+  return { kind: 'alone', plan, threads: 1, words: new Int32Array(), tasks: 0, parts: [counts], capacities: counts.peaks };
+}
+
+/** Pieces, where the program has no state and the run is long enough. */
+function inPieces(
+  plan: ProgramPlan, { amount, counts }: Whole, { threads, costs }: ThreadChoice, backend: CompiledBackend,
+): Way | undefined {
+  const times = nodeTimes(plan, costs, backend);
+  const state = plan.steady.repetitions.reduce((sum, count, node) => sum + count * elementAt(times, node), 0);
+  const pieces = cutRun(plan, amount, counts, {
+    threads, most: piecesByThread * threads, leastStates: Math.ceil(pieceMicroseconds / Math.max(state, 1e-3)),
+  });
+  if (pieces.length === 1) return undefined;
+  const parts = pieces.map((piece) => piece.counts);
+  return {
+    kind: 'pieces', plan, threads: Math.min(threads, pieces.length), words: pieceWords(pieces, threads), tasks: 0, parts,
+    capacities: counts.peaks.map((_, id) => Math.max(...parts.map(({ peaks }) => elementAt(peaks, id)))),
+  };
+}
+
+/** Launches, unless the run is short, or its work stays whole. */
+function inLaunches(
+  planned: () => ProgramPlan, { counts }: Whole, { threads, costs, launchMicroseconds = 400 }: ThreadChoice, backend: CompiledBackend,
+): Way | undefined {
+  if (counts.steadyStates < 2) return undefined;
+  const plan = planned();
+  const launches = planLaunches(plan, {
+    cores: threads, costs: nodeTimes(plan, costs, backend), states: counts.steadyStates, launchMicroseconds, near: nearness[backend],
+  });
+  const { orders, multiplier, tasks, capacities } = launches;
+  if (orders.length < 2 || counts.steadyStates < 2 * multiplier) return undefined;
+  return {
+    kind: 'launches', plan, threads: orders.length, words: launchWords(launches, plan.groups.map(({ iterations }) => iterations)),
+    tasks: tasks.length, parts: [counts], capacities: capacities.map((items, id) => Math.max(items, elementAt(counts.peaks, id))),
+  };
+}
+
+/**
+ * The way of a run: pieces where the program has no state, else launches, else one thread.
+ *
+ * @param planned the program's plan for launches on so many cores
+ */
+export function wayOf(
+  plan: ProgramPlan, planned: () => ProgramPlan, run: Whole, choice: ThreadChoice & { readonly pieces?: boolean | undefined },
+  backend: CompiledBackend,
+): Way {
+  if (choice.threads === 1 || run.lines !== Infinity) return alone(plan, run);
+  const pieces = choice.pieces === false ? undefined : inPieces(plan, run, choice, backend);
+  if (pieces !== undefined) return pieces;
+  return (plan.printers.length > 0 ? undefined : inLaunches(planned, run, choice, backend)) ?? alone(plan, run);
+}
