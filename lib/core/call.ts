@@ -54,7 +54,7 @@ export function hasParts(value: unknown): value is SplitParts {
 function sameDevice(device: Device | undefined, array: unknown): Device | undefined {
   if (!(array instanceof DeviceArray)) return device;
   if (device === undefined || array.device === device) return array.device;
-  throw refusal('device', 'the device of all device arrays of the call', 'another one');
+  throw refusal('device', 'the device that holds the device arrays of the call', 'another one');
 }
 
 /**

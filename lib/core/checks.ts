@@ -166,7 +166,7 @@ export function requireNumbers(value: unknown, name: string): asserts value is A
 /** The answer of a formula: refuses arguments that take it beyond the range of numbers, in the name of `argument`. */
 export function requireRange(answer: number, argument: string): number {
   if (Number.isFinite(answer)) return answer;
-  throw refusal(argument, 'values nearer to 1', `one whose answer is beyond the range of numbers (${answer})`);
+  throw refusal(argument, 'values closer to 1', `one whose result exceeds the range of numbers (${answer})`);
 }
 
 /** The one that is given of several alternatives, of which at most one may be. */

@@ -333,7 +333,7 @@ const openOptions = optionsOf('openDevice', {
 function expectedIndex(backend: BackendName | 'auto', wanted: BackendName, count: number): string {
   const range = count > 1 ? `0 to ${count - 1}` : '0';
   if (wanted === 'cuda') return `${range}: this machine has ${count} GPU${count === 1 ? '' : 's'}`;
-  const meant = backend === 'auto' ? ', which auto means here: no GPU can be used' : '';
+  const meant = backend === 'auto' ? ', which auto selects here because no GPU can be used' : '';
   return `${range}${count > 1 ? '' : ', the only device'} of ${wanted}${meant}`;
 }
 
@@ -351,7 +351,7 @@ export function chooseFrom(list: readonly DeviceDescription[], backend: BackendN
   if (device === undefined) throw refusal('index', expectedIndex(backend, wanted, found.length), String(index));
   if (!device.available) {
     const code = device.reason.startsWith('not compiled') ? 'ERR_WARPLOOM_NOT_COMPILED' : 'ERR_WARPLOOM_UNAVAILABLE';
-    throw new UnavailableError(`${wanted}: ${device.reason}; the cpu backend is always there`, { code });
+    throw new UnavailableError(`${wanted}: ${device.reason}; the cpu backend is always available`, { code });
   }
   return device;
 }

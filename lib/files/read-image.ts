@@ -69,7 +69,7 @@ export async function readImage(source: string | Uint8Array, options: ReadOption
   const name = typeof source === 'string' ? source : 'source';
   const format = checked.format ?? formatOfBytes(bytes);
   if (format === undefined) {
-    throw unsupported(name, 'not PNG, TIFF, NIfTI, DICOM or .npy (for raw samples say format: "raw" and their layout)');
+    throw unsupported(name, 'not PNG, TIFF, NIfTI, DICOM or .npy (for raw samples, give format: "raw" and their layout)');
   }
   return readers[format]({ bytes, name, options: checked });
 }

@@ -88,5 +88,5 @@ function requirePlain(visitor: Walker, type: string, element: SyntaxNode, instan
     return;
   }
   throw new Refusal('object-of-element', element,
-    `${bare} is not known to copy what it is given: it may keep a reference to ${model.text(element)}`);
+    `${bare} is not known to copy its argument: it may keep a reference to ${model.text(element)}`);
 }

@@ -139,11 +139,11 @@ class Builder {
     const effects = this.#visitor.effects(node, context.instance);
     const barrier = effects.barriers[0]?.node ?? effects.inlined[0]?.call;
     if (barrier !== undefined) {
-      throw new Refusal('divergent-barrier', barrier, 'this barrier stands where threads of the block may go different ways');
+      throw new Refusal('divergent-barrier', barrier, 'this barrier is at a place where threads of the block may diverge');
     }
     if (effects.returns.length > 0 && context.instance.parent !== undefined
       && this.#visitor.library.hasBarrier(context.instance.model.fn)) {
-      throw new Refusal('divergent-return', elementAt(effects.returns, 0), 'threads may leave a function that holds a barrier one by one');
+      throw new Refusal('divergent-return', elementAt(effects.returns, 0), 'threads may leave a function that contains a barrier at different times');
     }
     return [this.#add('statement', node, before, context, effects)];
   }
@@ -160,7 +160,7 @@ class Builder {
     const [barrier] = effects.barriers;
     if (barrier === undefined) return this.#inline(node, effects, elementAt(effects.inlined, 0), before, context);
     if (effects.accesses.length !== barrier.accesses) {
-      throw new Refusal('barrier-in-expression', node, 'the statement touches shared memory beside its barrier');
+      throw new Refusal('barrier-in-expression', node, 'the statement touches shared memory besides its barrier');
     }
     const first = effects.accesses.length > 0 ? [this.#add('statement', node, before, context, effects)] : before;
     return [this.#add('barrier', barrier.node, first, context, effects.accesses.length > 0 ? undefined : effects)];
@@ -170,7 +170,7 @@ class Builder {
   #inline(node: SyntaxNode, effects: Effects, inlined: InlinedCall, before: number[], context: Context): number[] {
     const { instance, fn } = inlined;
     if (effects.accesses.some((access) => access.node.start < inlined.call.start || access.node.end > inlined.call.end)) {
-      throw new Refusal('barrier-in-expression', node, `the statement touches shared memory beside the barriers of ${fn.name}`);
+      throw new Refusal('barrier-in-expression', node, `the statement touches shared memory besides the barriers of ${fn.name}`);
     }
     const first = [this.#add('statement', node, before, context, effects)];
     const divergent = new Set(instance.model.scopes.syms.filter((sym) => sym.kind === 'parameter').filter((sym) => {

@@ -68,7 +68,7 @@ function checkProblem(problem: unknown): asserts problem is PlanProblem {
   }
   for (let i = 0; i < blocks.length; ++i) checkBlock(blocks[i], `problem.blocks[${i}]`);
   const total = bytesApart(blocks as Block[]);
-  if (total > maxBytes) throw refusal('problem.blocks', 'blocks of at most 2^40 bytes together', `${total} bytes`);
+  if (total > maxBytes) throw refusal('problem.blocks', 'blocks of at most 2^40 bytes in total', `${total} bytes`);
   if (conflicts === undefined) return;
   if (!Array.isArray(conflicts)) throw refusal('problem.conflicts', 'an array of pairs of block indices', describeValue(conflicts));
   for (const [i, pair] of (conflicts as unknown[]).entries()) {

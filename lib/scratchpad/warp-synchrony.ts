@@ -27,7 +27,7 @@ function requireNoShuffleOrder(visitor: Visitor, flow: Flow): void {
         || own(node, array.index, (access) => access.mode !== 'w' && access.order > elementAt(shuffles, 0)
           && access.order > firstWrite(node, array.index));
       if (before && later) throw new Refusal('warp-synchronous', node.node,
-        `a shuffle stands between a write of ${array.name} and a read of it`);
+        `a shuffle comes between a write of ${array.name} and a read of it`);
     }
   }
 }

@@ -52,7 +52,7 @@ export const errorRule = (code: string, message: string, hint = ''): Rule => ({ 
 /** Rule of a warning. */
 export const warningRule = (code: string, message: string, hint = ''): Rule => ({ code, severity: 'warning', message, hint });
 
-const kTooMany = errorRule('S0100', 'more than {limit} errors; the others are not shown', 'mend these first');
+const kTooMany = errorRule('S0100', 'more than {limit} errors; the others are not shown', 'fix these first');
 
 const fill = (template: string, values: Readonly<Record<string, string | number>>): string =>
   template.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));

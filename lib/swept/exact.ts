@@ -113,7 +113,7 @@ export function exactRiemann(left: GasState, right: GasState, gamma = 1.4): Riem
   const apart = right.velocity - left.velocity;
   const limit = (2 * (cl + cr)) / (gamma - 1);
   if (limit <= apart) {
-    const expected = `a state that parts from the left one slower than ${limit}, where a vacuum opens`;
+    const expected = `a state that moves away from the left one at less than ${limit}, the speed at which a vacuum forms`;
     throw refusal('right', expected, `velocities ${left.velocity} and ${right.velocity}`);
   }
   // Two rarefactions as first guess: exact for those, and above zero always.

@@ -36,7 +36,7 @@ function checkEnd(end: unknown, name: string, equation: EquationName): CheckedEn
   if (typeof end === 'object' && end !== null) {
     const { value } = endFields.read<{ readonly value?: unknown }>(end, name);
     if (value !== undefined && equation === 'kuramoto-sivashinsky') {
-      throw refusal(`${name}.value`, 'none: dirichlet ends of kuramoto-sivashinsky hold u = u_xx = 0', describeValue(value));
+      throw refusal(`${name}.value`, 'none: dirichlet boundaries of kuramoto-sivashinsky hold u = u_xx = 0', describeValue(value));
     }
     return { kind: 'dirichlet', value };
   }

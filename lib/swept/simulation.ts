@@ -301,7 +301,7 @@ export abstract class Simulation<State> {
 
   /** What would help against the next step, of length `dt`, which breaks down; `before` reads the problem's state at its start. */
   protected remedy(_dt: number, _before: () => Promise<RealArray>): Promise<string> {
-    return Promise.resolve('Take a smaller time step, and look for an initial state that the equation does not admit');
+    return Promise.resolve('Take a smaller time step, and check whether the equation admits the initial state');
   }
 
   /** Of the next step, which breaks down. */

@@ -183,5 +183,5 @@ export async function restore(path: string, given: RestoreOptions = {}): Promise
 function listenerOf(value: NonNullable<RestoreOptions['onDamaged']>): ((error: CheckpointError) => void) | undefined {
   if (typeof value === 'function') return value;
   if (value === 'refuse') return undefined;
-  return (error) => emitWarning(`${error.message}. The one saved before it was taken`, { code: 'WARPLOOM_OLDER_CHECKPOINT' });
+  return (error) => emitWarning(`${error.message}. The one saved before it was used instead`, { code: 'WARPLOOM_OLDER_CHECKPOINT' });
 }

@@ -29,7 +29,7 @@ export function checkedSnapshots(given: SnapshotOptions): Taken<SnapshotOptions,
   const way = oneOf(options, ['every', 'steps', 'times']);
   if (way === undefined) throw refusal('every', 'every, steps or times', 'none of them');
   if (until !== undefined && way !== 'every') {
-    throw refusal('until', `none with ${way}, which end by themselves (it goes with every)`, describeValue(until));
+    throw refusal('until', `none with ${way}, which end by themselves (until is for every)`, describeValue(until));
   }
   return options;
 }

@@ -100,13 +100,13 @@ export function instabilityRemedy(limiter: Limiter, cfl: number): string {
   const limit = cflLimits[limiter];
   const now = `the CFL number of that state is ${cfl.toPrecision(3)}`;
   if (cfl > 0.6 * limit) {
-    return `Take a smaller time step: ${now}, and limiter ${limiter} admits ${limit} at most`;
+    return `Take a smaller time step: ${now}, and limiter ${limiter} admits at most ${limit}`;
   }
   if (limiter !== 'minmod') {
     return `A smaller time step will hardly help (${now}): take limiter minmod, the most robust one, or a finer grid`;
   }
   return `Neither a smaller time step (${now}) nor another limiter will help: this scheme does not keep pressures positive where `
-    + 'a gas is torn apart or is cold for its speed (docs/swept.md, "Time steps")';
+    + 'a gas is torn apart or is cold relative to its speed (docs/swept.md, "Time steps")';
 }
 
 /** Refuses or reports a time step above `limit`. */
@@ -114,7 +114,7 @@ export function requireStable(
   dt: number, limit: number, rule: string, argument: StabilityWarning['argument'], onUnstable: unknown,
 ): void {
   if (dt <= limit * (1 + 1e-12)) return; // dt may come from a number that stands at the limit
-  const message = `the time step ${dt} is unstable: ${rule} asks for dt <= ${limit}; take a smaller ${argument} or a larger dx`;
+  const message = `the time step ${dt} is unstable: ${rule} requires dt <= ${limit}; take a smaller ${argument} or a larger dx`;
   if (typeof onUnstable === 'function') {
     (onUnstable as (warning: StabilityWarning) => void)({ argument, dt, limit, message });
   } else if (onUnstable === 'warn') {

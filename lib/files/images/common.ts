@@ -118,7 +118,7 @@ export function requireExtents(source: Source, extents: readonly number[]): numb
   const samples = extents.reduce((product, extent) => product * extent, 1);
   const { maxPixels } = source.options;
   if (samples > maxPixels) {
-    const size = `${source.name} of ${extents.join(' × ')} = ${samples} (raise maxPixels if it is meant)`;
+    const size = `${source.name} of ${extents.join(' × ')} = ${samples} (raise maxPixels if this is intended)`;
     throw refusal('maxPixels', `an image of at most ${maxPixels} samples`, size);
   }
   return samples;

@@ -16,7 +16,7 @@ export async function inflateExactly(
   bytes: Uint8Array, expected: number, name: string, kind: keyof typeof inflaters = 'zlib',
 ): Promise<Uint8Array> {
   const result = await inflateAtMost(bytes, expected, name, kind);
-  if (result.length < expected) throw damaged(name, `inflates to ${result.length} bytes where its header announces ${expected}`);
+  if (result.length < expected) throw damaged(name, `inflates to ${result.length} bytes, but its header announces ${expected}`);
   return result;
 }
 

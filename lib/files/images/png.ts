@@ -19,7 +19,7 @@ function chunksOf({ bytes, name }: Source): Chunk[] {
   for (let at = 8; ;) {
     if (at + 12 > file.length) throw damaged(name, 'a PNG file that ends before its end chunk');
     const length = file.readUInt32BE(at);
-    if (at + 12 + length > file.length) throw damaged(name, `a PNG chunk of ${length} bytes that ends outside of the file`);
+    if (at + 12 + length > file.length) throw damaged(name, `a PNG chunk of ${length} bytes that ends outside the file`);
     const type = file.toString('latin1', at + 4, at + 8);
     chunks.push({ type, data: file.subarray(at + 8, at + 8 + length), whole: file.subarray(at, at + 12 + length) });
     if (type === 'IEND') return chunks;
@@ -103,7 +103,7 @@ export async function readPng(source: Source): Promise<ReadResult> {
   const points = header.width * header.height;
   const data = allocatePixels(pixelTypeFor(source, sampleType), points * keep);
   spread(samples, data, { channels, keep, interleaved: true, ...scale, points, first: 0 });
-  const notes = [...(keep < channels ? ['its alpha channel was left out'] : [])];
+  const notes = [...(keep < channels ? ['its alpha channel was dropped'] : [])];
   return {
     image: { data, width: header.width, height: header.height, ...(keep > 1 ? { channels: keep } : {}) },
     meta: { format: 'png', sampleType, ...scale, ...(notes.length > 0 ? { notes } : {}) },

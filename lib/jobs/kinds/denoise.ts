@@ -23,9 +23,9 @@ export const denoiseJobSchema = z.strictObject({
     .describe('gaussian: squared differences (ROF); impulse: absolute ones, for dead and hot pixels (TV-L1)'),
   weight: positive.optional().describe('weight of the total variation; or give sigma'),
   sigma: z.union([positive, z.literal('estimate')]).optional()
-    .describe('standard deviation of the noise, from which the weight is found; "estimate" finds it from the image'),
+    .describe('standard deviation of the noise, which determines the weight; "estimate" estimates it from the image'),
   coupled: z.boolean().default(true).describe('one norm over all channels: colours share their edges'),
-  missing: z.enum(['refuse', 'fill']).default('refuse').describe('pixels that are NaN: an error, or filled from around them'),
+  missing: z.enum(['refuse', 'fill']).default('refuse').describe('pixels that are NaN: an error, or filled in from their surroundings'),
   iterations: z.number().int().min(1).max(1_000_000).optional().describe('most iterations'),
   tolerance: positive.optional().describe('relative duality gap (flow: relative decrease of the energy) to stop at'),
 });
@@ -63,7 +63,7 @@ export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device,
   const seconds = (performance.now() - begin) / 1000;
   const measured = await quality(result.image, loaded);
   const accuracy = measured['psnr'] !== undefined
-    ? { value: 10 ** (-measured['psnr'] / 20), meaning: 'root mean square error against the truth' }
+    ? { value: 10 ** (-measured['psnr'] / 20), meaning: 'root mean square error against the ground truth' }
     : {
       value: result.gap ?? result.history.at(-1)?.decrease ?? NaN,
       meaning: method === 'flow' ? 'relative decrease at the end' : 'relative duality gap',

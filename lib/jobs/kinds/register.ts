@@ -24,7 +24,7 @@ const pair = z.strictObject({
 export const registerJobSchema = z.strictObject({
   ...imageFields,
   kind: z.literal('register'),
-  reference: z.union([path, pair]).describe('the image that stays; or a generated pair'),
+  reference: z.union([path, pair]).describe('the fixed image, or a generated pair'),
   template: path.optional().describe('the image that is warped onto it'),
   measure: z.enum(registrationMeasures).default('ssd').describe('sum of squared differences, or normalised cross-correlation'),
   alpha: positive.optional().describe('weight of the curvature of the displacement'),

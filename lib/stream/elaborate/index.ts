@@ -91,7 +91,7 @@ function checkRates(session: Session, graph: StreamGraph): void {
       session.faults.push({ fault: new Fault('S4056', error.message, at), path: '', severity: 'error' });
       return;
     }
-    const hint = 'a split-join must give each branch as much as it takes back';
+    const hint = 'a split-join must give each branch as many items as it takes back';
     session.faults.push({ fault: new Fault('S4054', error.message, at, { hint }), path: '', severity: 'warning' });
   }
 }
@@ -117,10 +117,10 @@ function entryOf(session: Session, main: string | undefined): StreamDeclaration 
   if (main === undefined) {
     if (checked.entry !== undefined) return checked.entry;
     throw new Fault('S4052', 'the program does not say where it begins', origin,
-      { hint: 'write a void->void stream that nobody adds, or name the stream' });
+      { hint: 'write a void->void stream that no other stream adds, or name the main stream' });
   }
   const found = checked.program.streams.find(({ name }) => name === main);
-  if (found === undefined || !checked.reached.has(found)) throw new Fault('S4052', `there is no stream ${main} to begin with`, origin);
+  if (found === undefined || !checked.reached.has(found)) throw new Fault('S4052', `there is no stream ${main} to start from`, origin);
   return found;
 }
 

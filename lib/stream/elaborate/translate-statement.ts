@@ -53,7 +53,7 @@ function translate(t: Translation, s: Statement): IrStatement[] {
     }
     case 'message': return [message(t, s)];
     case 'add': case 'body': case 'loop': case 'split': case 'join': case 'enqueue':
-      throw new Fault('S4025', `'${s.kind}' can only stand in the body of a composite stream`, span);
+      throw new Fault('S4025', `'${s.kind}' is only allowed in the body of a composite stream`, span);
   }
 }
 

@@ -85,7 +85,7 @@ function checkLiterals({ wide, reporter }: Context): void {
 }
 
 const missing = (): never => {
-  throw new WarploomError('ERR_WARPLOOM_INTERNAL', 'a part of a stream program was looked up that was not checked');
+  throw new WarploomError('ERR_WARPLOOM_INTERNAL', 'a part of a stream program was looked up that has not been checked');
 };
 
 function makeChecked(context: Context, entry: StreamDeclaration | undefined, checker: StreamChecker): Checked {

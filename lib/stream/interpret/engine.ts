@@ -135,7 +135,7 @@ export class Engine {
   #keep(item: Value, numbers: number[]): void {
     flatten(item, numbers);
     if (8 * numbers.length > this.#options.limits.bytes) {
-      throw new Fault('S5006', 'the items that have come out take more memory than the limit allows', undefined,
+      throw new Fault('S5006', 'the items that have been output take more memory than the limit allows', undefined,
         { hint: limitHint('bytes'), fatal: true });
     }
   }

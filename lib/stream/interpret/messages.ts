@@ -120,8 +120,8 @@ export class Mail {
       if (latency === undefined) continue;
       if (!required(route.way).isDownstream && latency < 0) {
         throw new Fault('S5013', `${this.#words(sender, message, receiver)} cannot arrive with latency ${latency}: ` +
-          'the firings that it should come before are over', message.span,
-        { hint: 'messages against the stream need a latency of 0 or more' });
+          'the firings that it should precede are already over', message.span,
+        { hint: 'messages sent upstream need a latency of 0 or more' });
       }
       route.least = Math.min(route.least, latency);
     }
