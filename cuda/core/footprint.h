@@ -17,14 +17,14 @@ class Footprint {
  public:
   using Extents = std::initializer_list<int64_t>;
 
-  /// Of an output: the call leaves elements of its window, or entries of the array, as they were.
+  /// For an output: the call leaves elements of its window, or entries of the array, as they were.
   void keeps(const void* field) {
     if (count_ < kMost) kept_[count_++] = field;
     else keeps_all_ = true;
   }
   /// Every output, in_out ones too.
   void keeps_all() { keeps_all_ = true; }
-  /// Of an in_out view: this call reads nothing of it.
+  /// For an in_out view: this call reads nothing of it.
   void overwrites(const View& view) { overwritten_ = &view; }
   /// The work of the call: about as many updates of an element as the extents multiplied. Calls that never say how much are
   /// taken for long ones.

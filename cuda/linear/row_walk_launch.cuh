@@ -19,7 +19,7 @@ inline LaunchShape stream_shape(int64_t threads) {
   return shape;
 }
 
-/// Of a batch with right-hand sides `rhs`.
+/// The walk over a batch with right-hand sides `rhs`.
 template <class Batch>
 RowWalk walk_of(const Batch& batch) {
   const int64_t problem_stride = batch.rhs_count > 1 ? batch.rhs.rhs_stride : batch.rhs.system_stride;

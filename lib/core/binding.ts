@@ -86,14 +86,14 @@ export interface Faults {
   disarm(): void;
 }
 
-/** Bytes copied between arrays and the addon, and asked of the system for that, by all devices of the process. */
+/** Bytes copied between arrays and the addon, and bytes requested from the system for that, by all devices of the process. */
 export interface Traffic {
   readonly taken: number;
   readonly returned: number;
-  /** Of those returned, copied by the event loop. */
+  /** Bytes among those returned that the event loop copied. */
   readonly settling: number;
   readonly fresh: number;
-  /** Slices computed, of calls that were cut. */
+  /** Slices computed, for calls that were cut. */
   readonly slices: number;
 }
 

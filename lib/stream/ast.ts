@@ -137,7 +137,7 @@ export type StreamKind = 'filter' | 'pipeline' | 'splitjoin' | 'feedbackloop';
 
 interface StreamHead {
   readonly span: Span;
-  /** Of the name, or of the keyword of an anonymous stream; for messages. */
+  /** Span of the name, or of the keyword of an anonymous stream; for messages. */
   readonly at: Span;
   /** '' for anonymous streams. */
   readonly name: string;

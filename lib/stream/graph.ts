@@ -43,7 +43,7 @@ export type GraphTree =
   | { readonly kind: 'node'; readonly node: number }
   | {
     readonly kind: 'pipeline' | 'splitjoin' | 'feedbackloop'; readonly name: string; readonly children: readonly GraphTree[];
-    /** Of a splitjoin and a feedback loop. */ readonly splitter?: number; readonly joiner?: number;
+    /** Nodes of a splitjoin and a feedback loop. */ readonly splitter?: number; readonly joiner?: number;
   };
 
 /** A program that is not void->void has open ends: its input and output come from outside. */

@@ -304,7 +304,7 @@ export abstract class Simulation<State> {
     return Promise.resolve('Take a smaller time step, and check whether the equation admits the initial state');
   }
 
-  /** Of the next step, which breaks down. */
+  /** Rejects because of the next step, which breaks down. */
   async #refuse(dt: number): Promise<never> {
     let problem = 0;
     if (this.batch > 1) {

@@ -131,7 +131,7 @@ function gradientView(band: Band, array: Vector, problem: Problem, name: BandNam
   return isConstant(band) ? { data: array as RealArray, offset: 0, extents, strides: view.strides } : { ...view, extents };
 }
 
-/** Of zeros where the gradient leaves gaps. */
+/** Arrays for a gradient, zeroed where the gradient leaves gaps. */
 function arraysLike(vector: Vector, name: BandName, problem: Problem, device: Device): Vector {
   const { n, batch } = problem.shape;
   const plain = typeof problem.layoutOf(name) === 'string' && problem.offsets === undefined;

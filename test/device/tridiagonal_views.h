@@ -14,7 +14,7 @@ constexpr warploom::ScalarType scalar_type() {
   return wide ? ScalarType::float64 : ScalarType::float32;
 }
 
-/// Of a band (`sides` 0) or of vectors.
+/// The view of a band (`sides` 0) or of vectors.
 template <class T>
 warploom::View view_of(const Batch<T>& batch, const Strided<T>& view, int64_t sides = 0) {
   const bool ragged = batch.offsets != nullptr;

@@ -29,7 +29,7 @@ struct ThomasAgent {
     bool copies = false;      ///< not kStaged: elements of all inputs lie whole and aligned in memory
   };
 
-  /// Of the factors of one problem.
+  /// Chunks of the factors of one problem.
   static WARPLOOM_HOST_DEVICE int64_t chunks_of(int64_t n) { return (n + kPerChunk - 1) / kPerChunk; }
   static int64_t factor_bytes(int64_t n) { return 2 * 16 * chunks_of(n); }
 

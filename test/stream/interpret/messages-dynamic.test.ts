@@ -42,7 +42,7 @@ describe('messages downstream among dynamic rates', () => {
     const items = [1, 2, 2, 3, 3, 3, 5, 6, 6, 7, 7, 7, 9, 10, 10, 11, 11, 11];
     assert.deepEqual(outputOf(downstream('[0:0]', copies), range(12)), items.map((x) => x * 1000 + (x >= 8 ? 8 : x >= 4 ? 4 : 0)));
     assert.deepEqual(outputOf(downstream('[2:2]', copies), range(12)), items.map((x) => x * 1000 + (x >= 10 ? 8 : x >= 6 ? 4 : 0)));
-    // Of a range the greatest latency counts.
+    // For a range the greatest latency counts.
     assert.deepEqual(outputOf(downstream('[0:2]', copies), range(12)), outputOf(downstream('[2:2]', copies), range(12)));
   });
 

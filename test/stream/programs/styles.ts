@@ -5,7 +5,7 @@ import { arrayStyles } from './styles-arrays.ts';
 export interface Style {
   readonly name: string;
   readonly source: string;
-  /** Of the items 1, 2, 3 … 24 on the open input, or of nothing where the program has none. */
+  /** Output for the items 1, 2, 3 … 24 on the open input, or for no input if the program has none. */
   readonly output?: (input: readonly number[]) => readonly number[];
   /** Lines of a program without an open output, for six steady states. */
   readonly printed?: readonly (string | number)[];
