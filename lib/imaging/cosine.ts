@@ -10,9 +10,9 @@ import { checkImage, type Image, type Pixels } from '../files/image.ts';
 export interface CosineOptions<V extends Pixels = Pixels> extends CallOptions {
   /** The way back: values from coefficients (type III). Default false. */
   readonly inverse?: boolean;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the result goes; no part of the input. Default: a new array like the input, on the device when it is there. */
+  /** Where the result goes; no part of the input. Default: a new array like the input, on the device if it is there. */
   readonly out?: V;
 }
 

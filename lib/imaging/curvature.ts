@@ -24,9 +24,9 @@ export interface CurvatureOptions<V extends Pixels = Pixels> extends CallOptions
    * where it can be, else `direct`.
    */
   readonly variant?: CurvatureVariant;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the result goes; no part of the image. Default: a new array like the image's, on the device when it is there. */
+  /** Where the result goes; no part of the image. Default: a new array like the image's, on the device if it is there. */
   readonly out?: V;
 }
 

@@ -74,9 +74,9 @@ export interface DenoiseOptions<V extends Pixels = Pixels> extends Omit<CallOpti
    * pixel (cuda and simt). Default `auto`.
    */
   readonly variant?: DenoiseVariant;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the result goes; no part of the image. Default: a new array like the image's, on the device when it is there. */
+  /** Where the result goes; no part of the image. Default: a new array like the image's, on the device if it is there. */
   readonly out?: V;
   /** Called now and then with the iterations made, the most of them, and the energy per pixel and channel that was reached. */
   readonly onProgress?: (done: number, most: number, state: { readonly energy: number }) => void;

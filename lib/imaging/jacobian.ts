@@ -12,9 +12,9 @@ import { axesOf, gridOf } from './warp.ts';
 export interface JacobianOptions<V extends Pixels = Pixels> extends CallOptions {
   /** Compute the determinants' bounds only. Default false. */
   readonly boundsOnly?: boolean;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the determinants go; no part of the input. Default: a new array like the input's, on the device when it is there. */
+  /** Where the determinants go; no part of the input. Default: a new array like the input's, on the device if it is there. */
   readonly out?: V;
 }
 

@@ -52,9 +52,9 @@ export interface RegisterOptions<V extends Pixels = Pixels> extends CallOptions 
   readonly landmarks?: Landmarks;
   /** Called at the end of each level. */
   readonly onLevel?: (level: RegistrationLevel) => void;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the results go; no parts of the inputs. Default: new arrays like the reference's, on the device when it is there. */
+  /** Where the results go; no parts of the inputs. Default: new arrays like the reference's, on the device if it is there. */
   readonly out?: { readonly displacement?: V; readonly warped?: V };
 }
 

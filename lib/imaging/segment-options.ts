@@ -79,7 +79,7 @@ export interface SegmentOptions<V extends Pixels = Pixels> extends Omit<CallOpti
   readonly energyEvery?: number;
   /** Default `auto`. */
   readonly variant?: SegmentVariant;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
   /** Where results go; no parts of the image. Default: new arrays, on the device when the image is there. */
   readonly out?: { readonly levelSet?: V; readonly mask?: V extends DeviceArray ? DeviceArray : Uint8Array };

@@ -11,9 +11,9 @@ import { checkImage, type CheckedImage, type Image, type Pixels } from '../files
 
 /** Options of {@link warp}. */
 export interface WarpOptions<V extends Pixels = Pixels> extends CallOptions {
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the result goes; no part of the inputs. Default: a new array like the image's, on the device when it is there. */
+  /** Where the result goes; no part of the inputs. Default: a new array like the image's, on the device if it is there. */
   readonly out?: V;
 }
 

@@ -197,7 +197,7 @@ describe('simulate jobs', function () {
     for (const [argv, what] of [
       [[], /equation/], [['burgers'], /equation/], [['heat', '--n', '9', '--dt', '0.1'], /--time or --steps/], [['heat', '--n', 'x', '--steps', '1'], /--n/],
       [['heat', '--n', '9', '--dt', '1', '--steps', '1', '--initial', 'ramp'], /unstable/], [['ks', '--n', '9', '--cfl', '1', '--steps', '1'], /cfl/],
-      [['heat', '--n', '9', '--dt', '1', '--steps', '1', '--left', 'periodic'], /go together/], [['heat', '--n', '9', '--steps', '1', '--backend', 'tpu'], /--backend/],
+      [['heat', '--n', '9', '--dt', '1', '--steps', '1', '--left', 'periodic'], /must be given together/], [['heat', '--n', '9', '--steps', '1', '--backend', 'tpu'], /--backend/],
     ] as [string[], RegExp][]) {
       const { code, err } = await run(['simulate', ...argv, '-o', out]);
       equal(code, 2, argv.join(' '));
