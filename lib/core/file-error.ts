@@ -1,4 +1,4 @@
-// From the system's errors about files to FileError: what was tried, on what, why not, and what to do.
+// Turns the system's errors about files into FileError: what was tried, on what, why it failed, and what to do.
 import { dirname } from 'node:path';
 import { FileError, refusal } from './errors.ts';
 
@@ -42,7 +42,7 @@ interface SystemError extends Error {
 }
 
 /**
- * The flag that gives what a permission model denied: Node's (`ERR_ACCESS_DENIED`) or Deno's (`NotCapable`; before Deno 2
+ * The flag that grants what a permission model denied: Node's (`ERR_ACCESS_DENIED`) or Deno's (`NotCapable`; before Deno 2
  * `PermissionDenied`); undefined for other errors.
  */
 export function permissionRemedy(value: unknown, path?: string): string | undefined {
@@ -59,7 +59,7 @@ export function permissionRemedy(value: unknown, path?: string): string | undefi
   return `run Deno with ${flag}${path !== undefined && /read|write/.test(flag) ? `=${path}` : ''}`;
 }
 
-/** The library's error for one of the system's about a file; any other value as it is. */
+/** The library's error for a system error about a file; any other value is returned unchanged. */
 export function fileError(value: unknown, action: string, path: string): unknown {
   if (!(value instanceof Error) || value instanceof FileError) return value;
   const error = value as SystemError;
