@@ -59,7 +59,8 @@ function sameDevice(device: Device | undefined, array: unknown): Device | undefi
 
 /**
  * The device of a call: that of the option, or that of the device arrays among `arrays` (and their parts), or the thread's default
- * one, which may still be opening but accepts calls at once. @throws ArgumentError for arrays of two devices; `signal.reason` if
+ * one, which may still be opening but accepts calls at once.
+ * @throws ArgumentError for arrays of two devices; `signal.reason` if
  * the call was already aborted
  */
 export function deviceFor(

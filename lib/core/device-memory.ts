@@ -55,8 +55,8 @@ export abstract class DeviceMemory {
 
   /**
    * Copies the array to JavaScript's memory.
-   * @param target where to; default: a new typed array of the right kind (complex: interleaved pairs) @param offset first element
-   *   to read; the length of `target` says how many
+   * @param target where to; default: a new typed array of the right kind (complex: interleaved pairs)
+   * @param offset first element to read; the length of `target` says how many
    */
   read(target?: TypedArray, offset = 0, options: CallOptions = {}): Promise<TypedArray> {
     try {

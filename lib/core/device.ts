@@ -368,7 +368,8 @@ export function chooseFrom(list: readonly DeviceDescription[], backend: BackendN
 
 /**
  * Opens a device.
- * @throws UnavailableError if the build or the machine has no such backend, saying why @throws ArgumentError for an invalid option
+ * @throws UnavailableError if the build or the machine has no such backend, saying why
+ * @throws ArgumentError for an invalid option
  */
 export async function openDevice(given: OpenDeviceOptions = {}): Promise<Device> {
   const options = openOptions.read(given);

@@ -18,7 +18,8 @@ export class Rows<Row extends Readonly<Record<string, number>>> implements Itera
   }
 
   /**
-   * A row; the first is 0. @throws ArgumentError for a row that does not exist
+   * A row; the first is 0.
+   * @throws ArgumentError for a row that does not exist
    */
   at(index: number): Row {
     if (Number.isInteger(index) && index >= 0 && index < this.length) return this.#row(index);

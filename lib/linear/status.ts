@@ -27,7 +27,8 @@ export interface SystemOutcome {
 export type StatusCounts = Readonly<Record<SystemState, number> & { resolvedByPivoting: number }>;
 
 /**
- * State of a raw status word. @throws ArgumentError if it is not a status word
+ * State of a raw status word.
+ * @throws ArgumentError if it is not a status word
  */
 export function stateOf(word: number): SystemState {
   if (typeof word !== 'number' || (word | 0) !== word) requireCount(word, 'word', -(2 ** 31), 2 ** 31 - 1);

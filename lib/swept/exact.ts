@@ -102,7 +102,7 @@ const gasState = record({ density: positive, velocity: number(), pressure: posit
  * const sod = swept.exactRiemann({ density: 1, velocity: 0, pressure: 1 }, { density: 0.125, velocity: 0, pressure: 0.1 });
  * sod.at((x - 0.5) / t).density
  *
- * @throws ArgumentError when the sides part so fast that a vacuum opens between them
+ * @throws ArgumentError if the two states move apart so fast that a vacuum forms between them
  * @see E. F. Toro: Riemann Solvers and Numerical Methods for Fluid Dynamics, chapter 4
  */
 export function exactRiemann(left: GasState, right: GasState, gamma = 1.4): RiemannSolution {
@@ -143,8 +143,8 @@ const modeOptions = optionsOf('heatModeFactor', {
 } satisfies ChecksOf<HeatModeOptions>);
 
 /**
- * Factor by which one step of `heat` multiplies the mode cos(πk i/(n-1)) of reflective ends, or cos(2πk i/n) of periodic ones:
- * exact for the scheme.
+ * Factor by which one step of `heat` multiplies the mode cos(πk i/(n-1)) of reflective boundaries, or cos(2πk i/n) of periodic
+ * ones: exact for the scheme.
  * @throws ArgumentError naming the argument
  */
 export function heatModeFactor(mode: number, options: HeatModeOptions): number {
@@ -196,9 +196,9 @@ const growthOptions = optionsOf('kuramotoSivashinskyGrowth', {
   dx: needed(positive), dt: needed(positive),
 } satisfies ChecksOf<GridSteps>);
 
-/** What {@link kuramotoSivashinskyGrowth} says. */
+/** Result of {@link kuramotoSivashinskyGrowth}. */
 export interface Growth {
-  /** By one step of the scheme. */
+  /** Growth factor of one step of the scheme. */
   readonly factor: number;
   /** Growth rate of the scheme, per time. */
   readonly rate: number;

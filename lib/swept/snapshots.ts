@@ -34,7 +34,7 @@ export function checkedSnapshots(given: SnapshotOptions): Taken<SnapshotOptions,
   return options;
 }
 
-/** The goals, made as the loop goes on; without `until` there is no last one. */
+/** The goals, generated as the loop goes on; without `until` there is no last one. */
 export function* goals({ every, until = Infinity, steps, times }: SnapshotOptions, present: () => number): Generator<Goal> {
   if (steps !== undefined) for (const step of steps) yield { step };
   if (times !== undefined) for (const time of times) yield { time };

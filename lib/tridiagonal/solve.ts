@@ -164,7 +164,8 @@ export function infoOf({ algorithm, depth, threads, launches }: Reports['tridiag
 }
 
 /**
- * Device memory that {@link solve} with the same options takes besides its arrays, in bytes. @throws as {@link solve} does for
+ * Device memory that {@link solve} with the same options takes besides its arrays, in bytes.
+ * @throws as {@link solve} does for
  * invalid arguments
  */
 export async function workspace(given: SolveOptions): Promise<number> {

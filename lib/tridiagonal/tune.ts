@@ -122,7 +122,8 @@ async function tuneSize(
 }
 
 /**
- * A tuned policy as a readable table: one line per type and size, with the best depth marked. @throws ArgumentError naming the
+ * A tuned policy as a readable table: one line per type and size, with the best depth marked.
+ * @throws ArgumentError naming the
  * field of an invalid policy
  */
 export function formatPolicy(policy: TunedPolicy): string {
@@ -167,7 +168,8 @@ export async function readPolicy(path: string): Promise<TunedPolicy> {
 }
 
 /**
- * Stores a policy as JSON, completely or not at all. @throws ArgumentError naming the field of an invalid policy; FileError if it
+ * Stores a policy as JSON, completely or not at all.
+ * @throws ArgumentError naming the field of an invalid policy; FileError if it
  * cannot be written
  */
 export async function writePolicy(path: string, policy: TunedPolicy): Promise<void> {
