@@ -1,4 +1,4 @@
-// DICOM images and series, uncompressed: one file, or a folder whose slices are sorted by where they lie in the patient.
+// DICOM images and series, uncompressed: one file, or a folder whose slices are sorted by their position in the patient.
 import { join } from 'node:path';
 // A CommonJS package: its names are known as properties of the default import only.
 import dicom, { type DataSet } from 'dicom-parser';
@@ -212,7 +212,7 @@ export function readDicom(source: Source): ReadResult {
   return guarded(source.name, 'dicom-parser', () => volumeOf([slice], source));
 }
 
-/** Reads the series of a folder; files that are not DICOM are passed over. */
+/** Reads the series of a folder; files that are not DICOM are skipped. */
 export async function readDicomFolder(folder: string, options: Source['options']): Promise<ReadResult> {
   const names = (await listFolder(folder)).map(({ name }) => name);
   const slices: Slice[] = [];

@@ -163,7 +163,7 @@ function laterDims(channels: number, readShort: (at: number) => number): number[
   return channels > 1 ? [channels] : [];
 }
 
-/** The bytes of a NIfTI-1 file. A header in `meta` is kept, with its byte order and extensions, but for what the pixels decide. */
+/** The bytes of a NIfTI-1 file. A header in `meta` is kept, with its byte order and extensions, except for what depends on the pixels. */
 export async function formatNifti(
   image: CheckedImage<Float32Array | Float64Array>, meta: Partial<ImageMeta>, gzipped: boolean,
 ): Promise<Uint8Array> {

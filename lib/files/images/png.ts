@@ -1,4 +1,4 @@
-// PNG of 8 and 16 bits by fast-png, behind checks of everything that a file claims.
+// PNG of 8 and 16 bits by fast-png, after checking everything that a file claims.
 import { convertIndexedToRgb, decode, encode, type DecodedPng } from 'fast-png';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';

@@ -1,4 +1,4 @@
-// The directories of a TIFF file by the package `tiff`, behind a walk that refuses what its parser would run away with.
+// The directories of a TIFF file by the package `tiff`, after a walk that rejects files which its parser could not handle safely.
 import { decode, type TiffIfd } from 'tiff';
 import { damaged, fieldOr, guarded, unsupported, type Source } from './common.ts';
 
@@ -38,7 +38,7 @@ function walk({ bytes, name }: Source, littleEndian: boolean): number {
   return seen.size;
 }
 
-/** The directories of the pages, checked so far that reading their fields is safe. */
+/** The directories of the pages, checked sufficiently that reading their fields is safe. */
 export function tiffDirectories(source: Source): { pages: TiffIfd[]; littleEndian: boolean } {
   const { bytes, name } = source;
   if (bytes.length < 8) throw damaged(name, 'a TIFF file of less than 8 bytes');

@@ -1,4 +1,4 @@
-// The pixel data of TIFF pages: strips and tiles, inflated no further than their pixels go.
+// The pixel data of TIFF pages: strips and tiles, inflated no further than their pixels require.
 import { damaged, unsupported } from './common.ts';
 import { inflateExactly } from './inflate.ts';
 
@@ -91,7 +91,7 @@ export async function expand(data: Uint8Array, compression: number, expected: nu
   }
 }
 
-/** What undoes a predictor needs to know of a strip. */
+/** What is needed of a strip in order to undo a predictor. */
 export interface Rows {
   readonly rows: number;
   /** Samples of a row. */
@@ -128,7 +128,7 @@ function undoFloatPlanes(data: Uint8Array, { rows, samples, step, bytes }: Rows)
   return out;
 }
 
-/** Undoes a predictor; gives the bytes and their order. */
+/** Undoes a predictor; returns the bytes and their order. */
 export function unpredict(
   data: Uint8Array, predictor: number, isFloat: boolean, rows: Rows, name: string,
 ): { data: Uint8Array; littleEndian: boolean } {

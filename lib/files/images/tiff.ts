@@ -22,7 +22,7 @@ interface Page {
   readonly hasAlpha: boolean;
   readonly tiled: boolean;
   readonly palette: readonly (readonly [number, number, number])[] | undefined;
-  /** Extents of a strip or tile, and where each lies. */
+  /** Extents of a strip or tile, and the position of each. */
   readonly blockWidth: number;
   readonly blockHeight: number;
   readonly offsets: ArrayLike<number>;

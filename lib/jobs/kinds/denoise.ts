@@ -31,7 +31,7 @@ export const denoiseJobSchema = z.strictObject({
 });
 export type DenoiseJob = z.infer<typeof denoiseJobSchema>;
 
-/** What came out of {@link runDenoise}. */
+/** Result of {@link runDenoise}. */
 export interface Denoised {
   /** Pixels as the computation has them, 0 to 1. */
   readonly image: HostImage;
@@ -42,7 +42,7 @@ export interface Denoised {
   readonly report: Pick<ItemReport, 'summary' | 'figures' | 'accuracy' | 'notes'>;
 }
 
-/** Figures of quality where the truth is known. */
+/** Quality metrics, if the ground truth is known. */
 async function quality(image: HostImage, { truth, image: noisy }: LoadedImage): Promise<Record<string, number>> {
   if (truth === undefined) return {};
   const sides = [image.width, image.height, ...((image.depth ?? 1) > 1 ? [required(image.depth)] : [])];
@@ -84,7 +84,7 @@ export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device,
   };
 }
 
-/** Before and after beside each other, with the truth where it is known. */
+/** Before and after side by side, with the ground truth if it is known. */
 export function denoisePreview({ image, truth }: LoadedImage, after: HostImage): Uint8Array {
   return panelsPng([{ image }, { image: after }, ...(truth === undefined ? [] : [{ image: truth }])]);
 }

@@ -108,7 +108,7 @@ const kind = 'heat-adi-job-2';
 
 /** What a checkpoint belongs to. */
 interface Belongs {
-  /** The item's hash: a state of other parameters or inputs is never continued. */
+  /** The item's hash: a state with other parameters or inputs is never continued. */
   readonly hash: string;
   readonly precision: 'float32' | 'float64';
   readonly width: number;
@@ -140,7 +140,7 @@ export function checkpointFormat(job: HeatAdiJob, own: Belongs): CheckpointForma
   };
 }
 
-/** The checkpoint to continue from; undefined when there is none of this item. */
+/** The checkpoint to continue from; undefined if this item has none. */
 async function saved(path: string, job: HeatAdiJob, own: Belongs, warn: ItemContext['warn']): Promise<Checkpoint<Belongs> | undefined> {
   try {
     const found = await loadCheckpoint(path, checkpointFormat(job, own), (error) => warn(`${error.message}. The previous checkpoint was used instead`));

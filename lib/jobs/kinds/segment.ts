@@ -49,7 +49,7 @@ export type SegmentJob = z.infer<typeof segmentJobSchema>;
 /** A closed line through points, x first. */
 export type Ring = readonly (readonly [number, number])[];
 
-/** What came out of {@link runSegment}. */
+/** Result of {@link runSegment}. */
 export interface Segmented {
   readonly mask: Uint8Array;
   readonly levelSet: Float32Array | Float64Array;

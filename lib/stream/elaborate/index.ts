@@ -24,13 +24,13 @@ export type { ParameterValue, ParameterValues } from './parameters.ts';
 export { toSdf } from './to-sdf.ts';
 
 export interface ElaborateOptions {
-  /** The stream to begin with. Default: the program's entry. */
+  /** The main stream. Default: the program's own. */
   readonly main?: string;
-  /** Values for the parameters of the stream to begin with, by name. */
+  /** Values for the parameters of the main stream, by name. */
   readonly parameters?: ParameterValues;
-  /** Limits in place of {@link defaultLimits}. */
+  /** Limits that override {@link defaultLimits}. */
   readonly limits?: Partial<ElaborationLimits>;
-  /** Contents of files that the program reads while it is elaborated (`init_array_1D_float`), by the path it gives. */
+  /** Contents of files that the program reads while it is elaborated (`init_array_1D_float`), by the path in the program. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
 }
 
@@ -41,9 +41,9 @@ export interface Elaborated {
 }
 
 /**
- * Runs the bodies of all streams from the entry on and translates the filters that they make. The program must have been checked without
- * errors. Whatever the program, this ends within its limits; what goes wrong becomes a diagnostic with its place in the source and the
- * instance in which it happened. Filters with equal arguments share one FilterCode.
+ * Runs the bodies of all streams, starting from the main stream, and translates the filters that they create. The program must have
+ * been checked without errors. Whatever the program, this ends within its limits; errors become diagnostics with their position in
+ * the source and the instance in which they happened. Filters with equal arguments share one FilterCode.
  */
 export function elaborate(checked: Checked, options: ElaborateOptions = {}): Elaborated {
   const work = elaboration(checked, options);
@@ -53,7 +53,7 @@ export function elaborate(checked: Checked, options: ElaborateOptions = {}): Ela
   }
 }
 
-/** As {@link elaborate}, a bit at each step. `watch` is called every few milliseconds of a program's own code, and may throw. */
+/** Like {@link elaborate}, in small steps. `watch` is called every few milliseconds of a program's own code, and may throw. */
 export function* elaboration(checked: Checked, options: ElaborateOptions, watch?: () => void): Generator<void, Elaborated> {
   const limits = { ...defaultLimits, ...options.limits };
   const files = options.files ?? {};

@@ -8,7 +8,7 @@ import type { SdfGraph } from '../sdf.ts';
 import { packingBound } from './packing.ts';
 import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 
-/** What is to be pipelined on identical processors (multiprocessors of a GPU). Times are in any one unit. */
+/** The work to be pipelined on identical processors (multiprocessors of a GPU). Times are in any one unit. */
 export interface PipelineProblem {
   /** Rates are those of the multi-threaded actors. */
   readonly graph: SdfGraph;
@@ -166,7 +166,7 @@ function positiveCycle<E extends { from: number; to: number; time: number; dista
   return cycle;
 }
 
-/** Refuses what {@link instancesOf} does not give. */
+/** Rejects anything that {@link instancesOf} does not return. */
 export function requireInstances(instances: Instances): void {
   requireFields('instances', instances, 'instances, as stream.instancesOf gives them', ['actor', 'dependences']);
 }

@@ -114,8 +114,8 @@ function resplit(sizes: readonly number[], jobs: number[][], load: number[], a: 
 }
 
 /**
- * Packs jobs on equal processors so that the largest load is small: longest first, then the most loaded processor shares anew
- * with one after the other until it cannot get below, or the load is within `tolerance` (default 1e-4) of the bound.
+ * Packs jobs onto equal processors so that the largest load is small: longest first, then the most loaded processor redistributes
+ * its jobs with each of the others until there is no improvement, or the load is within `tolerance` (default 1e-4) of the bound.
  */
 export function packJobs(sizes: readonly number[], processors: number, tolerance = 1e-4): Packing {
   checkJobs(sizes, processors);

@@ -6,7 +6,7 @@ import { elementAt, required } from '../../core/known.ts';
 import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 import type { SdfGraph } from '../sdf.ts';
 
-/** Where one firing of an iteration runs: in launch `iteration + stage`, on `processor`, there at place `order` of the launch. */
+/** Where one firing of an iteration runs: in launch `iteration + stage`, on `processor`, at position `order` of the launch. */
 export interface FiringPlace {
   readonly stage: number;
   readonly processor: number;
