@@ -81,7 +81,7 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint): Pro
   });
 }
 
-/** Checks what stands in a checkpoint: what the check refuses is refused as a part of the checkpoint. */
+/** Checks what is in a checkpoint: what the check refuses is refused as a part of the checkpoint. */
 function hold(check: Check, value: unknown, name: string, refuse: Refuse): void {
   try {
     check(value, name);

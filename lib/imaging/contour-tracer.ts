@@ -75,7 +75,7 @@ export class ContourTracer {
     return false;
   }
 
-  /** Value of a pixel over the level; outside of the image less than that of the nearest one inside. */
+  /** Value of a pixel over the level; outside the image less than that of the nearest one inside. */
   #value(x: number, y: number): number {
     const { data, first, nx, ny, level } = this.#slice;
     const i = x < 0 ? 0 : x < nx ? x : nx - 1;

@@ -90,7 +90,7 @@ function checkedSlice(levelSet: Image<Float32Array | Float64Array>, options: Con
   return { data, first: slice * width * height, nx: width, ny: height, level };
 }
 
-/** Whether a point lies inside of a ring (even-odd rule). */
+/** Whether a point lies inside a ring (even-odd rule). */
 function contains(ring: Ring, [x, y]: readonly [number, number]): boolean {
   let inside = false;
   for (let i = 0, j = ring.length - 1; i < ring.length; j = i, i += 1) {

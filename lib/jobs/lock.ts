@@ -47,7 +47,7 @@ function runs(pid: number): boolean {
   }
 }
 
-/** Whether the owner is gone for certain: its machine began anew, or its process is no longer there. */
+/** Whether the owner is gone for certain: its machine was restarted, or its process is no longer there. */
 function isGone(owner: Owner): boolean {
   const here = self();
   if (owner.host !== here.host) return false;

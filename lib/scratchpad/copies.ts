@@ -28,7 +28,7 @@ export function requireCopied(visitor: Walker, element: SyntaxNode, instance: In
   }
 }
 
-/** The type of the object that an expression makes, or sets, of a value that stands in it; undefined where the value is used up. */
+/** The type of the object that an expression makes, or sets, of a value that is in it; undefined where the value is used up. */
 function typeMade(node: SyntaxNode, value: SyntaxNode, instance: Instance): string | undefined {
   const { model } = instance;
   const typeOf = (each: SyntaxNode | undefined): string | undefined => each === undefined ? undefined : model.text(each);

@@ -104,7 +104,7 @@ function assumptionsOf({ analysis, origin }: Described, arrays: readonly ArrayRe
   ];
 }
 
-/** A report, and where its new barriers stand in the text that was analysed. */
+/** A report, and where its new barriers are in the text that was analysed. */
 export interface Description {
   readonly report: KernelReport;
   readonly offsets: readonly number[];

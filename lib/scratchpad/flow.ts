@@ -257,7 +257,7 @@ class Builder {
   }
 }
 
-/** Whether a barrier or inlined call stands in a part of an expression that may be skipped. */
+/** Whether a barrier or inlined call is in a part of an expression that may be skipped. */
 function isConditional(node: SyntaxNode, effects: Effects): boolean {
   for (const each of [...effects.barriers.map((barrier) => barrier.node), ...effects.inlined.map((inlined) => inlined.call)]) {
     for (let up = each.parent, below = each; up !== undefined && below !== node; below = up, up = up.parent) {

@@ -187,7 +187,7 @@ export interface NativeDeclaration {
   }[];
 }
 
-/** `helper name { functions }`, called `name.function(...)` or `function(...)`; without a name those outside of all streams */
+/** `helper name { functions }`, called `name.function(...)` or `function(...)`; without a name those outside all streams */
 export interface HelperDeclaration {
   readonly kind: 'helpers';
   readonly span: Span;

@@ -24,7 +24,7 @@ export type IrType =
   | { readonly kind: 'void' };
 
 /**
- * A constant: numbers in the order in which the value lies in memory (fields in order, elements in order, real before imaginary), one per
+ * A constant: numbers in the order in which the value is stored in memory (fields in order, elements in order, real before imaginary), one per
  * scalar. Typed arrays where the whole is large.
  */
 export interface ConstantData {
@@ -141,7 +141,7 @@ export interface FilterCode {
   readonly functions: readonly IrFunction[];
   readonly handlers: readonly IrFunction[];
   readonly work: { readonly rates: IrRates; readonly body: Extract<IrStatement, { kind: 'block' }> };
-  /** In place of the first firing of `work`. */
+  /** Instead of the first firing of `work`. */
   readonly prework: { readonly rates: IrRates; readonly body: Extract<IrStatement, { kind: 'block' }> } | undefined;
   /** Whether any field is carried over, or the work prints, so that firings must follow each other. */
   readonly stateful: boolean;

@@ -166,7 +166,7 @@ export interface EulerOptions extends CommonOptions<GasInitial, GasState> {
   /** Ratio of specific heats; default 1.4. */
   readonly gamma?: number;
   /**
-   * CFL number dt·(|u|+c)/dx, in place of `dt`, with the largest |u|+c of the initial state and of the states that its
+   * CFL number dt·(|u|+c)/dx, instead of `dt`, with the largest |u|+c of the initial state and of the states that its
    * jumps open into.
    */
   readonly cfl?: number;

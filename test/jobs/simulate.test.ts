@@ -174,7 +174,7 @@ describe('simulate jobs', function () {
       deepStrictEqual((await readZarr(a)).values, (await readZarr(b)).values, field);
     }
     deepStrictEqual(await readFile(join(all, 'space-time.png')), await readFile(join(folder, 'whole', 'long', 'all', 'space-time.png')));
-    // Another run of the same name does not go on from this one's checkpoint; --again starts anew.
+    // Another run of the same name does not go on from this one's checkpoint; --again starts again.
     equal((await run(['run', await job('long', { ...long, n: 66, snapshots: 9 }), '--results', join(folder, 'results')])).code, 0);
     deepStrictEqual((await readZarr(join(all, 'result.zarr', 'density'))).shape, [10, 66]);
     const again = await run(['run', await job('long', { ...long, n: 66, snapshots: 9 }), '--results', join(folder, 'results'), '--again', '--json']);

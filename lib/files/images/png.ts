@@ -12,7 +12,7 @@ import { inflateExactly } from './inflate.ts';
 
 interface Chunk { readonly type: string; readonly data: Buffer; readonly whole: Buffer }
 
-/** The chunks of a file; refuses one that ends outside of it. */
+/** The chunks of a file; refuses one that ends outside it. */
 function chunksOf({ bytes, name }: Source): Chunk[] {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const chunks: Chunk[] = [];

@@ -7,7 +7,7 @@ const valueBytes: Readonly<Record<number, number>> = { 1: 1, 2: 1, 3: 2, 4: 4, 5
 const mostPages = 65_536;
 
 /**
- * Follows the chain of directories once: each lies in the file, none comes twice, and all their values together are not much
+ * Follows the chain of directories once: each is in the file, none occurs twice, and all their values together are not much
  * longer than the file (the parser copies each). Gives their number.
  */
 function walk({ bytes, name }: Source, littleEndian: boolean): number {

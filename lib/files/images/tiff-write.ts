@@ -7,7 +7,7 @@ import { bytesOfSample, encodeSamples, limitsOf, type ImageMeta, type SampleType
 const short = 3;
 const long = 4;
 
-/** One entry of a directory: its values stand in the entry, or at an offset when they are longer than four bytes. */
+/** One entry of a directory: its values are in the entry, or at an offset when they are longer than four bytes. */
 interface Entry { readonly tag: number; readonly type: typeof short | typeof long; readonly values: readonly number[] }
 
 function pageEntries(image: CheckedImage, type: SampleType, strip: number, bytes: number): Entry[] {

@@ -38,7 +38,7 @@ function planesOf({ data, width, height, depth = 1, channels = 1 }: HostImage, v
     { width: height, height: depth, channels: shown, at: (x, y, c) => pixel(mx, x, depth - 1 - y, c) }];
 }
 
-/** A label's pixel with a neighbour outside of it. */
+/** A label's pixel with a neighbour outside it. */
 function isOutline({ width, height, at }: Plane, x: number, y: number): boolean {
   if (at(x, y, 0) === 0) return false;
   return [[1, 0], [-1, 0], [0, 1], [0, -1]].some(([dx, dy]) => {

@@ -9,7 +9,7 @@ import { localsOf, mapBody, Names, walkBody } from '../visit.ts';
 import { must } from '../must.ts';
 import { renameBody } from './clone.ts';
 
-/** What is called in place of a function. */
+/** What is called instead of a function. */
 export interface SharedCall {
   readonly callee: string;
   /** Behind those of the function itself. */
@@ -64,7 +64,7 @@ function mapSlots(body: Body, slots: Slots): Body {
   });
 }
 
-/** A function's shape as text, and what stands in its slots. */
+/** A function's shape as text, and what is in its slots. */
 interface Taken {
   readonly f: KernelFunction;
   readonly key: string;
@@ -77,7 +77,7 @@ function isWritable({ role, isReadOnly }: Buffer): boolean {
   return role !== 'constant' && isReadOnly !== true;
 }
 
-/** The function under names that tell nothing, with what stands in its slots left out. */
+/** The function with neutral names, without the contents of its slots. */
 function taken(f: KernelFunction): Taken {
   const numbers: ExpressionOf<'constant'>[] = [];
   const placeholders = new Map<Buffer, Buffer>();

@@ -138,7 +138,7 @@ function common(a: Known, b: Known): Known {
   return new Map([...a].filter(([local, value]) => isEqual(value, b.get(local))));
 }
 
-/** Puts values that are known in place of locals, folds expressions, and drops branches that are not taken. */
+/** Replaces locals by known values, folds expressions, and drops branches that are not taken. */
 export function simplify(program: Program): Program {
   return mapProgram(program, (body) => new Simplifier().body(body));
 }

@@ -99,7 +99,7 @@ function tabulated(s: For, mentions: ReadonlyMap<Local, number>, table: (element
 }
 
 /**
- * Puts tables in place of code at the head of counted loops with constant bounds that finds values in loops of its own from nothing but
+ * Replaces, by tables, code at the head of counted loops with constant bounds that finds values in loops of its own from nothing but
  * the counter.
  */
 export function tabulate(program: Program): Program {

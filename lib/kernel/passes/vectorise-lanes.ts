@@ -69,7 +69,7 @@ class Packer {
     return new Set(this.#packOf.values());
   }
 
-  /** Whether a statement on its own touches what lies in lanes. */
+  /** Whether a statement on its own touches what is in lanes. */
   #isMixed(s: InRun): boolean {
     if (s.kind === 'set' && this.#packOf.has(s.local)) return true;
     return expressionsOf(s).some((e) => this.#readsPacked(e));

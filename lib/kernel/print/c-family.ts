@@ -34,7 +34,7 @@ export interface CFamily {
 
 /** One of several texts that are compiled apart and make up a program. */
 export interface CUnit {
-  /** Functions that stand in it. */
+  /** Functions in it. */
   readonly functions: ReadonlySet<KernelFunction>;
   /** It holds the program's buffers, and declares the functions of the others. */
   readonly isFirst: boolean;

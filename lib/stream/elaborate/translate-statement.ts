@@ -132,7 +132,7 @@ function loopCondition(t: Translation, e: Expression | undefined): { condition: 
   return { condition, before };
 }
 
-/** Variables that the statements declare, and the statements with assignments in place of these declarations. */
+/** Variables that the statements declare, and the statements with assignments instead of these declarations. */
 function undeclared(statements: readonly IrStatement[]): { declared: IrStatement[]; assigned: IrStatement[] } {
   const declared: IrStatement[] = [];
   const assigned = statements.map((statement): IrStatement => {

@@ -20,7 +20,7 @@ const parts: Readonly<Record<string, number>> = { real: 0, imag: 1, x: 0, y: 1, 
 
 /**
  * Translates the code of one filter, or (without ends) what is evaluated during elaboration. `tables` collects the constant arrays that the
- * code refers to; without it they stand in place.
+ * code refers to; without it they stay in place.
  */
 export class Translator implements Translation {
   readonly session: Session;

@@ -875,7 +875,7 @@ class Parser {
     return { kind: 'static', fields: members.fields, init: members.functions[0], span: this.span(first) };
   }
 
-  /** Constants of the program outside of a section: a section of their own. */
+  /** Constants of the program outside a section: a section of their own. */
   private constants(): StaticDeclaration {
     const first = this.token;
     return { kind: 'static', fields: this.field(), init: undefined, span: this.span(first) };

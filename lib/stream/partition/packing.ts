@@ -100,7 +100,7 @@ function nearestHalf(sizes: readonly number[]): boolean[] {
   return chosen;
 }
 
-/** Splits the jobs of two processors anew if that lowers the larger load; true if it did. */
+/** Splits the jobs of two processors again if that lowers the larger load; true if it did. */
 function resplit(sizes: readonly number[], jobs: number[][], load: number[], a: number, b: number): boolean {
   const both = [...elementAt(jobs, a), ...elementAt(jobs, b)].sort((x, y) => elementAt(sizes, y) - elementAt(sizes, x) || x - y);
   const chosen = nearestHalf(both.map((job) => elementAt(sizes, job)));

@@ -129,7 +129,7 @@ const totalItems = ({ buffers }: Pipeline): number => buffers.reduce((sum, items
 
 /**
  * Pipeline of a solution: processors are the solver's; of its order and stages and our own, those with the least buffers that
- * respect all dependences. Starts, loads and buffers are computed anew.
+ * respect all dependences. Starts, loads and buffers are computed again.
  */
 function readSolution(problem: PipelineProblem, instances: Instances, { assigned, start, stage }: PipelineModel,
   values: readonly number[]): Pipeline | undefined {

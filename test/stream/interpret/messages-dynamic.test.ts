@@ -84,7 +84,7 @@ describe('messages downstream among dynamic rates', () => {
   });
 
   it('are not held up by dynamic rates off the way', () => {
-    // The other branch takes as many items as it likes; S and R stand in the one of constant rates, and a sink beside.
+    // The other branch takes as many items as it likes; S and R are in the one of constant rates, and a sink beside.
     const source = `${receiver}${sender('[1:1]')}int->int pipeline P { portal<R> p; add S(p); add splitjoin { split duplicate; add R to p;
       add int->int filter { int n; work pop [1, 2] push [1, 2] { n++; push(pop()); if (n % 2 == 0) push(pop()); } };
       join roundrobin(1, 1); }; }`;
