@@ -1,6 +1,6 @@
-// What is known of a call before it runs: which outputs it reads or leaves parts of, so that their old contents have to
-// travel (what lies between the elements of a window stays in any case), and about how much work it is. Every operation of
-// the registry has, beside its check(),
+// What is known about a call before it runs: which outputs it reads or leaves partly unchanged, so that their old contents have to
+// be transferred (whatever is between the elements of a window stays in any case), and roughly how much work it is. Every operation
+// of the registry has, beside its check(),
 //   void footprint(Footprint&, const <domain>::Parameters&)
 // in cuda/<domain>/<operation>.cpp. It is called before check(), with any values.
 #pragma once

@@ -1,4 +1,4 @@
-// What can be said of strided windows whatever they hold: how far they reach, what they cover, whether two of them meet.
+// Properties of strided windows, whatever they hold: how far they reach, what they cover, whether two of them overlap.
 // Plain C++; all in 128-bit arithmetic, so that no extent or stride overflows.
 #pragma once
 #include <cstdint>

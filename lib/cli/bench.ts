@@ -1,4 +1,4 @@
-// warploom bench: the benchmarks, in a process of their own so that nothing else disturbs the timings.
+// warploom bench: the benchmarks, in a separate process so that nothing else disturbs the timings.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { packageRoot } from '../core/binding.ts';

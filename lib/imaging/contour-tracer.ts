@@ -1,4 +1,4 @@
-// Marching squares over a slice, in pieces of work: the rings of contour.ts for callers that wait and for those that must not.
+// Marching squares over a slice, in pieces of work: the rings of contour.ts for both synchronous and asynchronous callers.
 import { makeTypedArray } from '../core/arrays.ts';
 import { elementAt, required } from '../core/known.ts';
 

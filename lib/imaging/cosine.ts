@@ -1,4 +1,4 @@
-// imaging.cosineTransform: the discrete cosine transform of images, by kernels of its own.
+// imaging.cosineTransform: the discrete cosine transform of images, with its own kernels.
 import { callChecks, callOptions, deviceFor, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/call.ts';
 import { anything } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';

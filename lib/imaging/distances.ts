@@ -1,4 +1,4 @@
-// Distances on grids, and numbers in order, in slices of time.
+// Distances on grids, and sorting of numbers, in time slices.
 import { inSlices } from '../core/slices.ts';
 
 /** A labelling: nonzero is inside. */

@@ -1,4 +1,5 @@
-// Typed low-level representation of scalar code: what clients lower to, passes rewrite and printers print. It knows no client.
+// Typed low-level representation of scalar code: what clients lower to, passes rewrite and printers print. It knows nothing about
+// its clients.
 import { must } from './must.ts';
 //
 // A program is a set of buffers and functions. Expressions are pure: they read locals and buffers, and neither write nor trap; all else

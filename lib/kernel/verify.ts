@@ -1,5 +1,5 @@
-// Proves that a program is one that printers may take: types fit, names are unique, locals are set before they are read, labels are
-// around what leaves them, nothing is called that stands further down.
+// Proves that printers can accept a program: types fit, names are unique, locals are set before they are read, labels enclose the
+// exits that leave them, and nothing is called before it is defined.
 import { WarploomError } from '../core/errors.ts';
 import {
   elementOf, isVector, lanesOf, mathFunctions, vectorOf, type Body, type Buffer, type Expression, type KernelFunction, type Label,

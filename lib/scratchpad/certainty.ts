@@ -1,5 +1,5 @@
-// Text whose meaning is not certain without the compiler's own reading: words that may be macros, and declarations that may be
-// something else. Asked of every function that is entered, before anything is concluded from it.
+// Text whose meaning is uncertain without the compiler's own parse: words that may be macros, and declarations that may be
+// something else. Checked for every function that is entered, before anything is concluded from it.
 import { normalType } from './c-types.ts';
 import type { FunctionModel } from './model.ts';
 import { blockBarriers } from './names.ts';

@@ -1,5 +1,5 @@
 // Where the value of an element of a shared array goes: it must be copied. An object that it initialises may keep a reference to it,
-// through which the array would be touched where nothing in the text says so.
+// through which the array would be accessed without the text showing it.
 import { normalType } from './c-types.ts';
 import { plainness, templateArguments } from './certainty.ts';
 import type { Instance } from './effects.ts';

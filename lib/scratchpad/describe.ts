@@ -1,4 +1,4 @@
-// Puts an analysed kernel into words and figures.
+// Describes an analysed kernel in words and figures.
 import { elementAt } from '../core/known.ts';
 import type { Analysis } from './analyse.ts';
 import { existingBarriers } from './barriers.ts';

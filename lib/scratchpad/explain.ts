@@ -1,4 +1,4 @@
-// Reports as text for people, and interference graphs in DOT.
+// Reports as readable text, and interference graphs in DOT.
 import { elementAt, required } from '../core/known.ts';
 import { requireReport } from './report-check.ts';
 import type { KernelReport, RefusedKernel, ScratchpadReport } from './report.ts';

@@ -1,5 +1,5 @@
-// The flow graph of a kernel. Statements in which threads of a block may go different ways are one node each, so that every edge
-// is taken by all threads of the block together (but for those that left the kernel).
+// The flow graph of a kernel. Statements in which threads of a block may diverge are one node each, so that every edge is taken by
+// all threads of the block together (except those that have left the kernel).
 import { elementAt, lastOf, required } from '../core/known.ts';
 import type { Visitor } from './visitor.ts';
 import type { Access, Effects, InlinedCall, Instance } from './effects.ts';

@@ -1,4 +1,4 @@
-// The pass as callers see it; what it is made of is loaded by the first call.
+// The pass as callers see it; its implementation is loaded by the first call.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';

@@ -1,4 +1,4 @@
-// The pass: finds shared arrays of CUDA kernels that need not be in memory at the same time, and lays them over each other.
+// The pass: finds shared arrays of CUDA kernels that need not be in memory at the same time, and lets them overlap.
 import { analyse, type Analysis, type AnalysisOptions } from './analyse.ts';
 import { checkEmitted, type CheckOptions, type Expected } from './check.ts';
 import { describeValue } from '../core/arrays.ts';

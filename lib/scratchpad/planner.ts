@@ -1,4 +1,4 @@
-// Where blocks with live ranges go in one pool of bytes. Pure: the same problem always gives the same plan.
+// Places blocks with live ranges in one pool of bytes. Pure: the same problem always gives the same plan.
 import { describeValue } from '../core/arrays.ts';
 import { requireCount, rule, whole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';

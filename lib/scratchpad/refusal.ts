@@ -1,4 +1,4 @@
-// Why a kernel is left alone: stable codes, what each means and what its author can do.
+// Why a kernel is left unchanged: stable codes, what each means and what its author can do.
 import type { SyntaxNode } from './syntax.ts';
 
 const remedies = {

@@ -1,4 +1,4 @@
-// Walks statements and expressions and notes their effects; refuses what it cannot follow.
+// Traverses statements and expressions and records their effects; rejects what it cannot follow.
 import { elementAt, required } from '../core/known.ts';
 import { callOf } from './calls.ts';
 import { Effects, kAnyMemory, type Instance, type MemoryBase, type Mode, type Shape } from './effects.ts';

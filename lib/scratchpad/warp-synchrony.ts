@@ -1,4 +1,5 @@
-// Code that relies on the threads of a warp moving together: refused, because its author counts on an order that is not written.
+// Code that relies on the threads of a warp running in lockstep: rejected, because its author relies on an order that the code does
+// not express.
 import { elementAt, lastOf } from '../core/known.ts';
 import { evaluate } from './constants.ts';
 import type { Access, Instance } from './effects.ts';

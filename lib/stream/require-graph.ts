@@ -1,4 +1,4 @@
-// Whether a graph of a program is whole: ids, ends, rates, weights and types fit. What is in the code of filters is looked at as far as
+// Whether a program's graph is consistent: ids, ends, rates, weights and types fit. The code of filters is examined as far as
 // schedules and sizes depend on it.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';

@@ -1,4 +1,4 @@
-// Arguments of the public functions: refused by name where they are not what they should be.
+// Checks of the arguments of public functions: invalid ones are rejected by name.
 import { describeValue } from '../core/arrays.ts';
 import { requireCount, requireText } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';

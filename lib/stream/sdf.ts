@@ -1,4 +1,4 @@
-// What scheduling sees of a program: actors with rates, channels with tokens. All of lib/stream/schedule takes this and nothing else.
+// What scheduling sees of a program: actors with rates, channels with tokens. All of lib/stream/schedule uses this and nothing else.
 
 /** An actor. Rates of its ports are in the channels. */
 export interface SdfActor {

@@ -1,4 +1,4 @@
-// Steps and time: exact at times that were asked for.
+// Steps and time: exact at requested times.
 import { refusal } from '../core/errors.ts';
 
 /** Maximum number of steps; far beyond any run. */

@@ -1,4 +1,4 @@
-// Points, ends and spacing of a problem.
+// Points, boundaries and spacing of a problem.
 import { describeValue, float64Of } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { callChecks } from '../core/call.ts';

@@ -1,4 +1,4 @@
-// What a checkpoint of a simulation holds, and what is held against it before any of it is used.
+// What a checkpoint of a simulation holds, and how it is validated before any of it is used.
 import type { Checkpoint, CheckpointFormat, Refuse } from '../core/checkpoint.ts';
 import { choice, number, positive, text, whole, type Check } from '../core/checks.ts';
 import { elementAt } from '../core/known.ts';

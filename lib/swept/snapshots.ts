@@ -1,4 +1,4 @@
-// Which steps and times a loop over snapshots stops at.
+// The steps and times at which a loop over snapshots stops.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { number, oneOf, whole, type Check } from '../core/checks.ts';

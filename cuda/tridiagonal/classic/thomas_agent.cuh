@@ -1,5 +1,5 @@
 // The Thomas algorithm (Thomas 1949), one thread per problem, a warp per block. Rows come by asynchronous copies through
-// tiles in shared memory, two of which are under way while a third is worked on; where rows of a problem lie together a
+// tiles in shared memory, two of which are in flight while a third is processed; where rows of a problem lie together a
 // tile is also their transposition, 32 problems x 64 bytes of rows. c' and d' go to shared memory or to a workspace and
 // come back the same way.
 #pragma once

@@ -1,5 +1,5 @@
-// Functions of one shape made once: where they differ by constants and buffers alone, these become parameters. What a compiler of printed
-// code takes then grows with the kinds of functions, not with their number.
+// Functions of the same shape are generated once: if they differ only in constants and buffers, these become parameters. The
+// compile time of the printed code then grows with the number of different shapes, not of functions.
 import {
   constant, exact, forLoop, get, valueOf, type Body, type Buffer, type Expression, type ExpressionOf, type KernelFunction, type Label,
   type Local, type Program, type ScalarType, type Statement,

@@ -1,4 +1,4 @@
-// What C++ and CUDA C++ have in common: expressions, statements, functions. Each says in a CFamily what is its own.
+// What C++ and CUDA C++ have in common: expressions, statements, functions. Each describes its differences in a CFamily.
 import { fileURLToPath } from 'node:url';
 import { readBytesSync } from '../../core/files.ts';
 import {

@@ -1,4 +1,4 @@
-// Checks a program: names, types, rates and structure of everything that its entry reaches.
+// Checks a program: names, types, rates and structure of everything that its main stream reaches.
 import type { Program, StreamDeclaration } from '../ast.ts';
 import { Reporter, type Diagnostic } from '../diagnostics.ts';
 import { WarploomError } from '../../core/errors.ts';

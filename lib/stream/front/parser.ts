@@ -1,4 +1,4 @@
-// Source files to one syntax tree: a parser by recursive descent, a method for each rule of the grammar.
+// Source files to one syntax tree: a recursive-descent parser with one method for each rule of the grammar.
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import type {
   AssignmentOperator, BinaryOperator, Creator, Declarator, Expression, FunctionDeclaration, HelperDeclaration, MessageLatency,

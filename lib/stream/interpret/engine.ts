@@ -1,5 +1,4 @@
-// Fires the nodes of a graph by demand: a node fires when it can and its items are wanted. Which items come out does not depend on the
-// order.
+// Fires the nodes of a graph on demand: a node fires when it can and its items are needed. The output does not depend on the order.
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { FilterCode, IrType } from '../ir.ts';

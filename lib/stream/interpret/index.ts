@@ -1,4 +1,4 @@
-// The interpreter: the slow, obvious meaning of a program. Every other way to run one is checked against it.
+// The interpreter: the slow, obvious reference semantics. Every other way to run a program is checked against it.
 import { elementAt, required } from '../../core/known.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';

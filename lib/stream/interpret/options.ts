@@ -1,4 +1,4 @@
-// Options and results of the interpreter, and the kinds of options of runs, whatever the back end.
+// Options and results of the interpreter, and the options of runs that all back ends share.
 import { oneOf, whole } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { nested, optionsOf, type ChecksOf } from '../../core/options.ts';

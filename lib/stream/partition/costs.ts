@@ -1,4 +1,4 @@
-// What things cost: the table that all partitioners and pipelining take, from profiling or given.
+// The cost table that all partitioners and pipelining use, from profiling or supplied by the caller.
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import type { SdfGraph } from '../sdf.ts';

@@ -1,4 +1,4 @@
-// The partitioner used by default: the paper's clusters and minimum cuts as starts, then a search by single moves with memory.
+// The partitioner used by default: the paper's clusters and minimum cuts as starting points, then a tabu search over single moves.
 import { elementAt } from '../../core/known.ts';
 import { clusterPartition } from './clusters.ts';
 import { relax } from './min-cut.ts';

@@ -1,4 +1,5 @@
-// Instance partitioning (section 4.5.2.2): firings of the filters of one kind of processor spread over its processors, by (4.13), (4.14).
+// Instance partitioning (section 4.5.2.2): firings of the filters of one kind of processor are distributed over its processors, by
+// (4.13), (4.14).
 import { describeValue } from '../../core/arrays.ts';
 import { requireCount } from '../../core/checks.ts';
 import { addAt, elementAt } from '../../core/known.ts';

@@ -1,4 +1,4 @@
-// The instances of a software pipeline, what they wait for, and lower bounds of the initiation interval (sections 3.2 and 3.5).
+// The instances of a software pipeline, what they depend on, and lower bounds on the initiation interval (sections 3.2 and 3.5).
 import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';

@@ -1,5 +1,5 @@
-// An independent check of software pipelines, on processors of any kind: follows every item from the firing that makes it to
-// those that look at it, and shares nothing with the code that makes pipelines.
+// An independent check of software pipelines, on processors of any kind: follows every item from the firing that produces it to
+// those that read it, and shares nothing with the code that builds pipelines.
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';

@@ -1,4 +1,4 @@
-// Items made up where a program is measured without real ones.
+// Generated items, for measuring a program without real ones.
 import { scalarsOf } from '../interpret/files.ts';
 import type { IrType } from '../ir.ts';
 

@@ -1,4 +1,4 @@
-// What `stream.profile` takes and gives.
+// Options and results of `stream.profile`.
 import type { FormerBackend, StreamBackend } from '../run/backends.ts';
 import type { RecordOptions } from './parts.ts';
 
