@@ -88,7 +88,8 @@ export async function requireUnchanged(inputs: readonly InputDigest[]): Promise<
   for (const input of inputs) {
     if (await digest(input) === input.digest) continue;
     throw new FileError('it changed while the item ran', {
-      action: `use ${input.field}`, path: input.path, systemCode: 'CHANGED', remedy: 'run the job again; the results of this run were discarded',
+      action: `use ${input.field}`, path: input.path, systemCode: 'CHANGED',
+      remedy: 'run the job again; the results of this run were discarded',
     });
   }
 }

@@ -6,7 +6,7 @@ import { must } from './must.ts';
 // is a statement. So operands may be evaluated in any order, but `and`, `or` and `select` evaluate only what they need.
 //
 // Values. i32: a 32-bit integer that wraps. f32, f64: IEEE single and double; every operation rounds once to its type, none is
-// contracted or reassociated; which NaN comes out is not specified. bool: a condition; it is kept in locals, never in buffers. i32x4, f32x4,
+// contracted or reassociated; which NaN comes out is not specified. bool: a condition; kept in locals, never in buffers. i32x4, f32x4,
 // f64x2: lanes, each computed as if alone.
 //
 // Operations. shl, shr (of the sign), shr_u shift by the low five bits of the right operand, which is one i32 for vectors too. div and

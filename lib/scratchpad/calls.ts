@@ -165,7 +165,8 @@ function castOf(visitor: Walker, node: SyntaxNode, name: string, instance: Insta
     const shape = visitor.peek(each, instance);
     const isReference = name === 'reinterpret_cast' && shape !== undefined;
     if (isReference || (shape !== undefined && shape.dimensions > 0)) {
-      throw new Refusal('reinterpret-cast', node, `${elementAt(visitor.arrays, shape.array).name} is used as something other than what it is`);
+      throw new Refusal('reinterpret-cast', node,
+        `${elementAt(visitor.arrays, shape.array).name} is used as something other than what it is`);
     }
     visitor.visit(each, instance, effects, 'r');
   }

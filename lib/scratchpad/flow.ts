@@ -143,7 +143,8 @@ class Builder {
     }
     if (effects.returns.length > 0 && context.instance.parent !== undefined
       && this.#visitor.library.hasBarrier(context.instance.model.fn)) {
-      throw new Refusal('divergent-return', elementAt(effects.returns, 0), 'threads may leave a function that contains a barrier at different times');
+      throw new Refusal('divergent-return', elementAt(effects.returns, 0),
+        'threads may leave a function that contains a barrier at different times');
     }
     return [this.#add('statement', node, before, context, effects)];
   }

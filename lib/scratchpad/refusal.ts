@@ -27,7 +27,8 @@ const remedies = {
   'unrecognised-use': 'write the use as an index expression',
   'volatile-shared': 'drop volatile and order the accesses with __syncthreads()',
   'warp-synchronous': 'separate the accesses with __syncthreads(), or combine the values in registers',
-  'divergent-barrier': 'move the barrier to a place that all threads of the block reach, or make it visible that the condition is the same for all of them',
+  'divergent-barrier': 'move the barrier to a place that all threads of the block reach, '
+    + 'or make it visible that the condition is the same for all of them',
   'divergent-return': 'guard the work with the condition and let all threads reach the barriers',
   'barrier-in-expression': 'give the barrier a statement of its own',
   'spin-wait': 'let threads wait for each other at __syncthreads() only',

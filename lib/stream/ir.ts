@@ -24,8 +24,8 @@ export type IrType =
   | { readonly kind: 'void' };
 
 /**
- * A constant: numbers in the order in which the value is stored in memory (fields in order, elements in order, real before imaginary), one per
- * scalar. Typed arrays where the whole is large.
+ * A constant: numbers in the order in which the value is stored in memory (fields in order, elements in order, real before imaginary),
+ * one per scalar. Typed arrays if it is large.
  */
 export interface ConstantData {
   readonly type: IrType;

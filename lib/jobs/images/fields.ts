@@ -44,7 +44,8 @@ export const image = {
   precision: z.enum(['float32', 'float64']).default('float32'),
   range: z.union([z.enum(['unit', 'own']), z.tuple([z.number(), z.number()])]).optional()
     .describe('intensities that are mapped to 0 and 1 for the computation, and back afterwards: "unit" uses them as they are '
-      + '(default for PNG and TIFF integers and phantoms), "own" maps the smallest and largest value (default for all others), or two numbers'),
+      + '(default for PNG and TIFF integers and phantoms), '
+      + '"own" maps the smallest and largest value (default for all others), or two numbers'),
   addNoise: noise.optional().describe('noise that is added before the computation'),
 };
 

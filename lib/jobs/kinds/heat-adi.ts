@@ -143,7 +143,8 @@ export function checkpointFormat(job: HeatAdiJob, own: Belongs): CheckpointForma
 /** The checkpoint to continue from; undefined if this item has none. */
 async function saved(path: string, job: HeatAdiJob, own: Belongs, warn: ItemContext['warn']): Promise<Checkpoint<Belongs> | undefined> {
   try {
-    const found = await loadCheckpoint(path, checkpointFormat(job, own), (error) => warn(`${error.message}. The previous checkpoint was used instead`));
+    const found = await loadCheckpoint(path, checkpointFormat(job, own),
+      (error) => warn(`${error.message}. The previous checkpoint was used instead`));
     return found?.parameters.hash === own.hash ? found : undefined;
   } catch (error) {
     if (error instanceof ArgumentError && error.argument === 'path') return undefined; // of another kind of job

@@ -18,7 +18,8 @@ export const streamJobSchema = z.strictObject({
     z.strictObject({
       signal: z.literal('fm-stereo').describe('a melody in stereo, modulated as in broadcasting; complex samples at 240 kHz'),
       seconds: z.number().min(0.2).max(600).default(5),
-      noise: z.number().min(0).max(1).default(0.01).describe('standard deviation of the noise in the real and the imaginary part; the carrier is 1'),
+      noise: z.number().min(0).max(1).default(0.01)
+        .describe('standard deviation of the noise in the real and the imaginary part; the carrier is 1'),
     }),
   ]).optional(),
   output: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/)
@@ -31,6 +32,7 @@ export const streamJobSchema = z.strictObject({
   iterations: z.number().int().min(1).optional().describe('end after this many steady states'),
   backend: z.enum(['auto', 'wasm', 'cpp', 'interpret', 'js']).default('auto')
     .describe('auto: wasm, or interpret for programs that wasm does not support; cpp needs a C++ compiler; js: the former name of wasm'),
-  threads: z.number().int().min(1).max(1024).optional().describe('maximum number of threads of a compiled program; default: all cores for long runs'),
+  threads: z.number().int().min(1).max(1024).optional()
+    .describe('maximum number of threads of a compiled program; default: all cores for long runs'),
 });
 export type StreamJob = z.infer<typeof streamJobSchema>;

@@ -81,7 +81,8 @@ export class Translator implements Translation {
   converted(value: IrExpression, type: IrType, span: Span): IrExpression {
     if (value.type.kind === 'void') throw new Fault('S4006', 'this has no value', span);
     const made = makeConversion(value, type);
-    if (made === undefined) throw new Fault('S4007', `a value of ${typeText(value.type)} cannot be used where ${typeText(type)} is expected`,
+    if (made === undefined) throw new Fault('S4007',
+      `a value of ${typeText(value.type)} cannot be used where ${typeText(type)} is expected`,
       span);
     return made;
   }
