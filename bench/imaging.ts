@@ -13,7 +13,7 @@ import type { Row } from './report.ts';
 
 type Family = (context: BenchContext) => Promise<readonly Row[]>;
 
-/** A family of rows stands in a file of its own, imaging-<name>.ts, which exports <name>Rows. */
+/** A family of rows is in a file of its own, imaging-<name>.ts, which exports <name>Rows. */
 async function family(name: string): Promise<Family> {
   const file = new URL(`./imaging-${name}.ts`, import.meta.url);
   return (await import(file.href) as Readonly<Record<string, Family>>)[`${name}Rows`]!;

@@ -3,7 +3,7 @@ import type { tridiagonal } from '../lib/index.ts';
 
 type TunedPolicy = tridiagonal.TunedPolicy;
 
-/** Where the rows stand in the sources. */
+/** Where the rows are in the sources. */
 export const policyTablePath = 'cuda/tridiagonal/solve_policy_table.inc';
 
 const header = [
@@ -20,7 +20,7 @@ function rowOf({ computeCapability, device, date }: TunedPolicy, row: TunedPolic
 }
 
 /**
- * The table `existing` with the rows of `policy` in place of those of its architecture and element types.
+ * The table `existing` with the rows of `policy` instead of those of its architecture and element types.
  */
 export function updatedPolicyTable(existing: string, policy: TunedPolicy): string {
   if (policy.backend !== 'cuda') {

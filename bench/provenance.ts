@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { z } from 'zod';
 
-/** What the bundle writes in place of git and of the sources of the addon. */
+/** What the bundle writes instead of git and of the sources of the addon. */
 const buildInfoSchema = z.object({ commit: z.string(), sourceHash: z.string(), nvcc: z.string() });
 
 /** Folders whose files make a domain's figures. */

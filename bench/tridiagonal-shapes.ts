@@ -143,7 +143,7 @@ class EverydaySystems implements Disposable {
     this.#arrays.set('errors', await device.array(new Float64Array(problems)));
   }
 
-  /** Of a ragged batch, in host memory, where calls want them. */
+  /** Offsets of a ragged batch, in host memory, where calls expect them. */
   get offsets(): BigInt64Array {
     let at = 0n;
     return BigInt64Array.from([0n, ...this.#sizes.map((size) => { at += BigInt(size); return at; })]);

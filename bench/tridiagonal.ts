@@ -85,7 +85,7 @@ export interface Variant {
   readonly algorithm?: string;
   readonly stable?: boolean;
   readonly depth?: number;
-  /** Another kernel of the addon in place of `tridiagonal.solve`, and what it is. */
+  /** Another kernel of the addon instead of `tridiagonal.solve`, and what it is. */
   readonly peer?: { readonly operation: string; readonly note: string };
 }
 

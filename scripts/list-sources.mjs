@@ -62,7 +62,7 @@ function otherIsas() {
 /** Kernels for an instruction set, and a file whose header shares a name with another's. */
 const kAlone = /\/isa_\w+\.cpp$|^native\/imaging\/registration\.cpp$/;
 
-/** Names that a file defines for itself alone: macros, and what stands in its namespaces without a name. */
+/** Names that a file defines for itself alone: macros, and what is in its namespaces without a name. */
 export function ownNames(text) {
   const names = [...text.matchAll(/^#\s*define\s+(\w+)/gm)].map((match) => match[1]);
   for (const [, body] of text.matchAll(/^namespace \{$([\s\S]*?)^\} {2}\/\/ namespace$/gm)) {

@@ -1,4 +1,4 @@
-// Follows an argument of a function through lib, and counts where it stays. The walk goes from call to call as they stand in the text: into
+// Follows an argument of a function through lib, and counts where it stays. The walk goes from call to call as they are in the text: into
 // each function that is given the argument, once, and back. What counts as the argument: the value under any name, objects that are written
 // with it in them, and what a call gives that is given it. A stay is a stretch of the walk in one file, a room a file that it stays in, a
 // return a stay in a room that it has been in before. Calls by way of a variable that holds a function are not followed. No rooms are the

@@ -2,7 +2,7 @@
 // The test suite on the cuda backend, a process for each folder (for each file of the long ones), and, where compute-sanitizer is
 // installed, its four tools over the small calls of test/gpu/sanitized*.test.ts. N of them at a time (default 6, longest first).
 // One JSON report, FOLDER/test-gpu.json, saved whenever a part ends, so that a machine that goes away leaves what was found; parts
-// that did not fit into the limit (default 570 s) stand in it as not run and count as failed. The last line is
+// that did not fit into the limit (default 570 s) are listed in it as not run and count as failed. The last line is
 // «N passed, N failed, N skipped».
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// CUB's inclusive sums, the peer of `scan`: compiled where the CUDA toolkit has CUB's headers.
+// CUB's inclusive sums, for comparison with `scan`: compiled if the CUDA toolkit has CUB's headers.
 #pragma once
 #include <cstdint>
 #include <string>

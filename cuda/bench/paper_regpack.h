@@ -1,4 +1,4 @@
-// CR-RegPack as it is printed (Davidson, Owens 2011), a peer of the solver's own, which differs from it.
+// CR-RegPack as printed (Davidson, Owens 2011), for comparison with the solver's own version, which differs from it.
 #pragma once
 #include <cstdint>
 

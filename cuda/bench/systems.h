@@ -1,4 +1,4 @@
-// What the peers of the solver take.
+// The systems that the comparison solvers take.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// The seam between the addon and a backend: devices, their memory, and one function per line of
+// The interface between the addon and a backend: devices, their memory, and one function per line of
 // operations.inc. cpu, cuda and simt each fill one Backend table.
 #pragma once
 #include <atomic>

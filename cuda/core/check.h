@@ -1,4 +1,4 @@
-// Pieces of the check() functions of operations: refusals, ranges and the bounds of arrays (of views: view.h).
+// Building blocks of the check() functions of operations: error messages, ranges and the bounds of arrays (for views: view.h).
 #pragma once
 #include <cmath>
 #include <cstdint>

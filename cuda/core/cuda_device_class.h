@@ -1,4 +1,4 @@
-// The class behind GpuDevice of the cuda backend; its functions stand in runtime.cu, transfers.cu, submission.cu,
+// The class behind GpuDevice of the cuda backend; its functions are in runtime.cu, transfers.cu, submission.cu,
 // fork.cu, graph.cu and measure.cu.
 #pragma once
 #include <atomic>

@@ -1,8 +1,8 @@
-// How a call can be cut along its batch, so that parts of it travel while others are computed. Every operation of the
+// How a call can be cut along its batch, so that parts of it are transferred while others are computed. Every operation of the
 // registry has, beside its check(),
 //   void cuts(Cuts&, <domain>::Parameters&)
-// in cuda/<domain>/<operation>.cpp, which names what there is a part of for every item of the batch; one that has to see
-// the whole batch names nothing. It is called after check(), while index arrays are in host memory.
+// in cuda/<domain>/<operation>.cpp, which names the views and arrays that have a part for every item of the batch; one that has to
+// see the whole batch names nothing. It is called after check(), while index arrays are in host memory.
 #pragma once
 #include <cstdint>
 #include <type_traits>

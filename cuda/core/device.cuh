@@ -176,7 +176,7 @@ WARPLOOM_DEVICE void follow_previous_launch() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-/// Lets an overlapped launch that follows be set up once all blocks have come here, in place of at their end. Blocks that come early take
+/// Lets an overlapped launch that follows be set up once all blocks have come here, instead of at their end. Blocks that come early take
 /// the place of others: pays only near the end.
 WARPLOOM_DEVICE void let_next_launch_begin() {
 #if __CUDA_ARCH__ >= 900

@@ -1,4 +1,4 @@
-// What CUDA devices there are, and in one line why there are none. Creates no context.
+// Which CUDA devices there are, or, in one line, why there are none. Creates no context.
 #ifndef WARPLOOM_SIMT
 #include <algorithm>
 #include <cstdlib>

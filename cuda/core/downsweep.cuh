@@ -31,7 +31,7 @@
 
 namespace warploom::WARPLOOM_TARGET {
 
-/// Partner of an item that stands in a neighbouring lane.
+/// Partner of an item that is in a neighbouring lane.
 inline constexpr int kOutside = -1;
 
 /// Stages of a downsweep inside one lane of kDepth items. Radix 4 takes two levels in one stage; where kDepth is

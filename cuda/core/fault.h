@@ -1,4 +1,4 @@
-// Fault injection: every runtime call of a GPU backend passes one seam and has a number, so a test can make
+// Fault injection: every runtime call of a GPU backend goes through one function and has a number, so a test can make
 // the N-th call fail, once or from then on, with an error of its choice.
 #pragma once
 #include <atomic>

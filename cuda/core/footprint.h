@@ -1,6 +1,6 @@
-// What is known of a call before it runs: which outputs it reads or leaves parts of, so that their old contents have to
-// travel (what lies between the elements of a window stays in any case), and about how much work it is. Every operation of
-// the registry has, beside its check(),
+// What is known about a call before it runs: which outputs it reads or leaves partly unchanged, so that their old contents have to
+// be transferred (whatever is between the elements of a window stays in any case), and roughly how much work it is. Every operation
+// of the registry has, beside its check(),
 //   void footprint(Footprint&, const <domain>::Parameters&)
 // in cuda/<domain>/<operation>.cpp. It is called before check(), with any values.
 #pragma once
@@ -17,14 +17,14 @@ class Footprint {
  public:
   using Extents = std::initializer_list<int64_t>;
 
-  /// Of an output: the call leaves elements of its window, or entries of the array, as they were.
+  /// For an output: the call leaves elements of its window, or entries of the array, as they were.
   void keeps(const void* field) {
     if (count_ < kMost) kept_[count_++] = field;
     else keeps_all_ = true;
   }
   /// Every output, in_out ones too.
   void keeps_all() { keeps_all_ = true; }
-  /// Of an in_out view: this call reads nothing of it.
+  /// For an in_out view: this call reads nothing of it.
   void overwrites(const View& view) { overwritten_ = &view; }
   /// The work of the call: about as many updates of an element as the extents multiplied. Calls that never say how much are
   /// taken for long ones.

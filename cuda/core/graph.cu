@@ -1,4 +1,4 @@
-// CUDA graphs: launches that are made again and again, without the host's part of each.
+// CUDA graphs: repeated launches without the host's part of each.
 #ifndef WARPLOOM_SIMT
 #include "cuda/core/cuda_device_class.h"
 

@@ -9,7 +9,7 @@
 namespace warploom {
 
 /// Bytes this process may use: what the machine has, or the least limit of its control groups (versions 1 and 2)
-/// where that is less. Asks the system anew each time.
+/// where that is less. Asks the system again each time.
 int64_t host_memory_bytes();
 /// The same with /proc and /sys/fs/cgroup in other folders, and a machine of `physical` bytes.
 int64_t host_memory_bytes(const std::string& proc, const std::string& cgroups, int64_t physical);

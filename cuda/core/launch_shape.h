@@ -1,4 +1,4 @@
-// The shape of a launch, which agents may compute beside their work; launch.cuh launches.
+// The shape of a launch, which agents may also compute; launch.cuh launches.
 #pragma once
 #include "cuda/core/declare.h"
 #include "cuda/core/device.cuh"

@@ -1,4 +1,4 @@
-// Book-keeping of device memory that needs no CUDA: what is in use, and which small blocks wait for re-use.
+// Book-keeping of device memory that needs no CUDA: what is in use, and which small blocks wait for reuse.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,11 @@
-// What an operation returns beside its arrays: a report struct whose fields its visit(visitor, report, parameters) names, as
+// What an operation returns besides its arrays: a report struct whose fields its visit(visitor, report, parameters) names, as
 // visit() of the parameters names theirs: choices, integers, reals, booleans, and tables of doubles,
 //   v.record(name, table, wanted, where)   one row, or none
 //   v.rows(name, table, most, where)       as many rows as the call writes, `most` at most
 //   v.noted(name, table, words, rows, summary)   the words that are not zero, each with its row, where JavaScript had no arrays
 //                                          made for them (native/core/arguments.h, PackedParameters::kHeld); filled by the addon
 // A row is a struct of doubles alone, all named in order by its own visit(visitor, row). Parameters point to their report,
-// which visit() of the parameters hands on as v.report(p.report, p); null: nobody asks.
+// which visit() of the parameters passes on as v.report(p.report, p); null: nobody asked for it.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 // The cuda backend's GpuDevice. Every call of the CUDA runtime in the project
-// stands in a .cu file of this folder, behind call() of cuda_call.h.
+// is in a .cu file of this folder, behind call() of cuda_call.h.
 #include <algorithm>
 #include <cstdlib>
 

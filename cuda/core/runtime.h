@@ -1,5 +1,5 @@
 // GpuDevice: an open device of the cuda or the simt backend. Every CUDA runtime call of the project
-// stands in cuda/core/*.cu behind this class, so that faults can be injected at one seam.
+// is in cuda/core/*.cu behind this class, so that faults can be injected at one seam.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// What an operation is told that runs on a part of its call's batch (cuts.h).
+// What an operation knows if it runs on a part of its call's batch (cuts.h).
 #pragma once
 #include <cstdint>
 

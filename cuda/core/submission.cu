@@ -1,4 +1,4 @@
-// Calls of the cuda backend that are under way while their thread goes on.
+// Calls of the cuda backend that are in flight while their thread continues.
 #ifndef WARPLOOM_SIMT
 #include "cuda/core/cuda_device_class.h"
 

@@ -1,4 +1,4 @@
-// What a device with memory of its own can do beside Device: work while its thread goes on to the next call.
+// What a device with its own memory can do in addition to Device: work while its thread continues with the next call.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// What can be said of strided windows whatever they hold: how far they reach, what they cover, whether two of them meet.
+// Properties of strided windows, whatever they hold: how far they reach, what they cover, whether two of them overlap.
 // Plain C++; all in 128-bit arithmetic, so that no extent or stride overflows.
 #pragma once
 #include <cstdint>
@@ -36,7 +36,7 @@ Status check_overlap(const char* name, const View& other, const char* output_nam
 Status check_apart(const char* name, const View& other, const char* output_name, const View& output, ScalarType type);
 /// A given view has these extents.
 Status check_extents(const char* name, const View& view, const int64_t* extents, int rank);
-/// The view holds real data, is given and has `count` elements, which lie one behind the other.
+/// The view is given, holds real data and has `count` contiguous elements.
 Status check_adjacent(const char* name, const View& view, int64_t count);
 
 /// The elements of any view; 2^62 where they are more.
@@ -46,9 +46,9 @@ int64_t end_of(const View& view);
 /// Whether every element of the buffer is one of the window's, once. For views with any values.
 bool covers(const View& view);
 
-/// A view whose elements lie one behind the other, the last index fastest.
+/// A view whose elements are contiguous, the last index fastest.
 View dense_view(void* data, int64_t length, std::initializer_list<int64_t> extents);
-/// Strides with which a view's elements lie one behind the other from its offset on; of these extents.
+/// Strides with which a view of these extents is contiguous from its offset on.
 void lay_out(View* view);
 void lay_out(View* view, std::initializer_list<int64_t> extents);
 

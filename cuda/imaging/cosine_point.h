@@ -15,7 +15,7 @@ struct alignas(sizeof(V) <= 8 ? 2 * sizeof(V) : alignof(V)) Pair {
   V re, im;
 };
 
-/// Where point x of a line stands in the reordered one: even points ascending, odd points descending.
+/// Where point x of a line is in the reordered one: even points ascending, odd points descending.
 WARPLOOM_PORTABLE int place_of(int x, int n) { return (x & 1) != 0 ? n - 1 - (x >> 1) : x >> 1; }
 
 template <class V>

@@ -15,10 +15,10 @@ inline constexpr size_t kComfortableBytes = 100 * 1024;
 /// Tiles that a pass should have at least, so that every multiprocessor works.
 inline constexpr int64_t kLeastTiles = 132;
 inline constexpr int kLineThreads = 256;
-/// Blocks of a pass whose buffers stand in global memory.
+/// Blocks of a pass whose buffers are in global memory.
 inline constexpr int64_t kScratchBlocks = 264;
 
-/// Entries from one point of a tile to the next: odd, so that points that follow each other stand in different banks.
+/// Entries from one point of a tile to the next: odd, so that points that follow each other are in different banks.
 inline int pitch_of(int pairs) { return pairs % 2 == 0 ? pairs + 1 : pairs; }
 /// Both buffers of a block.
 inline size_t tile_bytes(int m, int pairs, size_t entry_bytes) {

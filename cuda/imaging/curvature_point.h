@@ -49,7 +49,7 @@ WARPLOOM_PORTABLE T flow_step(const T& u, const T& f, const T& quarter, const T&
   return fma(dt, fma(weight4, quarter, data), u);
 }
 
-/// The points around one point, the nearest ones repeated outside of the grid.
+/// The points around one point, the nearest ones repeated outside the grid.
 template <class T>
 struct Surroundings {
   const T* u;             ///< of the first component, at the point

@@ -21,7 +21,7 @@ DenoiseVariant chosen(const DenoiseParameters& p) {
   return alone && march_takes(p.grid) ? DenoiseVariant::march : DenoiseVariant::direct;
 }
 
-/// Where everything stands in the workspace, in bytes.
+/// Layout of the workspace, in bytes.
 struct Layout {
   int64_t elements = 0, stride = 0;  ///< of the image; between components of q
   int64_t u[2] = {}, q[2] = {}, bar = 0, steps = 0, state = 0, history = 0, parts = 0, survey = 0, counts = 0, bytes = 0;

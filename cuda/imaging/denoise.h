@@ -52,7 +52,7 @@ struct DenoiseReport {
 
 /// Minimises E(u) = w TV(u) + D(u - f): TV is the sum over the points of the norm of the forward differences (of all components
 /// together where they are coupled), which are zero across the border; D as NoiseKind says, without pixels that are NaN.
-/// Progress: iterations made, and the energy per pixel and component in place of a total.
+/// Progress: iterations made, and the energy per pixel and component instead of a total.
 struct DenoiseParameters {
   ScalarType type = ScalarType::float32;
   Grid grid;

@@ -7,7 +7,7 @@
 
 namespace warploom::imaging {
 
-/// How far a solution has come: stands in the device's memory while it runs.
+/// Progress of a solution: kept in the device's memory while it runs.
 struct DenoiseState {
   double weight, tolerance, pixels;  ///< pixels: components of pixels, which energies are divided by
   double energy, gap, residual;      ///< of the last check; residual: the root mean square of u - f; -1 where it is not known

@@ -9,7 +9,7 @@ namespace warploom::imaging {
 
 /// x runs fastest: component c of the point (x, y, z) of an image is element
 ///   offset + ((c * nz + z) * ny + y) * nx + x
-/// of its view. A two-dimensional image has nz = 1. Points are one unit apart; outside of the grid the nearest point repeats
+/// of its view. A two-dimensional image has nz = 1. Points are one unit apart; outside the grid the nearest point repeats
 /// (no flux through the border).
 struct Grid {
   int64_t nx = 1, ny = 1, nz = 1;

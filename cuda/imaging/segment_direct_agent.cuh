@@ -4,7 +4,7 @@
 
 namespace warploom::WARPLOOM_TARGET::imaging::segmentation {
 
-/// phi beside a point; outside of the grid the nearest point repeats.
+/// phi beside a point; outside the grid the nearest point repeats.
 template <class R>
 struct Around {
   const R* centre;

@@ -18,7 +18,7 @@ struct Four {
 template <class R>
 struct StripColumn {
   int32_t x, nx, ny;
-  bool whole;         ///< all four points lie in the image, and packs of 16 bytes may be used
+  bool whole;         ///< all four points are in the image, and packs of 16 bytes may be used
   unsigned int owned; ///< bits of the points that the lane works for
 
   WARPLOOM_DEVICE StripColumn(const device::Block& block, const StepTask<R>& p, int32_t tile)

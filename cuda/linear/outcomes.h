@@ -14,10 +14,10 @@ enum class SystemStatus : int32_t { ok = 0, zero_pivot = 1, non_finite = 2, inac
 inline constexpr const char* kSystemStatusNames[] = {"ok", "zero-pivot", "non-finite", "inaccurate"};
 /// Set in the status word when the answer comes from the pivoting re-solve of `check`.
 inline constexpr int32_t kResolvedByPivoting = 0x100;
-/// Of the flags above the low byte, from the lowest on.
+/// Names of the flags above the low byte, lowest first.
 inline constexpr const char* kStatusFlagNames[] = {"resolvedByPivoting"};
 
-/// What the status words of a call come to, so that nobody need read them while all is well.
+/// Summary of the status words of a call, so that nobody needs to read them while all is well.
 struct Summary {
   double zero_pivots, non_finites, inaccurates;  ///< numbers of outcomes
   double resolved;                               ///< answers of the pivoting re-solve

@@ -105,7 +105,7 @@ class RowSum {
     subtract_product(a, unknown);
     scale_ += modulus(a) * device::maximum(modulus(unknown), kLeastNormal<RealOf<T>>);
   }
-  /// Of the unknown's part beyond its precision.
+  /// Subtracts the part of the unknown beyond its precision.
   WARPLOOM_DEVICE void subtract_low(const T& entry, const Wide& low) { subtract_product(times(down_, widen(entry)), low); }
   WARPLOOM_DEVICE RowResidual<T> result() const {
     if constexpr (kIsComplex<T>) {

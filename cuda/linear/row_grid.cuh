@@ -6,8 +6,8 @@
 namespace warploom::WARPLOOM_TARGET::linear {
 
 /// Blocks of kThreads cover tiles of 2^fast_bits elements along the fast index and the rest along the slow one.
-/// Of a uniform batch the indices are row and problem. Of a ragged one they are the row among those of all
-/// systems and the right-hand side, so that one long system costs the others no empty blocks.
+/// In a uniform batch the indices are row and problem. In a ragged one they are the row among those of all systems and the
+/// right-hand side, so that one long system does not give the others empty blocks.
 struct RowGrid {
   static constexpr int kThreads = 256;
   int64_t rows = 0, columns = 0;  ///< columns: problems, or right-hand sides when ragged

@@ -19,14 +19,14 @@ inline LaunchShape stream_shape(int64_t threads) {
   return shape;
 }
 
-/// Of a batch with right-hand sides `rhs`.
+/// The walk over a batch with right-hand sides `rhs`.
 template <class Batch>
 RowWalk walk_of(const Batch& batch) {
   const int64_t problem_stride = batch.rhs_count > 1 ? batch.rhs.rhs_stride : batch.rhs.system_stride;
   return row_walk(batch.n, batch.rhs.row_stride, problem_stride, batch.offsets != nullptr);
 }
 
-/// Rows of the whole batch: of a ragged one the last offset, which lies in device memory.
+/// Rows of the whole batch: for a ragged one the last offset, which is in device memory.
 template <class Batch>
 Status all_rows(GpuDevice& device, const Batch& batch, int64_t* rows) {
   *rows = batch.n * batch.systems;

@@ -33,7 +33,7 @@ void footprint(Footprint& f, const PrefixParameters& p) {
   f.goes_through_once();
 }
 
-/// Rows lie one behind the other, whatever dimensions the views have.
+/// Rows are contiguous, whatever dimensions the views have.
 void cuts(Cuts& c, PrefixParameters& p) {
   c.along(p.batch, p.n);
   c.on_processors();

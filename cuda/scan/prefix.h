@@ -25,7 +25,7 @@ struct PrefixParameters {
   int32_t depth = 0;             ///< elements per thread: 0 = policy, else 2, 4, 8, 16 or 32
   int32_t radix = 2;             ///< 2 or 4: fan-in of a downsweep stage (Fig. 8)
   Array<const uint8_t> flags;    ///< segmented: nonzero starts a new segment; batch*n entries, or null
-  View values, result;           ///< batch * n elements one behind the other; may be the same
+  View values, result;           ///< batch * n elements one after another; may be the same
 };
 
 template <class Visitor>

@@ -12,7 +12,7 @@ struct LaneEnds {
   uint64_t frozen = 0;               ///< keep their value
   unsigned int follow_left = 0;      ///< take the value of the left end cell at every sub-step
   unsigned int follow_right = 0;
-  int left_lane = 0, left_point = 0;    ///< where the left end cell stands in this warp (when any lane follows it)
+  int left_lane = 0, left_point = 0;    ///< where the left end cell is in this warp (when any lane follows it)
   int right_lane = 0, right_point = 0;
 };
 

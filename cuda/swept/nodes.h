@@ -3,7 +3,7 @@
 // Phase 0 takes each node up as far as its own points allow: sub-step t holds the node without t * reach points at each side (the
 // up-triangle). The nodes of the next phase lie between the middles of these: they fill the valleys between their neighbours'
 // flanks (down), then go up in their turn; and so on alternately, until the last phase fills the valleys only. Where the paper
-// copies edges into arrays L and R, here the two rows of the working array stand in two arrays of the length of a state, at the
+// copies edges into arrays L and R, here the two rows of the working array are in two arrays of the length of a state, at the
 // places of their points: the left half of a node (L) is met there by the node that keeps it, the right half (R) by the next.
 #pragma once
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Nodes {
     return nodes;
   }
   /// Most sub-steps that a phase goes up. Without tips it leaves `reach` points on each side of the middle that are not needed there, so
-  /// that what the next phase reads beside a valley stands in its own node. The paper goes one sub-step further: then the last
+  /// that what the next phase reads beside a valley is in its own node. The paper goes one sub-step further: then the last
   /// sub-step of a valley reads `reach` points of either neighbour's half, the tips, which each phase copies for the next.
   WARPLOOM_PORTABLE int64_t most_levels(int reach, bool tips) const { return width / 2 / reach - (tips ? 0 : 1); }
 

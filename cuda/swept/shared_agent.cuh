@@ -42,7 +42,7 @@ struct SharedAgent {
   }
 
  private:
-  /// kEnds: the node holds an end of the domain inside. The places beyond stand in the working array too, written by the thread of
+  /// kEnds: the node holds an end of the domain inside. The places beyond are in the working array too, written by the thread of
   /// the point they are an image of; each half of a split node has its own.
   template <bool kEnds>
   struct Point : NodePoint<Equation> {

@@ -1,5 +1,5 @@
-// How resident tiles tell each other their edges: every tile posts the places at both ends of its own part, its neighbours
-// (itself, at a mirror) read their margins from there.
+// How resident tiles exchange their edges: every tile posts the points at both ends of its own part, and its neighbours (itself, at
+// a mirror) read their margins from there.
 #pragma once
 #include "cuda/swept/march.cuh"
 

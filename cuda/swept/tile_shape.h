@@ -5,7 +5,7 @@
 namespace warploom::swept {
 
 /// A block's tile: each warp holds 32 * kPoints consecutive places and shares the outer kHaloLanes lanes on each side with its
-/// neighbours, from which it gets them anew when its steps have used them up.
+/// neighbours, from which it gets them again when its steps have used them up.
 template <int kPoints_, int kWarps_, int kHaloLanes_, int kMinBlocks_>
 struct TileShape {
   static constexpr int kPoints = kPoints_, kWarps = kWarps_, kHaloLanes = kHaloLanes_, kMinBlocks = kMinBlocks_;

@@ -263,7 +263,7 @@ class Tile {
       }
     }
   }
-  /// The lane's places that stand in an edge, of which `first` is the place of the lane's first one.
+  /// The lane's places that are in an edge, of which `first` is the place of the lane's first one.
   WARPLOOM_DEVICE void post(const MessageBox<Value>& box, int side, int first) const {
     if (first <= -kPoints || first >= box.edge()) return;
     device::Message* const to = box.at(block_, side, first);

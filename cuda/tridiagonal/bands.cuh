@@ -1,4 +1,4 @@
-// From the views of a call to the bands of op(A): structure, transposition and conjugation become pointers,
+// Turns the views of a call into the bands of op(A): structure, transposition and conjugation become pointers,
 // shifts and flags, so that every algorithm sees a general, untransposed matrix.
 #pragma once
 #include "cuda/tridiagonal/batch.cuh"

@@ -69,9 +69,9 @@ template <class T> int checked_depth(GpuDevice&, const Batch<T>&, int depth);
 template <class T> Status solve_cr_regpack_checked(GpuDevice&, const Batch<T>&, int depth, const Judging& judging, Used*);
 template <class T> Status solve_partition(GpuDevice&, const Batch<T>&, Used*);
 template <class T> Status solve_pivoting(GpuDevice&, const Batch<T>&, Used*);
-// Of `auto`, instantiated likewise (regpack_periodic_*.cu).
+// For `auto`, instantiated in the same way (regpack_periodic_*.cu).
 template <class T> Status solve_periodic_regpack(GpuDevice&, const Batch<T>&, Used*);
-// Of `cr-regpack`: right-hand sides that share a matrix (matrix_*.cu). Code::unsupported where it pays not, or they do not fit.
+// For `cr-regpack`: right-hand sides that share a matrix (matrix_*.cu). Code::unsupported if it does not pay off or they do not fit.
 template <class T> Status solve_matrix_rows(GpuDevice&, const Batch<T>&, Used*);
 template <class T> Status solve_matrix_columns(GpuDevice&, const Batch<T>&, Used*);
 /// The policy's choice among the above.

@@ -93,7 +93,7 @@ class FactoredSolve {
     return segmented(shape, p);
   }
 
-  /// Of the whole call: slices find their own among them.
+  /// Systems of the whole call: slices find their own among them.
   static int64_t factored_systems(const operation::SolveFactoredParameters& p) {
     return p.shared ? 1 : p.slice.whole > 0 ? p.slice.whole : p.batch;
   }

@@ -19,7 +19,7 @@ struct SolveFactoredParameters {
   View lower, diagonal, upper;
   Transpose transpose = Transpose::none;
   Structure structure = Structure::general;
-  bool check = false;      ///< componentwise backward error per system; failed systems are solved anew by pivoting
+  bool check = false;      ///< componentwise backward error per system; failed systems are solved again by pivoting
   double tolerance = 0;    ///< of check: as in SolveParameters
   View rhs, solution;      ///< may be the same buffer
   Array<int32_t> status;   ///< batch*rhs_count words

@@ -142,7 +142,7 @@ inline int vector_depth(int element_bytes, int64_t n, int even) {
 }
 
 /// `even`, or an odd depth where that leaves many lanes idle or systems are not aligned. The counts behind it: 16-byte
-/// copies in place of copies of single elements (float32, n = 511: 5 per band and lane for 16), and for n = 513 one warp
+/// copies instead of copies of single elements (float32, n = 511: 5 per band and lane for 16), and for n = 513 one warp
 /// of 17 rows per lane for two of 16 (an H200: 72 % of the floor for 61 and for 37 %; float64 83 % for 71 and 48 %).
 inline int span_depth(int element_bytes, int64_t n, int even, bool aligned) {
   const double filled = static_cast<double>(n) / static_cast<double>(lanes_of(n, even) * even);

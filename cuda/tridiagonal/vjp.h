@@ -1,5 +1,5 @@
-// tridiagonal.vjp: the vector-Jacobian product of x = op(A)^-1 rhs: one solve with op(A)^H, and what its solution and x say
-// of the bands.
+// tridiagonal.vjp: the vector-Jacobian product of x = op(A)^-1 rhs: one solve with op(A)^H, and the gradients of the bands from its
+// solution and x.
 #pragma once
 #include "cuda/tridiagonal/solve.h"
 

@@ -1,4 +1,4 @@
-// warploom bench: the benchmarks, in a process of their own so that nothing else disturbs the timings.
+// warploom bench: the benchmarks, in a separate process so that nothing else disturbs the timings.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { packageRoot } from '../core/binding.ts';
@@ -18,18 +18,18 @@ function program(): string[] {
 /** `warploom bench`. */
 export const benchCommand: Command = {
   name: 'bench',
-  summary: 'measure every variant and peer of a domain on this machine',
+  summary: 'benchmark every variant of a domain, and other libraries, on this machine',
   help: `Usage: warploom bench DOMAIN [--backend auto|cuda|cpu] [--filter TEXT] [--out DIR]
        warploom bench check [REPORT.json…]
 
-Measures a domain's operations with their peers in one run: times, ratios, fractions of the physical
-limit. Writes DIR/<device>/<domain>.json and pictures (default bench/results).
+Measures a domain's operations and other libraries in one run: times, ratios, fractions of the
+physical limit. Writes DIR/<device>/<domain>.json and pictures (default bench/results).
 
   DOMAIN            tridiagonal, scan
   --filter TEXT     only rows whose id contains TEXT
-  check             compares reports with the goals in bench/goals.json, prints what falls short
+  check             compares reports with the goals in bench/goals.json and prints those that are missed
 
-Benchmarks use the whole machine: run nothing else meanwhile.
+Benchmarks use the whole machine: run nothing else at the same time.
 `,
   async run(argv, { signal }) {
     const child = spawn(process.execPath, [...program(), ...argv], { stdio: 'inherit', cwd: packageRoot(), signal });

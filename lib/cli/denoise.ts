@@ -22,18 +22,18 @@ export const denoiseCommand: Command = {
 Finds the image u near the given one f whose total variation is small: it minimises
   weight TV(u) + 1/2 |u - f|²          (Rudin, Osher and Fatemi; for noise on every pixel)
   weight TV(u) + |u - f|_1             (--noise impulse; for dead and hot pixels)
-Edges stay sharp, noise and fine texture go. Colours and other channels share their edges.
+Edges stay sharp; noise and fine texture are removed. Colours and other channels share their edges.
 
-  -o, --out FILE         PNG, TIFF, NIfTI (keeps header and orientation), .npy or raw, by its ending
-      --preview FILE     a PNG with before and after beside each other
-      --weight W         of the total variation, for intensities 0 to 1: 0.02 to 0.1 are usual, more is smoother
-      --sigma S          in place of the weight: the noise's standard deviation (0 to 1), or "estimate" (default)
-      --noise MODEL      gaussian (default), impulse (needs a weight; 0.5 to 1.5 are usual)
+  -o, --out FILE         PNG, TIFF, NIfTI (keeps header and orientation), .npy or raw, by its extension
+      --preview FILE     a PNG with before and after side by side
+      --weight W         of the total variation, for intensities 0 to 1: usually 0.02 to 0.1; larger is smoother
+      --sigma S          instead of the weight: the noise's standard deviation (0 to 1), or "estimate" (default)
+      --noise MODEL      gaussian (default), impulse (needs a weight; usually 0.5 to 1.5)
       --method M         primal-dual (default: to a proven distance from the optimum), flow (curvature flow)
-      --separate         each channel by itself: colours do not share their edges
-      --fill             pixels that are NaN are filled from around them instead of refused
-      --iterations N     at most
-      --tolerance T      relative duality gap to stop at
+      --separate         treat each channel on its own: colours do not share their edges
+      --fill             fill pixels that are NaN from their surroundings instead of rejecting them
+      --iterations N     maximum number
+      --tolerance T      relative duality gap at which to stop
 
 ${imageHelp}
 Examples

@@ -19,10 +19,10 @@ export const imageFlags = {
 /** Their help, for the end of a command's list. */
 export const imageHelp = `  Files: PNG, TIFF (stacks are volumes), NIfTI (.nii, .nii.gz), DICOM (a file, or a folder of slices; read only),
   .npy, raw.
-  In place of a file: phantom:shepp-logan,size=64,dimensions=3 or phantom:discs,size=256.
+  Instead of a file: phantom:shepp-logan,size=64,dimensions=3 or phantom:discs,size=256.
 
-      --range R          intensities that become 0 and 1: unit, own, or LOW,HIGH. Default: unit for PNG and TIFF
-                         integers and phantoms, own (least to greatest) for all others; results are scaled back
+      --range R          intensities that are mapped to 0 and 1: unit, own, or LOW,HIGH. Default: unit for PNG and TIFF
+                         integers and phantoms, own (smallest to largest) for all others; results are scaled back
       --add-noise N      adds noise first: gaussian:sigma=0.1,seed=1 or impulsive:amount=0.1
       --precision P      float32 (default), float64
       --page N           one page of a TIFF, from 0
@@ -30,11 +30,11 @@ export const imageHelp = `  Files: PNG, TIFF (stacks are volumes), NIfTI (.nii, 
       --axes A           axes of a .npy array, slowest first: yx, zyx, cyx, czyx, yxc, zyxc
       --raw LAYOUT       of a file without a header: 640x480:uint16, 64x64x32:float32, 640x480x1x3:uint8:interleaved;
                          :big-endian and :offset=512 where needed
-      --max-pixels N     refuse images of more samples (default 268435456)
+      --max-pixels N     reject images with more samples (default 268435456)
       --backend B        auto, cuda, cpu, simt
 `;
 
-export const exitCodesHelp = 'Exit codes: 0 done; 1 failed; 2 bad flags or image; 3 device; 130 interrupted.\n';
+export const exitCodesHelp = 'Exit codes: 0 success; 1 failure; 2 invalid flags or image; 3 device; 130 interrupted.\n';
 
 export type FlagValues = Readonly<Record<string, string | boolean | undefined>>;
 

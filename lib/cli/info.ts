@@ -1,4 +1,4 @@
-// warploom info: what this machine can run on, and why not the rest.
+// warploom info: what this machine can run on, and why it cannot use the rest.
 import { packageVersion } from '../core/binding.ts';
 import { devices } from '../core/device.ts';
 import { ExitCode, parseFlags, type Command } from './command.ts';

@@ -22,10 +22,10 @@ Usage: warploom COMMAND …
 
 ${COMMANDS.map((c) => `  ${c.name.padEnd(10)} ${c.summary}`).join('\n')}
 
-  warploom COMMAND --help   how to use one of them
+  warploom COMMAND --help   explains a command
   warploom --version
 
-Exit codes: 0 done; 1 failed; 2 bad flags, job file or input; 3 device not available, lost or
+Exit codes: 0 success; 1 failure; 2 invalid flags, job file or input; 3 device unavailable, lost or
 out of memory; 130 interrupted (run again to resume).
 `;
 

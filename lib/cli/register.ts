@@ -23,18 +23,18 @@ export const registerCommand: Command = {
 
 Finds a smooth displacement u such that TEMPLATE(x + u(x)) looks like REFERENCE(x): it minimises
   1/2 |TEMPLATE(x + u) - REFERENCE|² + alpha/2 Σ |Δu|²        (Fischer and Modersitzki)
-from coarse to fine. Both images have the same extents; affine movements cost nothing.
+from coarse to fine. Both images have the same extents; affine motion costs nothing.
 
-  -o, --out FILE         the warped template, by its ending
+  -o, --out FILE         the warped template, in the format of its extension
       --displacement FILE   u in pixels: .npy of shape (components, …), .nii or .tif
       --preview FILE     a PNG: reference, template, warped, differences before and after
-      --grid FILE        an SVG of a regular grid as u moves it
+      --grid FILE        an SVG of a regular grid moved by u
       --measure M        ssd (default: same intensities), ncc (intensities differ by scale and offset)
       --alpha A          weight of the curvature: larger is stiffer
       --tau T            step of the semi-implicit scheme; default from the template's gradients
-      --levels L         of the pyramid
-      --iterations N     at most, of each level
-      --tolerance T      relative change of the measure to stop at
+      --levels L         of the pyramid: how many
+      --iterations N     maximum number on each level
+      --tolerance T      relative change of the measure at which to stop
       --landmarks FILE   .npy of shape (n, 2, dimensions): points of reference and template, for the error (TRE)
 
 ${imageHelp}

@@ -26,7 +26,7 @@ function watcher({ out, err }: CommandContext, json: boolean): (event: RunEvent)
   return (event) => {
     if (event.event === 'progress') bar.update(`${event.job}/${event.item}`, event.done, event.total);
     else bar.clear();
-    if (event.event === 'skipped') err.write(`${event.job}/${event.item}: finished before, skipped (--again runs it anew)\n`);
+    if (event.event === 'skipped') err.write(`${event.job}/${event.item}: already finished, skipped (--again runs it again)\n`);
     const atEnd = event.event === 'finished' ? event.result?.notes ?? [] : [];
     const notes = event.event === 'warning' ? [event.note] : atEnd;
     for (const note of notes) {
@@ -55,7 +55,7 @@ async function jobFiles(paths: readonly string[]): Promise<string[]> {
 /** `warploom run`. */
 export const runCommand: Command = {
   name: 'run',
-  summary: 'run job files: solve systems, step equations, interpolate series, treat images',
+  summary: 'run job files: solve systems, step equations, interpolate series, process images',
   help: `Usage: warploom run JOB.json|FOLDER… [--results DIR] [--backend auto|cuda|cpu|simt] [--again] [--follow-links] [--json]
 
 A job file says what to compute, on which inputs, with which parameters:
@@ -66,19 +66,19 @@ A job file says what to compute, on which inputs, with which parameters:
 Kinds: solve (tridiagonal systems from .npy), heat-adi (2-D heat equation), spline (cubic splines
 through a .csv), simulate (heat, Kuramoto–Sivashinsky and Euler equations in one dimension),
 denoise, segment, register (images and volumes).
-examples/jobs holds each kind and the JSON Schema for your editor.
+examples/jobs has an example of each kind and the JSON Schema for your editor.
 
   --results DIR   where results go: DIR/NAME/ITEM/ with result.json, arrays and pictures
                   (default warploom-results)
   --backend B     overrides the job file's device
-  --again         run items that are finished already
-  --follow-links  result folders may be symbolic links (default: refused)
+  --again         also run items that are already finished
+  --follow-links  allow result folders that are symbolic links (default: reject them)
   --json          events and results as JSON lines
 
-A killed or interrupted run resumes when started again: finished items are skipped, the one that was
-running continues from its last checkpoint.
+A killed or interrupted run resumes when started again: finished items are skipped, and the one that
+was running continues from its last checkpoint.
 
-Exit codes: 0 done; 1 something failed; 2 bad flags or job file; 3 device; 130 interrupted.
+Exit codes: 0 success; 1 something failed; 2 invalid flags or job file; 3 device; 130 interrupted.
 `,
   async run(argv, context) {
     const { values, positionals } = parseFlags({
@@ -99,7 +99,7 @@ Exit codes: 0 done; 1 something failed; 2 bad flags or job file; 3 device; 130 i
     for (const file of await jobFiles(positionals)) jobs.push(await loadJob(file, backend === undefined ? {} : { backend }));
     const names = jobs.map((job) => job.name.toLowerCase()); // not every file system tells capitals apart
     const twice = names.find((name, i) => names.indexOf(name) !== i);
-    if (twice !== undefined) throw new UsageError(`two job files are named '${twice}': their results would mix`);
+    if (twice !== undefined) throw new UsageError(`two job files are named '${twice}': their results would get mixed up`);
     const { 'follow-links': followLinks } = values;
     const onProgress = watcher(context, values.json);
     const results: ItemResult[] = [];

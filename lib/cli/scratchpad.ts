@@ -121,38 +121,38 @@ async function findStale(path: string, out: string | undefined, source: string, 
 /** `warploom scratchpad`. */
 export const scratchpadCommand: Command = {
   name: 'scratchpad',
-  summary: 'shared-memory reuse: lay arrays of CUDA kernels over each other',
+  summary: 'shared-memory reuse: let arrays of CUDA kernels overlap',
   help: `Usage: warploom scratchpad KERNEL.cu [-o OUT.cu] [--report report.json] [--svg plan.svg] [options]
 
 Finds __shared__ arrays that are never needed at the same time, places them in one pool, and inserts
-__syncthreads() exactly where the reuse needs one and none stands. A kernel it cannot prove safe
-stays as it is, with the line and the reason. Without -o only the tables are printed.
+__syncthreads() exactly where the reuse needs one that is not there yet. A kernel it cannot prove safe
+is left unchanged, and the line and the reason are printed. Without -o only the tables are printed.
 
   -o, --out OUT.cu       the rewritten source; - for standard output
       --report FILE      everything found, as JSON
       --svg FILE         live ranges over program points, before and after
       --planner P        exact (default), packing, coloring, greedy (Algorithm 1 of the paper)
-      --reorder          also moves independent statements so that less is needed at a time
-      --kernel NAME      this kernel only
-      --check            writes nothing: fails when OUT.cu is not what the pass gives, or, without -o,
-                         when a kernel could still save
+      --reorder          also reorders independent statements so that less is needed at a time
+      --kernel NAME      only this kernel
+      --check            write nothing: fail if OUT.cu is not what the pass produces, or, without -o,
+                         if a kernel could still save memory
       --arch A           sm_70 to sm_121 (default sm_90), for the blocks per multiprocessor
-      --threads N        threads of a block, where the kernel has no __launch_bounds__; a shape such as
-                         16x16 also promises that all launches have it, which shows more loops to be safe
-      --registers N      registers of a thread as ptxas -v says (default 32)
-      --keep             leaves kernels alone of which no more blocks would fit
+      --threads N        threads per block, if the kernel has no __launch_bounds__; a shape such as
+                         16x16 also promises that all launches have it, which proves more loops safe
+      --registers N      registers per thread, as reported by ptxas -v (default 32)
+      --keep             leave kernels unchanged if no more blocks would fit
   -D NAME=VALUE          a constant or type that the text does not define (repeatable)
-      --macro WORD       a word the grammar stumbles over: blanked before parsing (repeatable)
-      --function NAME    a function without a body here that touches neither shared memory nor barriers
+      --macro WORD       a word that the grammar cannot parse: blanked out before parsing (repeatable)
+      --function NAME    a function defined elsewhere that touches neither shared memory nor barriers
       --rewritten NAME   every iteration of a loop writes what it reads of this array (or: all)
-      --no-reuse         the same pool with all arrays apart, to compare with
+      --no-reuse         the same pool with all arrays separate, for comparison
 
 Examples
   warploom scratchpad curvature2d.cu -o curvature2d.small.cu --svg plan.svg --threads 256 --registers 30
   warploom scratchpad registration.cu --reorder -o registration.small.cu
   warploom scratchpad kernels.cu -o kernels.small.cu --check        # in CI
 
-Exit codes: 0 done; 1 --check failed; 2 bad flags or a source that cannot be read.
+Exit codes: 0 success; 1 --check failed; 2 invalid flags or a source that cannot be read.
 `,
   async run(argv, { out, err }) {
     const { values, positionals } = parseFlags({ args: argv, allowPositionals: true, options: flags });

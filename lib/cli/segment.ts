@@ -22,22 +22,22 @@ export const segmentCommand: Command = {
 
 Divides the image into two regions, each close to its mean, with a short border between them (Chan and Vese): it minimises
   mu length + nu area inside + lambda1 Σ_inside (f - c1)² + lambda2 Σ_outside (f - c2)²
-Objects need no sharp edges; noise is held back by the length of the border.
+Objects need no sharp edges; the length term suppresses noise.
 
   -o, --out FILE         the mask: PNG or TIFF (255 inside), NIfTI or .npy (1 inside)
       --preview FILE     a PNG of the image, and of the image with the outline
-      --contours FILE    the contours over the image as SVG, or as JSON (lists of points) by the ending
+      --contours FILE    the contours over the image as SVG, or as JSON (lists of points), by the extension
       --level-set FILE   the level set as .npy, .nii, .tif: positive inside
       --truth FILE       a mask to compare with: Dice and Hausdorff
       --mu M             weight of the border's length, default 0.25; smaller finds finer detail
       --nu, --lambda1, --lambda2     default 0, 1, 1
-      --initial I        checkerboard (default: finds objects anywhere), ball, box; with a place in pixels:
+      --initial I        checkerboard (default: finds objects anywhere), ball, box; with a position in pixels:
                          ball:x=170,y=105,radius=40 or box:x0=4,y0=4,x1=60,y1=60 or checkerboard:square=9
       --step S           semi-implicit (default), explicit
       --dt D             step of the evolution, default 0.5
-      --iterations N     at most, default 500
-      --tolerance T      change of the level set to stop at, default 1e-3
-      --reinitialize N   make the level set a distance every N iterations; 0 (default) never
+      --iterations N     maximum number, default 500
+      --tolerance T      change of the level set at which to stop, default 1e-3
+      --reinitialize N   turn the level set into a distance function every N iterations; 0 (default): never
 
 ${imageHelp}
 Examples

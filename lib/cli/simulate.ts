@@ -43,7 +43,7 @@ type Values = { readonly [Name in keyof typeof flags]?: string | boolean | undef
 function jobOf(equation: string, values: Values): unknown {
   const number = (name: keyof typeof flags) => numberFlag(name, values[name] as string | undefined);
   const string = (name: keyof typeof flags) => values[name] as string | undefined;
-  if ((values.left === undefined) !== (values.right === undefined)) throw new UsageError('--left and --right go together');
+  if ((values.left === undefined) !== (values.right === undefined)) throw new UsageError('--left and --right must be given together');
   const boundary = values.left === undefined ? endFlag(string('boundary'))
     : { left: endFlag(string('left')), right: endFlag(string('right')) };
   const steps = integerFlag('steps', string('steps'), 1, 2 ** 52);
@@ -71,24 +71,24 @@ export const simulateCommand: Command = {
   ks     u_t = -((u²)_x/2 + u_xx + u_xxxx)            --dt
   euler  gas dynamics: density, velocity, pressure    --dt, or --cfl (at most 0.9; 0.55 with limiter paper)
 
-      --n N              points of the domain, any number of at least 3 (heat) or 5
-      --dx D, --length L distance of points, or length of the domain (default 1; ks: give one)
+      --n N              points of the domain, at least 3 (heat) or 5
+      --dx D, --length L spacing of the points, or length of the domain (default 1; ks: required)
       --time T           end at exactly this time (the last step is shortened if need be)
       --steps K          end after this many steps
-      --snapshots S      states kept on the way (default 50)
+      --snapshots S      number of states to keep (default 50)
       --initial I        heat: parabola, ramp, cosine:mode=3; ks: paper, noise:seed=1, mode:waves=3;
                          euler: sod, wave, wave:waves=2; or a .npy file with the state
       --boundary B       periodic, reflective, dirichlet (dirichlet:20 holds 20), outflow
-      --left B, --right B   each end for itself
+      --left B, --right B   a different boundary at each end
       --diffusivity D    heat, default 1
       --gamma G          euler, default 1.4
       --limiter L        euler: van-leer (default), minmod, mc, paper
       --precision P      float64 (default), float32
       --variant V        auto, classic, classic-graph, shared, hybrid, register, tiled, cpu-classic, cpu-tiled
-      --paper            the set-up of Magee and Niemeyer (2018) where nothing else is said
-      --warn             an unstable time step warns instead of being refused
+      --paper            use the set-up of Magee and Niemeyer (2018) for everything that is not given
+      --warn             warn about an unstable time step instead of rejecting it
       --backend B        auto, cuda, cpu, simt
-  -o, --out DIR          gets result.zarr, profile.svg, space-time.png and a checkpoint
+  -o, --out DIR          where result.zarr, profile.svg, space-time.png and a checkpoint go
                          (default warploom-simulation); the same command resumes a killed run
 
 Examples
@@ -96,7 +96,7 @@ Examples
   warploom simulate heat --n 501 --fourier 0.4 --initial ramp --time 0.05 -o rod
   warploom simulate ks --n 1024 --dx 0.5 --dt 0.005 --initial noise:seed=1 --time 200 -o flame
 
-Exit codes: 0 done; 1 values became infinite, or it failed otherwise; 2 bad flags; 3 device; 130 interrupted.
+Exit codes: 0 success; 1 values became infinite, or another failure; 2 invalid flags; 3 device; 130 interrupted.
 `,
   async run(argv, { out, err, signal }) {
     const { values, positionals } = parseFlags({ args: argv, allowPositionals: true, options: flags });

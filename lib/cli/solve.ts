@@ -22,20 +22,20 @@ Solves lower[i]*x[i-1] + diagonal[i]*x[i] + upper[i]*x[i+1] = rhs[i] for every s
 R.npy has shape (n) or (batch, n); each band is a .npy of that shape, a .npy of shape (n) shared by the
 batch, or a number for a constant band. float32, float64, complex64 and complex128.
 
-  -o, --out DIR        gets solution.npy, status.npy, row.npy, backward-error.npy (default .)
+  -o, --out DIR        where solution.npy, status.npy, row.npy, backward-error.npy go (default .)
       --algorithm A    auto, cr, pcr, cr-pcr, pcr-thomas, thomas, cr-regpack, pivoting, partition
       --depth D        rows per thread of cr-regpack: 2, 4, 8, 9, 13, 16, 17, 32
-      --periodic       the first and last unknowns are coupled by lower[0] and upper[n-1]
+      --periodic       couple the first and last unknowns by lower[0] and upper[n-1]
       --transpose T    none, transpose, conjugate
-      --stable         pivoted solver of LAPACK class
+      --stable         pivot, with accuracy like LAPACK's
       --no-check       do not measure backward errors
-      --refine         residuals and solution in twice the precision
+      --refine         compute residuals and solution in twice the precision
       --backend B      auto, cuda, cpu, simt
 
 Example: the systems (-1, 2, -1) x = r
   warploom solve --lower -1 --diagonal 2 --upper -1 --rhs r.npy -o out
 
-Exit codes: 0 all solved; 1 some system could not be solved; 2 bad flags or input; 3 device.
+Exit codes: 0 all solved; 1 some system could not be solved; 2 invalid flags or input; 3 device.
 `,
   async run(argv, { out, err, signal }) {
     const { values } = parseFlags({

@@ -163,10 +163,10 @@ async function costsOf(job: Job, made: stream.StreamGraph): Promise<number[]> {
   try {
     given = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`--costs: ${values.costs} is no JSON: ${(error as Error).message}`);
+    throw new UsageError(`--costs: ${values.costs} is not JSON: ${(error as Error).message}`);
   }
   if (typeof given !== 'object' || given === null) {
-    throw new UsageError(`--costs: ${values.costs} holds no object { "name": microseconds }`);
+    throw new UsageError(`--costs: ${values.costs} contains no object { "name": microseconds }`);
   }
   for (const [name, cost] of Object.entries(given)) {
     const id = made.nodes.findIndex((node) => node.name === name);
@@ -260,7 +260,7 @@ async function run(job: Job): Promise<ExitCode> {
   const files = await filesRead(made, job);
   const items = integerFlag('items', values.items, 1, 2 ** 40), iterations = integerFlag('iterations', values.iterations, 1, 2 ** 40);
   const threads = integerFlag('threads', values.threads, 1, 1024), backend = backendOf(values);
-  if (values.fast === true && backend !== 'cpp') throw new UsageError('--fast goes with --backend cpp');
+  if (values.fast === true && backend !== 'cpp') throw new UsageError('--fast requires --backend cpp');
   const input = made.input === undefined ? undefined : await readItems(required(values.input), made.input.type);
   const begin = performance.now();
   const result = await stream.run(made, {
@@ -282,7 +282,7 @@ async function run(job: Job): Promise<ExitCode> {
     return ExitCode.ok;
   }
   const count = await writeItems(required(values.output), result.output, made.output.type, { rate: input?.rate });
-  context.err.write(`${count} items in ${values.output}: ${(count / elementAt(seconds, 0)).toPrecision(3)} a second ${by}`);
+  context.err.write(`${count} items in ${values.output}: ${(count / elementAt(seconds, 0)).toPrecision(3)} per second ${by}`);
   return ExitCode.ok;
 }
 
@@ -294,30 +294,30 @@ export const streamCommand: Command = {
   summary: 'check, draw, profile, schedule and run a program in the StreamIt language',
   help: `Usage: warploom stream check|graph|profile|schedule|run PROGRAM.str [MORE.str …] [options]
 
-  check      says what is wrong, with file, line and column; exit code 1 if anything is
+  check      reports what is wrong, with file, line and column; exit code 1 if anything is
   graph      the program as a graph: text, or a picture with -o GRAPH.svg
-  profile    what a firing of each filter takes on this machine; -o COSTS.json for schedule --costs
+  profile    how long a firing of each filter takes on this machine; -o COSTS.json for schedule --costs
   schedule   how often each filter fires, buffers, and a software pipeline over CPU cores
   run        runs the program
 
-      --main NAME        the stream to begin with. Default: the void->void stream that no other adds
-      --param NAME=VALUE a value for a parameter of that stream, once for each; arrays as JSON: --param 'taps=[1, 2.5]'
-      --limit NAME=VALUE raises a limit that a message names, once for each: characters, tokens, expression (of the text), nesting,
-                         nodes, steps, bytes, arrayElements, rate, errors (of elaboration), firings (of runs by the interpreter)
+      --main NAME        the main stream. Default: the void->void stream that no other adds
+      --param NAME=VALUE a value for a parameter of that stream (repeatable); arrays as JSON: --param 'taps=[1, 2.5]'
+      --limit NAME=VALUE raises a limit that a message names (repeatable): characters, tokens, expression (of the text), nesting,
+                         nodes, steps, bytes, arrayElements, rate, errors (of elaboration), firings (of runs in the interpreter)
       --json             check: diagnostics as JSON
-  -o, --out FILE         graph: a picture (.svg); profile: the times as --costs takes them (.json)
-      --cores N          schedule: cores to spread over, default 4
+  -o, --out FILE         graph: a picture (.svg); profile: the times, for --costs (.json)
+      --cores N          schedule: number of cores, default 4
       --costs FILE       schedule, run: { "actor": microseconds of a firing } as JSON, or the word measured, which measures them
-                         first (once: they are kept). Default: counted operations
+                         first (and caches them). Default: counted operations
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
       --input FILE       run, profile: items of an open input; --output FILE: where those of an open output go:
-                         .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little end first)
-      --backend B        run: auto (default: wasm where the program allows it), wasm (compiled to WebAssembly),
+                         .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little-endian)
+      --backend B        run: auto (default: wasm if the program allows it), wasm (compiled to WebAssembly),
                          cpp (compiled by the system's C++ compiler), interpret; profile: wasm (default) or cpp
-      --threads N        run: most threads of a compiled program. Default: all cores for long runs, else one
+      --threads N        run: maximum number of threads of a compiled program. Default: all cores for long runs, otherwise one
       --fast             run, with cpp: float operations may be reordered, outputs differ in rounding
-      --timeout SECONDS  ends whatever takes longer, with exit code 1. Default: none (a run: ten minutes)
-      --items N, --iterations N   run: end after so many items or steady states. Default: when the input ends
+      --timeout SECONDS  ends commands that take longer, with exit code 1. Default: none (run: ten minutes)
+      --items N, --iterations N   run: end after this many items or steady states. Default: when the input ends
 
 Examples
   warploom stream check program.str
@@ -327,7 +327,7 @@ Examples
   warploom stream run filter.str --param taps=32 --input noisy.wav --output clean.wav
   warploom stream run filter.str --input noisy.wav --output clean.wav --backend cpp --threads 4
 
-Exit codes: 0 done; 1 the program is wrong or failed; 2 bad flags or files; 3 no C++ compiler; 130 interrupted.
+Exit codes: 0 success; 1 the program is wrong or failed; 2 invalid flags or files; 3 no C++ compiler; 130 interrupted.
 `,
   async run(argv, context) {
     const begin = performance.now();

@@ -11,7 +11,7 @@ export type ElementType = 'float32' | 'float64' | 'complex64' | 'complex128' | '
 export type TypedArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
 
 interface TypeRow {
-  /** The addon's number of the type: its place in ElementType of native/core/typed_array.h. */
+  /** The addon's number of the type: its position in ElementType of native/core/typed_array.h. */
   readonly number: number;
   readonly constructor: new (length: number) => TypedArray;
   /** Numbers of the typed array per element. */
@@ -62,7 +62,7 @@ export function numbersPerElement(type: ElementType): 1 | 2 {
   return types[type].numbers;
 }
 
-/** The error of memory of this process that the system does not give. */
+/** The error for memory of this process that the system cannot provide. */
 export function noHostMemory(requestedBytes: number, cause?: unknown): OutOfMemoryError {
   const inUseBytes = process.memoryUsage.rss();
   const limitBytes = totalmem();
@@ -81,7 +81,7 @@ function availableBytes(): number {
 
 /**
  * A zeroed typed array for `length` elements.
- * @throws OutOfMemoryError where there is no memory, or JavaScript has no typed array of that length
+ * @throws OutOfMemoryError if there is no memory, or JavaScript cannot make a typed array of that length
  */
 export function makeTypedArray(type: ElementType, length: number): TypedArray {
   const { constructor: Kind, numbers, bytes } = types[type];
@@ -98,8 +98,8 @@ const directBytes = 2 ** 16;
 const unseen = new WeakSet<TypedArray>();
 
 /**
- * {@link makeTypedArray} for the result of the call that is made next: nobody else sees the array before that call settles, so
- * that it may be written while the call runs instead of copied in the end.
+ * {@link makeTypedArray} for the result of the call that is made next: nobody else sees the array before that call settles, so it
+ * can be written while the call runs instead of being copied at the end.
  */
 export function makeResult(type: ElementType, length: number): TypedArray {
   const array = makeTypedArray(type, length);
@@ -107,7 +107,7 @@ export function makeResult(type: ElementType, length: number): TypedArray {
   return array;
 }
 
-/** Whether an array was made by {@link makeResult} and is asked about for the first time. */
+/** Whether an array was made by {@link makeResult} and this is the first time the question is asked. */
 export function takeUnseen(array: TypedArray): boolean {
   return array.byteLength >= directBytes && unseen.delete(array);
 }
@@ -128,8 +128,8 @@ export const makeInt32 = (length: number) => makeTypedArray('int32', length) as 
 const tagDescriptor = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
 
 /**
- * Name of a typed array's kind, such as 'Float64Array', whatever realm it is of; undefined for anything else, proxies of typed arrays
- * and objects made from their prototypes among them.
+ * Name of a typed array's kind, such as 'Float64Array', whatever realm it belongs to; undefined for anything else, including
+ * proxies of typed arrays and objects made from their prototypes.
  */
 export function typedArrayKind(value: unknown): string | undefined {
   return tagDescriptor?.get?.call(value) as string | undefined;
@@ -138,7 +138,7 @@ export function typedArrayKind(value: unknown): string | undefined {
 const bufferDescriptor = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), 'buffer');
 const resizableDescriptor = Object.getOwnPropertyDescriptor(ArrayBuffer.prototype, 'resizable');
 
-/** Whether a typed array lies on an ArrayBuffer, of whatever realm, that can never be resized. Nothing of the caller's runs. */
+/** Whether a typed array is backed by an ArrayBuffer, of whatever realm, that can never be resized. Runs no code of the caller. */
 export function isFixed(array: TypedArray): boolean {
   try {
     return resizableDescriptor?.get?.call(bufferDescriptor?.get?.call(array)) === false;
@@ -189,7 +189,7 @@ function isTypedArrayName(name: unknown): name is string {
   return typeof name === 'string' && (Object.hasOwn(typesByKind, name) || /^(Int|Uint|Float|Big)\w*Array$/.test(name));
 }
 
-/** Whether a value is an object, whatever its type says: callers may come from JavaScript. */
+/** Whether a value is an object, whatever its static type: callers may be written in JavaScript. */
 export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }

@@ -1,12 +1,12 @@
-// An event loop that sleeps needs as long to wake as a short call takes on a GPU: while such calls are under way it keeps turning.
+// An event loop that sleeps takes as long to wake up as a short call takes on a GPU: while such calls are in flight it keeps running.
 import { performance } from 'node:perf_hooks';
 
 /** Milliseconds: calls that usually take longer are waited for asleep, and no wait is longer than the second. */
 const shortCalls = 0.5, longest = 1;
 
 /**
- * Attention to the calls of one device. From the first call that is under way to the end of the last, the event loop turns without
- * going to sleep, where such spells were short lately; other work gets its turns meanwhile.
+ * Keeps the event loop awake for the calls of one device. From the first call in flight to the end of the last, the event loop runs
+ * without going to sleep, provided that such periods have been short lately; other work continues in the meantime.
  */
 export class Attention {
   #underWay = 0;
@@ -28,7 +28,7 @@ export class Attention {
     return this.#turning;
   }
 
-  /** Pays attention until the call settles, and returns the call itself. */
+  /** Keeps the event loop awake until the call settles, and returns the call itself. */
   pay<T>(call: Promise<T>): Promise<T> {
     if (this.#underWay === 0) this.#began = this.#now();
     this.#underWay += 1;

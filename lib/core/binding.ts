@@ -20,22 +20,22 @@ export interface DeviceDescription {
   readonly reason: string;
   readonly name: string;
   readonly memoryBytes: number;
-  /** 90 for Hopper; 0 where it has no meaning. */
+  /** 90 for Hopper; 0 if not applicable. */
   readonly computeCapability: number;
   /** Multiprocessors of a GPU, cores on the cpu backend. */
   readonly multiprocessors: number;
   readonly l2Bytes: number;
-  /** Versions of driver and runtime; empty where there are none. */
+  /** Versions of driver and runtime; empty if there are none. */
   readonly driver: string;
 }
 
 /** Use of a device's memory, in bytes. */
 export interface MemoryUse {
-  /** Arrays and workspaces that can still be reached. */
+  /** Arrays and workspaces that are still reachable. */
   readonly inUseBytes: number;
-  /** Held by the pools for re-use: device memory, and host memory that calls' arrays were copied into. */
+  /** Kept by the pools for reuse: device memory, and host memory that arrays of calls were copied into. */
   readonly pooledBytes: number;
-  /** Most bytes in use at once; where that is more, most bytes that calls in flight held in copies of their arrays. */
+  /** Peak number of bytes in use, or, if larger, the peak number of bytes that calls in flight held in copies of their arrays. */
   readonly peakBytes: number;
   readonly limitBytes: number;
 }
@@ -47,13 +47,13 @@ export interface FieldDescription {
   readonly role?: 'input' | 'output' | 'inOut';
   readonly type?: string;
   readonly choices?: readonly string[];
-  /** What it is when it is left out. */
+  /** Its value if it is omitted. */
   readonly default?: string | number | boolean;
   /** Numbers are at least `least`, or above `above`, and at most `most`. */
   readonly least?: number;
   readonly above?: number;
   readonly most?: number;
-  /** Words: the states that their low byte tells, and the flags above it. */
+  /** Status words: the states encoded in their low byte, and the flags above it. */
   readonly states?: readonly string[];
   readonly flags?: readonly string[];
 }
@@ -64,7 +64,7 @@ export interface ReportField {
   readonly kind: 'choice' | 'integer' | 'real' | 'boolean' | 'record' | 'rows';
   readonly choices?: readonly string[];
   readonly columns?: readonly string[];
-  /** A table that is only there when it was asked for, or when there is something to say. */
+  /** A table that is present only if it was requested, or if there is something to report. */
   readonly optional?: boolean;
 }
 
@@ -77,43 +77,46 @@ export type Operations = Readonly<Record<string, {
 /** Seconds on the device and, where the operation has a report, its fields in order: see report.ts. */
 export type RawOutcome = number | readonly [seconds: number, ...fields: (number | Float64Array | undefined)[]];
 
-/** Test controls of the simt backend's fault seam. */
+/** Test controls for fault injection in the simt backend. */
 export interface Faults {
   calls(): number;
-  /** Most calls that were submitted and not over, since it was last asked. */
+  /** Maximum number of calls that were submitted and not finished, since this was last called. */
   mostInFlight(): number;
   arm(skip: number, error: number, persistent: boolean): void;
   disarm(): void;
 }
 
-/** Bytes copied between arrays and the addon, and asked of the system for that, by all devices of the process. */
+/** Bytes copied between arrays and the addon, and bytes requested from the system for that, by all devices of the process. */
 export interface Traffic {
   readonly taken: number;
   readonly returned: number;
-  /** Of those returned, copied by the event loop. */
+  /** Bytes among those returned that the event loop copied. */
   readonly settling: number;
   readonly fresh: number;
-  /** Slices computed, of calls that were cut. */
+  /** Slices computed, for calls that were cut. */
   readonly slices: number;
 }
 
-/** The addon's exports. Devices and device arrays go by number; see native/core/device_object.cpp. */
+/** The addon's exports. Devices and device arrays are identified by numbers; see native/core/device_object.cpp. */
 export interface Addon {
   /** Numbers of the call being packed (pack.ts). */
   readonly numbers: Float64Array;
   readonly faults?: Faults;
-  /** The same of the cuda backend. */
+  /** The same for the cuda backend. */
   readonly cudaFaults?: Faults;
   traffic(): Traffic;
   devices(): DeviceDescription[];
   operations(): Operations;
-  /** The device's number, which takes calls at once, and a promise of its being open. */
+  /** The device's number, which can be used in calls at once, and a promise that settles when it is open. */
   open(target: object, backend: string, index: number,
     options: { memoryLimit?: number; threads?: number; queueLimit?: number }): [number, Promise<void>];
-  /** The array's number, which calls may use at once, and a promise of its having its contents. `type`: {@link elementTypes}' index. */
+  /**
+   * The array's number, which calls may use at once, and a promise that settles when it has its contents. `type`: {@link
+   * elementTypes}' index.
+   */
   allocate(device: number, target: object, type: number, length: number, source: TypedArray | undefined,
     id: number): [number, Promise<void>];
-  /** The number of an array that gets its memory with its first use. */
+  /** The number of an array whose memory is allocated at its first use. */
   reserve(device: number, target: object, type: number, length: number, zeroed: boolean): number;
   pinned(device: number, type: ElementType, length: number): Promise<TypedArray>;
   run(device: number, operation: number, id: number,
@@ -200,7 +203,7 @@ function load(): { addon: Addon } | { reason: string; cause: unknown } {
   return loaded;
 }
 
-/** Why the addon is not there; undefined when it is. */
+/** Why the addon is not available; undefined if it is. */
 export function missingReason(): string | undefined {
   const result = load();
   return 'reason' in result ? result.reason : undefined;
@@ -208,7 +211,7 @@ export function missingReason(): string | undefined {
 
 /**
  * The addon.
- * @throws UnavailableError ERR_WARPLOOM_UNAVAILABLE when it cannot be loaded, saying why
+ * @throws UnavailableError ERR_WARPLOOM_UNAVAILABLE if it cannot be loaded, saying why
  */
 export function addon(): Addon {
   const result = load();

@@ -13,14 +13,14 @@ import type { ReportOf } from './report.ts';
 export type Reals = Float32Array | Float64Array | DeviceArray;
 export type RealType = 'float32' | 'float64';
 
-/** What every result says of its call. */
+/** What every result says about its call. */
 export interface CallInfo {
   readonly backend: BackendName;
   /** Seconds of the operation proper, without transfers. */
   readonly deviceSeconds: number;
 }
 
-/** Element type of an array of real numbers; refuses everything else. */
+/** Element type of an array of real numbers; rejects everything else. */
 export function requireReals(array: unknown, name: string): RealType {
   const type = array instanceof DeviceArray ? array.type : elementTypeOf(array);
   if (type === 'float32' || type === 'float64') return type;
@@ -28,7 +28,7 @@ export function requireReals(array: unknown, name: string): RealType {
   throw refusal(name, 'a Float32Array, a Float64Array or a DeviceArray of such', received);
 }
 
-/** Refuses an `out` that does not hold `count` elements of `type`. */
+/** Rejects an `out` that does not hold `count` elements of `type`. */
 export function requireOut(out: unknown, type: RealType, count: number, name = 'out'): void {
   if (out === undefined) return;
   const own = requireReals(out, name);
@@ -45,7 +45,7 @@ export interface SplitParts {
   readonly im: unknown;
 }
 
-/** { re, im } of anything; looking a name up in a typed array is slow, so those are ruled out first. */
+/** Whether a value has { re, im }; looking up a name in a typed array is slow, so typed arrays are excluded first. */
 export function hasParts(value: unknown): value is SplitParts {
   return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value) && !(value instanceof DeviceArray)
     && 're' in value && 'im' in value;
@@ -54,13 +54,14 @@ export function hasParts(value: unknown): value is SplitParts {
 function sameDevice(device: Device | undefined, array: unknown): Device | undefined {
   if (!(array instanceof DeviceArray)) return device;
   if (device === undefined || array.device === device) return array.device;
-  throw refusal('device', 'the device of all device arrays of the call', 'another one');
+  throw refusal('device', 'the device that holds the device arrays of the call', 'another one');
 }
 
 /**
- * The device of a call: that of the option, else of the device arrays among `arrays` (and their parts), else the thread's default
- * one, which may still be opening: it takes calls at once.
- * @throws ArgumentError for arrays of two devices; `signal.reason` where the call was aborted before
+ * The device of a call: that of the option, or that of the device arrays among `arrays` (and their parts), or the thread's default
+ * one, which may still be opening but accepts calls at once.
+ * @throws ArgumentError for arrays of two devices; `signal.reason` if
+ * the call was already aborted
  */
 export function deviceFor(
   { device: asked, signal }: { readonly device?: Device; readonly signal?: AbortSignal }, arrays: readonly unknown[],
@@ -80,8 +81,8 @@ export function callOptions({ signal, onProgress }: CallOptions): CallOptions {
 }
 
 /**
- * A new array for `length` results, which the operation writes whole: on the device where the input `like` is there, else
- * in JavaScript's memory. `zeroed`: the operation leaves gaps.
+ * A new array for `length` results, which the operation writes completely: on the device if the input `like` is there, otherwise in
+ * JavaScript's memory. `zeroed`: the operation leaves gaps.
  */
 export function newArray(like: unknown, type: ElementType, length: number, device: Device, zeroed = false): TypedArray | DeviceArray {
   return like instanceof DeviceArray ? resultArray(device, type, length, zeroed) : makeResult(type, length);
@@ -92,14 +93,14 @@ export function newReals(like: Reals, type: RealType, count: number, device: Dev
   return newArray(like, type, count, device) as Reals;
 }
 
-/** Frees the device arrays, and parts that are such, among what a call made for itself. */
+/** Frees the device arrays, and device arrays that are parts of others, among those that a call made for itself. */
 export function release(made: Iterable<unknown>): void {
   for (const array of made) {
     for (const part of hasParts(array) ? [array.re, array.im] : [array]) if (part instanceof DeviceArray) part.dispose();
   }
 }
 
-/** The promise that `start` returns; one that rejects where it throws. Async functions take a microsecond more. */
+/** The promise that `start` returns, or one that rejects if it throws. Async functions take a microsecond longer. */
 export function promised<T>(start: () => Promise<T>): Promise<T> {
   try {
     return start();
@@ -114,11 +115,11 @@ export interface Run<Name extends string> {
   readonly operation: Name;
   readonly parameters: Parameters;
   readonly options: CallOptions;
-  /** What was made for it, and is freed when it fails. */
+  /** What was allocated for it, and is freed if it fails. */
   readonly made: readonly unknown[];
 }
 
-/** Runs an operation; `finish` makes what the caller gets. */
+/** Runs an operation; `finish` builds what the caller gets. */
 export function runInto<Name extends string, T>(
   { device, operation, parameters, options, made }: Run<Name>, finish: (result: RunResult<ReportOf<Name>>) => T,
 ): Promise<T> {
@@ -128,7 +129,7 @@ export function runInto<Name extends string, T>(
   });
 }
 
-/** Runs `body` with results that were made for it, and frees them when it fails. */
+/** Runs `body` with results that were allocated for it, and frees them if it fails. */
 export async function withResults<T>(made: readonly unknown[], body: () => Promise<T>): Promise<T> {
   try {
     return await body();
@@ -139,7 +140,7 @@ export async function withResults<T>(made: readonly unknown[], body: () => Promi
 }
 
 /**
- * Device arrays of the elements of typed arrays, taken before this returns, and of zeros; all of them or, when one does not fit, none.
+ * Device arrays with the elements of typed arrays, read before this returns, and of zeros; all of them or, if one does not fit, none.
  */
 export async function deviceArrays(
   device: Device, sources: readonly (TypedArray | { readonly type: ElementType; readonly length: number })[],

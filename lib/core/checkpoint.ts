@@ -1,4 +1,4 @@
-// Checkpoints: arrays and the parameters they belong to, in one checksummed file; the one before it is kept too.
+// Checkpoints: arrays and the parameters they belong to, in one checksummed file; the previous one is kept too.
 import { createHash } from 'node:crypto';
 import { elementAt } from './known.ts';
 import { describeValue } from './arrays.ts';
@@ -10,7 +10,7 @@ import { list, record } from './shapes.ts';
 /** Typed arrays a checkpoint can hold. */
 export type CheckpointArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
 
-/** What stands in a checkpoint. */
+/** The contents of a checkpoint. */
 export interface Checkpoint<Parameters = unknown> {
   /** What wrote it, such as 'heat-adi'. */
   readonly kind: string;
@@ -26,21 +26,21 @@ export interface ArrayShape {
   readonly length: number;
 }
 
-/** What a kind of checkpoint holds. Nothing else is accepted, however right its checksum. */
+/** What a kind of checkpoint holds. Nothing else is accepted, even if its checksum is correct. */
 export interface CheckpointFormat<Parameters> {
   readonly kind: string;
-  /** Refuses what are no parameters of this kind. */
+  /** Rejects anything that is not a set of parameters of this kind. */
   readonly parameters: Check;
   /** The arrays that belong to these parameters, all of finite numbers. */
   readonly arrays: (parameters: Parameters) => Readonly<Record<string, ArrayShape>>;
-  /** What the arrays' values must fulfil besides, and how `step` belongs to the rest; throws by {@link Refuse}. */
+  /** Further conditions on the values of the arrays, and how `step` relates to the rest; throws by {@link Refuse}. */
   readonly check?: (checkpoint: Checkpoint<Parameters>, refuse: Refuse) => void;
 }
 
-/** Refuses a field of a checkpoint. */
+/** Rejects a field of a checkpoint. */
 export type Refuse = (field: string, expected: string, received: string) => never;
 
-/** Told of a damaged checkpoint in whose place the one before it is taken. */
+/** Called with the error of a damaged checkpoint for which the previous one is used instead. */
 export type OlderTaken = (error: CheckpointError) => void;
 
 const MAGIC = 'WARPLOOM-CHECKPOINT-1\n';
@@ -57,12 +57,12 @@ const checkHeader = record({
   arrays: list(record({ name: text(/^[A-Za-z][A-Za-z0-9]*$/), type: choice(Object.keys(CONSTRUCTORS)), length: whole(0) })),
 });
 
-/** Where the checkpoint before the one at `path` is kept. */
+/** Path of the checkpoint that precedes the one at `path`. */
 export const previousCheckpoint = (path: string): string => `${path}.previous`;
 
 /**
  * Writes a checkpoint: magic, SHA-256 of the rest, length of the JSON header, header, array bytes.
- * Atomic: an earlier checkpoint of the same name stays whole until this one is, and then as {@link previousCheckpoint}.
+ * Atomic: an earlier checkpoint of the same name stays intact until this one is complete, and is then kept as {@link previousCheckpoint}.
  */
 export async function writeCheckpoint(path: string, checkpoint: Checkpoint): Promise<void> {
   const entries = Object.entries(checkpoint.arrays);
@@ -81,7 +81,7 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint): Pro
   });
 }
 
-/** Checks what stands in a checkpoint: what the check refuses is refused as a part of the checkpoint. */
+/** Checks what is in a checkpoint: what the check refuses is refused as a part of the checkpoint. */
 function hold(check: Check, value: unknown, name: string, refuse: Refuse): void {
   try {
     check(value, name);
@@ -169,9 +169,9 @@ function admit<P>(path: string, found: Checkpoint, format: CheckpointFormat<P>):
 }
 
 /**
- * Reads a checkpoint of a format; undefined when there is no such file. When it is damaged and the one before it is whole, that one
- * is taken and `onOlder` told.
- * @throws CheckpointError (`ERR_WARPLOOM_DAMAGED_FILE`) when it is cut off, altered, or holds what the format does not admit;
+ * Reads a checkpoint of a format; undefined when there is no such file. If it is damaged and the previous one is intact, that one
+ * is used and `onOlder` is called.
+ * @throws CheckpointError (`ERR_WARPLOOM_DAMAGED_FILE`) if it is truncated, altered, or contains what the format does not allow;
  *   ArgumentError naming `path` for a checkpoint of another kind
  */
 export async function loadCheckpoint<P>(
@@ -203,7 +203,7 @@ export async function loadCheckpoint<P>(
   }
 }
 
-/** Removes a checkpoint and the one before it, so that nothing is ever continued from them. */
+/** Removes a checkpoint and the previous one, so that no run can continue from them. */
 export async function removeCheckpoints(path: string): Promise<void> {
   await removeAll(path);
   await removeAll(previousCheckpoint(path));

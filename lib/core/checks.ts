@@ -1,20 +1,20 @@
-// What values may be: rules for options (options.ts), for parts of kept data (shapes.ts) and for arguments. All refuse by the
+// What values may be: rules for options (options.ts), for parts of stored data (shapes.ts) and for arguments. All reject by the
 // value's name, with what was expected and what was received, code ERR_WARPLOOM_INVALID_ARGUMENT.
 import { types } from 'node:util';
 import { describeValue } from './arrays.ts';
 import { refusal } from './errors.ts';
 import { elementAt } from './known.ts';
 
-/** Refuses, under the value's name, a value that the rule does not take. */
+/** Rejects, under the value's name, a value that the rule does not accept. */
 export interface Check<T = unknown> {
   (value: unknown, name: string): void;
-  /** Only a type: what the rule takes. */
+  /** Only a type: what the rule accepts. */
   readonly takes?: T;
 }
 
-/** A rule about the value as a whole, which others can be made of. */
+/** A rule about the value as a whole, from which other rules can be built. */
 export interface Rule<T = unknown> extends Check<T> {
-  /** What it takes, in words that follow "expected". */
+  /** What it accepts, in words that follow "expected". */
   readonly expected: string;
   readonly fits: (value: unknown) => boolean;
   /** The same without a call, for tables of options. */
@@ -27,7 +27,7 @@ export type QuickRule =
   | { readonly kind: 'choice'; readonly values: readonly unknown[] }
   | { readonly kind: 'boolean' };
 
-/** A rule of the words and the test given. */
+/** A rule with the given words and test. */
 export function rule<T>(expected: string, fits: (value: unknown) => boolean, quick?: QuickRule): Rule<T> {
   const check = (value: unknown, name: string): void => {
     if (!fits(value)) throw refusal(name, expected, describeValue(value));
@@ -35,7 +35,7 @@ export function rule<T>(expected: string, fits: (value: unknown) => boolean, qui
   return Object.assign(check, { expected, fits }, quick === undefined ? {} : { quick });
 }
 
-/** Arrays and what else is checked elsewhere. */
+/** Arrays and other values that are checked elsewhere. */
 export const anything: Check<never> = () => undefined;
 
 /** True or false. */
@@ -99,7 +99,7 @@ export function either<T extends readonly Rule[]>(...rules: T): Rule<T[number] e
   return rule(rules.map(({ expected }) => expected).join(', or '), (value) => rules.some(({ fits }) => fits(value)));
 }
 
-/** A text, of the form `pattern` where that is given. */
+/** A string, matching `pattern` if that is given. */
 export function text(pattern?: RegExp): Rule<string> {
   return rule(pattern === undefined ? 'a string' : `a string like ${String(pattern)}`,
     (value) => typeof value === 'string' && pattern?.test(value) !== false);
@@ -117,7 +117,7 @@ export const fileName: Check<string> = (value, name) => {
   if (value.includes('\0')) throw refusal(name, 'a file name without null bytes', JSON.stringify(value));
 };
 
-/** A finite number within bounds, as an argument: for functions whose answer is a formula of it. */
+/** A finite number within bounds, as an argument: for functions that evaluate a formula. */
 export function requireNumber(value: unknown, name: string, bounds: NumberBounds = {}): asserts value is number {
   if (!isWithin(value, bounds)) throw refusal(name, boundsText(bounds, 'finite number'), describeValue(value));
 }
@@ -127,7 +127,7 @@ export function requireCount(value: unknown, name: string, least: number, most: 
   if (!isWhole(value, least, most)) throw refusal(name, wholeText(least, most), describeValue(value));
 }
 
-/** A text, as an argument. */
+/** A string, as an argument. */
 export function requireText(value: unknown, name: string): asserts value is string {
   if (typeof value !== 'string') throw refusal(name, 'a string', describeValue(value));
 }
@@ -135,13 +135,13 @@ export function requireText(value: unknown, name: string): asserts value is stri
 /** What all typed arrays inherit from; so do imitations, whose methods and lengths throw. */
 const AnyTypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => object;
 
-/** Whether a value has named fields: an object that is no array, no typed array and no imitation of one. */
+/** Whether a value has named fields: an object that is neither an array, nor a typed array, nor an imitation of one. */
 export function hasFields(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
     && !(value instanceof AnyTypedArray);
 }
 
-/** Whether `value` is an array or a typed array, of this realm or another, and no imitation of one. */
+/** Whether `value` is an array or a typed array, of this realm or another, and not an imitation of one. */
 export function isArray(value: unknown): value is ArrayLike<unknown> {
   return Array.isArray(value) || types.isTypedArray(value);
 }
@@ -163,13 +163,13 @@ export function requireNumbers(value: unknown, name: string): asserts value is A
   }
 }
 
-/** The answer of a formula: refuses arguments that take it beyond the range of numbers, in the name of `argument`. */
+/** The result of a formula: rejects arguments for which it exceeds the range of numbers, naming `argument`. */
 export function requireRange(answer: number, argument: string): number {
   if (Number.isFinite(answer)) return answer;
-  throw refusal(argument, 'values nearer to 1', `one whose answer is beyond the range of numbers (${answer})`);
+  throw refusal(argument, 'values closer to 1', `one whose result exceeds the range of numbers (${answer})`);
 }
 
-/** The one that is given of several alternatives, of which at most one may be. */
+/** The one that is given of several alternatives, at most one of which is allowed. */
 export function oneOf<Name extends string>(options: Readonly<Partial<Record<Name, unknown>>>, names: readonly Name[]): Name | undefined {
   const given = names.filter((name) => options[name] !== undefined);
   if (given.length > 1) throw refusal(elementAt(given, 1), `${given[0]} or ${given[1]}`, 'both');

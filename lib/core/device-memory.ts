@@ -18,7 +18,7 @@ export interface Owner {
   readonly attention: Attention | undefined;
 }
 
-/** `length` elements of `type` in a device's memory: what a `DeviceArray` is beside its device. */
+/** `length` elements of `type` in a device's memory: what a `DeviceArray` is apart from its device. */
 export abstract class DeviceMemory {
   readonly type: ElementType;
   /** Elements; a complex element counts once. */
@@ -29,7 +29,7 @@ export abstract class DeviceMemory {
   readonly #cancel: (id: number) => void;
   readonly #attention: Attention | undefined;
 
-  /** Only true of arrays made by a device: objects made like one are refused by name. */
+  /** Only true for arrays made by a device: objects that imitate one are rejected by name. */
   static [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && #handle in value;
   }
@@ -56,7 +56,7 @@ export abstract class DeviceMemory {
   /**
    * Copies the array to JavaScript's memory.
    * @param target where to; default: a new typed array of the right kind (complex: interleaved pairs)
-   * @param offset first element to read; `target` says how many
+   * @param offset first element to read; the length of `target` says how many
    */
   read(target?: TypedArray, offset = 0, options: CallOptions = {}): Promise<TypedArray> {
     try {
@@ -70,7 +70,7 @@ export abstract class DeviceMemory {
   }
 
   /**
-   * Copies a typed array to the device. The data is taken at the call: changing `source` afterwards is safe
+   * Copies a typed array to the device. The data is read at the call: changing `source` afterwards is safe
    * (unless it lies on a SharedArrayBuffer or in pinned memory, which are read while the transfer runs).
    * @param offset first element to write
    */
@@ -95,7 +95,7 @@ export abstract class DeviceMemory {
     }
   }
 
-  /** Frees the memory behind the calls that still use it. Again: no effect. */
+  /** Frees the memory after the calls that still use it. Calling it again has no effect. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -149,7 +149,7 @@ export abstract class DeviceMemory {
     return array;
   }
 
-  /** @internal Announces a new array at once, which gets its memory with its first use; see `resultArray`. */
+  /** @internal Announces a new array at once, whose memory is allocated at its first use; see `resultArray`. */
   static reserve<A extends DeviceMemory>(this: void, array: A, owner: Owner, zeroed: boolean): A {
     try {
       array.#handle = addon().reserve(owner.handle, array, typeNumber(array.type), array.length, zeroed);

@@ -19,19 +19,23 @@ export type { BackendName, DeviceDescription, MemoryUse } from './binding.ts';
 
 /** Options of {@link openDevice}. */
 export interface OpenDeviceOptions {
-  /** 'auto' (default): cuda where it is available, else cpu. */
+  /** 'auto' (default): cuda if it is available, otherwise cpu. */
   readonly backend?: BackendName | 'auto';
   /** Number of the device within its backend; default 0. */
   readonly index?: number;
   /**
-   * Bytes of device memory that arrays, workspaces and calls may take together, and as many bytes of host memory that the arrays
-   * of calls in flight may be copied into. On the cpu backend it is one memory and one sum: arrays, copies, and workspaces of
-   * the calls in flight. Default and 0: what the device has, and half of what the machine or the process's control group has.
+   * Bytes of device memory that arrays, workspaces and calls may take in total, and separately the bytes of host memory into which
+   * arrays of calls in flight may be copied. On the cpu backend there is a single memory and a single sum: arrays, copies, and
+   * workspaces of the calls in flight. Default (or 0): all of the device's memory, and half the memory of the machine or of the
+   * process's control group.
    */
   readonly memoryLimit?: number;
-  /** Worker threads of the cpu backend; default and 0: all cores. */
+  /** Worker threads of the cpu backend; default (or 0): all cores. */
   readonly threads?: number;
-  /** Calls that may wait; more are refused with ERR_WARPLOOM_QUEUE_FULL, as calls are whose copies exceed `memoryLimit`. Default 1024. */
+  /**
+   * Maximum number of waiting calls; further calls are rejected with ERR_WARPLOOM_QUEUE_FULL, as are calls whose copies exceed
+   * `memoryLimit`. Default 1024.
+   */
   readonly queueLimit?: number;
 }
 
@@ -39,7 +43,7 @@ export interface OpenDeviceOptions {
 export interface RunResult<Report = unknown> {
   /** Seconds of the operation proper on the device, without transfers. */
   readonly deviceSeconds: number;
-  /** What the operation says of the call, beside the arrays that it wrote. */
+  /** What the operation reports about the call, besides the arrays that it wrote. */
   readonly report: Report;
 }
 
@@ -75,8 +79,8 @@ export class DeviceArray extends DeviceMemory {
 }
 
 /**
- * An open device with its own queue: calls run one after the other in the order they were made, off the
- * event loop. Close it with `using`, `await using` or {@link Device.close}.
+ * An open device with its own queue: calls run one after another in the order in which they were made, off the event loop. Close it
+ * with `using`, `await using` or {@link Device.close}.
  */
 export class Device {
   /** What `devices()` says about it. */
@@ -89,7 +93,7 @@ export class Device {
   #closing: Promise<void> | undefined;
   #queueLimit = defaultQueueLimit;
 
-  /** Only true of devices that were opened: objects made like one are refused by name. */
+  /** Only true for devices that were opened: objects that imitate one are rejected by name. */
   static [Symbol.hasInstance](value: unknown): boolean {
     return typeof value === 'object' && value !== null && #handle in value;
   }
@@ -116,8 +120,8 @@ export class Device {
   /**
    * Puts a typed array's elements, or zeros, into device memory.
    * @param data a typed array (copied at the call), or an element type with `length`
-   * @param lengthOrType elements of a new zeroed array; or the element type where it is not the typed
-   *   array's own: 'complex64' and 'complex128' take (real, imaginary) pairs
+   * @param lengthOrType elements of a new zeroed array; or the element type if it is not the typed array's own: 'complex64' and
+   *   'complex128' take (real, imaginary) pairs
    */
   async array(data: TypedArray, lengthOrType?: ElementType, options?: CallOptions): Promise<DeviceArray>;
   async array(data: ElementType, lengthOrType: number, options?: CallOptions): Promise<DeviceArray>;
@@ -139,8 +143,8 @@ export class Device {
   }
 
   /**
-   * A zeroed typed array in page-locked memory: it travels at the device's full speed and is used without
-   * a copy, so it must not change while a call uses it. (The cpu backend gives plain aligned memory.)
+   * A zeroed typed array in page-locked memory: it is transferred at the device's full speed and used without a copy, so it must
+   * not change while a call uses it. (The cpu backend gives plain aligned memory.)
    */
   async pinned(type: ElementType, length: number): Promise<TypedArray> {
     requireElementType(type, 'type');
@@ -150,11 +154,10 @@ export class Device {
 
   /**
    * Runs an operation of cuda/core/operations.inc by name; the domains' functions call it. Parameters are
-   * the fields of the operation's struct; a view is `{ data, imaginary?, offset?, extents?, strides? }`: of all
-   * of `data` where it has no extents, of elements one behind the other where it has no strides. Typed arrays are copied at the call and
-   * outputs written back before the promise settles;
-   * device arrays, pinned arrays and SharedArrayBuffers are used where they are. What the operation reports comes with the
-   * result, by name: {@link Reports}.
+   * the fields of the operation's struct; a view is `{ data, imaginary?, offset?, extents?, strides? }`: all of `data` if it has no
+   * extents, contiguous elements if it has no strides. Typed arrays are copied at the call and outputs written back before the
+   * promise settles; device arrays, pinned arrays and SharedArrayBuffers are used in place. The result includes what the operation
+   * reports, by name: {@link Reports}.
    * @throws ArgumentError naming the field (as a rejection, before any work)
    */
   run<Name extends string>(
@@ -188,7 +191,7 @@ export class Device {
     return cancellable(options, this.#cancel, (id, report) => launch(handle, operation, parameters, id, report, attention));
   }
 
-  /** Bytes of device memory that a call with these parameters takes beside its arrays. */
+  /** Bytes of device memory that a call with these parameters takes besides its arrays. */
   workspace(operation: string, parameters: Parameters): number {
     const handle = this.#use();
     const packed: Packed = pack(operation, parameters);
@@ -199,17 +202,23 @@ export class Device {
     }
   }
 
-  /** Use of the device's memory now. An array just disposed of counts until the device comes to it; an awaited {@link trim} frees it. */
+  /**
+   * Use of the device's memory now. An array that was just disposed of counts until the device frees it; awaiting {@link trim}
+   * frees it.
+   */
   memory(): MemoryUse {
     return addon().memory(this.#use());
   }
 
-  /** Frees what was disposed of before the call, and gives memory kept for re-use back to the system. */
+  /** Frees what was disposed of before the call, and returns memory kept for reuse to the system. */
   async trim(): Promise<void> {
     await addon().trim(this.#use()).catch(rethrow);
   }
 
-  /** Waits for the calls made so far, which their signals can still end, then frees everything on the device. Again: the same promise. */
+  /**
+   * Waits for the calls made so far, which their signals can still cancel, then frees everything on the device. Calling it again
+   * returns the same promise.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#failure === undefined ? addon().close(this.#handle).catch(rethrow) : Promise.resolve();
     return this.#closing;
@@ -234,7 +243,7 @@ export class Device {
   }
 
   /**
-   * @internal Begins to open a device. It takes calls at once, which wait until it is open; if that fails, they reject
+   * @internal Begins to open a device. It accepts calls at once, which wait until it is open; if that fails, they reject
    * with the reason, as {@link Device.opened} does.
    */
   static begin(description: DeviceDescription, options: OpenDeviceOptions): Device {
@@ -262,7 +271,7 @@ export class Device {
     return device.#opened;
   }
 
-  /** @internal Calls that may wait on a device. */
+  /** @internal Maximum number of calls waiting on a device. */
   static queueLimit(device: Device): number {
     return device.#queueLimit;
   }
@@ -272,7 +281,7 @@ export class Device {
     return device.#isOpen;
   }
 
-  /** @internal Whether a device takes calls: neither closed nor failed to open. */
+  /** @internal Whether a device accepts calls: it is neither closed nor failed to open. */
   static usable(device: Device): boolean {
     return device.#closing === undefined && device.#failure === undefined;
   }
@@ -292,10 +301,11 @@ export class Device {
 }
 
 /**
- * A device array at once, for results of calls made right after: it gets its memory on the device's thread when the first of
- * them runs, and a call that finds none rejects with ERR_WARPLOOM_OUT_OF_MEMORY. Unlike `device.array(type, length)` there is
- * no promise to wait for. Its first call must write all of it, or `zeroed` be true: else it holds what was in the memory before.
- * Dispose of it when a call that should have written it fails, as {@link withResults} of call.ts does.
+ * A device array that is available at once, for results of calls made right after: its memory is allocated on the device's thread
+ * when the first of them runs, and if there is none that call rejects with ERR_WARPLOOM_OUT_OF_MEMORY. Unlike `device.array(type,
+ * length)` there is no promise to wait for. The first call must write all of it, or `zeroed` must be true; otherwise it holds
+ * whatever was in the memory before. Dispose of it when a call that should have written it fails, as {@link withResults} of call.ts
+ * does.
  */
 export function resultArray(device: Device, type: ElementType, length: number, zeroed = false): DeviceArray {
   return Device.reserve(device, type, length, zeroed);
@@ -303,8 +313,8 @@ export function resultArray(device: Device, type: ElementType, length: number, z
 
 /**
  * A device array of the elements that an array has now, at once: those of a typed array are taken before this returns, those of a
- * device array as the calls made so far leave them, and the calls made right after reject where that fails. For functions of
- * several steps, which must not read a caller's array after they have returned. `type`: where it is not the typed array's own.
+ * device array as the calls made so far leave them; if that fails, the calls made right after reject. For functions of several
+ * steps, which must not read a caller's array after they have returned. `type`: if it is not the typed array's own.
  */
 export function inputArray(device: Device, source: TypedArray | DeviceArray, type?: ElementType): DeviceArray {
   return Device.take(device, source, type);
@@ -333,7 +343,7 @@ const openOptions = optionsOf('openDevice', {
 function expectedIndex(backend: BackendName | 'auto', wanted: BackendName, count: number): string {
   const range = count > 1 ? `0 to ${count - 1}` : '0';
   if (wanted === 'cuda') return `${range}: this machine has ${count} GPU${count === 1 ? '' : 's'}`;
-  const meant = backend === 'auto' ? ', which auto means here: no GPU can be used' : '';
+  const meant = backend === 'auto' ? ', which auto selects here because no GPU can be used' : '';
   return `${range}${count > 1 ? '' : ', the only device'} of ${wanted}${meant}`;
 }
 
@@ -342,7 +352,7 @@ function choose(backend: BackendName | 'auto', index: number): DeviceDescription
   return chooseFrom(devices(), backend, index);
 }
 
-/** @internal The device of `list` that is asked for. */
+/** @internal The requested device of `list`. */
 export function chooseFrom(list: readonly DeviceDescription[], backend: BackendName | 'auto', index: number): DeviceDescription {
   const gpus = list.filter((device) => device.backend === 'cuda' && device.available);
   const wanted = backend !== 'auto' ? backend : gpus.length > 0 ? 'cuda' : 'cpu';
@@ -351,15 +361,15 @@ export function chooseFrom(list: readonly DeviceDescription[], backend: BackendN
   if (device === undefined) throw refusal('index', expectedIndex(backend, wanted, found.length), String(index));
   if (!device.available) {
     const code = device.reason.startsWith('not compiled') ? 'ERR_WARPLOOM_NOT_COMPILED' : 'ERR_WARPLOOM_UNAVAILABLE';
-    throw new UnavailableError(`${wanted}: ${device.reason}; the cpu backend is always there`, { code });
+    throw new UnavailableError(`${wanted}: ${device.reason}; the cpu backend is always available`, { code });
   }
   return device;
 }
 
 /**
  * Opens a device.
- * @throws UnavailableError when the build or the machine has no such backend, saying why
- * @throws ArgumentError for a wrong option
+ * @throws UnavailableError if the build or the machine has no such backend, saying why
+ * @throws ArgumentError for an invalid option
  */
 export async function openDevice(given: OpenDeviceOptions = {}): Promise<Device> {
   const options = openOptions.read(given);
@@ -371,7 +381,7 @@ export async function openDevice(given: OpenDeviceOptions = {}): Promise<Device>
 let shared: Device | undefined;
 
 /**
- * The device of calls that name none, at once: they are queued while it is being opened. See {@link defaultDevice}.
+ * The device of calls that name none, available at once: they are queued while it is being opened. See {@link defaultDevice}.
  * @throws UnavailableError when there is no backend at all
  */
 export function implicitDevice(): Device {
@@ -380,8 +390,7 @@ export function implicitDevice(): Device {
 }
 
 /**
- * The device of calls that name none: `openDevice()` once per thread, closed with it. After it was closed
- * it is opened anew.
+ * The device of calls that name none: `openDevice()` once per thread, closed with it. If it has been closed, it is opened again.
  */
 export async function defaultDevice(): Promise<Device> {
   const device = implicitDevice();

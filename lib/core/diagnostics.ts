@@ -1,4 +1,4 @@
-// Tracing for observers: node:diagnostics_channel, near free while nobody listens.
+// Tracing for observers: node:diagnostics_channel, almost free while nobody listens.
 import { tracingChannel } from 'node:diagnostics_channel';
 
 /** What a `warploom:run` event carries. */

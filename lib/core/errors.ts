@@ -1,4 +1,4 @@
-// Every error this library makes: one base class, a stable code, and what to do about it in the message.
+// Every error that this library creates: one base class, a stable code, and what to do about it in the message.
 
 /** Stable codes of {@link WarploomError}. */
 export type ErrorCode =
@@ -29,7 +29,7 @@ export class WarploomError extends Error {
   }
 }
 
-/** What an {@link ArgumentError} knows beside its message. */
+/** What an {@link ArgumentError} carries besides its message. */
 export interface ArgumentErrorOptions extends ErrorOptions {
   /** What the argument may be. */
   readonly expected: string;
@@ -37,7 +37,7 @@ export interface ArgumentErrorOptions extends ErrorOptions {
   readonly received: string;
 }
 
-/** A call was refused before any work started: `argument` names what was wrong. */
+/** A call was rejected before any work started: `argument` names what was wrong. */
 export class ArgumentError extends WarploomError {
   override readonly name = 'ArgumentError';
   /** The argument as the caller spells it, such as 'rhs' or 'options.depth'. */
@@ -56,7 +56,7 @@ export class ArgumentError extends WarploomError {
   }
 }
 
-/** An allocation did not fit. All figures in bytes. */
+/** An allocation did not fit. All figures are in bytes. */
 export class OutOfMemoryError extends WarploomError {
   override readonly name = 'OutOfMemoryError';
   readonly requestedBytes: number;
@@ -72,7 +72,7 @@ export class OutOfMemoryError extends WarploomError {
   }
 }
 
-/** A sticky device fault: the device object is useless from now on; open another process for the GPU. */
+/** A sticky device fault: the device object can no longer be used; start another process to use the GPU. */
 export class DeviceLostError extends WarploomError {
   override readonly name = 'DeviceLostError';
 
@@ -103,12 +103,12 @@ export class DisposedError extends WarploomError {
 }
 
 /**
- * More calls wait on a device than its `queueLimit`, or their arrays hold as many bytes as its `memoryLimit`. Refused before
- * anything is copied. The figures are zero where the number of calls is what counts.
+ * More calls wait on a device than its `queueLimit`, or their arrays hold as many bytes as its `memoryLimit`. Rejected before
+ * anything is copied. The figures are zero if the number of calls is the reason.
  */
 export class QueueFullError extends WarploomError {
   override readonly name = 'QueueFullError';
-  /** Bytes that the refused call would copy. */
+  /** Bytes that the rejected call would copy. */
   readonly requestedBytes: number;
   /** Bytes that the calls in flight hold, with arrays on the cpu backend. */
   readonly queuedBytes: number;
@@ -122,7 +122,7 @@ export class QueueFullError extends WarploomError {
   }
 }
 
-/** What a {@link FileError} knows beside its message. */
+/** What a {@link FileError} carries besides its message. */
 export interface FileErrorDetails extends ErrorOptions {
   /** What was tried: 'read', 'write', 'list', … */
   readonly action: string;
@@ -132,7 +132,7 @@ export interface FileErrorDetails extends ErrorOptions {
   readonly remedy: string;
 }
 
-/** The system refused a file or a folder; `systemCode` has its own code, `cause` its error. */
+/** The system denied access to a file or a folder, or failed at it; `systemCode` has the system's own code, `cause` its error. */
 export class FileError extends WarploomError {
   override readonly name = 'FileError';
   readonly action: string;
@@ -152,7 +152,7 @@ export class FileError extends WarploomError {
   }
 }
 
-/** What a {@link CheckpointError} knows beside its message. */
+/** What a {@link CheckpointError} carries besides its message. */
 export interface CheckpointErrorDetails extends ErrorOptions {
   readonly path: string;
   readonly field: string;
@@ -160,7 +160,7 @@ export interface CheckpointErrorDetails extends ErrorOptions {
   readonly received: string;
 }
 
-/** A checkpoint that is cut off, altered, or holds what no run can have written. */
+/** A checkpoint that is truncated, altered, or contains what no run can have written. */
 export class CheckpointError extends WarploomError {
   override readonly name = 'CheckpointError';
   readonly path: string;
@@ -184,7 +184,10 @@ export class CheckpointError extends WarploomError {
   }
 }
 
-/** A time step gave values that are not finite, or a gas without positive density and pressure; the state stands at the step before it. */
+/**
+ * A time step produced values that are not finite, or a gas without positive density and pressure; the state is that of the step
+ * before.
+ */
 export class InstabilityError extends WarploomError {
   override readonly name = 'InstabilityError';
   /** The first bad step, counted from time 0. */
@@ -202,7 +205,7 @@ export class InstabilityError extends WarploomError {
   }
 }
 
-/** An {@link ArgumentError} in the usual words: what was expected and what was received. */
+/** An {@link ArgumentError} with the usual wording: what was expected and what was received. */
 export function refusal(argument: string, expected: string, received: string, options?: ErrorOptions): ArgumentError {
   return new ArgumentError(argument, `expected ${expected}, received ${received}`, { ...options, expected, received });
 }

@@ -1,4 +1,4 @@
-// From the system's errors about files to FileError: what was tried, on what, why not, and what to do.
+// Turns the system's errors about files into FileError: what was tried, on what, why it failed, and what to do.
 import { dirname } from 'node:path';
 import { FileError, refusal } from './errors.ts';
 
@@ -18,8 +18,8 @@ const words: Readonly<Record<string, readonly [reason: string, remedy: string]>>
   EMFILE: ['this process has too many files open', 'raise the limit (ulimit -n), or do fewer things at a time'],
   ENFILE: ['the system has too many files open', 'close other programs, or raise the system\'s limit'],
   ENAMETOOLONG: ['the name is too long', 'choose a shorter one'],
-  ELOOP: ['its symbolic links lead in a circle', 'name the file itself'],
-  EXDEV: ['it lies on another file system', 'choose a place on the same one'],
+  ELOOP: ['its symbolic links form a loop', 'name the file itself'],
+  EXDEV: ['it is on another file system', 'choose a place on the same one'],
   EBUSY: ['it is in use', 'close the program that uses it, and run it again'],
   ETXTBSY: ['it is a program that runs', 'end the program, and run it again'],
   EIO: ['the device failed', 'look for a failing disk or a lost network drive'],
@@ -42,7 +42,7 @@ interface SystemError extends Error {
 }
 
 /**
- * The flag that gives what a permission model denied: Node's (`ERR_ACCESS_DENIED`) or Deno's (`NotCapable`; before Deno 2
+ * The flag that grants what a permission model denied: Node's (`ERR_ACCESS_DENIED`) or Deno's (`NotCapable`; before Deno 2
  * `PermissionDenied`); undefined for other errors.
  */
 export function permissionRemedy(value: unknown, path?: string): string | undefined {
@@ -59,7 +59,7 @@ export function permissionRemedy(value: unknown, path?: string): string | undefi
   return `run Deno with ${flag}${path !== undefined && /read|write/.test(flag) ? `=${path}` : ''}`;
 }
 
-/** The library's error for one of the system's about a file; any other value as it is. */
+/** The library's error for a system error about a file; any other value is returned unchanged. */
 export function fileError(value: unknown, action: string, path: string): unknown {
   if (!(value instanceof Error) || value instanceof FileError) return value;
   const error = value as SystemError;
@@ -73,6 +73,6 @@ export function fileError(value: unknown, action: string, path: string): unknown
   }
   const known = words[error.code ?? ''];
   if (known === undefined && error.syscall === undefined) return value;
-  const [reason, remedy] = known ?? [error.message, 'see what the system says about it'];
+  const [reason, remedy] = known ?? [error.message, 'see the system\'s error message'];
   return new FileError(reason, { action, path, systemCode: error.code ?? 'UNKNOWN', remedy, cause: error });
 }

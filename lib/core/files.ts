@@ -1,5 +1,5 @@
-// The one way to files: every read and write of the library goes through here, so that every refusal is a FileError, and every
-// written file is whole or absent.
+// The only access to files: every read and write of the library goes through here, so that every failure is a FileError, and every
+// written file is either complete or absent.
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, existsSync, readFileSync, readlinkSync, type Dirent, type Stats } from 'node:fs';
 import { copyFile, link, lstat, mkdir, open, readdir, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
@@ -16,7 +16,7 @@ export async function withFile<T>(action: string, path: string, work: () => Prom
   }
 }
 
-/** {@link withFile} for work that is done at once. */
+/** {@link withFile} for synchronous work. */
 export function withFileSync<T>(action: string, path: string, work: () => T): T {
   try {
     return work();
@@ -28,7 +28,7 @@ export function withFileSync<T>(action: string, path: string, work: () => T): T 
 /** Whether an error says that there is no such file. */
 export const isAbsent = (error: unknown): boolean => error instanceof FileError && error.systemCode === 'ENOENT';
 
-/** What `work` gives; undefined when the file is not there. */
+/** The result of `work`; undefined if the file does not exist. */
 export async function unlessAbsent<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
@@ -48,12 +48,12 @@ export function readText(path: string): Promise<string> {
   return withFile('read', path, () => readFile(path, 'utf8'));
 }
 
-/** {@link readBytes} at once, for what is needed to load the library. */
+/** Synchronous {@link readBytes}, for what is needed to load the library. */
 export function readBytesSync(path: string): Buffer {
   return withFileSync('read', path, () => readFileSync(path));
 }
 
-/** Where a symbolic link leads. */
+/** The target of a symbolic link. */
 export function linkTargetSync(path: string): string {
   return withFileSync('read', path, () => readlinkSync(path));
 }
@@ -66,7 +66,7 @@ export function describeFile(path: string): Promise<Stats> {
   return withFile('look at', path, () => stat(path));
 }
 
-/** Likewise of a symbolic link itself. */
+/** The same for a symbolic link itself. */
 export function describeLink(path: string): Promise<Stats> {
   return withFile('look at', path, () => lstat(path));
 }
@@ -87,7 +87,7 @@ export async function makeFolder(path: string): Promise<void> {
   await withFile('make the folder', path, () => mkdir(path, { recursive: true }));
 }
 
-/** Removes a file or a folder with all that is in it; nothing there is no error. */
+/** Removes a file or a folder with its contents; it is no error if there is none. */
 export async function removeAll(path: string): Promise<void> {
   await withFile('remove', path, () => rm(path, { recursive: true, force: true }));
 }
@@ -103,17 +103,17 @@ async function unlessThere(work: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Makes a file that is not there yet; false, and nothing changed, where it is. */
+/** Creates a file that does not exist yet; if it exists, returns false and changes nothing. */
 export function createFile(path: string, data: string): Promise<boolean> {
   return withFile('make', path, () => unlessThere(() => writeInto(path, 'wx', data, false)));
 }
 
-/** Likewise a folder. */
+/** The same for a folder. */
 export function createFolder(path: string): Promise<boolean> {
   return withFile('make', path, () => unlessThere(() => mkdir(path)));
 }
 
-/** Gives a file a second name, in place of what has that name; false where there is no such file. */
+/** Gives a file a second name, replacing whatever has that name; false if there is no such file. */
 export function keepAs(path: string, name: string): Promise<boolean> {
   return withFile('keep', path, async () => {
     const spare = temporaryBeside(name);
@@ -143,10 +143,10 @@ export async function hashFile(path: string): Promise<Buffer> {
 
 const temporaryEnding = '.warploom-tmp';
 
-/** Whether a file name is one that {@link writeFileAtomic} writes under before the file is whole. */
+/** Whether a file name is one that {@link writeFileAtomic} uses before the file is complete. */
 export const isTemporary = (name: string): boolean => /^\..*\.[0-9a-f]{12}\.warploom-tmp$/.test(name);
 
-/** A name beside `path` for a file in the making; shortened, since the file system limits names. */
+/** A name next to `path` for a file that is being written; shortened, since the file system limits names. */
 export function temporaryBeside(path: string): string {
   return join(dirname(path), `.${Array.from(basename(path)).slice(0, 50).join('')}.${randomBytes(6).toString('hex')}${temporaryEnding}`);
 }
@@ -188,10 +188,10 @@ async function writeInto(path: string, flags: string, data: string | Uint8Array,
 }
 
 /**
- * Writes a file so that a reader, a crash or a full disk never meets half of it: the data goes to a new
- * file beside `path`, is synced to the disk, and takes the name in one step; then the folder is synced.
- * Devices and pipes (/dev/stdout) are written to as they are.
- * @param before called when the new file is whole and has not taken the name yet
+ * Writes a file so that no reader ever sees half of it, even after a crash or with a full disk: the data goes to a new file next to
+ * `path`, is synced to the disk, and takes the name in one step; then the folder is synced. Devices and pipes (/dev/stdout) are
+ * written to as they are.
+ * @param before called when the new file is complete but has not taken the name yet
  * @throws FileError with the system's code (ENOSPC, EACCES, …); `path` then holds what it held before
  */
 export async function writeFileAtomic(path: string, data: string | Uint8Array, before?: () => Promise<void>): Promise<void> {

@@ -1,4 +1,4 @@
-// What every part of the package works with: devices, arrays on them, errors.
+// What every part of the package uses: devices, arrays on them, errors.
 export { defaultDevice, Device, DeviceArray, devices, openDevice } from './device.ts';
 export type { OpenDeviceOptions, RunResult } from './device.ts';
 export { packageVersion as version } from './binding.ts';

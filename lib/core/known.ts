@@ -1,4 +1,5 @@
-// What the code around knows to be there, said in a way that fails at once where it is wrong. Loops over many numbers go without.
+// Access to values that the surrounding code knows to exist, in a way that fails at once if it is wrong. Loops over many numbers do
+// without it.
 import { WarploomError } from './errors.ts';
 
 function missing(what: string): WarploomError {
@@ -12,7 +13,7 @@ export function elementAt<T>(list: ArrayLike<T>, index: number): T {
   return value;
 }
 
-/** Adds to a number of a list, which is there, and returns what it is then. */
+/** Adds to an existing number of a list, and returns the new value. */
 export function addAt(list: { [index: number]: number; readonly length: number }, index: number, amount: number): number {
   return (list[index] = elementAt(list, index) + amount);
 }
@@ -24,12 +25,12 @@ export function lastOf<T>(list: ArrayLike<T>): T {
 
 type Tuple<T, N extends number, Found extends T[] = []> = Found['length'] extends N ? Found : Tuple<T, N, [T, ...Found]>;
 
-/** The first `count` elements of a list that has so many: for lists whose places have meanings. */
+/** The first `count` elements of a list that has that many: for lists whose positions have meanings. */
 export function leading<T, N extends number>(list: ArrayLike<T>, count: N): Tuple<T, N> {
   return Array.from({ length: count }, (_, index) => elementAt(list, index)) as Tuple<T, N>;
 }
 
-/** A value that is there: what a map holds, a field that this kind of object has. */
+/** A value that is known to exist: an entry of a map, or a field that this kind of object has. */
 export function required<T>(value: T | null | undefined): T {
   if (value === undefined || value === null) throw missing('a value');
   return value;

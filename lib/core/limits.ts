@@ -1,4 +1,4 @@
-// Limits of the core, in one place. Limits of an operation stand in its check().
+// Limits of the core, in one place. Limits of an operation are in its check().
 
 /** Elements of one array: bytes stay exact in a JavaScript number for every element type. */
 export const maxElements = Math.floor(Number.MAX_SAFE_INTEGER / 16);

@@ -1,4 +1,4 @@
-// From the addon's plain errors to the classes of errors.ts.
+// Turns the addon's plain errors into the classes of errors.ts.
 import {
   ArgumentError, DeviceLostError, DisposedError, OutOfMemoryError, QueueFullError, UnavailableError, WarploomError,
 } from './errors.ts';

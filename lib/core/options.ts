@@ -1,4 +1,4 @@
-// Options of a function: a table of checks and defaults, compiled once, by which each call's options are read. The rules come from
+// Options of a function: a table of checks and defaults, compiled once, with which each call's options are read. The rules come from
 // the operations' metadata (parametersOf) and from the domains. Reading a call's options takes part of a microsecond; schemas of
 // files (zod) take longer than a small call.
 import { describeValue } from './arrays.ts';
@@ -7,7 +7,7 @@ import { ArgumentError, refusal } from './errors.ts';
 import { choices, parameters, type OperationName } from './operations.gen.ts';
 import { didYouMean } from './similar.ts';
 
-/** A check with what stands for a value that is left out. */
+/** A check with the default for a value that is omitted. */
 export interface WithDefault<T> extends Check<T> {
   readonly normal: T;
 }
@@ -20,12 +20,12 @@ export type ChecksOf<Declared> = { readonly [Name in keyof Declared]-?: Check<Ex
 
 type Defaulted<Table> = { [Name in keyof Table]: Table[Name] extends { readonly normal: unknown } ? Name : never }[keyof Table];
 
-/** Options as they were given, with the defaults of those that have one. */
+/** Options as given, with the defaults of those that have one. */
 export type Taken<Given, Table> = Given & {
   readonly [Name in Defaulted<Table> & keyof Given]-?: Exclude<Given[Name], undefined>;
 };
 
-/** The check of an option that is `value` when it is left out. */
+/** The check of an option that defaults to `value`. */
 export function normally<T>(check: Check<T>, value: NoInfer<T>): WithDefault<T> {
   return Object.assign((each: unknown, name: string) => check(each, name), check, { normal: value });
 }
@@ -38,7 +38,7 @@ export function needed<T>(check: Check<T>): Check<T> & { readonly required: true
 /** How a field is asked: the commonest rules without a call. */
 const byCheck = 0, byAnything = 1, byNumber = 2, byChoice = 3, byBoolean = 4;
 
-/** An option in the table: the rule as numbers, so that one loop asks all of them. */
+/** An option in the table: the rule as numbers, so that one loop can check all of them. */
 class Field {
   readonly check: Check;
   readonly how: number = byCheck;
@@ -83,7 +83,7 @@ export class Options<Table extends Checks> {
   readonly #owner: string;
   readonly #fields: ReadonlyMap<string, Field>;
   readonly #required: readonly string[];
-  /** Every option with its default: what is given is written over a copy, so that all calls read objects of one shape. */
+  /** Every option with its default: the given options are written over a copy, so that all calls read objects of the same shape. */
   readonly #defaults: Defaults;
   readonly #copy: (defaults: Defaults) => Record<string, unknown>;
 
@@ -97,9 +97,9 @@ export class Options<Table extends Checks> {
   }
 
   /**
-   * The options of a call: each read once, checked, and with its default where it is left out or undefined.
+   * The options of a call: each is read once and checked, and has its default if it is omitted or undefined.
    * @param within the name of the object where it is not the options themselves; its fields are then `within.field`
-   * @throws ArgumentError naming the option: one that does not exist, one of a wrong value, one that must be given
+   * @throws ArgumentError naming the option: one that does not exist, one with an invalid value, or one that is missing
    */
   read<Given extends object>(given: Given, within = ''): Taken<Given, Table> {
     if (typeof given !== 'object' || (given as unknown) === null) throw this.#noOptions(given, within);
@@ -177,7 +177,7 @@ type Described = { readonly default: string | number | boolean; readonly whole?:
 type Choices<Operation extends OperationName> = (typeof choices)[Operation];
 type Parameters<Operation extends OperationName> = (typeof parameters)[Operation];
 
-/** What a parameter of an operation takes. */
+/** The values that a parameter of an operation accepts. */
 type ValueOf<Operation extends OperationName, Name> = Name extends keyof Choices<Operation>
   ? Choices<Operation>[Name] extends readonly (infer Each)[] ? Each : never
   : Name extends keyof Parameters<Operation>
@@ -209,5 +209,5 @@ export function parametersOf<Operation extends OperationName, Name extends Named
     .map(([name, check]) => [name, normally(check, (described[name] as Described).default)])) as never;
 }
 
-/** What every function that can be cancelled takes. */
+/** The options of every function that can be cancelled. */
 export const cancelChecks = { signal: abortSignal, onProgress: callback };

@@ -1,4 +1,4 @@
-// From an operation's parameter object to the flat form the addon reads (PackedParameters of
+// Turns an operation's parameter object into the flat form that the addon reads (PackedParameters of
 // native/core/arguments.h), driven by the metadata of the operation's C++ visit().
 import { addon, type Addon, type FieldDescription, type ReportField } from './binding.ts';
 import { describeValue, isFixed, isObject, takeUnseen, typedArrayKind, type TypedArray } from './arrays.ts';
@@ -9,7 +9,7 @@ import { required } from './known.ts';
 /** Parameters of an operation by field name; absent fields keep their defaults. */
 export type Parameters = Readonly<Record<string, unknown>>;
 
-/** A call ready for the addon. Its numbers stand in `addon().numbers` until the next one is packed. */
+/** A call ready for the addon. Its numbers are in `addon().numbers` until the next one is packed. */
 export interface Packed {
   readonly operation: number;
   readonly values: unknown[];
@@ -77,7 +77,10 @@ function packNumber(field: FieldDescription, value: unknown): number {
 /** PackedParameters::kOwned, kFixed and kHeld of native/core/arguments.h. */
 const owned = -1, fixed = -2, held = -3;
 
-/** In place of an array of words that an operation writes: room for so many in the call's own memory, of which its report tells. */
+/**
+ * Replaces an array of status words that an operation writes: reserves space for that many in the call's own memory, to be
+ * described by its report.
+ */
 export class Held {
   readonly length: number;
 

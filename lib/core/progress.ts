@@ -1,11 +1,11 @@
-// Progress and cancellation of a call, as every long call takes them.
+// Progress and cancellation, as supported by every long call.
 import { describeValue } from './arrays.ts';
 import { abortSignal, callback } from './checks.ts';
 import { refusal } from './errors.ts';
 
 /**
  * Called with the work done and the total, in the operation's own units, in order and before the
- * call settles. A busy event loop gets fewer reports, never late ones.
+ * call settles. A busy event loop gets fewer reports, but never late ones.
  */
 export type ProgressCallback = (done: number, total: number) => void;
 
@@ -18,7 +18,7 @@ export interface CallOptions {
 
 let lastId = 0;
 
-/** Refuses options of a call that are no object. */
+/** Rejects options of a call that are not an object. */
 export function requireOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null) throw refusal('options', 'an object', describeValue(options));
 }
@@ -26,7 +26,7 @@ export function requireOptions(options: unknown): void {
 /**
  * Runs a native call that can be cancelled by number. Aborting cancels it, and so does a progress
  * callback that throws; the promise then rejects with the signal's reason or the callback's error, and
- * plain typed arrays are not written, even where the device was done before it heard of that.
+ * plain typed arrays are not written, even if the device had finished before it noticed.
  */
 export function cancellable<T>(
   { signal, onProgress }: CallOptions,

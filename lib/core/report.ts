@@ -1,10 +1,10 @@
-// What operations report: from the flat list the addon makes (ReportWriter of native/core/report.h) to fields with names, by the
+// What operations report: turns the flat list made by the addon (ReportWriter of native/core/report.h) into named fields, using the
 // metadata of the report's C++ visit().
 import type { RawOutcome, ReportField } from './binding.ts';
 import type { OperationName, Reports } from './operations.gen.ts';
 import { namedNumbers, Rows } from './rows.ts';
 
-/** What an operation reports, by its name; anything for names that are not known before the program runs. */
+/** What an operation reports, by its name; anything for names that are known only at run time. */
 export type ReportOf<Name extends string> = Name extends OperationName ? Reports[Name] : Readonly<Record<string, unknown>>;
 
 const nothing = Object.freeze({});
@@ -19,7 +19,7 @@ function valueOf({ kind, choices = [], columns = [] }: ReportField, raw: number 
   }
 }
 
-/** The report of a call; `outcome` is what the addon answered. */
+/** The report of a call; `outcome` is what the addon returned. */
 export function reportOf(fields: readonly ReportField[], outcome: RawOutcome): Readonly<Record<string, unknown>> {
   if (typeof outcome === 'number') return nothing;
   const report: Record<string, unknown> = {};

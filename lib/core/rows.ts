@@ -2,7 +2,7 @@
 import { describeValue } from './arrays.ts';
 import { refusal } from './errors.ts';
 
-/** Rows of numbers with names, as an operation has written them: rows are made when somebody asks for them. */
+/** Rows of named numbers, as an operation has written them: row objects are created on access. */
 export class Rows<Row extends Readonly<Record<string, number>>> implements Iterable<Row> {
   readonly #numbers: Float64Array;
   readonly #columns: readonly string[];
@@ -18,8 +18,8 @@ export class Rows<Row extends Readonly<Record<string, number>>> implements Itera
   }
 
   /**
-   * A row, the first is 0.
-   * @throws ArgumentError for a row that there is not
+   * A row; the first is 0.
+   * @throws ArgumentError for a row that does not exist
    */
   at(index: number): Row {
     if (Number.isInteger(index) && index >= 0 && index < this.length) return this.#row(index);
@@ -44,7 +44,7 @@ export class Rows<Row extends Readonly<Record<string, number>>> implements Itera
   }
 }
 
-/** The numbers from place `from` on as fields with these names. */
+/** The numbers from position `from` on, as fields with these names. */
 export function namedNumbers(names: readonly string[], numbers: Float64Array, from: number): Record<string, number> {
   const named: Record<string, number> = {};
   for (const [place, name] of names.entries()) named[name] = numbers[from + place] ?? NaN;

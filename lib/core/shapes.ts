@@ -1,4 +1,4 @@
-// Shapes of data that was kept outside the program (checkpoints, policies, reports): checks put together from checks. Job files, whose
+// Shapes of data that was stored outside the program (checkpoints, policies, reports): checks composed of checks. Job files, whose
 // schemas are published, are checked by zod instead.
 import { describeValue } from './arrays.ts';
 import { hasFields, type Check } from './checks.ts';
@@ -7,7 +7,7 @@ import { refusal } from './errors.ts';
 /** The name of a part: fields and places follow that of the whole, with a dot between. */
 const within = (name: string, part: string | number): string => (name === '' ? String(part) : `${name}.${part}`);
 
-/** Refuses anything but an object with named fields. */
+/** Rejects anything but an object with named fields. */
 export function requireObject(value: unknown, name: string): asserts value is Readonly<Record<string, unknown>> {
   if (hasFields(value)) return;
   throw refusal(name, 'an object', describeValue(value));
@@ -16,7 +16,7 @@ export function requireObject(value: unknown, name: string): asserts value is Re
 /** The own field of an object: what it inherits is none. */
 const fieldOf = (value: Readonly<Record<string, unknown>>, key: string): unknown => (Object.hasOwn(value, key) ? value[key] : undefined);
 
-/** An object with these fields, each checked, absent ones too. `others`: what fields beside them do. */
+/** An object with these fields, each of them checked, even if absent. `others`: how to treat other fields. */
 export function record(fields: Readonly<Record<string, Check>>, others: 'refuse' | 'ignore' = 'refuse'): Check {
   const entries = Object.entries(fields);
   return (value, name) => {
@@ -61,7 +61,7 @@ export function list<T>(
   };
 }
 
-/** What may be absent. */
+/** A value that may be absent. */
 export function optional(check: Check): Check {
   return (value, name) => {
     if (value !== undefined) check(value, name);

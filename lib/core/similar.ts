@@ -1,4 +1,4 @@
-// Names that a misspelt one may have meant.
+// Finds the name that a misspelt one may have meant.
 
 /** Number of edits between two names, up to `limit`: insertions, deletions, substitutions and swaps of neighbours. */
 function distance(a: string, b: string, limit: number): number {
@@ -21,7 +21,7 @@ function distance(a: string, b: string, limit: number): number {
 
 const numberAt = (row: readonly number[], index: number): number => row[index] ?? Infinity;
 
-/** The known name nearest to a misspelt one, if any is within a third of its length. Ties go to the first in the alphabet. */
+/** The known name nearest to a misspelt one, if any is within a third of its length. Ties go to the first in alphabetical order. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   const limit = Math.min(3, Math.floor(name.length / 3));
   if (name.length > 64) return undefined;

@@ -1,22 +1,22 @@
-// Long loops of JavaScript in slices, between which the event loop gets its turn.
+// Long JavaScript loops in slices, between which the event loop can run.
 
 /** Milliseconds of a slice: nobody notices a stall as short as this. */
 const sliceTime = 4;
 
 /** How a loop is cut. */
 export interface SliceOptions {
-  /** Looked at between slices. */
+  /** Checked between slices. */
   readonly signal?: AbortSignal | undefined;
-  /** Items between two looks at the clock: about a tenth of a millisecond of work. */
+  /** Number of items after which the clock is checked: about a tenth of a millisecond of work. */
   readonly grain: number;
 }
 
-/** Gives the event loop a turn. */
+/** Lets the event loop run once. */
 export function nextTurn(): Promise<void> {
   return new Promise((settle) => { setImmediate(settle); });
 }
 
-/** Calls `work` until it says that it is done, with turns of the event loop in between. Aborted ones reject with `signal.reason`. */
+/** Calls `work` until it reports that it is done, and lets the event loop run in between. Rejects with `signal.reason` if aborted. */
 export async function untilDone(work: () => boolean, signal?: AbortSignal): Promise<void> {
   for (let since = performance.now(); !work();) {
     if (performance.now() - since < sliceTime) continue;

@@ -1,4 +1,4 @@
-// Worker threads whose code is a module of the library, compiled or as it is in the sources.
+// Worker threads whose code is a module of the library, compiled or in its source form.
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 const isSource = import.meta.url.endsWith('.ts');

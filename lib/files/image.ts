@@ -1,4 +1,4 @@
-// Images: what every function of the namespace takes and gives back.
+// Images, as taken and returned by every function of the namespace.
 import { types } from 'node:util';
 import { describeValue } from '../core/arrays.ts';
 import { requireReals, type Reals, type RealType } from '../core/call.ts';
@@ -60,7 +60,7 @@ export function checkImage<V extends Pixels>(image: Image<V>, name: string): Che
   return { data, type, width, height, depth, channels, points };
 }
 
-/** Refuses `other` unless it has the type, grid and (unless `channels` is false) the components of `image`. */
+/** Rejects `other` unless it has the type, grid and (unless `channels` is false) the components of `image`. */
 export function requireAlike(other: CheckedImage, image: CheckedImage, name: string, channels = true): void {
   if (other.type !== image.type) throw refusal(`${name}.data`, `${image.type} elements`, other.type);
   for (const key of ['width', 'height', 'depth', ...(channels ? ['channels' as const] : [])] as const) {

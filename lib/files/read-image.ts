@@ -47,9 +47,9 @@ async function readCapped(path: string, options: Source['options']): Promise<Uin
 /**
  * Reads an image or a volume: PNG (8, 16 bits and less), TIFF and TIFF stacks, NIfTI (.nii, .nii.gz), DICOM (a file or a folder of
  * slices, uncompressed), .npy, raw samples. Unsigned integers of PNG and TIFF become 0 to 1; the slopes and intercepts of NIfTI
- * and DICOM are applied; alpha is left out. `meta` says all that, and {@link writeImage} takes it back.
+ * and DICOM are applied; alpha is dropped. `meta` records all that, and {@link writeImage} accepts it.
  *
- * Files are not trusted: extents are held against `maxPixels` before memory is taken, compressed data is inflated no further than
+ * Files are not trusted: extents are checked against `maxPixels` before memory is allocated, compressed data is inflated no further than
  * the header announces, and offsets are checked against the file.
  *
  * @param source a path (for DICOM also of a folder), or the bytes of a file
@@ -69,7 +69,7 @@ export async function readImage(source: string | Uint8Array, options: ReadOption
   const name = typeof source === 'string' ? source : 'source';
   const format = checked.format ?? formatOfBytes(bytes);
   if (format === undefined) {
-    throw unsupported(name, 'not PNG, TIFF, NIfTI, DICOM or .npy (for raw samples say format: "raw" and their layout)');
+    throw unsupported(name, 'not PNG, TIFF, NIfTI, DICOM or .npy (for raw samples, give format: "raw" and their layout)');
   }
   return readers[format]({ bytes, name, options: checked });
 }

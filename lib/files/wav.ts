@@ -3,11 +3,11 @@ import { describeValue, holds } from '../core/arrays.ts';
 import { requireCount, requireList } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 
-/** Sound as it stands in a file. */
+/** Sound as stored in a file. */
 export interface Sound {
   /** Samples from -1 to 1; those of several channels alternate: left, right, left, right. */
   readonly numbers: Float32Array<ArrayBuffer>;
-  /** Samples of each channel in a second. */
+  /** Samples per second and channel. */
   readonly rate: number;
   /** How many channels alternate in `numbers`. */
   readonly channels: number;
@@ -87,10 +87,10 @@ const mostSamples = 2 ** 31 - 32;
 
 /**
  * The bytes of a WAV file of 16-bit samples.
- * @param numbers samples, those of several channels in turn; numbers beyond -1 and 1 are clipped, NaN becomes 0
- * @param rate samples of each channel in a second
+ * @param numbers samples, with several channels interleaved; numbers beyond -1 and 1 are clipped, NaN becomes 0
+ * @param rate samples per second and channel
  * @param channels how many channels alternate; default 1
- * @throws ArgumentError for other arguments
+ * @throws ArgumentError for invalid arguments
  */
 export function formatWav(numbers: ArrayLike<number>, rate: number, channels = 1): Uint8Array<ArrayBuffer> {
   requireList(numbers, 'numbers');

@@ -1,4 +1,4 @@
-// writeImage: an image as a file that is whole or absent.
+// writeImage: writes an image to a file, completely or not at all.
 import { describeValue, holds, isReal, typedCopy } from '../core/arrays.ts';
 import { anything, choice, number, rule, type Rule } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
@@ -14,7 +14,7 @@ const formatsByEnding: readonly (readonly [RegExp, ImageFormat])[] = [
   [/\.png$/i, 'png'], [/\.tiff?$/i, 'tiff'], [/\.nii(\.gz)?$/i, 'nifti'], [/\.npy$/i, 'npy'], [/\.raw$/i, 'raw'],
 ];
 
-/** The format that a path's ending stands for, of those that {@link writeImage} writes. */
+/** The format of a path's extension, among those that {@link writeImage} supports. */
 export function formatOfPath(path: string): ImageFormat | undefined {
   return formatsByEnding.find(([ending]) => ending.test(path))?.[1];
 }
@@ -52,13 +52,14 @@ export async function formatImage(
 }
 
 /**
- * Writes an image to a file, whole or not at all. The ending of the path says the format: .png, .tif, .nii, .nii.gz, .npy, .raw.
+ * Writes an image to a file, completely or not at all. The extension of the path determines the format: .png, .tif, .nii, .nii.gz,
+ * .npy, .raw.
  *
- * Samples are (pixel - intercept) / slope, rounded and clamped where the type is an integer; NaN becomes 0 there. Without `meta`
- * PNG gets 8 bits for 0 to 1, the other formats the type of the pixels. With the `meta` of a read file, the file comes back as it was
- * (its samples to the bit if the pixels are unchanged; NIfTI with its header and extensions).
+ * Samples are (pixel - intercept) / slope, rounded and clamped if the type is an integer; NaN becomes 0 there. Without `meta`
+ * PNG gets 8 bits for 0 to 1, the other formats the type of the pixels. With the `meta` of a file that was read, the file is
+ * reproduced (its samples to the bit if the pixels are unchanged; NIfTI with its header and extensions).
  *
- * @throws ArgumentError for an image, an ending or a `meta` that does not fit; FileError
+ * @throws ArgumentError for an image, an extension or a `meta` that does not fit; FileError
  */
 export async function writeImage(path: string, image: Image<Float32Array | Float64Array>, meta: Partial<ImageMeta> = {}): Promise<void> {
   const format = typeof path === 'string' ? formatOfPath(path) : undefined;

@@ -1,4 +1,4 @@
-// Fields over time as a Zarr v3 group in a folder: raw little-endian chunks of some mebibyte.
+// Fields over time as a Zarr v3 group in a folder: raw little-endian chunks of about 1 MiB.
 import { dirname, join } from 'node:path';
 import * as zarr from 'zarrita';
 import { makeFolder, readBytes, removeAll, unlessAbsent, writeFileAtomic } from '../core/files.ts';
@@ -27,7 +27,7 @@ class FolderStore {
   }
 }
 
-/** What a {@link FieldSeries} is made for. */
+/** What a {@link FieldSeries} is created for. */
 export interface SeriesShape {
   readonly type: 'float32' | 'float64';
   /** Names of the fields. */
@@ -129,7 +129,7 @@ export class FieldSeries {
     return new FieldSeries(fields);
   }
 
-  /** Takes a field of snapshot `index`; it is on disk after {@link flush}. */
+  /** Accepts a field of snapshot `index`; it is on disk after {@link flush}. */
   async write(name: string, index: number, values: RealArray): Promise<void> {
     await required(this.#fields.get(name)).write(index, values);
   }
@@ -139,7 +139,7 @@ export class FieldSeries {
     return (await required(this.#fields.get(name)).row(index)).slice();
   }
 
-  /** Puts on disk what was taken so far. */
+  /** Writes everything accepted so far to disk. */
   async flush(): Promise<void> {
     for (const field of this.#fields.values()) await field.flush();
   }

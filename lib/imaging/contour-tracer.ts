@@ -1,11 +1,11 @@
-// Marching squares over a slice, in pieces of work: the rings of contour.ts for callers that wait and for those that must not.
+// Marching squares over a slice, in pieces of work: the rings of contour.ts for both synchronous and asynchronous callers.
 import { makeTypedArray } from '../core/arrays.ts';
 import { elementAt, required } from '../core/known.ts';
 
 /** A closed line through points (x, y), pixel centres at whole numbers; the last point is followed by the first. */
 export type Ring = readonly (readonly [x: number, y: number])[];
 
-/** A slice of a level set and the value that its contours have. */
+/** A slice of a level set and the value of its contours. */
 export interface Slice {
   readonly data: Float32Array | Float64Array;
   /** Element of the slice's first pixel. */
@@ -39,8 +39,8 @@ lines.forEach((of, kind) => of.forEach(([leave, enter], i) => {
 }));
 
 /**
- * Traces the contours of a slice as if it had a border outside of the level, so that every contour is closed. Cells begin half a pixel
- * outside of the image: cell (x, y) has the pixels x - 1, x and y - 1, y at its corners.
+ * Traces the contours of a slice as if its border were outside, so that every contour is closed. Cells begin half a pixel outside
+ * the image: cell (x, y) has the pixels x - 1, x and y - 1, y at its corners.
  */
 export class ContourTracer {
   readonly rings: Ring[] = [];
@@ -60,7 +60,7 @@ export class ContourTracer {
     this.#cells = makeTypedArray('uint8', this.#width * (slice.ny + 1)) as Uint8Array;
   }
 
-  /** Does about `work` cells of work; true when all rings are there. */
+  /** Processes about `work` cells; true when all rings are complete. */
   run(work: number): boolean {
     let left = work;
     while (left > 0 && this.#row <= this.#slice.ny) {
@@ -75,7 +75,7 @@ export class ContourTracer {
     return false;
   }
 
-  /** Value of a pixel over the level; outside of the image less than that of the nearest one inside. */
+  /** Value of a pixel over the level; outside the image less than that of the nearest one inside. */
   #value(x: number, y: number): number {
     const { data, first, nx, ny, level } = this.#slice;
     const i = x < 0 ? 0 : x < nx ? x : nx - 1;

@@ -19,7 +19,7 @@ export interface Polygon {
 
 /** Options of {@link contourRings} and {@link contourPolygons}. */
 export interface ContourOptions {
-  /** Inside is where values are greater. Default 0. */
+  /** Values above this are inside. Default 0. */
   readonly level?: number;
   /** Slice of a volume. Default: the middle one. */
   readonly slice?: number;
@@ -38,7 +38,7 @@ function twiceArea(ring: Ring): number {
 
 /**
  * Area of a ring in pixels: positive for outer rings, negative for holes (shoelace formula, x to the right, y down).
- * @throws ArgumentError for what is no list of points
+ * @throws ArgumentError if it is not a list of points
  */
 export function ringArea(ring: Ring): number {
   if (!isArray(ring)) throw refusal('ring', 'an array of points [x, y]', describeValue(ring));
@@ -52,8 +52,8 @@ export function ringArea(ring: Ring): number {
 
 /**
  * The contour of a level set in one slice as closed rings: outer rings clockwise as one sees them (positive {@link ringArea}),
- * holes the other way round. Contours that leave the image are closed along its border, half a pixel outside of the last centres.
- * Where two diagonal pixels of a square are inside and the others not, the mean of the four decides whether they hang together.
+ * holes the other way round. Contours that leave the image are closed along its border, half a pixel outside the outermost centres.
+ * If two diagonal pixels of a square are inside and the other two are not, the mean of the four decides whether they are connected.
  * A NaN counts as outside.
  *
  * @throws ArgumentError naming the argument
@@ -64,7 +64,7 @@ export function contourRings(levelSet: Image<Float32Array | Float64Array>, optio
   return tracer.rings;
 }
 
-/** {@link contourRings} of the level set as it is at the call, in slices of time, between which the event loop gets its turn. */
+/** {@link contourRings} of the level set as it is at the call, in time slices between which the event loop can run. */
 export async function contourRingsInTurns(
   levelSet: Image<Float32Array | Float64Array>, options: ContourOptions, signal: AbortSignal | undefined,
 ): Promise<Ring[]> {
@@ -90,7 +90,7 @@ function checkedSlice(levelSet: Image<Float32Array | Float64Array>, options: Con
   return { data, first: slice * width * height, nx: width, ny: height, level };
 }
 
-/** Whether a point lies inside of a ring (even-odd rule). */
+/** Whether a point lies inside a ring (even-odd rule). */
 function contains(ring: Ring, [x, y]: readonly [number, number]): boolean {
   let inside = false;
   for (let i = 0, j = ring.length - 1; i < ring.length; j = i, i += 1) {
@@ -101,7 +101,7 @@ function contains(ring: Ring, [x, y]: readonly [number, number]): boolean {
 }
 
 /**
- * The inside of a level set in one slice as polygons: each outer ring with the holes that lie in it. See {@link contourRings}.
+ * The inside of a level set in one slice as polygons: each outer ring with the holes inside it. See {@link contourRings}.
  *
  * @throws ArgumentError naming the argument
  */

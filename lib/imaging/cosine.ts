@@ -1,4 +1,4 @@
-// imaging.cosineTransform: the discrete cosine transform of images, by kernels of its own.
+// imaging.cosineTransform: the discrete cosine transform of images, with its own kernels.
 import { callChecks, callOptions, deviceFor, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/call.ts';
 import { anything } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
@@ -8,11 +8,11 @@ import { checkImage, type Image, type Pixels } from '../files/image.ts';
 
 /** Options of {@link cosineTransform}. */
 export interface CosineOptions<V extends Pixels = Pixels> extends CallOptions {
-  /** The way back: values from coefficients (type III). Default false. */
+  /** The inverse: values from coefficients (type III). Default false. */
   readonly inverse?: boolean;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the result goes; no part of the input. Default: a new array like the input, on the device when it is there. */
+  /** Where the result goes; must not overlap the input. Default: a new array like the input, on the device if it is there. */
   readonly out?: V;
 }
 

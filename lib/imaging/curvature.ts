@@ -8,7 +8,7 @@ import type { CallOptions } from '../core/progress.ts';
 import { checkImage, type Image, type Pixels } from '../files/image.ts';
 import { choices } from '../core/operations.gen.ts';
 
-/** How a curvature is computed; within a backend all give the same bits. */
+/** How a curvature is computed; within a backend all variants produce the same bits. */
 export const curvatureVariants = choices['imaging.curvature'].variant;
 export type CurvatureVariant = (typeof curvatureVariants)[number];
 
@@ -16,17 +16,17 @@ export type CurvatureVariant = (typeof curvatureVariants)[number];
 export interface CurvatureOptions<V extends Pixels = Pixels> extends CallOptions {
   /** Added to the squared norm of the gradient, in squared pixel values. Default 1e-4, for images of about 0 … 1; 1e-30 to 1e30. */
   readonly eps?: number;
-  /** One norm over all channels (default), as of vector-valued images; false: each channel by itself. */
+  /** One norm over all channels (default), as for vector-valued images; false: each channel on its own. */
   readonly coupled?: boolean;
   /**
-   * `direct`: a thread per pixel, everything from memory. `tile`: tiles in shared memory (cuda and simt). `march`: patches in registers
-   * that pass through the planes. `tile` and `march` take one channel, or channels that are not coupled. Default `auto`: `march`
-   * where it can be, else `direct`.
+   * `direct`: a thread per pixel, everything from memory. `tile`: tiles in shared memory (cuda and simt). `march`: patches in
+   * registers that move through the planes. `tile` and `march` support one channel, or channels that are not coupled. Default
+   * `auto`: `march` if possible, otherwise `direct`.
    */
   readonly variant?: CurvatureVariant;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the result goes; no part of the image. Default: a new array like the image's, on the device when it is there. */
+  /** Where the result goes; must not overlap the image. Default: a new array like the image's, on the device if it is there. */
   readonly out?: V;
 }
 
@@ -42,14 +42,14 @@ const curvatureOptions = optionsOf('curvature', {
 
 /**
  * K(u) = div(∇u / √(|∇u|² + eps)) at every pixel, the sum over the axes of the differences of the fluxes through the faces to both
- * neighbours. On a face stand the forward difference along its axis and, along the other axes, the mean of four neighbouring differences.
- * Outside of the grid the nearest pixel repeats, so that no flux leaves it: the values of K add up to zero. |K| is at most twice the
- * number of axes. A NaN pixel gives NaN at itself and around it.
+ * neighbours. The gradient on a face consists of the forward difference along its axis and, along the other axes, the mean of four
+ * neighbouring differences. Outside the grid the nearest pixel is repeated, so that no flux leaves it: the values of K add up to
+ * zero. |K| is at most twice the number of axes. A NaN pixel gives NaN at itself and around it.
  *
- * All variants of a backend give the same bits. float64 has the same bits on every backend; float32 on cuda takes roots to 2⁻²² of
- * their value, elsewhere rounded ones.
+ * All variants of a backend produce the same bits. float64 has the same bits on every backend; float32 uses roots with a relative
+ * error of 2⁻²² on cuda, and rounded ones elsewhere.
  *
- * @throws ArgumentError naming the argument, before any work; `ERR_WARPLOOM_UNSUPPORTED` for a variant that does not take the image;
+ * @throws ArgumentError naming the argument, before any work; `ERR_WARPLOOM_UNSUPPORTED` for a variant that does not support the image;
  *   aborted calls reject with `signal.reason`
  * @see the paper's Curvature2D and Curvature3D; Rudin, Osher, Fatemi: Nonlinear total variation based noise removal (1992)
  */

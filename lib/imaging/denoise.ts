@@ -14,23 +14,23 @@ import { checkImage, type CheckedImage, type Image, type Pixels } from '../files
 export const denoiseMethods = choices['imaging.denoise'].method;
 export type DenoiseMethod = (typeof denoiseMethods)[number];
 
-/** The noise that the data term is made for. */
+/** The noise model of the data term. */
 export const noiseKinds = choices['imaging.denoise'].noise;
 export type NoiseKind = (typeof noiseKinds)[number];
 
-/** How the iterations are computed; all give the same bits. */
+/** How the iterations are computed; all variants produce the same bits. */
 export const denoiseVariants = choices['imaging.denoise'].variant;
 export type DenoiseVariant = (typeof denoiseVariants)[number];
 
-/** A look at the state of a denoising. */
+/** A check of the state of a denoising. */
 export interface DenoiseCheck {
-  /** Iterations made. */
+  /** Iterations so far. */
   readonly iteration: number;
   /** w TV(u) + D(u - f) per pixel and channel. */
   readonly energy: number;
-  /** `primal-dual`: how far the energy is above its minimum at most, as a fraction of the energy. `flow`: undefined. */
+  /** `primal-dual`: upper bound on how far the energy is above its minimum, as a fraction of the energy. `flow`: undefined. */
   readonly gap?: number;
-  /** `flow`: decrease of the energy since the check before, as a fraction of it. */
+  /** `flow`: decrease of the energy since the previous check, as a fraction of it. */
   readonly decrease?: number;
 }
 
@@ -38,35 +38,36 @@ export interface DenoiseCheck {
 export interface DenoiseOptions<V extends Pixels = Pixels> extends Omit<CallOptions, 'onProgress'> {
   /**
    * `primal-dual` (default): Chambolle and Pock's iteration, accelerated for gaussian noise, until the duality gap is small. `flow`:
-   * explicit steps of the curvature flow, for gaussian noise; its gradient norms are smoothed by `eps`, so it ends a little above
+   * explicit steps of the curvature flow, for gaussian noise; its gradient norms are smoothed by `eps`, so it ends slightly above
    * the minimum.
    */
   readonly method?: DenoiseMethod;
   /** `gaussian` (default): the data term is |u - f|²/2. `impulse`: |u - f|, for salt and pepper and other outliers. */
   readonly noise?: NoiseKind;
-  /** Weight w of the total variation: larger is smoother. As scikit-image's `weight`. */
+  /** Weight w of the total variation: larger is smoother. Same meaning as scikit-image's `weight`. */
   readonly weight?: number;
   /**
-   * Instead of the weight, with `primal-dual` and gaussian noise: the standard deviation of the noise. The weight is found for which the
-   * root mean square of u - f is sigma, to 0.1 % (discrepancy principle). `estimate` (default where no weight is given): the
-   * standard deviation is estimated from the image, by the median of its finest wavelet details.
+   * Instead of the weight, with `primal-dual` and gaussian noise: the standard deviation of the noise. The weight is chosen so that
+   * the root mean square of u - f equals sigma to within 0.1 % (discrepancy principle). `estimate` (default if no weight is given):
+   * the standard deviation is estimated from the image, by the median of its finest wavelet details.
    */
   readonly sigma?: number | 'estimate';
-  /** One norm over all channels (default): edges are kept where any channel has them. False: each channel by itself. */
+  /** One norm over all channels (default): edges are kept where any channel has them. False: each channel on its own. */
   readonly coupled?: boolean;
-  /** `primal-dual`: the gap to stop at, default 1e-4. `flow`: the decrease between two checks to stop at, default 1e-5. */
+  /** `primal-dual`: the gap at which to stop, default 1e-4. `flow`: the decrease between two checks at which to stop, default 1e-5. */
   readonly tolerance?: number;
-  /** Most iterations, for each weight that is tried. Default 1000, with `flow` 5000. */
+  /** Maximum number of iterations for each weight that is tried. Default 1000, with `flow` 5000. */
   readonly iterations?: number;
   /** Iterations between two checks. Default 10, at most 1000. */
   readonly checkEvery?: number;
   /** `flow`: added to the squared gradients, default 1e-4. */
   readonly eps?: number;
-  /** `flow`: the step. Default 1 / (4 axes w / √eps + 1), half of what is stable for the linearised flow. */
+  /** `flow`: the step. Default 1 / (4 axes w / √eps + 1), half the stability limit of the linearised flow. */
   readonly dt?: number;
   /**
-   * Pixels that are NaN. `refuse` (default): an error. `fill`: they have no data term and are filled by the minimiser, what
-   * surrounds them (inpainting); a hole takes about as many iterations as its width squared. Infinite pixels are always refused.
+   * Treatment of pixels that are NaN. `refuse` (default): an error. `fill`: they have no data term and the minimiser fills them in
+   * from their surroundings (inpainting); a hole takes about as many iterations as its width squared. Infinite pixels are always
+   * rejected.
    */
   readonly missing?: 'refuse' | 'fill';
   /**
@@ -74,37 +75,37 @@ export interface DenoiseOptions<V extends Pixels = Pixels> extends Omit<CallOpti
    * pixel (cuda and simt). Default `auto`.
    */
   readonly variant?: DenoiseVariant;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the result goes; no part of the image. Default: a new array like the image's, on the device when it is there. */
+  /** Where the result goes; must not overlap the image. Default: a new array like the image's, on the device if it is there. */
   readonly out?: V;
-  /** Called now and then with the iterations made, the most of them, and the energy per pixel and channel that was reached. */
+  /** Called from time to time with the iterations so far, their maximum, and the energy per pixel and channel that was reached. */
   readonly onProgress?: (done: number, most: number, state: { readonly energy: number }) => void;
 }
 
 /** Result of {@link denoise}. */
 export interface DenoiseResult<V extends Pixels = Pixels> {
   readonly image: Image<V>;
-  /** Iterations made, those of all weights together. */
+  /** Iterations in total, over all weights. */
   readonly iterations: number;
   /** Energy of the result, per pixel and channel. */
   readonly energy: number;
-  /** `primal-dual`: the energy is above its minimum by this fraction of itself at most. */
+  /** `primal-dual`: the energy is above its minimum by at most this fraction of itself. */
   readonly gap?: number;
   /** Whether the tolerance was reached. */
   readonly converged: boolean;
   readonly weight: number;
-  /** The standard deviation that the weight was found for, given or estimated. */
+  /** The standard deviation for which the weight was chosen, given or estimated. */
   readonly sigma?: number;
   /** Gaussian noise: root mean square of u - f over the pixels with data. */
   readonly residual?: number;
   /** Pixel values that were NaN and have been filled. */
   readonly filled: number;
-  /** Checks of the last weight's iterations. */
+  /** Checks during the iterations with the last weight. */
   readonly history: readonly DenoiseCheck[];
   readonly info: CallInfo & {
     readonly variant: DenoiseVariant;
-    /** Weights that were tried. */
+    /** Number of weights that were tried. */
     readonly solutions: number;
     /** `flow`: the step. */
     readonly dt?: number;
@@ -176,13 +177,13 @@ function summaryOf(report: Reports['imaging.denoise'], flow: boolean) {
 }
 
 /**
- * Removes noise and keeps edges: the image u with the least energy w TV(u) + D(u - f), where f is the given image and TV(u) the sum over
- * the pixels of the norm of the forward differences (isotropic, of all channels together unless `coupled` is false; nothing across the
- * border). Rudin, Osher and Fatemi's model with gaussian noise, TV-L1 with impulses.
+ * Removes noise and keeps edges: finds the image u with the smallest energy w TV(u) + D(u - f), where f is the given image and
+ * TV(u) the sum over the pixels of the norm of the forward differences (isotropic, of all channels together unless `coupled` is
+ * false; nothing across the border). Rudin, Osher and Fatemi's model with gaussian noise, TV-L1 with impulses.
  *
- * The iterations run on the device and stop there. `primal-dual` stops when the duality gap, an upper bound of the distance to the minimum,
- * is at most `tolerance` of the energy; energies and gaps are summed in float64 in a fixed order. Results repeat to the bit; `primal-dual`
- * and float64 have the same bits on every backend.
+ * The iterations run and are stopped on the device. `primal-dual` stops when the duality gap, an upper bound on the distance to the
+ * minimum, is at most `tolerance` of the energy; energies and gaps are summed in float64 in a fixed order. Results repeat to the
+ * bit; `primal-dual` and float64 have the same bits on every backend.
  *
  * @example
  * const { image, weight, gap } = await imaging.denoise({ data, width, height }, { sigma: 'estimate' });

@@ -1,4 +1,4 @@
-// Distances on grids, and numbers in order, in slices of time.
+// Distances on grids, and sorting of numbers, in time slices.
 import { inSlices } from '../core/slices.ts';
 
 /** A labelling: nonzero is inside. */
@@ -54,7 +54,7 @@ function lowerEnvelope(f: Float64Array, set: (p: number, value: number) => void)
   }
 }
 
-/** Pixels of a labelling that have a neighbour (by a face) outside of it, or stand at the border. */
+/** Pixels of a labelling that have a face neighbour outside it, or are at the border. */
 export async function surfaceOf(mask: Mask, shape: readonly number[]): Promise<Uint8Array> {
   const surface = new Uint8Array(mask.length);
   const axes = shape.map((extent, axis) => ({ extent, stride: shape.slice(0, axis).reduce((a, b) => a * b, 1) }))
@@ -74,7 +74,7 @@ export async function surfaceOf(mask: Mask, shape: readonly number[]): Promise<U
   return surface;
 }
 
-/** Numbers in ascending order: runs sorted at once, then merged. The array given is used up. */
+/** Numbers in ascending order: runs are sorted individually, then merged. The given array is overwritten. */
 export async function sortInTurns(values: Float64Array): Promise<Float64Array> {
   const count = values.length;
   const run = 2 ** 13;

@@ -10,22 +10,22 @@ import { axesOf, gridOf } from './warp.ts';
 
 /** Options of {@link jacobian}. */
 export interface JacobianOptions<V extends Pixels = Pixels> extends CallOptions {
-  /** Compute the determinants' bounds only. Default false. */
+  /** Compute only the bounds of the determinants. Default false. */
   readonly boundsOnly?: boolean;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the determinants go; no part of the input. Default: a new array like the input's, on the device when it is there. */
+  /** Where the determinants go; must not overlap the input. Default: a new array like the input's, on the device if it is there. */
   readonly out?: V;
 }
 
 /** Bounds of the determinants. */
 export interface JacobianRange {
-  /** Above zero: nothing folds. Without a number among the determinants Infinity. */
+  /** Nothing folds if this is above zero. Infinity if no determinant is a number. */
   readonly min: number;
   readonly max: number;
   /** Points whose determinant is zero or less. */
   readonly folded: number;
-  /** Points whose determinant is NaN, which the bounds pass over. */
+  /** Points whose determinant is NaN, which the bounds ignore. */
   readonly unknown: number;
 }
 

@@ -14,21 +14,21 @@ import { axesOf, gridOf } from './warp.ts';
 export interface Landmarks {
   /** Points of the reference. */
   readonly reference: ArrayLike<number>;
-  /** The points of the template that belong to them. */
+  /** The corresponding points of the template. */
   readonly template: ArrayLike<number>;
 }
 
-/** Target registration error: distances of x + u(x) of the reference's landmarks to those of the template, pixels. */
+/** Target registration error: distances from x + u(x) at the reference's landmarks to those of the template, in pixels. */
 export interface LandmarkError {
   readonly mean: number;
-  /** 95 of 100 landmarks are at most so far off. */
+  /** 95 of 100 landmarks are off by at most this much. */
   readonly p95: number;
   readonly max: number;
 }
 
 const fields = optionsOf('landmarks', { reference: anything, template: anything } satisfies ChecksOf<Landmarks>);
 
-/** Refuses landmarks that are not as many pairs of points of `axes` finite coordinates. */
+/** Rejects landmarks that are not pairs of points with `axes` finite coordinates each. */
 export function requireLandmarks(landmarks: Landmarks | undefined, axes: number): void {
   if (landmarks === undefined) return;
   fields.read(landmarks, 'landmarks');

@@ -98,7 +98,7 @@ interface Field {
   readonly shape: readonly number[];
 }
 
-/** Sums of `width` neighbours along one axis, for the windows that lie inside: extent - width + 1 of them. */
+/** Sums of `width` neighbours along one axis, for the windows that are inside: extent - width + 1 of them. */
 async function boxSums({ values, shape }: Field, axis: number, width: number, signal: AbortSignal | undefined): Promise<Field> {
   const inner = shape.slice(0, axis).reduce((a, b) => a * b, 1);
   const outer = shape.slice(axis + 1).reduce((a, b) => a * b, 1);
@@ -135,9 +135,9 @@ async function windowMeans(
 export interface SsimOptions {
   /** Side of the window, odd. Default 7. */
   readonly window?: number;
-  /** Difference of the largest and smallest value that pixels can have. Default 1. */
+  /** Difference between the largest and smallest value that pixels can have. Default 1. */
   readonly range?: number;
-  /** Ends the call, which then rejects with `signal.reason`. */
+  /** Cancels the call, which then rejects with `signal.reason`. */
   readonly signal?: AbortSignal;
 }
 
@@ -146,10 +146,10 @@ const ssimOptions = optionsOf('ssim', {
 } satisfies ChecksOf<SsimOptions>);
 
 /**
- * Structural similarity (Wang et al. 2004): mean over all windows of `window`ᵈ pixels with equal weights that lie inside of the
- * image, sample variances, K1 = 0.01, K2 = 0.03, mean over the channels. 1 for equal images.
+ * Structural similarity (Wang et al. 2004): mean over all windows of `window`ᵈ pixels with equal weights that are inside the image,
+ * sample variances, K1 = 0.01, K2 = 0.03, mean over the channels. 1 for equal images.
  *
- * @throws ArgumentError when an image has a side shorter than the window
+ * @throws ArgumentError if a side of an image is shorter than the window
  */
 export async function ssim(image: HostImage, reference: HostImage, options: SsimOptions = {}): Promise<number> {
   const { window, range, signal } = ssimOptions.read(options);
@@ -176,7 +176,7 @@ export async function ssim(image: HostImage, reference: HostImage, options: Ssim
   return total / a.channels;
 }
 
-/** Normalised cross-correlation of two images, -1 to 1: 1 when one is the other times a positive number plus a constant. */
+/** Normalised cross-correlation of two images, -1 to 1: 1 if one is the other times a positive number plus a constant. */
 export async function ncc(image: HostImage, reference: HostImage): Promise<number> {
   const [a, b] = takenPair(image, reference);
   const n = a.data.length;
@@ -216,19 +216,19 @@ function counts(mask: Mask, reference: Mask): { common: number; inside: number; 
 
 const diceOf = (common: number, sum: number): number => (sum === 0 ? 1 : (2 * common) / sum);
 
-/** Dice coefficient of two labellings: twice the common pixels over the sum of both, 0 to 1; 1 for two empty ones. */
+/** Dice coefficient of two labellings: twice the number of common pixels over the sum of both, from 0 to 1; 1 for two empty ones. */
 export function dice(mask: Mask, reference: Mask): number {
   const { common, inside, wanted } = counts(mask, reference);
   return diceOf(common, inside + wanted);
 }
 
-/** Larger one of {@link dice} of a labelling and of its complement: which side is called inside is arbitrary in `segment`. */
+/** The larger {@link dice} of a labelling and of its complement: which region `segment` calls inside is arbitrary. */
 export function diceEitherWay(mask: Mask, reference: Mask): number {
   const { common, inside, wanted } = counts(mask, reference);
   return Math.max(diceOf(common, inside + wanted), diceOf(wanted - common, mask.length - inside + wanted));
 }
 
-/** Where a grid's pixels are, as the metrics of labellings take it. */
+/** Extents of a grid, for the metrics of labellings. */
 export interface MaskShape {
   readonly width: number;
   readonly height: number;
@@ -242,8 +242,8 @@ const gridFields = optionsOf('a grid', {
 });
 
 /**
- * Hausdorff distance of the borders of two labellings, in pixels: the farthest that a border pixel of one is from the border of the
- * other. Infinity when one is empty and the other is not, 0 when both are.
+ * Hausdorff distance between the borders of two labellings, in pixels: the largest distance of a border pixel of one from the
+ * border of the other. Infinity if one is empty and the other is not, 0 if both are.
  */
 export async function hausdorff(mask: Mask, reference: Mask, size: MaskShape): Promise<number> {
   labels(mask, reference);
@@ -290,19 +290,19 @@ export async function rofEnergy(image: HostImage, noisy: HostImage, weight: numb
   return weight * variation + 0.5 * await sumOf(data.length, (i) => (required(data[i]) - required(f.data[i])) ** 2);
 }
 
-/** What {@link targetRegistrationError} gives, in pixels. */
+/** Result of {@link targetRegistrationError}, in pixels. */
 export interface RegistrationError {
   readonly mean: number;
-  /** 95 of 100 points are at most so far off. */
+  /** 95 of 100 points are off by at most this much. */
   readonly p95: number;
   readonly max: number;
 }
 
 /**
- * Distance of two displacement fields, pixel by pixel: how far a registration puts points from where they belong.
+ * Distance between two displacement fields, pixel by pixel: how far a registration moves points from where they belong.
  *
  * @param displacement components x, y (and z) as channels
- * @param exact the true field, likewise
+ * @param exact the true field, in the same form
  * @param mask where to count; default everywhere
  */
 export async function targetRegistrationError(displacement: HostImage, exact: HostImage, mask?: Mask): Promise<RegistrationError> {

@@ -9,15 +9,15 @@ import { checkImage, type Image } from '../files/image.ts';
 /** Options of {@link addNoise}. */
 export interface NoiseOptions {
   /**
-   * `gaussian` (default): adds normal numbers; `impulsive`: sets a share of the pixels to 0 or 1, as dead and hot pixels of a
-   * camera are ("salt and pepper").
+   * `gaussian` (default): adds normal numbers; `impulsive`: sets a fraction of the pixels to 0 or 1, like dead and hot pixels of a
+   * camera ("salt and pepper").
    */
   readonly kind?: 'gaussian' | 'impulsive';
   /** Standard deviation of Gaussian noise, in the unit of the pixels. Default 0.1. */
   readonly sigma?: number;
-  /** Share of the pixels that impulsive noise replaces, 0 to 1. Default 0.1. */
+  /** Fraction of the pixels that impulse noise replaces, 0 to 1. Default 0.1. */
   readonly amount?: number;
-  /** Whole number from 0; other seeds give other noise. Default 0. */
+  /** Whole number, at least 0; different seeds give different noise. Default 0. */
   readonly seed?: number;
 }
 
@@ -50,7 +50,7 @@ const noiseOptions = optionsOf('addNoise', {
 /**
  * `count` standard normal numbers, number i a function of `seed` and i alone (Box and Muller 1958 on hashed counters).
  *
- * @throws ArgumentError naming `count` or `seed`; OutOfMemoryError where JavaScript has no such array
+ * @throws ArgumentError naming `count` or `seed`; OutOfMemoryError if JavaScript cannot make such an array
  */
 export function normalNumbers(count: number, seed = 0): Float64Array {
   requireCount(count, 'count', 0, 2 ** 40);

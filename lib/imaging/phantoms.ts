@@ -88,16 +88,16 @@ const discList: readonly (readonly [x: number, y: number, z: number, radius: num
   [0.35, 0.36, 0.45, 0.25, 0.1], [0.72, 0.7, 0.5, 0.186, 0], [0.75, 0.24, 0.5, 0.06, 0],
 ];
 
-/** What {@link discs} gives. */
+/** Result of {@link discs}. */
 export interface DiscPhantom<V extends Float32Array | Float64Array = Float32Array> {
   readonly image: Image<V>;
-  /** 1 inside of a disc, 0 elsewhere. */
+  /** 1 inside a disc, 0 elsewhere. */
   readonly mask: Uint8Array;
 }
 
 /**
- * Discs of brightness 0.8 on a background of 0.2: a large one with a hole, a middle one, and a small one. Pixels are inside or
- * outside by their centres.
+ * Discs of brightness 0.8 on a background of 0.2: a large one with a hole, a medium one, and a small one. A pixel is inside if its
+ * centre is.
  *
  * @param size pixels of each side; `dimensions: 3` gives balls
  * @throws ArgumentError naming the argument
@@ -123,10 +123,10 @@ export function discs<T extends Element = 'float32'>(size: number, given: Phanto
   return { image: { data, width: size, height: size, ...(volume ? { depth } : {}) }, mask };
 }
 
-/** What {@link registrationPair} gives. */
+/** Result of {@link registrationPair}. */
 export interface RegistrationPair<V extends Float32Array | Float64Array = Float32Array> {
   readonly reference: Image<V>;
-  /** Warped at x + displacement(x) it is the reference. */
+  /** Sampled at x + displacement(x), it is the reference. */
   readonly template: Image<V>;
   /** The exact displacement in pixels: components x, y (and z), one after the other. */
   readonly displacement: Image<V>;
@@ -136,7 +136,7 @@ export interface RegistrationPair<V extends Float32Array | Float64Array = Float3
 
 /** Options of {@link registrationPair}. */
 export interface RegistrationPairOptions<T extends Element = Element> extends PhantomOptions<T> {
-  /** Largest displacement of a component, pixels. Default size / 32. */
+  /** Largest displacement of a component, in pixels. Default size / 32. */
   readonly amplitude?: number;
 }
 
@@ -162,8 +162,8 @@ const pairOptions = optionsOf('registrationPair', {
 } satisfies ChecksOf<RegistrationPairOptions>);
 
 /**
- * A pair for registration whose displacement is known exactly: the template is a formula, and the reference is that formula at
- * the displaced points (no interpolation is involved).
+ * A pair for registration whose displacement is known exactly: the template is a formula, and the reference is that formula
+ * evaluated at the displaced points (no interpolation is involved).
  *
  * @param size pixels of each side
  * @throws ArgumentError naming the argument

@@ -5,7 +5,7 @@ import type { CallOptions } from '../core/progress.ts';
 import { type CheckedImage, type Pixels } from '../files/image.ts';
 import { axesOf } from './warp.ts';
 
-/** Extents of a level, and along which axes it was halved to become the next, coarser one. */
+/** Extents of a level, and the axes along which it is halved to become the next, coarser one. */
 export interface PyramidLevel {
   readonly width: number;
   readonly height: number;
@@ -17,14 +17,14 @@ export interface PyramidLevel {
 const leastHalved = 8;
 const none = { halveX: false, halveY: false, halveZ: false };
 
-/** The longest side that the coarsest level has at least, unless more levels are asked for. */
+/** The minimum length of the coarsest level's longest side, unless more levels are requested. */
 export function coarsestSide(depth: number): number {
   return depth > 1 ? 16 : 32;
 }
 
 /**
- * The levels of a grid, the finest first: at most `most` of them, by default as many as leave the coarsest one 32 points on its longest
- * side, 16 for volumes. Short axes keep their extent.
+ * The levels of a grid, finest first: at most `most` of them, by default as many as leave the coarsest one with 32 points on its
+ * longest side, 16 for volumes. Short axes keep their extent.
  */
 export function planPyramid(grid: { width: number; height: number; depth: number }, most?: number): PyramidLevel[] {
   const levels: PyramidLevel[] = [];
@@ -58,7 +58,10 @@ async function resample(
   return deviceSeconds;
 }
 
-/** An array on another level, in device memory, which calls may use at once and the caller frees; and the seconds that it takes. */
+/**
+ * An array on another level, in device memory, which calls may use at once and the caller frees; and the seconds that computing it
+ * takes.
+ */
 export interface Resampled {
   readonly array: DeviceArray;
   readonly seconds: Promise<number>;

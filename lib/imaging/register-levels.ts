@@ -47,7 +47,7 @@ class Registration {
     this.#iterations = Array.isArray(iterations) ? iterations : this.#levels.map(() => each);
   }
 
-  /** When no step is under way any more. */
+  /** Resolves when no step is in flight any more. */
   async release(): Promise<void> {
     await Promise.allSettled(this.#steps);
     release(this.#own);

@@ -11,7 +11,7 @@ import type { CheckedImage, GridSize, Image, Pixels } from '../files/image.ts';
 import type { JacobianRange } from './jacobian.ts';
 import type { LandmarkError, Landmarks } from './landmarks.ts';
 
-/** What the images are compared by. */
+/** How the images are compared. */
 export const registrationMeasures = choices['imaging.registration'].measure;
 export type RegistrationMeasure = (typeof registrationMeasures)[number];
 
@@ -22,7 +22,7 @@ export type RegistrationVariant = (typeof registrationVariants)[number];
 /** Options of {@link register}. */
 export interface RegisterOptions<V extends Pixels = Pixels> extends CallOptions {
   /**
-   * `ssd` (default): sum of squared differences, for images of the same intensities. `ncc`: normalised cross-correlation, for images
+   * `ssd` (default): sum of squared differences, for images with the same intensities. `ncc`: normalised cross-correlation, for images
    * whose intensities differ by a scale and an offset.
    */
   readonly measure?: RegistrationMeasure;
@@ -33,28 +33,28 @@ export interface RegisterOptions<V extends Pixels = Pixels> extends CallOptions 
    * 1.5 / (max |grad template|² + alpha λ²), λ = 8, in 3-D 12.
    */
   readonly tau?: number;
-  /** Levels of the pyramid at most. Default: until the longest side is under 64 pixels, of volumes 32. */
+  /** Maximum number of pyramid levels. Default: until the longest side is under 64 pixels (32 for volumes). */
   readonly levels?: number;
-  /** Iterations of each level at most; or of each level by itself, the coarsest first. Default 60, in 3-D 40. */
+  /** Maximum number of iterations on each level, or a list with one number per level, coarsest first. Default 60, in 3-D 40. */
   readonly iterations?: number | readonly number[];
-  /** A level ends when its measure fell by less than this fraction over 10 iterations. Default 1e-3; 0: never. */
+  /** A level ends when its measure has fallen by less than this fraction over 10 iterations. Default 1e-3; 0: never. */
   readonly tolerance?: number;
   /**
-   * `semi-implicit` (default): the curvature by cosine transforms, any step. `explicit`: by its stencil, in the many small steps that
-   * are stable.
+   * `semi-implicit` (default): the curvature by cosine transforms, with any step size. `explicit`: by its stencil, in many small
+   * steps, as stability requires.
    */
   readonly variant?: RegistrationVariant;
   /** Nesterov's extrapolation, with `semi-implicit`: far fewer iterations. Default true, and false with `explicit`. */
   readonly accelerate?: boolean;
   /** A displacement to start from, in pixels; the pyramid then has one level unless `levels` says otherwise. Default zero. */
   readonly initial?: Image<V> | V;
-  /** Points that belong together, for `tre`. */
+  /** Corresponding points, for `tre`. */
   readonly landmarks?: Landmarks;
   /** Called at the end of each level. */
   readonly onLevel?: (level: RegistrationLevel) => void;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the results go; no parts of the inputs. Default: new arrays like the reference's, on the device when it is there. */
+  /** Where the results go; must not overlap the inputs. Default: new arrays like the reference's, on the device if it is there. */
   readonly out?: { readonly displacement?: V; readonly warped?: V };
 }
 
@@ -82,12 +82,13 @@ export type TakenRegisterOptions<V extends Pixels = Pixels> = Taken<RegisterOpti
 export interface RegistrationLevel extends GridSize {
   readonly depth: number;
   readonly iterations: number;
-  /** Whether `tolerance` ended it. */
+  /** Whether `tolerance` ended the run. */
   readonly converged: boolean;
   /** The step it took. */
   readonly tau: number;
   /**
-   * The measure where each iteration started, and of the level's result: the mean squared difference (`ssd`), or 1 - correlation (`ncc`).
+   * The measure at the start of each iteration, and that of the level's result: the mean squared difference (`ssd`), or 1 -
+   * correlation (`ncc`).
    */
   readonly values: Float64Array;
 }
@@ -100,15 +101,15 @@ export interface RegisterResult<V extends Pixels = Pixels> {
   readonly warped: Image<V>;
   /** Bounds of the determinant of the Jacobian matrix of x + u(x): nothing folds while `min` is above zero. */
   readonly jacobian: JacobianRange;
-  /** Errors at the landmarks, where they were given. */
+  /** Errors at the landmarks, if they were given. */
   readonly tre?: LandmarkError;
-  /** The levels, the coarsest first. */
+  /** The levels, coarsest first. */
   readonly history: readonly RegistrationLevel[];
   /** Iterations of all levels. */
   readonly iterations: number;
   /** Whether `tolerance` ended the finest level. */
   readonly converged: boolean;
-  /** The measure at full resolution before (of `initial`) and after. */
+  /** The measure at full resolution before (at `initial`) and after. */
   readonly initialMeasure: number;
   readonly measure: number;
   readonly info: CallInfo;

@@ -33,14 +33,14 @@ function takenOptions(options: TakenRegisterOptions): TakenRegisterOptions {
 
 /**
  * Curvature registration: the displacement u that minimises `D(u) + alpha/2 sum_l |lap u_l|²`, where D compares template(x + u(x)) with
- * reference(x): half the sum of squared differences, or with `ncc` the number of pixels times 1 - correlation. Smooth movements cost
- * little and affine ones nothing, so no rigid alignment need come first. Each iteration solves for the curvature in one step by cosine
- * transforms, all on the device; see docs/imaging-register.md for the scheme.
+ * reference(x): half the sum of squared differences, or with `ncc` the number of pixels times 1 - correlation. Smooth motion costs
+ * little and affine motion nothing, so no rigid alignment is needed beforehand. Each iteration solves for the curvature in one step
+ * by cosine transforms, all on the device; see docs/imaging-register.md for the scheme.
  *
  * Pixels that are not finite, in either image, exert no force and do not count. Results have the same bits on every backend.
  *
- * @param reference one channel; float32 or float64, at most 65536 pixels a side and fewer than 2³¹ in all
- * @param template the image that is warped, alike
+ * @param reference one channel; float32 or float64, at most 65536 pixels per side and fewer than 2³¹ in total
+ * @param template the image that is warped, with the same properties
  * @throws ArgumentError naming the argument, before any work; `ERR_WARPLOOM_OUT_OF_MEMORY`; aborted calls reject with `signal.reason`
  * @see Fischer, Modersitzki: Curvature based image registration (2003), sections 2 to 4
  * @see Beck, Teboulle: A fast iterative shrinkage-thresholding algorithm (2009), for the extrapolation

@@ -50,8 +50,8 @@ function entriesOf({ report }: Run, before: number): { iteration: number; energy
 }
 
 /**
- * Runs in chunks of whole multiples of `unit` iterations, on arrays of the device, and reports after each. A chunk goes on from the
- * level set of the last one and finds the very sums it ended with: the bits are those of one piece.
+ * Runs in chunks of whole multiples of `unit` iterations, on arrays of the device, and reports after each. A chunk continues from
+ * the level set of the last one and finds exactly the sums it ended with: the bits are those of a single run.
  */
 async function runChunks(call: SegmentCall, arrays: Arrays, iterations: number, energyEvery: number) {
   const { options } = call;

@@ -8,18 +8,21 @@ import type { CallOptions } from '../core/progress.ts';
 import type { ContourOptions, Ring } from './contour.ts';
 import type { CheckedImage, Pixels } from '../files/image.ts';
 
-/** How a step is made. */
+/** How a step is computed. */
 export const segmentSteps = choices['imaging.segment'].step;
 export type SegmentStep = (typeof segmentSteps)[number];
 
-/** How steps are carried out; every variant gives the same bits. `direct` and `march` need a GPU (or the shim), `cpu` the cpu backend. */
+/**
+ * How steps are executed; every variant produces the same bits. `direct` and `march` need a GPU (or the SIMT shim), `cpu` the cpu
+ * backend.
+ */
 export const segmentVariants = choices['imaging.segment'].variant;
 export type SegmentVariant = (typeof segmentVariants)[number];
 
 /**
- * The level set to begin with; positive is inside.
+ * The initial level set; positive is inside.
  * - `checkerboard`: sin(pi x / square) sin(pi y / square), in volumes times sin(pi z / square); `square` in pixels, default 5. Every
- *   part of the image has contours near it, so that it converges soonest.
+ *   part of the image has contours near it, so that it converges fastest.
  * - `ball`: radius - distance from `centre` (default: the image's), pixels; `radius` default: a third of the shortest side.
  * - `box`: distance to the nearest side of the box from corner `low` to corner `high`; default: the middle half of each side.
  * - or an array of width × height × depth values, clipped to ±2^20; a NaN counts as 0.
@@ -30,7 +33,7 @@ export type InitialContour<V extends Pixels = Pixels> =
   | { readonly kind: 'ball'; readonly centre?: readonly number[]; readonly radius?: number }
   | { readonly kind: 'box'; readonly low?: readonly number[]; readonly high?: readonly number[] };
 
-/** Where a call is, for {@link SegmentOptions.onProgress}. */
+/** Progress of a call, for {@link SegmentOptions.onProgress}. */
 export interface SegmentProgress {
   readonly energy: number;
   /** Root mean square of the last step. */
@@ -50,8 +53,8 @@ export interface SegmentOptions<V extends Pixels = Pixels> extends Omit<CallOpti
   /** Weight of each channel in the variances. Default 1 each. */
   readonly weights?: readonly number[];
   /**
-   * Intensities count in units of (greatest - least) of the image, so that mu and nu do not depend on its units. Default true; false: as
-   * they are.
+   * Intensities are measured in units of the image's range (largest minus smallest value), so that mu and nu do not depend on its
+   * units. Default true; false: as they are.
    */
   readonly normalize?: boolean;
   /** Width of the smoothed delta epsilon / (epsilon² + phi²), in units of the level set. Default 1. */
@@ -61,13 +64,13 @@ export interface SegmentOptions<V extends Pixels = Pixels> extends Omit<CallOpti
   /** Time step. Default 0.5. */
   readonly dt?: number;
   /**
-   * `semi-implicit` (default): the point's own value in the curvature is the new one, stable for every dt. `explicit`: the old one; the
-   * step of a point is cut where it would not be stable.
+   * `semi-implicit` (default): the point's own value in the curvature is the new one; stable for every dt. `explicit`: the old one;
+   * the step of a point is limited where it would not be stable.
    */
   readonly step?: SegmentStep;
-  /** Ends when the root mean square of a step is at most this. Default 1e-3; 0: never. */
+  /** The run ends when the root mean square of a step is at most this. Default 1e-3; 0: never. */
   readonly tolerance?: number;
-  /** Most iterations. Default 500. */
+  /** Maximum number of iterations. Default 500. */
   readonly iterations?: number;
   /** The first contour. Default `checkerboard`. */
   readonly initial?: InitialContour<V>;
@@ -75,19 +78,22 @@ export interface SegmentOptions<V extends Pixels = Pixels> extends Omit<CallOpti
   readonly reinitializeEvery?: number;
   /** Steps of 1/2 pixel of each reinitialisation. Default 10. */
   readonly reinitializeSteps?: number;
-  /** Iterations between entries of `history`. Default 20; 0: the first and the last. An entry costs a GPU about four iterations. */
+  /**
+   * Iterations between entries of `history`. Default 20; 0: only the first and the last. On a GPU an entry costs about as much as
+   * four iterations.
+   */
   readonly energyEvery?: number;
   /** Default `auto`. */
   readonly variant?: SegmentVariant;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where results go; no parts of the image. Default: new arrays, on the device when the image is there. */
+  /** Where results go; must not overlap the image. Default: new arrays, on the device if the image is there. */
   readonly out?: { readonly levelSet?: V; readonly mask?: V extends DeviceArray ? DeviceArray : Uint8Array };
-  /** Iterations made, the most there will be, and where the energy is; some times a second. */
+  /** Called with the iterations so far, their maximum, and the current progress, several times per second. */
   readonly onProgress?: (done: number, total: number, state: SegmentProgress) => void;
 }
 
-/** Options that are the operation's own. */
+/** Options that are parameters of the operation. */
 export const segmentParameters = parametersOf('imaging.segment',
   'mu', 'nu', 'lambda1', 'lambda2', 'normalize', 'epsilon', 'eta', 'dt', 'step', 'tolerance', 'iterations', 'reinitializeEvery',
   'reinitializeSteps', 'variant');
@@ -107,23 +113,23 @@ export interface SegmentResult<V extends Pixels = Pixels> {
   readonly levelSet: V;
   /** 1 inside, 0 outside. */
   readonly mask: V extends DeviceArray ? DeviceArray : Uint8Array;
-  /** Mean intensity of each channel in both regions; a region without pixels has the mean of the image. */
+  /** Mean intensity of each channel in both regions; an empty region has the mean of the image. */
   readonly means: { readonly inside: Float64Array; readonly outside: Float64Array };
-  /** Energies of level sets on the way, the first and the last among them. */
+  /** Energies of level sets during the run, including the first and the last. */
   readonly history: readonly { readonly iteration: number; readonly energy: number }[];
-  /** That of the result. */
+  /** Energy of the result. */
   readonly energy: number;
   readonly iterations: number;
-  /** Whether `tolerance` ended it. */
+  /** Whether `tolerance` ended the run. */
   readonly converged: boolean;
   /** Root mean square of the last step. */
   readonly change: number;
   /** Pixels inside that have data. */
   readonly inside: number;
   /**
-   * Traces the contours of `levelSet` as it is when this is called, of a volume those of one slice: closed rings (see
-   * {@link contourRings}). The work is cut into slices of a few milliseconds, between which the event loop gets its turn. A level set on
-   * the device is read first. Aborted calls reject with `signal.reason`.
+   * Traces the contours of `levelSet` as it is when this is called, or those of one slice of a volume: closed rings (see {@link
+   * contourRings}). The work is cut into slices of a few milliseconds, between which the event loop can run. A level set on the
+   * device is read first. Aborted calls reject with `signal.reason`.
    */
   contours(options?: ContourOptions & { readonly signal?: AbortSignal }): Promise<readonly Ring[]>;
   readonly info: CallInfo & { readonly type: RealType; readonly variant: SegmentVariant };
@@ -134,7 +140,7 @@ export interface SegmentCall {
   readonly device: Device;
   readonly image: CheckedImage;
   readonly options: TakenSegmentOptions;
-  /** Fields of the operation that say what the level set is at the start. */
+  /** Fields of the operation that describe the initial level set. */
   readonly initial: Record<string, unknown>;
   readonly given: Pixels | undefined;
 }

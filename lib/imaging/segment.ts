@@ -94,13 +94,13 @@ function takenOptions(options: TakenSegmentOptions): TakenSegmentOptions {
 }
 
 /**
- * Divides an image or a volume into two regions of which each is as uniform as can be, with a short contour between them: minimises
+ * Divides an image or a volume into two regions that are as uniform as possible, with a short contour between them: minimises
  * mu × length + nu × area inside + Σ over the channels of weight × (lambda1 ∫ inside (f - c1)² + lambda2 ∫ outside (f - c2)²)
  * by gradient descent on a level set (Chan and Vese 2001; the semi-implicit step after Getreuer 2012, for all points at once).
  *
- * Pixels with a value that is not finite (in any channel) have no data: only the curvature and nu act there, and they count in no mean.
- * `inside` may be the bright region or the dark one, as the first contour leads to. Results have the same bits on every backend, with
- * every variant and number of threads. docs/imaging-segment.md has the formulas.
+ * Pixels with a value that is not finite (in any channel) have no data: only the curvature and nu act there, and they do not count
+ * in any mean. `inside` may be the bright region or the dark one, depending on the initial contour. Results have the same bits on
+ * every backend, with every variant and number of threads. docs/imaging-segment.md has the formulas.
  *
  * @example
  * const found = await imaging.segment({ data, width: 512, height: 512 }, { mu: 0.1 });

@@ -11,9 +11,9 @@ import { checkImage, type CheckedImage, type Image, type Pixels } from '../files
 
 /** Options of {@link warp}. */
 export interface WarpOptions<V extends Pixels = Pixels> extends CallOptions {
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the result goes; no part of the inputs. Default: a new array like the image's, on the device when it is there. */
+  /** Where the result goes; must not overlap the inputs. Default: a new array like the image's, on the device if it is there. */
   readonly out?: V;
 }
 
@@ -60,10 +60,10 @@ export function gridOf({ type, width, height, depth }: CheckedImage) {
 const warpOptions = optionsOf('warp', { ...callChecks, out: anything } satisfies ChecksOf<WarpOptions>);
 
 /**
- * An image at x + u(x): `result(x) = image(x + u(x))` by linear interpolation, every channel. Points outside of the grid take the
- * nearest border point's value; a displacement of NaN gives NaN, and so does a NaN pixel to all points interpolated from it.
+ * An image at x + u(x): `result(x) = image(x + u(x))` by linear interpolation, every channel. Points outside the grid take the
+ * value of the nearest border point; a displacement of NaN gives NaN, and so does a NaN pixel to all points interpolated from it.
  *
- * @param displacement u in pixels: an image with one channel per axis (x, y, and z for volumes) on the image's grid, or the array of it
+ * @param displacement u in pixels: an image with one channel per axis (x, y, and z for volumes) on the image's grid, or its array
  * @throws ArgumentError naming the argument, before any work; aborted calls reject with `signal.reason`
  */
 export async function warp<V extends Pixels>(

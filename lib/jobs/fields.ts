@@ -8,9 +8,9 @@ export const path = z.string().min(1);
 /** Where a job runs; every field is optional. */
 export const deviceSchema = z.strictObject({
   backend: z.enum(['auto', 'cuda', 'cpu', 'simt']).default('auto')
-    .describe('auto takes the GPU if there is one'),
+    .describe('auto uses the GPU if there is one'),
   index: count.optional().describe('which device of the backend'),
-  memoryLimit: z.number().int().positive().optional().describe('most device memory the job may hold, bytes'),
+  memoryLimit: z.number().int().positive().optional().describe('maximum device memory that the job may use, in bytes'),
 });
 
 /** Fields of every job. */

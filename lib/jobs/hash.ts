@@ -44,7 +44,7 @@ async function present(field: string, path: string): Promise<boolean> {
   }
 }
 
-/** Digests of files by path, so that the items of a sweep do not read their common inputs again and again. */
+/** Digests of files by path, so that the items of a sweep do not read their common inputs repeatedly. */
 export type Digests = Map<string, Promise<string>>;
 
 /** The digest of a file, or of a folder (a series of slices): of its files with their names. */
@@ -68,7 +68,7 @@ async function digest({ field, path, optional }: InputFile): Promise<string> {
 
 /**
  * Digests of everything an item reads.
- * @throws ArgumentError naming the field of an input that is not there; FileError for one that cannot be read
+ * @throws ArgumentError naming the field of an input that does not exist; FileError for one that cannot be read
  */
 export async function digestInputs(job: Job, resolve: Resolve, digests: Digests = new Map()): Promise<InputDigest[]> {
   const found: InputDigest[] = [];
@@ -81,19 +81,20 @@ export async function digestInputs(job: Job, resolve: Resolve, digests: Digests 
 }
 
 /**
- * Makes sure that inputs still have the bytes that they had.
- * @throws FileError naming the one that has not
+ * Checks that inputs still have the same bytes.
+ * @throws FileError naming one that has changed
  */
 export async function requireUnchanged(inputs: readonly InputDigest[]): Promise<void> {
   for (const input of inputs) {
     if (await digest(input) === input.digest) continue;
     throw new FileError('it changed while the item ran', {
-      action: `use ${input.field}`, path: input.path, systemCode: 'CHANGED', remedy: 'run the job again; nothing of this run counts',
+      action: `use ${input.field}`, path: input.path, systemCode: 'CHANGED',
+      remedy: 'run the job again; the results of this run were discarded',
     });
   }
 }
 
-/** The hash of an item. Paths count by the job's fields that name them: the same files elsewhere are the same inputs. */
+/** The hash of an item. Files are identified by the job's fields that name them: the same files in another place are the same inputs. */
 export function hashItem(job: Job, inputs: readonly InputDigest[]): string {
   const parameters = Object.fromEntries(Object.entries(job).filter(([field]) => !idleFields.includes(field)));
   const bytes = inputs.map(({ field, digest: of }) => [field, of]);

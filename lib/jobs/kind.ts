@@ -1,4 +1,4 @@
-// What a kind of job is: its fields, the files it reads, and what one item of it gets and gives back.
+// Describes a kind of job: its fields, the files it reads, and what one item of it receives and returns.
 import type { z } from 'zod';
 import type { Device } from '../core/device.ts';
 
@@ -9,26 +9,26 @@ export type Resolve = (path: string) => string;
 export interface InputFile {
   readonly field: string;
   readonly path: string;
-  /** Files that a program looks for and does without. */
+  /** True for files that a program looks for but can do without. */
   readonly optional?: boolean;
 }
 
-/** What the runner hands to an item. */
+/** What the runner passes to an item. */
 export interface ItemContext {
   readonly device: Device;
   /** Resolves an input path of the job file (relative to it, or `package:name/path`). */
   readonly input: Resolve;
   /** Folder of this item's results; exists. */
   readonly folder: string;
-  /** The hash of the item's parameters and of the bytes of its inputs: what its checkpoints belong to. */
+  /** The hash of the item's parameters and of the bytes of its inputs: it identifies its checkpoints. */
   readonly hash: string;
   readonly signal: AbortSignal;
   readonly onProgress: (done: number, total: number) => void;
-  /** Tells the user something at once; the result holds it too. */
+  /** Notifies the user at once; the result includes the note too. */
   readonly warn: (note: string) => void;
 }
 
-/** Where a computation runs and who listens. */
+/** Where a computation runs, and its callbacks. */
 export type Running = Pick<ItemContext, 'device' | 'signal' | 'onProgress'>;
 
 /** What an item did; becomes its result.json. */
@@ -37,13 +37,13 @@ export interface ItemReport {
   readonly summary: string;
   /** Measured figures by name, in the unit the name says: `…Seconds`, `…Error`, `…PerSecond`. */
   readonly figures: Record<string, number>;
-  /** The figure that stands for the item's accuracy, and what it is. */
+  /** The figure that measures the item's accuracy, and what it means. */
   readonly accuracy: { readonly value: number; readonly meaning: string };
   /** Files written, relative to the item's folder. */
   readonly files: readonly string[];
   /** True when some system could not be solved; the job then exits with code 1. */
   readonly failed?: boolean;
-  /** What to say about it. */
+  /** Notes for the user. */
   readonly notes?: readonly string[];
 }
 
@@ -56,9 +56,9 @@ export interface JobKind<Name extends string = string, Schema extends z.ZodType 
   readonly kind: Name;
   /** All fields of its job files. */
   readonly schema: Schema;
-  /** The values that name files or folders to read, by field; a value that is no text (a number, a phantom) names none. */
+  /** The values that name files or folders to read, by field; a value that is not a string (a number, a phantom) names none. */
   readonly inputs: (job: z.infer<Schema>) => Readonly<Record<string, unknown>>;
-  /** Files that its inputs name in their turn. */
+  /** Files that its inputs in turn name. */
   readonly moreInputs?: (job: z.infer<Schema>, resolve: Resolve) => Promise<readonly InputFile[]>;
   /** Runs one item. */
   readonly run: ItemFunction<z.infer<Schema>>;

@@ -104,7 +104,7 @@ async function readJob(file: string): Promise<unknown> {
 
 /** What may be given beside the job. */
 export interface LoadOptions {
-  /** In place of the job file's backend. */
+  /** Overrides the job file's backend. */
   readonly backend?: NonNullable<Job['device']>['backend'];
   /** What the job's paths are relative to. Default: the folder of the job file; for an object, the working folder. */
   readonly folder?: string;

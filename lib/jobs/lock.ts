@@ -47,7 +47,7 @@ function runs(pid: number): boolean {
   }
 }
 
-/** Whether the owner is gone for certain: its machine began anew, or its process is no longer there. */
+/** Whether the owner is gone for certain: its machine was restarted, or its process is no longer there. */
 function isGone(owner: Owner): boolean {
   const here = self();
   if (owner.host !== here.host) return false;
@@ -61,7 +61,7 @@ const patience = 2000;
 
 function refuse(path: string, who: string): never {
   throw new WarploomError('ERR_WARPLOOM_LOCKED',
-    `another run is writing here: ${path} is held by ${who}; wait for it or end it, or delete that file if it is gone`);
+    `another run is writing here: ${path} is held by ${who}; wait for it or end it, or delete that file if it no longer runs`);
 }
 
 /** The owner that a lock names; undefined when there is no lock; null while it names none, being written. */
@@ -120,7 +120,7 @@ export class FolderLock {
       const other = await ownerOf(path);
       if (other && !isGone(other)) refuse(path, `process ${other.pid} on ${other.host} since ${other.started}`);
       const waited = Date.now() - begin;
-      if (waited > 2 * patience) refuse(guardOf(path), 'a process that takes the lock over');
+      if (waited > 2 * patience) refuse(guardOf(path), 'a process that is replacing a stale lock');
       if (other || (other === null && waited > patience)) await removeStale(path);
       await sleep(10);
     }

@@ -14,7 +14,7 @@ export const checkpointName = 'state.checkpoint';
 async function refuseLink(path: string): Promise<void> {
   const info = await unlessAbsent(describeLink(path));
   if (info?.isSymbolicLink() !== true) return;
-  throw refusal('results', 'folders that are no symbolic links (followLinks or --follow-links admits them)', path);
+  throw refusal('results', 'folders that are not symbolic links (followLinks or --follow-links allows them)', path);
 }
 
 /** Folders below `folder`, itself included; of links to folders those that they lead to, once each. */

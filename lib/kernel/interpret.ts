@@ -1,4 +1,4 @@
-// The meaning of programs: runs them as ir.ts says, and checks what printers take to hold.
+// The reference semantics of programs: runs them as ir.ts specifies, and checks what printers assume.
 import { WarploomError } from '../core/errors.ts';
 import {
   elementOf, isVector, lanesOf, type Body, type Buffer, type Expression, type ExpressionOf, type KernelFunction, type Label, type Local,

@@ -1,11 +1,12 @@
-// Typed low-level representation of scalar code: what clients lower to, passes rewrite and printers print. It knows no client.
+// Typed low-level representation of scalar code: what clients lower to, passes rewrite and printers print. It knows nothing about
+// its clients.
 import { required } from '../core/known.ts';
 //
 // A program is a set of buffers and functions. Expressions are pure: they read locals and buffers, and neither write nor trap; all else
 // is a statement. So operands may be evaluated in any order, but `and`, `or` and `select` evaluate only what they need.
 //
 // Values. i32: a 32-bit integer that wraps. f32, f64: IEEE single and double; every operation rounds once to its type, none is
-// contracted or reassociated; which NaN comes out is not specified. bool: a condition; it lies in locals, never in buffers. i32x4, f32x4,
+// contracted or reassociated; which NaN comes out is not specified. bool: a condition; kept in locals, never in buffers. i32x4, f32x4,
 // f64x2: lanes, each computed as if alone.
 //
 // Operations. shl, shr (of the sign), shr_u shift by the low five bits of the right operand, which is one i32 for vectors too. div and
@@ -16,7 +17,7 @@ import { required } from '../core/known.ts';
 // 0 or 1.
 //
 // What is taken to hold, and what only the interpreter checks: indices lie inside their buffers (`index` alone is not negative either),
-// counts are not negative, divisors of i32 are not 0, exact arithmetic does not wrap, locals with a `range` lie in it, and a counted loop's
+// counts are not negative, divisors of i32 are not 0, exact arithmetic does not wrap, locals with a `range` are in it, and a counted loop's
 // counter passes its end without wrapping. Whoever makes a program proves these or puts a `guard` before. Distinct buffers never overlap.
 
 export type ScalarType = 'i32' | 'f32' | 'f64';
@@ -248,7 +249,7 @@ export function trap(site: number, value: Expression = f64(0)): StatementOf<'tra
   return { kind: 'trap', site: i32(site), value };
 }
 
-/** Whether an index lies in [0, limit), for a limit that is not negative. */
+/** Whether an index is in [0, limit), for a limit that is not negative. */
 export function isInside(index: Expression, limit: Expression): ExpressionOf<'compare'> {
   return compare('lt_u', index, limit);
 }

@@ -1,4 +1,4 @@
-// What operations on scalars give, exactly as ir.ts says: the interpreter and constant folding use these.
+// The results of operations on scalars, exactly as ir.ts specifies: the interpreter and constant folding use these.
 import type { BinaryOp, CompareOp, MathName, ScalarType, UnaryOp } from './ir.ts';
 
 type Kind = ScalarType | 'bool';

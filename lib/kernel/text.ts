@@ -1,4 +1,4 @@
-// Programs as text that parse.ts reads back: for golden files and for whoever looks at what a pass did.
+// Programs as text that parse.ts reads back: for golden files and for inspecting what a pass did.
 import {
   lanesOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program, type Statement, type Type,
 } from './ir.ts';

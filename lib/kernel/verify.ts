@@ -1,5 +1,5 @@
-// Proves that a program is one that printers may take: types fit, names are unique, locals are set before they are read, labels are
-// around what leaves them, nothing is called that stands further down.
+// Proves that printers can accept a program: types fit, names are unique, locals are set before they are read, labels enclose the
+// exits that leave them, and nothing is called before it is defined.
 import { WarploomError } from '../core/errors.ts';
 import {
   elementOf, isVector, lanesOf, mathFunctions, vectorOf, type Body, type Buffer, type Expression, type KernelFunction, type Label,
@@ -122,7 +122,7 @@ class FunctionVerifier {
   #loop(s: Extract<Statement, { kind: 'for' | 'while' }>, known: Known): Known {
     const target = this.#enter(s.label, true);
     if (s.kind === 'for') {
-      if (this.#counters.has(s.counter)) this.#bad(`${s.counter.name} counts a loop inside of its own`);
+      if (this.#counters.has(s.counter)) this.#bad(`${s.counter.name} counts a loop inside its own loop`);
       this.#counters.add(s.counter);
       this.#body(s.body, known === undefined ? undefined : new Set([...known, s.counter]));
       this.#counters.delete(s.counter);
@@ -140,7 +140,7 @@ class FunctionVerifier {
   }
 
   #types(s: Statement): void {
-    const int = (e: Expression): void => { this.#need(e.type === 'i32', e, 'an index or count is no i32'); };
+    const int = (e: Expression): void => { this.#need(e.type === 'i32', e, 'an index or count is not an i32'); };
     const condition = (e: Expression): void => { this.#need(e.type === 'bool', e, 'a condition is no bool'); };
     switch (s.kind) {
       case 'set': this.#need(s.value.type === s.local.type, s.value, `${s.local.name} is of type ${s.local.type}`); break;
@@ -166,8 +166,8 @@ class FunctionVerifier {
       case 'call': this.#call(s.callee, s.args, s.results.map(({ type }) => type)); break;
       case 'return': this.#fit(s.values.map(({ type }) => type), this.#f.results, 'what is returned'); break;
       case 'trap': case 'guard':
-        this.#need(s.site.type === 'i32', s.site, 'the site of a trap is no i32');
-        this.#need(s.value.type === 'f64', s.value, 'the value of a trap is no f64');
+        this.#need(s.site.type === 'i32', s.site, 'the site of a trap is not an i32');
+        this.#need(s.value.type === 'f64', s.value, 'the value of a trap is not an f64');
         if (s.kind === 'guard') condition(s.condition);
         break;
       default:

@@ -1,4 +1,4 @@
-// The one walk and the one map over programs: passes, analyses, verifier and printers use these.
+// The one traversal and the one map over programs: passes, analyses, verifier and printers use these.
 import type { Body, Buffer, Expression, KernelFunction, Label, Local, Program, Statement } from './ir.ts';
 
 /** The expression with other children; itself where all are the same. */

@@ -1,4 +1,4 @@
-// Checks of the options that calls of solvers share.
+// Checks of the options that all solver calls share.
 import { describeValue, holds } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { whole, type Check } from '../core/checks.ts';
@@ -44,7 +44,7 @@ const offsets: Check<NonNullable<BatchOptions<string>['offsets']>> = (value, nam
   value.forEach((offset, index) => count(offset, `${name}.${index}`));
 };
 
-/** Checks of BatchOptions of arrays of these names. */
+/** Checks of BatchOptions for arrays with these names. */
 export function batchChecks<Name extends string>(arrayNames: readonly Name[]) {
   return {
     n: count, batch: count, rhsCount: normally(count, 1), offsets, layout: normally(layout, 'contiguous'), layouts: layoutsOf(arrayNames),

@@ -17,7 +17,7 @@ export type Vectors = Readonly<Partial<Record<string, Vector>>>;
 
 /** Names of the arrays of a domain's calls. */
 export interface Names {
-  /** Bands of the matrix, in the order in which they are asked for type and shape. */
+  /** Bands of the matrix, in the order in which they determine type and shape. */
   readonly bands: readonly string[];
   /** All arrays that can have a layout. */
   readonly arrays: readonly string[];
@@ -46,7 +46,7 @@ export function resolveBatch(options: Options, vectors: Vectors, known: Names): 
   return { type, layoutOf, shape: resolveShape(options, vectors, arrays, type, layoutOf, rhsCount) };
 }
 
-/** Arrays and constants of a call in the order in which they are asked, by two lists: no small arrays for every one. */
+/** Arrays and constants of a call in the order in which they are examined, as two lists, which avoids a small array for each. */
 interface Collected {
   readonly names: string[];
   readonly bands: Band[];
@@ -190,14 +190,14 @@ function allocateLike(problem: Problem, name: string, like: Vector, device: Devi
   return arrayLike(like, elements * pairs, device, gaps);
 }
 
-/** The caller's result array `out`, or a new one shaped, typed and kept like `like` in the layout of array `name`. */
+/** The caller's result array `out`, or a new one with the shape, type and memory of `like`, in the layout of array `name`. */
 export function resultFor<V extends Vector>(problem: Problem, device: Device, name: string, like: V, out: V | undefined): V {
   return out ?? allocateLike(problem, name, like, device) as V;
 }
 
 /**
- * Calls `use` with the caller's result array `out`, or with a new one shaped, typed and kept like `like` in
- * the layout of array `name`. A new one on the device is freed when `use` fails.
+ * Calls `use` with the caller's result array `out`, or with a new one with the shape, type and memory of `like`, in the layout of
+ * array `name`. A new one on the device is freed if `use` fails.
  */
 export async function withResult<V extends Vector, Result>(
   { problem, device, name, like, out }: { problem: Problem; device: Device; name: string; like: V; out: V | undefined },

@@ -1,4 +1,4 @@
-// Outcomes per system: a summary, and the few words that are not «ok».
+// Outcomes per system: a summary, and the few status words that are not "ok".
 import { makeInt32 } from '../core/arrays.ts';
 import { requireCount } from '../core/checks.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
@@ -19,7 +19,7 @@ export interface SystemOutcome {
   readonly state: SystemState;
   /** First row with a zero pivot or a non-finite input, else -1. */
   readonly row: number;
-  /** The answer comes from the pivoting re-solve of `check`. */
+  /** Whether the answer comes from the pivoting re-solve of `check`. */
   readonly resolvedByPivoting: boolean;
 }
 
@@ -28,7 +28,7 @@ export type StatusCounts = Readonly<Record<SystemState, number> & { resolvedByPi
 
 /**
  * State of a raw status word.
- * @throws ArgumentError for what is no such word
+ * @throws ArgumentError if it is not a status word
  */
 export function stateOf(word: number): SystemState {
   if (typeof word !== 'number' || (word | 0) !== word) requireCount(word, 'word', -(2 ** 31), 2 ** 31 - 1);
@@ -41,7 +41,7 @@ export function wasResolvedByPivoting(word: number): boolean {
   return (word & resolvedFlag) !== 0;
 }
 
-/** Words that are not zero, in ascending order of their places: all that distinguishes a batch from one that went well. */
+/** Status words that are not zero, in ascending order of position: everything that distinguishes a batch from one without failures. */
 export interface NotedWords {
   readonly places: ArrayLike<number>;
   readonly words: ArrayLike<number>;
@@ -50,7 +50,7 @@ export interface NotedWords {
 
 const nothingNoted: NotedWords = { places: [], words: [], rows: [] };
 
-/** The words that are not zero of two arrays of all words. */
+/** The non-zero status words, from two arrays of all words. */
 export function notedWords(words: Int32Array, rows: Int32Array): NotedWords {
   const places: number[] = [];
   for (let place = 0; place < words.length; place += 1) if (words[place] !== 0) places.push(place);
@@ -67,8 +67,8 @@ function countNoted(length: number, words: ArrayLike<number>): StatusCounts {
 }
 
 /**
- * The outcomes of a call, one per (system, right-hand side), system-major. Only those that are not plainly `ok` are kept:
- * a batch of a million systems that went well holds nothing.
+ * The outcomes of a call, one per (system, right-hand side), system-major. Only those that are not simply `ok` are stored: a batch
+ * of a million systems without failures stores nothing.
  */
 export class SystemStatuses implements Iterable<SystemOutcome> {
   /** Number of outcomes: batch * rhsCount. */
@@ -95,12 +95,12 @@ export class SystemStatuses implements Iterable<SystemOutcome> {
     }
   }
 
-  /** All words, made when first asked for: state in the low byte, 0x100 for answers of a pivoting re-solve. */
+  /** All status words, created on first access: state in the low byte, 0x100 for answers of a pivoting re-solve. */
   get words(): Int32Array {
     return (this.#words ??= this.#spread(makeInt32(this.length), this.#noted.words));
   }
 
-  /** All rows, made when first asked for: first offending row, else -1. */
+  /** All rows, created on first access: first offending row, or -1. */
   get rows(): Int32Array {
     return (this.#rows ??= this.#spread(makeInt32(this.length).fill(-1), this.#noted.rows));
   }

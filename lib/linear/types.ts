@@ -27,7 +27,7 @@ export type Vector = RealArray | DeviceArray | SplitComplex;
 export type Band = Vector | number | ComplexNumber;
 
 /**
- * Where element (system s, row i, right-hand side r) of an array lies:
+ * Position of element (system s, row i, right-hand side r) of an array:
  * `offset + s*systemStride + i*rowStride + r*rhsStride`, in elements (a complex element is one element).
  * Zero strides repeat an entry: `systemStride: 0` is a matrix shared by the batch.
  */
@@ -68,14 +68,14 @@ export type ElementType = (typeof elementTypes)[number];
 /** Every value of {@link ElementType}. */
 export const elementTypes = common.type;
 
-/** Shape of a batch, whose arrays have names of their own; see `docs/accuracy.md` for the row convention. */
+/** Shape of a batch with named arrays; see `docs/accuracy.md` for the row convention. */
 export interface BatchOptions<Name extends string> {
   /**
-   * Unknowns per system (the largest when ragged). Default: what the lengths leave; with neither `n`
-   * nor `batch` the arrays are one system.
+   * Unknowns per system (the largest when ragged). Default: derived from the lengths; with neither `n` nor `batch`, the arrays are
+   * one system.
    */
   readonly n?: number;
-  /** Systems. Default: what the lengths and `n` leave. May be 0. */
+  /** Number of systems. Default: derived from the lengths and `n`. May be 0. */
   readonly batch?: number;
   /** Right-hand sides per system. Default 1. */
   readonly rhsCount?: number;
@@ -83,17 +83,17 @@ export interface BatchOptions<Name extends string> {
   readonly offsets?: readonly number[] | Int32Array | BigInt64Array;
   /** Layout of every array of the call. Default `contiguous`. */
   readonly layout?: Layout;
-  /** Layouts of single arrays, over `layout`. */
+  /** Layouts of individual arrays, which override `layout`. */
   readonly layouts?: Readonly<Partial<Record<Name, Layout>>>;
 }
 
-/** Where and under whose control a call runs. */
+/** Where a call runs, and how it is controlled. */
 export interface CallOptions {
-  /** Default: the device of the device arrays given, else the thread's default device. */
+  /** Default: the device of the given device arrays, or else the thread's default device. */
   readonly device?: Device;
   /** Cancels the call, which then rejects with `signal.reason`. */
   readonly signal?: AbortSignal;
-  /** Called on the event loop with work done and work total, in the operation's own unit. */
+  /** Called on the event loop with the work done and the total work, in the operation's own unit. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 

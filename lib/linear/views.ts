@@ -1,5 +1,5 @@
-// From what callers pass (typed arrays, device arrays, split complex, constants) to the strided views
-// that every backend takes. Cheap checks only: kinds, types, lengths; never the elements.
+// Turns what callers pass (typed arrays, device arrays, split complex, constants) into the strided views that every backend takes.
+// Only cheap checks: kinds, types, lengths; never the elements.
 import { describeValue, elementTypeOf, isReal as isRealArray, typedArrayKind } from '../core/arrays.ts';
 import { hasParts } from '../core/call.ts';
 import { refusal } from '../core/errors.ts';
@@ -99,13 +99,13 @@ function elementKind(array: RealArray | DeviceArray): ElementType {
 
 const complexOf = { float32: 'complex64', float64: 'complex128', complex64: 'complex64', complex128: 'complex128' } as const;
 
-/** Element type that `vector` has in a call that is complex or not. */
+/** Element type of `vector` in a complex or real call. */
 export function typeOf(vector: Vector, complex: boolean): ElementType {
   const kind = elementKind(isSplit(vector) ? vector.re : vector);
   return complex ? complexOf[kind] : kind;
 }
 
-/** Whether `vector` makes its call complex without being asked. */
+/** Whether `vector` implies a complex call. */
 export function impliesComplex(vector: Band): boolean {
   if (typeof vector === 'number') return false;
   if (isConstant(vector) || isSplit(vector)) return true;
@@ -135,7 +135,7 @@ export function vectorStrides(layout: Layout, { n, batch, rhsCount, rows }: Shap
     : { offset: 0, systemStride: 1, rowStride: batch * rhsCount, rhsStride: batch };
 }
 
-/** Elements that strides touch: one past the last one. */
+/** Number of elements that strides span: one past the last one. */
 export function extentOf(strides: Required<Strides>, { n, batch, rhsCount, rows }: Shape, vector: boolean): number {
   const sides = vector ? rhsCount : 1;
   const last = rows ?? n;

@@ -1,4 +1,5 @@
-// Outcomes of a call: words that the operation writes where nobody else sees them, of which it reports those that are not zero.
+// Outcomes of a call: status words that the operation writes to memory of the call itself, and of which it reports those that are
+// not zero.
 import { makeResult } from '../core/arrays.ts';
 import { DeviceArray, resultArray, type Device } from '../core/device.ts';
 import { Held } from '../core/pack.ts';
@@ -7,7 +8,7 @@ import { SystemStatuses } from './status.ts';
 import type { SplitComplex, Vector } from './types.ts';
 import { isSplit } from './views.ts';
 
-/** Backward errors of `check`: kept where the right-hand sides are. */
+/** Backward errors of `check`: in the same memory as the right-hand sides. */
 export type BackwardErrors<V extends Vector> =
   Vector extends V ? Float64Array | DeviceArray
     : V extends DeviceArray | SplitComplex<DeviceArray> ? DeviceArray : Float64Array;
@@ -18,7 +19,7 @@ export type BackwardErrors<V extends Vector> =
  */
 const smallBatch = 4096;
 
-/** The parameters of an operation for its words. */
+/** The parameters of an operation for its status words. */
 export interface CallWords {
   readonly status: Held;
   readonly row: Held;
@@ -26,18 +27,18 @@ export interface CallWords {
   readonly summarize: boolean;
 }
 
-/** Device memory that the words of a call of `length` outcomes take while it runs. */
+/** Device memory that the status words of a call with `length` outcomes take while it runs. */
 export function wordBytes(length: number): number {
   return length <= smallBatch ? 0 : 8 * length;
 }
 
-/** Room for the words of a call of `length` outcomes. */
+/** Space for the status words of a call with `length` outcomes. */
 export function makeWords(length: number): CallWords {
   const words = new Held(length);
   return { status: words, row: words, summarize: length > smallBatch };
 }
 
-/** What the words of a call of `length` outcomes say. */
+/** The outcomes that the status words of a call with `length` outcomes describe. */
 export function statusesOf(
   length: number, rhsCount: number, { noted }: Pick<CommonReports, 'noted'>,
 ): SystemStatuses {

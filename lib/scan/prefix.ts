@@ -18,39 +18,39 @@ export type ScanArray = Reals;
 export const scanOperators = choices['scan.prefix'].operator;
 export type ScanOperator = (typeof scanOperators)[number];
 
-/** How it is accumulated on cuda and simt; the cpu backend has one way. */
+/** Algorithm on cuda and simt; the cpu backend has only one. */
 export const scanAlgorithms = choices['scan.prefix'].algorithm;
 export type ScanAlgorithm = (typeof scanAlgorithms)[number];
 
-/** Elements per thread of `regpack`; 0 leaves the choice to the policy. */
+/** Elements per thread of `regpack`; 0 lets the policy choose. */
 export const scanDepths = [0, 2, 4, 8, 16, 32] as const;
 export type ScanDepth = (typeof scanDepths)[number];
 
 /** Options of {@link scan}. */
 export interface ScanOptions<V extends ScanArray = ScanArray> extends CallOptions {
-  /** Default `sum`. `max` keeps a NaN from where it first stands, as sums and products do. */
+  /** Default `sum`. As with sums and products, `max` is NaN from the first NaN on. */
   readonly operator?: ScanOperator;
   /** Result i without element i: rows and segments begin with 0, 1 or -Infinity. Default false. */
   readonly exclusive?: boolean;
-  /** One byte per element: nonzero starts a new segment. Every row starts one in any case. */
+  /** One byte per element: nonzero starts a new segment. Every row starts one as well. */
   readonly flags?: Uint8Array | DeviceArray;
   /** Rows of equal length, one after the other, scanned independently. Default 1. */
   readonly batch?: number;
   /**
-   * `regpack`: `depth` elements per thread in registers; `shared`: one element per thread in shared memory, the
-   * peer it is measured against. Default `auto`: regpack with the policy's depth.
+   * `regpack`: `depth` elements per thread in registers; `shared`: one element per thread in shared memory, for comparison. Default
+   * `auto`: regpack with the policy's depth.
    */
   readonly algorithm?: ScanAlgorithm;
-  /** With `regpack`: elements per thread. Default 0, by policy, which never takes 32. */
+  /** With `regpack`: elements per thread. Default 0: chosen by the policy, which never chooses 32. */
   readonly depth?: ScanDepth;
   /**
-   * With `auto` and `regpack`: fan-in of a stage, 2 (default) or 4. On `cuda` the addon that `npm ci` makes in a clone refuses
+   * With `auto` and `regpack`: fan-in of a stage, 2 (default) or 4. On `cuda`, the addon that `npm ci` builds in a clone rejects
    * radix 4 and depth 32 with `ERR_WARPLOOM_NOT_COMPILED` (`npm run build:native` adds them; released packages have them).
    */
   readonly radix?: 2 | 4;
-  /** Default: the device of the device arrays among the arguments, else the thread's default device. */
+  /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
   readonly device?: Device;
-  /** Where the result goes; may be `values`. Default: a new array like `values`, on the device when they are there. */
+  /** Where the result goes; may be `values`. Default: a new array like `values`, on the device if they are there. */
   readonly out?: V;
 }
 
@@ -99,7 +99,7 @@ function checkFlags(flags: unknown, length: number): void {
 
 /**
  * Prefix sums, products or maxima of every row: result[i] = values[0] ∘ … ∘ values[i], or up to values[i-1] when
- * `exclusive`, started anew at each flag.
+ * `exclusive`, restarted at each flag.
  *
  * Results repeat to the bit: the order of every sum depends on the row length and the options, never on timing, the
  * batch or (within one backend) the device. Floating-point sums differ from a sequential loop's by rounding; `max` and

@@ -179,7 +179,7 @@ function makeArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, index
       ? `elements of ${sym.name} are constructed, or of a type with bases or a union` : `the size of ${type} is not known`);
   }
   if (!isBuiltinType(type) && model.program.mutatingOperators) {
-    throw new Refusal('constructor', sym.declaration, `${type} may have operators that change what they take`);
+    throw new Refusal('constructor', sym.declaration, `${type} may have operators that modify their operands`);
   }
   const total = extents.reduce((product, extent) => product * extent, bytes);
   const asked = alignasOf(model.program, sym.declaration) ?? 1;

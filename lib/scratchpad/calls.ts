@@ -36,7 +36,7 @@ export function callOf(visitor: Walker, node: SyntaxNode, instance: Instance, ef
     || instance.model.fn.template.includes(name)) {
     return argumentsOf(visitor, node, instance, effects);
   }
-  if (name === '__syncwarp') throw new Refusal('warp-synchronous', node, '__syncwarp() orders the threads of a warp only');
+  if (name === '__syncwarp') throw new Refusal('warp-synchronous', node, '__syncwarp() orders only the threads of a warp');
   if (isAtomic(name)) return atomicOf(visitor, node, instance, effects);
   if (shuffle.test(name)) {
     argumentsOf(visitor, node, instance, effects);
@@ -119,7 +119,7 @@ function groupKind(node: SyntaxNode, instance: Instance): 'block' | 'grid' | 'pa
 function syncOf(node: SyntaxNode, group: SyntaxNode, instance: Instance, effects: Effects): void {
   const kind = groupKind(group, instance);
   if (kind === 'grid') throw new Refusal('grid-barrier', node, 'the grid waits as a whole');
-  if (kind !== 'block') throw new Refusal('warp-synchronous', node, 'a barrier of some threads of the block only');
+  if (kind !== 'block') throw new Refusal('warp-synchronous', node, 'a barrier for only some threads of the block');
   effects.barriers.push({ node, accesses: 0 });
   effects.order++;
 }
@@ -165,7 +165,8 @@ function castOf(visitor: Walker, node: SyntaxNode, name: string, instance: Insta
     const shape = visitor.peek(each, instance);
     const isReference = name === 'reinterpret_cast' && shape !== undefined;
     if (isReference || (shape !== undefined && shape.dimensions > 0)) {
-      throw new Refusal('reinterpret-cast', node, `${elementAt(visitor.arrays, shape.array).name} is used as something else than it is`);
+      throw new Refusal('reinterpret-cast', node,
+        `${elementAt(visitor.arrays, shape.array).name} is used as something other than what it is`);
     }
     visitor.visit(each, instance, effects, 'r');
   }
@@ -278,5 +279,5 @@ function requireNoReturnedPlace(fn: FunctionNode, node: SyntaxNode, bindings: Re
   const isPlace = declarator !== undefined && /^(?:pointer|reference)_declarator$/.test(declarator.type);
   const type = child(fn.node, 'type');
   const deduced = type !== undefined && [...descend(type)].some((each) => each.type === 'decltype');
-  if (isPlace || deduced) throw new Refusal('escaping-pointer', node, `${fn.name} may return a place in a shared array`);
+  if (isPlace || deduced) throw new Refusal('escaping-pointer', node, `${fn.name} may return a reference into a shared array`);
 }

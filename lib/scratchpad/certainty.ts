@@ -1,5 +1,5 @@
-// Text whose meaning is not certain without the compiler's own reading: words that may be macros, and declarations that may be
-// something else. Asked of every function that is entered, before anything is concluded from it.
+// Text whose meaning is uncertain without the compiler's own parse: words that may be macros, and declarations that may be
+// something else. Checked for every function that is entered, before anything is concluded from it.
 import { normalType } from './c-types.ts';
 import type { FunctionModel } from './model.ts';
 import { blockBarriers } from './names.ts';
@@ -36,13 +36,13 @@ function requireDeclaration(model: FunctionModel, node: SyntaxNode): void {
   if (type === undefined) return;
   const known = certaintyOf(model, type);
   if (known === 'macro') {
-    throw new Refusal('macro', node, `${model.text(type)} is a macro: what it makes of this statement is not certain`);
+    throw new Refusal('macro', node, `${model.text(type)} is a macro: it is not certain what it makes of this statement`);
   }
   for (const declarator of node.children.filter((each) => each.field === 'declarator')) {
     const name = declaredName(declarator);
     const isFunction = declarator.type === 'function_declarator';
     if (known === 'unknown' && (name === undefined || isFunction || isVisible(model, name))) {
-      throw new Refusal('ambiguous-syntax', node, `${model.text(type)} is no type of this text: this may be a statement behind a macro`);
+      throw new Refusal('ambiguous-syntax', node, `${model.text(type)} is not a type of this text: this may be a statement behind a macro`);
     }
     if (isFunction) requirePrototype(model, node, declarator);
   }
@@ -68,7 +68,7 @@ export function requireCertain(model: FunctionModel): void {
     if (each.type !== 'compound_literal_expression') continue;
     const type = child(each, 'type');
     if (type !== undefined && certaintyOf(model, type) !== 'type') {
-      throw new Refusal('ambiguous-syntax', each, `${model.text(type)} is no type of this text: this may be a block behind a macro`);
+      throw new Refusal('ambiguous-syntax', each, `${model.text(type)} is not a type of this text: this may be a block behind a macro`);
     }
   }
 }

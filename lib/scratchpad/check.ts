@@ -1,6 +1,6 @@
-// Checks text that the pass wrote, by its own means: which bytes each array has, whether a way without barrier leads from one array
-// to another that shares bytes, and whether one is touched while the content of the other is needed. It shares with the pass what
-// reads the text (grammar, accesses, flow graph) and nothing of what decided on the layout.
+// Checks text that the pass wrote, independently: which bytes each array has, whether a path without a barrier leads from one array
+// to another that shares bytes, and whether one is touched while the content of the other is needed. It shares the code that reads
+// the text (grammar, accesses, flow graph) with the pass, but none of the code that decided on the layout.
 import { elementAt, required } from '../core/known.ts';
 import { analyse } from './analyse.ts';
 import type { SharedArray } from './arrays.ts';

@@ -1,5 +1,5 @@
 // Where the value of an element of a shared array goes: it must be copied. An object that it initialises may keep a reference to it,
-// through which the array would be touched where nothing in the text says so.
+// through which the array would be accessed without the text showing it.
 import { normalType } from './c-types.ts';
 import { plainness, templateArguments } from './certainty.ts';
 import type { Instance } from './effects.ts';
@@ -28,7 +28,7 @@ export function requireCopied(visitor: Walker, element: SyntaxNode, instance: In
   }
 }
 
-/** The type of the object that an expression makes, or sets, of a value that stands in it; undefined where the value is used up. */
+/** The type of the object that an expression makes, or sets, of a value that is in it; undefined where the value is used up. */
 function typeMade(node: SyntaxNode, value: SyntaxNode, instance: Instance): string | undefined {
   const { model } = instance;
   const typeOf = (each: SyntaxNode | undefined): string | undefined => each === undefined ? undefined : model.text(each);
@@ -88,5 +88,5 @@ function requirePlain(visitor: Walker, type: string, element: SyntaxNode, instan
     return;
   }
   throw new Refusal('object-of-element', element,
-    `${bare} is not known to copy what it is given: it may keep a reference to ${model.text(element)}`);
+    `${bare} is not known to copy its argument: it may keep a reference to ${model.text(element)}`);
 }

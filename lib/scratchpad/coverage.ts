@@ -1,5 +1,5 @@
-// Statements that write every element of an array. Found by doing the index arithmetic of a statement for every thread of a block
-// whose shape is known: after such a statement nothing that was in the array before is needed.
+// Statements that write every element of an array. Found by evaluating the index arithmetic of a statement for every thread of a
+// block whose shape is known: after such a statement the previous content of the array is no longer needed.
 import { elementAt } from '../core/known.ts';
 import type { SharedArray } from './arrays.ts';
 import { evaluate, type Meaning } from './constants.ts';

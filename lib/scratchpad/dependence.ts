@@ -1,7 +1,7 @@
-// Which statements of a kernel's body may change places, and which need a barrier between them.
+// Which statements of a kernel's body may be reordered, and which need a barrier between them.
 // Two statements depend on each other if they touch the same variable, shared array or possibly the same global memory and one of them
-// writes. Global memory: pointers that are __restrict__ parameters lead to memory of their own, const ones to memory that nobody
-// writes; other pointers may lead anywhere. Atomics, shuffles, prints and statements with barriers inside stay in their order.
+// writes. Global memory: pointers that are __restrict__ parameters point to memory of their own, const ones to memory that nobody
+// writes; other pointers may point anywhere. Atomics, shuffles, prints and statements with barriers inside stay in their order.
 import { elementAt, required } from '../core/known.ts';
 import type { Analysis } from './analyse.ts';
 import { kAnyMemory, type Effects, type MemoryBase } from './effects.ts';

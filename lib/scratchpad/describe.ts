@@ -1,4 +1,4 @@
-// Puts an analysed kernel into words and figures.
+// Describes an analysed kernel in words and figures.
 import { elementAt } from '../core/known.ts';
 import type { Analysis } from './analyse.ts';
 import { existingBarriers } from './barriers.ts';
@@ -104,7 +104,7 @@ function assumptionsOf({ analysis, origin }: Described, arrays: readonly ArrayRe
   ];
 }
 
-/** A report, and where its new barriers stand in the text that was analysed. */
+/** A report, and where its new barriers are in the text that was analysed. */
 export interface Description {
   readonly report: KernelReport;
   readonly offsets: readonly number[];

@@ -1,4 +1,4 @@
-// Reports as text for people, and interference graphs in DOT.
+// Reports as readable text, and interference graphs in DOT.
 import { elementAt, required } from '../core/known.ts';
 import { requireReport } from './report-check.ts';
 import type { KernelReport, RefusedKernel, ScratchpadReport } from './report.ts';
@@ -37,7 +37,7 @@ function barrierLines({ barriersAdded, barriersRemoved, barriersExisting }: Kern
   const used = barriersExisting.filter((barrier) => barrier.separates).map(({ line }) => line);
   return [
     ...(used.length > 0 ? [`  existing barriers that reuse relies on: line ${used.join(', ')}`] : []), ...added,
-    ...barriersRemoved.map(({ line }) => `  barrier of line ${line} left out: the new order does without`),
+    ...barriersRemoved.map(({ line }) => `  barrier of line ${line} removed: the new order does not need it`),
   ];
 }
 
@@ -52,7 +52,7 @@ function kernelText(kernel: KernelReport): string {
     ...(kernel.symbolic ? ['  sizes depend on template parameters; bytes are those of one instantiation'] : []),
     ...arrayLines(kernel),
     ...shared.map(({ offset, bytes, arrays }) => `  bytes ${offset} to ${offset + bytes - 1}: ${arrays.join(', ')}`),
-    ...inseparable.map(([a, b]) => `  ${a} and ${b} stay apart: no barrier can stand between them`),
+    ...inseparable.map(([a, b]) => `  ${a} and ${b} stay apart: no barrier can be placed between them`),
     ...moved.map(({ line, text, beforeLine }) =>
       `  moved: line ${line} ${beforeLine === undefined ? 'to the end' : `before line ${beforeLine}`}: ${text}`),
     ...barrierLines(kernel),

@@ -1,5 +1,5 @@
-// The flow graph of a kernel. Statements in which threads of a block may go different ways are one node each, so that every edge
-// is taken by all threads of the block together (but for those that left the kernel).
+// The flow graph of a kernel. Statements in which threads of a block may diverge are one node each, so that every edge is taken by
+// all threads of the block together (except those that have left the kernel).
 import { elementAt, lastOf, required } from '../core/known.ts';
 import type { Visitor } from './visitor.ts';
 import type { Access, Effects, InlinedCall, Instance } from './effects.ts';
@@ -139,11 +139,12 @@ class Builder {
     const effects = this.#visitor.effects(node, context.instance);
     const barrier = effects.barriers[0]?.node ?? effects.inlined[0]?.call;
     if (barrier !== undefined) {
-      throw new Refusal('divergent-barrier', barrier, 'this barrier stands where threads of the block may go different ways');
+      throw new Refusal('divergent-barrier', barrier, 'this barrier is at a place where threads of the block may diverge');
     }
     if (effects.returns.length > 0 && context.instance.parent !== undefined
       && this.#visitor.library.hasBarrier(context.instance.model.fn)) {
-      throw new Refusal('divergent-return', elementAt(effects.returns, 0), 'threads may leave a function that holds a barrier one by one');
+      throw new Refusal('divergent-return', elementAt(effects.returns, 0),
+        'threads may leave a function that contains a barrier at different times');
     }
     return [this.#add('statement', node, before, context, effects)];
   }
@@ -160,7 +161,7 @@ class Builder {
     const [barrier] = effects.barriers;
     if (barrier === undefined) return this.#inline(node, effects, elementAt(effects.inlined, 0), before, context);
     if (effects.accesses.length !== barrier.accesses) {
-      throw new Refusal('barrier-in-expression', node, 'the statement touches shared memory beside its barrier');
+      throw new Refusal('barrier-in-expression', node, 'the statement touches shared memory besides its barrier');
     }
     const first = effects.accesses.length > 0 ? [this.#add('statement', node, before, context, effects)] : before;
     return [this.#add('barrier', barrier.node, first, context, effects.accesses.length > 0 ? undefined : effects)];
@@ -170,7 +171,7 @@ class Builder {
   #inline(node: SyntaxNode, effects: Effects, inlined: InlinedCall, before: number[], context: Context): number[] {
     const { instance, fn } = inlined;
     if (effects.accesses.some((access) => access.node.start < inlined.call.start || access.node.end > inlined.call.end)) {
-      throw new Refusal('barrier-in-expression', node, `the statement touches shared memory beside the barriers of ${fn.name}`);
+      throw new Refusal('barrier-in-expression', node, `the statement touches shared memory besides the barriers of ${fn.name}`);
     }
     const first = [this.#add('statement', node, before, context, effects)];
     const divergent = new Set(instance.model.scopes.syms.filter((sym) => sym.kind === 'parameter').filter((sym) => {
@@ -257,7 +258,7 @@ class Builder {
   }
 }
 
-/** Whether a barrier or inlined call stands in a part of an expression that may be skipped. */
+/** Whether a barrier or inlined call is in a part of an expression that may be skipped. */
 function isConditional(node: SyntaxNode, effects: Effects): boolean {
   for (const each of [...effects.barriers.map((barrier) => barrier.node), ...effects.inlined.map((inlined) => inlined.call)]) {
     for (let up = each.parent, below = each; up !== undefined && below !== node; below = up, up = up.parent) {

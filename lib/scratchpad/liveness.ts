@@ -76,7 +76,7 @@ function requireWritten(flow: Flow, array: SharedArray, reads: readonly number[]
     const first = required(own.find((access) => access.mode !== 'w'));
     const before = own.some((access) => access.mode !== 'r' && access.order < first.order);
     if (before || (own.some((access) => access.mode !== 'r') && node.effects?.loops === true)) continue;
-    throw new Refusal('uninitialised-read', first.node, `${array.name} is read here and nothing was written to it before`);
+    throw new Refusal('uninitialised-read', first.node, `${array.name} is read here, but nothing has been written to it before`);
   }
 }
 

@@ -1,4 +1,4 @@
-// One function of the text with what the analysis asks of it again and again: names, assignments, control statements.
+// One function of the text with what the analysis needs repeatedly: names, assignments, control statements.
 import { blockBarriers, isPureFunction, opaqueFunctions } from './names.ts';
 import type { FunctionNode, Program } from './program.ts';
 import { resolve, type Scopes, type Sym } from './symbols.ts';

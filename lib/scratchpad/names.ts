@@ -74,7 +74,7 @@ type ForbiddenCode = 'async-copy' | 'barrier-object' | 'cluster' | 'named-barrie
 /** Words that keep a kernel as it is, wherever they stand, and why. */
 export const forbiddenWords: readonly (readonly [RegExp, ForbiddenCode, string])[] = [
   [/^(?:memcpy_async|__pipeline_\w+|cp_async\w*|cuda_memcpy_async|wait_prior)$/, 'async-copy',
-    'asynchronous copies write shared memory later than where they stand'],
+    'asynchronous copies write shared memory later than the point at which they are issued'],
   [/^(?:make_pipeline|pipeline|pipeline_shared_state)$/, 'async-copy', 'pipelines order asynchronous copies by themselves'],
   [/^(?:mbarrier\w*|__mbarrier\w*|barrier_arrive_tx|arrival_token|arrive_and_wait|arrive_and_drop)$/, 'barrier-object',
     'barrier objects keep state in shared memory'],

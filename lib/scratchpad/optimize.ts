@@ -1,4 +1,4 @@
-// The pass as callers see it; what it is made of is loaded by the first call.
+// The pass as callers see it; its implementation is loaded by the first call.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -7,8 +7,8 @@ import type { OptimizeResult } from './report.ts';
 
 /**
  * Lays the `__shared__` arrays of CUDA kernels over each other where they are not needed at the same time: one pool of bytes per
- * kernel, references into it in place of the declarations, and `__syncthreads()` where reuse needs a barrier and none stands. All
- * other text stays as it is, byte for byte. A kernel that cannot be proved safe is left alone and stands in `report.refused`.
+ * kernel, references into it that replace the declarations, and `__syncthreads()` where reuse needs a barrier and none stands. All
+ * other text stays as it is, byte for byte. A kernel that cannot be proved safe is left alone and is listed in `report.refused`.
  *
  * After Moazeni, Bui, Sarrafzadeh, "A memory optimization technique for software-managed scratchpad memory in GPUs" (SASP 2009).
  * @param source CUDA C++, at most 1 MiB of characters

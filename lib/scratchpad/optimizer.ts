@@ -1,4 +1,4 @@
-// The pass: finds shared arrays of CUDA kernels that need not be in memory at the same time, and lays them over each other.
+// The pass: finds shared arrays of CUDA kernels that need not be in memory at the same time, and lets them overlap.
 import { analyse, type Analysis, type AnalysisOptions } from './analyse.ts';
 import { checkEmitted, type CheckOptions, type Expected } from './check.ts';
 import { describeValue } from '../core/arrays.ts';
@@ -118,7 +118,7 @@ function selectKernels(syntax: Syntax, program: Program, lost: readonly RefusedK
     for (const node of descend(syntax.root)) {
       if (!node.failed) continue;
       const { line, column } = position(syntax, node.start);
-      throw refusal('source', 'CUDA C++ with a kernel', `a text without one that cannot be parsed at line ${line}, column ${column}`);
+      throw refusal('source', 'CUDA C++ with a kernel', `a text that has none and cannot be parsed at line ${line}, column ${column}`);
     }
   }
   return kernels;

@@ -27,7 +27,7 @@ export interface OptimizeOptions {
   /** Words that are blanked before the text is parsed: attribute macros the grammar cannot know. */
   readonly macros?: readonly string[];
   /**
-   * What names stand for that are defined outside of the text, or by template parameters: whole numbers, or types by their text.
+   * What names stand for that are defined outside the text, or by template parameters: whole numbers, or types by their text.
    * Values for template parameters only say which sizes the report counts with: the emitted layout holds for all.
    */
   readonly defines?: Readonly<Record<string, number | string>>;
@@ -35,7 +35,7 @@ export interface OptimizeOptions {
   readonly functions?: readonly string[];
   /**
    * Shared arrays of which every iteration of a loop reads only what the same iteration wrote, `true`: all. Without it the content
-   * of an array that a loop touches is kept around the loop. It is the caller's word and stands in the report.
+   * of an array that a loop touches is kept around the loop. This is the caller's assurance, and the report lists it.
    */
   readonly rewritten?: readonly string[] | true;
   /** `false` lays the arrays side by side in the pool: the same text without reuse, to compare with. Default true. */

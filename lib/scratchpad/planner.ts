@@ -1,4 +1,4 @@
-// Where blocks with live ranges go in one pool of bytes. Pure: the same problem always gives the same plan.
+// Places blocks with live ranges in one pool of bytes. Pure: the same problem always gives the same plan.
 import { describeValue } from '../core/arrays.ts';
 import { requireCount, rule, whole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
@@ -68,7 +68,7 @@ function checkProblem(problem: unknown): asserts problem is PlanProblem {
   }
   for (let i = 0; i < blocks.length; ++i) checkBlock(blocks[i], `problem.blocks[${i}]`);
   const total = bytesApart(blocks as Block[]);
-  if (total > maxBytes) throw refusal('problem.blocks', 'blocks of at most 2^40 bytes together', `${total} bytes`);
+  if (total > maxBytes) throw refusal('problem.blocks', 'blocks of at most 2^40 bytes in total', `${total} bytes`);
   if (conflicts === undefined) return;
   if (!Array.isArray(conflicts)) throw refusal('problem.conflicts', 'an array of pairs of block indices', describeValue(conflicts));
   for (const [i, pair] of (conflicts as unknown[]).entries()) {

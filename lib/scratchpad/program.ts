@@ -23,7 +23,7 @@ export interface FunctionNode {
   readonly offset: number;
 }
 
-/** The text of an alternative of conditional compilation: what stands in it is defined only sometimes. */
+/** The text of an alternative of conditional compilation: what is in it is defined only sometimes. */
 const kConditional = ['preproc_if', 'preproc_ifdef', 'preproc_else', 'preproc_elif', 'preproc_elifdef'];
 
 /** Facts of one source. */

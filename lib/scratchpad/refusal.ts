@@ -1,10 +1,10 @@
-// Why a kernel is left alone: stable codes, what each means and what its author can do.
+// Why a kernel is left unchanged: stable codes, what each means and what its author can do.
 import type { SyntaxNode } from './syntax.ts';
 
 const remedies = {
   'parse-error': 'correct the syntax there, or name the macro words that hide it in the option macros',
   'too-deep': 'split the expression or the statement',
-  preprocessor: 'preprocess the text first, so that no #if stands inside the kernel',
+  preprocessor: 'preprocess the text first, so that the kernel contains no #if',
   macro: 'write the macro out at this place, or make it a __device__ function',
   'unknown-name': 'declare it in this text, or give its value in the option defines',
   'unknown-function': 'put its body into this text, or name it in the option functions if it touches no shared memory and no barrier',
@@ -21,13 +21,14 @@ const remedies = {
   'escaping-pointer': 'keep the pointer inside the kernel and the functions of this text',
   'pointer-alias': 'let the pointer point into one array only, from its declaration on',
   'reinterpret-cast': 'declare the array with the type it is used as',
-  lambda: 'use the array outside of the lambda',
+  lambda: 'use the array outside the lambda',
   'range-for': 'write the loop with an index',
   decltype: 'name the type',
   'unrecognised-use': 'write the use as an index expression',
   'volatile-shared': 'drop volatile and order the accesses with __syncthreads()',
   'warp-synchronous': 'separate the accesses with __syncthreads(), or combine the values in registers',
-  'divergent-barrier': 'move the barrier to where all threads of the block come, or make the condition equal for all of them visibly',
+  'divergent-barrier': 'move the barrier to a place that all threads of the block reach, '
+    + 'or make it visible that the condition is the same for all of them',
   'divergent-return': 'guard the work with the condition and let all threads reach the barriers',
   'barrier-in-expression': 'give the barrier a statement of its own',
   'spin-wait': 'let threads wait for each other at __syncthreads() only',

@@ -1,5 +1,5 @@
-// Changes the order of independent statements so that fewer arrays are needed at a time. What every statement computes from is the
-// same as before, so results are the same bit for bit.
+// Changes the order of independent statements so that fewer arrays are needed at a time. The operands of every statement stay the
+// same, so results are the same bit for bit.
 import { addAt, elementAt, lastOf, required } from '../core/known.ts';
 import { analyse, type AnalysisOptions } from './analyse.ts';
 import type { CheckOptions } from './check.ts';

@@ -1,4 +1,4 @@
-// What `explain` reads of a report, checked: reports are kept as JSON, edited, and given back.
+// Checks the parts of a report that `explain` reads: reports are stored as JSON, edited, and passed back.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { choice, number, text, truth, whole, type Check } from '../core/checks.ts';

@@ -1,4 +1,4 @@
-// What the planners and the pass take and give back.
+// Arguments and results of the planners and the pass.
 
 /** Half-open range [begin, end) of program points. */
 export interface PointRange {

@@ -1,5 +1,5 @@
 // Which expressions have one value for all threads of a block, and which statements all threads reach together.
-// Conservative: what is not seen to be uniform is divergent. Loads of memory are divergent, but for constant memory and
+// Conservative: what is not known to be uniform is divergent. Loads from memory are divergent, except from constant memory and
 // `const T* __restrict__` parameters, which nobody writes while the kernel runs.
 import { elementAt } from '../core/known.ts';
 import { blockBarriers, builtinNames, isPureFunction, uniformNames } from './names.ts';

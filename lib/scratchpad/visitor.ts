@@ -1,4 +1,4 @@
-// Walks statements and expressions and notes their effects; refuses what it cannot follow.
+// Traverses statements and expressions and records their effects; rejects what it cannot follow.
 import { elementAt, required } from '../core/known.ts';
 import { callOf } from './calls.ts';
 import { Effects, kAnyMemory, type Instance, type MemoryBase, type Mode, type Shape } from './effects.ts';
@@ -115,7 +115,7 @@ export class Visitor extends Walker {
       `the address of ${name} is taken where it cannot be followed`);
     const up = node.parent;
     const isChoice = up?.type === 'conditional_expression' || up?.type === 'initializer_list';
-    if (isChoice) return new Refusal('pointer-alias', node, `a pointer may stand for ${name} or for something else`);
+    if (isChoice) return new Refusal('pointer-alias', node, `a pointer may point to ${name} or for something else`);
     if (up?.type === 'init_declarator' || up?.type === 'assignment_expression') {
       return new Refusal('pointer-alias', node, `a pointer to ${name} is kept where it cannot be followed`);
     }
@@ -305,7 +305,7 @@ export class Visitor extends Walker {
   #unevaluated(node: SyntaxNode, instance: Instance): void {
     for (const each of descend(node)) {
       if (each.type !== 'identifier' || this.named(each, instance) === undefined) continue;
-      if (node.type !== 'sizeof_expression') throw new Refusal('decltype', node, 'the type of a shared array is asked for');
+      if (node.type !== 'sizeof_expression') throw new Refusal('decltype', node, 'the type of a shared array is queried');
       instance.visited.add(each);
     }
   }

@@ -1,4 +1,4 @@
-// Loops that wait for other threads: refused, because a barrier before the statement that ends the wait would never be passed.
+// Loops that wait for other threads: rejected, because a barrier before the statement that ends the wait would never be passed.
 import { requireCertain } from './certainty.ts';
 import type { FunctionModel } from './model.ts';
 import { controlTypes, loopTypes, calledName, rootOf } from './model.ts';

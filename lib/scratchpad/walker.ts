@@ -1,4 +1,4 @@
-// What the parts of the visitor know of it.
+// The interface of the visitor that its parts use.
 import type { KernelArrays } from './arrays.ts';
 import type { Effects, Instance, MemoryBase, Mode } from './effects.ts';
 import type { Library } from './model.ts';

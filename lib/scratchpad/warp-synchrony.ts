@@ -1,4 +1,5 @@
-// Code that relies on the threads of a warp moving together: refused, because its author counts on an order that is not written.
+// Code that relies on the threads of a warp running in lockstep: rejected, because its author relies on an order that the code does
+// not express.
 import { elementAt, lastOf } from '../core/known.ts';
 import { evaluate } from './constants.ts';
 import type { Access, Instance } from './effects.ts';
@@ -27,7 +28,7 @@ function requireNoShuffleOrder(visitor: Visitor, flow: Flow): void {
         || own(node, array.index, (access) => access.mode !== 'w' && access.order > elementAt(shuffles, 0)
           && access.order > firstWrite(node, array.index));
       if (before && later) throw new Refusal('warp-synchronous', node.node,
-        `a shuffle stands between a write of ${array.name} and a read of it`);
+        `a shuffle comes between a write of ${array.name} and a read of it`);
     }
   }
 }

@@ -1,4 +1,4 @@
-// How much the searches of one call may do, and the turns they give the event loop.
+// How much work the searches of one call may do, and when they yield to the event loop.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Elementary operations of one call's searches unless told otherwise: some 0.5 s. */

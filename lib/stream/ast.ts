@@ -137,7 +137,7 @@ export type StreamKind = 'filter' | 'pipeline' | 'splitjoin' | 'feedbackloop';
 
 interface StreamHead {
   readonly span: Span;
-  /** Of the name, or of the keyword of an anonymous stream; for messages. */
+  /** Span of the name, or of the keyword of an anonymous stream; for messages. */
   readonly at: Span;
   /** '' for anonymous streams. */
   readonly name: string;
@@ -187,7 +187,7 @@ export interface NativeDeclaration {
   }[];
 }
 
-/** `helper name { functions }`, called `name.function(...)` or `function(...)`; without a name those outside of all streams */
+/** `helper name { functions }`, called `name.function(...)` or `function(...)`; without a name those outside all streams */
 export interface HelperDeclaration {
   readonly kind: 'helpers';
   readonly span: Span;

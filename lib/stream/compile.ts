@@ -23,9 +23,9 @@ export type Source = string | readonly SourceFile[] | AnyStream;
 
 /** Options of {@link parse}. */
 export interface ParseOptions {
-  /** Name of the file in messages, where the source is a text. Default 'program.str'. */
+  /** Name of the file in messages, if the source is a text. Default 'program.str'. */
   readonly file?: string;
-  /** Limits in place of the defaults. */
+  /** Limits that override the defaults. */
   readonly syntaxLimits?: Partial<SyntaxLimits>;
 }
 
@@ -47,15 +47,15 @@ const elaborateOptions = optionsOf('stream.elaborate', {
   ...checkChecks, limits: nested(elaborationLimits), files: contents,
 } satisfies ChecksOf<CompileOptions>);
 
-/** What {@link parse} finds. */
+/** Result of {@link parse}. */
 export interface ParseResult {
   readonly program: Program;
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
- * Parses a StreamIt program. Never rejects any text: what is wrong stands in `diagnostics`, in the order of the source, and `program`
- * holds what could be understood.
+ * Parses a StreamIt program. Never rejects any text: errors are listed in `diagnostics`, in source order, and `program` holds what
+ * could be understood.
  *
  * @see the StreamIt language specification 2.1
  */
@@ -73,24 +73,27 @@ async function parsed(source: Source, { file = '', syntaxLimits: given = {} }: P
 
 /** Options of {@link check}. */
 export interface CheckOptions extends ParseOptions {
-  /** Ends the call, which then throws the signal's reason. Looked at between parsing and checking, which the syntax limits bound. */
+  /**
+   * Cancels the call, which then throws the signal's reason. Checked between parsing and checking, both of which the syntax limits
+   * bound.
+   */
   readonly signal?: AbortSignal;
-  /** Milliseconds that the call may take, looked at as `signal` is. Default: as long as it needs within its limits. */
+  /** Milliseconds that the call may take, checked when `signal` is. Default: no limit other than those of its work. */
   readonly timeout?: number;
-  /** The stream to begin with. Default: the void->void stream that no other adds; in a program without one every stream is checked. */
+  /** The main stream. Default: the void->void stream that no other adds; in a program without one every stream is checked. */
   readonly main?: string;
-  /** Values for the parameters of the stream to begin with, by name. */
+  /** Values for the parameters of the main stream, by name. */
   readonly parameters?: ParameterValues;
 }
 
-/** What {@link check} finds. `checked` is there unless the syntax is wrong; it may be elaborated if no diagnostic is an error. */
+/** Result of {@link check}. `checked` is present unless the syntax is wrong; it may be elaborated if no diagnostic is an error. */
 export interface CheckResult {
   readonly program: Program;
   readonly checked: Checked | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Parses a program and checks names, types and rates of what its entry reaches. Never rejects any text. */
+/** Parses a program and checks names, types and rates of everything that its main stream reaches. Never rejects any text. */
 export async function check(source: Source, given: CheckOptions = {}): Promise<CheckResult> {
   const options = snapshot(checkOptions.read(given));
   return checked(source, options, stopOf(options));
@@ -118,7 +121,7 @@ function requireGoing({ signal, timeout, begin }: ElaborationStop, what: string)
   if (performance.now() - begin > timeout) throw timeOver(timeout, what);
 }
 
-/** Options of {@link elaborate}. `signal` and `timeout` end it within a tenth of a second, in the middle of an `init` too. */
+/** Options of {@link elaborate}. `signal` and `timeout` end it within a tenth of a second, even in the middle of an `init`. */
 export interface CompileOptions extends CheckOptions, Omit<ElaborateOptions, 'main' | 'parameters'> {}
 
 /** A program as a graph of filters. */
@@ -130,11 +133,11 @@ export interface Compiled {
 }
 
 /**
- * Parses, checks and elaborates a program: bodies of pipelines, split-joins and feedback loops are run, and every filter's code is made
- * for its arguments. Whatever the program, this ends within `limits`. The event loop turns meanwhile: code of the program that runs
- * longer than 50 ms at a stretch moves to a worker thread.
+ * Parses, checks and elaborates a program: bodies of pipelines, split-joins and feedback loops are run, and every filter's code is
+ * specialised for its arguments. Whatever the program, this ends within `limits`. The event loop keeps running: code of the program
+ * that runs longer than 50 ms at a stretch moves to a worker thread.
  *
- * @throws ProgramError (`ERR_WARPLOOM_INVALID_PROGRAM`) with all diagnostics when the program is wrong
+ * @throws ProgramError (`ERR_WARPLOOM_INVALID_PROGRAM`) with all diagnostics if the program is wrong
  */
 export async function elaborate(source: Source, given: CompileOptions = {}): Promise<Compiled> {
   const options = snapshot(elaborateOptions.read(given));

@@ -11,7 +11,7 @@ export interface Diagnostic {
   readonly code: string;
   readonly severity: 'error' | 'warning';
   readonly message: string;
-  /** What to do about it; '' where the message says it. */
+  /** What to do about it; '' if the message says so. */
   readonly hint: string;
   readonly span: Span;
   /** File name as given; lines and columns from 1. */
@@ -22,7 +22,7 @@ export interface Diagnostic {
   readonly endColumn: number;
 }
 
-/** A program was refused. `diagnostics`: at least one error. The message shows them with their source. */
+/** A program was rejected. `diagnostics`: at least one error. The message shows them with their source. */
 export class ProgramError extends WarploomError {
   override readonly name = 'ProgramError';
   readonly diagnostics: readonly Diagnostic[];
@@ -39,7 +39,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** A kind of diagnostic. `{name}` in message and hint stands for a value given when it is reported. */
+/** A kind of diagnostic. `{name}` in message and hint is replaced by a value given when it is reported. */
 export interface Rule {
   readonly code: string;
   readonly severity: 'error' | 'warning';
@@ -52,7 +52,7 @@ export const errorRule = (code: string, message: string, hint = ''): Rule => ({ 
 /** Rule of a warning. */
 export const warningRule = (code: string, message: string, hint = ''): Rule => ({ code, severity: 'warning', message, hint });
 
-const kTooMany = errorRule('S0100', 'more than {limit} errors; the others are not shown', 'mend these first');
+const kTooMany = errorRule('S0100', 'more than {limit} errors; the others are not shown', 'fix these first');
 
 const fill = (template: string, values: Readonly<Record<string, string | number>>): string =>
   template.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
@@ -64,7 +64,7 @@ function lineStarts(text: string): number[] {
   return starts;
 }
 
-/** Collects diagnostics of one program, the first `limit` errors and as many warnings, one of a code at one place. */
+/** Collects diagnostics of one program: the first `limit` errors and as many warnings, and only one per code and position. */
 export class Reporter {
   private readonly files: readonly SourceFile[];
   private readonly limit: number;
@@ -78,7 +78,7 @@ export class Reporter {
     this.limit = limit;
   }
 
-  /** Errors reported so far, those beyond the limit too. */
+  /** Errors reported so far, including those beyond the limit. */
   get errors(): number { return this.counts.error; }
 
   /** Adds a diagnostic of `rule` at `span`; `hint` replaces the rule's own. */
@@ -105,7 +105,7 @@ export class Reporter {
     return { line: low + 1, column: offset - elementAt(starts, low) + 1 };
   }
 
-  /** All diagnostics in the order of the source: by file, place and code. */
+  /** All diagnostics in source order: by file, position and code. */
   finish(): Diagnostic[] {
     return [...this.found].sort((a, b) => a.span.file - b.span.file || a.span.start - b.span.start ||
       (a.code < b.code ? -1 : Number(a.code > b.code)));
@@ -152,7 +152,7 @@ function checkDiagnostic(diagnostic: Diagnostic, program: { readonly files: read
   requireText(file.text, `program.files[${diagnostic.span.file}].text`);
 }
 
-/** A diagnostic as lines for people: what and where, the line of source with a mark, and the hint. */
+/** A diagnostic as readable lines: what and where, the source line with a mark, and the hint. */
 export function formatDiagnostic(diagnostic: Diagnostic, program: { readonly files: readonly SourceFile[] }): string {
   checkDiagnostic(diagnostic, program);
   const { severity, code, file, line, column, message, hint, span } = diagnostic;

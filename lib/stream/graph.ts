@@ -2,16 +2,16 @@
 import type { ConstantData, FilterCode, IrType } from './ir.ts';
 
 export interface FileFormat {
-  /** Path as the program gives it. */
+  /** Path as written in the program. */
   readonly path: string;
 }
 
 /** A node. Ports are numbered in the order of the declaration; filters have at most one input and one output. */
 export type GraphNode = {
   readonly id: number;
-  /** Unique, readable: the declaration's name and a number where there are several. */
+  /** Unique and readable: the declaration's name, with a number if there are several. */
   readonly name: string;
-  /** Ids of the channels that come in and go out, by port; undefined: a void end (weight 0). */
+  /** Ids of the incoming and outgoing channels, by port; undefined: a void end (weight 0). */
   readonly inputs: readonly (number | undefined)[];
   readonly outputs: readonly (number | undefined)[];
 } & (
@@ -34,7 +34,7 @@ export interface Channel {
   readonly fromPort: number;
   readonly to: number;
   readonly toPort: number;
-  /** Items that stand on it before anything fires (`enqueue`). */
+  /** Items on it before anything fires (`enqueue`). */
   readonly initial: readonly ConstantData[];
 }
 
@@ -43,7 +43,7 @@ export type GraphTree =
   | { readonly kind: 'node'; readonly node: number }
   | {
     readonly kind: 'pipeline' | 'splitjoin' | 'feedbackloop'; readonly name: string; readonly children: readonly GraphTree[];
-    /** Of a splitjoin and a feedback loop. */ readonly splitter?: number; readonly joiner?: number;
+    /** Nodes of a splitjoin and a feedback loop. */ readonly splitter?: number; readonly joiner?: number;
   };
 
 /** A program that is not void->void has open ends: its input and output come from outside. */
@@ -51,12 +51,12 @@ export interface StreamGraph {
   readonly nodes: readonly GraphNode[];
   readonly channels: readonly Channel[];
   readonly tree: GraphTree;
-  /** Type and node of the ends that stand open, if any. */
+  /** Type and node of the open ends, if any. */
   readonly input: { readonly type: IrType; readonly node: number } | undefined;
   readonly output: { readonly type: IrType; readonly node: number } | undefined;
   readonly portals: readonly { readonly name: string; readonly receivers: readonly number[] }[];
-  /** Files that the elaboration needed and was not given: the graph is as if they held zeros, and is not run. */
+  /** Files that the elaboration needed but did not get: the graph is built as if they held zeros, and cannot be run. */
   readonly missing?: readonly string[];
-  /** The source the program was written in, so that errors at run time can name lines. */
+  /** The source of the program, so that errors at run time can name lines. */
   readonly files?: readonly { readonly name: string; readonly text: string }[];
 }

@@ -5,11 +5,11 @@
 // them copies, and so does passing a struct or sending a message; an array is passed to a function by reference. Operands are evaluated
 // from left to right; the indices on the left of an assignment before its value. Variables begin as zeros,
 // again each time their declaration is reached. Integers shift by the low five bits of the right operand. To int, float and double truncate
-// towards zero, values out of range give the nearest int and NaN gives 0; to bit an int gives its lowest bit; a function of mathematics on
-// floats is computed in double and rounded once.
+// towards zero, values out of range give the nearest int and NaN gives 0; to bit an int gives its lowest bit; a mathematical
+// function on floats is computed in double and rounded once.
 //
-// Names of variables, fields, functions and filters match [A-Za-z][A-Za-z0-9_]*, hold no `__`, do not begin with `wl_`, are no words of
-// C++, CUDA or JavaScript and no all-capital macros; back ends use the prefix `wl_` for their own.
+// Names of variables, fields, functions and filters match [A-Za-z][A-Za-z0-9_]*, hold no `__`, do not begin with `wl_`, are neither
+// keywords of C++, CUDA or JavaScript nor all-capital macros; back ends use the prefix `wl_` for their own.
 import type { Span } from './ast.ts';
 
 export type ScalarName = 'bit' | 'boolean' | 'int' | 'float' | 'double';
@@ -24,8 +24,8 @@ export type IrType =
   | { readonly kind: 'void' };
 
 /**
- * A constant: numbers in the order in which the value lies in memory (fields in order, elements in order, real before imaginary), one per
- * scalar. Typed arrays where the whole is large.
+ * A constant: numbers in the order in which the value is stored in memory (fields in order, elements in order, real before imaginary),
+ * one per scalar. Typed arrays if it is large.
  */
 export interface ConstantData {
   readonly type: IrType;
@@ -141,7 +141,7 @@ export interface FilterCode {
   readonly functions: readonly IrFunction[];
   readonly handlers: readonly IrFunction[];
   readonly work: { readonly rates: IrRates; readonly body: Extract<IrStatement, { kind: 'block' }> };
-  /** In place of the first firing of `work`. */
+  /** Instead of the first firing of `work`. */
   readonly prework: { readonly rates: IrRates; readonly body: Extract<IrStatement, { kind: 'block' }> } | undefined;
   /** Whether any field is carried over, or the work prints, so that firings must follow each other. */
   readonly stateful: boolean;

@@ -5,7 +5,7 @@ import { refusal } from '../core/errors.ts';
 import { normally, optionsOf, type Options, type WithDefault } from '../core/options.ts';
 import { longestTime } from './stop.ts';
 
-/** What ends a call before its time. */
+/** Options that end a call early. */
 export const stopChecks = { signal: abortSignal, timeout: number({ above: 0, most: longestTime }) };
 
 /** Contents of files by path. */
@@ -23,15 +23,15 @@ const scalars: Check<ArrayLike<number>> = (value, name) => {
   if (strange >= 0) throw refusal(`${name}[${strange}]`, 'a number', describeValue(value[strange]));
 };
 
-/** What the program is run on. */
+/** The input of a program. */
 export const inputChecks = { input: scalars, files: contents, seed: whole(Number.MIN_SAFE_INTEGER), signal: abortSignal };
 
-/** A function that is told how far a call is: how much is done, and how much there is. */
+/** A callback for progress: how much is done, and how much there is in total. */
 export const countsProgress: Check<(done: number, total: number) => void> = callback;
 
 type LimitTable<Limits> = { readonly [Name in keyof Limits]: WithDefault<number> };
 
-/** Limits by name, in place of those given here. */
+/** Limits by name, overriding those given here. */
 export function limitsOf<Limits extends object>(owner: string, defaults: Limits): Options<LimitTable<Limits>> {
   const limit = rule<number>('a whole number of at least 0, or Infinity',
     (value) => value === Infinity || (Number.isSafeInteger(value) && (value as number) >= 0));

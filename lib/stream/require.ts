@@ -1,4 +1,4 @@
-// Arguments of the public functions: refused by name where they are not what they should be.
+// Checks of the arguments of public functions: invalid ones are rejected by name.
 import { describeValue } from '../core/arrays.ts';
 import { requireCount, requireText } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
@@ -255,7 +255,7 @@ function checkProgramGraph(graph: StreamGraph, expected: string): void {
 
 /** Refuses what is no elaborated program. */
 export function requireProgramGraph(graph: unknown): void {
-  const expected = 'the graph of a program, as stream.elaborate gives it';
+  const expected = 'the graph of a program, as returned by stream.elaborate';
   if (isObject(graph) && own.has(graph)) return;
   requireFields('graph', graph, expected, ['nodes', 'channels', 'portals']);
   checkProgramGraph(graph as StreamGraph, expected);
@@ -274,7 +274,7 @@ export function withGraph<T>(graph: StreamGraph, make: () => T, signal?: AbortSi
     const { code } = error as { code?: unknown };
     if (typeof code === 'string' && code.startsWith('ERR_WARPLOOM_') && code !== 'ERR_WARPLOOM_INTERNAL') throw error;
     throw refusal(
-      'graph', 'the graph of a program, as stream.elaborate gives it', `one whose code is broken: ${error.message}`, { cause: error });
+      'graph', 'the graph of a program, as returned by stream.elaborate', `one whose code is broken: ${error.message}`, { cause: error });
   };
   try {
     const made = make();
@@ -301,7 +301,7 @@ const firstRates = ['firstPush', 'firstPop', 'firstPeek'] as const;
 /** Refuses what is no graph of rates. What its rates mean is checked by `checkGraph`. */
 export function requireRateGraph(graph: unknown): void {
   if (isObject(graph) && own.has(graph)) return;
-  requireFields('graph', graph, 'a graph of rates, as stream.toSdf gives it', ['actors', 'channels']);
+  requireFields('graph', graph, 'a graph of rates, as returned by stream.toSdf', ['actors', 'channels']);
   const { actors, channels } = graph as SdfGraph;
   for (const [i, actor] of actors.entries()) {
     requireFields(`graph.actors[${i}]`, actor, 'an actor with id and name');
@@ -324,7 +324,7 @@ export function requireRateGraph(graph: unknown): void {
 
 /** Refuses what is no steady state of a graph. */
 export function requireSteady(graph: SdfGraph, steady: unknown): void {
-  requireFields('steady', steady, 'a steady state, as stream.steadyState gives it', ['repetitions', 'initFirings', 'residual', 'order',
+  requireFields('steady', steady, 'a steady state, as returned by stream.steadyState', ['repetitions', 'initFirings', 'residual', 'order',
     'init']);
   const { repetitions, initFirings, residual, order, init } = steady as Record<string, unknown[]>;
   const [actors, channels] = [graph.actors.length, graph.channels.length];
@@ -334,7 +334,7 @@ export function requireSteady(graph: SdfGraph, steady: unknown): void {
   requireCounts('steady.order', order, actors);
   for (const [name, list] of [['repetitions', repetitions], ['initFirings', initFirings]] as const) {
     const sum = (list as number[]).reduce((total, each) => total + each, 0);
-    if (sum > 1e8) throw refusal(`steady.${name}`, 'at most 100 million firings in all', String(sum));
+    if (sum > 1e8) throw refusal(`steady.${name}`, 'at most 100 million firings in total', String(sum));
   }
   if (new Set(order).size !== actors || !(order as number[]).every((actor) => actor < actors)) {
     throw refusal('steady.order', 'each actor once', describeValue(order));

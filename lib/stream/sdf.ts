@@ -1,6 +1,6 @@
-// What scheduling sees of a program: actors with rates, channels with tokens. All of lib/stream/schedule takes this and nothing else.
+// What scheduling sees of a program: actors with rates, channels with tokens. All of lib/stream/schedule uses this and nothing else.
 
-/** An actor. Rates of its ports stand in the channels. */
+/** An actor. Rates of its ports are in the channels. */
 export interface SdfActor {
   readonly id: number;
   readonly name: string;

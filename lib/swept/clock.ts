@@ -1,7 +1,7 @@
-// Steps and time: exact at times that were asked for.
+// Steps and time: exact at requested times.
 import { refusal } from '../core/errors.ts';
 
-/** Most steps of one way; far beyond any run. */
+/** Maximum number of steps; far beyond any run. */
 export const mostSteps = 2 ** 52;
 
 /** What a {@link Clock} is made from and saved as. */
@@ -11,7 +11,7 @@ export interface ClockState {
   readonly originTime: number;
 }
 
-/** Whole steps, then one shortened to `rest` if that is above 0, and the time this leads to where one was asked for. */
+/** Whole steps, then one shortened to `rest` if that is above 0, and the time this leads to, if one was requested. */
 export interface Plan {
   readonly whole: number;
   readonly rest: number;
@@ -19,8 +19,8 @@ export interface Plan {
 }
 
 /**
- * Time = originTime + (step - originStep) dt, computed anew and not summed, so that it does not drift; the origin moves to every
- * time that was asked for.
+ * Time = originTime + (step - originStep) dt, computed each time instead of summed, so that it does not drift; the origin moves to
+ * every time that was requested.
  */
 export class Clock {
   step: number;

@@ -1,4 +1,4 @@
-// From the options of an equation to a simulation.
+// Creates a simulation from the options of an equation.
 import { implicitDevice } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { anything, callback, choice, either, number, oneOf, positive, requireNumber, truth, whole } from '../core/checks.ts';

@@ -102,7 +102,7 @@ const gasState = record({ density: positive, velocity: number(), pressure: posit
  * const sod = swept.exactRiemann({ density: 1, velocity: 0, pressure: 1 }, { density: 0.125, velocity: 0, pressure: 0.1 });
  * sod.at((x - 0.5) / t).density
  *
- * @throws ArgumentError when the sides part so fast that a vacuum opens between them
+ * @throws ArgumentError if the two states move apart so fast that a vacuum forms between them
  * @see E. F. Toro: Riemann Solvers and Numerical Methods for Fluid Dynamics, chapter 4
  */
 export function exactRiemann(left: GasState, right: GasState, gamma = 1.4): RiemannSolution {
@@ -113,7 +113,7 @@ export function exactRiemann(left: GasState, right: GasState, gamma = 1.4): Riem
   const apart = right.velocity - left.velocity;
   const limit = (2 * (cl + cr)) / (gamma - 1);
   if (limit <= apart) {
-    const expected = `a state that parts from the left one slower than ${limit}, where a vacuum opens`;
+    const expected = `a state that moves away from the left one at less than ${limit}, the speed at which a vacuum forms`;
     throw refusal('right', expected, `velocities ${left.velocity} and ${right.velocity}`);
   }
   // Two rarefactions as first guess: exact for those, and above zero always.
@@ -143,8 +143,8 @@ const modeOptions = optionsOf('heatModeFactor', {
 } satisfies ChecksOf<HeatModeOptions>);
 
 /**
- * Factor by which one step of `heat` multiplies the mode cos(πk i/(n-1)) of reflective ends, or cos(2πk i/n) of periodic ones:
- * exact for the scheme.
+ * Factor by which one step of `heat` multiplies the mode cos(πk i/(n-1)) of reflective boundaries, or cos(2πk i/n) of periodic
+ * ones: exact for the scheme.
  * @throws ArgumentError naming the argument
  */
 export function heatModeFactor(mode: number, options: HeatModeOptions): number {
@@ -196,9 +196,9 @@ const growthOptions = optionsOf('kuramotoSivashinskyGrowth', {
   dx: needed(positive), dt: needed(positive),
 } satisfies ChecksOf<GridSteps>);
 
-/** What {@link kuramotoSivashinskyGrowth} says. */
+/** Result of {@link kuramotoSivashinskyGrowth}. */
 export interface Growth {
-  /** By one step of the scheme. */
+  /** Growth factor of one step of the scheme. */
   readonly factor: number;
   /** Growth rate of the scheme, per time. */
   readonly rate: number;

@@ -1,4 +1,4 @@
-// Points, ends and spacing of a problem.
+// Points, boundaries and spacing of a problem.
 import { describeValue, float64Of } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { callChecks } from '../core/call.ts';
@@ -7,19 +7,19 @@ import { needed, normally, optionsOf, parametersOf } from '../core/options.ts';
 import { required } from '../core/known.ts';
 import { boundaries, variants, type BoundaryName, type EquationName, type Variant } from './types.ts';
 
-/** An end after checking; `value` as the caller gave it. */
+/** A boundary after checking; `value` as the caller gave it. */
 export interface CheckedEnd {
   readonly kind: BoundaryName;
   readonly value: unknown;
 }
 
-/** Both ends. */
+/** The boundaries at both ends. */
 export interface Ends {
   readonly left: CheckedEnd;
   readonly right: CheckedEnd;
 }
 
-/** Ends each equation takes, as `admits` of cuda/swept/domain.h. */
+/** Boundaries that each equation supports, as in `admits` of cuda/swept/domain.h. */
 export const admitted: Record<EquationName, readonly BoundaryName[]> = {
   heat: ['periodic', 'reflective', 'dirichlet'],
   'kuramoto-sivashinsky': ['periodic', 'dirichlet'],
@@ -36,7 +36,7 @@ function checkEnd(end: unknown, name: string, equation: EquationName): CheckedEn
   if (typeof end === 'object' && end !== null) {
     const { value } = endFields.read<{ readonly value?: unknown }>(end, name);
     if (value !== undefined && equation === 'kuramoto-sivashinsky') {
-      throw refusal(`${name}.value`, 'none: dirichlet ends of kuramoto-sivashinsky hold u = u_xx = 0', describeValue(value));
+      throw refusal(`${name}.value`, 'none: dirichlet boundaries of kuramoto-sivashinsky hold u = u_xx = 0', describeValue(value));
     }
     return { kind: 'dirichlet', value };
   }
@@ -70,7 +70,7 @@ function intervals(equation: EquationName, n: number, { left, right }: Ends): nu
   return left.kind === 'periodic' ? n : n - 1;
 }
 
-/** The spacing from `dx` or `length`; `normal` where neither is given. */
+/** The spacing from `dx` or `length`; `normal` if neither is given. */
 export function spacing(
   options: { readonly dx?: number; readonly length?: number }, equation: EquationName, n: number, ends: Ends,
   normal: { dx?: number; length?: number },
@@ -83,7 +83,7 @@ export function spacing(
   return result;
 }
 
-/** Places of the points; the left end of the domain is 0. */
+/** Positions of the points; the left end of the domain is 0. */
 export function places(equation: EquationName, n: number, dx: number, leftEnd: BoundaryName): Float64Array {
   const shift = equation !== 'euler' ? 0 : leftEnd === 'dirichlet' ? -0.5 : 0.5;
   return float64Of(n, (i) => (i + shift) * dx);

@@ -12,17 +12,17 @@ export interface Grid {
   readonly n: number;
   readonly batch: number;
   readonly type: 'float32' | 'float64';
-  /** Places of the points. */
+  /** Positions of the points. */
   readonly x: Float64Array;
   readonly length: number;
   readonly periodic: boolean;
   readonly gamma: number;
 }
 
-/** Fields of a problem from a named initial condition; undefined when it is none of the equation's. */
+/** Fields of a problem from a named initial condition; undefined if the equation has no such condition. */
 export type Condition = (initial: unknown, name: string, grid: Grid) => RealArray[] | undefined;
 
-/** Precision of the arrays in `initial`; undefined when it has none. */
+/** Precision of the arrays in `initial`; undefined if it has none. */
 export function precisionOf(initial: unknown): 'float32' | 'float64' | undefined {
   const first: unknown = Array.isArray(initial) ? initial[0] : initial;
   const array = typeof first === 'object' && first !== null && 'density' in first ? first.density : first;
@@ -154,7 +154,7 @@ export const waveCondition: Condition = (initial, name, { n, x, periodic }) => {
 
 const gasState = record({ density: positive, velocity: number(), pressure: positive });
 
-/** Refuses what is no gas. */
+/** Rejects an invalid gas state. */
 export function requireGasState(value: unknown, name: string): asserts value is GasState {
   gasState(value, name);
 }

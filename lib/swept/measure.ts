@@ -5,7 +5,7 @@ import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import type { Norms, Setup } from './types.ts';
 
-/** Figures of a row: sums over its points, and bounds. A NaN in the row makes all of them NaN. */
+/** Sums over the points of a row, and bounds. A NaN in the row makes all of them NaN. */
 export interface RowFigures {
   readonly sum: number;
   /** With half weights at both ends. */
@@ -61,8 +61,8 @@ export class Figures {
   }
 
   /**
-   * Figures of a row.
-   * @throws ArgumentError for a row that there is not
+   * Sums and bounds of a row.
+   * @throws ArgumentError for a row that does not exist
    */
   at(row: number): RowFigures {
     return this.#rows.at(row);

@@ -1,4 +1,4 @@
-// How many steps a call of the device takes: short enough to be stopped, long enough to cost nothing.
+// How many steps a call of the device takes: short enough to be interrupted, long enough that the overhead is negligible.
 import type { BackendName } from '../core/binding.ts';
 
 /** Seconds of a segment. */

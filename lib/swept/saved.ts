@@ -1,4 +1,4 @@
-// What a checkpoint of a simulation holds, and what is held against it before any of it is used.
+// What a checkpoint of a simulation holds, and how it is validated before any of it is used.
 import type { Checkpoint, CheckpointFormat, Refuse } from '../core/checkpoint.ts';
 import { choice, number, positive, text, whole, type Check } from '../core/checks.ts';
 import { elementAt } from '../core/known.ts';
@@ -7,10 +7,10 @@ import { mostSteps, type ClockState } from './clock.ts';
 import { admitted } from './grid.ts';
 import { limiters, type EquationName, type RealArray, type Setup } from './types.ts';
 
-/** Kind of the checkpoints; another one when what they hold changes. */
+/** Kind of the checkpoints; it changes whenever their contents do. */
 export const checkpointKind = 'swept-2';
 
-/** Name of the state's array, so that a state is never taken for that of another equation. */
+/** Name of the state's array, so that a state is never mistaken for that of another equation. */
 export const stateNames: Readonly<Record<EquationName, string>> = {
   heat: 'temperature', 'kuramoto-sivashinsky': 'wave', euler: 'conserved',
 };
@@ -39,7 +39,7 @@ const setups: Readonly<Record<EquationName, Check>> = {
 
 const step = whole(0, mostSteps);
 
-/** Everything a checkpoint says beside the state. */
+/** Everything that a checkpoint holds besides the state. */
 export interface CheckpointParameters {
   readonly setup: Setup;
   /** As given to `save`. */
@@ -77,7 +77,7 @@ function checkGas({ parameters: { setup }, arrays }: Checkpoint<CheckpointParame
   }
 }
 
-/** What `swept.restore` takes. */
+/** The checkpoints that `swept.restore` accepts. */
 export const checkpointFormat: CheckpointFormat<CheckpointParameters> = {
   kind: checkpointKind,
   parameters: record({

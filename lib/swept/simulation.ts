@@ -37,11 +37,11 @@ export interface Parts {
  * Independent problems of one equation on a device, made by `swept.heat`, `swept.kuramotoSivashinsky`, `swept.euler` or
  * `swept.restore`. The state stays in the device's memory between calls.
  *
- * Calls run one after the other in the order they were made; a call that fails or is aborted leaves the state at the last
- * step it finished, and the calls behind it go on from there. Free it with `await using`, `using` or {@link dispose}.
+ * Calls run one after another in the order in which they were made; a call that fails or is aborted leaves the state at the last step it
+ * finished, and the calls after it continue from there. Free it with `await using`, `using` or {@link dispose}.
  */
 export abstract class Simulation<State> {
-  /** Everything the results depend on beside the initial state. */
+  /** Everything the results depend on besides the initial state. */
   readonly setup: Setup;
   #placement: Placement;
   #state: DeviceArray;
@@ -77,16 +77,16 @@ export abstract class Simulation<State> {
   get device(): Device { return this.#placement.device; }
   get disposed(): boolean { return this.#disposed; }
 
-  /** Places of the points, from 0 at the left end of the domain. */
+  /** Positions of the points, from 0 at the left end of the domain. */
   get x(): Float64Array { return places(this.equation, this.n, this.dx, this.setup.left); }
 
-  /** Steps since time 0, those before a restart too. */
+  /** Steps since time 0, including those before a restart. */
   get stepsDone(): number { return this.#clock.step; }
 
   /** Simulated time. */
   get time(): number { return this.#clock.time; }
 
-  /** What ran so far in this object. */
+  /** What this object has run so far. */
   get info(): SimulationInfo {
     return {
       backend: this.device.backend, ...this.#made, steps: this.#steps,
@@ -98,10 +98,12 @@ export abstract class Simulation<State> {
   /**
    * Takes exactly `steps` time steps.
    *
-   * The work is cut into segments of some 150 ms: `onProgress` is called after each with steps done and asked for; aborting ends the
-   * running one, and the state stands at the end of the last whole segment, with {@link stepsDone} and {@link time} to match.
-   * @throws InstabilityError (`ERR_WARPLOOM_UNSTABLE`) naming the first step that gives a value that is not finite or, of a gas, a
-   *   density or pressure that is not positive; the state stands at the step before. Aborted calls reject with `signal.reason`.
+   * The work is cut into segments of some 150 ms: `onProgress` is called after each with the steps done and requested; aborting
+   * ends the running segment, and the state is that at the end of the last whole segment, with {@link stepsDone} and {@link time}
+   * to match.
+   * @throws InstabilityError (`ERR_WARPLOOM_UNSTABLE`) naming the first step that produces a value that is not finite or, for a
+   *   gas, a density or pressure that is not positive; the state is that of the step before. Aborted calls reject with
+   *   `signal.reason`.
    */
   advance(steps: number, options: CallOptions = {}): Promise<void> {
     return this.#checked(() => {
@@ -165,9 +167,9 @@ export abstract class Simulation<State> {
   }
 
   /**
-   * Writes a checkpoint that `swept.restore` continues from bit for bit: checksummed, under a temporary name, then renamed. An earlier
-   * one of the same name stays whole until this one is, and then beside it, as `PATH.previous`.
-   * @param options `tag`: whatever else the run depends on, such as a name of its initial state; `swept.restore` may ask for it
+   * Writes a checkpoint that `swept.restore` continues from bit for bit: checksummed, under a temporary name, then renamed. An
+   * earlier one of the same name stays intact until this one is complete, and is then kept next to it as `PATH.previous`.
+   * @param options `tag`: anything else that the run depends on, such as a name of its initial state; `swept.restore` can require it
    */
   save(path: string, options: { readonly tag?: string } = {}): Promise<void> {
     return this.#checked(() => {
@@ -182,8 +184,8 @@ export abstract class Simulation<State> {
   }
 
   /**
-   * Frees the device memory behind the calls made so far. A running advance ends with its segment and rejects with
-   * ERR_WARPLOOM_DISPOSED, like every later call; reads and saves that wait are still carried out. Again: no effect.
+   * Frees the device memory after the calls made so far. A running advance ends with its segment and rejects with
+   * ERR_WARPLOOM_DISPOSED, like every later call; waiting reads and saves are still carried out. Calling it again has no effect.
    */
   dispose(): void {
     this.#disposed = true;
@@ -301,10 +303,10 @@ export abstract class Simulation<State> {
 
   /** What would help against the next step, of length `dt`, which breaks down; `before` reads the problem's state at its start. */
   protected remedy(_dt: number, _before: () => Promise<RealArray>): Promise<string> {
-    return Promise.resolve('Take a smaller time step, and look for an initial state that the equation does not admit');
+    return Promise.resolve('Take a smaller time step, and check whether the equation admits the initial state');
   }
 
-  /** Of the next step, which breaks down. */
+  /** Rejects because of the next step, which breaks down. */
   async #refuse(dt: number): Promise<never> {
     let problem = 0;
     if (this.batch > 1) {

@@ -17,7 +17,7 @@ import { Simulation, type Parts } from './simulation.ts';
 import { fastestSignal, instabilityRemedy, signalSpeed } from './stability.ts';
 import type { GasFields, GasTotals, Placement, RealArray, Setup, Totals, Variant } from './types.ts';
 
-/** Puts a state on the device, with room for the next one. */
+/** Puts a state on the device, with space for the next one. */
 async function place(setup: Setup, placement: Placement, state: RealArray, clock: Clock): Promise<Parts> {
   const [now, next] = await deviceArrays(placement.device, [state, { type: setup.type, length: state.length }]);
   return { setup, placement, state: required(now), next: required(next), clock };
@@ -34,7 +34,7 @@ export class HeatSimulation extends Simulation<RealArray> {
     return stored;
   }
 
-  /** Conserved between ends that let no heat through. */
+  /** Conserved between boundaries that let no heat through. */
   async totals(problem = 0): Promise<Totals> {
     const row = this.row({ problem });
     const { sum, trapezoid } = (await this.figures()).at(row);
@@ -92,7 +92,7 @@ export class GasSimulation extends Simulation<GasFields> {
     return { density, velocity, pressure, energy, conserved };
   }
 
-  /** Conserved but for what the ends let through. */
+  /** Conserved except for what passes through the boundaries. */
   async totals(problem = 0): Promise<GasTotals> {
     const row = this.row({ problem });
     const figures = await this.figures();
@@ -113,21 +113,21 @@ export class GasSimulation extends Simulation<GasFields> {
 /** Any simulation of the domain. */
 export type AnySimulation = HeatSimulation | WaveSimulation | GasSimulation;
 
-/** What {@link restore} takes. */
+/** Options of {@link restore}. */
 export interface RestoreOptions {
-  /** Default: the thread's default device; another one than before gives the same bits. */
+  /** Default: the thread's default device; a different device from before gives the same bits. */
   readonly device?: Device;
   readonly variant?: Variant;
   readonly points?: number;
   readonly depth?: number;
   readonly threads?: number;
-  /** What the checkpoint must have been written with; anything else is refused. */
+  /** What the checkpoint must have been written with; anything else is rejected. */
   readonly parameters?: Partial<Setup>;
   /** The tag it must have been saved with. */
   readonly tag?: string;
   /**
-   * What a damaged checkpoint does where the one saved before it (`PATH.previous`) is whole: `warn` (default): the older one is taken,
-   * with a process warning; a function: likewise, and it is told; `refuse`: an error.
+   * What happens if a checkpoint is damaged and the one saved before it (`PATH.previous`) is intact: `warn` (default): the older
+   * one is used, with a process warning; a function: the older one is used, and the function is called; `refuse`: an error.
    */
   readonly onDamaged?: 'warn' | 'refuse' | ((error: CheckpointError) => void);
 }
@@ -152,13 +152,13 @@ function checkParameters(found: Setup, expected: Partial<Setup>): void {
 }
 
 /**
- * The simulation of a checkpoint, at the step it was saved: it continues bit for bit as if it had never stopped, on any device
- * and by any variant.
+ * The simulation of a checkpoint, at the step it was saved: it continues bit for bit as if it had never stopped, on any device and
+ * with any variant.
  * @example
  * await using sim = await swept.restore('run.checkpoint', { parameters: { equation: 'heat', n: 1001 } });
  *
- * @throws CheckpointError (`ERR_WARPLOOM_DAMAGED_FILE`) for a file that is truncated, altered, or holds what no run can have
- *   written; ArgumentError naming what does not fit when it belongs to another kind of run or to other `parameters`; FileError
+ * @throws CheckpointError (`ERR_WARPLOOM_DAMAGED_FILE`) for a file that is truncated, altered, or contains what no run can have
+ *   written; ArgumentError naming what does not match if it belongs to another kind of run or to other `parameters`; FileError
  */
 export async function restore(path: string, given: RestoreOptions = {}): Promise<AnySimulation> {
   fileName(path, 'path');
@@ -183,5 +183,5 @@ export async function restore(path: string, given: RestoreOptions = {}): Promise
 function listenerOf(value: NonNullable<RestoreOptions['onDamaged']>): ((error: CheckpointError) => void) | undefined {
   if (typeof value === 'function') return value;
   if (value === 'refuse') return undefined;
-  return (error) => emitWarning(`${error.message}. The one saved before it was taken`, { code: 'WARPLOOM_OLDER_CHECKPOINT' });
+  return (error) => emitWarning(`${error.message}. The one saved before it was used instead`, { code: 'WARPLOOM_OLDER_CHECKPOINT' });
 }

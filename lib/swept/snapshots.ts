@@ -1,4 +1,4 @@
-// Which steps and times a loop over snapshots stops at.
+// The steps and times at which a loop over snapshots stops.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { number, oneOf, whole, type Check } from '../core/checks.ts';
@@ -29,12 +29,12 @@ export function checkedSnapshots(given: SnapshotOptions): Taken<SnapshotOptions,
   const way = oneOf(options, ['every', 'steps', 'times']);
   if (way === undefined) throw refusal('every', 'every, steps or times', 'none of them');
   if (until !== undefined && way !== 'every') {
-    throw refusal('until', `none with ${way}, which end by themselves (it goes with every)`, describeValue(until));
+    throw refusal('until', `none with ${way}, which end by themselves (until is for every)`, describeValue(until));
   }
   return options;
 }
 
-/** The goals, made as the loop goes on; without `until` there is no last one. */
+/** The goals, generated as the loop goes on; without `until` there is no last one. */
 export function* goals({ every, until = Infinity, steps, times }: SnapshotOptions, present: () => number): Generator<Goal> {
   if (steps !== undefined) for (const step of steps) yield { step };
   if (times !== undefined) for (const time of times) yield { time };

@@ -10,14 +10,14 @@ import type { GasState, Limiter, RealArray, StabilityWarning } from './types.ts'
 export const fourierLimit = 0.5;
 
 /**
- * Largest CFL numbers admitted, by limiter: what `npm run bench -- swept-cfl` found over shock tubes, colliding blasts, steepening waves
+ * Largest CFL numbers allowed, by limiter: what `npm run bench -- swept-cfl` found over shock tubes, colliding blasts, steepening waves
  * and random Riemann problems of 101 to 3201 cells (docs/swept.md), less 0.03 and rounded down to a multiple of 0.05. The paper's
- * limiter makes slopes steeper than both differences, and pays for it.
+ * limiter makes slopes steeper than both differences, at the expense of stability.
  */
 export const cflLimits: Readonly<Record<Limiter, number>> = { paper: 0.55, minmod: 0.9, 'van-leer': 0.9, mc: 0.9 };
 
 /**
- * Largest time step of the midpoint rule for the shortest wave; Infinity where the spacing damps nothing.
+ * Largest time step of the midpoint rule for the shortest wave; Infinity for a spacing at which the shortest wave is not damped.
  * @throws ArgumentError for a spacing that is not positive and finite
  */
 export function kuramotoSivashinskyLimit(dx: number): number {
@@ -82,7 +82,7 @@ export function fastestSignal(
   return fastest;
 }
 
-/** Largest |u| + c of one problem's state as it is; places without a positive density and pressure do not count. */
+/** Largest |u| + c of one problem's current state; points without a positive density and pressure do not count. */
 export function signalSpeed(state: RealArray, gamma: number): number {
   const n = state.length / 3;
   let fastest = 0;
@@ -95,26 +95,26 @@ export function signalSpeed(state: RealArray, gamma: number): number {
   return fastest;
 }
 
-/** What may help a gas that breaks down in a step of CFL number `cfl`. */
+/** What may help if a gas breaks down in a step with CFL number `cfl`. */
 export function instabilityRemedy(limiter: Limiter, cfl: number): string {
   const limit = cflLimits[limiter];
   const now = `the CFL number of that state is ${cfl.toPrecision(3)}`;
   if (cfl > 0.6 * limit) {
-    return `Take a smaller time step: ${now}, and limiter ${limiter} admits ${limit} at most`;
+    return `Take a smaller time step: ${now}, and limiter ${limiter} admits at most ${limit}`;
   }
   if (limiter !== 'minmod') {
     return `A smaller time step will hardly help (${now}): take limiter minmod, the most robust one, or a finer grid`;
   }
   return `Neither a smaller time step (${now}) nor another limiter will help: this scheme does not keep pressures positive where `
-    + 'a gas is torn apart or is cold for its speed (docs/swept.md, "Time steps")';
+    + 'a gas is torn apart or is cold relative to its speed (docs/swept.md, "Time steps")';
 }
 
-/** Refuses or reports a time step above `limit`. */
+/** Rejects or reports a time step above `limit`. */
 export function requireStable(
   dt: number, limit: number, rule: string, argument: StabilityWarning['argument'], onUnstable: unknown,
 ): void {
   if (dt <= limit * (1 + 1e-12)) return; // dt may come from a number that stands at the limit
-  const message = `the time step ${dt} is unstable: ${rule} asks for dt <= ${limit}; take a smaller ${argument} or a larger dx`;
+  const message = `the time step ${dt} is unstable: ${rule} requires dt <= ${limit}; take a smaller ${argument} or a larger dx`;
   if (typeof onUnstable === 'function') {
     (onUnstable as (warning: StabilityWarning) => void)({ argument, dt, limit, message });
   } else if (onUnstable === 'warn') {

@@ -10,11 +10,11 @@ export const equations = choices['swept.advance'].equation;
 export type EquationName = (typeof equations)[number];
 
 /**
- * How the steps are carried out; every variant gives the same bits. `auto` takes the fastest of the device; `cpu-…` belong
+ * How the steps are executed; every variant produces the same bits. `auto` picks the fastest one on the device; `cpu-…` belong
  * to the cpu backend, the others to cuda and simt.
  */
 export const variants = choices['swept.advance'].variant;
-/** How the steps are carried out. */
+/** How the steps are executed. */
 export type Variant = (typeof variants)[number];
 
 /** Limiters of the reconstruction in `euler`. */
@@ -22,9 +22,9 @@ export const limiters = choices['swept.advance'].limiter;
 /** Limiter of the reconstruction in `euler`. */
 export type Limiter = (typeof limiters)[number];
 
-/** Kinds of ends; docs/swept.md says which equation takes which. */
+/** Kinds of boundaries; docs/swept.md says which equation supports which. */
 export const boundaries = choices['swept.advance'].left;
-/** Kind of an end. */
+/** Kind of a boundary. */
 export type BoundaryName = (typeof boundaries)[number];
 
 /** Numbers of a state. */
@@ -37,17 +37,17 @@ export interface GasState {
   readonly pressure: number;
 }
 
-/** One end: its kind, with the value held there when it is a dirichlet end that sets one. */
+/** A boundary at one end: its kind, with the fixed value if it is a dirichlet boundary that sets one. */
 export type End<Value> = BoundaryName | {
   readonly kind: 'dirichlet';
-  /** Written into the end point of the initial state and held. Default: what the initial state has there. */
+  /** Written into the end point of the initial state and kept there. Default: the value in the initial state. */
   readonly value?: Value;
 };
 
-/** Both ends alike, or each for itself. */
+/** One boundary for both ends, or one for each. */
 export type BoundaryOption<Value> = End<Value> | { readonly left: End<Value>; readonly right: End<Value> };
 
-/** What a stability limit says about the options, for `onUnstable`. */
+/** A violated stability limit, for `onUnstable`. */
 export interface StabilityWarning {
   /** The option that is too large: dt, fourier or cfl. */
   readonly argument: 'dt' | 'fourier' | 'cfl';
@@ -57,11 +57,11 @@ export interface StabilityWarning {
   readonly message: string;
 }
 
-/** Options that all equations take. */
+/** Options of all equations. */
 export interface CommonOptions<Initial, Value> {
   /** Points of a problem: at least 3 (heat) or 5. */
   readonly n?: number;
-  /** Distance of points. Give `dx` or `length`. */
+  /** Distance between points. Give `dx` or `length`. */
   readonly dx?: number;
   /** Length of the domain; docs/swept.md says which points it spans. */
   readonly length?: number;
@@ -69,21 +69,24 @@ export interface CommonOptions<Initial, Value> {
   readonly dt?: number;
   /** Default: that of a typed `initial`, else float64. */
   readonly precision?: 'float32' | 'float64';
-  /** State at time 0: values of all problems one after the other, a named initial condition, or a list with one of them per problem. */
+  /** State at time 0: values of all problems one after another, a named initial condition, or a list with one condition per problem. */
   readonly initial?: Initial | readonly Initial[];
   readonly boundary?: BoundaryOption<Value>;
   /** Independent problems of one size, advanced together. Default 1. */
   readonly batch?: number;
-  /** The set-up of Magee and Niemeyer (2018): its spacing, time step, initial state, ends and limiter where no option says otherwise. */
+  /**
+   * The set-up of Magee and Niemeyer (2018): its spacing, time step, initial state, boundaries and limiter, unless an option says
+   * otherwise.
+   */
   readonly paper?: boolean;
-  /** `refuse` (default): an unstable time step is an error before any work; `warn`: a process warning; or a function that is told. */
+  /** `refuse` (default): an unstable time step is an error before any work; `warn`: a process warning; or a function that is called. */
   readonly onUnstable?: 'refuse' | 'warn' | ((warning: StabilityWarning) => void);
   readonly variant?: Variant;
-  /** With `tiled`: points per lane. Default 0, by policy. */
+  /** With `tiled`: points per lane. Default 0: chosen by the policy. */
   readonly points?: number;
-  /** Time steps per pass over memory. Default 0, by policy. */
+  /** Time steps per pass over memory. Default 0: chosen by the policy. */
   readonly depth?: number;
-  /** Threads of a block. Default 0, by policy. */
+  /** Threads of a block. Default 0: chosen by the policy. */
   readonly threads?: number;
   /** Default: the thread's default device. */
   readonly device?: Device;
@@ -105,11 +108,11 @@ export type HeatInitial = RealArray | 'parabola' | 'ramp'
     readonly amplitude?: number;
   };
 
-/** What {@link heat} takes. */
+/** Options of {@link heat}. */
 export interface HeatOptions extends CommonOptions<HeatInitial, number> {
   /** Diffusivity, length²/time; default 1. */
   readonly diffusivity?: number;
-  /** Fourier number diffusivity·dt/dx², in place of `dt`. Stable to 1/2. */
+  /** Fourier number diffusivity·dt/dx², instead of `dt`. Stable up to 1/2. */
   readonly fourier?: number;
 }
 
@@ -135,7 +138,7 @@ export type WaveInitial = RealArray | 'paper'
     readonly amplitude?: number;
   };
 
-/** What {@link kuramotoSivashinsky} takes. */
+/** Options of {@link kuramotoSivashinsky}. */
 export type KuramotoSivashinskyOptions = CommonOptions<WaveInitial, never>;
 
 /** Initial conditions of {@link euler}; the typed array holds density, momentum and total energy, one after the other. */
@@ -158,12 +161,12 @@ export type GasInitial = RealArray | 'sod' | 'wave'
     readonly diaphragm?: number;
   };
 
-/** What {@link euler} takes. */
+/** Options of {@link euler}. */
 export interface EulerOptions extends CommonOptions<GasInitial, GasState> {
   /** Ratio of specific heats; default 1.4. */
   readonly gamma?: number;
   /**
-   * CFL number dt·(|u|+c)/dx, in place of `dt`, with the largest |u|+c of the initial state and of the states that its
+   * CFL number dt·(|u|+c)/dx, instead of `dt`, with the largest |u|+c of the initial state and of the states that its
    * jumps open into.
    */
   readonly cfl?: number;

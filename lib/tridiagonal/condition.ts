@@ -12,7 +12,7 @@ import { requireVector } from '../linear/views.ts';
 
 /** Options of {@link condition}. */
 export interface ConditionOptions extends MatrixOptions, ShapeOptions, CallOptions {
-  /** With `solution`: right-hand sides whose solutions get error bounds. */
+  /** With `solution`: the right-hand sides for whose solutions error bounds are computed. */
   readonly rhs?: Vector;
   /** With `rhs`: the computed solutions. */
   readonly solution?: Vector;

@@ -89,7 +89,7 @@ export class CubicSpline {
   /**
    * Value (order 0), slope (1) or curvature (2) of one series at each of `at`. Beyond the data the end
    * cubics continue; periodic splines repeat.
-   * @throws ArgumentError for places that are not finite numbers, and for a series or order that there is not
+   * @throws ArgumentError for places that are not finite numbers, and for a series or order that does not exist
    */
   evaluate(at: ArrayLike<number>, options: EvaluateOptions = {}): Float64Array {
     const { series, order } = evaluateOptions.read(options);

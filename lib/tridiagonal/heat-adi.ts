@@ -35,7 +35,7 @@ export interface HeatAdiOptions {
 }
 
 type Bands = { lower: DeviceArray; diagonal: DeviceArray; upper: DeviceArray };
-/** Bands of I + sign * r * delta², and where the lines along one axis of the grid lie: a line after the other, its cells. */
+/** Bands of I + sign * r * delta², and the layout of the lines along one axis of the grid: line after line, each with its cells. */
 interface Axis {
   n: number; batch: number; extents: readonly number[]; strides: readonly number[]; implicit: Bands; explicit: Bands;
   status: DeviceArray;
@@ -165,10 +165,10 @@ export class HeatAdi {
 
   /**
    * Takes `count` time steps on the device.
-   * @param control `signal` cancels between steps (the state then stands at the last whole step);
+   * @param control `signal` cancels between steps (the state is then that of the last whole step);
    *   `onProgress(done, total)` is called after each step
-   * @throws `ERR_WARPLOOM_SYSTEM_FAILED`, naming the steps since the last good look, when a line was not solved: its
-   *   input was not finite (an initial value, or overflow) or it met a zero pivot; the state is then of no use
+   * @throws `ERR_WARPLOOM_SYSTEM_FAILED`, naming the steps since the last successful check, if a line was not solved: its
+   *   input was not finite (an initial value, or overflow) or it met a zero pivot; the state can then no longer be used
    */
   async advance(count: number, control: {
     signal?: AbortSignal; onProgress?: (done: number, total: number) => void;

@@ -18,7 +18,7 @@ export interface ModelOptions {
   readonly type?: 'float32' | 'float64';
   /** `paper` (default), or an architecture of the table, as `sm_90`. */
   readonly architecture?: string;
-  /** Instead of the table. */
+  /** Used instead of the table. */
   readonly coefficients?: Omit<ModelCoefficients, 'source'>;
 }
 
@@ -103,7 +103,7 @@ export interface ModelSample {
 /**
  * Least-squares alpha and beta of equation 1 for measured kernels.
  * @returns the coefficients and the largest absolute deviation in registers
- * @throws ArgumentError with fewer than two different depths, or for what is no number
+ * @throws ArgumentError with fewer than two different depths, or for values that are not numbers
  */
 export function fitModel(samples: readonly ModelSample[]): { alpha: number; beta: number; worst: number } {
   if (!isArray(samples)) throw refusal('samples', 'an array of depths and registers', describeValue(samples));

@@ -12,9 +12,9 @@ import { requireVector } from '../linear/views.ts';
 
 /** Options of {@link multiply}. */
 export interface MultiplyOptions<V extends Vector = Vector> extends MatrixOptions, ShapeOptions, CallOptions {
-  /** What is multiplied; kept. */
+  /** The vectors to multiply; left unchanged. */
   readonly x: V;
-  /** Read when `beta` is not zero, and overwritten with the product. Default: a new array like `x`. */
+  /** Read if `beta` is not zero, and overwritten with the product. Default: a new array like `x`. */
   readonly y?: V;
   /** Default 1. */
   readonly alpha?: number;

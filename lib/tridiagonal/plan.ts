@@ -17,7 +17,7 @@ import type { ArrayName, CallOptions, ElementType, Layout, MatrixOptions, RunInf
 import { choices } from '../core/operations.gen.ts';
 
 /**
- * What a plan keeps: `none` the bands themselves, each solve being what `solve` does with them, bit for bit; `regpack`
+ * What a plan keeps: `none` the bands themselves, so that each solve does what `solve` does with them, bit for bit; `regpack`
  * factors L D U without exchanges, `pivoted` LAPACK gttrf's factors, `cholesky` L D L^H of a positive definite matrix.
  */
 export type Factorisation = (typeof factorisations)[number];
@@ -28,15 +28,15 @@ export const factorisations = ['none', ...choices['tridiagonal.factor'].factoris
 /** Options of {@link plan}. */
 export interface PlanOptions extends MatrixOptions, Omit<ShapeOptions, 'rhsCount'>, CallOptions {
   /**
-   * Default: `pivoted` with `stable`; on GPUs `none` for systems of one length that are not periodic, which are at the rate
-   * of memory without factors; `cholesky` for positive definite matrices (with `stable` too), else `regpack`.
+   * Default: `pivoted` with `stable`; on GPUs `none` for systems of one length that are not periodic, which run at the rate of
+   * memory without factors; `cholesky` for positive definite matrices (with `stable` too), and otherwise `regpack`.
    */
   readonly factorisation?: Factorisation;
   /** Partial pivoting; periodic matrices are pivoted as a whole. Default false. */
   readonly stable?: boolean;
   /**
-   * Componentwise backward error of every system in each solve; systems above `tolerance` are solved anew by pivoting, as
-   * `solve` does. The plan then keeps a copy of the bands beside its factors. Default false.
+   * Componentwise backward error of every system in each solve; systems above `tolerance` are solved again by pivoting, as in
+   * `solve`. The plan then keeps a copy of the bands besides its factors. Default false.
    */
   readonly check?: boolean;
   /** Largest accepted componentwise backward error of `check`. Default 64 machine epsilons of the type. */
@@ -115,8 +115,8 @@ export class Plan {
   readonly device: Device;
   readonly factorisation: Factorisation;
   /**
-   * What planning found in the matrix of each system: entries that are not finite, zero pivots of the factorisation or, where
-   * there is none, of a solve with one right-hand side of zeros. They fail the solves of that system.
+   * What planning found in the matrix of each system: entries that are not finite, and zero pivots of the factorisation or, without
+   * one, of a solve with a zero right-hand side. Solves of such a system fail.
    */
   readonly status: SystemStatuses;
   readonly info: RunInfo;
@@ -147,9 +147,9 @@ export class Plan {
   }
 
   /**
-   * Device memory of what solves go by, in bytes: the bands as they were given (`none`), or factors, per row 3 elements
-   * (`regpack`), 2 (`cholesky`) or 4 and a byte (`pivoted`); periodic ones 1, 1 or 2 elements more; one matrix for the whole
-   * batch is kept once.
+   * Device memory that the plan keeps for its solves, in bytes: the bands as given (`none`), or factors with 3 elements per row
+   * (`regpack`), 2 (`cholesky`) or 4 and a byte (`pivoted`), and 1, 1 or 2 elements more if periodic; one matrix for the whole
+   * batch is stored once.
    */
   get bytes(): number {
     return this.#kept.bytes;
@@ -230,7 +230,7 @@ export class Plan {
     return typeOf(vector, complex) === type;
   }
 
-  /** Waits for running solves and frees what the plan keeps. Further calls do nothing. */
+  /** Waits for running solves and frees the plan's memory. Further calls do nothing. */
   async dispose(): Promise<void> {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -279,7 +279,7 @@ function checkMethod({ factorisation, structure, stable, check, tolerance }: Tak
   if (tolerance !== 0 && !check) throw refusal('tolerance', 'none without check: true', String(tolerance));
 }
 
-/** What decides what a plan keeps. */
+/** The properties that determine what a plan keeps. */
 interface MatrixKind {
   readonly structure: Structure;
   readonly stable: boolean;
@@ -288,10 +288,10 @@ interface MatrixKind {
 }
 
 /**
- * @internal What is kept unless told. On GPUs a solve with factors reads as many numbers per row as one without, of a
- * positive definite matrix too, and its kernels are at half the rate (an H200, 65536×512: 287 us for 152, float64 552 for
- * 308). Periodic systems gain nothing by count (6 arrays with factors, 5 without, 14 where they do not fit one pass); ragged
- * ones were not compared.
+ * @internal What is kept by default. On GPUs a solve with factors reads as many numbers per row as one without, even for a positive
+ *   definite matrix, and its kernels run at half the rate (H200, 65536×512: 287 us instead of 152, float64 552 instead of 308).
+ *   Periodic systems gain nothing by count (6 arrays with factors, 5 without, 14 where they do not fit one pass); ragged ones were
+ *   not compared.
  */
 export function usualFactorisation({ backend }: Device, { structure, stable, periodic, ragged }: MatrixKind): Factorisation {
   if (!stable && !periodic && !ragged && backend !== 'cpu') return 'none';
@@ -324,7 +324,7 @@ async function prepare(device: Device, options: TakenPlanOptions, problem: Probl
   }
 }
 
-/** What planning adds to what is the same in every solve, and what it found. */
+/** What planning adds to the parameters that are the same in every solve, and what it found. */
 interface Prepared {
   readonly fixed: Readonly<Record<string, unknown>>;
   readonly status: SystemStatuses;

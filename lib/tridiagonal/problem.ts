@@ -23,7 +23,7 @@ export interface MatrixParameters {
   structure: Structure;
 }
 
-/** Views of the bands. Throws when one is missing, or given against the structure. */
+/** Views of the bands. Throws if one is missing, or is given although the structure excludes it. */
 export function matrixParameters(options: Taken<MatrixOptions, typeof matrixChecks>, problem: Problem): MatrixParameters {
   const { lower, diagonal, upper, periodic, transpose, structure } = options;
   if (structure === 'general') {

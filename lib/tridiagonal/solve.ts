@@ -17,9 +17,9 @@ import {
   type ShapeOptions, type Vector,
 } from './types.ts';
 
-/** How a solve is done and how far it is trusted. */
+/** How a solve is done, and how far its result is trusted. */
 export interface MethodOptions {
-  /** Default `auto`. One that does not take the problem rejects with `ERR_WARPLOOM_UNSUPPORTED` and says why. */
+  /** Default `auto`. An algorithm that does not support the problem rejects with `ERR_WARPLOOM_UNSUPPORTED` and says why. */
   readonly algorithm?: Algorithm;
   /** Rows per thread of `cr-regpack`: 0 (default, policy), 2, 4, 8, 16 or 32. */
   readonly depth?: number;
@@ -34,8 +34,8 @@ export interface MethodOptions {
    */
   readonly check?: boolean;
   /**
-   * Iterative refinement with residuals and solution in about twice the precision: for conditions well below 1/epsilon the
-   * error of the solution is that of rounding it. Default false.
+   * Iterative refinement with residuals and solution in about twice the precision: for condition numbers well below 1/epsilon the
+   * solution is exact except for its final rounding. Default false.
    */
   readonly refine?: boolean;
   /** Largest accepted componentwise backward error of `check`. Default 64 machine epsilons of the type. */
@@ -45,16 +45,16 @@ export interface MethodOptions {
 /** Options of {@link solve}. */
 export interface SolveOptions<V extends Vector = Vector>
   extends MatrixOptions, ShapeOptions, MethodOptions, CallOptions {
-  /** Right-hand sides; kept unless `out` is the same array. */
+  /** Right-hand sides; unchanged unless `out` is the same array. */
   readonly rhs: V;
-  /** Where the solution goes. Default: a new array like `rhs`, on the device when `rhs` is there. */
+  /** Where the solution goes. Default: a new array like `rhs`, on the device if `rhs` is there. */
   readonly out?: V;
 }
 
 /** What a solve did. */
 export interface SolveInfo extends RunInfo {
   readonly algorithm: Algorithm;
-  /** Rows per thread; 0 where that has no meaning. */
+  /** Rows per thread; 0 if not applicable. */
   readonly depth: number;
   /** Threads per system; 1 on the cpu backend. */
   readonly threads: number;
@@ -64,14 +64,14 @@ export interface SolveInfo extends RunInfo {
 
 /** Result of {@link solve}. */
 export interface SolveResult<V extends Vector = Vector> {
-  /** Laid out as `layouts.solution`, else like `rhs`. NaN never stands for a failure: see `status`. */
+  /** Laid out as `layouts.solution`, or else like `rhs`. Failures are reported by `status`, not by NaN. */
   readonly solution: V;
   readonly status: SystemStatuses;
-  /** `batch * rhsCount` entries, system-major: first row with a zero pivot or non-finite input, else -1. Made when asked for. */
+  /** `batch * rhsCount` entries, system-major: first row with a zero pivot or non-finite input, or -1. Created on first access. */
   readonly row: Int32Array;
   /**
-   * With `check`: componentwise backward errors, `batch * rhsCount`, system-major; in device memory, to be disposed of,
-   * where `rhs` is there.
+   * With `check`: componentwise backward errors, `batch * rhsCount`, system-major; in device memory, to be disposed of by the
+   * caller, if `rhs` is there.
    */
   readonly backwardError?: BackwardErrors<V>;
   readonly info: SolveInfo;
@@ -102,8 +102,8 @@ interface Results {
  * Solves a batch of tridiagonal systems, lower[i]*x[i-1] + diagonal[i]*x[i] + upper[i]*x[i+1] = rhs[i].
  *
  * Bands have one entry per row and may be per system, shared by the batch (n entries) or constant (a
- * number); layouts are named, see {@link Layout}. Inputs are kept. Systems fail one by one through
- * `status`; the call rejects only for wrong arguments, missing memory or a lost device.
+ * number); layouts have names, see {@link Layout}. Inputs are left unchanged. Systems fail individually, as `status` reports; the
+ * call rejects only for invalid arguments, lack of memory or a lost device.
  *
  * @example
  * const { solution } = await solve({
@@ -111,7 +111,7 @@ interface Results {
  * });                                             // Float64Array [1, 1, 1, 1, 1]
  *
  * @throws ArgumentError (`ERR_WARPLOOM_INVALID_ARGUMENT`) naming the argument, before any work;
- *   `ERR_WARPLOOM_UNSUPPORTED` when `algorithm` does not take the problem; `ERR_WARPLOOM_OUT_OF_MEMORY`;
+ *   `ERR_WARPLOOM_UNSUPPORTED` if `algorithm` does not support the problem; `ERR_WARPLOOM_OUT_OF_MEMORY`;
  *   `ERR_WARPLOOM_DEVICE_LOST`. Aborted calls reject with `signal.reason`.
  * @see Davidson, Owens: Register Packing for Cyclic Reduction (2011) for `cr-regpack`; LAPACK gtsv for `stable`.
  */
@@ -138,7 +138,7 @@ function start<V extends Vector>(options: Taken<SolveOptions<V>, typeof checks>)
     new Solved(solution, statusesOf(count, rhsCount, report), backwardError, infoOf(report, runInfo(device, problem, deviceSeconds))));
 }
 
-/** A result whose rows are made when somebody asks for them. */
+/** A result whose rows are created on first access. */
 class Solved<V extends Vector> implements SolveResult<V> {
   readonly solution: V;
   readonly status: SystemStatuses;
@@ -164,8 +164,9 @@ export function infoOf({ algorithm, depth, threads, launches }: Reports['tridiag
 }
 
 /**
- * Device memory that {@link solve} with the same options takes beside its arrays, in bytes.
- * @throws as {@link solve} does for wrong arguments
+ * Device memory that {@link solve} with the same options takes besides its arrays, in bytes.
+ * @throws as {@link solve} does for
+ * invalid arguments
  */
 export async function workspace(given: SolveOptions): Promise<number> {
   const taken = workspaceOptions.read(given);

@@ -35,7 +35,7 @@ export interface TuneRow {
   readonly type: 'float32' | 'float64';
   readonly n: number;
   readonly batch: number;
-  /** Median device seconds by depth; depths that do not take the size are absent. */
+  /** Median device seconds by depth; depths that do not support the size are absent. */
   readonly seconds: Readonly<Record<string, number>>;
   /** The fastest depth. */
   readonly best: number;
@@ -67,9 +67,8 @@ const checks = {
 const tuneOptions = optionsOf('tridiagonal.tune', checks);
 
 /**
- * Times `cr-regpack` at every depth for each size and type and picks the fastest. Arrays stay on the
- * device, one call warms up, the median of `repeats` device times counts. Sizes that no depth takes
- * are left out.
+ * Times `cr-regpack` at every depth for each size and type and picks the fastest. Arrays stay on the device, one call warms up, and
+ * the median of `repeats` device times is used. Sizes that no depth supports are omitted.
  *
  * @throws ArgumentError naming the option; what `solve` throws, except `ERR_WARPLOOM_UNSUPPORTED`
  */
@@ -123,8 +122,9 @@ async function tuneSize(
 }
 
 /**
- * A tuned policy as a table for people: one line per type and size, the best depth marked.
- * @throws ArgumentError naming the field of a policy that is none
+ * A tuned policy as a readable table: one line per type and size, with the best depth marked.
+ * @throws ArgumentError naming the
+ * field of an invalid policy
  */
 export function formatPolicy(policy: TunedPolicy): string {
   requirePolicy(policy);
@@ -153,7 +153,7 @@ function requirePolicy(policy: unknown): asserts policy is TunedPolicy {
 
 /**
  * A policy that {@link writePolicy} stored.
- * @throws ArgumentError naming `path` for a file that holds none; FileError for one that cannot be read
+ * @throws ArgumentError naming `path` if the file does not contain one; FileError if it cannot be read
  */
 export async function readPolicy(path: string): Promise<TunedPolicy> {
   fileName(path, 'path');
@@ -168,8 +168,9 @@ export async function readPolicy(path: string): Promise<TunedPolicy> {
 }
 
 /**
- * Stores a policy as JSON, whole or not at all.
- * @throws ArgumentError naming the field of a policy that is none; FileError when it cannot be written
+ * Stores a policy as JSON, completely or not at all.
+ * @throws ArgumentError naming the field of an invalid policy; FileError if it
+ * cannot be written
  */
 export async function writePolicy(path: string, policy: TunedPolicy): Promise<void> {
   fileName(path, 'path');

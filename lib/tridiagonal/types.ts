@@ -1,4 +1,4 @@
-// The vocabulary of the tridiagonal domain beside that of all solvers: algorithms, and the options its operations share.
+// Types of the tridiagonal domain in addition to those of all solvers: algorithms, and the options its operations share.
 import { choices } from '../core/operations.gen.ts';
 import type { Band, BatchOptions, Structure, Transpose } from '../linear/types.ts';
 
@@ -8,12 +8,12 @@ export type {
 } from '../linear/types.ts';
 
 /**
- * - `auto`: the fastest correct one, by policy
+ * - `auto`: the fastest correct one, chosen by the policy
  * - `cr`, `pcr`, `cr-pcr`: Zhang, Cohen, Owens, PPoPP 2010; `pcr-thomas`: Davidson, Zhang, Owens, IPDPS 2011
  * - `thomas`: one thread per system
  * - `cr-regpack`: cyclic reduction with rows packed into registers (Davidson, Owens, 2011)
- * - `pivoting`: partial pivoting, of LAPACK class
- * - `partition`: one or few large systems
+ * - `pivoting`: partial pivoting, as in LAPACK
+ * - `partition`: one or a few large systems
  */
 export type Algorithm = (typeof algorithms)[number];
 
@@ -21,12 +21,11 @@ export type Algorithm = (typeof algorithms)[number];
 export const algorithms = choices['tridiagonal.solve'].algorithm;
 
 /**
- * Rows per thread that `cr-regpack` is built for; 0 leaves the choice to the policy. The depths 9, 13 and 17 take real
- * numbers: they fit systems a little longer than a power of two, and such as start at any element. The others take every
- * type; beyond 128 bytes of a band (32 rows of float64 and complex64, 16 of complex128) a thread's registers are full and
- * it is slower.
- * The policy takes neither 2 nor 32: on `cuda` the addon that `npm ci` makes in a clone refuses them with
- * `ERR_WARPLOOM_NOT_COMPILED` (`npm run build:native` adds them; released packages have them).
+ * Rows per thread that `cr-regpack` is built for; 0 lets the policy choose. The depths 9, 13 and 17 are for real numbers: they fit
+ * systems slightly longer than a power of two, and systems that start at any element. The others support every type; beyond 128
+ * bytes of a band (32 rows of float64 and complex64, 16 of complex128) a thread runs out of registers and is slower. The policy
+ * chooses neither 2 nor 32: on `cuda` the addon that `npm ci` makes in a clone refuses them with `ERR_WARPLOOM_NOT_COMPILED` (`npm
+ * run build:native` adds them; released packages have them).
  */
 export type Depth = (typeof depths)[number];
 
@@ -68,9 +67,9 @@ export interface ModelCoefficients {
   readonly beta: number;
   /** Bytes of shared memory per thread. */
   readonly gamma: number;
-  /** Bytes of shared memory per packed row, where rows pass through it on their way to registers. Default 0, the paper's. */
+  /** Bytes of shared memory per packed row, if rows pass through it on their way to registers. Default 0, as in the paper. */
   readonly gammaPerRow?: number;
-  /** Bytes handed from thread to thread per thread and stage: through shared memory in the paper, by shuffles here. */
+  /** Bytes exchanged between threads, per thread and stage: through shared memory in the paper, by shuffles here. */
   readonly lambda: number;
   /** Where the numbers come from. */
   readonly source: string;

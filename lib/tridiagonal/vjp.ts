@@ -21,7 +21,7 @@ import { makeWords, statusesOf } from '../linear/words.ts';
 export interface VjpOptions<V extends Vector = Vector> extends MatrixOptions, ShapeOptions, CallOptions {
   /** What `solve` returned for this matrix. */
   readonly solution: V;
-  /** Gradient of the loss by `solution`, with the same kind, type and layout. */
+  /** Gradient of the loss with respect to `solution`, with the same kind, type and layout. */
   readonly cotangent: V;
   /** Partial pivoting in the adjoint solve. Default false. */
   readonly stable?: boolean;
@@ -30,10 +30,10 @@ export interface VjpOptions<V extends Vector = Vector> extends MatrixOptions, Sh
 /** Result of {@link vjp}: gradients shaped like the inputs of `solve`, each on the device where its input is. */
 export interface VjpResult<V extends Vector = Vector> {
   readonly rhs: V;
-  /** Like the band: per system, summed over the batch where shared, one number where constant. */
+  /** Like the band: per system, summed over the batch if shared, one number if constant. */
   readonly lower: Band;
   readonly diagonal: Band;
-  /** Absent for positive definite matrices, whose `lower` gathers both sides. */
+  /** Absent for positive definite matrices, for which `lower` includes both off-diagonals. */
   readonly upper?: Band;
   readonly status: SystemStatuses;
   readonly info: SolveInfo;
@@ -45,12 +45,12 @@ const checks = {
 const vjpOptions = optionsOf('tridiagonal.vjp', checks);
 
 /**
- * Vector-Jacobian product of x = op(A)^-1 rhs: with w = op(A)^-H g for the cotangent g, the gradient by
- * `rhs` is w and that by op(A) is -w x^H on the three bands, summed over right-hand sides. Complex
- * gradients are those of a real loss L: dL = Re(conj(gradient) * d(input)).
+ * Vector-Jacobian product of x = op(A)^-1 rhs: with w = op(A)^-H g for the cotangent g, the gradient with respect to `rhs` is w and
+ * that with respect to op(A) is -w x^H on the three bands, summed over right-hand sides. Complex gradients are those of a real loss
+ * L: dL = Re(conj(gradient) * d(input)).
  *
- * Sums are formed in double precision, in an order that depends on the shape alone: the same call gives the same bits. A
- * band given by strides must address each of its elements once; strides of zero ask for sums.
+ * Sums are formed in double precision, in an order that depends only on the shape: the same call gives the same bits. A band given
+ * by strides must address each of its elements once; strides of zero request sums.
  *
  * @throws as `solve`, with the arguments' own names
  * @see Giles, "Collected matrix derivative results for forward and reverse mode AD" (2008), section 2.3.1
@@ -103,7 +103,7 @@ function problemOf(options: Taken<VjpOptions, typeof checks>): Problem {
 
 type BandName = 'lower' | 'diagonal' | 'upper';
 
-/** The gradient by one band: an array like it, one element where it is constant. */
+/** The gradient with respect to one band: an array like it, or one element if it is constant. */
 interface Gradient {
   readonly name: BandName;
   readonly array: Vector;
@@ -131,7 +131,7 @@ function gradientView(band: Band, array: Vector, problem: Problem, name: BandNam
   return isConstant(band) ? { data: array as RealArray, offset: 0, extents, strides: view.strides } : { ...view, extents };
 }
 
-/** Of zeros where the gradient leaves gaps. */
+/** Arrays for a gradient, zeroed where the gradient leaves gaps. */
 function arraysLike(vector: Vector, name: BandName, problem: Problem, device: Device): Vector {
   const { n, batch } = problem.shape;
   const plain = typeof problem.layoutOf(name) === 'string' && problem.offsets === undefined;

@@ -41,7 +41,7 @@ struct Buffer {
   bool sliced = false;    ///< travels in slices (slice_plan.h)
   std::shared_ptr<ArrayMemory> array;   ///< a device array: used where it is
   std::shared_ptr<PinnedBlock> pinned;  ///< page-locked memory: transferred without a copy
-  int32_t part = -1;                    ///< staged ones: part of the call that it lies in
+  int32_t part = -1;                    ///< staged ones: the part of the call that contains it
   int64_t offset = -1;                  ///< place in that part; others that travel: place on the device
 
   bool merged = false;                  ///< the same memory as an earlier buffer, which stands for both
@@ -69,7 +69,7 @@ Status point_at_device_arrays(const std::vector<Pointer>& pointers, const std::v
 ///   choice (index), integer, real, boolean (0 or 1): one number, NaN when absent;
 ///   array: one number, the id of a device array, NaN, kOwned, kFixed or kHeld - count, and one value, a typed array or undefined;
 ///   view: ids of data and imaginary, offset, and its dimensions; two values. Dimensions: NaN for the whole buffer from the
-///   offset on; a rank, so many extents and so many strides; or -1 - rank and extents alone, of elements one behind the other.
+///   offset on; a rank, so many extents and so many strides; or -1 - rank and extents alone, of elements one after another.
 struct PackedParameters {
   static constexpr double kOwned = -1;  ///< a typed array that Buffer::owned is true of
   static constexpr double kFixed = -2;  ///< a typed array on an ArrayBuffer that can never be resized, as owned ones are

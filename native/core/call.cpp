@@ -12,7 +12,7 @@ namespace {
 
 // Updates of elements that take some 10 microseconds, and half a millisecond, on the cpu backend.
 constexpr int64_t kSmallWork = 4096, kShortWork = 200'000;
-// Of words that only the call sees: more stay on the device, where the operation counts them.
+// Limit for words that only the call sees: beyond it they stay on the device, where the operation counts them.
 constexpr int64_t kWordsBroughtBack = 4096 * int64_t{sizeof(int32_t)};
 
 JobSize size_of(int64_t work, const Session& session) {

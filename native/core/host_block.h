@@ -44,7 +44,7 @@ class HostBlock {
   bool take();
   /// On the device's thread: whether it is one piece of page-locked memory, which is made where there was none yet.
   bool page_locked(Device& device) { return pieces_.size() == 1 && take_piece(0, &device) && pieces_.front().pinned; }
-  /// Of a block of one piece, after take().
+  /// Memory of a block of one piece, after take().
   char* memory() const { return pieces_.front().memory; }
   /// True when it pays to queue the call before filling the block.
   bool worth_overlapping() const { return pieces_.size() > 1; }

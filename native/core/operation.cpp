@@ -58,7 +58,7 @@ class FieldList {
   uint32_t count_ = 0;
 };
 
-/// visit()'s visitor of a table's row: doubles alone, named in the order they lie in.
+/// visit()'s visitor of a table's row: doubles alone, named in the order in which they are stored.
 template <class Row>
 class Columns {
  public:

@@ -137,7 +137,7 @@ class ReportWriter {
 class Report {
  public:
   virtual ~Report() = default;
-  /// Of a checked call.
+  /// For a checked call.
   virtual void request(TableRequests& requests) = 0;
   virtual void write(ReportWriter& writer) = 0;
   virtual void find(WordsOfCall& words) = 0;

@@ -6,7 +6,7 @@
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// How the lanes of a plane lie in memory.
+/// How the lanes of a plane are laid out in memory.
 enum class Access { contiguous, adjacent, uniform, gather };
 
 /// One plane of a band for the lanes of a tile: row i of lane l is lane[l][i * row_stride].

@@ -1,4 +1,4 @@
-// One chunk of swept.measure: the lanes of a segment stand in vectors.
+// One chunk of swept.measure: the lanes of a segment are in vectors.
 #pragma once
 #include "cuda/swept/measure_part.h"
 #include "native/swept/kernels.h"

@@ -1,4 +1,4 @@
-// Where the factors of a tile lie in a plan's buffer. Include once per instruction set, after the
+// Layout of the factors of a tile in a plan's buffer. Include once per instruction set, after the
 // standard headers.
 #pragma once
 #include "cuda/tridiagonal/factor/factor_layout.h"

@@ -163,7 +163,7 @@ describe('warploom stream', function () {
     for (const ending of ['txt', 'npy', 'raw'] as const) {
       const { code, err } = await warploom('run', at('smooth.str'), '--main', 'Main', '--input', at(`in.${ending}`), '--output', at(`out.${ending}`));
       equal(code, 0, err);
-      match(err, /items in .*: [\d.e+]+ a second by wasm in [\d.e-]+ s, [\d.]+ s with translation$/m);
+      match(err, /items in .*: [\d.e+]+ per second by wasm in [\d.e-]+ s, [\d.]+ s with translation$/m);
       match(err, /94 items/);
     }
     deepStrictEqual(Float32Array.from((await readFile(at('out.txt'), 'utf8')).trim().split('\n'), Number), wanted);

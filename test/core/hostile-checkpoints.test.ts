@@ -181,9 +181,9 @@ describe('hostile checkpoints', function () {
       const seen = await events(false);
       const warnings = seen.filter((event) => event.event === 'warning');
       equal(warnings.length, 1);
-      match(warnings[0]!.note, /state\.checkpoint is not a whole checkpoint.*The one before it was taken/);
+      match(warnings[0]!.note, /state\.checkpoint is not a whole checkpoint.*The previous checkpoint was used instead/);
       const result = JSON.parse(await readFile(join(results, 'job', 'all', 'result.json'), 'utf8')) as { notes: string[] };
-      match(result.notes.join(), /The one before it was taken/);
+      match(result.notes.join(), /The previous checkpoint was used instead/);
       ok(!(await readdir(join(results, 'job', 'all'))).includes('state.checkpoint.previous'), 'a finished item needs no older one');
       const first = seen.find((event) => event.event === 'progress');
       ok(first!.done > 1, `continued at ${first!.done}`);

@@ -132,7 +132,7 @@ describe('the index of a device', () => {
     strictEqual(chooseFrom([...gpus, cpu], 'auto', 1), gpus[1]);
     throws(() => chooseFrom([gpus[0]!, cpu], 'auto', 1), { argument: 'index', message: 'index: expected 0: this machine has 1 GPU, received 1' });
     throws(() => chooseFrom([...gpus, cpu], 'auto', 2), { argument: 'index', message: 'index: expected 0 to 1: this machine has 2 GPUs, received 2' });
-    throws(() => chooseFrom([description('cuda', 0, false), cpu], 'auto', 1), /expected 0, the only device of cpu, which auto means here: no GPU can be used, received 1/);
+    throws(() => chooseFrom([description('cuda', 0, false), cpu], 'auto', 1), /expected 0, the only device of cpu, which auto selects here because no GPU can be used, received 1/);
     throws(() => chooseFrom([cpu], 'cpu', 3), /expected 0, the only device of cpu, received 3/);
   });
 });

@@ -14,7 +14,7 @@ constexpr warploom::ScalarType scalar_type() {
   return wide ? ScalarType::float64 : ScalarType::float32;
 }
 
-/// Of a band (`sides` 0) or of vectors.
+/// The view of a band (`sides` 0) or of vectors.
 template <class T>
 warploom::View view_of(const Batch<T>& batch, const Strided<T>& view, int64_t sides = 0) {
   const bool ragged = batch.offsets != nullptr;
@@ -40,7 +40,7 @@ void set_matrix(P& p, const TestBatch<T>& test) {
   p.upper = view_of(b, b.upper);
 }
 
-/// Makes system s Hermitian positive definite with bands near family 18; `rhs` is made anew.
+/// Makes system s Hermitian positive definite with bands near family 18; `rhs` is made again.
 template <class T>
 void fill_positive_definite(TestBatch<T>& test, int64_t s, uint64_t seed, bool periodic) {
   const int64_t n = test.batch.rows(s);

@@ -57,7 +57,7 @@ function testKnown(backend: BackendName, device: () => Promise<Device>): void {
     deepStrictEqual(bitsOf(result), bitsOf(same.result), 'bits of the cpu backend');
   });
 
-  it('affine movements cost nothing: a translation and a stretch, at any alpha', async function cases() {
+  it('affine motion costs nothing: a translation and a stretch, at any alpha', async function cases() {
     this.timeout(30_000);
     const n = sizeOn(backend, 64, 24);
     const blob = (x: number, y: number) => Math.exp(-((x - 0.45 * n) ** 2 + 2 * (y - 0.55 * n) ** 2) / (0.02 * n * n));

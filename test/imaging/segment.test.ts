@@ -81,7 +81,7 @@ describe('imaging.segment', function () {
       sameBits(await levelSet.read() as Float32Array, host.levelSet as Float32Array, 'device arrays');
       deepStrictEqual(await mask.read(), host.mask);
       strictEqual((await there.contours()).length, contourRings({ ...image, data: await there.levelSet.read() as Float32Array }).length);
-      // In place of the level set it begins with.
+      // Instead of the level set it begins with.
       const more = await segment({ ...image, data }, { initial: levelSet, iterations: 5, out: { levelSet, mask } });
       strictEqual(more.levelSet as DeviceArray, levelSet);
       ok((await more.contours()).length > 0);

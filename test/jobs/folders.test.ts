@@ -113,7 +113,7 @@ describe('folders of results', function () {
     await writeFile(paths[1]!, (await readFile(paths[0]!, 'utf8')).replace('"cooling"', '"Cooling"'));
     const { code, err } = await run(['run', ...paths, '--results', results]);
     equal(code, 2);
-    match(err, /results would mix/);
+    match(err, /results would get mixed up/);
   });
 
   it('outputs cannot take the place of what the job itself writes', async () => {

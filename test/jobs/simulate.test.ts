@@ -174,7 +174,7 @@ describe('simulate jobs', function () {
       deepStrictEqual((await readZarr(a)).values, (await readZarr(b)).values, field);
     }
     deepStrictEqual(await readFile(join(all, 'space-time.png')), await readFile(join(folder, 'whole', 'long', 'all', 'space-time.png')));
-    // Another run of the same name does not go on from this one's checkpoint; --again starts anew.
+    // Another run of the same name does not go on from this one's checkpoint; --again starts again.
     equal((await run(['run', await job('long', { ...long, n: 66, snapshots: 9 }), '--results', join(folder, 'results')])).code, 0);
     deepStrictEqual((await readZarr(join(all, 'result.zarr', 'density'))).shape, [10, 66]);
     const again = await run(['run', await job('long', { ...long, n: 66, snapshots: 9 }), '--results', join(folder, 'results'), '--again', '--json']);
@@ -197,7 +197,7 @@ describe('simulate jobs', function () {
     for (const [argv, what] of [
       [[], /equation/], [['burgers'], /equation/], [['heat', '--n', '9', '--dt', '0.1'], /--time or --steps/], [['heat', '--n', 'x', '--steps', '1'], /--n/],
       [['heat', '--n', '9', '--dt', '1', '--steps', '1', '--initial', 'ramp'], /unstable/], [['ks', '--n', '9', '--cfl', '1', '--steps', '1'], /cfl/],
-      [['heat', '--n', '9', '--dt', '1', '--steps', '1', '--left', 'periodic'], /go together/], [['heat', '--n', '9', '--steps', '1', '--backend', 'tpu'], /--backend/],
+      [['heat', '--n', '9', '--dt', '1', '--steps', '1', '--left', 'periodic'], /must be given together/], [['heat', '--n', '9', '--steps', '1', '--backend', 'tpu'], /--backend/],
     ] as [string[], RegExp][]) {
       const { code, err } = await run(['simulate', ...argv, '-o', out]);
       equal(code, 2, argv.join(' '));

@@ -14,7 +14,7 @@ function shared(text: string): { program: Program; made: SharedFunctions } {
   return { program, made };
 }
 
-/** What a call of the shared function does, as a function: its arguments and buffers in place of what stands for them. */
+/** What a call of the shared function does, as a function: its arguments and buffers instead of what stands for them. */
 function meant(f: KernelFunction, { made }: { made: SharedFunctions }): KernelFunction {
   const { callee, args, buffers } = made.calls.get(f.name)!;
   const by = made.functions.find(({ name }) => name === callee)!;

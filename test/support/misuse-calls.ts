@@ -8,7 +8,7 @@ import { validParameters } from './valid-parameters.ts';
 
 const { scratchpad, stream, swept, tridiagonal } = warploom;
 
-/** A function with right arguments, made anew for each call. */
+/** A function with valid arguments, created for each call. */
 export interface PublicCall {
   readonly self?: object | undefined;
   readonly args: unknown[];

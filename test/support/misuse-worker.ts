@@ -46,7 +46,7 @@ const detached = (): Float64Array => {
 };
 const Resizable = ArrayBuffer as unknown as new (length: number, options: { maxByteLength: number }) => ArrayBuffer;
 
-/** Values of wrong kinds, made anew for each call. None of them is a whole number that could be meant. */
+/** Values of wrong kinds, created for each call. None of them is a whole number that could be meant. */
 const wrong: readonly (readonly [string, () => unknown])[] = [
   ['undefined', () => undefined], ['null', () => null], ['true', () => true], ['0', () => 0], ['-1', () => -1], ['1.5', () => 1.5], ['NaN', () => NaN],
   ['Infinity', () => Infinity], ['-Infinity', () => -Infinity], ['2**60', () => 2 ** 60], ['""', () => ''], ['"x"', () => 'x'], ['"__proto__"', () => '__proto__'],

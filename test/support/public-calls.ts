@@ -61,7 +61,7 @@ const marched = async (simulation: Marching): Promise<unknown> => {
 };
 const rod = (on: Given['on']) => swept.heat({ n: 16, dx: 1, dt: 0.1, diffusivity: 1, initial: new Float64Array(16).fill(1), ...on });
 
-/** What stands in a file that `write` made. */
+/** What is in a file that `write` made. */
 async function written(name: string, write: (path: string) => Promise<unknown>): Promise<unknown> {
   const folder = mkdtempSync(join(tmpdir(), 'warploom-call-'));
   try {

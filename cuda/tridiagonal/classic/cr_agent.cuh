@@ -2,8 +2,8 @@
 // phase halves the rows until one is left, a substitution phase doubles the known unknowns. CR-PCR (section 4.4 there)
 // ends the reduction when the rows fit the lanes of a warp, and solves those by parallel cyclic reduction in registers.
 //
-// A row is divided by its pivot once, when it is final: both rows that take it in and its own substitution go on from
-// that. Stages of at most 32 rows belong to one warp, which needs no barrier of the block for them.
+// A row is divided by its pivot once, when it is final: both rows that absorb it and its own substitution use the result. Stages of
+// at most 32 rows belong to one warp, which needs no barrier of the block for them.
 #pragma once
 #include "cuda/tridiagonal/classic/cr_rows.cuh"
 

@@ -4,7 +4,7 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Row i stands in slot i+1 of four arrays, so that the rows of stage s are the slots at multiples of 2^s, those at odd
+/// Row i is in slot i+1 of four arrays, so that the rows of stage s are the slots at multiples of 2^s, those at odd
 /// multiples leave, and slot 0 and the one after the last row are zero: neighbours that are not there. One element is
 /// left out after each full width of the banks (and again after each full width of those), so that the strides 2, 4, 8…
 /// meet no bank twice (after Göddeke, Strzodka 2011).

@@ -1,4 +1,4 @@
-// Where the classical hybrids change from one method to the other.
+// Where the classical hybrids switch from one method to the other.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 // Parallel cyclic reduction in shared memory (Hockney, Jesshope 1981; Zhang, Cohen, Owens 2010, section 4.2):
-// every row takes in its two neighbours at distance 1, 2, 4, … until all rows stand alone.
+// every row eliminates its two neighbours at distance 1, 2, 4, … until all rows are decoupled.
 #pragma once
 #include "cuda/tridiagonal/classic/block_problem.cuh"
 

@@ -97,7 +97,7 @@ struct PcrWarpAgent {
       a[j] = k * left.a;
       c[j] = m * right.c;
     }
-    /// Neighbours in other lanes, which for some lie in the registers before or after. A lane sends what its receiver needs.
+    /// Neighbours in other lanes, which for some are in the registers before or after. A lane sends what its receiver needs.
     WARPLOOM_DEVICE void step_across(const device::Block& block, int distance) {
       const int lane = block.lane();
       const bool wraps_up = lane + distance >= 32, wraps_down = lane < distance;

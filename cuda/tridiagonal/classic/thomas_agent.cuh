@@ -1,5 +1,5 @@
 // The Thomas algorithm (Thomas 1949), one thread per problem, a warp per block. Rows come by asynchronous copies through
-// tiles in shared memory, two of which are under way while a third is worked on; where rows of a problem lie together a
+// tiles in shared memory, two of which are in flight while a third is processed; where rows of a problem lie together a
 // tile is also their transposition, 32 problems x 64 bytes of rows. c' and d' go to shared memory or to a workspace and
 // come back the same way.
 #pragma once
@@ -29,7 +29,7 @@ struct ThomasAgent {
     bool copies = false;      ///< not kStaged: elements of all inputs lie whole and aligned in memory
   };
 
-  /// Of the factors of one problem.
+  /// Chunks of the factors of one problem.
   static WARPLOOM_HOST_DEVICE int64_t chunks_of(int64_t n) { return (n + kPerChunk - 1) / kPerChunk; }
   static int64_t factor_bytes(int64_t n) { return 2 * 16 * chunks_of(n); }
 

@@ -1,5 +1,5 @@
-// What the blocks of a system that is solved in one pass tell each other: every block posts the one row that is left
-// of its own, and solves the small system of all these rows for itself, in one warp.
+// What the blocks of a system that is solved in one pass exchange: every block posts its one remaining row, and solves the small
+// system of all these rows by itself, in one warp.
 #pragma once
 #include "cuda/tridiagonal/regpack/chunk.cuh"
 

@@ -1,6 +1,6 @@
 // Partition method in one pass with two chunks per block, for systems that fill the chip: the first chunk's
-// eliminated rows wait in shared memory while the second is reduced, and every chunk's copies run while the one
-// before is at work.
+// eliminated rows wait in shared memory while the second is reduced, and every chunk's copies run while the one before is being
+// processed.
 #pragma once
 #include "cuda/tridiagonal/partition/one_pass_chunk.cuh"
 

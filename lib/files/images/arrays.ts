@@ -12,7 +12,7 @@ import {
 
 const defaultOrders: Readonly<Record<number, AxisOrder>> = { 2: 'yx', 3: 'zyx', 4: 'czyx' };
 
-/** Reads a .npy file; its rank says what its axes are, unless the option `axes` does. */
+/** Reads a .npy file; its rank determines its axes, unless the option `axes` does. */
 export function readNpy(source: Source): ReadResult {
   const { bytes, name, options } = source;
   const { type, shape, data: stored } = parseNpy(bytes, name);

@@ -1,4 +1,4 @@
-// What all image formats share: samples as they stand in files, limits, and the errors of files that cannot be trusted.
+// What all image formats share: samples as stored in files, limits, and errors for untrusted files.
 import { refusal, WarploomError } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import type { Image } from '../image.ts';
@@ -13,7 +13,7 @@ export const sampleTypes = [
 ] as const;
 export type SampleType = (typeof sampleTypes)[number];
 
-/** What a file says of its image beside the pixels; {@link writeImage} takes it back. */
+/** What a file says about its image besides the pixels; {@link writeImage} accepts it. */
 export interface ImageMeta {
   readonly format: ImageFormat;
   /** Type of the samples in the file. */
@@ -21,22 +21,22 @@ export interface ImageMeta {
   /** A pixel is `slope` times the sample in the file plus `intercept`. */
   readonly slope: number;
   readonly intercept: number;
-  /** Distances of pixels in x, y and z, where the file says them: millimetres unless the file has another unit. */
+  /** Distances between pixels in x, y and z, if the file gives them: in millimetres unless the file uses another unit. */
   readonly spacing?: readonly [number, number, number];
   /**
-   * Row by row the 4 × 4 matrix from pixel (x, y, z, 1) to the patient's coordinates in millimetres, x to the right, y to the
-   * front, z to the head (NIfTI and DICOM; DICOM's own axes are turned).
+   * Row by row the 4 × 4 matrix from pixel (x, y, z, 1) to the patient's coordinates in millimetres, x to the right, y anterior, z
+   * superior (NIfTI and DICOM; DICOM's own axes are converted).
    */
   readonly affine?: readonly number[];
-  /** A NIfTI-1 header with its extensions, as it stood in the file: what is written over it is only what the pixels decide. */
+  /** A NIfTI-1 header with its extensions, as it was in the file: writing changes only the fields that depend on the pixels. */
   readonly header?: Uint8Array;
-  /** What the file says of itself in words. */
+  /** The file's description of itself. */
   readonly description?: string;
-  /** What a reader should know: dropped alpha, uneven slices. */
+  /** Notes for the user: dropped alpha, uneven slices. */
   readonly notes?: readonly string[];
 }
 
-/** How raw samples without any header lie in a file. */
+/** Layout of raw samples in a file without a header. */
 export interface RawLayout {
   readonly width: number;
   readonly height: number;
@@ -49,7 +49,7 @@ export interface RawLayout {
   readonly littleEndian?: boolean;
   /** Bytes before the first sample. Default 0. */
   readonly offset?: number;
-  /** True: the components of a pixel stand together. Default false: one plane after the other. */
+  /** True: the components of a pixel are adjacent. Default false: one plane after the other. */
   readonly interleaved?: boolean;
 }
 
@@ -59,18 +59,18 @@ export type AxisOrder = (typeof axisOrders)[number];
 
 /** Options of {@link readImage}. */
 export interface ReadOptions {
-  /** Default: by the content, else by the name. `raw` must be said, with `raw`. */
+  /** Default: detected from the content, or else from the name. `raw` must be given explicitly, together with the option `raw`. */
   readonly format?: ImageFormat;
-  /** Type of the pixels. Default float64 where the file has float64, else float32. */
+  /** Type of the pixels. Default float64 if the file has float64, otherwise float32. */
   readonly type?: 'float32' | 'float64';
-  /** Most samples (pixels times channels) that an image may have. Default 2²⁸ = 268 435 456, one gigabyte as float32. */
+  /** Maximum number of samples (pixels times channels) in an image. Default 2²⁸ = 268 435 456, one gigabyte as float32. */
   readonly maxPixels?: number;
   /**
-   * `unit` (default): unsigned integers of PNG and TIFF become 0 to 1; all others are what the file means (with its slope and
-   * intercept). `stored`: the samples as they are, without slope and intercept.
+   * `unit` (default): unsigned integers of PNG and TIFF become 0 to 1; all others are the values that the file represents (with its
+   * slope and intercept). `stored`: the samples as they are, without slope and intercept.
    */
   readonly values?: 'unit' | 'stored';
-  /** What becomes of an alpha channel of a PNG or TIFF. Default `drop`. */
+  /** What happens to an alpha channel of a PNG or TIFF. Default `drop`. */
   readonly alpha?: 'drop' | 'keep';
   /** Which page of a TIFF, from 0. Default: all, as slices. */
   readonly page?: number;
@@ -82,13 +82,13 @@ export interface ReadOptions {
   readonly raw?: RawLayout;
 }
 
-/** What {@link readImage} gives. */
+/** Result of {@link readImage}. */
 export interface ReadResult {
   readonly image: Image<Float32Array | Float64Array>;
   readonly meta: ImageMeta;
 }
 
-/** A reader's input: the bytes, how errors call them, and the caller's options with their defaults. */
+/** A reader's input: the bytes, their name in errors, and the caller's options with their defaults. */
 export interface Source {
   readonly bytes: Uint8Array;
   readonly name: string;
@@ -97,20 +97,20 @@ export interface Source {
 
 export const defaultMaxPixels = 2 ** 28;
 
-/** A field of a file that a library's types promise and that files leave out all the same. */
+/** A field of a file that a library's types promise but that files may omit. */
 export const fieldOr = <T>(value: T | undefined, fallback: T): T => value ?? fallback;
 
-/** A file that is cut off, or whose header contradicts itself or its data. */
+/** A file that is truncated, or whose header contradicts itself or its data. */
 export function damaged(name: string, what: string, cause?: unknown): WarploomError {
   return new WarploomError('ERR_WARPLOOM_DAMAGED_FILE', `${name}: ${what}`, cause === undefined ? undefined : { cause });
 }
 
-/** A file that is sound, of a kind that is not read. */
+/** A valid file of a kind that is not supported. */
 export function unsupported(name: string, what: string): WarploomError {
   return new WarploomError('ERR_WARPLOOM_UNSUPPORTED', `${name}: ${what}`);
 }
 
-/** Refuses extents that are not positive or whose product is beyond the cap; gives the product. */
+/** Rejects extents that are not positive or whose product exceeds the cap; returns the product. */
 export function requireExtents(source: Source, extents: readonly number[]): number {
   if (!extents.every((extent) => Number.isSafeInteger(extent) && extent >= 1)) {
     throw damaged(source.name, `extents (${extents.join(', ')}) that are not positive whole numbers`);
@@ -118,7 +118,7 @@ export function requireExtents(source: Source, extents: readonly number[]): numb
   const samples = extents.reduce((product, extent) => product * extent, 1);
   const { maxPixels } = source.options;
   if (samples > maxPixels) {
-    const size = `${source.name} of ${extents.join(' × ')} = ${samples} (raise maxPixels if it is meant)`;
+    const size = `${source.name} of ${extents.join(' × ')} = ${samples} (raise maxPixels if this is intended)`;
     throw refusal('maxPixels', `an image of at most ${maxPixels} samples`, size);
   }
   return samples;
@@ -168,9 +168,9 @@ export function decodeSamples(bytes: Uint8Array, type: SampleType, littleEndian:
 }
 
 /**
- * The bytes of samples that pixels stand for: (pixel - intercept) / slope, rounded and clamped for integers, NaN as 0.
+ * The bytes of the samples that represent pixels: (pixel - intercept) / slope, rounded and clamped for integers, NaN as 0.
  *
- * @param order the pixel that each sample comes from; default as they stand
+ * @param order the pixel that each sample comes from; default: in order
  */
 export function encodeSamples(
   pixels: Float32Array | Float64Array, type: SampleType, littleEndian: boolean,
@@ -213,7 +213,7 @@ export function scaleFor({ options }: Source, slope: number, intercept: number):
 
 /** How samples become planes: see {@link spread}. */
 export interface Spread {
-  /** Components of a pixel in the file; those beyond `keep` are left out. */
+  /** Components of a pixel in the file; those beyond `keep` are dropped. */
   readonly channels: number;
   readonly keep: number;
   readonly interleaved: boolean;
@@ -239,7 +239,7 @@ export function spread(samples: ArrayLike<number>, out: Float32Array | Float64Ar
   }
 }
 
-/** Runs a library's decoder: whatever it throws becomes the error of a damaged file. */
+/** Runs a library's decoder: anything it throws becomes the error for a damaged file. */
 export function guarded<T>(name: string, library: string, decode: () => T): T {
   try {
     return decode();

@@ -29,7 +29,7 @@ function isTiff(bytes: Uint8Array): boolean {
   return (a === 0x49 && b === 0x49 && (c === 42 || c === 43) && d === 0) || (a === 0x4d && b === 0x4d && c === 0 && (d === 42 || d === 43));
 }
 
-/** The format that a file's first bytes show; a gzipped file is taken for NIfTI. */
+/** The format that a file's first bytes show; a gzipped file is assumed to be NIfTI. */
 export function formatOfBytes(bytes: Uint8Array): ImageFormat | undefined {
   if (pngSignature.equals(bytes.subarray(0, 8))) return 'png';
   if (latin(bytes, 0, 6) === '\x93NUMPY') return 'npy';

@@ -1,4 +1,4 @@
-// DICOM images and series, uncompressed: one file, or a folder whose slices are sorted by where they lie in the patient.
+// DICOM images and series, uncompressed: one file, or a folder whose slices are sorted by their position in the patient.
 import { join } from 'node:path';
 // A CommonJS package: its names are known as properties of the default import only.
 import dicom, { type DataSet } from 'dicom-parser';
@@ -61,7 +61,7 @@ function byteOrder(bytes: Uint8Array, name: string): boolean | undefined {
   const littleEndian = readable[syntax];
   if (littleEndian === undefined) {
     const method = compressed[syntax] ?? `transfer syntax ${syntax}`;
-    throw unsupported(name, `a DICOM file compressed by ${method}; decompress it first (gdcmconv --raw, dcmdjpeg, dcmdrle)`);
+    throw unsupported(name, `a DICOM file compressed with ${method}; decompress it first (gdcmconv --raw, dcmdjpeg, dcmdrle)`);
   }
   return littleEndian;
 }
@@ -115,7 +115,7 @@ function samplesOf(slice: Slice): ArrayLike<number> {
   const expected = (columns * rows * frames * channels * allocated) / 8;
   if (element.length < expected || element.dataOffset + expected > set.byteArray.length) {
     const there = Math.min(element.length, set.byteArray.length - element.dataOffset);
-    throw damaged(name, `${there} bytes of pixels where its header announces ${expected}`);
+    throw damaged(name, `${there} bytes of pixels, but its header announces ${expected}`);
   }
   const samples = decodeSamples(set.byteArray.subarray(element.dataOffset, element.dataOffset + expected), type, littleEndian);
   if (stored === allocated) return samples;
@@ -149,7 +149,7 @@ function sortSlices(slices: Slice[], name: string): { sorted: Slice[]; distance:
   const distance = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   const [least, most] = gaps.reduce<[number, number]>(([low, high], gap) => [Math.min(low, gap), Math.max(high, gap)], [Infinity, 0]);
   if (least < 1e-3 * Math.max(distance, 1e-9)) {
-    throw unsupported(name, 'DICOM slices of which two lie in the same place (several times or echoes?)');
+    throw unsupported(name, 'DICOM slices, two of which are at the same position (several time points or echoes?)');
   }
   const uneven = most - least > 0.01 * distance;
   return { sorted, distance, notes: uneven ? [`slices ${least.toPrecision(4)} to ${most.toPrecision(4)} mm apart`] : [] };
@@ -175,7 +175,7 @@ function volumeOf(slices: Slice[], source: Source): ReadResult {
   for (const slice of sorted) {
     for (const key of ['columns', 'rows', 'channels'] as const) {
       if (slice[key] !== first[key]) {
-        throw damaged(slice.name, `a DICOM slice of ${slice[key]} ${key} where the first one has ${first[key]}`);
+        throw damaged(slice.name, `a DICOM slice of ${slice[key]} ${key}, but the first one has ${first[key]}`);
       }
     }
   }
@@ -212,7 +212,7 @@ export function readDicom(source: Source): ReadResult {
   return guarded(source.name, 'dicom-parser', () => volumeOf([slice], source));
 }
 
-/** Reads the series of a folder; files that are not DICOM are passed over. */
+/** Reads the series of a folder; files that are not DICOM are skipped. */
 export async function readDicomFolder(folder: string, options: Source['options']): Promise<ReadResult> {
   const names = (await listFolder(folder)).map(({ name }) => name);
   const slices: Slice[] = [];

@@ -1,4 +1,4 @@
-// Inflating without trust: never more bytes than the header announced, so that a small file cannot fill the memory.
+// Safe inflating: never more bytes than the header announces, so that a small file cannot fill the memory.
 import { promisify } from 'node:util';
 import { createGunzip, gunzip, inflate, inflateRaw } from 'node:zlib';
 import { damaged } from './common.ts';
@@ -16,11 +16,11 @@ export async function inflateExactly(
   bytes: Uint8Array, expected: number, name: string, kind: keyof typeof inflaters = 'zlib',
 ): Promise<Uint8Array> {
   const result = await inflateAtMost(bytes, expected, name, kind);
-  if (result.length < expected) throw damaged(name, `inflates to ${result.length} bytes where its header announces ${expected}`);
+  if (result.length < expected) throw damaged(name, `inflates to ${result.length} bytes, but its header announces ${expected}`);
   return result;
 }
 
-/** Likewise, to `limit` bytes or fewer. */
+/** The same, to at most `limit` bytes. */
 export async function inflateAtMost(
   bytes: Uint8Array, limit: number, name: string, kind: keyof typeof inflaters = 'zlib',
 ): Promise<Uint8Array> {
@@ -33,7 +33,7 @@ export async function inflateAtMost(
 }
 
 /**
- * Inflates a gzip file whose length stands in a header inside of it.
+ * Inflates a gzip file whose length is given in a header inside it.
  *
  * @param header bytes that `lengthOf` needs
  * @param lengthOf most bytes that the file may inflate to, from its first `header` bytes

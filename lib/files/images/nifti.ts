@@ -51,8 +51,8 @@ function layoutOf(start: Uint8Array, source: Source): Layout {
   const version = niftiHeaderBytes(start) === 540 ? 2 : 1;
   const littleEndian = view.getInt32(0, true) === (version === 1 ? 348 : 540);
   const paired = start[version === 1 ? 345 : 5] === 0x69;
-  if (paired) throw unsupported(name, 'a NIfTI header whose voxels stand in another file (.hdr and .img); save it as .nii');
-  if (version === 2 && start.length < headerBytes) throw damaged(name, 'a NIfTI-2 file that ends in its header');
+  if (paired) throw unsupported(name, 'a NIfTI header whose voxels are in another file (.hdr and .img); save it as .nii');
+  if (version === 2 && start.length < headerBytes) throw damaged(name, 'a NIfTI-2 file that ends within its header');
   const dim = (i: number) => (version === 1 ? view.getInt16(40 + 2 * i, littleEndian) : Number(view.getBigInt64(16 + 8 * i, littleEndian)));
   const count = dim(0);
   if (!(count >= 1 && count <= 7)) throw damaged(name, `a NIfTI header of ${count} dimensions`);
@@ -126,7 +126,7 @@ export async function readNifti(source: Source): Promise<ReadResult> {
   const layout = layoutOf(file, source);
   const { extents: [width, height, depth], channels, colours, type, offset, bytes, littleEndian } = layout;
   if (file.length < offset + bytes) {
-    throw damaged(source.name, `${Math.max(0, file.length - offset)} bytes of voxels where its header announces ${bytes}`);
+    throw damaged(source.name, `${Math.max(0, file.length - offset)} bytes of voxels, but its header announces ${bytes}`);
   }
   const meta = metaOf(file, layout, source);
   const points = width * height * depth;
@@ -163,7 +163,7 @@ function laterDims(channels: number, readShort: (at: number) => number): number[
   return channels > 1 ? [channels] : [];
 }
 
-/** The bytes of a NIfTI-1 file. A header in `meta` is kept, with its byte order and extensions, but for what the pixels decide. */
+/** The bytes of a NIfTI-1 file. A header in `meta` is kept, with its byte order and extensions, except for what depends on the pixels. */
 export async function formatNifti(
   image: CheckedImage<Float32Array | Float64Array>, meta: Partial<ImageMeta>, gzipped: boolean,
 ): Promise<Uint8Array> {

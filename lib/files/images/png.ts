@@ -1,4 +1,4 @@
-// PNG of 8 and 16 bits by fast-png, behind checks of everything that a file claims.
+// PNG of 8 and 16 bits by fast-png, after checking everything that a file claims.
 import { convertIndexedToRgb, decode, encode, type DecodedPng } from 'fast-png';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
@@ -12,14 +12,14 @@ import { inflateExactly } from './inflate.ts';
 
 interface Chunk { readonly type: string; readonly data: Buffer; readonly whole: Buffer }
 
-/** The chunks of a file; refuses one that ends outside of it. */
+/** The chunks of a file; refuses one that ends outside it. */
 function chunksOf({ bytes, name }: Source): Chunk[] {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const chunks: Chunk[] = [];
   for (let at = 8; ;) {
     if (at + 12 > file.length) throw damaged(name, 'a PNG file that ends before its end chunk');
     const length = file.readUInt32BE(at);
-    if (at + 12 + length > file.length) throw damaged(name, `a PNG chunk of ${length} bytes that ends outside of the file`);
+    if (at + 12 + length > file.length) throw damaged(name, `a PNG chunk of ${length} bytes that ends outside the file`);
     const type = file.toString('latin1', at + 4, at + 8);
     chunks.push({ type, data: file.subarray(at + 8, at + 8 + length), whole: file.subarray(at, at + 12 + length) });
     if (type === 'IEND') return chunks;
@@ -103,7 +103,7 @@ export async function readPng(source: Source): Promise<ReadResult> {
   const points = header.width * header.height;
   const data = allocatePixels(pixelTypeFor(source, sampleType), points * keep);
   spread(samples, data, { channels, keep, interleaved: true, ...scale, points, first: 0 });
-  const notes = [...(keep < channels ? ['its alpha channel was left out'] : [])];
+  const notes = [...(keep < channels ? ['its alpha channel was dropped'] : [])];
   return {
     image: { data, width: header.width, height: header.height, ...(keep > 1 ? { channels: keep } : {}) },
     meta: { format: 'png', sampleType, ...scale, ...(notes.length > 0 ? { notes } : {}) },

@@ -1,4 +1,4 @@
-// The pixel data of TIFF pages: strips and tiles, inflated no further than their pixels go.
+// The pixel data of TIFF pages: strips and tiles, inflated no further than their pixels require.
 import { damaged, unsupported } from './common.ts';
 import { inflateExactly } from './inflate.ts';
 
@@ -31,7 +31,7 @@ function unLzw(data: Uint8Array, expected: number, name: string): Uint8Array {
       continue;
     }
     if (code > next || (code >= 256 && previous < 0) || (code === next && previous < 0)) {
-      throw damaged(name, 'LZW data with a code that is not there');
+      throw damaged(name, 'LZW data with an undefined code');
     }
     const known = code === next ? previous : code;
     const size = lengths[known]!;
@@ -82,7 +82,7 @@ function unPackBits(data: Uint8Array, expected: number, name: string): Uint8Arra
 export async function expand(data: Uint8Array, compression: number, expected: number, name: string): Promise<Uint8Array> {
   switch (compression) {
     case 1:
-      if (data.length < expected) throw damaged(name, `a strip of ${data.length} bytes where its pixels need ${expected}`);
+      if (data.length < expected) throw damaged(name, `a strip of ${data.length} bytes, but its pixels need ${expected}`);
       return data.slice(0, expected);
     case 5: return unLzw(data, expected, name);
     case 8: case 32946: return inflateExactly(data, expected, name);
@@ -91,7 +91,7 @@ export async function expand(data: Uint8Array, compression: number, expected: nu
   }
 }
 
-/** What undoes a predictor needs to know of a strip. */
+/** What is needed of a strip in order to undo a predictor. */
 export interface Rows {
   readonly rows: number;
   /** Samples of a row. */
@@ -128,7 +128,7 @@ function undoFloatPlanes(data: Uint8Array, { rows, samples, step, bytes }: Rows)
   return out;
 }
 
-/** Undoes a predictor; gives the bytes and their order. */
+/** Undoes a predictor; returns the bytes and their order. */
 export function unpredict(
   data: Uint8Array, predictor: number, isFloat: boolean, rows: Rows, name: string,
 ): { data: Uint8Array; littleEndian: boolean } {

@@ -7,7 +7,7 @@ import { bytesOfSample, encodeSamples, limitsOf, type ImageMeta, type SampleType
 const short = 3;
 const long = 4;
 
-/** One entry of a directory: its values stand in the entry, or at an offset when they are longer than four bytes. */
+/** One entry of a directory: its values are in the entry, or at an offset when they are longer than four bytes. */
 interface Entry { readonly tag: number; readonly type: typeof short | typeof long; readonly values: readonly number[] }
 
 function pageEntries(image: CheckedImage, type: SampleType, strip: number, bytes: number): Entry[] {
@@ -59,7 +59,7 @@ function formatDirectory(entries: readonly Entry[], at: number, next: (end: numb
   return Buffer.concat([directory, ...values]);
 }
 
-/** The bytes of a TIFF file: float32 or float64 as the image, or the `sampleType` that is asked for. */
+/** The bytes of a TIFF file: float32 or float64 like the image, or the requested `sampleType`. */
 export function formatTiff(image: CheckedImage<Float32Array | Float64Array>, meta: Partial<ImageMeta>): Uint8Array {
   const { data, width, height, depth, channels, points, type } = image;
   const sampleType = meta.sampleType ?? type;

@@ -22,7 +22,7 @@ interface Page {
   readonly hasAlpha: boolean;
   readonly tiled: boolean;
   readonly palette: readonly (readonly [number, number, number])[] | undefined;
-  /** Extents of a strip or tile, and where each lies. */
+  /** Extents of a strip or tile, and the position of each. */
   readonly blockWidth: number;
   readonly blockHeight: number;
   readonly offsets: ArrayLike<number>;
@@ -54,7 +54,7 @@ function checkPage(ifd: TiffIfd, source: Source): Page {
   const orientation = fieldOr(ifd.orientation, 1);
   requireExtents(source, [width, height, channels]);
   if (photometric > 3) {
-    throw unsupported(name, `a TIFF file with photometric interpretation ${photometric} (grey, RGB and palettes are read)`);
+    throw unsupported(name, `a TIFF file with photometric interpretation ${photometric} (only grey, RGB and palettes are supported)`);
   }
   if (orientation !== 1) throw unsupported(name, `a TIFF file with orientation ${orientation}`);
   if (ifd.fillOrder !== 1) throw unsupported(name, 'a TIFF file with reversed bits');
@@ -99,7 +99,7 @@ async function pageSamples(page: Page, source: Source, littleEndian: boolean): P
     // The last strip ends with the image, the last tile does not.
     const rows = page.tiled ? blockHeight : Math.min(blockHeight, height - by * blockHeight);
     const [offset, count] = [elementAt(page.offsets, block), elementAt(page.counts, block)];
-    if (offset + count > bytes.length) throw damaged(name, 'a TIFF strip or tile outside of the file');
+    if (offset + count > bytes.length) throw damaged(name, 'a TIFF strip or tile outside the file');
     const expected = blockWidth * rows * step * size;
     const raw = await expand(bytes.subarray(offset, offset + count), page.compression, expected, name);
     const layout = { rows, samples: blockWidth * step, step, bytes: size, littleEndian };
@@ -152,7 +152,7 @@ async function readPages(pages: readonly Page[], source: Source, littleEndian: b
     image: { data, width, height, ...(pages.length > 1 ? { depth: pages.length } : {}), ...(keep > 1 ? { channels: keep } : {}) },
     meta: {
       format: 'tiff', sampleType, ...scale, ...(description === undefined ? {} : { description }),
-      ...(keep < channels ? { notes: ['channels beyond grey or red, green and blue were left out'] } : {}),
+      ...(keep < channels ? { notes: ['channels beyond grey or red, green and blue were dropped'] } : {}),
     },
   };
 }

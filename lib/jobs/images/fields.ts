@@ -28,7 +28,7 @@ const read = z.strictObject({
   page: count.optional().describe('one page of a TIFF, from 0; default all, as slices'),
   series: z.string().optional().describe('SeriesInstanceUID of a DICOM folder that holds several'),
   axes: z.enum(['yx', 'zyx', 'cyx', 'czyx', 'yxc', 'zyxc']).optional().describe('axes of a .npy array, slowest first'),
-  maxPixels: z.number().int().min(1).optional().describe('most samples that an image may have'),
+  maxPixels: z.number().int().min(1).optional().describe('maximum number of samples in an image'),
   raw: z.strictObject({
     width: z.number().int().min(1), height: z.number().int().min(1), depth: z.number().int().min(1).optional(),
     channels: z.number().int().min(1).optional(),
@@ -43,8 +43,9 @@ export const image = {
   read: read.optional(),
   precision: z.enum(['float32', 'float64']).default('float32'),
   range: z.union([z.enum(['unit', 'own']), z.tuple([z.number(), z.number()])]).optional()
-    .describe('intensities that become 0 and 1 for the computation, and come back after it: "unit" takes them as they are '
-      + '(default for PNG and TIFF integers and phantoms), "own" from the least to the greatest (default for all others), or two numbers'),
+    .describe('intensities that are mapped to 0 and 1 for the computation, and back afterwards: "unit" uses them as they are '
+      + '(default for PNG and TIFF integers and phantoms), '
+      + '"own" maps the smallest and largest value (default for all others), or two numbers'),
   addNoise: noise.optional().describe('noise that is added before the computation'),
 };
 

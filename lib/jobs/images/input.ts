@@ -1,4 +1,4 @@
-// Images of a job: read from files or generated, and scaled to the 0 to 1 that the operations' parameters are meant for.
+// Images of a job: read from files or generated, and scaled to the range 0 to 1 for which the operations' parameters are meant.
 import { basename } from 'node:path';
 import { refusal } from '../../core/errors.ts';
 import { addNoise, discs, readImage, sheppLogan, type Image, type ImageMeta } from '../../imaging/index.ts';
@@ -6,18 +6,18 @@ import type { ImageInput, ImageJob } from './fields.ts';
 
 export type HostImage = Image<Float32Array | Float64Array>;
 
-/** An image as the computation takes it. */
+/** An image in the form that the computation uses. */
 export interface LoadedImage {
   readonly image: HostImage;
-  /** What the file says of itself; undefined for generated images. */
+  /** The file's metadata; undefined for generated images. */
   readonly meta: ImageMeta | undefined;
-  /** Intensities that became 0 and 1. */
+  /** Intensities that were mapped to 0 and 1. */
   readonly range: readonly [number, number];
-  /** What it is without noise, where that is known. */
+  /** The image without noise, if that is known. */
   readonly truth: HostImage | undefined;
   /** The labels of `discs`. */
   readonly mask: Uint8Array | undefined;
-  /** For people: the file or the phantom, and its extents. */
+  /** A readable label: the file or the phantom, and its extents. */
   readonly label: string;
 }
 
@@ -80,8 +80,8 @@ export async function loadImage(input: ImageInput, job: ImageJob, resolve: (path
 }
 
 /**
- * Ending and meta of a result beside its source: the source's format where it can be written (NIfTI keeps header and orientation,
- * with the result's own numbers), TIFF for volumes, else PNG.
+ * Extension and metadata of a result, given its source: the source's format if it can be written (NIfTI keeps header and
+ * orientation, with the result's own numbers), TIFF for volumes, otherwise PNG.
  */
 export function outputFormat({ image, meta }: LoadedImage): { ending: string; meta: Partial<ImageMeta> } {
   if (meta?.format === 'nifti' || meta?.format === 'dicom') return { ending: '.nii.gz', meta: orientationOf(meta) };
@@ -91,7 +91,7 @@ export function outputFormat({ image, meta }: LoadedImage): { ending: string; me
   return { ending: '.png', meta: { sampleType: meta?.sampleType === 'uint16' ? 'uint16' : 'uint8' } };
 }
 
-/** What of a file's meta holds for other numbers on the same grid: where it lies. */
+/** The part of a file's metadata that is valid for other data on the same grid: its position. */
 export function orientationOf({ affine, spacing, header, description }: ImageMeta): Partial<ImageMeta> {
   return {
     ...(affine === undefined ? {} : { affine }), ...(spacing === undefined ? {} : { spacing }),

@@ -38,7 +38,7 @@ function planesOf({ data, width, height, depth = 1, channels = 1 }: HostImage, v
     { width: height, height: depth, channels: shown, at: (x, y, c) => pixel(mx, x, depth - 1 - y, c) }];
 }
 
-/** A label's pixel with a neighbour outside of it. */
+/** A label's pixel with a neighbour outside it. */
 function isOutline({ width, height, at }: Plane, x: number, y: number): boolean {
   if (at(x, y, 0) === 0) return false;
   return [[1, 0], [-1, 0], [0, 1], [0, -1]].some(([dx, dy]) => {
@@ -55,7 +55,7 @@ function zoomOf(planes: readonly Plane[]): number {
 
 const scaled = (length: number, zoom: number): number => (zoom > 0 ? length * zoom : Math.ceil(length / -zoom));
 
-/** Panels beside each other, the planes of volumes below each other. All panels have one grid. */
+/** Panels side by side, with the planes of volumes below each other. All panels have the same grid. */
 export function panelsPng(panels: readonly Panel[]): Uint8Array {
   const columns = panels.map(({ image }) => planesOf(image));
   const [first] = columns as [Plane[]];
@@ -108,7 +108,7 @@ export function linesSvg(
     + `stroke-width="${Number((1.6 * (width / w)).toFixed(3))}" stroke-linejoin="round"/></svg>\n`;
 }
 
-/** Lines of a regular grid in the reference, where the displacement puts them in the template (middle plane of a volume). */
+/** Lines of a regular grid in the reference, moved by the displacement into the template (middle plane of a volume). */
 export function gridLines({ data, width, height, depth = 1 }: HostImage, spacing = Math.max(2, Math.round(Math.max(width, height) / 28))) {
   const points = width * height * depth;
   const slice = (depth >> 1) * width * height;

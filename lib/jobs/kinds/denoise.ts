@@ -23,15 +23,15 @@ export const denoiseJobSchema = z.strictObject({
     .describe('gaussian: squared differences (ROF); impulse: absolute ones, for dead and hot pixels (TV-L1)'),
   weight: positive.optional().describe('weight of the total variation; or give sigma'),
   sigma: z.union([positive, z.literal('estimate')]).optional()
-    .describe('standard deviation of the noise, from which the weight is found; "estimate" finds it from the image'),
+    .describe('standard deviation of the noise, which determines the weight; "estimate" estimates it from the image'),
   coupled: z.boolean().default(true).describe('one norm over all channels: colours share their edges'),
-  missing: z.enum(['refuse', 'fill']).default('refuse').describe('pixels that are NaN: an error, or filled from around them'),
+  missing: z.enum(['refuse', 'fill']).default('refuse').describe('pixels that are NaN: an error, or filled in from their surroundings'),
   iterations: z.number().int().min(1).max(1_000_000).optional().describe('most iterations'),
   tolerance: positive.optional().describe('relative duality gap (flow: relative decrease of the energy) to stop at'),
 });
 export type DenoiseJob = z.infer<typeof denoiseJobSchema>;
 
-/** What came out of {@link runDenoise}. */
+/** Result of {@link runDenoise}. */
 export interface Denoised {
   /** Pixels as the computation has them, 0 to 1. */
   readonly image: HostImage;
@@ -42,7 +42,7 @@ export interface Denoised {
   readonly report: Pick<ItemReport, 'summary' | 'figures' | 'accuracy' | 'notes'>;
 }
 
-/** Figures of quality where the truth is known. */
+/** Quality metrics, if the ground truth is known. */
 async function quality(image: HostImage, { truth, image: noisy }: LoadedImage): Promise<Record<string, number>> {
   if (truth === undefined) return {};
   const sides = [image.width, image.height, ...((image.depth ?? 1) > 1 ? [required(image.depth)] : [])];
@@ -63,7 +63,7 @@ export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device,
   const seconds = (performance.now() - begin) / 1000;
   const measured = await quality(result.image, loaded);
   const accuracy = measured['psnr'] !== undefined
-    ? { value: 10 ** (-measured['psnr'] / 20), meaning: 'root mean square error against the truth' }
+    ? { value: 10 ** (-measured['psnr'] / 20), meaning: 'root mean square error against the ground truth' }
     : {
       value: result.gap ?? result.history.at(-1)?.decrease ?? NaN,
       meaning: method === 'flow' ? 'relative decrease at the end' : 'relative duality gap',
@@ -84,7 +84,7 @@ export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device,
   };
 }
 
-/** Before and after beside each other, with the truth where it is known. */
+/** Before and after side by side, with the ground truth if it is known. */
 export function denoisePreview({ image, truth }: LoadedImage, after: HostImage): Uint8Array {
   return panelsPng([{ image }, { image: after }, ...(truth === undefined ? [] : [{ image: truth }])]);
 }

@@ -21,7 +21,7 @@ export const heatAdiJobSchema = z.strictObject({
   kind: z.literal('heat-adi'),
   initial: z.strictObject({
     file: path.describe('.npy of shape (height, width), .png, or a .json raster with width, height, values'),
-    enlarge: z.number().int().min(1).max(64).default(1).describe('repeat each cell so often in x and y'),
+    enlarge: z.number().int().min(1).max(64).default(1).describe('number of times each cell is repeated in x and y'),
   }),
   precision: z.enum(['float32', 'float64']).default('float64'),
   diffusivity: positive.default(1).describe('length² / time'),
@@ -108,7 +108,7 @@ const kind = 'heat-adi-job-2';
 
 /** What a checkpoint belongs to. */
 interface Belongs {
-  /** The item's hash: a state of other parameters or inputs is never continued. */
+  /** The item's hash: a state with other parameters or inputs is never continued. */
   readonly hash: string;
   readonly precision: 'float32' | 'float64';
   readonly width: number;
@@ -140,10 +140,11 @@ export function checkpointFormat(job: HeatAdiJob, own: Belongs): CheckpointForma
   };
 }
 
-/** The checkpoint to continue from; undefined when there is none of this item. */
+/** The checkpoint to continue from; undefined if this item has none. */
 async function saved(path: string, job: HeatAdiJob, own: Belongs, warn: ItemContext['warn']): Promise<Checkpoint<Belongs> | undefined> {
   try {
-    const found = await loadCheckpoint(path, checkpointFormat(job, own), (error) => warn(`${error.message}. The one before it was taken`));
+    const found = await loadCheckpoint(path, checkpointFormat(job, own),
+      (error) => warn(`${error.message}. The previous checkpoint was used instead`));
     return found?.parameters.hash === own.hash ? found : undefined;
   } catch (error) {
     if (error instanceof ArgumentError && error.argument === 'path') return undefined; // of another kind of job

@@ -24,7 +24,7 @@ const pair = z.strictObject({
 export const registerJobSchema = z.strictObject({
   ...imageFields,
   kind: z.literal('register'),
-  reference: z.union([path, pair]).describe('the image that stays; or a generated pair'),
+  reference: z.union([path, pair]).describe('the fixed image, or a generated pair'),
   template: path.optional().describe('the image that is warped onto it'),
   measure: z.enum(registrationMeasures).default('ssd').describe('sum of squared differences, or normalised cross-correlation'),
   alpha: positive.optional().describe('weight of the curvature of the displacement'),
@@ -43,7 +43,7 @@ export interface Landmarks {
   readonly template: Float64Array;
 }
 
-/** The two images of a job, and what is known of the answer. */
+/** The two images of a job, and what is known about the answer. */
 export interface LoadedPair {
   readonly reference: LoadedImage;
   readonly template: LoadedImage;
@@ -51,7 +51,7 @@ export interface LoadedPair {
   readonly landmarks: Landmarks | undefined;
 }
 
-/** What came out of {@link runRegister}. */
+/** Result of {@link runRegister}. */
 export interface Registered {
   readonly displacement: HostImage;
   readonly warped: HostImage;
@@ -142,7 +142,7 @@ export function registerPreview({ reference: { image }, template }: LoadedPair, 
   ]);
 }
 
-/** A regular grid as the displacement moves it, over the template. */
+/** A regular grid moved by the displacement, drawn over the template. */
 export const gridSvg = ({ template }: LoadedPair, displacement: HostImage): string =>
   linesSvg(template.image, gridLines(displacement), { faint: true, colour: '#0a62c9', title: 'A regular grid, moved by the displacement' });
 

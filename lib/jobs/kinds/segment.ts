@@ -41,7 +41,7 @@ export const segmentJobSchema = z.strictObject({
   iterations: z.number().int().min(1).max(1_000_000).optional().describe('most iterations'),
   step: z.enum(segmentSteps).default('semi-implicit'),
   initial: z.union([z.enum(['checkerboard', 'ball', 'box']), ...shapes]).default('checkerboard').describe('first contour'),
-  reinitialize: count.optional().describe('make the level set a distance again every so many iterations; 0 (default) never'),
+  reinitialize: count.optional().describe('turn the level set back into a distance function every so many iterations; 0 (default): never'),
   truth: path.optional().describe('a mask to compare with (nonzero is inside), as an image file of the same extents'),
 });
 export type SegmentJob = z.infer<typeof segmentJobSchema>;
@@ -49,7 +49,7 @@ export type SegmentJob = z.infer<typeof segmentJobSchema>;
 /** A closed line through points, x first. */
 export type Ring = readonly (readonly [number, number])[];
 
-/** What came out of {@link runSegment}. */
+/** Result of {@link runSegment}. */
 export interface Segmented {
   readonly mask: Uint8Array;
   readonly levelSet: Float32Array | Float64Array;

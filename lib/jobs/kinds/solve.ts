@@ -27,7 +27,7 @@ export const solveJobSchema = z.strictObject({
   periodic: z.boolean().default(false),
   transpose: z.enum(tridiagonal.transposes).default('none'),
   stable: z.boolean().default(false).describe('pivoted solver'),
-  check: z.boolean().default(true).describe('measure backward errors; re-solve by pivoting what fails'),
+  check: z.boolean().default(true).describe('measure backward errors; solve systems that fail again by pivoting'),
   refine: z.boolean().default(false).describe('residuals and solution in twice the precision'),
 });
 export type SolveJob = z.infer<typeof solveJobSchema>;

@@ -20,7 +20,7 @@ export const splineJobSchema = z.strictObject({
   x: z.string().min(1).describe('column of abscissas: numbers or ISO dates (as years)'),
   y: z.array(z.string().min(1)).min(1).describe('columns to interpolate'),
   boundary: z.enum(['natural', 'clamped', 'periodic']).default('natural'),
-  every: z.number().int().min(1).default(1).describe('use every so many rows as knots; the others test the fit'),
+  every: z.number().int().min(1).default(1).describe('use every n-th row as a knot; the others test the fit'),
   samples: z.number().int().min(2).max(1_000_000).default(2000).describe('points of the drawn curve'),
 });
 export type SplineJob = z.infer<typeof splineJobSchema>;

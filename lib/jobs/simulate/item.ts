@@ -50,7 +50,7 @@ async function resume(
   try {
     return await swept.restore(path, {
       device: fresh.device, variant: job.variant, parameters: fresh.setup, tag: context.hash,
-      onDamaged: (error) => context.warn(`${error.message}. The one before it was taken`),
+      onDamaged: (error) => context.warn(`${error.message}. The previous checkpoint was used instead`),
     });
   } catch (error) {
     if (error instanceof ArgumentError && /^(path|tag|parameters\b)/.test(error.argument)) return undefined;
@@ -153,7 +153,7 @@ function report({ job, simulation, final, exact, drift, seconds }: Outcome, file
   const [name, error] = Object.entries(errors)[0] ?? [];
   const accuracy = error !== undefined ? { value: error, meaning: `L1 error of ${name} against the exact solution` }
     : Object.keys(drift).length > 0 ? { value: Math.max(...Object.values(drift)), meaning: 'largest relative drift of a conserved sum' }
-      : { value: NaN, meaning: 'no exact solution, and ends that conserve nothing' };
+      : { value: NaN, meaning: 'no exact solution, and boundaries that conserve nothing' };
   const figures = {
     points: n, steps: simulation.stepsDone, timeStep: simulation.dt, time: simulation.time, seconds,
     ...(info.steps > 0 ? { deviceSeconds: info.deviceSeconds, pointUpdatesPerSecond: info.pointUpdatesPerSecond } : {}),

@@ -10,7 +10,7 @@ const file = z.strictObject({ file: path.describe('.npy of n float32 or float64 
 /** Where the run ends. */
 const until = z.union([
   z.strictObject({ time: positive }), z.strictObject({ steps: z.number().int().min(1) }),
-]).describe('the time reached exactly, or the number of steps');
+]).describe('the time to reach exactly, or the number of steps');
 
 const simulation = {
   ...common,
@@ -23,9 +23,9 @@ const simulation = {
   snapshots: z.number().int().min(1).max(100_000).default(50)
     .describe('states kept after the initial one, at whole steps, evenly spaced; the last at the end'),
   precision: z.enum(['float32', 'float64']).default('float64'),
-  variant: z.enum(variants).default('auto').describe('how the steps are carried out; all give the same bits'),
-  paper: z.boolean().default(false).describe('the set-up of Magee and Niemeyer (2018) where nothing else is said'),
-  onUnstable: z.enum(['refuse', 'warn']).default('refuse').describe('what an unstable time step does before the run'),
+  variant: z.enum(variants).default('auto').describe('how the steps are computed; all variants produce the same bits'),
+  paper: z.boolean().default(false).describe('use the set-up of Magee and Niemeyer (2018) for everything that is not given'),
+  onUnstable: z.enum(['refuse', 'warn']).default('refuse').describe('what to do about an unstable time step before the run'),
 };
 
 /** A boundary: one end for both, or left and right. */
@@ -40,7 +40,7 @@ export const heatJobSchema = z.strictObject({
   ...simulation,
   equation: z.literal('heat'),
   diffusivity: positive.optional(),
-  fourier: positive.optional().describe('Fourier number diffusivity dt/dx², in place of dt'),
+  fourier: positive.optional().describe('Fourier number diffusivity dt/dx², instead of dt'),
   initial: z.union([
     z.enum(['parabola', 'ramp']),
     z.strictObject({ kind: z.enum(['parabola', 'ramp']), amplitude: finite.optional() }),
@@ -70,7 +70,7 @@ export const gasJobSchema = z.strictObject({
   ...simulation,
   equation: z.literal('euler'),
   gamma: z.number().gt(1).optional(),
-  cfl: positive.optional().describe('CFL number dt (|u|+c)/dx of the initial state, in place of dt'),
+  cfl: positive.optional().describe('CFL number dt (|u|+c)/dx of the initial state, instead of dt'),
   limiter: z.enum(limiters).optional(),
   initial: z.union([
     z.enum(['sod', 'wave']),

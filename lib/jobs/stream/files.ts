@@ -41,7 +41,7 @@ function scalarsPerItem(type: IrType): number {
 
 /** How a WAV file is written. */
 export interface SoundOptions {
-  /** Samples of each channel in a second. Default 48000. */
+  /** Samples per second and channel. Default 48000. */
   readonly rate?: number | undefined;
   /** Channels that alternate. Default 1. */
   readonly channels?: number | undefined;

@@ -21,7 +21,7 @@ interface Input {
 async function inputOf(job: StreamJob, graph: stream.StreamGraph, path: (path: string) => string): Promise<Input> {
   if (graph.input === undefined) return { numbers: undefined };
   const { input } = job;
-  if (input === undefined) throw refusal('input', 'a file or a signal, for the program has an open input', 'none');
+  if (input === undefined) throw refusal('input', 'a file or a signal, because the program has an open input', 'none');
   if (typeof input === 'string') return readItems(path(input), graph.input.type);
   if (graph.input.type.kind !== 'vector' || graph.input.type.name !== 'complex') {
     throw refusal('input', 'a program that takes complex samples, for signal "fm-stereo"', 'another one');

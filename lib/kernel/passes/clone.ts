@@ -1,4 +1,4 @@
-// Copies of code under other names, and with other things in place of some.
+// Copies of code under other names, with some parts replaced.
 import { get, type Body, type Buffer, type Expression, type Label, type Local, type Statement } from '../ir.ts';
 import { labelsLeft, mapBodies, mapExpression, mapExpressions, type Names } from '../visit.ts';
 
@@ -47,7 +47,7 @@ export function freshLocals(locals: Iterable<Local>, names: Names): Map<Local, E
   return new Map(Array.from(locals, (local) => [local, get({ ...local, name: names.make(local.name) })]));
 }
 
-/** New labels for all that stand in a body. */
+/** New labels for all labels in a body. */
 export function freshLabels(body: Body, names: Names): Map<Label, Label> {
   const found = new Map<Label, Label>();
   const visit = (inner: Body): void => {

@@ -1,4 +1,4 @@
-// The passes in an order that serves: each is a function from program to program and can be used alone.
+// The passes in a suitable order: each is a function from program to program and can be used alone.
 import type { KernelFunction, Program } from '../ir.ts';
 import { dropDead, dropUnreached } from './dead.ts';
 import { inlineCalls } from './inline.ts';

@@ -1,4 +1,4 @@
-// Bodies of functions in place of calls.
+// Replaces calls by the bodies of functions.
 import { get, set, type Body, type Buffer, type KernelFunction, type Label, type Local, type Program, type StatementOf } from '../ir.ts';
 import { localsOf, mapBodies, mapBody, Names, walkBody } from '../visit.ts';
 import { freshLabels, freshLocals, renameBody } from './clone.ts';
@@ -59,7 +59,7 @@ function hasReturn(body: Body): boolean {
   return found;
 }
 
-/** Puts the bodies of functions that `isInlined` names in place of calls of them; the functions stay (see dropUnreached). */
+/** Replaces calls of functions that `isInlined` names by their bodies; the functions stay (see dropUnreached). */
 export function inlineCalls(program: Program, isInlined: (f: KernelFunction) => boolean = () => true): Program {
   const inlined = new Map<string, KernelFunction>();
   const functions: KernelFunction[] = [];

@@ -1,5 +1,5 @@
-// Bounds of integers: guards that always hold go, comparisons whose outcome is known become constants, arithmetic that cannot wrap is
-// marked, and constants move from indices into offsets, which printers put into addresses.
+// Bounds of integers: guards that always hold are removed, comparisons whose outcome is known become constants, arithmetic that
+// cannot wrap is marked, and constants move from indices into offsets, which printers put into addresses.
 import {
   bool, lanesOf, load, valueOf, type Body, type Buffer, type Expression, type ExpressionOf, type Local, type Program, type Range,
   type Statement, type StatementOf,

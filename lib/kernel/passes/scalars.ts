@@ -128,7 +128,7 @@ class Coverage {
         if (s.to === this.#buffer) this.#write(valueOf(s.toIndex), 0, valueOf(s.count) ?? 0);
         return true;
       case 'for': return this.#loop(s);
-      // What stands in there may or may not run: it must read nothing, and what it writes does not count.
+      // What is in there may or may not run: it must read nothing, and what it writes does not count.
       case 'if': case 'while': case 'block': return bodiesOf(s).every((body) => this.#isPlain(body)) && !endsEarly([s]);
       case 'break': case 'continue': case 'return': return false;
       default: return true;

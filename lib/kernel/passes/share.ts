@@ -1,5 +1,5 @@
-// Functions of one shape made once: where they differ by constants and buffers alone, these become parameters. What a compiler of printed
-// code takes then grows with the kinds of functions, not with their number.
+// Functions of the same shape are generated once: if they differ only in constants and buffers, these become parameters. The
+// compile time of the printed code then grows with the number of different shapes, not of functions.
 import {
   constant, exact, forLoop, get, valueOf, type Body, type Buffer, type Expression, type ExpressionOf, type KernelFunction, type Label,
   type Local, type Program, type ScalarType, type Statement,
@@ -9,7 +9,7 @@ import { localsOf, mapBody, Names, walkBody } from '../visit.ts';
 import { required } from '../../core/known.ts';
 import { renameBody } from './clone.ts';
 
-/** What is called in place of a function. */
+/** What is called instead of a function. */
 export interface SharedCall {
   readonly callee: string;
   /** Behind those of the function itself. */
@@ -64,7 +64,7 @@ function mapSlots(body: Body, slots: Slots): Body {
   });
 }
 
-/** A function's shape as text, and what stands in its slots. */
+/** A function's shape as text, and what is in its slots. */
 interface Taken {
   readonly f: KernelFunction;
   readonly key: string;
@@ -77,7 +77,7 @@ function isWritable({ role, isReadOnly }: Buffer): boolean {
   return role !== 'constant' && isReadOnly !== true;
 }
 
-/** The function under names that tell nothing, with what stands in its slots left out. */
+/** The function with neutral names, without the contents of its slots. */
 function taken(f: KernelFunction): Taken {
   const numbers: ExpressionOf<'constant'>[] = [];
   const placeholders = new Map<Buffer, Buffer>();

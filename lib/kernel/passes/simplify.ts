@@ -1,4 +1,4 @@
-// Constant folding through a function: what locals are known to hold is put in their place, branches and loops whose course is known go.
+// Constant folding through a function: locals are replaced by known values, and branches and loops whose outcome is known are removed.
 import { valueOf, type Body, type Expression, type Label, type Local, type Program, type Statement, type StatementOf } from '../ir.ts';
 import { assignedIn, endsEarly, mapExpression, mapExpressions, mapProgram } from '../visit.ts';
 import { isLeft } from './clone.ts';
@@ -138,7 +138,7 @@ function common(a: Known, b: Known): Known {
   return new Map([...a].filter(([local, value]) => isEqual(value, b.get(local))));
 }
 
-/** Puts values that are known in place of locals, folds expressions, and drops branches that are not taken. */
+/** Replaces locals by known values, folds expressions, and drops branches that are not taken. */
 export function simplify(program: Program): Program {
   return mapProgram(program, (body) => new Simplifier().body(body));
 }

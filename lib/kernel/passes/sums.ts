@@ -1,4 +1,4 @@
-// Loops around sums, as products with a matrix have them: four sums at a time, written so that they become lanes.
+// Loops around sums, as in products with a matrix: four sums at a time, written so that they become vector lanes.
 import { type Body, type Local, type Program, type Statement, type StatementOf } from '../ir.ts';
 import { mapBody, mapFunctions, Names, readsOf } from '../visit.ts';
 import { required } from '../../core/known.ts';

@@ -1,5 +1,5 @@
-// Values that follow from a loop's counter alone but take loops of their own to find, such as the places of a bit reversal: worked out
-// beforehand and read from tables.
+// Values that depend only on a loop's counter but need loops of their own to compute, such as the indices of a bit reversal:
+// computed beforehand and read from tables.
 import {
   get, isVector, load, mathFunctions, set, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program,
   type ScalarType, type Statement, type StatementOf,
@@ -100,7 +100,7 @@ function tabulated(s: For, mentions: ReadonlyMap<Local, number>, table: (element
 }
 
 /**
- * Puts tables in place of code at the head of counted loops with constant bounds that finds values in loops of its own from nothing but
+ * Replaces, by tables, code at the head of counted loops with constant bounds that finds values in loops of its own from nothing but
  * the counter.
  */
 export function tabulate(program: Program): Program {

@@ -1,4 +1,4 @@
-// Cleaning up behind a pass that changes few functions: most programs have many, and going through all of them takes its time.
+// Cleaning up after a pass that changes few functions: most programs have many, and processing all of them takes time.
 import type { Program } from '../ir.ts';
 import { useRanges } from './ranges.ts';
 import { simplify } from './simplify.ts';

@@ -1,4 +1,4 @@
-// Loops with several iterations in a row: unrolled whole, unrolled in part, and jammed, so that outer iterations share inner loops.
+// Combines iterations of loops: full unrolling, partial unrolling, and jamming, so that outer iterations share inner loops.
 import {
   binary, exact, get, i32, set, valueOf, type Body, type Expression, type Label, type Local, type Program, type Statement, type StatementOf,
 } from '../ir.ts';

@@ -1,5 +1,5 @@
-// Straight-line code in which statements stand four (of doubles two) times, each copy on values of its own: made one statement on lanes.
-// Jammed and unrolled loops look like that. Lanes are rounded as they are alone, so all bits stay.
+// Straight-line code in which statements occur four times (doubles: twice), each copy on its own values: turned into one statement
+// on vector lanes. Jammed and unrolled loops look like that. Each lane is rounded as it would be alone, so all bits stay the same.
 import {
   extract, get, lanes, lanesOf, set, splat, vectorOf, type Body, type Expression, type ExpressionOf, type Local, type Program,
   type ScalarType, type Statement, type StatementOf, type Type,
@@ -69,7 +69,7 @@ class Packer {
     return new Set(this.#packOf.values());
   }
 
-  /** Whether a statement on its own touches what lies in lanes. */
+  /** Whether a statement on its own touches what is in lanes. */
   #isMixed(s: InRun): boolean {
     if (s.kind === 'set' && this.#packOf.has(s.local)) return true;
     return expressionsOf(s).some((e) => this.#readsPacked(e));

@@ -1,5 +1,5 @@
-// Counted loops whose iterations do not depend on each other, four (of doubles two) at a time in vectors. Lanes are rounded as they are
-// alone, and sums are not taken apart, so all bits stay.
+// Counted loops whose iterations are independent, four (doubles: two) at a time in vectors. Each lane is rounded as it would be
+// alone, and sums are not reassociated, so all bits stay the same.
 import {
   binary, elementOf, get, i32, isVector, lanes, lanesOf, splat, vectorOf, type Body, type Buffer, type Expression, type ExpressionOf,
   type Local, type Program, type ScalarType, type Statement, type StatementOf, type Type,

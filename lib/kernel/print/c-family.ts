@@ -1,4 +1,4 @@
-// What C++ and CUDA C++ have in common: expressions, statements, functions. Each says in a CFamily what is its own.
+// What C++ and CUDA C++ have in common: expressions, statements, functions. Each describes its differences in a CFamily.
 import { fileURLToPath } from 'node:url';
 import { readBytesSync } from '../../core/files.ts';
 import {
@@ -34,7 +34,7 @@ export interface CFamily {
 
 /** One of several texts that are compiled apart and make up a program. */
 export interface CUnit {
-  /** Functions that stand in it. */
+  /** Functions in it. */
   readonly functions: ReadonlySet<KernelFunction>;
   /** It holds the program's buffers, and declares the functions of the others. */
   readonly isFirst: boolean;

@@ -1,4 +1,4 @@
-// Programs in C++ and CUDA C++: buffers, declarations, functions, in one text or in several that are compiled apart.
+// Programs in C++ and CUDA C++: buffers, declarations, functions, in one text or in several that are compiled separately.
 import type { Buffer, KernelFunction, Program } from '../ir.ts';
 import { required } from '../../core/known.ts';
 import { buffersIn } from '../visit.ts';

@@ -1,4 +1,4 @@
-// Programs as C++17. A trap calls `wl_trap(int site, double value)`, which does not come back and which the caller defines.
+// Programs as C++17. A trap calls `wl_trap(int site, double value)`, which does not return and which the caller defines.
 import type { Buffer, KernelFunction, Program } from '../ir.ts';
 import type { CFamily, CUnit } from './c-family.ts';
 import { bufferParameters, printCFamily } from './c-program.ts';

@@ -1,5 +1,6 @@
-// Programs as device functions of CUDA C++. They never trap: a function that can fail takes a `wl_fault&` last and gives false when it
-// fails, with the fault noted; all others give nothing. Memory that outlives a call is the caller's: globals are parameters too.
+// Programs as device functions of CUDA C++. They never trap: a function that can fail takes a `wl_fault&` as its last parameter,
+// and records the fault and returns false if it fails; all others return nothing. Memory that outlives a call is the caller's:
+// globals are parameters too.
 import type { Buffer, Program } from '../ir.ts';
 import type { CFamily } from './c-family.ts';
 import { bufferParameters, canTrap, printCFamily } from './c-program.ts';

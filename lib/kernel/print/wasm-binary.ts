@@ -115,7 +115,7 @@ export class Bytes {
     return this.push(0xfd).unsigned(code);
   }
 
-  /** The bytes of a scalar as it lies in memory. */
+  /** The bytes of a scalar as stored in memory. */
   scalar(type: ScalarType, x: number): this {
     const size = bytesOf[type];
     this.#room(size);

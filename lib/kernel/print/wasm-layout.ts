@@ -1,4 +1,4 @@
-// Where the buffers of a program lie in WebAssembly's memory.
+// Where the buffers of a program are in WebAssembly's memory.
 import type { Buffer, Program } from '../ir.ts';
 import { bytesOf } from './wasm-binary.ts';
 

@@ -1,4 +1,4 @@
-// Least bytes by branch and bound. Blocks are placed by rising offset, each as low as those before it allow: every placement can
+// Fewest bytes by branch and bound. Blocks are placed by rising offset, each as low as those before it allow: every placement can
 // be pushed down to one of these (canonical placements and dominance after Moffitt, MiniMalloc, ASPLOS 2023; here with
 // alignment and an interference graph that need not come from intervals).
 import { addAt, elementAt, lastOf, required } from '../../core/known.ts';

@@ -1,4 +1,4 @@
-// Offsets by first fit: several live blocks may lie inside the room of one that is dead, as in Fig. 4(b) of Moazeni et al. (2009).
+// Offsets by first fit: several live blocks may be placed inside the space of one that is dead, as in Fig. 4(b) of Moazeni et al. (2009).
 import { elementAt } from '../../core/known.ts';
 import { Work } from '../work.ts';
 import { coloring } from './partitions.ts';

@@ -99,7 +99,7 @@ function ask(worker: Worker, task: Task, stop: AbortSignal): Promise<Answer> {
 function died(cause: Error): WarploomError {
   const isMemory = (cause as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
   return new WarploomError(isMemory ? 'ERR_WARPLOOM_OUT_OF_MEMORY' : 'ERR_WARPLOOM_SYSTEM_FAILED',
-    `the thread of the interpreter died: ${cause.message}`, { cause });
+    `the interpreter's thread ended unexpectedly: ${cause.message}`, { cause });
 }
 
 /** Does a task on a worker thread. Throws {@link NoWorker} where there is none, the reason of `stop` when that comes. */

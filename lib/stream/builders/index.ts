@@ -7,13 +7,13 @@ import { needed, normally, optionsOf, type ChecksOf } from '../../core/options.t
 import { snapshot } from '../../core/snapshot.ts';
 import { defaultLimits } from '../elaborate/limits.ts';
 
-/** Types of channels that have a name in the language; `void` for no channel. Arrays and structs: their spelling, such as 'float[4]'. */
+/** Item types that have a name in the language; `void` for no channel. Arrays and structs: as they are spelled, such as 'float[4]'. */
 export type ItemType = 'bit' | 'boolean' | 'int' | 'float' | 'double' | 'complex' | 'float2' | 'float3' | 'float4' | 'void' | (string & {});
 
 /** A constant that a filter gets: a number, a boolean, or an array of numbers with any nesting of equal lengths. */
 export type Constant = number | boolean | ArrayLike<number> | readonly Constant[];
 
-/** How items are dealt out or taken in: each `weights` in turn, or a copy to all. */
+/** How items are distributed or collected: `weights` items for each branch in turn, or a copy to all. */
 export type Policy = { readonly kind: 'duplicate' } | { readonly kind: 'roundrobin'; readonly weights: readonly number[] };
 /** What a joiner can do. */
 export type JoinPolicy = Extract<Policy, { kind: 'roundrobin' }>;
@@ -41,7 +41,7 @@ export interface TypedConstant {
 const streamName = rule<string>('a name of letters, digits and underscores',
   (value) => typeof value === 'string' && /^[A-Za-z_][A-Za-z0-9_]*$/.test(value));
 
-/** A stream from items of type `I` to items of type `O`. Immutable; the same stream may stand in several places. */
+/** A stream from items of type `I` to items of type `O`. Immutable; the same stream may be used in several places. */
 export class StreamNode<out I extends ItemType, out O extends ItemType> {
   readonly name: string;
   readonly input: I;
@@ -66,11 +66,11 @@ export interface FilterOptions<I extends ItemType, O extends ItemType> {
   readonly name?: string;
   readonly input: I;
   readonly output: O;
-  /** What stands between the braces of a filter: fields, `init`, `work push 1 pop 1 { … }`, functions. */
+  /** The text between the braces of a filter: fields, `init`, `work push 1 pop 1 { … }`, functions. */
   readonly code: string;
-  /** Parameters of the filter with their values. Numbers given bare are int if they are whole and float otherwise. */
+  /** Parameters of the filter with their values. Plain numbers are int if they are whole and float otherwise. */
   readonly constants?: Readonly<Record<string, Constant | TypedConstant>>;
-  /** Structs, static sections and helper packages that the code uses; given once where several filters share them. */
+  /** Structs, static sections and helper packages that the code uses; given only once if several filters share them. */
   readonly declarations?: string;
 }
 
@@ -111,7 +111,7 @@ const filterOptions = optionsOf('stream.filter', {
   constants: rule('constants by name', hasFields),
 } satisfies ChecksOf<FilterOptions<ItemType, ItemType>>);
 
-/** A filter whose code is StreamIt text. Faults in the text come as diagnostics from `toProgram`, `check` and `elaborate`. */
+/** A filter whose code is StreamIt text. Errors in the text are reported as diagnostics by `toProgram`, `check` and `elaborate`. */
 export function filter<I extends ItemType, O extends ItemType>(options: FilterOptions<I, O>): StreamNode<I, O> {
   const { name, code, declarations, constants: given = {}, ...own } = filterOptions.read(options);
   const constants = Object.fromEntries(Object.entries(given).map(([constant, value]) => {
@@ -121,7 +121,7 @@ export function filter<I extends ItemType, O extends ItemType>(options: FilterOp
   return new StreamNode(name, own, { kind: 'filter', code, constants, declarations });
 }
 
-/** A stream that StreamIt text declares. */
+/** A stream declared by StreamIt text. */
 export interface SourceOptions<I extends ItemType, O extends ItemType> {
   readonly source: string;
   /** Its name. */
@@ -135,7 +135,7 @@ const sourceOptions = optionsOf('stream.fromSource', {
   ...ends, source: needed(text()), stream: needed(streamName), args: rule('a list of constants', isArray),
 } satisfies ChecksOf<SourceOptions<ItemType, ItemType>>);
 
-/** A stream that StreamIt text declares, with its arguments. */
+/** A stream declared by StreamIt text, with its arguments. */
 export function fromSource<I extends ItemType, O extends ItemType>(options: SourceOptions<I, O>): StreamNode<I, O> {
   const { source, stream, args = [], ...own } = sourceOptions.read(options);
   return new StreamNode(stream, own, { kind: 'declared', source, stream, args: Array.from(args, (value, i) => typed(String(i), value)) });
@@ -148,7 +148,7 @@ type Joins<S extends readonly AnyStream[]> = S extends readonly [StreamNode<infe
 type First<S extends readonly AnyStream[]> = S extends readonly [StreamNode<infer I, infer _O>, ...unknown[]] ? I : ItemType;
 type Last<S extends readonly AnyStream[]> = S extends readonly [...unknown[], StreamNode<infer _I, infer O>] ? O : ItemType;
 
-/** Streams one behind the other. The output type of each is the input type of the next: checked by TypeScript and again at run time. */
+/** Streams in sequence. The output type of each is the input type of the next: checked by TypeScript and again at run time. */
 export function pipeline<const S extends readonly AnyStream[]>(...children: S & Joins<S>): StreamNode<First<S>, Last<S>> {
   const all: readonly AnyStream[] = children;
   streams(all, 'children');
@@ -165,7 +165,7 @@ export function pipeline<const S extends readonly AnyStream[]>(...children: S & 
 /** A copy of each item to every branch. */
 export const duplicate: Policy = { kind: 'duplicate' };
 
-/** `weights[i]` items for branch i in turn; one weight stands for all, none for 1 each. */
+/** `weights[i]` items for branch i in turn; a single weight applies to all branches, and none means 1 each. */
 export function roundRobin(...weights: readonly number[]): JoinPolicy {
   weights.forEach((weight, i) => {
     if (!Number.isInteger(weight) || weight < 0 || weight > defaultLimits.rate) throw refusal(
@@ -193,7 +193,7 @@ const policies = {
   join: needed(rule<JoinPolicy>('roundRobin(…)', isRoundRobin)),
 };
 
-/** Branches side by side. */
+/** Parallel branches. */
 export interface SplitJoinOptions<I extends ItemType, O extends ItemType> {
   readonly split: Policy;
   readonly branches: readonly StreamNode<I, O>[];
@@ -204,7 +204,7 @@ const splitJoinOptions = optionsOf('stream.splitJoin', {
   ...policies, branches: needed(streams),
 } satisfies ChecksOf<SplitJoinOptions<ItemType, ItemType>>);
 
-/** Branches side by side. All branches take the same type and give the same type; `void` ends have the weight 0. */
+/** Parallel branches. All branches take the same type and give the same type; `void` ends have the weight 0. */
 export function splitJoin<I extends ItemType, O extends ItemType>(options: SplitJoinOptions<I, O>): StreamNode<I, O> {
   const { split, branches, join } = splitJoinOptions.read(options);
   const common = (end: 'input' | 'output') => branches.map((branch) => branch[end]).find((type) => type !== 'void') ?? 'void';
@@ -217,11 +217,11 @@ export interface FeedbackLoopOptions<I extends ItemType, M extends ItemType> {
   /** Takes from the input (weight 0) and the loop (weight 1) into `body`. */
   readonly join: JoinPolicy;
   readonly body: StreamNode<I, M>;
-  /** What stands on the way back. Default: nothing. */
+  /** The stream on the feedback path. Default: none. */
   readonly loop?: StreamNode<M, I>;
   /** Gives to the output and to `loop`, whose items return to the joiner. */
   readonly split: Policy;
-  /** Items on the way back before anything fires. */
+  /** Items on the feedback path before anything fires. */
   readonly enqueue: readonly number[];
 }
 

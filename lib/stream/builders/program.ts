@@ -15,9 +15,8 @@ export interface BuiltProgram {
 }
 
 /**
- * The program whose entry is the stream. Each filter's text is a file of its own, named after the filter, so that diagnostics point into
- * it.
- * Throws ArgumentError for text that is not the inside of one filter.
+ * The program whose entry is the stream. Each filter's text is a separate file, named after the filter, so that diagnostics can
+ * point into it. Throws ArgumentError for text that is not the body of exactly one filter.
  */
 export function toProgram(root: AnyStream): BuiltProgram {
   const maker = new ProgramMaker();
@@ -38,7 +37,7 @@ class ProgramMaker {
   readonly #composites: AnyStream[] = [];
   readonly #texts = new Set<string>();
 
-  /** Names every stream and writes down the texts. */
+  /** Names every stream and collects the texts. */
   collect(node: AnyStream): void {
     if (this.#names.has(node)) return;
     const { parts } = node;

@@ -44,7 +44,7 @@ async function elaborateHere(checked: Checked, options: ElaborateOptions, stop: 
 
 /**
  * As `elaborate`, in slices between which the event loop turns. Code of the program (bodies, `init`, `static` sections) that runs longer
- * than 50 ms at a stretch makes the elaboration begin anew on a worker thread, where `signal` and `timeout` end it at once; where there is
+ * than 50 ms at a stretch makes the elaboration begin again on a worker thread, where `signal` and `timeout` end it at once; where there is
  * none, `timeout` holds there too and `signal` only between streams.
  */
 export async function elaborateAside(checked: Checked, options: ElaborateOptions, stop: ElaborationStop): Promise<Elaborated> {

@@ -93,7 +93,7 @@ function* collect(making: Making, parts: Parts, s: Statement): Generator<Task, v
       parts.enqueued.push({ type, value, span: s.value.span });
       break;
     }
-    default: throw new Fault('S4027', 'this statement cannot stand in the body of a composite stream', s.span);
+    default: throw new Fault('S4027', 'this statement is not allowed in the body of a composite stream', s.span);
   }
 }
 
@@ -295,6 +295,6 @@ function enqueued(parts: Parts, type: IrType): ConstantData[] {
   return parts.enqueued.map(({ type: own, value, span }) => {
     const made = makeConversion(constantOf(toConstant(own, value), span), type);
     if (made?.kind === 'constant') return made.value;
-    throw new Fault('S4007', `a value of ${typeText(own)} cannot stand where ${typeText(type)} is wanted`, span);
+    throw new Fault('S4007', `a value of ${typeText(own)} cannot be used where ${typeText(type)} is expected`, span);
   });
 }

@@ -55,7 +55,7 @@ function argument(translator: Translation, parameter: Parameter, arg: Expression
     return by === undefined ? made : translator.storedAt(translator.before.length, made, 'row');
   }
   const value = by === undefined ? translator.expression(arg) : changeable(translator, arg, by);
-  if (value.type.kind !== 'array') throw new Fault('S4007', `a value of ${typeText(value.type)} cannot stand where an array is wanted`,
+  if (value.type.kind !== 'array') throw new Fault('S4007', `a value of ${typeText(value.type)} cannot be used where an array is expected`,
     arg.span);
   return value;
 }
@@ -65,7 +65,7 @@ function changeable(translator: Translation, arg: Expression, by: FunctionDeclar
   if (rootName(arg) !== undefined) {
     return place(translator, arg, `changed by ${by.name}`);
   }
-  if (arg.kind === 'conditional') throw new Fault('S4027', `${by.name} changes this array, so a variable must stand here`, arg.span);
+  if (arg.kind === 'conditional') throw new Fault('S4027', `${by.name} changes this array, so a variable is required here`, arg.span);
   const value = translator.expression(arg);
   return translator.storedAt(translator.before.length, value, 'row');
 }

@@ -23,13 +23,13 @@ export type { ParameterValue, ParameterValues } from './parameters.ts';
 export { toSdf } from './to-sdf.ts';
 
 export interface ElaborateOptions {
-  /** The stream to begin with. Default: the program's entry. */
+  /** The main stream. Default: the program's own. */
   readonly main?: string;
-  /** Values for the parameters of the stream to begin with, by name. */
+  /** Values for the parameters of the main stream, by name. */
   readonly parameters?: ParameterValues;
-  /** Limits in place of {@link defaultLimits}. */
+  /** Limits that override {@link defaultLimits}. */
   readonly limits?: Partial<ElaborationLimits>;
-  /** Contents of files that the program reads while it is elaborated (`init_array_1D_float`), by the path it gives. */
+  /** Contents of files that the program reads while it is elaborated (`init_array_1D_float`), by the path in the program. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
 }
 
@@ -40,9 +40,9 @@ export interface Elaborated {
 }
 
 /**
- * Runs the bodies of all streams from the entry on and translates the filters that they make. The program must have been checked without
- * errors. Whatever the program, this ends within its limits; what goes wrong becomes a diagnostic with its place in the source and the
- * instance in which it happened. Filters with equal arguments share one FilterCode.
+ * Runs the bodies of all streams, starting from the main stream, and translates the filters that they create. The program must have
+ * been checked without errors. Whatever the program, this ends within its limits; errors become diagnostics with their position in
+ * the source and the instance in which they happened. Filters with equal arguments share one FilterCode.
  */
 export function elaborate(checked: Checked, options: ElaborateOptions = {}): Elaborated {
   const work = elaboration(checked, options);
@@ -52,7 +52,7 @@ export function elaborate(checked: Checked, options: ElaborateOptions = {}): Ela
   }
 }
 
-/** As {@link elaborate}, a bit at each step. `watch` is called every few milliseconds of a program's own code, and may throw. */
+/** Like {@link elaborate}, in small steps. `watch` is called every few milliseconds of a program's own code, and may throw. */
 export function* elaboration(checked: Checked, options: ElaborateOptions, watch?: () => void): Generator<void, Elaborated> {
   const limits = { ...defaultLimits, ...options.limits };
   const files = options.files ?? {};
@@ -90,7 +90,7 @@ function checkRates(session: Session, graph: StreamGraph): void {
       session.faults.push({ fault: new Fault('S4056', error.message, at), path: '', severity: 'error' });
       return;
     }
-    const hint = 'a split-join must give each branch as much as it takes back';
+    const hint = 'a split-join must give each branch as many items as it takes back';
     session.faults.push({ fault: new Fault('S4054', error.message, at, { hint }), path: '', severity: 'warning' });
   }
 }
@@ -116,10 +116,10 @@ function entryOf(session: Session, main: string | undefined): StreamDeclaration 
   if (main === undefined) {
     if (checked.entry !== undefined) return checked.entry;
     throw new Fault('S4052', 'the program does not say where it begins', origin,
-      { hint: 'write a void->void stream that nobody adds, or name the stream' });
+      { hint: 'write a void->void stream that no other stream adds, or name the main stream' });
   }
   const found = checked.program.streams.find(({ name }) => name === main);
-  if (found === undefined || !checked.reached.has(found)) throw new Fault('S4052', `there is no stream ${main} to begin with`, origin);
+  if (found === undefined || !checked.reached.has(found)) throw new Fault('S4052', `there is no stream ${main} to start from`, origin);
   return found;
 }
 

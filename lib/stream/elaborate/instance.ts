@@ -77,7 +77,7 @@ function* make(session: Session, creator: Creator, runner: Runner, target: Targe
   }
   const pathArg = creator.kind === 'named' ? creator.args[0] : undefined;
   const path = pathArg === undefined ? undefined : runner.text(pathArg);
-  if (path === undefined) throw new Fault('S4020', 'the name of a file is wanted here', pathArg?.span ?? span);
+  if (path === undefined) throw new Fault('S4020', 'the name of a file is expected here', pathArg?.span ?? span);
   const isReader = target.kind === 'reader';
   const node = session.node(isReader ? 'FileReader' : 'FileWriter', { kind: target.kind, file: { path } },
     { inputs: isReader ? 0 : 1, outputs: isReader ? 1 : 0 }, span);
@@ -137,12 +137,12 @@ function bindOne(
 ): Entity {
   if (symbol.type.kind === 'string') {
     const text = runner.text(arg);
-    if (text === undefined) throw new Fault('S4005', 'a string is wanted here', arg.span);
+    if (text === undefined) throw new Fault('S4005', 'a string is expected here', arg.span);
     return { kind: 'text', text };
   }
   if (symbol.type.kind === 'portal') {
     const entity = arg.kind === 'name' ? runner.scope.find(session.checked.symbolOf(arg)) : undefined;
-    if (entity?.kind !== 'portal') throw new Fault('S4029', 'a portal is wanted here', arg.span);
+    if (entity?.kind !== 'portal') throw new Fault('S4029', 'a portal is expected here', arg.span);
     return entity;
   }
   if (symbol.type.kind === 'array' && arg.kind !== 'array-literal') return arrayArgument(session, runner, { symbol, arg, lengths });
@@ -175,10 +175,10 @@ function arrayArgument(
   if (symbol.type.kind === 'array' && symbol.type.length !== undefined) {
     declared = withScope(runner, inner, () => runner.translator.typeFor(symbol.type, arg.span));
   }
-  if (type.kind !== 'array') throw new Fault('S4007', `a value of ${typeText(type)} cannot stand where an array is wanted`, arg.span);
+  if (type.kind !== 'array') throw new Fault('S4007', `a value of ${typeText(type)} cannot be used where an array is expected`, arg.span);
   if (declared !== undefined && !sameType(declared, type)) {
     if (!sameType(rootType(declared), rootType(type))) {
-      throw new Fault('S4007', `a value of ${typeText(type)} cannot stand where ${typeText(declared)} is wanted`, arg.span);
+      throw new Fault('S4007', `a value of ${typeText(type)} cannot be used where ${typeText(declared)} is expected`, arg.span);
     }
     session.report(new Fault('S4038', `${symbol.name} is declared ${typeText(declared)} but gets ${typeText(type)}`, arg.span), 'warning');
   }

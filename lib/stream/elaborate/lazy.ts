@@ -73,7 +73,7 @@ export function lazyConditional(t: Translation, e: Extract<Expression, { kind: '
   return { kind: 'conditional', condition, then: then.value, otherwise: otherwise.value, type, span: e.span };
 }
 
-/** `x++` and its like: the increment goes before the statement, the value stands in its place. */
+/** `x++` and its like: the increment goes before the statement, the value takes its place. */
 export function incrementExpression(t: Translation, e: Extract<Expression, { kind: 'increment' }>): IrExpression {
   const statements = increment(t, e);
   const assign = lastOf(statements);

@@ -6,7 +6,7 @@ import { fromConstant, normalise, printed, scalar, type Value } from '../interpr
 import type { ConstantData, IrType } from '../ir.ts';
 import type { Translation } from './translation.ts';
 
-/** Works out an expression that stands in the body of a stream, as its variables are now. */
+/** Evaluates an expression in the body of a stream, with the current values of its variables. */
 export type EvaluateNow = (e: Expression) => { readonly type: IrType; readonly value: Value };
 
 /**
@@ -36,7 +36,7 @@ function valueText(translator: Translation, e: Expression, now: EvaluateNow | un
   const mark = translator.before.length;
   const made = translator.expression(e);
   if (made.kind === 'constant' && translator.before.length === mark) return printed(made.type, fromConstant(made.value));
-  // What it takes is made anew where it is printed.
+  // Its operands are built again where it is printed.
   translator.before.length = mark;
   return undefined;
 }

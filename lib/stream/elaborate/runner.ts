@@ -129,7 +129,7 @@ export class Runner {
   execute(s: Statement): Flow {
     const step = this.steps(s).next();
     if (step.done === true) return step.value;
-    throw new Fault('S4025', `'${step.value.kind}' can only stand in the body of a composite stream`, step.value.span);
+    throw new Fault('S4025', `'${step.value.kind}' is only allowed in the body of a composite stream`, step.value.span);
   }
 
   /** Executes a statement, and gives those that make parts of a graph to the caller, one after the other. */
@@ -206,7 +206,7 @@ export class Runner {
         return live === undefined ? Flow.normal : yield* this.steps(live);
       }
       case 'while': case 'do': case 'for': return yield* this.#loop(s);
-      default: throw new Fault('S4027', 'this statement cannot stand here', s.span);
+      default: throw new Fault('S4027', 'this statement is not allowed here', s.span);
     }
   }
 

@@ -53,7 +53,7 @@ function translate(t: Translation, s: Statement): IrStatement[] {
     }
     case 'message': return [message(t, s)];
     case 'add': case 'body': case 'loop': case 'split': case 'join': case 'enqueue':
-      throw new Fault('S4025', `'${s.kind}' can only stand in the body of a composite stream`, span);
+      throw new Fault('S4025', `'${s.kind}' is only allowed in the body of a composite stream`, span);
   }
 }
 
@@ -132,7 +132,7 @@ function loopCondition(t: Translation, e: Expression | undefined): { condition: 
   return { condition, before };
 }
 
-/** Variables that the statements declare, and the statements with assignments in place of these declarations. */
+/** Variables that the statements declare, and the statements with assignments instead of these declarations. */
 function undeclared(statements: readonly IrStatement[]): { declared: IrStatement[]; assigned: IrStatement[] } {
   const declared: IrStatement[] = [];
   const assigned = statements.map((statement): IrStatement => {

@@ -20,7 +20,7 @@ const parts: Readonly<Record<string, number>> = { real: 0, imag: 1, x: 0, y: 1, 
 
 /**
  * Translates the code of one filter, or (without ends) what is evaluated during elaboration. `tables` collects the constant arrays that the
- * code refers to; without it they stand in place.
+ * code refers to; without it they stay in place.
  */
 export class Translator implements Translation {
   readonly session: Session;
@@ -81,7 +81,8 @@ export class Translator implements Translation {
   converted(value: IrExpression, type: IrType, span: Span): IrExpression {
     if (value.type.kind === 'void') throw new Fault('S4006', 'this has no value', span);
     const made = makeConversion(value, type);
-    if (made === undefined) throw new Fault('S4007', `a value of ${typeText(value.type)} cannot stand where ${typeText(type)} is wanted`,
+    if (made === undefined) throw new Fault('S4007',
+      `a value of ${typeText(value.type)} cannot be used where ${typeText(type)} is expected`,
       span);
     return made;
   }
@@ -92,7 +93,7 @@ export class Translator implements Translation {
     const x = known(value);
     if (x === undefined) {
       throw new Fault('S4001', `${what} is not a constant`, e.span,
-        { hint: 'only parameters, constants and variables that are never assigned again can stand here' });
+        { hint: 'only parameters, constants and variables that are never assigned again can be used here' });
     }
     return x;
   }
@@ -298,7 +299,7 @@ export class Translator implements Translation {
     const { elements } = e;
     const element = type?.kind === 'array' ? type.element : undefined;
     if (type !== undefined && element === undefined) throw new Fault(
-      'S4007', `a row of values cannot stand where ${typeText(type)} is wanted`, e.span);
+      'S4007', `a row of values cannot be used where ${typeText(type)} is expected`, e.span);
     if (type?.kind === 'array' && elements.length > type.length) {
       throw new Fault('S4019', `${elements.length} values for an array of ${type.length}`, e.span);
     }

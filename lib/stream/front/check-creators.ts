@@ -131,7 +131,7 @@ export class CreatorChecker {
     }
     portals.push(symbol);
     const { receiver } = symbol.type;
-    // Of a composite the filters inside that have handlers receive.
+    // If the receiver is a composite, the filters inside it that have handlers receive.
     if (target === undefined || receiver === undefined) return;
     if (target.kind === 'stream' && (target.declaration === receiver || target.declaration.kind !== 'filter')) return;
     const found = target.kind === 'stream' ? target.declaration.name || title(target.declaration) : target.kind;

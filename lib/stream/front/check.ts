@@ -1,4 +1,4 @@
-// Checks a program: names, types, rates and structure of everything that its entry reaches.
+// Checks a program: names, types, rates and structure of everything that its main stream reaches.
 import type { Program, StreamDeclaration } from '../ast.ts';
 import { Reporter, type Diagnostic } from '../diagnostics.ts';
 import { WarploomError } from '../../core/errors.ts';
@@ -85,7 +85,7 @@ function checkLiterals({ wide, reporter }: Context): void {
 }
 
 const missing = (): never => {
-  throw new WarploomError('ERR_WARPLOOM_INTERNAL', 'a part of a stream program was looked up that was not checked');
+  throw new WarploomError('ERR_WARPLOOM_INTERNAL', 'a part of a stream program was looked up that has not been checked');
 };
 
 function makeChecked(context: Context, entry: StreamDeclaration | undefined, checker: StreamChecker): Checked {

@@ -1,7 +1,7 @@
 // What checking a program yields: its entry and, for every node of the tree that was reached, types and resolved names.
 //
-// Checking is generic: a stream is looked at once, whatever arguments it is made with, so that lengths of arrays and rates stay
-// expressions. Elaboration evaluates them; it needs no resolution of its own.
+// Checking is generic: a stream is checked once, whatever its arguments, so lengths of arrays and rates remain expressions.
+// Elaboration evaluates them; it needs no resolution of its own.
 import type {
   Creator, Declarator, Expression, FilterDeclaration, FunctionDeclaration, HelperDeclaration, NativeDeclaration, Parameter, Program,
   Statement, StaticDeclaration, StreamDeclaration, StructDeclaration, TypeNode,

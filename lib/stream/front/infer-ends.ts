@@ -1,5 +1,5 @@
-// Types of the ends of anonymous filters that leave them out: what they do with the channels says which ends they have, their neighbours
-// (or else what they push) of which type.
+// Input and output types of anonymous filters that omit them: how they use the channels determines which ends they have, and their
+// neighbours (or else what they push) determine the types.
 import { required } from '../../core/known.ts';
 import type { CompositeDeclaration, Creator, FilterDeclaration, Statement, StreamDeclaration } from '../ast.ts';
 import type { Context } from './check-context.ts';

@@ -1,4 +1,4 @@
-// Source text to tokens: reserved words told from names, malformed literals reported, sizes limited.
+// Source text to tokens: distinguishes reserved words from names, reports malformed literals, limits sizes.
 import type { Reporter } from '../diagnostics.ts';
 import { syntaxRules } from './syntax-rules.ts';
 import { reserved, symbolAt, type Token, type TokenKind } from './tokens.ts';

@@ -1,4 +1,4 @@
-// What the text of a program may take.
+// Limits on the text of a program.
 import { limitsOf } from '../options.ts';
 
 /** Limits that keep hostile sources from taking time or memory. */

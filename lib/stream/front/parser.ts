@@ -1,4 +1,4 @@
-// Source files to one syntax tree: a parser by recursive descent, a method for each rule of the grammar.
+// Source files to one syntax tree: a recursive-descent parser with one method for each rule of the grammar.
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import type {
   AssignmentOperator, BinaryOperator, Creator, Declarator, Expression, FunctionDeclaration, HelperDeclaration, MessageLatency,
@@ -875,7 +875,7 @@ class Parser {
     return { kind: 'static', fields: members.fields, init: members.functions[0], span: this.span(first) };
   }
 
-  /** Constants of the program outside of a section: a section of their own. */
+  /** Constants of the program outside a section: a section of their own. */
   private constants(): StaticDeclaration {
     const first = this.token;
     return { kind: 'static', fields: this.field(), init: undefined, span: this.span(first) };

@@ -1,4 +1,4 @@
-// Names in reach of a piece of code.
+// Names in scope for a piece of code.
 import type { Parameter } from '../ast.ts';
 import type { NameSymbol, Owner } from './checked.ts';
 

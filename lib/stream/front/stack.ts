@@ -1,4 +1,4 @@
-// Where limits were raised, the stack may end before them.
+// If limits were raised, the stack may overflow before they are reached.
 import { WarploomError } from '../../core/errors.ts';
 import type { Span } from '../ast.ts';
 import type { Reporter } from '../diagnostics.ts';

@@ -2,15 +2,15 @@
 import { errorRule, warningRule } from '../diagnostics.ts';
 
 export const syntaxRules = {
-  tooManyErrors: errorRule('S0100', 'more than {limit} errors; the others are not shown', 'mend these first'),
+  tooManyErrors: errorRule('S0100', 'more than {limit} errors; the others are not shown', 'fix these first'),
   character: errorRule('S0101', 'unexpected character {what}', 'programs are written in ASCII; delete it'),
   string: errorRule('S0102', 'string without an end', 'close it with " on the same line'),
   characterLiteral: errorRule('S0103', 'malformed character literal {text}', "write one character between quotes, such as 'a'"),
   comment: errorRule('S0104', 'comment without an end', 'close it with */'),
   number: errorRule('S0105', 'malformed number {text}', 'write 12, 0x1F, 1.5, 1.5e-3, 1.5f or 2i'),
   intRange: errorRule('S0106', '{text} does not fit a 32-bit integer',
-    'write 1e10 for a float, or hexadecimal for a bit pattern of 32 bits; a literal beside a float may be larger'),
-  expected: errorRule('S0107', 'expected {expected} but found {found}', 'add or mend what is missing here'),
+    'write 1e10 for a float, or hexadecimal for a bit pattern of 32 bits; a literal next to a float may be larger'),
+  expected: errorRule('S0107', 'expected {expected} but found {found}', 'add what is missing here, or correct it'),
   semicolon: errorRule('S0108', "expected ';' after this", "end the statement with ';'"),
   unclosed: errorRule('S0109', "'{' is never closed", "add '}' at the end of this block"),
   expression: errorRule('S0110', 'expected an expression but found {found}', 'write a value, a name, a call or an operation on them'),
@@ -38,6 +38,6 @@ export const syntaxRules = {
     'split it over several statements, or raise the limit: the option syntaxLimits: { expression: … }, or --limit expression=… '
       + 'on the command line'),
   structValue: errorRule('S0127', 'a field of a struct cannot have a value', 'set it where a variable of the struct is used'),
-  elseWithoutIf: errorRule('S0125', "'else' without 'if'", "an 'else' follows the statement of its 'if' at once"),
+  elseWithoutIf: errorRule('S0125', "'else' without 'if'", "an 'else' must directly follow the statement of its 'if'"),
   operator: errorRule('S0126', "the language has no operator '{text}'", '{hint}'),
 } as const;

@@ -1,4 +1,4 @@
-// Walks over the tree: statements in statements, expressions in both, creators of a composite.
+// Traversals of the tree: statements in statements, expressions in both, creators of a composite.
 import type { Creator, Expression, Statement, StreamDeclaration } from '../ast.ts';
 
 /** Expressions directly inside an expression, in the order of evaluation. */

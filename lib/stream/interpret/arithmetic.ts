@@ -1,4 +1,4 @@
-// Operators, conversions and functions of mathematics on scalars and vectors, exactly as lib/stream/ir.ts says.
+// Operators, conversions and mathematical functions on scalars and vectors, exactly as lib/stream/ir.ts specifies.
 import { required } from '../../core/known.ts';
 import type { IrBinary, MathName, ScalarName, VectorName } from '../ir.ts';
 

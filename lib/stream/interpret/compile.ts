@@ -188,7 +188,7 @@ export class Compiler implements Places {
     };
   }
 
-  /** Copies into the very array or struct that stands in the place: others may refer to it. */
+  /** Copies into the very array or struct that is in the place: others may refer to it. */
   #copy(target: IrPlace, from: IrExpression): Execute {
     const [place, value] = [this.expression(target), this.expression(from)];
     const cost = scalarCount(target.type) >> 3;

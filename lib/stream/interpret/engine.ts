@@ -1,5 +1,4 @@
-// Fires the nodes of a graph by demand: a node fires when it can and its items are wanted. Which items come out does not depend on the
-// order.
+// Fires the nodes of a graph on demand: a node fires when it can and its items are needed. The output does not depend on the order.
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { FilterCode, IrType } from '../ir.ts';
@@ -132,7 +131,7 @@ export class Engine {
   #keep(item: Value, numbers: number[]): void {
     flatten(item, numbers);
     if (8 * numbers.length > this.#options.limits.bytes) {
-      throw new Fault('S5006', 'the items that have come out take more memory than the limit allows', undefined,
+      throw new Fault('S5006', 'the items that have been output take more memory than the limit allows', undefined,
         { hint: limitHint('bytes'), fatal: true });
     }
   }

@@ -1,4 +1,4 @@
-// What stops an elaboration or a run: a code, a message and a place in the source.
+// What stops an elaboration or a run: a code, a message and a position in the source.
 import type { Span } from '../ast.ts';
 
 /** Thrown inside elaboration and interpretation; turned into a diagnostic or an error before it reaches the caller. */

@@ -1,4 +1,4 @@
-// A queue of items, counted against a limit of memory.
+// A queue of items, counted against a memory limit.
 import { required } from '../../core/known.ts';
 import { Fault } from './fault.ts';
 import type { Value } from './values.ts';

@@ -1,4 +1,4 @@
-// Files as programs read and write them: 32-bit words, little end first (doubles: 64 bits); bits packed 32 to a word, lowest first.
+// Files as programs read and write them: little-endian 32-bit words (doubles: 64 bits); bits packed 32 to a word, lowest first.
 import { elementAt } from '../../core/known.ts';
 import type { IrType, ScalarName } from '../ir.ts';
 import { Fault } from './fault.ts';

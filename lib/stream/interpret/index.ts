@@ -1,4 +1,4 @@
-// The interpreter: the slow, obvious meaning of a program. Every other way to run one is checked against it.
+// The interpreter: the slow, obvious reference semantics. Every other way to run a program is checked against it.
 import { elementAt, required } from '../../core/known.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -77,7 +77,7 @@ function resultOf(engine: Engine, options: InterpretOptions, exhausted: boolean)
 /**
  * Runs a graph by firing nodes one at a time. Equal arguments give equal results, on every machine. Throws StreamRunError, with the place
  * in the
- * source, where the program goes wrong: an index outside of its array, an integer division by zero, rates other than declared, a limit.
+ * source, if the program goes wrong: an index outside its array, an integer division by zero, rates other than declared, a limit.
  */
 export function interpretSync(graph: StreamGraph, options: InterpretOptions = {}): Interpretation {
   const own = readOptions(options);
@@ -102,7 +102,7 @@ function recorder(graph: StreamGraph, most: number) {
   return { recorded, tap };
 }
 
-/** Runs a graph and keeps what was put on each channel first: up to `most` scalars of each, in memory order. */
+/** Runs a graph and keeps the first items put on each channel: up to `most` scalars each, in memory order. */
 export function recordChannels(graph: StreamGraph, options: InterpretOptions, most: number): number[][] {
   const { recorded, tap } = recorder(graph, most);
   const run = firings(engineFor(graph, options, { tap }), options);
@@ -117,7 +117,7 @@ const ownMilliseconds = 100;
 /** A run that is too long for the calling thread. */
 class TooLong extends Error {}
 
-/** Runs in the calling thread, which gets other things done between firings. `moves`: a run that is long throws {@link TooLong}. */
+/** Runs in the calling thread, which can do other work between firings. `moves`: a long run throws {@link TooLong}. */
 async function interpretHere<T>(job: Job<T>, moves: boolean, begin: number): Promise<T> {
   const { options } = job;
   const { signal, timeout = Infinity } = options;
@@ -150,7 +150,7 @@ interface Job<T> {
   readonly apart: (options: InterpretOptions, stop: AbortSignal) => Promise<T>;
 }
 
-/** Does short work here, long work on a worker thread, and here as well where there is none. */
+/** Does short work here and long work on a worker thread, or here as well if there are no worker threads. */
 async function hereOrApart<T>(job: Job<T>): Promise<T> {
   const { signal, timeout, ...rest } = job.options;
   const begin = performance.now();
@@ -169,10 +169,10 @@ async function hereOrApart<T>(job: Job<T>): Promise<T> {
 }
 
 /**
- * As {@link interpretSync}, but lets other work of the process go on, and ends when `signal` comes or the time is over: what takes longer
- * than a tenth of a second, or a fiftieth in one firing, runs on a worker thread. Where there is none (Node's permission model without
- * `--allow-worker`, programs bundled into one file) all of it runs in the calling thread, which then looks at `signal` between firings.
- * `options`: checked, and nobody else's.
+ * Like {@link interpretSync}, but does not block other work of the process, and ends when `signal` is aborted or the time is over:
+ * runs that take longer than a tenth of a second, or a fiftieth in one firing, move to a worker thread. If there are no worker
+ * threads (Node's permission model without `--allow-worker`, programs bundled into one file) everything runs in the calling thread,
+ * which then checks `signal` between firings. `options`: already checked, and not shared with anyone.
  */
 export async function interpretAside(graph: StreamGraph, options: InterpretOptions): Promise<Interpretation> {
   return hereOrApart({
@@ -185,7 +185,7 @@ export async function interpretAside(graph: StreamGraph, options: InterpretOptio
   });
 }
 
-/** As {@link recordChannels}, but lets other work of the process go on, as {@link interpretAside} does. */
+/** Like {@link recordChannels}, but does not block other work of the process, like {@link interpretAside}. */
 export async function recordChannelsAside(graph: StreamGraph, options: InterpretOptions, most: number): Promise<number[][]> {
   const own = snapshot(options);
   return hereOrApart({

@@ -1,4 +1,4 @@
-// The interpreter as callers see it; what it is made of is loaded by the first call.
+// The interpreter as callers see it; its implementation is loaded by the first call.
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { withGraph } from '../require.ts';

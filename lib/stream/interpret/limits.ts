@@ -1,4 +1,4 @@
-// What an interpreted run may take, and the words for what to do where a limit is too low.
+// Limits of an interpreted run, and the hint for what to do if a limit is too low.
 import { limitsOf } from '../options.ts';
 
 /** What a run by the interpreter may take. */

@@ -47,7 +47,7 @@ export function spend(budget: Budget, steps: number, span: Span | undefined): vo
   budget.steps -= steps;
   if (budget.steps >= 0 || budget.more?.() === true) return;
   throw new Fault('S4101', 'the program takes more steps than the limit allows', span,
-    { hint: `is there a loop without an end? ${limitHint('steps')}`, fatal: true });
+    { hint: `is there an infinite loop? ${limitHint('steps')}`, fatal: true });
 }
 
 /** A message as sent: arguments evaluated. */

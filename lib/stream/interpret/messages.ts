@@ -5,8 +5,9 @@
 // - downstream: right before the receiver's first firing m with S(m) >= n + k, the first that sees data of the sender's firing n + k;
 // - upstream: right after the receiver's firing S(n + k), the last that can still affect the sender's firing n + k;
 // - without latency: before the receiver's next firing.
-// Of a range [low:high] the greatest latency counts, of an open one the bound that is given. Nodes wait where a message could still come
-// for their next firing: a receiver upstream does not run ahead of the sender, one downstream of a sender with negative latency behind it.
+// For a range [low:high] the greatest latency counts, for an open one the bound that is given. Nodes wait where a message could
+// still come for their next firing: a receiver upstream does not run ahead of the sender, one downstream of a sender with negative
+// latency behind it.
 //
 // Between constant rates S is counted ahead of the run (wavefront.ts). Where rates on the way are known only when a filter fires, it comes
 // from what has been fired (trace.ts): downstream, S(m) of a firing that is about to begin, for a receiver of dynamic rates by the items
@@ -120,8 +121,8 @@ export class Mail {
       if (latency === undefined) continue;
       if (!required(route.way).isDownstream && latency < 0) {
         throw new Fault('S5013', `${this.#words(sender, message, receiver)} cannot arrive with latency ${latency}: ` +
-          'the firings that it should come before are over', message.span,
-        { hint: 'messages against the stream need a latency of 0 or more' });
+          'the firings that it should precede are already over', message.span,
+        { hint: 'messages sent upstream need a latency of 0 or more' });
       }
       route.least = Math.min(route.least, latency);
     }

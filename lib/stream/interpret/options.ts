@@ -1,4 +1,4 @@
-// Options and results of the interpreter, and the kinds of options of runs, whatever the back end.
+// Options and results of the interpreter, and the options of runs that all back ends share.
 import { oneOf, whole } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { nested, optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -13,44 +13,45 @@ export interface InterpretOptions {
   /** Items of the open input: their scalars in memory order. */
   readonly input?: ArrayLike<number>;
   /**
-   * Stop after so many items have come out: on the open output; in a program without one, written to files; without either, lines that were
-   * printed. Output and lines are cut to exactly so many.
+   * Stop after this many items have been output: on the open output; in a program without one, items written to files; without
+   * either, printed lines. Output and lines are truncated to exactly that number.
    */
   readonly items?: number;
   /**
-   * Stop after so many steady states: each sink, and each node of a loop that leads nowhere, has fired its repetitions so often (a first
-   * firing of prework counts as one firing). With dynamic rates, where there are none: each sink has fired so often.
+   * Stop after this many steady states, that is, when each sink, and each node of a loop that leads nowhere, has fired its
+   * repetitions that often (a first firing of prework counts as one firing). With dynamic rates there are no steady states: stop
+   * when each sink has fired that often.
    */
   readonly iterations?: number;
-  /** Contents of the files that are read, by the path that the program gives. */
+  /** Contents of the files that are read, by the path in the program. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
   readonly limits?: Partial<RunLimits>;
-  /** Stops `interpret`, which then throws the signal's reason. */
+  /** Cancels `interpret`, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Milliseconds that `interpret` may take. Default: as long as it needs within `limits`. */
+  /** Milliseconds that `interpret` may take. Default: no limit other than `limits`. */
   readonly timeout?: number;
-  /** For `random`. Default 1. Each filter has its own sequence, so that the order of firings does not matter. */
+  /** Seed of `random`. Default 1. Each filter has its own sequence, so the order of firings does not matter. */
   readonly seed?: number;
 }
 
-/** What a run by the interpreter gave. */
+/** Result of a run in the interpreter. */
 export interface Interpretation {
   /** Scalars of the items on the open output, in memory order. */
   readonly output: readonly number[];
   /**
-   * What was printed: by steady states, in each by filters from the source on, of each filter by firings. Without steady states (dynamic
-   * rates, rates that do not balance) as the filters fire, which is by demand.
+   * What was printed: by steady state, within each by filter from the source on, and for each filter by firing. Without steady
+   * states (dynamic rates, rates that do not balance), in the order of firing, which is on demand.
    */
   readonly printed: string;
   /** Firings of each node. */
   readonly firings: readonly number[];
   /** Files that were written. */
   readonly files: Readonly<Record<string, Uint8Array>>;
-  /** Whether the run stopped because nothing could fire any more, before `items` or `iterations` were reached. */
+  /** Whether the run stopped because nothing could fire any longer, before `items` or `iterations` were reached. */
   readonly exhausted: boolean;
 }
 
-/** Checks of what a run is asked for, whatever the back end. */
+/** Checks of how much a run is to do, for every back end. */
 export const amountChecks = { items: whole(0), iterations: whole(0) };
 
 const options = optionsOf('stream.interpret', {
@@ -63,7 +64,7 @@ export function readOptions(given: InterpretOptions): InterpretOptions {
   return { ...read, limits: runLimits.read(read.limits ?? {}) };
 }
 
-/** Refuses a run that nothing ends, or of which nothing comes out that could be counted. */
+/** Rejects a run that would never end, or that has no output by which progress could be counted. */
 export function requireAmount(graph: StreamGraph, given: Pick<InterpretOptions, 'input' | 'items' | 'iterations'>): void {
   const asked = oneOf(given, ['items', 'iterations']);
   if (graph.input !== undefined && given.input === undefined) {

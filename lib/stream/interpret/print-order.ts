@@ -1,7 +1,7 @@
-// The order of what is printed. Back ends fire in orders of their own; where several nodes print, the texts are put into one that is the
-// same for all: by steady states, what comes before the first one first; in each by nodes, in the order in which channels lead forward; of
-// each node by firings. Programs without a steady state (dynamic rates, rates that do not balance) are run by the interpreter alone, in its
-// own order.
+// The order of what is printed. Back ends fire in orders of their own; if several nodes print, the texts are sorted into an order
+// that is the same for all: by steady state, starting with what precedes the first one; within each by node, following the channels
+// forward; and for each node by firing. Programs without a steady state (dynamic rates, rates that do not balance) run only in the
+// interpreter, in its own order.
 import { elementAt } from '../../core/known.ts';
 import { isDynamic, sdfOf } from '../elaborate/to-sdf.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';

@@ -1,7 +1,8 @@
-// How many firings of one node another needs, found from what has been fired: for rates that are known only then.
+// How many firings of one node another needs, derived from the firings so far: for rates that are known only at run time.
 //
-// Each firing is marked with the firings of the upstream node that it could not do without: the most that any item bears which it took or
-// looked at, and no fewer than the firing before it. The items that it pushes bear its mark; what stood on channels at first bears 0.
+// Each firing is marked with the number of firings of the upstream node that it needs: the largest mark of any item that it
+// consumed or peeked at, and no less than that of the firing before it. The items that it pushes carry its mark; items that were on
+// channels initially carry 0.
 import { elementAt, required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { Between, Wavefront } from './wavefront.ts';

@@ -1,4 +1,4 @@
-// How many firings of one node another needs, counted by rates that do not change.
+// How many firings of one node another needs, computed from constant rates.
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import { partToSdf } from '../elaborate/to-sdf.ts';
 import type { StreamGraph } from '../graph.ts';

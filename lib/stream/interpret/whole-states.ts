@@ -1,5 +1,5 @@
-// Whole steady states, as compiled programs fire them: nodes that print fire as often by the interpreter, which by demand alone would leave
-// out what is made ahead.
+// Whole steady states, as compiled programs fire them: nodes that print fire equally often in the interpreter, which on demand
+// alone would omit what is produced ahead.
 import { elementAt } from '../../core/known.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
 import type { SteadyState } from '../schedule/steady.ts';

@@ -23,7 +23,7 @@ export interface CoreSlice {
  */
 export interface CorePlan {
   readonly multiplier: number;
-  /** What each core does in a launch, in this order. */
+  /** What each core does in a launch, in order. */
   readonly programs: readonly (readonly CoreSlice[])[];
   /** By actor: how many launches after the first its iteration 0 runs. */
   readonly stages: readonly number[];
@@ -36,20 +36,20 @@ export interface CorePlan {
   readonly bound: number;
 }
 
-/** Most cores of a plan. */
+/** Maximum number of cores of a plan. */
 export const mostCores = 4096;
 
-/** Choices of {@link assignToCores}. */
+/** Options of {@link assignToCores}. */
 export interface CoreOptions {
-  /** Equal cores, 1 to 4096. */
+  /** Number of equal cores, 1 to 4096. */
   readonly cores: number;
-  /** Least steady states per iteration; default 1. Barriers cost the less the more there are. */
+  /** Minimum number of steady states per iteration; default 1. The more there are, the less barriers cost. */
   readonly minMultiplier?: number;
-  /** Most steady states per iteration; default 1024. */
+  /** Maximum number of steady states per iteration; default 1024. */
   readonly maxMultiplier?: number;
-  /** Imbalance that is good enough, as a part of the bound; default 0.02. */
+  /** Acceptable imbalance, as a fraction of the bound; default 0.02. */
   readonly tolerance?: number;
-  /** Most bytes of all buffers together; default 256 MiB. A single steady state per iteration is never refused. */
+  /** Maximum number of bytes of all buffers together; default 256 MiB. A single steady state per iteration is always allowed. */
   readonly maxBufferBytes?: number;
 }
 
@@ -218,8 +218,8 @@ function stagesOf(graph: SdfGraph, steady: SteadyState, units: readonly Unit[], 
 
 /**
  * Distributes the firings of `multiplier` steady states over equal cores by `costs.cpu`, so that no core has much more than the
- * mean. Takes the least multiplier within the options whose imbalance is within the tolerance, else the one with the least.
- * Throws {@link ArgumentError} for options or costs that cannot be.
+ * mean. Takes the smallest allowed multiplier whose imbalance is within the tolerance, or else the one with the smallest imbalance.
+ * Throws {@link ArgumentError} for impossible options or costs.
  */
 export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostTable, options: CoreOptions): CorePlan {
   requireRateGraph(graph);
@@ -247,7 +247,7 @@ export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostT
   return required(best);
 }
 
-/** The plan firing by firing, as {@link validatePipeline} takes it. */
+/** The plan firing by firing, as input for {@link validatePipeline}. */
 export function placesOf(graph: SdfGraph, plan: CorePlan): FiringPlace[][] {
   requireRateGraph(graph);
   requireFields('plan', plan, 'a plan, as stream.assignToCores gives it', ['programs', 'stages']);

@@ -1,4 +1,4 @@
-// What things cost: the table that all partitioners and pipelining take, from profiling or given.
+// The cost table that all partitioners and pipelining use, from profiling or supplied by the caller.
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import type { SdfGraph } from '../sdf.ts';
@@ -11,7 +11,7 @@ import { requireFields, requireList, requireRateGraph, requireSizes } from '../r
 export interface CostTable {
   /** D_cpu(v): one firing on one core. */
   readonly cpu: readonly number[];
-  /** D_gpu(v): one firing on one multiprocessor; Infinity where it cannot run there. */
+  /** D_gpu(v): one firing on one multiprocessor; Infinity if it cannot run there. */
   readonly gpu: readonly number[];
   /** TGC(u, v): transfer from the GPU to the CPU. */
   readonly toCpu: readonly number[];
@@ -41,7 +41,7 @@ export function checkCosts(graph: SdfGraph, costs: CostTable): void {
   for (const name of ['toCpu', 'toGpu', 'shuffle', 'deshuffle'] as const) check(name, graph.channels.length, false);
 }
 
-/** A table of CPU times alone: transfers cost nothing and the GPU can run nothing. */
+/** A table with only CPU times: transfers cost nothing and the GPU can run nothing. */
 export function cpuCosts(graph: SdfGraph, cpu: readonly number[]): CostTable {
   requireRateGraph(graph);
   requireSizes('cpu', cpu, graph.actors.length);
@@ -49,7 +49,7 @@ export function cpuCosts(graph: SdfGraph, cpu: readonly number[]): CostTable {
   return { cpu, gpu: cpu.map(() => Infinity), toCpu: none, toGpu: none, shuffle: none, deshuffle: none };
 }
 
-/** Actors that look at items they do not take, by id: their buffers stay in stream order (section 4.2). */
+/** Actors that peek at items they do not consume, by id: their buffers stay in stream order (section 4.2). */
 export function peekingActors(graph: SdfGraph): boolean[] {
   requireRateGraph(graph);
   const found = graph.actors.map(() => false);

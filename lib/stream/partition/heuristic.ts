@@ -1,4 +1,4 @@
-// The partitioner used by default: the paper's clusters and minimum cuts as starts, then a search by single moves with memory.
+// The partitioner used by default: the paper's clusters and minimum cuts as starting points, then a tabu search over single moves.
 import { elementAt } from '../../core/known.ts';
 import { clusterPartition } from './clusters.ts';
 import { relax } from './min-cut.ts';
@@ -7,9 +7,9 @@ import { number, truth } from '../../core/checks.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { requireFields } from '../require.ts';
 
-/** Choices of {@link partitionTasks}. */
+/** Options of {@link partitionTasks}. */
 export interface HeuristicOptions {
-  /** Algorithms 3 and 4 as the paper has them, without our search; for comparison. Default false. */
+  /** Algorithms 3 and 4 as in the paper, without the additional search; for comparison. Default false. */
   readonly onlyClusters?: boolean;
   /** Moves of one search per actor of the graph; default 6. */
   readonly movesPerActor?: number;
@@ -83,8 +83,8 @@ function bestMove(tables: TaskTables, state: TaskState, free: readonly number[],
 }
 
 /**
- * Partitions actors between CPU and GPU in milliseconds, with a lower bound of what any partition reaches.
- * Throws ArgumentError for costs or counts that cannot be.
+ * Partitions actors between CPU and GPU in milliseconds, with a lower bound on what any partition can reach. Throws ArgumentError
+ * for impossible costs or counts.
  */
 export function partitionTasks(problem: TaskProblem, options: HeuristicOptions = {}): TaskPartition {
   requireFields('problem', problem, 'a problem with graph and costs');

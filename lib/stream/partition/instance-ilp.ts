@@ -1,4 +1,5 @@
-// Instance partitioning (section 4.5.2.2): firings of the filters of one kind of processor spread over its processors, by (4.13), (4.14).
+// Instance partitioning (section 4.5.2.2): firings of the filters of one kind of processor are distributed over its processors, by
+// (4.13), (4.14).
 import { describeValue } from '../../core/arrays.ts';
 import { requireCount } from '../../core/checks.ts';
 import { addAt, elementAt } from '../../core/known.ts';
@@ -57,7 +58,7 @@ function partitionOf(classes: readonly InstanceClass[], counts: readonly (readon
   return { counts, load, interval, bound: Math.min(bound, interval) };
 }
 
-/** Spreads instances by packing: milliseconds for thousands of them, with a bound on what is possible. */
+/** Distributes instances by packing: milliseconds for thousands of them, with a bound on what is possible. */
 export function partitionInstances(classes: readonly InstanceClass[], processors: number): InstancePartition {
   check(classes, processors);
   const { sizes, owner } = sizesOf(classes);
@@ -84,9 +85,9 @@ export function instanceModel(classes: readonly InstanceClass[], processors: num
 }
 
 /**
- * Spreads instances by the ILP, never worse than {@link partitionInstances}: for few processors; branch-and-bound gains nothing at 132.
- * Options: limits of the solve (default gap 1e-4), and a solver to use again. Throws ArgumentError for bad problems, UnavailableError
- * without HiGHS.
+ * Distributes instances by the ILP, never worse than {@link partitionInstances}: for few processors; branch-and-bound gains nothing
+ * at 132. Options: limits of the solve (default gap 1e-4), and a solver to reuse. Throws ArgumentError for bad problems,
+ * UnavailableError without HiGHS.
  */
 export async function partitionInstancesByIlp(
   given: readonly InstanceClass[], processors: number, options: SolveOptions & { solver?: Solver } = {},
@@ -109,7 +110,7 @@ export async function partitionInstancesByIlp(
   }
 }
 
-/** What is wrong with a partition: counts that do not add up, loads and interval other than they should be. */
+/** What is wrong with a partition: counts that do not add up, or an incorrect load or interval. */
 export function validateInstances(
   classes: readonly InstanceClass[], processors: number, partition: InstancePartition,
 ): string[] {

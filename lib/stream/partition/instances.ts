@@ -1,4 +1,4 @@
-// The instances of a software pipeline, what they wait for, and lower bounds of the initiation interval (sections 3.2 and 3.5).
+// The instances of a software pipeline, what they depend on, and lower bounds on the initiation interval (sections 3.2 and 3.5).
 import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
@@ -8,7 +8,7 @@ import type { SdfGraph } from '../sdf.ts';
 import { packingBound } from './packing.ts';
 import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 
-/** What is to be pipelined on identical processors (multiprocessors of a GPU). Times are in any one unit. */
+/** The work to be pipelined on identical processors (multiprocessors of a GPU). Times are in any one unit. */
 export interface PipelineProblem {
   /** Rates are those of the multi-threaded actors. */
   readonly graph: SdfGraph;
@@ -166,7 +166,7 @@ function positiveCycle<E extends { from: number; to: number; time: number; dista
   return cycle;
 }
 
-/** Refuses what {@link instancesOf} does not give. */
+/** Rejects anything that {@link instancesOf} does not return. */
 export function requireInstances(instances: Instances): void {
   requireFields('instances', instances, 'instances, as stream.instancesOf gives them', ['actor', 'dependences']);
 }

@@ -1,5 +1,5 @@
 // Lagrangian relaxation of the partitioning problem. For fixed weights of the three loads the best partition is a minimum cut:
-// transfers and shuffles are submodular in the placement. Every cut is a partition to start from, and its value a lower bound.
+// transfers and shuffles are submodular in the placement. Every cut is a starting partition, and its value is a lower bound.
 import { addAt, leading, required } from '../../core/known.ts';
 import type { TaskTables } from './task.ts';
 

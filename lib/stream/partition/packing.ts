@@ -100,7 +100,7 @@ function nearestHalf(sizes: readonly number[]): boolean[] {
   return chosen;
 }
 
-/** Splits the jobs of two processors anew if that lowers the larger load; true if it did. */
+/** Splits the jobs of two processors again if that lowers the larger load; true if it did. */
 function resplit(sizes: readonly number[], jobs: number[][], load: number[], a: number, b: number): boolean {
   const both = [...elementAt(jobs, a), ...elementAt(jobs, b)].sort((x, y) => elementAt(sizes, y) - elementAt(sizes, x) || x - y);
   const chosen = nearestHalf(both.map((job) => elementAt(sizes, job)));
@@ -114,8 +114,8 @@ function resplit(sizes: readonly number[], jobs: number[][], load: number[], a: 
 }
 
 /**
- * Packs jobs on equal processors so that the largest load is small: longest first, then the most loaded processor shares anew
- * with one after the other until it cannot get below, or the load is within `tolerance` (default 1e-4) of the bound.
+ * Packs jobs onto equal processors so that the largest load is small: longest first, then the most loaded processor redistributes
+ * its jobs with each of the others until there is no improvement, or the load is within `tolerance` (default 1e-4) of the bound.
  */
 export function packJobs(sizes: readonly number[], processors: number, tolerance = 1e-4): Packing {
   checkJobs(sizes, processors);

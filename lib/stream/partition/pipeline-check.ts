@@ -1,12 +1,12 @@
-// An independent check of software pipelines, on processors of any kind: follows every item from the firing that makes it to
-// those that look at it, and shares nothing with the code that makes pipelines.
+// An independent check of software pipelines, on processors of any kind: follows every item from the firing that produces it to
+// those that read it, and shares nothing with the code that builds pipelines.
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 import type { SdfGraph } from '../sdf.ts';
 
-/** Where one firing of an iteration runs: in launch `iteration + stage`, on `processor`, there at place `order` of the launch. */
+/** Where one firing of an iteration runs: in launch `iteration + stage`, on `processor`, at position `order` of the launch. */
 export interface FiringPlace {
   readonly stage: number;
   readonly processor: number;

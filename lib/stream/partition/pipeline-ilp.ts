@@ -9,7 +9,7 @@ import { instancesOf, intervalBounds, type Instances, type IntervalBounds, type 
 import { packPipeline, realise, type Pipeline } from './pipeline.ts';
 import { requireFields } from '../require.ts';
 
-/** Choices of {@link pipelineByIlp}. */
+/** Options of {@link pipelineByIlp}. */
 export interface PipelineIlpOptions {
   /** Seconds for all intervals together; default 60. */
   readonly seconds?: number;
@@ -22,9 +22,9 @@ export interface PipelineIlpOptions {
   /** Largest interval to try, relative to the bound; default 0.1. */
   readonly most?: number;
   /**
-   * `relax`, the paper's way: from the least interval upwards until one is solved. `bisect`: the largest first, which is easy, then
-   * towards the least while there is time, to within `step`. `improve`: the same below the interval of `packPipeline`, so that
-   * there always is an answer, never worse than that. Default `relax`.
+   * `relax`, as in the paper: from the smallest interval upwards until one is solved. `bisect`: the largest first, which is easy,
+   * then towards the smallest while there is time, to within `step`. `improve`: the same below the interval of `packPipeline`, so
+   * that there is always an answer, never worse than that. Default `relax`.
    */
   readonly strategy?: 'relax' | 'bisect' | 'improve';
   /** B_max of (3.14), in items of all channels. */
@@ -43,7 +43,7 @@ const ilpOptions = optionsOf('stream.pipelineByIlp', {
   solver: rule('a Solver', (value) => value instanceof Solver), signal: abortSignal,
 } satisfies ChecksOf<PipelineIlpOptions>);
 
-/** What the relaxation of the interval came to. */
+/** The outcome of the relaxation of the interval. */
 export interface PipelineIlpResult {
   /** Undefined: no interval within the limits was solved in time. */
   readonly pipeline: Pipeline | undefined;
@@ -129,7 +129,7 @@ const totalItems = ({ buffers }: Pipeline): number => buffers.reduce((sum, items
 
 /**
  * Pipeline of a solution: processors are the solver's; of its order and stages and our own, those with the least buffers that
- * respect all dependences. Starts, loads and buffers are computed anew.
+ * respect all dependences. Starts, loads and buffers are computed again.
  */
 function readSolution(problem: PipelineProblem, instances: Instances, { assigned, start, stage }: PipelineModel,
   values: readonly number[]): Pipeline | undefined {

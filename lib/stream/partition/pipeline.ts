@@ -231,7 +231,7 @@ export function schedulePipeline(problem: PipelineProblem, options: PipelineOpti
 
 /**
  * SWPn: every instance repeats n times in a row. Rates, delays and buffers grow n-fold, the assignment stays; what stands on the
- * channels does not grow, so stages are computed anew. Undefined if a loop holds too few items for blocks of n.
+ * channels does not grow, so stages are computed again. Undefined if a loop holds too few items for blocks of n.
  */
 export function coarsen(problem: PipelineProblem, pipeline: Pipeline,
   n: number): { problem: PipelineProblem; pipeline: Pipeline } | undefined {

@@ -89,7 +89,7 @@ const ilpOptions = optionsOf('stream.partitionTasksByIlp', {
 /**
  * The best partition. Starts from the heuristic's interval as a cut-off, so the answer is never worse than
  * {@link partitionTasks}; its loads are computed here, not taken from the solver. Options: limits of the solve (default gap here
- * 1e-4), and a solver to use again. Throws ArgumentError for bad problems and UnavailableError without HiGHS.
+ * 1e-4), and a solver to reuse. Throws ArgumentError for bad problems and UnavailableError without HiGHS.
  */
 export async function partitionTasksByIlp(given: TaskProblem, wanted: TaskIlpOptions = {}): Promise<IlpPartition> {
   requireFields('problem', given, 'a problem with graph and costs');

@@ -128,7 +128,7 @@ export class TaskState {
     this.reset(this.onGpu);
   }
 
-  /** Takes another partition; sums anew, so that rounding never builds up. */
+  /** Takes another partition; sums again, so that rounding never builds up. */
   reset(onGpu: readonly boolean[]): void {
     this.dma = this.gpu = this.cpu = 0;
     onGpu.forEach((on, actor) => {

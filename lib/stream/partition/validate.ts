@@ -1,4 +1,4 @@
-// An independent check of task partitions, from the paper's four conditions word by word; shares nothing with the partitioners.
+// An independent check of task partitions, which implements the paper's four conditions literally; shares nothing with the partitioners.
 import { elementAt, required } from '../../core/known.ts';
 import { checkTask, type TaskLoads, type TaskProblem } from './task.ts';
 import { describeValue } from '../../core/arrays.ts';

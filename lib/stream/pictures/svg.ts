@@ -1,4 +1,4 @@
-// Small things that pictures of streams share.
+// Helpers that pictures of streams share.
 
 /** Okabe and Ito's colours, told apart by people who see few of them. */
 export const colours = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b8a800', '#7f7f7f'];

@@ -1,4 +1,4 @@
-// What a firing costs by counting its operations: for schedules before anything has been measured.
+// Estimates the cost of a firing by counting its operations: for schedules before anything has been measured.
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import type { FilterCode, IrExpression, IrStatement, MathName } from '../ir.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';

@@ -1,4 +1,4 @@
-// What a firing of each node takes on this machine.
+// Measures how long a firing of each node takes on this machine.
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { number, text, truth } from '../../core/checks.ts';

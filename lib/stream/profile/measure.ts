@@ -1,4 +1,4 @@
-// What a firing of each node takes, measured: each node runs alone, on items that stood on its channels in a run of the whole program.
+// Measures the time of a firing of each node: each node runs alone, on items that were on its channels in a run of the whole program.
 import { createHash } from 'node:crypto';
 import { cpus } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Programs of one node each, with what stood on the node's channels in a run of the whole: what profiling measures.
+// Programs of one node each, with the items that were on the node's channels in a run of the whole program: what profiling measures.
 import { elementAt, required } from '../../core/known.ts';
 import { programText } from '../../kernel/text.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';

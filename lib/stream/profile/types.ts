@@ -1,4 +1,4 @@
-// What `stream.profile` takes and gives.
+// Options and results of `stream.profile`.
 import type { FormerBackend, StreamBackend } from '../run/backends.ts';
 import type { RecordOptions } from './parts.ts';
 
@@ -13,7 +13,7 @@ export interface ProfileOptions extends RecordOptions {
   readonly seconds?: number;
   /** Folder for profiles; default as for compiled programs: `warploom/stream` in the user's cache folder. */
   readonly cacheFolder?: string;
-  /** Measures anew even where a profile is kept. */
+  /** Measures again even where a profile is kept. */
   readonly force?: boolean;
   /** Called with nodes measured and nodes in all. */
   readonly onProgress?: (done: number, total: number) => void;

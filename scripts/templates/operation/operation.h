@@ -11,7 +11,7 @@ struct @Operation@Parameters {
   ScalarType type = ScalarType::float64;  ///< float32 or float64
   int64_t n = 0;                          ///< elements
   double factor = 1;
-  View values, result;                    ///< one behind the other; may be the same window
+  View values, result;                    ///< one after another; may be the same window
 };
 
 template <class Visitor>

@@ -3,7 +3,7 @@
 //   // run: NAME<ARGUMENTS><<<GRID, BLOCK>>>(in f32 128, out f32 128, 5)
 //
 // GRID and BLOCK are counts or (x, y, z). An argument is an array with direction (in, out, inout), element type and length, or a
-// literal. A kernel may have several launches. Options of the pass for a file stand in a line of JSON:
+// literal. A kernel may have several launches. Options of the pass for a file are in a line of JSON:
 //
 //   // options: {"rewritten": ["up", "down"]}
 import { readdirSync, readFileSync } from 'node:fs';

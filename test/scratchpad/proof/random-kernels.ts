@@ -81,7 +81,7 @@ class Generator {
   private loops = 0;
   private scopes = 0;
   private progress = 0;
-  /** Arrays that stand in the text at all. */
+  /** Arrays that are in the text at all. */
   private readonly used = new Set<SharedArray>();
   private readonly helpers = new Map<string, string>();
 

@@ -59,7 +59,7 @@ const wrong: readonly Wrong[] = [
   },
   {
     source: 'int->int filter F(int n, int[n] t) { int[2] a; work pop 1 push 1 {\na = t; push(pop() + a[0]); } }\nint->int pipeline P { int[3] t; add F(3, t); }',
-    code: 'S4007', at: [2, 5], message: 'a value of int[3] cannot stand where int[2] is wanted (in P / F(3, int[3]))',
+    code: 'S4007', at: [2, 5], message: 'a value of int[3] cannot be used where int[2] is expected (in P / F(3, int[3]))',
   },
   {
     source: 'int->int filter F(int n) { work pop [n, 2] push 1 { push(pop()); } }\nint->int pipeline P { add F(5); }',

@@ -1,4 +1,4 @@
-// Graphs and code of whole programs against files. WARPLOOM_UPDATE_GOLDEN=1 writes them anew.
+// Graphs and code of whole programs against files. WARPLOOM_UPDATE_GOLDEN=1 writes them again.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describeGraph } from '../../../lib/stream/elaborate/index.ts';

@@ -38,7 +38,7 @@ function preworked(random: Random): string {
       default: return `add splitjoin { split roundrobin(2, 1); add pipeline { ${same()} }; add pipeline { ${same()} }; join roundrobin(2, 1); };`;
     }
   };
-  // Of one item in, one item out.
+  // Filters that take one item and give one.
   const same = (): string => ['Delay', 'Fir', 'Only', 'Late'].filter(() => random.integer(0, 1) === 0).map((name) => `add ${name}(${1 + random.integer(0, 11)});`).join(' ')
     || 'add Delay(3);';
   return Array.from({ length: 2 + random.integer(0, 4) }, one).join('\n');

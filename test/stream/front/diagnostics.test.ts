@@ -68,7 +68,7 @@ describe('formatDiagnostic', () => {
   it('shows the line and marks the place', () => {
     strictEqual(show('void->void filter F {\n\twork { int x = (3; }\n}\n'), [
       "a.str:2:19: error S0107: expected ')' but found ';'", ' 2 | \twork { int x = (3; }', '   | \t                 ^',
-      '   hint: add or mend what is missing here',
+      '   hint: add what is missing here, or correct it',
     ].join('\n'));
   });
 

@@ -42,7 +42,7 @@ describe('messages downstream among dynamic rates', () => {
     const items = [1, 2, 2, 3, 3, 3, 5, 6, 6, 7, 7, 7, 9, 10, 10, 11, 11, 11];
     assert.deepEqual(outputOf(downstream('[0:0]', copies), range(12)), items.map((x) => x * 1000 + (x >= 8 ? 8 : x >= 4 ? 4 : 0)));
     assert.deepEqual(outputOf(downstream('[2:2]', copies), range(12)), items.map((x) => x * 1000 + (x >= 10 ? 8 : x >= 6 ? 4 : 0)));
-    // Of a range the greatest latency counts.
+    // For a range the greatest latency counts.
     assert.deepEqual(outputOf(downstream('[0:2]', copies), range(12)), outputOf(downstream('[2:2]', copies), range(12)));
   });
 
@@ -84,7 +84,7 @@ describe('messages downstream among dynamic rates', () => {
   });
 
   it('are not held up by dynamic rates off the way', () => {
-    // The other branch takes as many items as it likes; S and R stand in the one of constant rates, and a sink beside.
+    // The other branch takes as many items as it likes; S and R are in the one of constant rates, and a sink beside.
     const source = `${receiver}${sender('[1:1]')}int->int pipeline P { portal<R> p; add S(p); add splitjoin { split duplicate; add R to p;
       add int->int filter { int n; work pop [1, 2] push [1, 2] { n++; push(pop()); if (n % 2 == 0) push(pop()); } };
       join roundrobin(1, 1); }; }`;

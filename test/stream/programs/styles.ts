@@ -5,7 +5,7 @@ import { arrayStyles } from './styles-arrays.ts';
 export interface Style {
   readonly name: string;
   readonly source: string;
-  /** Of the items 1, 2, 3 … 24 on the open input, or of nothing where the program has none. */
+  /** Output for the items 1, 2, 3 … 24 on the open input, or for no input if the program has none. */
   readonly output?: (input: readonly number[]) => readonly number[];
   /** Lines of a program without an open output, for six steady states. */
   readonly printed?: readonly (string | number)[];
@@ -188,7 +188,7 @@ const graphs: readonly Style[] = [
     printed: six.map((x) => 2 * x) },
   { name: 'streams that are wrong but not reached', source: `${source}${sink} void->void pipeline Main { add Source; add Sink; } float->float filter Broken(Foo x) { ` +
       `work push 1 pop 1 { push(nothing + pop() * true); foo(3); } }`, printed: six },
-  { name: 'a stream declared twice in the same words', warned: ['S0214'], source: `${source}${sink}${sink} void->void pipeline Main { add Source; add Sink; }`, printed: six },
+  { name: 'a stream declared twice with identical text', warned: ['S0214'], source: `${source}${sink}${sink} void->void pipeline Main { add Source; add Sink; }`, printed: six },
   { name: 'round-robin in all its forms', source: 'void->int filter A(int k) { work push 1 { push(k); } } int->int splitjoin Q { split roundrobin(); add ' +
       'Identity<int>(); add Identity<int>; join roundrobin(); } void->int splitjoin V { split ' +
     'roundrobin(0); add A(1); add A(2); join roundrobin; } int->void splitjoin W { split duplicate(); add int->void filter { work pop 1 { pop(); } }; add int->void ' +

@@ -13,7 +13,7 @@ const bytes = ({ buffer }: Numbers): Uint8Array => new Uint8Array(buffer);
 const ints = Int32Array.of(5, -3, 8, 1, 0, 7);
 const floats = Float32Array.of(1, 2.5, 4, -0.25);
 
-/** `out`: what stands in the files, by name, when `items` are written. */
+/** `out`: what is in the files, by name, when `items` are written. */
 interface FileProgram { readonly name: string; readonly source: string; readonly items: number; readonly out: Readonly<Record<string, Numbers>> }
 
 const plain = (type: string, adds: string): string => `void->void pipeline P { add FileReader<${type}>("a"); ${adds} add FileWriter<${type}>("out"); }`;
