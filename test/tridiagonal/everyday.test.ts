@@ -14,11 +14,15 @@ const unknownsOf = (device: Device): number => (device.backend === 'cuda' ? 1_20
 /** Right-hand sides of one matrix that give every block several. */
 const sharedUnknownsOf = (device: Device): number => 4 * unknownsOf(device);
 
+const mostRandom = 131_071;
+
 function rows(type: 'float32' | 'float64', length: number, seed: number) {
   const random = new Random(seed);
   const make = (count: number, value: () => number): Real => {
     const made = type === 'float32' ? new Float32Array(count) : new Float64Array(count);
-    for (let i = 0; i < count; i += 1) made[i] = value();
+    // Random numbers take their time: large arrays repeat a prime number of them, which no size of a system divides.
+    for (let i = 0; i < Math.min(count, mostRandom); i += 1) made[i] = value();
+    for (let i = mostRandom; i < count; i += mostRandom) made.copyWithin(i, 0, Math.min(mostRandom, count - i));
     return made;
   };
   const lower = make(length, () => random.uniform()), upper = make(length, () => random.uniform());
