@@ -1,11 +1,13 @@
 // Bounds of integers and arrays in locals.
 import assert from 'node:assert/strict';
 import { Machine, Trap } from '../../lib/kernel/interpret.ts';
+import { dropCopies } from '../../lib/kernel/passes/copies.ts';
 import { dropDead } from '../../lib/kernel/passes/dead.ts';
 import { keepElements } from '../../lib/kernel/passes/keep.ts';
 import { useRanges } from '../../lib/kernel/passes/ranges.ts';
 import { dropNeedlessFills, replaceArrays } from '../../lib/kernel/passes/scalars.ts';
 import { simplify } from '../../lib/kernel/passes/simplify.ts';
+import { parseProgram } from '../../lib/kernel/parse.ts';
 import { verify } from '../../lib/kernel/verify.ts';
 import { becomes, keepsMeaning, lastFunction } from './pass-support.ts';
 import { generator } from './random.ts';
@@ -148,4 +150,67 @@ describe('kernel pass: keepElements', () => {
     const { program } = lastFunction(`${head}function f(n: i32 in 0..3) { local b i32[4] var i: i32 var k: i32 fill b[0] for 4 ${body} g[0] = b[n] }`);
     assert.equal(keepElements(program), program);
   });
+});
+
+describe('kernel pass: dropCopies', () => {
+  keepsMeaning('dropCopies', (program) => dropCopies(dropNeedlessFills(program)), 600);
+  it('keeps the meaning of random moves between arrays', () => {
+    const places = ['b', 'c', 'e', 'g', 'h'] as const;
+    let dropped = 0;
+    for (let seed = 0; seed < 2000; ++seed) {
+      const random = generator(seed);
+      const integer = (below: number): number => Math.floor(random() * below);
+      const pick = <T>(list: readonly T[]): T => list[integer(list.length)]!;
+      const place = (index: string): string => {
+        const buffer = pick(places);
+        return buffer === 'g' || buffer === 'h' ? `${buffer}[add(${pick(['k', '0', '3'])}, ${index})]` : `${buffer}[${index}]`;
+      };
+      const whole = (): string => {
+        const buffer = pick(places);
+        return buffer === 'g' || buffer === 'h' ? `${buffer}[${pick(['k', '0', 'mul(k, 2)'])}]` : `${buffer}[0]`;
+      };
+      const statement = (): string => pick([
+        () => { const [to, from] = [whole(), whole()]; return to[0] === from[0] ? '' : `copy ${to} = ${from} for ${pick([4, 4, 4, 3])}`; },
+        () => { const [to, from] = [place('i'), place('i')]; return to[0] === from[0] ? '' : `for L: i = 0 to 4 step 1 { ${to} = ${from} }`; },
+        () => `for L: i = 0 to 2 step 1 { for M: j = 0 to 2 step 1 { ${place('add(mul(i, 2), j)')} = add(${place('add(mul(j, 2), i)')}, 1) } }`,
+        () => `for L: i = 0 to 4 step 2 { t = add(i, ${integer(2)}) ${place('t')} = ${integer(9)} }`,
+        () => `${place('k')} = ${integer(99)}`,
+        () => `${place(String(integer(4)))} = add(${place('n')}, ${place('k')})`,
+        () => `fill ${pick(['b', 'c', 'e'])}[0] for 4`,
+        () => 'k = add(band(k, 1), 1)',
+        () => `if lt(n, 2) { ${place('n')} = 5 }`,
+      ])();
+      const text = `global g i32[16]\nglobal h i32[16]\nfunction f(n: i32 in 0..3) { local b i32[4] local c i32[4] local e i32[4]
+        var i: i32 var j: i32 var t: i32 var k: i32 var r: i32 k = 1
+        for R: r = 0 to 3 step 1 { fill b[0] for 4 fill c[0] for 4 fill e[0] for 4
+          ${Array.from({ length: 3 + integer(9) }, statement).join('\n')}
+          copy h[8] = ${pick(['b', 'c', 'e'])}[0] for 4 } }`;
+      const program = verify(parseProgram(text));
+      const made = verify(dropCopies(dropNeedlessFills(program)));
+      const buffersOf = ({ functions: [f] }: typeof program): number => f!.buffers.length;
+      dropped += buffersOf(program) - buffersOf(made);
+      for (const n of [0, 3]) {
+        const results = [program, made].map((each) => {
+          const machine = new Machine(each);
+          machine.call('f', [n]);
+          return each.buffers.flatMap((buffer) => [...machine.contents(buffer)]);
+        });
+        assert.deepEqual(results[1], results[0], text);
+      }
+    }
+    assert.ok(dropped > 500, `only ${dropped} arrays went`);
+  });
+  const text = (body: string): string => lastFunction(`${head}global h i32[64]\nfunction f(n: i32 in 0..3) { local b i32[4] local c i32[4] var i: i32 ${body} }`,
+    (program) => dropCopies(dropNeedlessFills(program))).text;
+  for (const [what, isDropped, body] of [
+    ['of an array that is only read', true, 'copy b[0] = h[n] for 4 g[n] = b[n]'],
+    ['by a loop', true, 'for L: i = 0 to 4 step 1 { b[i] = h[add(n, i)] } g[n] = b[n]'],
+    ['of what is written first', true, 'fill b[0] for 4 b[n] = 3 copy h[n] = b[0] for 4'],
+    ['of an array that is written', false, 'copy b[0] = h[n] for 4 b[1] = 2 g[n] = b[n]'],
+    ['of an array whose origin is written', false, 'copy b[0] = h[n] for 4 h[1] = 2 g[n] = b[n]'],
+    ['of part of an array', false, 'fill b[0] for 4 copy b[0] = h[n] for 3 g[n] = b[n]'],
+    ['to a place that is read between', false, 'fill b[0] for 4 b[n] = h[1] copy h[n] = b[0] for 4'],
+    ['of what an iteration before has left', false, 'fill b[0] for 4 for L: i = 0 to 2 step 1 { b[n] = i copy h[mul(i, 4)] = b[0] for 4 }'],
+    ['from where a branch may leave', false, 'block B: { fill b[0] for 4 if eq(n, 1) { break B } copy h[n] = b[0] for 4 }'],
+  ] as const) it(`${isDropped ? 'drops' : 'keeps'} a copy ${what}`, () => { assert.equal(/\bb\[/.test(text(body)), !isDropped, text(body)); });
 });

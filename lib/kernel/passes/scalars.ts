@@ -4,9 +4,10 @@ import {
   type Local, type Program, type Statement, type StatementOf,
 } from '../ir.ts';
 import {
-  bodiesOf, endsEarly, expressionsOf, labelsLeft, mapBodies, mapBody, mapFunctions, mapProgram, Names, walkBody, walkExpression,
+  assignedIn, bodiesOf, endsEarly, expressionsOf, labelsLeft, mapBodies, mapBody, mapFunctions, mapProgram, Names, walkBody, walkExpression,
 } from '../visit.ts';
 import { required } from '../../core/known.ts';
+import { linearOf, type Linear } from './linear.ts';
 
 /** Buffers of the function that are used at known places only. */
 function replaceable({ buffers, body }: KernelFunction, most: number): Set<Buffer> {
@@ -164,26 +165,74 @@ class Coverage {
     return found;
   }
 
-  /** A counted loop that writes one element after the other. */
-  #loop({ counter, from, to, step, body }: StatementOf<'for'>): boolean {
-    if (!this.#isPlain(body)) return false;
-    const [first, end] = [valueOf(from), valueOf(to)];
-    if (first === undefined || end === undefined) return true;
-    for (const s of body) {
-      if (s.kind !== 'store' || s.buffer !== this.#buffer || s.index.kind !== 'get' || s.index.local !== counter) continue;
-      for (let i = first; i < end; i += step) this.#write(i, s.offset, lanesOf[s.value.type]);
-    }
+  /** Counted loops, one inside the other: what they write for certain. */
+  #loop(s: StatementOf<'for'>): boolean {
+    if (!this.#isPlain(s.body)) return false;
+    if (iterationsIn(s) <= mostIterations) this.#run(s, new Map());
     return true;
   }
+
+  #run({ counter, from, to, step, body }: StatementOf<'for'>, known: Map<Local, number>): void {
+    const [first, end] = [valueOf(from), valueOf(to)];
+    if (first === undefined || end === undefined) {
+      for (const local of assignedIn(body)) known.delete(local);
+      return;
+    }
+    const steps = body.map((s) => this.#step(s, known));
+    for (let i = first; i < end; i += step) {
+      known.set(counter, i);
+      for (const take of steps) take();
+    }
+    known.delete(counter);
+  }
+
+  /** What a statement of a loop does to locals that are known, and to the buffer. */
+  #step(s: Statement, known: Map<Local, number>): () => void {
+    if (s.kind === 'for') return () => { this.#run(s, known); };
+    if (s.kind === 'store') {
+      if (s.buffer !== this.#buffer) return () => undefined;
+      const at = linearOf(s.index);
+      return () => { this.#write(valueIn(at, known), s.offset, lanesOf[s.value.type]); };
+    }
+    if (s.kind !== 'set' || s.local.type !== 'i32') {
+      const assigned = assignedIn([s]);
+      return () => { for (const local of assigned) known.delete(local); };
+    }
+    const value = linearOf(s.value);
+    return () => {
+      const x = valueIn(value, known);
+      if (x === undefined) known.delete(s.local);
+      else known.set(s.local, x);
+    };
+  }
+}
+
+/** Iterations that are followed to see what is written. */
+const mostIterations = 1 << 14;
+
+/** Iterations of the innermost bodies of loops of known lengths. */
+function iterationsIn(s: StatementOf<'for'>): number {
+  const [first, end] = [valueOf(s.from), valueOf(s.to)];
+  const trips = first === undefined || end === undefined ? Infinity : Math.max(0, Math.ceil((end - first) / s.step));
+  return trips * s.body.reduce((sum, each) => sum + (each.kind === 'for' ? iterationsIn(each) : 0), 1);
+}
+
+/** An index from locals that are known, if it depends on nothing else. */
+function valueIn({ terms, constant: start }: Linear, known: ReadonlyMap<Local, number>): number | undefined {
+  let value = start;
+  for (const { of, factor } of terms) {
+    const x = of.kind === 'get' ? known.get(of.local) : undefined;
+    if (x === undefined) return undefined;
+    value += factor * x;
+  }
+  return value;
 }
 
 const mostElements = 1 << 16;
 
-/** Whether all that a fill of a whole local buffer writes is written again before it is read. */
-function isNeedless(s: StatementOf<'fill'>, rest: Body): boolean {
-  const { buffer } = s;
-  const isWhole = valueOf(s.index) === 0 && valueOf(s.count) === buffer.length;
-  if (buffer.role !== 'local' || required(buffer.length) > mostElements || !isWhole) return false;
+/** Whether all of a local buffer is written before anything of it is read, and before the statements go elsewhere. */
+export function isWrittenWhole(buffer: Buffer, rest: Body): boolean {
+  if (required(buffer.length) > mostElements) return false;
   const coverage = new Coverage(buffer);
   for (const next of rest) {
     if (!coverage.passes(next)) return false;
@@ -197,7 +246,7 @@ function dropFills(body: Body): Body {
   const made = body.flatMap((s, i): Body => {
     const inner = mapBodies(s, dropFills);
     if (inner !== s) isSame = false;
-    if (s.kind !== 'fill' || !isNeedless(s, body.slice(i + 1))) return [inner];
+    if (s.kind !== 'fill' || s.buffer.role !== 'local' || !isWrittenWhole(s.buffer, body.slice(i + 1))) return [inner];
     isSame = false;
     return [];
   });

@@ -1,5 +1,6 @@
 // Cleaning up after a pass that changes few functions: most programs have many, and processing all of them takes time.
 import type { Program } from '../ir.ts';
+import { dropDead } from './dead.ts';
 import { useRanges } from './ranges.ts';
 import { simplify } from './simplify.ts';
 
@@ -8,7 +9,7 @@ export function tidy(before: Program, after: Program): Program {
   const same = new Set(before.functions);
   const changed = after.functions.filter((f) => !same.has(f));
   if (changed.length === 0) return after;
-  const { functions } = simplify(useRanges({ ...after, functions: changed }));
+  const { functions } = simplify(useRanges(dropDead({ ...after, functions: changed })));
   const made = new Map(changed.map((f, i) => [f, functions[i] ?? f]));
   return { ...after, functions: after.functions.map((f) => made.get(f) ?? f) };
 }

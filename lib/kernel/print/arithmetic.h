@@ -14,6 +14,8 @@
 #define WARPLOOM_DEVICE static inline
 #endif
 #endif
+// In a loop: its iterations are worked on one after the other.
+#define WL_SERIAL asm volatile("")
 #ifdef WL_CUDA
 #define WL_TABLE static __device__ const
 #else

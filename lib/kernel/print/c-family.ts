@@ -22,6 +22,8 @@ export interface CFamily {
   /** Words before the declaration of a buffer of the program, and of a function's own. */
   storage(buffer: Buffer): string;
   ownStorage(buffer: Buffer): string;
+  /** Whether compilers are kept from working on several iterations of a loop at once. */
+  isSerial?(s: StatementOf<'for'>): boolean;
   /** Words before a function, beside those of all. */
   attributes?(f: KernelFunction): string;
   /** The text that a program stands behind has declared its imports. */
@@ -303,7 +305,12 @@ export class FunctionPrinter {
           this.#emit('}');
         }
         break;
-      case 'for': this.#loop(s, this.#forHead(s), () => { body(s.body); }); break;
+      case 'for':
+        this.#loop(s, this.#forHead(s), () => {
+          if (this.#family.isSerial?.(s) === true) this.#emit('WL_SERIAL;');
+          body(s.body);
+        });
+        break;
       case 'while': {
         const isEndless = valueOf(s.condition) === 1;
         this.#loop(s, isEndless ? 'for (;;) ' : `while (${text(s.condition)}) `, () => { body(s.body); });

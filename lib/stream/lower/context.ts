@@ -11,7 +11,7 @@ import { clear, explode, storeValue, zeros } from './memory.ts';
 import type { Range } from './ranges.ts';
 import type { Site, SiteKind } from './sites.ts';
 import {
-  explodeLimit, held, isPlace, placeOf, sizeOfType, slotsOf, type Binding, type Buffers, type Ex, type Slot, type Val,
+  explodeLimit, held, isLasting, isPlace, placeOf, sizeOfType, slotsOf, type Binding, type Buffers, type Ex, type Slot, type Val,
 } from './value.ts';
 import type { Writer } from './writer.ts';
 
@@ -108,8 +108,8 @@ export class Context {
     return found;
   }
 
-  /** A new variable with a value, or zeros. */
-  declare(variable: Variable, value: Val | undefined): void {
+  /** A new variable with a value, or zeros. `isItem`: the value is an item of a channel. */
+  declare(variable: Variable, value: Val | undefined, isItem = false): void {
     const { w } = this;
     const { type } = variable;
     const isApart = type.kind === 'scalar' || type.kind === 'vector'
@@ -122,14 +122,21 @@ export class Context {
       return;
     }
     const parts = value === undefined ? zeros(w, type) : isPlace(value) ? explode(w, value, type) : value;
-    this.bindings.set(variable, held(type, { slots: parts.map((part) => ({ ex: w.stable(part), local: undefined })) }));
+    const kept = parts.map((part) => w.stable(part));
+    const item = value !== undefined && isItem && isPlace(value) && isLasting(value) ? value : undefined;
+    const origin = value === undefined || item !== undefined ? { place: item, parts: kept } : undefined;
+    this.bindings.set(variable, held(type, { slots: kept.map((ex) => ({ ex, local: undefined })), origin }));
   }
 
   /** Puts a variable into memory, where an index that is not known can reach it. */
   toMemory({ storage }: Binding): void {
-    if (storage.slots === undefined) return;
-    const place = this.w.place(countsOf(storage.type));
-    storeValue(this.w, place, storage.slots.map(({ ex }) => ex), storage.type);
+    const { origin, slots, type } = storage;
+    if (slots === undefined) return;
+    const place = this.w.place(countsOf(type));
+    const isUntouched = slots.length > 1 && slots.every(({ ex, local }, i) => local === undefined && ex === origin?.parts[i]);
+    if (!isUntouched) storeValue(this.w, place, slots.map(({ ex }) => ex), type);
+    else if (origin?.place === undefined) clear(this.w, place, type);
+    else storeValue(this.w, place, origin.place, type);
     storage.place = place;
     storage.slots = undefined;
   }

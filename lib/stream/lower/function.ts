@@ -17,6 +17,7 @@ import { runBody } from './frame.ts';
 import { KeptLocals } from './kept.ts';
 import { together } from './loop.ts';
 import { moverFiring, type MoverNode } from './movers.ts';
+import { onlyMoves } from './moves.ts';
 import { Positions } from './positions.ts';
 import type { Site } from './sites.ts';
 import { statement } from './statement.ts';
@@ -207,7 +208,10 @@ export class FunctionMaker {
     const base = styles[this.#mode];
     if (this.#mode !== 'group' || node.kind !== 'filter' || this.#group?.live !== undefined) return base;
     const { plan } = this.#p;
-    const unrolled = required(plan.analyses.get(node.code)).unrolled(node.code.work.body);
+    const { body } = node.code.work;
+    // Alone, it has no other filter's locals to take from or give to: compilers make vectors of its loops.
+    if (this.#group?.steps.length === 1 && onlyMoves(body)) return base;
+    const unrolled = required(plan.analyses.get(node.code)).unrolled(body);
     return unrolled <= plan.options.filterSize ? { ...base, loop: plan.options.filterSize } : base;
   }
 

@@ -41,7 +41,7 @@ export function statement(c: Context, s: IrStatement): boolean {
 
 function declare(c: Context, variable: Variable, value: IrExpression | undefined): void {
   const range = value === undefined ? undefined : rangeOf(c, value);
-  c.declare(variable, value === undefined ? undefined : evaluate(c, value));
+  c.declare(variable, value === undefined ? undefined : evaluate(c, value), value?.kind === 'pop' || value?.kind === 'peek');
   c.bound(variable, range);
 }
 

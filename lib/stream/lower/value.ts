@@ -99,9 +99,17 @@ export interface Slot {
   local: Local | undefined;
 }
 
+/** Where the scalars of a variable come from: an item of a channel, or zeros. */
+export interface Origin {
+  readonly place: Place | undefined;
+  readonly parts: readonly Ex[];
+}
+
 /** What holds a variable: scalars apart, until an index that is not known asks for memory. */
 export interface Storage {
   readonly type: IrType;
+  /** Known as long as the channel's item stays: to the end of the firing. */
+  readonly origin: Origin | undefined;
   slots: Slot[] | undefined;
   place: Place | undefined;
 }
@@ -114,8 +122,13 @@ export interface Binding {
   readonly type: IrType;
 }
 
-export function held(type: IrType, by: { readonly slots?: Slot[]; readonly place?: Place }): Binding {
-  return { storage: { type, slots: by.slots, place: by.place }, skip: 0, type };
+export function held(type: IrType, by: { readonly slots?: Slot[]; readonly place?: Place; readonly origin?: Origin }): Binding {
+  return { storage: { type, slots: by.slots, place: by.place, origin: by.origin }, skip: 0, type };
+}
+
+/** Whether a place is inside memory that outlives the firing. */
+export function isLasting({ buffers }: Place): boolean {
+  return Object.values(buffers).every((buffer: Buffer | undefined) => buffer?.role !== 'local');
 }
 
 /** Scalars up to which arrays may be taken apart. */

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { readBytesSync } from '../../core/files.ts';
 import { required } from '../../core/known.ts';
 import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
+import { dropCopies } from '../../kernel/passes/copies.ts';
 import { shareFunctions, type SharedFunctions } from '../../kernel/passes/share.ts';
 import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
 import { tabulate } from '../../kernel/passes/tables.ts';
@@ -235,7 +236,7 @@ function unitsOf(functions: readonly KernelFunction[], mostUnits: number, thread
 
 /** What a compiler does not do by itself. */
 function passes(program: Program): Program {
-  return dropNeedlessFills(tidy(program, tabulate(program)));
+  return tidy(program, dropCopies(dropNeedlessFills(tabulate(program))));
 }
 
 /** Lowers a planned program and prints it. */

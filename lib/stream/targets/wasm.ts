@@ -1,6 +1,8 @@
 // Planned programs as WebAssembly modules, and where everything lies in their memory.
 import type { Buffer, Program } from '../../kernel/ir.ts';
+import { dropCopies } from '../../kernel/passes/copies.ts';
 import { keepElements } from '../../kernel/passes/keep.ts';
+import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
 import { jamSums } from '../../kernel/passes/sums.ts';
 import { tabulate } from '../../kernel/passes/tables.ts';
 import { tidy } from '../../kernel/passes/tidy.ts';
@@ -42,7 +44,8 @@ export const defaultWasmPlan: PlanOptions = { groupSize: 16_000, filterSize: 600
 
 /** What compilers of C++ do by themselves, and {@link tabulate}. */
 function passes(program: Program): Program {
-  return vectoriseLanes(vectoriseLoops(keepElements(tidy(program, jamSums(tabulate(program))))));
+  const direct = dropCopies(dropNeedlessFills(tabulate(program)));
+  return vectoriseLanes(vectoriseLoops(keepElements(tidy(program, jamSums(direct)))));
 }
 
 /** Translates a plan for WebAssembly. */

@@ -1,0 +1,20 @@
+// Filters that compute nothing: their loops move items and elements to other places.
+import type { IrExpression, IrStatement } from '../ir.ts';
+
+function isMoved(e: IrExpression): boolean {
+  switch (e.kind) {
+    case 'constant': case 'variable': case 'state': case 'pop': case 'peek': case 'element': case 'field': return true;
+    default: return false;
+  }
+}
+
+/** Whether what a statement stores and pushes is only loaded, popped or peeked; what indices are computed from does not count. */
+export function onlyMoves(s: IrStatement): boolean {
+  switch (s.kind) {
+    case 'block': return s.statements.every(onlyMoves);
+    case 'loop': return onlyMoves(s.body);
+    case 'declare': return s.value === undefined || isMoved(s.value);
+    case 'assign': case 'push': case 'evaluate': return isMoved(s.value);
+    default: return false;
+  }
+}
