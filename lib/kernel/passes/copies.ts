@@ -68,7 +68,10 @@ function plus(index: Expression, offset: number): Expression {
 
 /** A body with `buffer` being what lies in another one from an index on. */
 function replaced(body: Body, buffer: Buffer, by: Buffer, start: Expression): Body {
-  const moved = (index: Expression): Expression => (valueOf(index) === 0 ? start : valueOf(start) === 0 ? index : exact('add', start, index));
+  const moved = (index: Expression): Expression => {
+    if (valueOf(index) === 0) return start;
+    return valueOf(start) === 0 ? index : exact('add', start, index);
+  };
   return mapBody(body, {
     expression: (e) => (e.kind === 'load' && e.buffer === buffer ? { ...e, buffer: by, index: moved(e.index) } : e),
     statement: (s) => {
