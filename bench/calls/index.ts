@@ -18,13 +18,29 @@ import { pythonPeers, type Peers } from './peers.ts';
 
 /** Seconds that the repeats of one row take. */
 const kRowSeconds = 1;
+/** Seconds of calls before the first that counts. */
+const kWarmSeconds = 0.25;
 const kQueued = 50;
 
-/** Calls one after the other: wall seconds of each, synchronous seconds, device seconds. */
-async function timeCalls({ call }: Prepared, quick: boolean) {
+/** Calls until the engine has compiled what they run, as in a process that has been serving for a while: seconds of one. */
+async function warm({ call }: Prepared, quick: boolean): Promise<number> {
   const begin = performance.now();
-  for (let i = 0; i < (quick ? 2 : 5); i += 1) await call(); // warm
-  const once = (performance.now() - begin) / 1000 / (quick ? 2 : 5);
+  let [calls, last] = [0, begin];
+  let once = 0;
+  while (calls < (quick ? 2 : 5) || (!quick && last - begin < 1000 * kWarmSeconds)) {
+    await call();
+    const now = performance.now();
+    once = (now - last) / 1000;
+    last = now;
+    calls += 1;
+  }
+  return once;
+}
+
+/** Calls one after the other: wall seconds of each, synchronous seconds, device seconds. */
+async function timeCalls(prepared: Prepared, quick: boolean) {
+  const { call } = prepared;
+  const once = await warm(prepared, quick);
   const count = quick ? 3 : Math.max(5, Math.min(3000, Math.ceil(kRowSeconds / Math.max(once, 1e-6))));
   const wall: number[] = [];
   const synchronous: number[] = [];
