@@ -27,9 +27,9 @@ struct CheckedDirectParameters : DirectParameters<T> {
 template <class T, int kDepth, int kWarps, bool kChecks = false>
 struct DirectRegpackAgent {
   static constexpr int kMaxThreads = kWarps == 1 ? 128 : 32 * kWarps;
-  /// With `check`: warps per multiprocessor; a few spilled registers for more of them.
+  /// With `check`: warps per multiprocessor, as many as without.
   static constexpr int kRowBytes = kDepth * static_cast<int>(sizeof(T));
-  static constexpr int kWarpsResident = kRowBytes > 32 || sizeof(T) == 8 ? 20 : 28;
+  static constexpr int kWarpsResident = kRowBytes > 32 ? 16 : sizeof(T) == 4 ? 28 : 20;
   static constexpr int kMinBlocks = kChecks ? kWarpsResident * 32 / kMaxThreads : 1;
   using Parameters = std::conditional_t<kChecks, CheckedDirectParameters<T>, DirectParameters<T>>;
   using Kept = KeptRows<T, kDepth>;
