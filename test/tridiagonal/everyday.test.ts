@@ -96,7 +96,7 @@ describe('everyday shapes', () => {
           deepStrictEqual(checked.info, { ...plain.info, launches: plain.info.launches + more, deviceSeconds: checked.info.deviceSeconds });
           sameBits(await plain.solution.read() as Real, await checked.solution.read() as Real);
           const worst = (await checked.backwardError!.read() as Float64Array).reduce((a, b) => Math.max(a, b), 0) / epsilon;
-          ok(worst > 0 && worst < 16, String(worst)); // of up to 30,000 systems
+          ok(worst > 0 && worst < 64, String(worst)); // what check promises, of up to 30,000 systems
           for (const each of [...arrays, plain.solution, checked.solution, checked.backwardError!]) each.dispose();
         }
       });
