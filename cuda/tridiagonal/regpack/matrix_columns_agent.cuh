@@ -48,10 +48,9 @@ struct MatrixColumnsAgent {
     if (tile >= p.tiles) return;
     PartsInMemory<T, kDepth> parts;
     Rows rows(parts);
-    agent.prefetch(tile);  // in registers, the rows would be in the way of the matrix
+    agent.take(tile, rows);
     agent.factor();
     parts.take(agent.outer_, agent.rank_);
-    agent.take(tile, rows);
     int64_t previous = -1;
     int parity = 0;
     for (;;) {
