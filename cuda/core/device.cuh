@@ -184,8 +184,6 @@ WARPLOOM_DEVICE void let_next_launch_begin() {
 #endif
 }
 
-/// Asks for the 32 bytes around an address to be brought to the L2 cache.
-WARPLOOM_DEVICE void prefetch(const void* global) { asm volatile("prefetch.global.L2 [%0];" ::"l"(global)); }
 /// Starts an asynchronous copy of kBytes (4, 8 or 16, both sides so aligned) from global to shared memory.
 /// The data is visible to the copying thread after async_wait, to others after a following barrier.
 template <int kBytes>

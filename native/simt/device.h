@@ -185,7 +185,6 @@ inline void fence_device() { detail::fence(); }
 // Launches follow each other.
 inline void follow_previous_launch() {}
 inline void let_next_launch_begin() {}
-inline void prefetch(const void*) {}
 
 /// The destination holds a NaN pattern until async_wait copies, so both a read that comes too early and a
 /// copy started while others still read the destination give wrong results.

@@ -72,8 +72,7 @@ struct MatrixColumnsAgent {
  private:
   const device::Block& block_;
   const Parameters& p_;
-  const int unit_, rank_;  ///< of the calling thread: its unit, its place in it
-  const int first_, left_; ///< its first row; how many there are from there on
+  const int unit_, rank_, first_;  ///< of the calling thread: its unit, its place in it, its first row
   const Outer outer_;
   const Inner inner_;
   V *const sides_, *const fronts_, *const unknowns_;  ///< a row per thread; unit u from u*pitch on
@@ -83,8 +82,7 @@ struct MatrixColumnsAgent {
 
   WARPLOOM_DEVICE MatrixColumnsAgent(const device::Block& block, const Parameters& p)
       : block_(block), p_(p), unit_(block.thread() & (p.units - 1)), rank_(block.thread() / p.units), first_(rank_ * kDepth),
-        left_(static_cast<int>(p.batch.n) - first_), outer_(block.shared<unsigned char>(), p.ranks),
-        inner_(block.shared<unsigned char>(Outer::bytes(p.ranks)), 32),
+        outer_(block.shared<unsigned char>(), p.ranks), inner_(block.shared<unsigned char>(Outer::bytes(p.ranks)), 32),
         sides_(block.shared<V>(Outer::bytes(p.ranks) + Inner::bytes(32))), fronts_(sides_ + p.units * pitch(p.units)),
         unknowns_(fronts_ + p.units * pitch(p.units)), next_(reinterpret_cast<T*>(unknowns_ + p.units * pitch(p.units))),
         between_(reinterpret_cast<Between*>(next_ + place(kMostRanks))), verdicts_(reinterpret_cast<int*>(between_ + 32)) {
@@ -107,69 +105,44 @@ struct MatrixColumnsAgent {
   }
   WARPLOOM_DEVICE int64_t system_of(int64_t tile) const { return (tile * p_.units + unit_) * kWidth; }
 
-  /// The thread's rows of the right-hand side; the copies to L2 of the next tile's rows run meanwhile.
   WARPLOOM_DEVICE void take(int64_t tile, Rows& rows) const {
-    const int count = present(tile), left = left_;
-    const int64_t stride = p_.batch.rhs.row_stride;
+    const int count = present(tile);
+    const int64_t left = p_.batch.n - first_, stride = p_.batch.rhs.row_stride;
     const T* from = p_.batch.rhs.data + system_of(tile) + first_ * stride;
-    const auto each = [&](auto load) {
+    if (p_.paired && count == kWidth) {
       WARPLOOM_UNROLL
       for (int j = 0; j < kDepth; ++j) {
-        load(j);
+        rows.d[j] = j < left ? *reinterpret_cast<const V*>(from) : V{};
         from += stride;
       }
-    };
-    const bool pairs = p_.paired && count == kWidth;
-    if (pairs && left >= kDepth) {
-      each([&](int j) { rows.d[j] = *reinterpret_cast<const V*>(from); });
-    } else if (pairs) {
-      each([&](int j) { rows.d[j] = j < left ? *reinterpret_cast<const V*>(from) : V{}; });
-    } else {
-      each([&](int j) {
-        WARPLOOM_UNROLL
-        for (int k = 0; k < kWidth; ++k) item(rows.d[j], k) = j < left && k < count ? from[k] : T(0);
-      });
+      return;
     }
-    prefetch(tile + block_.count());
-  }
-  /// The four units of 32 bytes take turns with the rows.
-  WARPLOOM_DEVICE void prefetch(int64_t tile) const {
-    if (tile >= p_.tiles || present(tile) == 0) return;
-    const int64_t stride = p_.batch.rhs.row_stride;
-    int row = unit_ % 4;
-    const T* from = p_.batch.rhs.data + system_of(tile) + (first_ + row) * stride;
     WARPLOOM_UNROLL
-    for (int turn = 0; turn < kDepth / 4; ++turn) {
-      if (row < left_) device::prefetch(from);
-      row += 4;
-      from += 4 * stride;
+    for (int j = 0; j < kDepth; ++j) {
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kWidth; ++k) item(rows.d[j], k) = j < left && k < count ? from[k] : T(0);
+      from += stride;
     }
   }
   WARPLOOM_DEVICE void store(int64_t tile, const Rows& rows) const {
-    const int count = present(tile), left = left_;
-    const int64_t stride = p_.batch.solution.row_stride;
+    const int count = present(tile);
+    const int64_t left = p_.batch.n - first_, stride = p_.batch.solution.row_stride;
     T* to = p_.batch.solution.data + system_of(tile) + first_ * stride;
-    const auto each = [&](auto write) {
+    if (p_.paired && count == kWidth) {
       WARPLOOM_UNROLL
       for (int j = 0; j < kDepth; ++j) {
-        write(j);
+        if (j < left) *reinterpret_cast<V*>(to) = rows.d[j];
         to += stride;
       }
-    };
-    const bool pairs = p_.paired && count == kWidth;
-    if (pairs && left >= kDepth) {
-      each([&](int j) { *reinterpret_cast<V*>(to) = rows.d[j]; });
-    } else if (pairs) {
-      each([&](int j) {
-        if (j < left) *reinterpret_cast<V*>(to) = rows.d[j];
-      });
-    } else {
-      each([&](int j) {
-        WARPLOOM_UNROLL
-        for (int k = 0; k < kWidth; ++k) {
-          if (j < left && k < count) to[k] = item(rows.d[j], k);
-        }
-      });
+      return;
+    }
+    WARPLOOM_UNROLL
+    for (int j = 0; j < kDepth; ++j) {
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kWidth; ++k) {
+        if (j < left && k < count) to[k] = item(rows.d[j], k);
+      }
+      to += stride;
     }
   }
 
