@@ -28,10 +28,13 @@ function bundle(): URL {
   const grammar = join(packageRoot(), 'lib/scratchpad/tree-sitter-cuda.wasm');
   if (existsSync(grammar)) copyFileSync(grammar, join(folder, 'tree-sitter-cuda.wasm'));
   const outfile = join(folder, `misuse-${process.pid}.mjs`);
-  buildSync({
-    entryPoints: [fileURLToPath(new URL('../support/misuse-worker.ts', import.meta.url))], outfile,
+  const build = (source: string, to: string): void => buildSync({
+    entryPoints: [fileURLToPath(new URL(source, import.meta.url))], outfile: to,
     bundle: true, platform: 'node', format: 'esm', target: 'node20', packages: 'external', logLevel: 'error',
   });
+  build('../support/misuse-worker.ts', outfile);
+  // Code of threads is a file of its own in the package, too.
+  build('../../lib/stream/schedule/solver-worker.ts', join(folder, 'solver-worker.js'));
   return pathToFileURL(outfile);
 }
 
