@@ -60,6 +60,8 @@ export class FunctionMaker {
   readonly #p: ProgramBuffers;
   readonly #mode: Mode;
   readonly #togetherOf: (pop: number) => number;
+  /** Whether the target's compiler makes vectors of loops. */
+  readonly #isVectorised: boolean;
   readonly #name: string;
   readonly #w: Writer;
   readonly #n: Local = { name: 'n', type: 'i32' };
@@ -73,6 +75,7 @@ export class FunctionMaker {
   constructor(program: ProgramBuffers, mode: Mode, name: string, group: Group | undefined, options: FunctionOptions) {
     this.#p = program;
     this.#togetherOf = options.together ?? (() => 1);
+    this.#isVectorised = options.together === undefined;
     this.#mode = mode;
     this.#name = name;
     this.#group = group;
@@ -210,7 +213,7 @@ export class FunctionMaker {
     const { plan } = this.#p;
     const { body } = node.code.work;
     // Alone, it has no other filter's locals to take from or give to: compilers make vectors of its loops.
-    if (this.#group?.steps.length === 1 && onlyMoves(body)) return base;
+    if (this.#isVectorised && this.#group?.steps.length === 1 && onlyMoves(body)) return base;
     const unrolled = required(plan.analyses.get(node.code)).unrolled(body);
     return unrolled <= plan.options.filterSize ? { ...base, loop: plan.options.filterSize } : base;
   }
