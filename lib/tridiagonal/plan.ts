@@ -288,9 +288,8 @@ interface MatrixKind {
 }
 
 /**
- * @internal What is kept by default. On GPUs a solve of contiguous rows takes as long with factors as without (H200, 65536×512: 152 us
- *   both, float64 302 instead of 306; positive definite 122 instead of 133, 242 instead of 284), but right-hand sides in other layouts,
- *   which a plan does not know yet, run at half the rate with them.
+ * @internal What is kept by default. On GPUs factors gain nothing for contiguous rows (H200, 65536×512: 152 us both, float64 302 instead
+ *   of 306, positive definite 122 instead of 133), and halve the rate of other layouts, which a plan does not know yet.
  *   Periodic systems gain nothing by count (6 arrays with factors, 5 without, 14 where they do not fit one pass); ragged ones were
  *   not compared.
  */
