@@ -16,7 +16,7 @@ export interface BufferDeclaration {
   readonly buffer: Buffer;
   readonly kind: Kind;
   readonly use: BufferUse;
-  /** Of a channel: its number, and scalars of the kind for each item. */
+  /** For a channel: its number, and the scalars of this kind in each item. */
   readonly channel?: number;
   readonly stride?: number;
 }

@@ -18,7 +18,7 @@ type EndName = `${'r' | 'w'}${number}`;
 
 /** What all firings of a node see of an end alike. */
 interface EndShape {
-  /** Of the channel or stream. */
+  /** Number of the channel or stream. */
   readonly id: number;
   readonly external: External | undefined;
   readonly options: EndOptions;

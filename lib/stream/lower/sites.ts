@@ -12,7 +12,7 @@ export interface Site {
   readonly span: Span | undefined;
   /** Length of the array, declared rate. */
   readonly limit: number;
-  /** Of a printing site: type of the value, or text; whether the line ends; lines that end in all. */
+  /** For a printing site: the type of the value, or a text; whether it ends the line; how many lines it ends in all. */
   readonly print?: {
     readonly type?: IrType; readonly text?: string; readonly newline: boolean; readonly lines: number;
     /** Not shown: it gives the number of the firing. */ readonly isMark?: true;

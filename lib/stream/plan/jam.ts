@@ -47,7 +47,7 @@ function sumsUp(body: IrStatement): boolean {
   });
 }
 
-/** Of `period` firings of a filter in a row, those whose items are used. */
+/** The firings whose items are used, out of `period` consecutive firings of a filter. */
 export interface LiveFirings {
   readonly period: number;
   readonly live: readonly number[];

@@ -44,7 +44,7 @@ export interface Group {
   readonly iterations: number;
   /** A loop of the graph: its channels keep items between iterations. */
   readonly isLoop: boolean;
-  /** Of a group of one filter, several firings of which run together: those of an iteration that are made. */
+  /** For a group of one filter whose firings run several at a time: the firings of an iteration that are made. */
   readonly live?: readonly number[];
 }
 

@@ -14,7 +14,7 @@ import type { wayNumbers } from './words.ts';
 /** What all machines of a run are told. */
 export interface MachineRun {
   readonly way: (typeof wayNumbers)[keyof typeof wayNumbers];
-  /** Of launches or pieces: see words.ts. */
+  /** The launches or pieces, as words.ts writes them. */
   readonly words: Int32Array;
   /** By task of launches: one more than the last launch in which some machine took it. */
   readonly claims: SharedInts;

@@ -28,13 +28,13 @@ export type CompiledBackend = keyof typeof countedSpeed;
 /** How threads do a run. */
 export interface Way {
   readonly kind: WayName;
-  /** Of the program that they run. */
+  /** The plan of the program that the threads run. */
   readonly plan: ProgramPlan;
-  /** How many take part. */
+  /** How many threads take part. */
   readonly threads: number;
-  /** What they are told: see words.ts. */
+  /** The launches or pieces, as words.ts writes them. */
   readonly words: Int32Array;
-  /** Of launches. */
+  /** For launches only. */
   readonly tasks: number;
   /** The run, or its pieces. */
   readonly parts: readonly RunCounts[];

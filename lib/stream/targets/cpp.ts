@@ -111,7 +111,7 @@ function isApart(streams: readonly Buffer[], statements: number): boolean {
 /** A lowered program with functions of one shape made once, and what to call in place of each. */
 interface Arranged {
   readonly program: Program;
-  /** Of groups, before. */
+  /** How many the groups have before functions are shared. */
   readonly statements: number;
   readonly calls: SharedFunctions['calls'];
   /** Pointers that functions take, by name. */

@@ -78,7 +78,7 @@ struct Run {
   std::vector<int> arrays_of;
   std::vector<double> printed, line;
   long long lines;
-  /// Of the run: by the clock on the wall, and of all processors together.
+  /// Time of the run: wall clock, and processor time of all threads together.
   double nanoseconds, processor_nanoseconds;
 };
 
