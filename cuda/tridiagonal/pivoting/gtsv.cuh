@@ -58,7 +58,7 @@ template <class T>
 struct BandRow {
   T lower, diagonal, upper;
 };
-/// Of a matrix as it stands, or (kScaled) with every row scaled by its powers(): then the right-hand sides are, too.
+/// A row of the matrix as given or, with kScaled, scaled by its powers(); the right-hand sides are then scaled as well.
 template <bool kScaled, class T>
 WARPLOOM_DEVICE BandRow<T> band_row(const ProblemRows<T>& p, int64_t row) {
   const BandRow<T> r{p.lower_of(row), p.diagonal_of(row), p.upper_of(row)};

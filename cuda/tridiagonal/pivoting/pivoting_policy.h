@@ -50,7 +50,7 @@ inline PivotingShape lane_shape(int element_bytes, int64_t n, int64_t depth, int
 inline PivotingShape pivoting_shape(int element_bytes, int64_t n) {
   return lane_shape(element_bytes, n, pivoting_depth(element_bytes, n), pivoting_threads(element_bytes));
 }
-/// Of solves with factors, which have no merges: more rows per lane only where a block would not hold the system.
+/// The shape for solves with factors, which need no merges: more rows per lane only if a block would not hold the system.
 inline PivotingShape factored_shape(int element_bytes, int64_t n) {
   const bool in_block = element_bytes <= 8 && n > 9 * kPivotingMaxThreads && n <= 17 * kPivotingMaxThreads;
   const int depth = element_bytes <= 4 || in_block ? 17 : 9;

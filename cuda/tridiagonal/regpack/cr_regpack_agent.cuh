@@ -173,7 +173,7 @@ struct WarpRegpackAgent {
     Warp::template descend<kFull>(block, rows, row, x, T(0), p.width);
   }
 
-  /// Of the system of the calling lane's group.
+  /// The verdict on the system of the calling lane's group.
   template <class Lane = Warp>
   static WARPLOOM_DEVICE int verdict(const device::Block& block, const Parameters& p, const Run& run, const typename Lane::Rows& rows) {
     int verdict = 0;

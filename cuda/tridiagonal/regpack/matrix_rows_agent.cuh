@@ -34,7 +34,7 @@ struct MatrixRowsAgent {
   static constexpr int kMinBlocks = kWarps ? 1 : kDepth * sizeof(T) > 64 ? 3 : 4;
   using Parameters = MatrixRowsParameters<T>;
   using Table = MatrixTable<T, kDepth>;
-  // Of more rows or of doubles they take more registers than there are.
+  // With more rows, or in double precision, they would take more registers than there are.
   using Parts = std::conditional_t<kDepth * sizeof(T) <= 32, PartsInRegisters<T, kDepth>, PartsInMemory<T, kDepth>>;
   using V = std::conditional_t<kSides == 1, T, Sides<T, kSides>>;
   using Rows = SideRows<T, kDepth, V, Parts>;

@@ -16,7 +16,7 @@ struct InterleavedParameters {
   Batch<T> batch;
   int width;    ///< lanes per system or chunk, a power of two up to 32
   int systems;  ///< per block, a power of two; systems*width threads
-  // Of chunks, as in PartitionParameters; blocks take neighbouring systems first.
+  // For chunks, as in PartitionParameters; blocks take neighbouring systems first.
   int64_t tiles = 1, chunks = 1, rows = 0;
   ChunkRecord<T>* records = nullptr;
   const T* between = nullptr;  ///< the last unknown of every chunk

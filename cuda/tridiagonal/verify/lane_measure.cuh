@@ -83,7 +83,7 @@ struct LaneMeasure {
   WARPLOOM_DEVICE const T& unknown(int j) const { return j < 0 ? before : j < kDepth ? x[j < 0 || j >= kDepth ? 0 : j] : after; }
   WARPLOOM_DEVICE unsigned int all_rows() const { return count > 0 ? (2u << (count - 1)) - 1u : 0u; }
 
-  /// Of every row; the largest of the lane, and whether any is strange.
+  /// Rough errors of all rows; returns the largest of the lane, and notes whether any is strange.
   WARPLOOM_DEVICE unsigned int roughly(unsigned int (&word)[kDepth], bool& strange) const {
     unsigned int most = 0;
     WARPLOOM_UNROLL
@@ -99,7 +99,7 @@ struct LaneMeasure {
     return most;
   }
 
-  /// Of the rows whose bits are set: one copy of the code, run for one row or two in the usual case.
+  /// Exact errors of the rows whose bits are set: one copy of the code, usually run for one row or two.
   WARPLOOM_DEVICE RowsFinding exactly(unsigned int rows) const {
     RowsFinding found;
     WARPLOOM_NO_UNROLL

@@ -71,7 +71,7 @@ struct ProblemRows {
   }
 };
 
-/// Of one row's entries and the unknowns below, its own, and above.
+/// The residual of one row, from its entries and the unknowns below, its own, and above.
 template <class T>
 WARPLOOM_DEVICE RowResidual<T> entries_residual(const T& lower, const T& diagonal, const T& upper, const T& rhs,
                                                 const WideOf<T>& below, const WideOf<T>& own, const WideOf<T>& above) {
@@ -82,7 +82,7 @@ WARPLOOM_DEVICE RowResidual<T> entries_residual(const T& lower, const T& diagona
   return sum.result();
 }
 
-/// Of a row in memory; visit(entry, row of its unknown) sees what stands in it, the periodic corner included.
+/// Calls visit(entry, row of its unknown) for the entries of a row in memory, periodic corners included.
 template <class T, class Visit>
 WARPLOOM_DEVICE void each_entry(const ProblemRows<T>& p, int64_t row, bool periodic, const Visit& visit) {
   if (row > 0) visit(p.lower_of(row), row - 1);
