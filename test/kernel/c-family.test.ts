@@ -87,4 +87,14 @@ describe('kernel printers: C++ and CUDA C++', function () {
   return;
 }`);
   });
+
+  it('keeps compilers from gathering across loops that only move elements', () => {
+    const transposed = (value: string, to = 'n'): string => printCpp(verify(parseProgram(`global a f32[64]\nglobal b f32[64]
+      function f(n: i32) { var k: i32 var i: i32 var j: i32
+      for L: k = 0 to ${to} step 1 { for M: i = 0 to 8 step 1 { for N: j = 0 to 8 step 1 { b[add.exact(mul.exact(j, 8), i)] = ${value} } } } }`)));
+    const element = 'a[add.exact(mul.exact(i, 8), j)]';
+    assert.match(transposed(element), /k < n; \+\+k\) \{\n +WL_SERIAL;/);
+    assert.equal(transposed(element).split('WL_SERIAL').length - 1, 1, 'the outermost loop alone');
+    for (const text of [transposed(`mul(${element}, f32(2))`), transposed(element, '4')]) assert.doesNotMatch(text, /WL_SERIAL/);
+  });
 });
