@@ -141,6 +141,43 @@ WARPLOOM_DEVICE void store_full_rows(T* begin, const T* stage, const Run& run) {
   }
 }
 
+/// Stores the kDepth rows of each lane from registers as whole vectors; `pack(c)` is the lane's vector c, `to` its first row's
+/// place, and `left` the rows from there to the end of the line (-kDepth where nothing is to be stored). Two lanes write each
+/// sector together where `pairs`: written in halves it would take two transactions of the L2.
+template <class T, int kDepth, class PackOf>
+WARPLOOM_DEVICE void store_vectors(const device::Block& block, T* to, int left, bool pairs, PackOf pack) {
+  using Pack = device::Pack<T>;
+  constexpr int kCount = Pack::kCount, kChunks = kDepth / kCount;
+  static_assert(kChunks % 2 == 0, "two lanes write each sector together");
+  const bool odd = pairs && (block.lane() & 1) != 0;
+  if (odd) {
+    to -= kDepth - kCount;
+    left += kDepth - kCount;
+  }
+  // By elements, so that both stay in registers.
+  const auto chosen = [](bool first, const Pack& a, const Pack& b) {
+    Pack taken;
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kCount; ++k) taken.item[k] = first ? a.item[k] : b.item[k];
+    return taken;
+  };
+  const auto write = [&](int at, const Pack& value) {
+    if (at < left) *reinterpret_cast<Pack*>(to + at) = value;
+  };
+  WARPLOOM_UNROLL
+  for (int c = 0; c < kChunks; c += 2) {
+    const Pack a = pack(c), b = pack(c + 1);
+    if (pairs) {
+      const Pack other = device::shuffle_xor(block, chosen(odd, a, b), 1);
+      write(c * kCount, chosen(odd, other, a));
+      write(kDepth + c * kCount, chosen(odd, b, other));
+    } else {
+      write(c * kCount, a);
+      write((c + 1) * kCount, b);
+    }
+  }
+}
+
 /// Stores a run of rows from the stage; a sync_warp stands between Stage::write and this.
 template <int kDepth, class T>
 WARPLOOM_DEVICE void store_rows(const Strided<T>& array, const T* stage, const Run& run) {

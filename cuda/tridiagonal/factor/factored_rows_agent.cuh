@@ -3,6 +3,7 @@
 // a group of lanes takes; the next one is read while one is worked on, and other warps' rows arrive meanwhile.
 #pragma once
 #include "cuda/core/device.cuh"
+#include "cuda/linear/staging.cuh"
 #include "cuda/tridiagonal/factor/factored_verdict.cuh"
 #include "cuda/tridiagonal/factor/solve_factored_scan.cuh"
 
@@ -35,7 +36,6 @@ struct FactoredRowsAgent {
   using Parameters = FactoredRowsParameters<T>;
   using Pack = device::Pack<T>;
   static constexpr int kChunks = kDepth / Pack::kCount;
-  static_assert(kChunks % 2 == 0, "two lanes write each sector together");
 
   /// What warps tell each other.
   struct Records {
@@ -260,40 +260,15 @@ struct FactoredRowsAgent {
     return verdict_with(place.state, verdict);
   }
 
-  /// Two lanes write each sector together: written in halves it would take two transactions of the L2.
   static WARPLOOM_DEVICE void store(const device::Block& block, const Parameters& p, const Place& place, const Line& line,
                                     const T (&x)[kDepth]) {
-    const bool pairs = place.width > 1, odd = pairs && (place.rank & 1) != 0;
-    const int from = odd ? line.first - kDepth + Pack::kCount : line.first, left = p.n - from;
-    T* const to = p.solution + line.solution + from;
-    WARPLOOM_UNROLL
-    for (int c = 0; c < kChunks; c += 2) {
-      const Pack a = pack_of(x, c), b = pack_of(x, c + 1);
-      if (pairs) {
-        const Pack other = device::shuffle_xor(block, chosen(odd, a, b), 1);
-        write(to, c * Pack::kCount, left, chosen(odd, other, a));
-        write(to, kDepth + c * Pack::kCount, left, chosen(odd, b, other));
-      } else {
-        write(to, c * Pack::kCount, left, a);
-        write(to, (c + 1) * Pack::kCount, left, b);
-      }
-    }
-  }
-  static WARPLOOM_DEVICE Pack pack_of(const T (&x)[kDepth], int chunk) {
-    Pack pack;
-    WARPLOOM_UNROLL
-    for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = x[chunk * Pack::kCount + k];
-    return pack;
-  }
-  /// By elements, so that both stay in registers.
-  static WARPLOOM_DEVICE Pack chosen(bool first, const Pack& a, const Pack& b) {
-    Pack pack;
-    WARPLOOM_UNROLL
-    for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = first ? a.item[k] : b.item[k];
-    return pack;
-  }
-  static WARPLOOM_DEVICE void write(T* to, int at, int left, const Pack& pack) {
-    if (at < left) *reinterpret_cast<Pack*>(to + at) = pack;
+    T* const to = p.solution + line.solution + line.first;
+    linear::store_vectors<T, kDepth>(block, to, p.n - line.first, place.width > 1, [&](int chunk) {
+      Pack pack;
+      WARPLOOM_UNROLL
+      for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = x[chunk * Pack::kCount + k];
+      return pack;
+    });
   }
 };
 

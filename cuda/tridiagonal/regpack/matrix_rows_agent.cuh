@@ -176,44 +176,19 @@ struct MatrixRowsAgent {
     }
     block_.sync_warp();
   }
-  /// Two lanes write each sector together: written in halves it would take two transactions of the L2.
   WARPLOOM_DEVICE void store(const Place& place, const Rows& rows) const {
-    const bool odd = (block_.lane() & 1) != 0, pairs = width() > 1;
-    const int from = pairs && odd ? first_ - kDepth + Pack::kCount : first_;
-    const int here = kWhole ? 2 * kDepth : this->rows() - from;
+    const int here = kWhole ? kDepth : this->rows() - first_;
     WARPLOOM_UNROLL
     for (int side = 0; side < kSides; ++side) {
-      const int line = line_of(place, side), left = line < p_.lines ? here : 0;
-      T* const to = p_.batch.solution.data + place.group * p_.solution_group + line * p_.solution_line + from;
-      WARPLOOM_UNROLL
-      for (int c = 0; c < Lane::kLaneChunks; c += 2) {
-        const Pack a = pack_of(rows, side, c), b = pack_of(rows, side, c + 1);
-        if (pairs) {
-          const Pack other = device::shuffle_xor(block_, chosen(odd, a, b), 1);
-          write(to, c * Pack::kCount, left, chosen(odd, other, a));
-          write(to, kDepth + c * Pack::kCount, left, chosen(odd, b, other));
-        } else {
-          write(to, c * Pack::kCount, left, a);
-          write(to, (c + 1) * Pack::kCount, left, b);
-        }
-      }
+      const int line = line_of(place, side);
+      T* const to = p_.batch.solution.data + place.group * p_.solution_group + line * p_.solution_line + first_;
+      linear::store_vectors<T, kDepth>(block_, to, line < p_.lines ? here : -kDepth, width() > 1, [&](int chunk) {
+        Pack pack;
+        WARPLOOM_UNROLL
+        for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = item(rows.d[chunk * Pack::kCount + k], side);
+        return pack;
+      });
     }
-  }
-  static WARPLOOM_DEVICE Pack pack_of(const Rows& rows, int side, int chunk) {
-    Pack pack;
-    WARPLOOM_UNROLL
-    for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = item(rows.d[chunk * Pack::kCount + k], side);
-    return pack;
-  }
-  /// By elements, so that both stay in registers.
-  static WARPLOOM_DEVICE Pack chosen(bool first, const Pack& a, const Pack& b) {
-    Pack pack;
-    WARPLOOM_UNROLL
-    for (int k = 0; k < Pack::kCount; ++k) pack.item[k] = first ? a.item[k] : b.item[k];
-    return pack;
-  }
-  static WARPLOOM_DEVICE void write(T* to, int at, int left, const Pack& pack) {
-    if (at < left) *reinterpret_cast<Pack*>(to + at) = pack;
   }
 
   /// Works the matrix of `system` out.
