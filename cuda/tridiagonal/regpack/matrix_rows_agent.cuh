@@ -177,7 +177,7 @@ struct MatrixRowsAgent {
     block_.sync_warp();
   }
   WARPLOOM_DEVICE void store(const Place& place, const Rows& rows) const {
-    const int here = kWhole ? kDepth : this->rows() - first_;
+    const int here = kWhole ? 2 * kDepth : this->rows() - first_;  // its neighbour's rows count too
     WARPLOOM_UNROLL
     for (int side = 0; side < kSides; ++side) {
       const int line = line_of(place, side);
