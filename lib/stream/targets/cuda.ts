@@ -26,6 +26,8 @@ export interface FusedOptions extends PlanOptions {
   readonly sharedBytes?: number;
   /** Blocks that one multiprocessor holds at least; bounds the registers. Default 2. */
   readonly minBlocks?: number;
+  /** Firings of a filter with long sums that a thread makes together, by the items that it pops. Default: 8 where it pops one, else 4. */
+  readonly together?: (pop: number) => number;
 }
 
 /** A part of a block's shared memory: the scalars of one kind of a channel or stream. */
@@ -67,7 +69,7 @@ export interface FusedProgram {
 
 export const fusedKernel = 'wl_fused';
 
-const defaults = { threads: 256, sharedBytes: 49_152, minBlocks: 2 };
+const defaults = { threads: 256, sharedBytes: 49_152, minBlocks: 2, together: (pop: number): number => (pop === 1 ? 8 : 4) };
 
 /** What plans for a GPU take: groups stay small enough for the registers of a thread. */
 export const defaultCudaPlan: PlanOptions = { groupSize: 1500, filterSize: 1500, forCores: 2 };
@@ -109,7 +111,7 @@ interface Stretch {
   readonly beside: number;
   /** Scalars that an iteration moves at either end. */
   readonly strides: readonly number[];
-  /** First and last phase in which it is in use: the load is phase 0, group g is g + 1. */
+  /** First and last phase in which it is in use: the load is phase 0, level l is l + 1. */
   readonly from: number;
   readonly to: number;
 }
@@ -120,6 +122,9 @@ class FusedMaker {
   readonly #options: typeof defaults;
   readonly #input: FusedEnd;
   readonly #output: FusedEnd;
+  /** By group: groups of one level do not wait for each other. */
+  readonly #levels: readonly number[];
+  readonly #lastLevel: number;
   readonly #stretches: readonly Stretch[];
   readonly #states: number;
   readonly #tiles: ReadonlyMap<Buffer, Tile>;
@@ -130,7 +135,9 @@ class FusedMaker {
     this.#options = { ...defaults, ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) };
     this.#input = this.#endOf('input');
     this.#output = this.#endOf('output');
-    this.#lowered = lowerProgram(plan, { placed: true, nodes: [], passes });
+    this.#lowered = lowerProgram(plan, { placed: true, nodes: [], passes, together: this.#options.together });
+    this.#levels = levelsOf(plan);
+    this.#lastLevel = Math.max(...this.#levels);
     this.#stretches = this.#findStretches();
     this.#states = this.#chooseStates();
     const { tiles, bytes } = this.#layOut(this.#states);
@@ -160,11 +167,12 @@ class FusedMaker {
     const ends = [{ end: this.#input, isIn: true }, { end: this.#output, isIn: false }];
     for (const { end: { external, kinds, items }, isIn } of ends) {
       const { id, iterations } = groupAt(external.node);
+      const level = elementAt(this.#levels, id);
       const counts = countsOf(external.type);
       for (const kind of kinds) {
         found.push({
           buffer: this.#streamBuffer(external.id, kind), kind, each: items * counts[kind], beside: external.later.beyond * counts[kind],
-          strides: [items / iterations * counts[kind]], from: isIn ? 0 : id + 1, to: isIn ? id + 1 : plan.groups.length + 1,
+          strides: [items / iterations * counts[kind]], from: isIn ? 0 : level + 1, to: isIn ? level + 1 : this.#lastLevel + 2,
         });
       }
     }
@@ -176,7 +184,8 @@ class FusedMaker {
       if (source === sink || source.id > sink.id) throw new UnsupportedProgram('a group takes what it made in iterations before');
       found.push({
         buffer, kind, each, beside: residual, strides: [each / source.iterations, each / sink.iterations],
-        from: residual > 0 ? 0 : source.id + 1, to: residual > 0 ? plan.groups.length + 1 : sink.id + 1,
+        from: residual > 0 ? 0 : elementAt(this.#levels, source.id) + 1,
+        to: residual > 0 ? this.#lastLevel + 2 : elementAt(this.#levels, sink.id) + 1,
       });
     }
     return found;
@@ -308,19 +317,37 @@ class FusedMaker {
 
   #steadyText(program: Program): string[] {
     const parameters = cudaParameters(program);
-    const lines = this.#plan.groups.flatMap((group) => this.#groupText(program, group, required(parameters.get(`group_${group.id}`))));
-    return [
-      '  static WARPLOOM_DEVICE void steady(const Block& block, const fused::Round& round) {', ...lines, '  }',
-    ];
+    const lines: string[] = ['    int all;'];
+    for (let level = 0; level <= this.#lastLevel; ++level) {
+      let offset = 0;
+      for (const group of this.#plan.groups) {
+        if (this.#levels[group.id] !== level) continue;
+        lines.push(...this.#groupText(program, group, required(parameters.get(`group_${group.id}`)), offset));
+        // Each group begins with a warp of its own, for all threads of a warp to do the same.
+        offset = (offset + Math.ceil(this.#states * group.iterations / this.#widthOf(group) / 32) * 32) % this.#options.threads;
+      }
+      lines.push('    block.sync();');
+    }
+    return ['  static WARPLOOM_DEVICE void steady(const Block& block, const fused::Round& round) {', ...lines, '  }'];
   }
 
-  #groupText(program: Program, group: Group, parameters: readonly Buffer[]): string[] {
+  /** Iterations of a group that a thread makes together. */
+  #widthOf({ live, steps }: Group): number {
+    const node = elementAt(this.#plan.graph.nodes, elementAt(steps, 0).actor);
+    if (live === undefined || node.kind !== 'filter') return 1;
+    const { count } = elementAt(steps, 0);
+    return live.length === 1 ? this.#options.together(count * node.code.work.rates.pop)
+      : live.length === count ? Math.max(1, Math.floor(this.#options.together(node.code.work.rates.pop) / count)) : 1;
+  }
+
+  #groupText(program: Program, group: Group, parameters: readonly Buffer[], offset: number): string[] {
     const { graph, sdf, storage, rates, steady, externals } = this.#plan;
     const { ix, steps } = this.#lowered.system;
     const members = new Set(group.steps.map(({ actor }) => actor));
     const places: string[] = [];
+    const width = this.#widthOf(group);
     const end = (slot: number, each: number, base: number): void => {
-      places.push(`ix[${slot}] = ${base === 0 ? '' : `${base} + `}i * ${each};`);
+      places.push(`ix[${slot}] = ${base === 0 ? '' : `${base} + `}i * ${each * width};`);
     };
     for (const { id, from, to } of sdf.channels) {
       if (storage[id] !== 'block') continue;
@@ -339,17 +366,33 @@ class FusedMaker {
     };
     const name = `group_${group.id}`;
     const fails = cudaCanFail(program, name);
-    const call = `${cName(name)}(${['1', ...parameters.map(argument), ...(fails ? ['fault'] : [])].join(', ')})`;
+    const call = `${cName(name)}(${[width === 1 ? '1' : `fused::least(${width}, all - i * ${width})`, ...parameters.map(argument), ...(fails ? ['fault'] : [])].join(', ')})`;
     const nodes = group.steps.map(({ actor }) => elementAt(graph.nodes, actor).name.replaceAll(/[^\w .-]/g, '')).slice(0, 6).join(', ');
     return [
       `    // ${nodes}${group.steps.length > 6 ? ' …' : ''}`,
-      `    for (int i = block.thread(); i < round.states * ${group.iterations}; i += kThreads) {`,
+      `    all = round.states * ${group.iterations};`,
+      `    for (int i = ${offset === 0 ? 'block.thread()' : `fused::turned(block, ${offset})`}; i * ${width} < all; i += kThreads) {`,
       ...(parameters.includes(ix) ? [`      int ix[${required(ix.length)}];`, `      ${places.join(' ')}`] : []),
       ...(parameters.includes(steps) ? ['      double turns = round.turns;'] : []),
-      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(i / ${group.iterations});`] : [`      ${call};`]),
-      '    }', '    block.sync();',
+      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(i * ${width} / ${group.iterations});`] : [`      ${call};`]),
+      '    }',
     ];
   }
+}
+
+/** By group: how many others it waits for in a row. */
+function levelsOf({ groups, groupOf, sdf }: ProgramPlan): number[] {
+  const levels = groups.map(() => 0);
+  for (let isSettled = false; !isSettled;) {
+    isSettled = true;
+    for (const { from, to } of sdf.channels) {
+      const [source, sink] = [elementAt(groupOf, from).id, elementAt(groupOf, to).id];
+      if (source === sink || elementAt(levels, sink) > elementAt(levels, source)) continue;
+      levels[sink] = elementAt(levels, source) + 1;
+      isSettled = false;
+    }
+  }
+  return levels;
 }
 
 function gcd(a: number, b: number): number {
