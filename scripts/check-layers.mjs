@@ -18,7 +18,9 @@ const kLinear = 'linear';
 /** The registry and its expansion are the one place of core that names the domains. */
 const kRegistry = new Set(['cuda/core/operations.h']);
 /** Where device qualifiers and intrinsics may stand. */
-const kDeviceFiles = /^cuda\/core\/(device\.cuh|portable\.h|launch\.cuh|runtime\.(cu|h))$/;
+const kDeviceFiles = /^cuda\/core\/((device|launch|module)\.cuh|portable\.h|runtime\.(cu|h))$/;
+/** Whose names the shim has, too. */
+const kShimIncluders = new Set(['cuda/core/device.cuh', 'cuda/core/module.cuh']);
 /** Where the CUDA runtime may be called. */
 const kRuntimeFiles = /^cuda\/(core\/(\w+\.cu|cuda_\w+\.h)|bench\/cub_scan\.cu)$/; // CUB is called with its types
 const kCudaTypes = new RegExp([
@@ -114,7 +116,7 @@ function* checkCuda(path, text) {
   const own = path.split('/')[1];
   for (const target of includesOf(text)) {
     const [layer, folder] = target.split('/');
-    const shim = path === 'cuda/core/device.cuh' && target.startsWith('simt/');
+    const shim = kShimIncluders.has(path) && target.startsWith('simt/');
     if (layer !== 'cuda' && !shim) yield `cuda must not include ${target} (write includes from the root)`;
     if (layer === 'cuda' && own === 'core' && (domains.has(folder) || folder === kLinear) && !kRegistry.has(path)) {
       yield `core must not include ${target}`;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cuda/core/backend.h"
+#include "cuda/core/module.h"
 #include "cuda/core/submission.h"
 #include "native/core/error.h"
 #include "native/core/staging.h"
@@ -87,6 +88,8 @@ class Session {
 
   /// Why a call cannot be queued now; no failure when it can.
   Failure admit() const;
+  /// Whether the device is open and not about to be closed.
+  bool stays_open() const;
   /// Counts bytes that a call stages or, on a device in host memory, works with, before any is copied; staging().release() gives
   /// them back. Refused where they, what the calls in flight hold and, on a device in host memory, its arrays exceed the memory
   /// limit. `held`: what the call has been granted already.
@@ -112,6 +115,8 @@ class Session {
   /// From any thread: released behind the queued work.
   void post_release(void* memory);
   void post_release_pinned(void* memory);
+  /// No launch of the module is under way.
+  void post_unload(LoadedModule module);
   /// Makes `count` page-locked staging blocks behind the queued work.
   void post_pinned_staging(int64_t bytes, int64_t count);
 

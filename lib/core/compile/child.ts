@@ -1,7 +1,7 @@
 // Child processes: bounded in time and memory, with nothing of this process's environment but what they need.
 import { spawn } from 'node:child_process';
-import { WarploomError } from '../../core/errors.ts';
-import { reasonOf } from '../stop.ts';
+import { WarploomError } from '../errors.ts';
+import { reasonOf } from '../progress.ts';
 import { systemError } from './cache.ts';
 
 export interface ChildResult {
