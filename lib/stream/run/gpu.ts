@@ -3,7 +3,7 @@
 import { holds } from '../../core/arrays.ts';
 import type { Device, DeviceArray } from '../../core/device.ts';
 import { elementAt, required } from '../../core/known.ts';
-import type { DeviceKernel, DeviceModule } from '../../core/module.ts';
+import type { DeviceModule, Kernel } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
 import { scalarCount, typeBytes } from '../interpret/values.ts';
@@ -56,7 +56,7 @@ export class CompiledGpu {
   readonly #device: Device;
   readonly #module: DeviceModule;
   readonly #wasm: CompiledWasm;
-  readonly #kernel: DeviceKernel;
+  readonly #kernel: Kernel;
 
   private constructor(program: FusedProgram, device: Device, module: DeviceModule, wasm: CompiledWasm) {
     this.program = program;
@@ -80,7 +80,7 @@ export class CompiledGpu {
     return new CompiledGpu(program, device, module, compileWasm(graph));
   }
 
-  get kernel(): DeviceKernel {
+  get kernel(): Kernel {
     return this.#kernel;
   }
 
@@ -114,15 +114,15 @@ export class CompiledGpu {
   }
 
   async #run(input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult> {
-    const { plan, startStates } = this.program;
-    const run = prepareRun(plan, input, options);
+    const { startStates } = this.program;
+    const run = prepareRun(this.program.plan, input, options);
     const from = startStates + this.warmStates, to = run.counts.steadyStates;
     if (to <= from || run.lines !== Infinity) return this.#wasm.runHereOrAside(input, options);
     const output = this.#roomFor(run);
     const before = this.#before(input, from, output, options);
     const seconds = await this.#middle(run, from, to, output, options.signal);
     if (seconds === undefined) return this.#wasm.runHereOrAside(input, options);
-    const after = this.#after(run, input, to, output, options);
+    const after = this.#after(input, to, output, options);
     const { counts } = run;
     return {
       output, printed: '', files: {}, firings: counts.firings, exhausted: counts.exhausted,
@@ -149,7 +149,7 @@ export class CompiledGpu {
   }
 
   /** What comes out behind the last whole steady state; milliseconds. */
-  #after(run: PreparedRun, input: ArrayLike<number> | undefined, states: number, output: Scalars, options: ThreadOptions): number {
+  #after(input: ArrayLike<number> | undefined, states: number, output: Scalars, options: ThreadOptions): number {
     const { plan, input: source, output: sink } = this.program;
     const width = scalarCount(sink.external.type);
     const done = sink.before + states * sink.items;

@@ -2,14 +2,16 @@
 // nodes run one after the other, their iterations shared among the threads; channels between groups lie in shared memory, all others in
 // registers.
 import { elementAt, required } from '../../core/known.ts';
-import type { Buffer, Program } from '../../kernel/ir.ts';
+import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
 import { dropCopies } from '../../kernel/passes/copies.ts';
 import { paddedIndex, padBuffers } from '../../kernel/passes/pad.ts';
+import { onlyOnce, sliceFunction, type Slice } from '../../kernel/passes/slice.ts';
 import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
 import { tabulate } from '../../kernel/passes/tables.ts';
 import { tidy } from '../../kernel/passes/tidy.ts';
 import { cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cudaCanFail, cudaParameters, printCuda } from '../../kernel/print/cuda.ts';
+import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { walkBody } from '../../kernel/visit.ts';
 import type { StreamGraph } from '../graph.ts';
 import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
@@ -115,6 +117,21 @@ interface Stretch {
   readonly from: number;
   readonly to: number;
 }
+
+/** Iterations of a group, or a slice of each: what threads share out among themselves. */
+interface Task {
+  readonly group: Group;
+  readonly f: KernelFunction;
+  /** Whether the function takes the number of iterations. */
+  readonly isCounted: boolean;
+  /** Iterations that a thread makes together. */
+  readonly width: number;
+  /** Parts of an iteration; where there are several, the function takes the part's number. */
+  readonly parts: number;
+}
+
+/** Nodes from which on the code of an iteration needs more registers than threads have. */
+const mostNodes = 1000;
 
 class FusedMaker {
   readonly #plan: ProgramPlan;
@@ -241,12 +258,15 @@ class FusedMaker {
     const { threads, minBlocks } = this.#options;
     const begins = startMatters(this.#plan);
     if (begins === undefined) throw new UnsupportedProgram('the program has state');
-    const functions = this.#lowered.program.functions.filter(({ name }) => name.startsWith('group_'));
-    const program = padBuffers({ ...this.#lowered.program, functions }, new Map([...this.#tiles].map(([buffer, { shift }]) => [buffer, shift])));
+    const tasks = this.#tasks();
+    const functions = [...tasks.values()].flat().map(({ f }) => f);
+    const gaps = new Map([...this.#tiles].map(([buffer, { shift }]) => [buffer, shift]));
+    const program = padBuffers({ ...this.#lowered.program, functions }, gaps);
     refuseHost(program);
     const text = [
       '#ifdef WARPLOOM_SIMT', '#define WL_STRUCT_LANES', '#endif', '#include "cuda/core/module.cuh"', '#include "arithmetic.h"',
-      '#include "cuda/stream/fused.cuh"', '', 'namespace {', printCuda({ ...program, imports: [] }), ...this.#programText(program, threads, minBlocks),
+      '#include "cuda/stream/fused.cuh"', '', 'namespace {', printCuda({ ...program, imports: [] }), 
+      ...this.#programText(program, tasks, threads, minBlocks),
       '}  // namespace', '', `WARPLOOM_KERNEL(${fusedKernel}, warploom::WARPLOOM_TARGET::stream::FusedAgent<Program>)`, '',
     ].join('\n');
     return {
@@ -264,7 +284,7 @@ class FusedMaker {
     return `block.shared<${cTypes[buffer.element]}>(${this.#tile(buffer).at})`;
   }
 
-  #programText(program: Program, threads: number, minBlocks: number): string[] {
+  #programText(program: Program, tasks: Tasks, threads: number, minBlocks: number): string[] {
     const kinds = (end: FusedEnd) => end.kinds.length;
     return [
       'using warploom::WARPLOOM_TARGET::device::Block;', 'namespace fused = warploom::WARPLOOM_TARGET::stream;', '',
@@ -272,7 +292,7 @@ class FusedMaker {
       `  static constexpr int kThreads = ${threads}, kMinBlocks = ${minBlocks}, kStates = ${this.#states};`,
       `  static constexpr int kInputs = ${kinds(this.#input)}, kOutputs = ${kinds(this.#output)};`,
       '  using Parameters = fused::FusedParameters<kInputs, kOutputs>;',
-      ...this.#loadText(), ...this.#steadyText(program), ...this.#storeText(), ...this.#settleText(), '};',
+      ...this.#loadText(), ...this.#steadyText(program, tasks), ...this.#storeText(), ...this.#settleText(), '};',
     ];
   }
 
@@ -315,16 +335,37 @@ class FusedMaker {
     return this.#plan.streamArrays.some(({ name }) => name === buffer.name) ? buffer : undefined;
   }
 
-  #steadyText(program: Program): string[] {
+  /** By level: what is shared out among the threads. */
+  #tasks(): Tasks {
+    const tasks = new Map<number, Task[]>();
+    const { program, system: { ix } } = this.#lowered;
+    const warps = this.#options.threads / 32;
+    for (let level = 0; level <= this.#lastLevel; ++level) {
+      const groups = this.#plan.groups.filter(({ id }) => this.#levels[id] === level);
+      const busy = groups.reduce((sum, group) => sum + Math.ceil(this.#states * group.iterations / this.#widthOf(group) / 32), 0);
+      tasks.set(level, groups.flatMap((group): Task[] => {
+        const f = required(program.functions.find(({ name }) => name === `group_${group.id}`));
+        const width = this.#widthOf(group);
+        const most = Math.max(Math.floor(warps / busy), Math.ceil(sizeOf(f.body) / mostNodes));
+        const slices: readonly Slice[] | undefined = group.live !== undefined || most < 2 ? undefined
+          : sliceFunction(program, onlyOnce(program, f, ix), { most });
+        return slices?.map((slice) => ({ group, f: slice.f, isCounted: false, width: 1, parts: slice.parts }))
+          ?? [{ group, f, isCounted: true, width, parts: 1 }];
+      }));
+    }
+    return tasks;
+  }
+
+  #steadyText(program: Program, tasks: Tasks): string[] {
     const parameters = cudaParameters(program);
     const lines: string[] = ['    int all;'];
-    for (let level = 0; level <= this.#lastLevel; ++level) {
+    for (const list of tasks.values()) {
       let offset = 0;
-      for (const group of this.#plan.groups) {
-        if (this.#levels[group.id] !== level) continue;
-        lines.push(...this.#groupText(program, group, required(parameters.get(`group_${group.id}`)), offset));
-        // Each group begins with a warp of its own, for all threads of a warp to do the same.
-        offset = (offset + Math.ceil(this.#states * group.iterations / this.#widthOf(group) / 32) * 32) % this.#options.threads;
+      for (const task of list) {
+        lines.push(...this.#taskText(program, task, required(parameters.get(task.f.name)), offset));
+        // Each begins with a warp of its own, for all threads of a warp to do the same.
+        const units = this.#states * task.group.iterations * task.parts / task.width;
+        offset = (offset + Math.ceil(units / 32) * 32) % this.#options.threads;
       }
       lines.push('    block.sync();');
     }
@@ -340,14 +381,16 @@ class FusedMaker {
       : live.length === count ? Math.max(1, Math.floor(this.#options.together(node.code.work.rates.pop) / count)) : 1;
   }
 
-  #groupText(program: Program, group: Group, parameters: readonly Buffer[], offset: number): string[] {
+  #taskText(
+    program: Program, { group, f: { name }, isCounted, width, parts }: Task, parameters: readonly Buffer[], offset: number,
+  ): string[] {
     const { graph, sdf, storage, rates, steady, externals } = this.#plan;
     const { ix, steps } = this.#lowered.system;
     const members = new Set(group.steps.map(({ actor }) => actor));
     const places: string[] = [];
-    const width = this.#widthOf(group);
+    const turn = parts === 1 ? 'i' : 'turn';
     const end = (slot: number, each: number, base: number): void => {
-      places.push(`ix[${slot}] = ${base === 0 ? '' : `${base} + `}i * ${each * width};`);
+      places.push(`ix[${slot}] = ${base === 0 ? '' : `${base} + `}${turn} * ${each * width};`);
     };
     for (const { id, from, to } of sdf.channels) {
       if (storage[id] !== 'block') continue;
@@ -364,21 +407,25 @@ class FusedMaker {
       if (!this.#tiles.has(buffer)) throw new UnsupportedProgram(`the program keeps '${buffer.name}' between firings`);
       return this.#pointer(buffer);
     };
-    const name = `group_${group.id}`;
     const fails = cudaCanFail(program, name);
-    const call = `${cName(name)}(${[width === 1 ? '1' : `fused::least(${width}, all - i * ${width})`, ...parameters.map(argument), ...(fails ? ['fault'] : [])].join(', ')})`;
+    const count = isCounted ? [width === 1 ? '1' : `fused::least(${width}, all - i * ${width})`] : parts === 1 ? [] : ['part'];
+    const call = `${cName(name)}(${[...count, ...parameters.map(argument), ...(fails ? ['fault'] : [])].join(', ')})`;
     const nodes = group.steps.map(({ actor }) => elementAt(graph.nodes, actor).name.replaceAll(/[^\w .-]/g, '')).slice(0, 6).join(', ');
+    const first = offset === 0 ? 'block.thread()' : `fused::turned(block, ${offset})`;
     return [
-      `    // ${nodes}${group.steps.length > 6 ? ' …' : ''}`,
-      `    all = round.states * ${group.iterations};`,
-      `    for (int i = ${offset === 0 ? 'block.thread()' : `fused::turned(block, ${offset})`}; i * ${width} < all; i += kThreads) {`,
+      `    // ${nodes}${group.steps.length > 6 ? ' …' : ''}`, `    all = round.states * ${group.iterations * parts};`,
+      `    for (int i = ${first}; i${width === 1 ? '' : ` * ${width}`} < all; i += kThreads) {`,
+      ...(parts === 1 ? [] : [`      const int turn = i / ${parts}, part = i - turn * ${parts};`]),
       ...(parameters.includes(ix) ? [`      int ix[${required(ix.length)}];`, `      ${places.join(' ')}`] : []),
       ...(parameters.includes(steps) ? ['      double turns = round.turns;'] : []),
-      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(i * ${width} / ${group.iterations});`] : [`      ${call};`]),
+      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(${turn} * ${width} / ${group.iterations});`] : [`      ${call};`]),
       '    }',
     ];
   }
 }
+
+/** By level: what is shared out among the threads. */
+type Tasks = ReadonlyMap<number, readonly Task[]>;
 
 /** By group: how many others it waits for in a row. */
 function levelsOf({ groups, groupOf, sdf }: ProgramPlan): number[] {
