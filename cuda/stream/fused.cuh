@@ -46,8 +46,6 @@ WARPLOOM_DEVICE int turned(const device::Block& block, int offset) {
   return thread < 0 ? thread + block.threads() : thread;
 }
 
-WARPLOOM_DEVICE int least(int a, int b) { return a < b ? a : b; }
-
 template <int kShift, class T>
 WARPLOOM_DEVICE void load_tile(const device::Block& block, T* tile, const T* from, int count) {
   constexpr int kAtOnce = 4;

@@ -28,8 +28,6 @@ export interface FusedOptions extends PlanOptions {
   readonly sharedBytes?: number;
   /** Blocks that one multiprocessor holds at least; bounds the registers. Default 2. */
   readonly minBlocks?: number;
-  /** Firings of a filter with long sums that a thread makes together, by the items that it pops. Default: 8 where it pops one, else 4. */
-  readonly together?: (pop: number) => number;
 }
 
 /** A part of a block's shared memory: the scalars of one kind of a channel or stream. */
@@ -38,7 +36,7 @@ export interface Tile {
   readonly bytesEach: number;
   /** Where it begins. */
   readonly at: number;
-  /** A gap of one stands behind every 2^shift scalars. */
+  /** A gap of one stands behind every 2^shift scalars; 31: there are no gaps. */
   readonly shift: number;
 }
 
@@ -71,7 +69,7 @@ export interface FusedProgram {
 
 export const fusedKernel = 'wl_fused';
 
-const defaults = { threads: 256, sharedBytes: 49_152, minBlocks: 2, together: (pop: number): number => (pop === 1 ? 8 : 4) };
+const defaults = { threads: 256, sharedBytes: 49_152, minBlocks: 2 };
 
 /** What plans for a GPU take: groups stay small enough for the registers of a thread. */
 export const defaultCudaPlan: PlanOptions = { groupSize: 1500, filterSize: 1500, forCores: 2 };
@@ -100,6 +98,20 @@ function untilRight({ sdf, graph, steady }: ProgramPlan): number {
   return Math.max(0, ...until);
 }
 
+/** Shared memory has so many banks, as a power of two. */
+const banks = 5;
+const noGaps = 31;
+
+/**
+ * Gaps for which threads whose items lie a power of two apart meet in few banks. Where windows overlap, as many items lie between gaps as
+ * a firing takes, so that the places of a window differ by constants.
+ */
+function shiftFor({ strides, beside }: Stretch): number {
+  const most = Math.max(...strides.map((stride) => Math.log2(powerOfTwoIn(stride))));
+  if (most <= 1) return noGaps;
+  return Math.min(10, beside > 0 ? most : Math.max(banks, most));
+}
+
 function powerOfTwoIn(x: number): number {
   return x === 0 ? 1 : x & -x;
 }
@@ -124,8 +136,6 @@ interface Task {
   readonly f: KernelFunction;
   /** Whether the function takes the number of iterations. */
   readonly isCounted: boolean;
-  /** Iterations that a thread makes together. */
-  readonly width: number;
   /** Parts of an iteration; where there are several, the function takes the part's number. */
   readonly parts: number;
 }
@@ -152,7 +162,7 @@ class FusedMaker {
     this.#options = { ...defaults, ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) };
     this.#input = this.#endOf('input');
     this.#output = this.#endOf('output');
-    this.#lowered = lowerProgram(plan, { placed: true, nodes: [], passes, together: this.#options.together });
+    this.#lowered = lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 });
     this.#levels = levelsOf(plan);
     this.#lastLevel = Math.max(...this.#levels);
     this.#stretches = this.#findStretches();
@@ -214,7 +224,7 @@ class FusedMaker {
     const placed: { readonly stretch: Stretch; readonly at: number; readonly end: number }[] = [];
     const tiles = new Map<Buffer, Tile>();
     const sized = this.#stretches.map((stretch) => {
-      const shift = Math.min(10, Math.max(5, ...stretch.strides.map((stride) => Math.log2(powerOfTwoIn(stride)))));
+      const shift = shiftFor(stretch);
       const bytes = scalarBytes[stretch.kind] * (paddedIndex(stretch.each * states + stretch.beside, shift) + 1);
       return { stretch, shift, bytes: Math.ceil(bytes / 16) * 16 };
     });
@@ -260,7 +270,7 @@ class FusedMaker {
     if (begins === undefined) throw new UnsupportedProgram('the program has state');
     const tasks = this.#tasks();
     const functions = [...tasks.values()].flat().map(({ f }) => f);
-    const gaps = new Map([...this.#tiles].map(([buffer, { shift }]) => [buffer, shift]));
+    const gaps = new Map([...this.#tiles].flatMap(([buffer, { shift }]) => (shift === noGaps ? [] : [[buffer, shift] as const])));
     const program = padBuffers({ ...this.#lowered.program, functions }, gaps);
     refuseHost(program);
     const text = [
@@ -342,15 +352,14 @@ class FusedMaker {
     const warps = this.#options.threads / 32;
     for (let level = 0; level <= this.#lastLevel; ++level) {
       const groups = this.#plan.groups.filter(({ id }) => this.#levels[id] === level);
-      const busy = groups.reduce((sum, group) => sum + Math.ceil(this.#states * group.iterations / this.#widthOf(group) / 32), 0);
+      const busy = groups.reduce((sum, group) => sum + Math.ceil(this.#states * group.iterations / 32), 0);
       tasks.set(level, groups.flatMap((group): Task[] => {
         const f = required(program.functions.find(({ name }) => name === `group_${group.id}`));
-        const width = this.#widthOf(group);
         const most = Math.max(Math.floor(warps / busy), Math.ceil(sizeOf(f.body) / mostNodes));
-        const slices: readonly Slice[] | undefined = group.live !== undefined || most < 2 ? undefined
+        const slices: readonly Slice[] | undefined = most < 2 ? undefined
           : sliceFunction(program, onlyOnce(program, f, ix), { most });
-        return slices?.map((slice) => ({ group, f: slice.f, isCounted: false, width: 1, parts: slice.parts }))
-          ?? [{ group, f, isCounted: true, width, parts: 1 }];
+        return slices?.map((slice) => ({ group, f: slice.f, isCounted: false, parts: slice.parts }))
+          ?? [{ group, f, isCounted: true, parts: 1 }];
       }));
     }
     return tasks;
@@ -364,7 +373,7 @@ class FusedMaker {
       for (const task of list) {
         lines.push(...this.#taskText(program, task, required(parameters.get(task.f.name)), offset));
         // Each begins with a warp of its own, for all threads of a warp to do the same.
-        const units = this.#states * task.group.iterations * task.parts / task.width;
+        const units = this.#states * task.group.iterations * task.parts;
         offset = (offset + Math.ceil(units / 32) * 32) % this.#options.threads;
       }
       lines.push('    block.sync();');
@@ -372,17 +381,8 @@ class FusedMaker {
     return ['  static WARPLOOM_DEVICE void steady(const Block& block, const fused::Round& round) {', ...lines, '  }'];
   }
 
-  /** Iterations of a group that a thread makes together. */
-  #widthOf({ live, steps }: Group): number {
-    const node = elementAt(this.#plan.graph.nodes, elementAt(steps, 0).actor);
-    if (live === undefined || node.kind !== 'filter') return 1;
-    const { count } = elementAt(steps, 0);
-    return live.length === 1 ? this.#options.together(count * node.code.work.rates.pop)
-      : live.length === count ? Math.max(1, Math.floor(this.#options.together(node.code.work.rates.pop) / count)) : 1;
-  }
-
   #taskText(
-    program: Program, { group, f: { name }, isCounted, width, parts }: Task, parameters: readonly Buffer[], offset: number,
+    program: Program, { group, f: { name }, isCounted, parts }: Task, parameters: readonly Buffer[], offset: number,
   ): string[] {
     const { graph, sdf, storage, rates, steady, externals } = this.#plan;
     const { ix, steps } = this.#lowered.system;
@@ -390,7 +390,7 @@ class FusedMaker {
     const places: string[] = [];
     const turn = parts === 1 ? 'i' : 'turn';
     const end = (slot: number, each: number, base: number): void => {
-      places.push(`ix[${slot}] = ${base === 0 ? '' : `${base} + `}${turn} * ${each * width};`);
+      places.push(`ix[${slot}] = ${base === 0 ? '' : `${base} + `}${turn} * ${each};`);
     };
     for (const { id, from, to } of sdf.channels) {
       if (storage[id] !== 'block') continue;
@@ -408,17 +408,17 @@ class FusedMaker {
       return this.#pointer(buffer);
     };
     const fails = cudaCanFail(program, name);
-    const count = isCounted ? [width === 1 ? '1' : `fused::least(${width}, all - i * ${width})`] : parts === 1 ? [] : ['part'];
+    const count = isCounted ? ['1'] : parts === 1 ? [] : ['part'];
     const call = `${cName(name)}(${[...count, ...parameters.map(argument), ...(fails ? ['fault'] : [])].join(', ')})`;
     const nodes = group.steps.map(({ actor }) => elementAt(graph.nodes, actor).name.replaceAll(/[^\w .-]/g, '')).slice(0, 6).join(', ');
     const first = offset === 0 ? 'block.thread()' : `fused::turned(block, ${offset})`;
     return [
       `    // ${nodes}${group.steps.length > 6 ? ' …' : ''}`, `    all = round.states * ${group.iterations * parts};`,
-      `    for (int i = ${first}; i${width === 1 ? '' : ` * ${width}`} < all; i += kThreads) {`,
+      `    for (int i = ${first}; i < all; i += kThreads) {`,
       ...(parts === 1 ? [] : [`      const int turn = i / ${parts}, part = i - turn * ${parts};`]),
       ...(parameters.includes(ix) ? [`      int ix[${required(ix.length)}];`, `      ${places.join(' ')}`] : []),
       ...(parameters.includes(steps) ? ['      double turns = round.turns;'] : []),
-      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(${turn} * ${width} / ${group.iterations});`] : [`      ${call};`]),
+      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(${turn} / ${group.iterations});`] : [`      ${call};`]),
       '    }',
     ];
   }
