@@ -1,5 +1,6 @@
 // Child processes: bounded in time and memory, with nothing of this process's environment but what they need.
 import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
 import { WarploomError } from '../errors.ts';
 import { reasonOf } from '../progress.ts';
 import { systemError } from './cache.ts';
@@ -10,7 +11,12 @@ export interface ChildResult {
   /** How it ended, in words. */
   readonly reason: string;
   readonly stderr: string;
+  /** What it wrote, if that was wanted. */
+  readonly stdout: string;
 }
+
+/** Most characters of messages that are kept. */
+const mostMessages = 65_536;
 
 /** Most memory of a compiler or a compiled program, bytes of address space. */
 export const childMemory = 16 * 2 ** 30;
@@ -24,6 +30,8 @@ export interface ChildOptions {
   /** Bytes of address space; default {@link childMemory}. Not enforced on Windows. */
   readonly memory?: number;
   readonly signal?: AbortSignal;
+  /** Whether what it writes is wanted. */
+  readonly output?: boolean;
 }
 
 /** The program as the shell starts it, which sets the limit of memory and is then replaced by it; arguments are passed, never parsed. */
@@ -50,6 +58,13 @@ function started<T>(start: () => T): T {
   }
 }
 
+/** The beginning of what comes through a pipe. */
+function collect(pipe: Readable | null): () => string {
+  let all = '';
+  pipe?.setEncoding('utf8').on('data', (text: string) => { if (all.length < mostMessages) all += text; });
+  return () => all;
+}
+
 /** How to stop the children that run: none outlives this process. */
 const running = new Set<() => void>();
 process.on('exit', () => { for (const stop of running) stop(); });
@@ -58,16 +73,15 @@ process.on('exit', () => { for (const stop of running) stop(); });
  * Runs a program until it ends, the time is over or the signal comes (then the signal's reason is thrown). What it started ends with it.
  */
 export function runChild(path: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
-  const { signal, timeout, cwd, memory = childMemory, env = {} } = options;
+  const { signal, timeout, cwd, memory = childMemory, env = {}, output = false } = options;
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
     const isGroup = process.platform !== 'win32';
     const child = started(() => spawn(...limited(path, args, memory), {
-      cwd, env: childEnvironment(env), stdio: ['ignore', 'ignore', 'pipe'], windowsHide: true, detached: isGroup,
+      cwd, env: childEnvironment(env), stdio: ['ignore', output ? 'pipe' : 'ignore', 'pipe'], windowsHide: true, detached: isGroup,
     }));
-    let stderr = '';
+    const messages = collect(child.stderr), written = collect(child.stdout);
     let isLate = false;
-    child.stderr.setEncoding('utf8').on('data', (text: string) => { if (stderr.length < 65_536) stderr += text; });
     const stop = (): void => {
       // A compiler is several processes: all of its group.
       if (isGroup && child.pid !== undefined) killGroup(child.pid);
@@ -93,7 +107,7 @@ export function runChild(path: string, args: readonly string[], options: ChildOp
       const reason = isLate ? `took more than ${timeout} ms` : killed === null ? `ended with ${code}`
         : `died by ${killed}; it may take ${(memory / 2 ** 30).toPrecision(3)} GiB of memory`;
       if (signal?.aborted === true) reject(reasonOf(signal));
-      else resolve({ code: code ?? undefined, stderr, reason });
+      else resolve({ code: code ?? undefined, stderr: messages(), stdout: written(), reason });
     });
   });
 }
