@@ -92,7 +92,7 @@ class Driver {
   }
 
   /// Estimates the noise from the median magnitude of the image's details, relative to that of a normal distribution
-  /// (Donoho and Johnstone 1994). Finds the median by bisection, with at most 40 counts.
+  /// (Donoho and Johnstone 1994). Finds the median in at most 40 bisections.
   Status estimate() {
     int64_t all = 0, below = 0;
     WARPLOOM_TRY(backend_.count_details(0, &all, &below));
