@@ -39,7 +39,7 @@ struct RegisterAgent {
     int tip_level = 0;         ///< of the sub-step that reads them; 0: none
 
     WARPLOOM_DEVICE Point(const device::Block& block, const Parameters& p, int64_t node_) : Base(p, node_, block.lane()), node(node_) {
-      // For a node with an end of the domain
+      // For a node with an end of the domain.
       const int64_t first = p.phase.shifted ? -this->valley : p.nodes.begin(node);
       WARPLOOM_UNROLL
       for (int d = -kReach; d <= kReach; ++d) {
@@ -101,7 +101,7 @@ struct RegisterAgent {
       if (p.whole || !p.has_tips(p.phase.up) || at < 0 || at >= 2 * kReach) return;
       WARPLOOM_UNROLL
       for (int k = 0; k < Equation::kComponents; ++k) {
-        // Of the second-to-last sub-step
+        // From the second-to-last sub-step.
         p.tips[p.phase.shifted ? 1 : 0][tips_of(p, problem, k, node) + at] = value[1].item[k];
       }
     }
