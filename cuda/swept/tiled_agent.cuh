@@ -19,7 +19,7 @@ struct TiledParameters {
   Domain domain;
   const typename Equation::Real* from;
   typename Equation::Real* to;
-  /// Of a problem; the first `longer` of them own one place more than the others.
+  /// Tiles per problem; the first `longer` of them own one place more than the others.
   int tiles;
   int own, longer;
   int margin, depth;

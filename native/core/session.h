@@ -165,7 +165,7 @@ class Session {
   std::atomic<size_t> queued_{0};                // size of queue_
   std::chrono::steady_clock::duration usual_rest_{};  // between two tasks; device's thread only
   Task* running_ = nullptr;
-  // Of calls with an id; settled ones stay until the next one is added.
+  // Flags of calls with an id; settled ones stay until the next one is added.
   std::vector<std::weak_ptr<CancelFlag>> cancellable_;
   int64_t waiting_ = 0;  // counted tasks in the queue
   bool busy_ = true;     // the thread is inside the device

@@ -17,7 +17,7 @@ struct OnePassParameters {
   int interface_width;  ///< lanes that solve the system between blocks, a power of two
   int slots;            ///< systems solved at once; slot s solves problems s, s + slots, …
   int phases;           ///< problems of slot 0, which has the most
-  /// Of the mailbox: tags used so far, slots that have finished.
+  /// Head of the mailbox: tags used so far, slots that have finished.
   int* head;
   /// kSlotWords per slot: blocks that have finished, verdicts on the last two problems; zero at launch.
   int* slot_words;
