@@ -38,7 +38,7 @@ struct Buffer {
   bool fixed = false;     ///< a typed array whose memory only detaching can take away
   bool owned = false;     ///< made by the library for this call: nobody else sees it before the call settles
   bool in_place = false;  ///< written directly, although only JavaScript owns the memory
-  bool sliced = false;    ///< travels in slices (slice_plan.h)
+  bool sliced = false;    ///< transferred in slices (slice_plan.h)
   std::shared_ptr<ArrayMemory> array;   ///< a device array: used in place
   std::shared_ptr<PinnedBlock> pinned;  ///< page-locked memory: transferred without a copy
   int32_t part = -1;                    ///< staged buffers: the part of the call that contains it

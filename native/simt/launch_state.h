@@ -93,7 +93,7 @@ struct LaunchState {
   char grid_token[2] = {};
   Defect defect = Defect::none;
   Thread* culprit = nullptr;
-  const Team* stuck = nullptr;  ///< block with a warp that can never go on
+  const Team* stuck = nullptr;  ///< block with a warp that can never proceed
 
   /// Uniform enough for scheduling: in 0…bound-1.
   WARPLOOM_SHIM int random(int bound) {

@@ -25,10 +25,8 @@ struct PivotingAgent {
     PivotingMode mode;
     int32_t depth, width, systems;
     int64_t segments;
-    /// Neighbouring threads load the same row of neighbouring systems.
-    bool systems_first;
-    /// Elements may be copied asynchronously: one array, no conjugation.
-    bool direct;
+    bool systems_first;      ///< neighbouring threads load the same row of neighbouring systems
+    bool direct;             ///< elements may be copied asynchronously: one array, no conjugation
     OuterRows<T>* outer;     ///< reduce: one per (problem, segment)
     const OuterValues<T>* values;  ///< substitute: likewise
     ResidualSums<R>* sums;         ///< substitute: likewise
