@@ -1,4 +1,5 @@
-// Building blocks of the check() functions of operations: error messages, ranges and the bounds of arrays (for views: view.h).
+// Building blocks of the check() functions of operations: error messages, ranges and the bounds of arrays (view.h has
+// those of views).
 #pragma once
 #include <cmath>
 #include <cstdint>

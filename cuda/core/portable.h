@@ -1,4 +1,5 @@
-// Arithmetic with one meaning on every backend: the same bits from nvcc's device code, the SIMT shim and the CPU backend.
+// Arithmetic with one meaning on every backend: the same bits from nvcc's device code, the SIMT shim and the CPU
+// backend.
 // Point functions of solvers are written with these names in plain C++, as templates over the number type, and compiled
 // by all three. The CPU backend instantiates them with vectors (native/swept/), for which it overloads the same names.
 #pragma once

@@ -55,8 +55,8 @@ WARPLOOM_PORTABLE T flow_step(const T& u, const T& f, const T& quarter, const T&
 template <class T>
 struct Surroundings {
   const T* u;             ///< of the first component, at the point
-  int64_t points;         ///< by axis: offsets of the points before, at and after it
-  int64_t place[3][3];    ///< by axis: of the points before, at and after it
+  int64_t points;         ///< between components
+  int64_t place[3][3];    ///< by axis: offsets of the points before, at and after it
 
   static WARPLOOM_PORTABLE Surroundings at(const T* u, int64_t points, const int64_t (&i)[3], const int64_t (&extent)[3]) {
     Surroundings s;

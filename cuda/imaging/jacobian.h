@@ -35,8 +35,8 @@ void visit(Visitor& v, JacobianReport& r, const Parameters&) {
 /// out.
 struct JacobianParameters {
   ScalarType type = ScalarType::float32;  ///< float32 or float64
-  Grid grid;                              ///< 2 components, or 3 if nz > 1
-  View displacement;     ///< 2 components, 3 where nz > 1
+  Grid grid;                              ///< fewer than 2^31 points
+  View displacement;     ///< 2 components, or 3 if nz > 1
   View result;           ///< one value per point; may be absent
   JacobianReport* report = nullptr;
 };

@@ -1,4 +1,5 @@
-// imaging.segment: active contours without edges (Chan and Vese 2001), a level set that divides an image into two regions.
+// imaging.segment: active contours without edges (Chan and Vese 2001), a level set that divides an image into two
+// regions.
 #pragma once
 #include <cstdint>
 

@@ -42,7 +42,7 @@ Status check_offsets(const Shape& shape) {
 
 // Checks the extents of an array: the batch's, then `between`, then the rows.
 Status check_array_of(const char* name, const Shape& shape, const View& view, std::initializer_list<int64_t> between) {
-  if (shape.empty() || std::find(between.begin(), between.end(), 0) != between.end()) return {};  // nothing is touched
+  if (shape.empty() || std::find(between.begin(), between.end(), 0) != between.end()) return {};  // no element is accessed
   int64_t expected[View::kMaxRank];
   int rank = 0;
   if (!shape.ragged()) expected[rank++] = shape.batch;

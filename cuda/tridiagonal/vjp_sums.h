@@ -16,7 +16,8 @@ namespace warploom::tridiagonal {
 
 inline constexpr int64_t kGradientRun = 256;
 
-/// Parts of an array: element (s, i, r) is at s*system_stride + i*row_stride + r*rhs_stride of re and im, in real numbers.
+/// Parts of an array: element (s, i, r) is at s*system_stride + i*row_stride + r*rhs_stride of re and im, in real
+/// numbers.
 template <class R>
 struct GradientArray {
   R* re = nullptr;

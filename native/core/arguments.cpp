@@ -230,7 +230,7 @@ size_t Binder::same_buffer(size_t index) {
 
 void Binder::settle_array(const PendingArray& pending) {
   const Buffer& buffer = buffers_[pending.buffer];
-  static char nothing[16];  // an empty array is given, not absent
+  static char nothing[16];  // an empty array counts as passed, not as absent
   *pending.data = buffer.source != nullptr ? buffer.source : nothing;
   *pending.length = buffer.bytes / element_bytes(buffer.type);
 }

@@ -44,7 +44,7 @@ struct Buffer {
   int32_t part = -1;                    ///< staged buffers: the part of the call that contains it
   int64_t offset = -1;                  ///< position in that part; of other transferred buffers: on the device
 
-  bool merged = false;                  ///< the same memory as an earlier buffer, which stands for both
+  bool merged = false;                  ///< the same memory as an earlier buffer, which represents both
 
   bool on_device() const { return array != nullptr; }
   /// True for a buffer of its own in JavaScript's memory.

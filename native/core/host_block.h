@@ -48,7 +48,7 @@ class HostBlock {
   char* memory() const { return pieces_.front().memory; }
   /// True when it pays to queue the call before filling the block.
   bool worth_overlapping() const { return pieces_.size() > 1; }
-  /// True if it pays to queue the call before filling the block.
+  /// On the device's thread: a piece, once fill() has filled it; null if filling failed.
   char* await(size_t piece) { return wait_filled(piece) > piece ? pieces_[piece].memory : nullptr; }
   /// Whether fill() has already filled the piece.
   bool filled(size_t piece);

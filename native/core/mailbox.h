@@ -49,7 +49,7 @@ class Mailbox {
   // before the event loop reaches its timers. So letters posted during a delivery wake the other function.
   napi_threadsafe_function wake_[2] = {nullptr, nullptr};
   int turn_ = 0;        // the one to wake next
-  bool awake_ = false;  // a wake-up is on its way
+  bool awake_ = false;  // a wake-up is pending
   bool closed_ = false;
   int64_t pending_ = 0;  // JavaScript thread only, as the next two
   int at_once_ = 0;      // calls that settled at once since the last delivery of letters

@@ -18,7 +18,7 @@ class SlicePlan {
     int view = 0;  ///< of Cuts
     int64_t element_bytes = 0;
     bool up = false, down = false;
-    bool staged = false;  ///< travels through the addon's own memory
+    bool staged = false;  ///< transferred through the addon's own memory
   };
   /// Bytes of a region's buffer.
   struct Range {

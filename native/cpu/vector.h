@@ -1,5 +1,6 @@
-// A register of points, with the names of cuda/core/portable.h. Compiled once per instruction set, in the namespace WARPLOOM_ISA,
-// with WARPLOOM_VECTOR_BYTES the width of a register: include only from native/<domain>/isa_*.cpp, after every standard header.
+// A register of points, with the names of cuda/core/portable.h. Compiled once per instruction set, in the namespace
+// WARPLOOM_ISA; WARPLOOM_VECTOR_BYTES is the width of a register. Include only from native/<domain>/isa_*.cpp, after
+// every standard header.
 //
 // Every operation does per lane what portable.h does, so point functions give the same bits with vectors of any width.
 #pragma once

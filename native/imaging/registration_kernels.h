@@ -30,7 +30,7 @@ struct RegistrationKernels {
   void (*resample)(const ::warploom::imaging::ResampleTask<R>& task, int64_t begin, int64_t end);
   void (*jacobian)(const ::warploom::imaging::JacobianTask<R>& task, int64_t begin, int64_t end,
                    ::warploom::imaging::JacobianFigures* figures);
-  /// The greatest finite |gradient|^2 of a range of rows.
+  /// The largest finite |gradient|^2 in a range of rows.
   double (*gradient)(const ::warploom::imaging::RowsTask<R>& task, int64_t begin, int64_t end);
   /// Laplacians of all components of a displacement, for a range of rows.
   void (*laplacian)(const ::warploom::imaging::RowsTask<R>& task, R* to, int64_t begin, int64_t end);

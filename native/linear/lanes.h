@@ -1,4 +1,4 @@
-// Vectors of kLanes systems and complex numbers of them. Compiled once per instruction set, in the
+// Vectors of kLanes systems, and complex numbers made of them. Compiled once per instruction set, in the
 // namespace WARPLOOM_ISA, with WARPLOOM_VECTOR_BYTES the width of a register: include only from
 // the isa_*.cpp of a domain, after every standard header.
 //

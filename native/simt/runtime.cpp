@@ -326,7 +326,7 @@ class SimtDevice final : public GpuDevice, public Submission {
   int64_t order_ = 0;
   Stage last_stage_[kTurns] = {Stage::download, Stage::download, Stage::download};
   std::chrono::steady_clock::time_point last_due_{};
-  // WARPLOOM_SIMT_DELAY: milliseconds from the end of a call's submission to its mark, on a device with memory of its own.
+  // WARPLOOM_SIMT_DELAY: milliseconds from the end of a call's submission to its mark, on a device with its own memory.
   const std::chrono::milliseconds delay_{std::getenv("WARPLOOM_SIMT_DELAY") != nullptr
                                              ? std::atoi(std::getenv("WARPLOOM_SIMT_DELAY")) : 0};
   const std::unique_ptr<Mailbox> mailbox_ = std::make_unique<Mailbox>();

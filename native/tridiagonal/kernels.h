@@ -40,7 +40,7 @@ struct ChunkKernels {
                 void* upper, void* rhs);
 };
 
-/// Kernels of one instruction set. The bits of a result do not depend on which is taken.
+/// Kernels of one instruction set. Results have the same bits with every set.
 struct KernelSet {
   const char* name;
   Kernels<float> float32, complex64;

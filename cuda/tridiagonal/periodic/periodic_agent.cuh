@@ -91,7 +91,7 @@ struct ClosingAgent {
                                  Outcome& outcome) {
     const Batch<T>& batch = p.batch;
     const T corner = p.corners[2 * system + 1];
-    // Row n-1 as lower, diagonal, corner and right-hand side.
+    // Row n-1: lower, diagonal, corner and right-hand side.
     Row<T> row;
     row.a = last > 0 ? batch.lower.load(batch.lower.index(problem.origin, last, 0)) : p.corners[2 * system];
     row.b = batch.diagonal.load(batch.diagonal.index(problem.origin, last, 0));

@@ -25,7 +25,7 @@ struct GtsvAgent {
     const int32_t* list;   ///< problems to solve; null: all
     const int32_t* count;  ///< how many are listed, in device memory; null: all problems
     T* workspace;          ///< slots * rows * (arrays + 2) entries
-    int8_t* choices;       ///< per slot
+    int8_t* choices;       ///< slots * rows
     int64_t rows;          ///< allocated per slot
     int64_t slots;
     double tolerance;        ///< for the componentwise backward error; 0: for the residual ratio instead
