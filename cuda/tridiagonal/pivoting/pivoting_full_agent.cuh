@@ -26,7 +26,7 @@ struct PivotingFullAgent {
     int32_t depth, width, systems;
     /// Lanes that check and store one system: 1 << team_log2; more than 32 only if that is threads / systems.
     int32_t team_log2;
-    /// Of a system's last row: the lane among the system's lanes, and the row in that lane's chunk.
+    /// Place of a system's last row: the lane among the system's lanes, and the row in that lane's chunk.
     int32_t last_place, last_row;
     int32_t* list;  ///< problems to solve again
     int32_t* count;

@@ -71,7 +71,7 @@ struct PeriodicRegpackAgent {
   /// The rows of the calling warp.
   struct Work {
     Run run;
-    /// Of the system that is eliminated: without the last row.
+    /// Rows of the system that is eliminated: without the last one.
     int64_t rows;
     WARPLOOM_DEVICE Work(const device::Block& block, const Parameters& p, int64_t problem)
         : run{32, block.lane(), 0, 0, problem, problem, 0, int64_t(block.warp()) * Lane::kWarpRows}, rows(p.batch.n - 1) {

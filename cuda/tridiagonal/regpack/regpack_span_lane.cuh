@@ -24,7 +24,7 @@ struct SpanLane : RegpackLane<T, kDepth> {
   using Base::kWarpRows, Base::stage;
   static_assert(kDepth % 2 == 1, "an even depth has bank conflicts");
   static constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
-  /// Of one array; a run may start anywhere in its first chunk.
+  /// Elements of one array; a run may start anywhere in its first chunk.
   static constexpr int kElements = kWarpRows + kPerChunk;
   static constexpr size_t kWarpBytes = 5 * kElements * sizeof(T);
 
