@@ -146,7 +146,7 @@ export class ProgramBuffers {
   }
 }
 
-/** How many items each channel has room for: enough for a block of steady states, the initialization and the rest of a run. */
+/** How many items each channel has room for: enough for a block of steady states, the initialisation and the rest of a run. */
 function capacitiesOf(plan: ProgramPlan, least: readonly number[] | undefined, isBaseline: boolean): number[] {
   const { steady, schedule, rates, storage, multiplicity } = plan;
   return plan.graph.channels.map(({ id, initial }) => {

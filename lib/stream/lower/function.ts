@@ -60,7 +60,7 @@ export class FunctionMaker {
   readonly #p: ProgramBuffers;
   readonly #mode: Mode;
   readonly #togetherOf: (pop: number) => number;
-  /** Whether the target's compiler vectorizes loops. */
+  /** Whether the target's compiler vectorises loops. */
   readonly #isVectorised: boolean;
   readonly #name: string;
   readonly #w: Writer;
@@ -135,7 +135,7 @@ export class FunctionMaker {
     return this.#inSpans(node, get(this.#n), spans.map(({ span, offsets }) => ({ span, offsets, firings: span * period, width })));
   }
 
-  /** How many firings, one out of every `period`, are interleaved. Not for array items: vectorization then happens within a firing. */
+  /** How many firings, one out of every `period`, are interleaved. Not for array items: vectorisation then happens within a firing. */
   #widthOf(node: FilterNode, period: number): number {
     const [channel] = node.inputs;
     const type = channel === undefined ? undefined : elementAt(this.#p.plan.graph.channels, channel).type;
@@ -212,7 +212,7 @@ export class FunctionMaker {
     if (this.#mode !== 'group' || node.kind !== 'filter' || this.#group?.live !== undefined) return base;
     const { plan } = this.#p;
     const { body } = node.code.work;
-    // A filter alone in its group shares no locals with other filters. Kept as loops, its loops are vectorized by the compiler.
+    // A filter alone in its group shares no locals with others, and compilers vectorise its loops if they stay loops.
     if (this.#isVectorised && this.#group?.steps.length === 1 && onlyMoves(body)) return base;
     const unrolled = required(plan.analyses.get(node.code)).unrolled(body);
     return unrolled <= plan.options.filterSize ? { ...base, loop: plan.options.filterSize } : base;

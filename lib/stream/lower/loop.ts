@@ -226,7 +226,7 @@ function countedOf(c: Context, s: Loop, counter: Counter | undefined, own: Reado
 
 const parts = new WeakMap<Loop, { readonly inside: IrStatement; readonly turn: IrStatement }>();
 
-/** A loop without its initialization, and one iteration of it. Always the same objects, because analyses are cached by object. */
+/** A loop without its initialisation, and one iteration of it. Always the same objects, because analyses are cached by object. */
 function partsOf(s: Loop): { readonly inside: IrStatement; readonly turn: IrStatement } {
   let found = parts.get(s);
   if (found === undefined) {

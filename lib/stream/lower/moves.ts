@@ -1,4 +1,4 @@
-// Recognizes filters that compute nothing: their loops only move items and elements.
+// Recognises filters that compute nothing: their loops only move items and elements.
 import type { IrExpression, IrStatement } from '../ir.ts';
 
 function isMoved(e: IrExpression): boolean {

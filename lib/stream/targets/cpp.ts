@@ -98,13 +98,13 @@ function hasCuts({ functions }: Program): boolean {
   return found;
 }
 
-/** Rarely called functions with more statements are not optimized: they would take most of the compiler's time. */
+/** Rarely called functions with more statements are not optimised: they would take most of the compiler's time. */
 const longRare = 200;
 /** A program whose groups have at least this many statements counts as long. */
 const longProgram = 1000;
 
 /**
- * Whether a group's function is kept out of line. Otherwise it is inlined into its caller; but g++ vectorizes long functions that write
+ * Whether a group's function is kept out of line. Otherwise it is inlined into its caller; but g++ vectorises long functions that write
  * streams better out of line (fft-coarse: 15 %).
  */
 function isApart(streams: readonly Buffer[], statements: number): boolean {
@@ -175,7 +175,7 @@ function callsOf({ parameters, calls }: Arranged, streams: ReadonlyMap<string, n
 
 function steadyText({ groups }: ProgramPlan, isBaseline: boolean, call: Call): string {
   const lines = isBaseline
-    // Without the barrier, the compiler could optimize across steady states, which real channels would prevent.
+    // Without the barrier, the compiler could optimise across steady states, which real channels would prevent.
     ? [`  for (int k = 0; k < n; ++k) { ${call('group_0', '1')} ${call('settle', '1')} asm volatile("" ::: "memory"); }`]
     : [...groups.map(({ id, iterations }) => `  ${call(`group_${id}`, `n * ${iterations}`)}`), `  ${call('settle', 'n')}`];
   return `static void wl_steady(int n, void* const* streams) {\n${lines.join('\n')}\n}`;

@@ -71,7 +71,7 @@ class Launches {
   std::vector<std::pair<int, const int*>> orders_;
   /// One more than the number of the last launch in which a core took the task.
   std::vector<std::atomic<long long>> claims_;
-  /// By core; no core needs to run iterations from this one on.
+  /// `faults_`: by core; `stop_`: the iteration from which on nothing needs to run.
   std::vector<Found> faults_;
   long long stop_;
   std::vector<int> base_;
