@@ -16,7 +16,7 @@ import { listFiles, root } from './list-sources.mjs';
 import { printSummary } from './summary.mjs';
 
 const kBudget = join(root, 'scripts/kernel-budget.json');
-/** What a kernel may grow by before it is a failure: compilers differ a little from release to release. */
+/** By how much a kernel may exceed its budget: compilers differ a little from release to release. */
 const kSlack = { registers: 4, spilledBytes: 16 };
 
 /** Kernels of a ptxas -v report: { entry, architecture, registers, spilledBytes }. */
@@ -49,7 +49,7 @@ function demangle(names) {
   return done.status === 0 ? done.stdout.split('\n') : names;
 }
 
-/** Largest figures by agent over the kernels of sm_90; not of those of CUB, which the toolkit brings. */
+/** Maximum figures per agent over the kernels of sm_90, except those of CUB, which come with the toolkit. */
 export function summarise(kernels) {
   const chosen = kernels.filter(({ architecture, entry }) => architecture === 'sm_90' && !/^_ZN3cub/.test(entry));
   const names = demangle(chosen.map((kernel) => kernel.entry));
@@ -90,7 +90,10 @@ function newestArchitecture(nvcc) {
   return Math.max(...listed);
 }
 
-/** All architectures from the PTX of compute_80: device code has no branch by architecture, and the front end runs once. */
+/**
+ * Compiles for all architectures from the PTX of compute_80: device code has no branches by architecture, and so the front end runs only
+ * once.
+ */
 function compile(nvcc, file, architectures) {
   const codes = architectures.flatMap(([virtual, real]) => ['-gencode', `arch=compute_${virtual},code=sm_${real}`]);
   const output = join(root, 'build/kernels', `${file.replaceAll('/', '_')}.fatbin`);
@@ -120,7 +123,7 @@ async function compileAll(nvcc, files, architectures) {
   return results;
 }
 
-/** What a whole build left of every object with kernels (CMakeLists.txt); undefined where one is missing or older than a source. */
+/** The reports of all objects with kernels from a complete build (CMakeLists.txt); undefined if one is missing or older than a source. */
 function reportsOfBuild() {
   const folder = join(root, 'build/cmake');
   const configuration = join(folder, 'warploom-configuration.json');

@@ -19,7 +19,7 @@ export interface FunctionNode {
   /** Template parameter names, outermost first. */
   readonly template: readonly string[];
   readonly isKernel: boolean;
-  /** Offset of its line, starting at 1. */
+  /** Offset of its name. */
   readonly offset: number;
 }
 

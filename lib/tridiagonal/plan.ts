@@ -249,8 +249,9 @@ export class Plan {
  * Without factors (`factorisation: 'none'`, the default of most plans on GPUs), solutions, states and backward errors are bit-identical to
  * those of {@link solve} with the same matrices, right-hand sides and layouts.
  *
- * @example await using prepared = await plan({ lower, diagonal, upper, n, batch }); for (const rhs of steps) await prepared.solve({ rhs,
- * out: rhs });
+ * @example
+ * await using prepared = await plan({ lower, diagonal, upper, n, batch });
+ * for (const rhs of steps) await prepared.solve({ rhs, out: rhs });
  *
  * @throws ArgumentError naming the argument; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`
  * @see LAPACK gttrf/gttrs, pttrf/pttrs

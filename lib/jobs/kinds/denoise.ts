@@ -33,7 +33,7 @@ export type DenoiseJob = z.infer<typeof denoiseJobSchema>;
 
 /** Result of {@link runDenoise}. */
 export interface Denoised {
-  /** Pixels as the computation has them, 0 to 1. */
+  /** Pixels in the range of the computation, 0 to 1. */
   readonly image: HostImage;
   /** Energy per pixel and relative gap (flow: relative decrease) at every check. */
   readonly energies: readonly number[];
