@@ -1,11 +1,11 @@
-// Compares ptxas' report of every kernel (registers, spilled bytes) with scripts/kernel-budget.json. No GPU needed.
+// Compares ptxas' report of every kernel (registers, spilled bytes) with scripts/kernel-budget.json. Needs no GPU.
 //
 //   node scripts/check-kernels.mjs [--update] [--compile | --all] [FILE …]
 //
-// The reports are those of the addon's build where it is up to date (scripts/ptxas-report.sh); otherwise, for named
-// files and with --compile the files are compiled here for sm_90, with --all for sm_80 and the newest architecture too.
+// Uses the reports of the addon's build if it is up to date (scripts/ptxas-report.sh). Otherwise, for named files, and with --compile,
+// compiles the files for sm_90; with --all, also for sm_80 and the newest architecture.
 // --update writes the budget from this compiler's report.
-// The budget names agents without template arguments: [most registers, most spilled bytes, kernels].
+// The budget lists agents without template arguments: [maximum registers, maximum spilled bytes, kernels].
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

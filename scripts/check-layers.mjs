@@ -142,7 +142,7 @@ function importsWithin(path, text) {
  * imports.
  */
 export function cycles(graph) {
-  const order = new Map(); // of discovery
+  const order = new Map(); // discovery order
   const lowest = new Map();
   const stack = [];
   const found = [];

@@ -3,7 +3,7 @@
 //   node scripts/device-tests.mjs [none|address|thread …] [--only NAME] [--build-only]    default: all three
 //
 // The mutation test runs only by name: node scripts/device-tests.mjs thread --only mutation
-// Each program prints what failed, ends with «N passed, N failed, N skipped» and exits 1 on a failure.
+// Each program prints its failures, ends with "N passed, N failed, N skipped", and exits with 1 if there was a failure.
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

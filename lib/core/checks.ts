@@ -38,7 +38,6 @@ export function rule<T>(expected: string, fits: (value: unknown) => boolean, qui
 /** Arrays and other values that are checked elsewhere. */
 export const anything: Check<never> = () => undefined;
 
-/** True or false. */
 export const truth: Rule<boolean> = rule('true or false', (value) => typeof value === 'boolean', { kind: 'boolean' });
 
 /** One of a few values. */
@@ -105,13 +104,10 @@ export function text(pattern?: RegExp): Rule<string> {
     (value) => typeof value === 'string' && pattern?.test(value) !== false);
 }
 
-/** A function. */
 export const callback: Rule<never> = rule('a function', (value) => typeof value === 'function');
 
-/** An AbortSignal. */
 export const abortSignal: Rule<AbortSignal> = rule('an AbortSignal', (value) => value instanceof AbortSignal);
 
-/** A file name. */
 export const fileName: Check<string> = (value, name) => {
   if (typeof value !== 'string' || value === '') throw refusal(name, 'a file name', describeValue(value));
   if (value.includes('\0')) throw refusal(name, 'a file name without null bytes', JSON.stringify(value));

@@ -51,7 +51,6 @@ async function quality(image: HostImage, { truth, image: noisy }: LoadedImage): 
   return { psnr: psnr(image, truth), psnrBefore: psnr(noisy, truth), ...similar };
 }
 
-/** Denoises a loaded image. */
 export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device, signal, onProgress }: Running): Promise<Denoised> {
   const { method, noise, weight, sigma, coupled, missing, iterations, tolerance } = job;
   const begin = performance.now();

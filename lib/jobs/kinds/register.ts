@@ -95,7 +95,6 @@ export async function loadPair(job: RegisterJob, resolve: (path: string) => stri
   return { reference: first, template: second, exact: undefined, landmarks };
 }
 
-/** Registers a loaded pair. */
 export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, signal, onProgress }: Running): Promise<Registered> {
   const { measure, alpha, tau, levels, iterations, tolerance } = job;
   const { reference, template, exact, landmarks } = pair;

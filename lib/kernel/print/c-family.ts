@@ -171,7 +171,6 @@ interface Mentions {
 
 const none = { own: new Set<Local>(), inner: new Set<Local>() } as const;
 
-/** Prints one function. */
 export class FunctionPrinter {
   readonly #f: KernelFunction;
   readonly #family: CFamily;

@@ -186,7 +186,6 @@ export interface FilterHost {
   readonly send: Machine['send'];
 }
 
-/** A filter. */
 export class FilterActor implements Actor, Tape {
   firings = 0;
   isBusy = false;

@@ -69,7 +69,6 @@ function rowOf(type: IrType, length: number): Value | undefined {
   return type.name === 'double' ? new Float64Array(length) : new Int32Array(length);
 }
 
-/** A new value of zeros. */
 export function zero(type: IrType): Value {
   switch (type.kind) {
     case 'scalar': case 'void': return 0;

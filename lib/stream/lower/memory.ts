@@ -15,7 +15,6 @@ export function explode(w: Writer, place: Place, type: IrType): readonly Ex[] {
   return placesOf(type).map(({ kind, at }) => w.load(required(place.buffers[kind]), plus(place.at[kind], at)));
 }
 
-/** Stores a value. */
 export function storeValue(w: Writer, place: Place, value: Val, type: IrType): void {
   if (isPlace(value)) {
     const counts = countsOf(type);
@@ -35,7 +34,7 @@ export function spill(w: Writer, value: Val, type: IrType): Place {
   return place;
 }
 
-/** Zeros. */
+/** Fills a value with zeros. */
 export function clear(w: Writer, place: Place, type: IrType): void {
   const counts = countsOf(type);
   for (const kind of kindsIn(counts)) w.fill(required(place.buffers[kind]), place.at[kind], counts[kind]);

@@ -161,7 +161,6 @@ export class Positions {
     });
   }
 
-  /** Skips firings. */
   skip(node: GraphNode, firings: number): void {
     this.#eachEnd(node, false, (name, rate) => { this.#moved.set(name, (this.#moved.get(name) ?? 0) + firings * rate); });
   }

@@ -20,7 +20,7 @@ export interface Ex {
 
 /** An index: a non-negative value plus a constant. */
 export interface Index {
-  /** Undefined: 0. */
+  /** Undefined means 0. */
   readonly base: Expression | undefined;
   readonly add: number;
   readonly stable: boolean;
