@@ -10,7 +10,7 @@ type Known = Map<Local, Expression>;
 
 class Simplifier {
   #known: Known = new Map();
-  /** Locals of which there have been copies. */
+  /** Locals that have been copied to others. */
   readonly #copied = new Set<Local>();
   /** What is known at the exits of a label's block seen so far. */
   readonly #left = new Map<Label, Known[]>();

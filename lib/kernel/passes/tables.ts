@@ -100,8 +100,8 @@ function tabulated(s: For, mentions: ReadonlyMap<Local, number>, table: (element
 }
 
 /**
- * In counted loops with constant bounds: replaces code at the start of the body that computes values from the counter alone, using loops of
- * its own, by tables.
+ * In counted loops with constant bounds: replaces code at the start of the body with table lookups, if it uses loops of its own to compute
+ * values from the counter alone.
  */
 export function tabulate(program: Program): Program {
   const tables: Buffer[] = [];
