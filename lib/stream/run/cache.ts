@@ -1,5 +1,5 @@
-// The folder for what is worth keeping between processes, and the compiled programs in it. A program from there is started, so the folder
-// is the user's alone, and a program whose bytes are not those that were stored is made again.
+// The folder for files that outlive the process, and the cache of compiled programs in it. Cached programs are executed, so the folder must
+// belong to the user alone, and a program whose bytes have changed since it was stored is made again.
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, type Stats } from 'node:fs';
 import { lstat, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { cpus, homedir, tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { UnavailableError, WarploomError } from '../../core/errors.ts';
 
-/** Flags of Node's permission model, by the permission that is missing. */
+/** Flags of Node's permission model, by the permission they grant. */
 const permissions: Readonly<Record<string, string>> = {
   ChildProcess: '--allow-child-process', FileSystemRead: '--allow-fs-read', FileSystemWrite: '--allow-fs-write',
   WorkerThreads: '--allow-worker',
@@ -15,12 +15,12 @@ const permissions: Readonly<Record<string, string>> = {
 
 type SystemError = Error & { readonly code?: string; readonly permission?: string; readonly resource?: string };
 
-/** Whether Node's permission model forbids what was tried. */
+/** Whether Node's permission model denied the operation. */
 export function isDenied(error: unknown): boolean {
   return (error as SystemError).code === 'ERR_ACCESS_DENIED';
 }
 
-/** What the system did not allow, as an error of ours. `what`: what was to be done. */
+/** Converts an error of the operating system to one of ours. `what`: the operation that failed. */
 export function systemError(what: string, error: unknown): WarploomError {
   const { code, message, permission = '', resource = '' } = error as SystemError;
   if (isDenied(error)) {
@@ -33,7 +33,7 @@ export function systemError(what: string, error: unknown): WarploomError {
   return new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `cannot ${what}: ${message}`, { cause: error });
 }
 
-/** Does what needs files; the file system's errors become errors of ours. */
+/** Runs code that uses files, and converts errors of the file system to ours. */
 export async function withFiles<T>(what: string, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
@@ -43,7 +43,7 @@ export async function withFiles<T>(what: string, body: () => Promise<T>): Promis
   }
 }
 
-/** Why a folder is not safe to keep programs in; undefined: it is. */
+/** Why a folder is not safe to keep programs in; undefined if it is safe. */
 function danger(path: string): string | undefined {
   const found: Stats = lstatSync(path);
   if (!found.isDirectory()) return 'it is no folder';
@@ -52,7 +52,7 @@ function danger(path: string): string | undefined {
   return (found.mode & 0o022) === 0 ? undefined : 'others may write to it';
 }
 
-/** Makes the folder, or throws where it is not the user's alone. */
+/** Creates the folder. Throws if others can write to it. */
 function makePrivate(path: string): string {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const reason = danger(path);
@@ -63,7 +63,7 @@ function makePrivate(path: string): string {
 
 let own: string | undefined;
 
-/** A folder of this process alone, removed when it ends. */
+/** A folder for this process only, removed when it ends. */
 function ownFolder(): string {
   if (own !== undefined) return own;
   const made = mkdtempSync(join(tmpdir(), 'warploom-'));
@@ -72,8 +72,8 @@ function ownFolder(): string {
 }
 
 /**
- * The folder for what is worth keeping between processes, made if need be. Where the user has no cache folder that can be written and is
- * his alone, one of this process. Throws WarploomError.
+ * The folder for files that outlive the process, created if necessary. If the user has no private, writable cache folder, a temporary
+ * folder of this process. Throws WarploomError.
  */
 export function cacheFolder(given: string | undefined): string {
   try {
@@ -96,7 +96,7 @@ export function cacheFolder(given: string | undefined): string {
 
 let known: string | undefined;
 
-/** The processor: programs are made for its instructions. */
+/** Identifies the processor: programs are compiled for its instruction set. */
 export function processor(): string {
   return known ??= JSON.stringify([cpus()[0]?.model, flagsOf()]);
 }
@@ -112,7 +112,7 @@ function flagsOf(): string {
 
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** The stored program, if its bytes are those that were stored. */
+/** The stored program, if its bytes are unchanged. */
 async function intact(entry: string): Promise<string | undefined> {
   const path = join(entry, 'program');
   try {
@@ -123,13 +123,13 @@ async function intact(entry: string): Promise<string | undefined> {
     return folder.isDirectory() && file.isFile() && isOurs && digestOf(bytes) === digest ? path : undefined;
   } catch (error) {
     if (isDenied(error)) throw error;
-    return undefined; // none yet, or not whole
+    return undefined; // missing or incomplete
   }
 }
 
 /**
- * The path of a program that is kept under a key. `make` gets a folder of its own and the path to make the program at. Processes that make
- * the same one at once do not disturb each other: an entry is whole when it gets its name.
+ * The path of the program cached under a key. `make` gets a folder of its own and the path at which to create the program. Processes that
+ * make the same program at once do not disturb each other: an entry is complete before it gets its name.
  */
 export function cachedProgram(
   given: string | undefined, key: string, make: (work: string, program: string) => Promise<void>,
@@ -152,7 +152,7 @@ export function cachedProgram(
   });
 }
 
-/** Gives a whole entry its name; whoever was first with one that is intact wins. */
+/** Gives a complete entry its name. If several processes compete, the first intact one wins. */
 async function putInPlace(made: string, entry: string): Promise<string> {
   for (let attempt = 0; ; ++attempt) {
     try {
@@ -162,7 +162,7 @@ async function putInPlace(made: string, entry: string): Promise<string> {
       const found = await intact(entry);
       if (found !== undefined) return found;
       if (attempt >= 4) throw error;
-      // Broken: out of the way in one step, so that nobody sees half of it.
+      // The existing entry is corrupt: rename it in one step, so that nobody sees half of it.
       await rename(entry, `${made}-broken${attempt}`).catch(() => undefined);
     }
   }

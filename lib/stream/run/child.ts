@@ -1,38 +1,40 @@
-// Child processes: bounded in time and memory, with nothing of this process's environment but what they need.
+// Child processes with limits on time and memory and a minimal environment.
 import { spawn } from 'node:child_process';
 import { WarploomError } from '../../core/errors.ts';
 import { reasonOf } from '../stop.ts';
 import { systemError } from './cache.ts';
 
 export interface ChildResult {
-  /** Exit status; undefined if a signal ended it. */
+  /** Exit status; undefined if it was ended by a signal. */
   readonly code: number | undefined;
   /** How it ended, in words. */
   readonly reason: string;
   readonly stderr: string;
 }
 
-/** Most memory of a compiler or a compiled program, bytes of address space. */
+/** Default limit on the address space of compilers and compiled programs, in bytes. */
 export const childMemory = 16 * 2 ** 30;
 
 export interface ChildOptions {
   readonly cwd: string;
-  /** Milliseconds. */
+  /** Time limit in milliseconds. */
   readonly timeout: number;
-  /** All of its environment. Default: the language alone. */
+  /** The complete environment. Default: only the language. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Bytes of address space; default {@link childMemory}. Not enforced on Windows. */
+  /** Limit on the address space in bytes; default {@link childMemory}. Not enforced on Windows. */
   readonly memory?: number;
   readonly signal?: AbortSignal;
 }
 
-/** The program as the shell starts it, which sets the limit of memory and is then replaced by it; arguments are passed, never parsed. */
+/**
+ * Starts the program through a shell that sets the memory limit and then replaces itself with it. Arguments are passed on, never parsed.
+ */
 function limited(path: string, args: readonly string[], bytes: number): readonly [string, readonly string[]] {
   if (process.platform === 'win32') return [path, args];
   return ['/bin/sh', ['-c', 'ulimit -v "$0" || exit 126; exec "$@"', String(Math.floor(bytes / 1024)), path, ...args]];
 }
 
-/** The environment of a child: what it is given, the plain language, and where libraries are that stand in no usual place. */
+/** The environment of a child: the given variables, the plain language, and the search paths of libraries in unusual places. */
 export function childEnvironment(given: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { ...kept(['LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SystemRoot']), LANG: 'C', LC_ALL: 'C', ...given };
 }
@@ -50,12 +52,13 @@ function started<T>(start: () => T): T {
   }
 }
 
-/** How to stop the children that run: none outlives this process. */
+/** How to stop the running children: none may outlive this process. */
 const running = new Set<() => void>();
 process.on('exit', () => { for (const stop of running) stop(); });
 
 /**
- * Runs a program until it ends, the time is over or the signal comes (then the signal's reason is thrown). What it started ends with it.
+ * Runs a program until it ends, its time is over, or the signal fires (then the signal's reason is thrown). Its child processes end with
+ * it.
  */
 export function runChild(path: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
   const { signal, timeout, cwd, memory = childMemory, env = {} } = options;
@@ -69,7 +72,7 @@ export function runChild(path: string, args: readonly string[], options: ChildOp
     let isLate = false;
     child.stderr.setEncoding('utf8').on('data', (text: string) => { if (stderr.length < 65_536) stderr += text; });
     const stop = (): void => {
-      // A compiler is several processes: all of its group.
+      // A compiler consists of several processes: kill its whole group.
       if (isGroup && child.pid !== undefined) killGroup(child.pid);
       else child.kill('SIGKILL');
     };
@@ -102,6 +105,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // It has already ended.
   }
 }
