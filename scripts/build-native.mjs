@@ -1,17 +1,20 @@
-// Builds the addon to prebuilds/linux-x64/node.napi.glibc.node. The ladder: CMake with CUDA, CMake without,
-// node-gyp without CUDA, nothing (the library then says why and offers no backend).
+// Builds the addon to prebuilds/linux-x64/node.napi.glibc.node by the first method that works: CMake with CUDA, CMake without CUDA,
+// node-gyp without CUDA, or nothing (the library then says why and offers no backend).
 //
 //   node scripts/build-native.mjs [--prepare | --tests | --release]
 //
-// Run by hand, the first rung this machine has the tools for must work, and the addon holds everything that tests and benchmarks want.
-// --prepare (npm ci) makes what a user of a clone runs, in half the time: no SIMT shim, no benchmark hooks, no kernels that no policy takes
-// (`not compiled`, with this remedy, where a call names one), the machine's own instruction set and the baseline; unless the whole stands
-// here already. It goes down the ladder on a failure, unless WARPLOOM_REQUIRE=cuda|native says what must come out.
-// --tests (before npm test, npm run bench and tune): the whole, where there is CMake; otherwise what is there stays.
+// Without options, the first method for which this machine has the tools must succeed, and the addon includes everything that tests and
+// benchmarks need.
+// --prepare (npm ci) builds what a user of a clone runs, in half the time: no SIMT shim, no benchmark hooks, no kernels that no policy
+// selects (a call that names one is told that it is not compiled, and how to build it), and only the machine's own instruction set and the
+// baseline. Skipped if a complete addon is already there. On failure it tries the next method, unless WARPLOOM_REQUIRE=cuda|native demands
+// a result.
+// --tests (before npm test, npm run bench and tune): the complete addon if CMake is available; otherwise keeps the existing one.
 // --release: code for every GPU generation, no SIMT shim, no benchmark hooks, stripped.
-// Environment: CXX, CUDACXX, CUDA_HOME, CUDA_PATH, WARPLOOM_CUDA=0 (no CUDA), WARPLOOM_SIMT=0,
-// WARPLOOM_CMAKE=0 (skip CMake), WARPLOOM_CUDA_ARCHITECTURES, WARPLOOM_JOBS, WARPLOOM_ALLOW_MISSING=1
-// (operations that a backend does not define yet answer «not compiled» instead of failing the load).
+//
+// Environment: CXX, CUDACXX, CUDA_HOME, CUDA_PATH, WARPLOOM_CUDA=0 (no CUDA), WARPLOOM_SIMT=0, WARPLOOM_CMAKE=0 (skip CMake),
+// WARPLOOM_CUDA_ARCHITECTURES, WARPLOOM_JOBS, WARPLOOM_ALLOW_MISSING=1 (operations that a backend does not define yet report "not compiled"
+// instead of failing when the addon is loaded).
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -33,7 +36,7 @@ function run(command, args, options = {}) {
   if (done.status !== 0) throw new Error(`${command} exited with ${done.status ?? done.signal}`);
 }
 
-/** Arguments of cmake-js for one configuration; also the key that says whether to configure again. */
+/** Arguments of cmake-js for one configuration; also the key that decides whether to configure again. */
 function cmakeDefinitions({ nvcc, release, prepare }) {
   const flag = (value) => (value ? 'ON' : 'OFF');
   const definitions = {
@@ -77,7 +80,7 @@ function buildWithGyp() {
   if (!gyp) throw new Error('node-gyp was not found (it comes with npm)');
   const headers = nodeHeaders();
   const common = ['--loglevel=error', ...(headers ? [`--nodedir=${headers}`] : [])];
-  // Not «rebuild»: that would empty build/, where other configurations and caches live.
+  // Not "rebuild": that would empty build/, which contains other configurations and caches.
   run(process.execPath, [gyp, 'configure', ...common]);
   run(process.execPath, [gyp, 'build', `--jobs=${process.env.WARPLOOM_JOBS ?? availableParallelism()}`, ...common]);
   const made = join(root, 'build/Release/warploom.node');
@@ -86,7 +89,7 @@ function buildWithGyp() {
   return moved;
 }
 
-/** Loads the addon in a child process: a missing operation is an undefined symbol only then. */
+/** Loads the addon in a child process: only then does a missing operation show, as an undefined symbol. */
 function verify(binary) {
   const code = `const m = { exports: {} };
     process.dlopen(m, ${JSON.stringify(binary)}, require('os').constants.dlopen.RTLD_NOW);
@@ -105,10 +108,10 @@ function install(binary, release) {
   const temporary = `${kBinary}.${process.pid}`;
   copyFileSync(binary, temporary);
   if (release && onPath('strip')) run('strip', ['--strip-unneeded', temporary]);
-  renameSync(temporary, kBinary); // whole or not at all: a running process keeps the old file
+  renameSync(temporary, kBinary); // complete or not at all: a running process keeps the old file
 }
 
-/** The rungs this machine has tools for, best first. */
+/** The methods for which this machine has the tools, best first. */
 function ladder(release) {
   const compiler = findCompiler();
   if (!compiler) return { rungs: [], missing: 'no C++ compiler was found (CXX, c++, g++, clang++)' };
@@ -122,7 +125,7 @@ function ladder(release) {
   return { rungs };
 }
 
-/** Builds the best addon this machine can; resolves to the rung's name, or undefined where nothing could be built. */
+/** Builds the best addon that this machine can build; resolves to the name of the method, or undefined if nothing could be built. */
 export async function buildNative({ prepare = false, release = false } = {}) {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     console.warn(`warploom: no addon for ${process.platform}-${process.arch}; Linux on x86-64 is supported`);

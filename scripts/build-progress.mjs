@@ -1,46 +1,51 @@
-// Runs a build by Ninja and says how much of it is left.
+// Runs a Ninja build and reports how much of it is left.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** Seconds of one core by object, roughly (.ninja_log on a Xeon): only their proportions matter. First match counts. */
+/**
+ * Approximate compile time per object in seconds on one core (.ninja_log on a Xeon): only the proportions matter. The first match counts.
+ */
 const kSeconds = [
   [/prefix_experiments\.cu/, 20], [/together\/\w+\.cu\.cpp/, 5], [/\.cu\.cpp/, 2], [/\.cu\.o/, 10],
   [/tridiagonal\/isa_/, 10], [/\/isa_\w+\.cpp/, 6], [/native_core/, 3], [/./, 1.2],
 ];
 const kStep = /^\[(\d+)\/(\d+)\] (.*)$/;
 
-/** Seconds of one core that an object takes, roughly. */
+/** Approximate compile time of an object in seconds on one core. */
 export function weightOf(object) {
   return kSeconds.find(([pattern]) => pattern.test(object))[1];
 }
 
-/** `1 min 20 s`, in steps that a guess deserves. */
+/** `1 min 20 s`, rounded as befits an estimate. */
 export function duration(seconds) {
   if (seconds < 60) return `${Math.max(5, Math.round(seconds / 5) * 5)} s`;
   const tens = Math.round(seconds / 10);
   return `${Math.floor(tens / 6)} min ${tens % 6 * 10} s`;
 }
 
-/** Objects that a build's Ninja file makes, of all its targets. */
+/** The objects of all targets in a build's Ninja file. */
 export function objectsOf(ninjaFile) {
   return [...ninjaFile.matchAll(/^build (\S+\.o): (?:CXX|CUDA)_COMPILER/gm)].map((match) => match[1]);
 }
 
-/** What is left of a build. Ninja says how many steps there are, not which: steps to come are as long as those not made on average. */
+/**
+ * Estimates what is left of a build. Ninja says how many steps there are, not which: remaining steps are assumed to take as long as the
+ * remaining objects on average.
+ */
 export class Progress {
   #waiting;
   #done = 0;
   #begin;
 
-  /** `objects`: all that the build may make; `now`: milliseconds. */
+  /** `objects`: all that the build may create; `now`: milliseconds. */
   constructor(objects, now) {
     this.#waiting = new Map(objects.map((object) => [object, weightOf(object)]));
     this.#begin = now;
   }
 
-  /** Takes Ninja's line on a step and returns what to say. */
+  /** Processes Ninja's line on a finished step and returns what to report. */
   finish({ number, count, step }, now) {
     const object = step.split(' ').at(-1);
     this.#done += this.#waiting.get(object) ?? 0.5;
@@ -52,7 +57,7 @@ export class Progress {
   }
 }
 
-/** Runs a build of the Ninja files in `folder`, or of others without a word on what is left. Rejects where it fails. */
+/** Runs a build with the Ninja files in `folder`; without such files, progress is not reported. Rejects if the build fails. */
 export async function runShowingProgress(command, args, folder, cwd) {
   const ninja = existsSync(join(folder, 'build.ninja'));
   const child = spawn(command, args, { cwd, stdio: ['inherit', ninja ? 'pipe' : 'inherit', 'inherit'] });
@@ -68,7 +73,7 @@ export async function runShowingProgress(command, args, folder, cwd) {
       const step = kStep.exec(line);
       if (step === null || /^(Re-checking|Re-running)/.test(step[3])) {
         if (step !== null) continue;
-        process.stdout.write(`${terminal ? '\r\x1b[K' : ''}${line}\n`); // a warning or what failed
+        process.stdout.write(`${terminal ? '\r\x1b[K' : ''}${line}\n`); // a warning, or the output of what failed
         continue;
       }
       const text = progress.finish({ number: Number(step[1]), count: Number(step[2]), step: step[3] }, Date.now());

@@ -23,10 +23,13 @@ if (prepare && (tsc === undefined || resolves('cmake-js') === undefined)) {
   console.warn('warploom: development packages are not installed, nothing was built (run npm ci without --omit=dev)');
   process.exit(0);
 }
-/** Compiles lib/ while the addon is built, whose compilers leave a core idle at their end; what tsc says comes when both are done. */
+/**
+ * Compiles lib/ while the addon is being built, because its compilers leave a core idle towards the end. The output of tsc is shown when
+ * both are done.
+ */
 async function compileLibrary() {
   if (!existsSync(join(root, 'lib/index.ts'))) return 0;
-  // A clone's types are checked before they are pushed (npm run types): checking takes half of the compiler's time.
+  // Types are checked before code is pushed (npm run types), so a clone need not check them again, which would take half of the time.
   const args = [tsc, '-p', 'tsconfig.json', ...(prepare ? ['--noCheck'] : [])];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.setEncoding('utf8').on('data', (text) => { said += text; });

@@ -6,7 +6,7 @@
 #   run.sh [--out FOLDER] cli ARGUMENTS            the warploom command, as in `run.sh cli info`
 #   run.sh [--out FOLDER] node ARGUMENTS           node, in the package's folder
 #
-# FOLDER (default ./results) gets the reports; WARPLOOM_OUT holds it for `node`. Needs sh, tar and xz (or
+# Reports go to FOLDER (default ./results); `node` finds it in WARPLOOM_OUT. Needs sh, tar and xz (or
 # python3); unpacks once per bundle into ${TMPDIR:-/tmp}.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,7 +1,6 @@
-// npm run bundle: everything a GPU machine without Node and network needs, under 37 MiB in bundle/:
+// npm run bundle: packs everything for a GPU machine without Node and network, under 37 MiB in bundle/:
 //   run.sh, node.tar.xz (the running node, stripped), payload.tar.xz (addon, sources, packages), SHA256SUMS
-// The addon goes without PTX: it runs on the GPUs that it has machine code for.
-// Usage there: see bundle/run.sh.
+// The addon contains no PTX: it runs only on the GPUs for which it contains machine code. Usage: see bundle/run.sh.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -17,11 +16,11 @@ const kLimitMiB = 37;
 const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega', 'vega-lite', 'fast-png',
   'd3-dsv', 'd3-scale-chromatic', 'vega-datasets', 'zarrita', 'web-tree-sitter', 'tiff', 'nifti-reader-js', 'dicom-parser', 'utif2',
   'highs', '@dagrejs/dagre', 'wabt'];
-/** Folders and files of the checkout that travel as they are; the sources of the shim are what proofs compile kernels with. */
+/** Folders and files of the checkout that are included as they are. Proofs compile kernels with the sources of the shim. */
 const kFolders = ['lib', 'test', 'bench', 'examples', 'prebuilds', 'scripts', 'cuda/core', 'native/simt'];
 const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.json', 'tsconfig.json',
   'tsconfig.all.json', 'docs/stream-diagnostics.md', 'typedoc.json'];
-/** What nothing loads: texts for people and compilers, builds for browsers and debuggers. Data sets: usedData(). */
+/** Files that nothing loads: documentation, type declarations, builds for browsers and debuggers. For data sets see usedData(). */
 const kLeftOut = [
   /\.(map|md|markdown|d\.[cm]?ts)$/, /(?<!\/(index|dicomParser))\.min\.[cm]?js$/,  // two load minified builds
   /(?<!node_modules)\/(umd|react-native|browser|__tests__|tests|debug)$/, /\/(zod|vega-lite)\/src$/, /\/mocha\/mocha\.js$/,
@@ -44,7 +43,7 @@ function pack(output, folder, names, level = ['-9']) {
   copyFileSync(`${tar}.xz`, output);
 }
 
-/** Node's binary, stripped: packed once per version, because that takes a minute. The filter for x86 code saves 0.7 MiB. */
+/** Node's binary, stripped; packed once per version, because that takes a minute. The filter for x86 code saves 0.7 MiB. */
 function packNode() {
   const cached = join(root, 'build/bundle-cache', `node-${process.version}-${process.arch}-filtered.tar.xz`);
   if (!existsSync(cached)) {
@@ -59,7 +58,7 @@ function packNode() {
   copyFileSync(cached, join(bundle, 'node.tar.xz'));
 }
 
-/** What reports need where there are neither sources nor git. */
+/** The information for reports that normally comes from sources and git. */
 function buildInfo() {
   const commit = run('git', ['rev-parse', 'HEAD']).trim();
   const dirty = run('git', ['status', '--porcelain', '--', 'cuda', 'native']).trim() !== '';
@@ -72,7 +71,7 @@ function buildInfo() {
   return { commit: dirty ? `${commit}-modified` : commit, sourceHash: hash.digest('hex'), nvcc: version ?? 'none' };
 }
 
-/** Whether a file of vega-datasets is one that an example reads. */
+/** Whether an example reads this file of vega-datasets. */
 function usedData() {
   const examples = listFiles('examples', /\.json$/).map((file) => readFileSync(join(root, file), 'utf8')).join('\n');
   return (source) => !/vega-datasets\/\w+\//.test(source) || examples.includes(`package:${/vega-datasets\/.*/.exec(source)[0]}"`);
@@ -87,7 +86,7 @@ function stagePayload() {
   const isUsed = usedData();
   const keep = (source) => !kLeftOut.some((pattern) => pattern.test(source)) && (statSync(source).isDirectory() || isUsed(source));
   for (const folder of closure(kPackages)) copy(folder, keep);
-  // Throws where a file that they need was left out.
+  // Throws if a file that they need was left out.
   const loaded = kPackages.filter((name) => name !== 'vega-datasets');
   const load = `await Promise.all(${JSON.stringify(loaded)}.map((name) => import(name)))`;
   run(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', load], { cwd: payload });

@@ -1,8 +1,8 @@
-// Device text is free of the host: what an agent (cuda/**/*_agent.cuh) includes could be compiled at run time, where there is no
-// standard library but what the device prelude supplies (kSupplied).
+// Checks that device code does not depend on the host: the includes of an agent (cuda/**/*_agent.cuh) could be compiled at run time, where
+// the only standard library is what the device prelude supplies (kSupplied).
 //
-//   node scripts/check-device.mjs             the rules, by reading the text (also part of npm run layers)
-//   node scripts/check-device.mjs --compile   and nvcc compiles the device code of every agent's header alone; skipped without nvcc
+//   node scripts/check-device.mjs             checks the rules by reading the sources (also part of npm run layers)
+//   node scripts/check-device.mjs --compile   also compiles the device code of every agent's header separately with nvcc, if available
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -13,20 +13,20 @@ import { closure, systemIncludes } from './include-graph.mjs';
 import { listFiles, root } from './list-sources.mjs';
 import { printSummary } from './summary.mjs';
 
-/** Standard headers that a device prelude stands for, and what may be used of namespace std. */
+/** Standard headers that a device prelude replaces, and what may be used of namespace std. */
 export const kSupplied = new Set(['cmath', 'cstddef', 'cstdint', 'cstring', 'type_traits']);
 const kAllowedNames = ['conditional_t', 'decay_t', 'bool_constant', 'true_type', 'false_type', 'is_same_v', 'enable_if_t', 'sqrt', 'fabs'];
 const kStandardNames = new RegExp(`\\bstd::(?!(?:${kAllowedNames.join('|')})\\b)\\w+`);
-/** Descriptions of the host: classes with memory and messages, launches, the runtime. */
+/** Headers of the host: classes with memory and messages, launches, the runtime. */
 const kHostNames = ['backend', 'check', 'fault', 'footprint', 'host_memory', 'measuring_device', 'memory', 'operations', 'runtime',
   'status', 'submission', 'view', 'cuda_\\w+'];
 const kHostHeaders = new RegExp(`^cuda/core/(${kHostNames.join('|')})\\.h$|^cuda/core/launch\\.cuh$|_launch\\.cuh$`);
-/** Equations of swept are template parameters: what they share names none (docs/swept.md). */
+/** The equations of swept are template parameters: shared code names none of them (docs/swept.md). */
 const kGeneric = /^cuda\/swept\/(march|lane|node_point|tile_messages|\w*_agent)\.cuh$/;
 const kEquations = /^cuda\/swept\/(euler|heat|kuramoto_sivashinsky|step_\w+|variants)\.(cuh|h)$/;
 
 const kRead = (path) => readFileSync(join(root, path), 'utf8');
-/** Without comments and without what only the shim sees. */
+/** Removes comments and what only the shim sees. */
 const deviceText = (text) => text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '').replace(/#include "simt\/[^\n]*/g, '');
 
 function path(seen, file) {
@@ -35,7 +35,7 @@ function path(seen, file) {
   return chain.join(' → ');
 }
 
-/** What breaks the rules in the closure of one header, as messages. `read` and `knows` are replaceable for the test of this script. */
+/** The violations in the closure of one header, as messages. `read` and `knows` can be replaced in the test of this script. */
 export function hostParts(start, read = kRead, knows = undefined) {
   const text = (file) => deviceText(read(file));
   const seen = closure(start, text, knows);
@@ -52,13 +52,13 @@ export function hostParts(start, read = kRead, knows = undefined) {
   return found;
 }
 
-/** Headers that must be free of the host. */
+/** Headers that must not depend on the host. */
 export function deviceHeaders() {
   const patterns = kRead('cuda/device-headers.txt').split('\n').filter((line) => /^[^#\s]/.test(line));
   return listFiles('cuda', new RegExp(patterns.join('|')));
 }
 
-/** Compiles one header alone to PTX of nothing: parsing and checking of the device's text. Returns nvcc's words where it fails. */
+/** Compiles one header separately to PTX, which checks the device code. Returns nvcc's output if that fails. */
 function compileAlone(nvcc, header, folder) {
   const file = join(folder, `${header.replaceAll('/', '_')}.cu`);
   writeFileSync(file, `#include "${header}"\n`);

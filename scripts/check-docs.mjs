@@ -1,5 +1,5 @@
-// Documentation keeps to 120 columns, so that it reads well in an editor and in a diff. `--fix` wraps what is longer.
-// Tables, code and lines that cannot be broken (a heading, one long link) stay as they are.
+// Checks that documentation keeps to 120 columns, so that it reads well in editors and diffs. `--fix` wraps longer lines. Tables, code and
+// lines that cannot be broken (a heading, one long link) are left alone.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,10 +8,10 @@ import { listFiles, root } from './list-sources.mjs';
 const kColumns = 120;
 const width = (text) => [...text].length;
 
-/** Marker and indentation of a list item or quotation; continued lines stand below its text. */
+/** Marker and indentation of a list item or quotation; continuation lines are aligned with its text. */
 const kStart = /^(\s*(?:(?:[-*+]|\d+\.)\s+|>\s+)?)(.*)$/;
 
-/** Words of a text; a link or a piece of code with blanks in it is one word. */
+/** Words of a text; a link or code span counts as one word even if it contains blanks. */
 function wordsOf(text) {
   return text.match(/(?:`[^`]*`|!?\[[^\]]*\]\([^)]*\)|\S)+/g) ?? [];
 }
@@ -35,11 +35,11 @@ function wrap(line) {
   return lines.map((each, i) => `${i === 0 ? lead : lead.includes('>') ? lead : indent}${each}`);
 }
 
-/** Lines that stand alone: tables, headings, code by indentation, link definitions, HTML, blanks. */
+/** Lines that are never joined with others: tables, headings, indented code, link definitions, HTML, blank lines. */
 const isAlone = (line) => /^\s*$|^\s*\||^#|^\[[^\]]+\]:|^\s*</.test(line);
 const startsItem = (line) => /^\s*(?:[-*+]|\d+\.)\s|^\s*>/.test(line);
 
-/** Numbers of the lines of a Markdown text that are too long and could be shorter, and the text with their paragraphs wrapped. */
+/** The numbers of lines of a Markdown text that are too long and could be shorter, and the text with their paragraphs wrapped. */
 export function examineDocument(text) {
   const long = [];
   const result = [];

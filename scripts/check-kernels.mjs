@@ -1,11 +1,11 @@
-// Compares ptxas' report of every kernel (registers, spilled bytes) with scripts/kernel-budget.json. No GPU needed.
+// Compares ptxas' report of every kernel (registers, spilled bytes) with scripts/kernel-budget.json. Needs no GPU.
 //
 //   node scripts/check-kernels.mjs [--update] [--compile | --all] [FILE …]
 //
-// The reports are those of the addon's build where it is up to date (scripts/ptxas-report.sh); otherwise, for named
-// files and with --compile the files are compiled here for sm_90, with --all for sm_80 and the newest architecture too.
+// Uses the reports of the addon's build if it is up to date (scripts/ptxas-report.sh). Otherwise, for named files, and with --compile,
+// compiles the files for sm_90; with --all, also for sm_80 and the newest architecture.
 // --update writes the budget from this compiler's report.
-// The budget names agents without template arguments: [most registers, most spilled bytes, kernels].
+// The budget lists agents without template arguments: [maximum registers, maximum spilled bytes, kernels].
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -16,7 +16,7 @@ import { listFiles, root } from './list-sources.mjs';
 import { printSummary } from './summary.mjs';
 
 const kBudget = join(root, 'scripts/kernel-budget.json');
-/** What a kernel may grow by before it is a failure: compilers differ a little from release to release. */
+/** By how much a kernel may exceed its budget: compilers differ a little from release to release. */
 const kSlack = { registers: 4, spilledBytes: 16 };
 
 /** Kernels of a ptxas -v report: { entry, architecture, registers, spilledBytes }. */
@@ -49,7 +49,7 @@ function demangle(names) {
   return done.status === 0 ? done.stdout.split('\n') : names;
 }
 
-/** Largest figures by agent over the kernels of sm_90; not of those of CUB, which the toolkit brings. */
+/** Maximum figures per agent over the kernels of sm_90, except those of CUB, which come with the toolkit. */
 export function summarise(kernels) {
   const chosen = kernels.filter(({ architecture, entry }) => architecture === 'sm_90' && !/^_ZN3cub/.test(entry));
   const names = demangle(chosen.map((kernel) => kernel.entry));
@@ -90,7 +90,10 @@ function newestArchitecture(nvcc) {
   return Math.max(...listed);
 }
 
-/** All architectures from the PTX of compute_80: device code has no branch by architecture, and the front end runs once. */
+/**
+ * Compiles for all architectures from the PTX of compute_80: device code has no branches by architecture, and so the front end runs only
+ * once.
+ */
 function compile(nvcc, file, architectures) {
   const codes = architectures.flatMap(([virtual, real]) => ['-gencode', `arch=compute_${virtual},code=sm_${real}`]);
   const output = join(root, 'build/kernels', `${file.replaceAll('/', '_')}.fatbin`);
@@ -120,7 +123,7 @@ async function compileAll(nvcc, files, architectures) {
   return results;
 }
 
-/** What a whole build left of every object with kernels (CMakeLists.txt); undefined where one is missing or older than a source. */
+/** The reports of all objects with kernels from a complete build (CMakeLists.txt); undefined if one is missing or older than a source. */
 function reportsOfBuild() {
   const folder = join(root, 'build/cmake');
   const configuration = join(folder, 'warploom-configuration.json');

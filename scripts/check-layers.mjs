@@ -1,21 +1,21 @@
-// Enforces docs/architecture.md: lib → native → cuda; in lib core → kernel, files, linear → domains → jobs → cli; in native and cuda
-// core → linear → domains; CUDA stays in its files.
-// Prints every breach and exits 1. A rule is a function of one file that yields messages.
+// Enforces docs/architecture.md: lib → native → cuda; in lib core → kernel, files, linear → domains → jobs → cli; in native and cuda core →
+// linear → domains; CUDA only in certain files. Prints every violation and exits with 1. A rule is a function of one file that yields
+// messages.
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { listFiles, root } from './list-sources.mjs';
 
-/** Layers of lib/ from the lowest up; a folder that is not named here is a domain. A file imports its own folder and lower layers. */
+/** Layers of lib/ from the lowest up; a folder that is not listed is a domain. A file may import its own folder and lower layers. */
 const kLibLayers = new Map([['core', 0], ['kernel', 1], ['files', 1], ['linear', 1], ['jobs', 3], ['cli', 4]]);
 const kDomainLayer = 2;
-/** lib/index.ts and whatever else stands beside the folders. */
+/** The layer of lib/index.ts and other files outside the folders. */
 const kTopLayer = 5;
-/** Folders of native/ that stand above the domains and may use any of them. */
+/** Folders of native/ that are above the domains and may use any of them. */
 const kNativeTop = new Set(['bench']);
-/** The folder of what several solvers share: domains may use it, and it uses core alone. */
+/** The folder for code that several solvers share: domains may use it, and it uses only core. */
 const kLinear = 'linear';
-/** The registry and its expansion are the one place of core that names the domains. */
+/** The only place in core that names the domains: the registry and its expansion. */
 const kRegistry = new Set(['cuda/core/operations.h']);
 /** Where device qualifiers and intrinsics may stand. */
 const kDeviceFiles = /^cuda\/core\/((device|launch|module)\.cuh|portable\.h|runtime\.(cu|h))$/;
@@ -59,19 +59,19 @@ function* libImports(path, text) {
   }
 }
 
-/** Names of operations among a file's strings; the generated file has them all. */
+/** Names of operations among the strings of a file; the generated file contains them all. */
 function* operationNames(path, text) {
   if (path === 'lib/core/operations.gen.ts') return;
   for (const [, name] of text.matchAll(/['"`](\w+\.\w+)['"`]/g)) if (operations.has(name)) yield name;
 }
 
-/** Whether a file of folder `own` in native/ or cuda/ must not see what is in `folder`, and why. */
+/** Whether a file of folder `own` in native/ or cuda/ may not use what is in `folder`, and why. */
 function* checkFolders(own, folder, target) {
   if (domains.has(own) && domains.has(folder) && folder !== own) yield `domain ${own} must not include ${target}`;
   if (own === kLinear && domains.has(folder)) yield `linear must not include ${target}`;
 }
 
-/** The folder of lib/ that a path is in ('' beside the folders), and its layer. */
+/** The folder of lib/ that contains a path ('' outside the folders), and its layer. */
 function libFolder(path) {
   const parts = path.split('/');
   if (parts.length < 3) return ['', kTopLayer];
@@ -134,17 +134,17 @@ function* checkCuda(path, text) {
   }
 }
 
-/** The relative imports of a file, types included: what a reader has to know to know it. */
+/** The relative imports of a file, including types: everything a reader needs to know. */
 function importsWithin(path, text) {
   return [...libImports(path, text)].filter((target) => target.startsWith('lib/'));
 }
 
 /**
- * Groups of files of lib/ that import each other in a circle. Tarjan's strongly connected components.
- * `graph`: file to the files it imports.
+ * Groups of files of lib/ that import each other in a cycle: Tarjan's strongly connected components. `graph`: for each file, the files it
+ * imports.
  */
 export function cycles(graph) {
-  const order = new Map(); // of discovery
+  const order = new Map(); // discovery order
   const lowest = new Map();
   const stack = [];
   const found = [];
@@ -169,7 +169,7 @@ export function cycles(graph) {
   return found;
 }
 
-/** Cycles among files of lib/, as messages. */
+/** Import cycles in lib/, as messages. */
 function cycleBreaches(files, read) {
   const graph = new Map(files.filter((path) => path.startsWith('lib/'))
     .map((path) => [path, importsWithin(path, withoutComments(read(path)))]));
@@ -180,7 +180,7 @@ function cycleBreaches(files, read) {
   });
 }
 
-/** Every breach below the root as `file: message`. `read` is replaceable for the test of this script. */
+/** Every violation below the root as `file: message`. `read` can be replaced in the test of this script. */
 export function breaches(files, read) {
   const found = [];
   for (const path of files) {

@@ -12,7 +12,9 @@ const kFileWarning = 300;
 const kFunctionLimit = 60;
 const kAgentLimit = 100;
 const kColumns = 140;
-/** Non-null assertions in all of lib/: for loops over many numbers, in the files that eslint.config.js names (hotLoops). */
+/**
+ * Maximum number of non-null assertions in lib/: they are for loops over many numbers, in the files that eslint.config.js names (hotLoops).
+ */
 const kAssertions = 200;
 const kTestColumns = 180; // tables of cases read best with one case per line
 
@@ -53,7 +55,7 @@ function blank(text) {
 
 const kNotFunction = /^(?:if|for|while|switch|catch|do|else|try|namespace|class|struct|enum|union|extern)\b/;
 
-/** Functions of a C++ file by braces: a block after a parameter list that no enclosing function holds. */
+/** Functions of a C++ file, found by their braces: a block after a parameter list outside any other function. */
 export function cppFunctions(text) {
   const code = blank(text).replace(/^[ \t]*#(?:[^\n]*\\\n)*[^\n]*/gm, (line) => line.replace(/[^\n]/g, ' '));
   const found = [];

@@ -1,5 +1,5 @@
-// Copies what the compiled code reads at run time beside it: tree-sitter's CUDA grammar for lib/scratchpad (its own package brings a
-// native addon that nobody here needs), the header of printed programs for lib/kernel, and the runtime of stream programs in C++.
+// Copies files that the compiled code reads at run time: tree-sitter's CUDA grammar for lib/scratchpad (its own package includes a native
+// addon that is not needed here), the header of printed programs for lib/kernel, and the C++ runtime of stream programs.
 import { copyFileSync, cpSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ function copyGrammar(folder) {
   copyFileSync(join(from, 'LICENSE'), join(folder, 'tree-sitter-cuda.LICENSE'));
 }
 
-/** Copies all of it to a folder of compiled code. */
+/** Copies all of them to a folder of compiled code. */
 export function copyAssets(folder) {
   copyGrammar(join(folder, 'scratchpad'));
   mkdirSync(join(folder, 'kernel/print'), { recursive: true });

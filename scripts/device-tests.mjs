@@ -3,7 +3,7 @@
 //   node scripts/device-tests.mjs [none|address|thread …] [--only NAME] [--build-only]    default: all three
 //
 // The mutation test runs only by name: node scripts/device-tests.mjs thread --only mutation
-// Each program prints what failed, ends with «N passed, N failed, N skipped» and exits 1 on a failure.
+// Each program prints its failures, ends with "N passed, N failed, N skipped", and exits with 1 if there was a failure.
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -24,12 +24,12 @@ const kOptions = {
 /** Deletes each barrier in turn under ThreadSanitizer: some 65 barriers in 2 to 4 minutes, so it runs only when named. */
 const kMutation = 'mutation';
 /**
- * Programs that ThreadSanitizer need not see: arithmetic of one thread, and kernels whose every barrier the small cases of the
- * program `operations` reach. They do not reach those of large systems, of interleaved ones and of right-hand sides that share a matrix:
- * tridiagonal_partition, tridiagonal_regpack, tridiagonal_matrix and tridiagonal_checked do.
+ * Programs that need not run under ThreadSanitizer: single-threaded arithmetic, and kernels whose barriers are all covered by the small
+ * cases of the program `operations`. Barriers for large systems, interleaved systems and right-hand sides that share a matrix are covered
+ * by tridiagonal_partition, tridiagonal_regpack, tridiagonal_matrix and tridiagonal_checked instead.
  */
 const kAddressOnly = /^(portable|views|tridiagonal_(?!partition|regpack|matrix|checked).*|swept_.*)$/;
-/** The longest ones, begun first so that no core is left waiting for one at the end. */
+/** The longest ones, started first so that no core is idle at the end. */
 const kLongest = ['tridiagonal_partition', 'operations', 'cpu_operators', 'cpu_solve', 'tridiagonal_regpack'];
 const rank = (name) => (kLongest.includes(name) ? kLongest.indexOf(name) : kLongest.length);
 
@@ -52,10 +52,10 @@ function build(variant, names) {
   return join(folder, 'programs');
 }
 
-/** Runs one program and shows what it says; returns its counts. A crash, a timeout or a missing summary line is one failure. */
+/** Runs one program and shows its output; returns its counts. A crash, a timeout or a missing summary line counts as one failure. */
 async function runProgram(folder, name, variant) {
   const path = join(folder, name);
-  // ThreadSanitizer needs its shadow addresses: without randomisation they are free on every kernel.
+  // ThreadSanitizer needs its shadow addresses, which are free on every kernel if address space randomisation is off.
   const [command, args] = variant === 'thread' && onPath('setarch')
     ? ['setarch', [process.arch === 'x64' ? 'x86_64' : process.arch, '-R', path]] : [path, []];
   const start = performance.now();
@@ -75,7 +75,7 @@ async function runProgram(folder, name, variant) {
   return counts;
 }
 
-/** All programs, as many at a time as there are cores. */
+/** Runs all programs, as many at a time as there are cores. */
 async function runPrograms(programs, total) {
   const queue = [...programs].sort((a, b) => rank(a.name) - rank(b.name));
   const worker = async () => {

@@ -1,4 +1,5 @@
-// PTX in an addon's .nv_fatbin section, which nvcc compresses so that no archive can: a machine whose GPU has machine code here needs none.
+// Removes PTX from an addon's .nv_fatbin section. nvcc compresses PTX, so archives cannot shrink it further, and a GPU for which there is
+// machine code does not need it.
 
 const kContainer = 0xba55ed50;
 const kPtx = 1;
@@ -16,8 +17,8 @@ function findSection(file, wanted) {
 }
 
 /**
- * A copy of an addon whose containers of device code hold no PTX, as those compiled for real architectures alone; what comes free is
- * zero. Containers with nothing but PTX stay as they are.
+ * A copy of an addon without PTX in its containers of device code, as if compiled for real architectures only; the freed space is zeroed.
+ * Containers with nothing but PTX are left unchanged.
  */
 export function withoutPtx(addon) {
   const file = Buffer.from(addon);
@@ -25,7 +26,8 @@ export function withoutPtx(addon) {
   if (section === undefined) return file;
   const end = section.offset + section.size;
   for (let at = section.offset; at < end;) {
-    // A container: magic, version, size of this header (16 bits each), size of the entries. An entry: kind, version, sizes of both parts.
+    // A container: magic number, version, size of this header (16 bits each), size of the entries. An entry: kind, version, sizes of both
+    // parts.
     if (file.readUInt32LE(at) !== kContainer) {
       at += 8;
       continue;

@@ -1,4 +1,4 @@
-// What this machine can build with: host compiler, CMake, nvcc, GPU architecture, Node headers.
+// The build tools of this machine: host compiler, CMake, nvcc, GPU architecture, Node headers.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -24,7 +24,7 @@ export function findCompiler() {
   return onPath('c++') ?? onPath('g++') ?? onPath('clang++');
 }
 
-/** nvcc from CUDACXX, CUDA_HOME, CUDA_PATH, the usual toolkit prefix, then PATH; undefined where none runs. */
+/** nvcc from CUDACXX, CUDA_HOME, CUDA_PATH, the usual toolkit prefix, then PATH; undefined if none of them runs. */
 export function findNvcc() {
   if (process.env.WARPLOOM_CUDA === '0') return undefined;
   const homes = [process.env.CUDA_HOME, process.env.CUDA_PATH, '/usr/local/cuda'];
@@ -32,7 +32,7 @@ export function findNvcc() {
   return candidates.find((path) => path && spawnSync(path, ['--version']).status === 0);
 }
 
-/** CMake's architecture list: the GPUs found here, else Hopper code and its PTX for what comes later (one run of the front end). */
+/** CMake's architecture list: the GPUs of this machine, otherwise Hopper code and its PTX for later GPUs (one run of the front end). */
 export function cudaArchitectures() {
   if (process.env.WARPLOOM_CUDA_ARCHITECTURES) return process.env.WARPLOOM_CUDA_ARCHITECTURES;
   const query = spawnSync('nvidia-smi', ['--query-gpu=compute_cap', '--format=csv,noheader'], { encoding: 'utf8' });
@@ -50,7 +50,7 @@ export function nodeHeaders() {
   return existsSync(join(prefix, 'include/node/node_api.h')) ? prefix : undefined;
 }
 
-/** node-gyp's script: the one npm runs us with, or the one bundled in npm beside node. */
+/** node-gyp's script: that of the npm that runs this script, or the one bundled with the npm next to node. */
 export function findNodeGyp() {
   const prefix = dirname(dirname(realpathSync(process.execPath)));
   const bundled = join(prefix, 'lib/node_modules/npm/node_modules/node-gyp/bin/node-gyp.js');

@@ -1,8 +1,8 @@
-// lib/core/operations.gen.ts from the addon's own metadata (visit() of the parameter and report structs), so that no name of a
-// choice, no range, no default and no field of a report is typed twice.
+// Generates lib/core/operations.gen.ts from the addon's own metadata (visit() of the parameter and report structs), so that no name of a
+// choice, no range, no default and no field of a report is written twice.
 //
 //   node scripts/generate-operations.mjs           writes it
-//   node scripts/generate-operations.mjs --check   says whether it is stale (test/core/operations.test.ts does the same)
+//   node scripts/generate-operations.mjs --check   checks whether it is up to date (test/core/operations.test.ts does the same)
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ import type { Rows } from './rows.ts';
 
 const quoted = (text) => `'${text}'`;
 
-/** One line where it fits, else as many as it takes. */
+/** A list on one line if it fits, otherwise on several. */
 function listOf(indent, name, values) {
   const line = `${indent}${name}: [${values.map(quoted).join(', ')}],`;
   if (line.length <= kColumns) return line;
@@ -32,7 +32,7 @@ function listOf(indent, name, values) {
   return [`${indent}${name}: [`, ...lines.map((each) => `${indent}  ${each}`), `${indent}],`].join('\n');
 }
 
-/** A constant with an entry for every operation, of the lines that `linesOf` makes of it. */
+/** A constant with an entry for every operation, consisting of the lines that `linesOf` returns. */
 function constant(name, comment, operations, linesOf) {
   const entries = Object.entries(operations).map(([operation, description]) => {
     const lines = linesOf(description);
@@ -53,7 +53,7 @@ function parameterLines({ fields }) {
   });
 }
 
-/** The texts that `textOf` makes of a field, by name, of fields that two or more operations have and all of them alike. */
+/** By name, the texts that `textOf` returns for fields that occur in at least two operations, identically in all of them. */
 function alike(operations, fieldsOf, textOf) {
   const found = new Map();
   for (const description of Object.values(operations)) {
@@ -86,7 +86,7 @@ function commonReports(operations) {
 export interface CommonReports {\n${[...texts.values()].map((text) => text.replace(/^ {2}/gm, '')).join('\n')}\n}\n`;
 }
 
-/** A record, or rows of them. */
+/** A record, or rows of records. */
 function tableLine({ name, kind, columns, optional }) {
   const orNone = optional ? ' | undefined' : '';
   const [open, close] = kind === 'rows' ? ['Rows<{', '}>'] : ['{', '}'];
@@ -130,7 +130,7 @@ ${entries.join('\n')}
 `;
 }
 
-/** The file's text for what `operations()` of the addon says. */
+/** The contents of the file for the result of the addon's `operations()`. */
 export function textOf(operations) {
   return kHead + [
     constant('choices', 'What parameters choose from, in the order of the C++ enumerations.', operations, choiceLines),

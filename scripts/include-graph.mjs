@@ -1,44 +1,45 @@
-// Which headers a source file sees, and how many objects a change of a header compiles again.
+// Shows which headers a source file includes, and how many objects a change to a header recompiles.
 //
-//   node scripts/include-graph.mjs            every header of cuda/ and native/ with its objects, most first
-//   node scripts/include-graph.mjs HEADER …   the objects of these
-//   node scripts/include-graph.mjs --check    fails where a header has more objects than kBounds allows (npm run layers)
+//   node scripts/include-graph.mjs            every header of cuda/ and native/ with its objects, most objects first
+//   node scripts/include-graph.mjs HEADER …   the objects of these headers
+//   node scripts/include-graph.mjs --check    fails if a header has more objects than kBounds allows (npm run layers)
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { groupBy, listFiles, root, sourcesAlone } from './list-sources.mjs';
 
 /**
- * Most objects that may see a header, first match counts. What describes one operation is for that operation: a domain's parameters
- * reach its own files, and core those of no domain (cuda/core/operations.h knows them by name).
+ * The maximum number of objects that may include a header; the first match counts. A description of one operation is only for that
+ * operation: parameters of a domain reach only the domain's files, and core includes those of no domain (cuda/core/operations.h knows them
+ * by name).
  */
 export const kBounds = [
   [/^cuda\/tridiagonal\/solve\.h$/, 50],
   [/^(cuda|native)\/linear\/\w+\.h$/, 50],
   [/^cuda\/tridiagonal\/[\w/]+\.h$/, 30],
-  [/^cuda\/imaging\/grid\.h$/, 20],  // of every operation on images
+  [/^cuda\/imaging\/grid\.h$/, 20],  // used by every operation on images
   [/^cuda\/(?!core\/)[\w/]+\.h$/, 15],
   [/^native\/(?!core\/|cpu\/|simt\/)[\w/]+\.h$/, 15],
 ];
 
 const kRead = (path) => readFileSync(join(root, path), 'utf8');
 
-/** Names in `#include "…"` of a text, conditional ones too. */
+/** Names in `#include "…"` of a source, including conditional ones. */
 export function quotedIncludes(text) {
   return [...text.matchAll(/^\s*#\s*include\s*"([^"]+)"/gm)].map((match) => match[1]);
 }
 
-/** Names in `#include <…>` of a text. */
+/** Names in `#include <…>` of a source. */
 export function systemIncludes(text) {
   return [...text.matchAll(/^\s*#\s*include\s*<([^>]+)>/gm)].map((match) => match[1]);
 }
 
-/** Files by path from the root; the shim's own are written as its compile sees them, from native/. */
+/** Resolves names to paths relative to the root; the shim's own are relative to native/, as in its compilation. */
 function resolve(name) {
   return name.startsWith('simt/') ? `native/${name}` : name;
 }
 
-/** Every file that `start` includes, itself first, each with the one that first named it: Map from path to includer. */
+/** Every file that `start` includes, itself first, each with the file that first included it: a Map from path to includer. */
 export function closure(start, read = kRead, knows = (path) => existsSync(join(root, path))) {
   const seen = new Map([[start, undefined]]);
   for (const path of seen.keys()) {
@@ -55,7 +56,7 @@ export function groups(text = kRead('cuda/together.txt')) {
   }));
 }
 
-/** Host sources that share an object, as CMakeLists.txt has it (share_objects): Map from file to the object's name. */
+/** Host sources that share an object, as in CMakeLists.txt (share_objects): a Map from file to the object's name. */
 export function hostGroups(sources, alone = sourcesAlone(sources)) {
   const kApart = /^native\/(simt|bench)\/|^native\/core\/faults\.cpp$|\/isa\.cpp$/;
   const folders = groupBy(sources.filter((path) => !alone.includes(path) && !kApart.test(path)).sort(), dirname);
@@ -72,7 +73,7 @@ function objects() {
   return [...sources.map((path) => [named(path), path]), ...shim.map((path) => [`simt ${named(path)}`, path])];
 }
 
-/** Map from header to the objects that see it. */
+/** A Map from header to the objects that include it. */
 export function dependants() {
   const texts = new Map();
   const read = (path) => {

@@ -1,6 +1,6 @@
-// Prints the host sources of the CPU-only addon, one per line, for binding.gyp (CMakeLists.txt globs the
-// same folders): a file for each folder, which it writes to build/gyp/, and those that stand alone; with --defines its
-// definitions. Also imported by other scripts that walk the tree.
+// Prints the host sources of the CPU-only addon, one per line, for binding.gyp (CMakeLists.txt globs the same folders): a file per folder,
+// written to build/gyp/, and the sources that are compiled separately; with --defines, its definitions. Also imported by other scripts that
+// walk the tree.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,10 +23,12 @@ export function listFiles(folder, pattern = /./) {
     .sort();
 }
 
-/** Instruction sets that the CPU backend has beside its baseline, best first (native/cpu/isa.h), and the processor flags they need. */
+/**
+ * Instruction sets that the CPU backend supports besides its baseline, best first (native/cpu/isa.h), and the processor flags they need.
+ */
 export const kIsas = { avx512: ['avx512f', 'avx512dq', 'avx512vl', 'avx512bw'], avx2: ['avx2', 'fma'] };
 
-/** The best of them that this machine runs, as a list of at most one; all where it cannot be told. `flags`: of /proc/cpuinfo. */
+/** The best of them that this machine supports, as a list of at most one; all of them if that is unknown. `flags`: from /proc/cpuinfo. */
 export function ownIsas(flags = cpuFlags()) {
   if (flags === undefined) return Object.keys(kIsas);
   return Object.keys(kIsas).filter((isa) => kIsas[isa].every((flag) => flags.has(flag))).slice(0, 1);
@@ -59,10 +61,10 @@ function otherIsas() {
   return Object.keys(kIsas).filter((isa) => !ownIsas().includes(isa));
 }
 
-/** Kernels for an instruction set, and a file whose header shares a name with another's. */
+/** Kernels for an instruction set, and a file whose header has a name in common with another one. */
 const kAlone = /\/isa_\w+\.cpp$|^native\/imaging\/registration\.cpp$/;
 
-/** Names that a file defines for itself alone: macros, and what is in its namespaces without a name. */
+/** Names that are local to a file: macros, and the contents of its unnamed namespaces. */
 export function ownNames(text) {
   const names = [...text.matchAll(/^#\s*define\s+(\w+)/gm)].map((match) => match[1]);
   for (const [, body] of text.matchAll(/^namespace \{$([\s\S]*?)^\} {2}\/\/ namespace$/gm)) {
@@ -75,7 +77,7 @@ export function ownNames(text) {
   return new Set(names);
 }
 
-/** Those of `sources` that cannot share an object with others of their folder, because both use a name for something of their own. */
+/** The sources that cannot share an object with others of their folder, because both have a local name in common. */
 export function sourcesAlone(sources, read = (path) => readFileSync(join(root, path), 'utf8')) {
   return [...groupBy(sources, dirname).values()].flatMap((files) => {
     const taken = new Set();
@@ -89,9 +91,7 @@ export function sourcesAlone(sources, read = (path) => readFileSync(join(root, p
   });
 }
 
-/**
- * The sources as fewer files, half the time to compile: those of a folder together. `write` takes path and text of such a file.
- */
+/** Combines the sources of each folder into fewer files, which compile in half the time. `write` takes the path and text of such a file. */
 export function sourcesTogether(sources, write) {
   const alone = new Set(sourcesAlone(sources));
   return [...groupBy(sources, dirname)].flatMap(([folder, files]) => {

@@ -12,7 +12,10 @@ function holderIsAlive(path) {
   }
 }
 
-/** Runs `work` while holding the lock file at `path`; waits for a living holder, takes over a dead one's. */
+/**
+ * Runs `work` while holding the lock file at `path`. Waits for a holder that is still running, and takes the lock over from one that is
+ * not.
+ */
 export async function withLock(path, work) {
   mkdirSync(dirname(path), { recursive: true });
   for (let waited = 0; ; ++waited) {

@@ -1,4 +1,4 @@
-// Mocha's readable report, and beside it a short JSON one (reporter option `output`) with counts and failures.
+// Mocha's readable report, and a short JSON report (reporter option `output`) with counts and failures.
 'use strict';
 const { writeFileSync } = require('node:fs');
 const Mocha = require('mocha');

@@ -1,10 +1,9 @@
-// npm run new-operation -- DOMAIN OPERATION [--root FOLDER]: stamps out all files of a new operation.
+// npm run new-operation -- DOMAIN OPERATION [--root FOLDER]: creates all files of a new operation from templates.
 //
-// DOMAIN and OPERATION in snake_case. Writes parameter struct, check, policy, agent, launch, CPU backend,
-// TypeScript function and test of a working example (result = factor * values) to be replaced piece by piece,
-// and adds the operation to the registry: one line in operations.inc, one include in native/core/operation.cpp and one in
-// test/device/support/operations.h. A new domain
-// also gets lib/<domain>/index.ts, its line in lib/index.ts and its entry of the package. Existing files are never overwritten.
+// DOMAIN and OPERATION are in snake_case. Writes parameter struct, check, policy, agent, launch, CPU backend, TypeScript function and test
+// of a working example (result = factor * values), to be replaced piece by piece, and adds the operation to the registry: one line in
+// operations.inc, one include in native/core/operation.cpp and one in test/device/support/operations.h. A new domain also gets
+// lib/<domain>/index.ts, its line in lib/index.ts and its entry point in the package. Existing files are never overwritten.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';

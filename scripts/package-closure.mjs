@@ -1,9 +1,9 @@
-// The installed packages that some packages need at run time, from package-lock.json: no network.
+// Finds the installed packages that some packages need at run time, from package-lock.json and without network access.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './list-sources.mjs';
 
-/** Where `name` resolves to for a package installed in `from` (a lock file key, '' for the root). */
+/** The location to which `name` resolves for a package installed in `from` (a lock file key, '' for the root). */
 function locate(packages, from, name) {
   for (let base = from; ; base = base.slice(0, Math.max(base.lastIndexOf('/node_modules/'), 0))) {
     const key = base === '' ? `node_modules/${name}` : `${base}/node_modules/${name}`;
@@ -12,7 +12,7 @@ function locate(packages, from, name) {
   }
 }
 
-/** Folders (node_modules/…) of `names` and all they depend on; optional ones only where installed. */
+/** Folders (node_modules/…) of `names` and all their dependencies; optional ones only if installed. */
 export function closure(names) {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
   const found = new Set();

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the CUDA compiler and leaves what ptxas says of every kernel beside the object, OBJECT.ptxas, for
-# scripts/check-kernels.mjs. Other messages go where they always went. Uses ccache where it is installed.
+# Runs the CUDA compiler and writes the ptxas report of every kernel to OBJECT.ptxas, next to the object, for
+# scripts/check-kernels.mjs. Other messages are passed on unchanged. Uses ccache if it is installed.
 #   ptxas-report.sh COMPILER [ARGUMENTS]
 object=
 before=

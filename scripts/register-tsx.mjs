@@ -1,4 +1,4 @@
-// For worker threads of programs that run from the sources: lets them load TypeScript.
+// Lets worker threads load TypeScript in programs that run from source.
 import { register } from 'tsx/esm/api';
 
 register();

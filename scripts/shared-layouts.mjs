@@ -2,13 +2,13 @@
 //
 //   node --import tsx scripts/shared-layouts.mjs [--check]
 //
-// Every cuda/<domain>/<name>_layout.json describes the arrays of a kernel; <name>_layout.inc beside it, which the kernel includes, holds
-// their offsets. --check writes nothing and exits 1 where a header is not what its description gives.
+// Every cuda/<domain>/<name>_layout.json describes the arrays of a kernel; <name>_layout.inc next to it, which the kernel includes,
+// contains their offsets. --check writes nothing and exits with 1 if a header does not match its description.
 //
 // A description: { about, struct, parameters: ["real"], instances: [[4], [8]], points: ["flux", "update"],
 //   blocks: [{ name, bytes: [260, 3, "real"], live: ["flux", "update"] }], conflicts: [["a", "b"]] }
-// `bytes` is a product of numbers and parameters; `live` the first and the last point at which the content is needed, in the order
-// of `points`; `conflicts` are pairs between which no barrier stands, though they are not needed at one point.
+// `bytes` is a product of numbers and parameters; `live` contains the first and the last point at which the content is needed, in the order
+// of `points`; `conflicts` are pairs that are not needed at the same point but have no barrier between them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,15 +1,15 @@
-// Follows an argument of a function through lib, and counts where it stays. The walk goes from call to call as they are in the text: into
-// each function that is given the argument, once, and back. What counts as the argument: the value under any name, objects that are written
-// with it in them, and what a call gives that is given it. A stay is a stretch of the walk in one file, a room a file that it stays in, a
-// return a stay in a room that it has been in before. Calls by way of a variable that holds a function are not followed. No rooms are the
-// files that only say that something is there (known.ts of lib/core) or word an error about it (arrays.ts, checks.ts, errors.ts): they give
-// back what they are given, or throw, and nobody follows an argument there.
+// Follows an argument of a function through lib and counts the files through which it passes. The walk follows the calls in the source:
+// into each function that receives the argument, once, and back. These count as the argument: the value under any name, objects created
+// with it as a part, and the results of calls that receive it. A stay is a part of the walk within one file; a room is a file with at least
+// one stay; a return is a stay in a room that has been visited before. Calls through variables that hold functions are not followed. Files
+// that only assert that a value exists (known.ts of lib/core) or phrase an error about it (arrays.ts, checks.ts, errors.ts) do not count as
+// rooms: they return what they receive, or throw, and nobody follows an argument there.
 // node scripts/stays.mjs [FILE FUNCTION PARAMETER] [--root FOLDER] [--without REGEXP] [--list]; default: the graph of stream.run
 import { join, relative, resolve } from 'node:path';
 import ts from 'typescript';
 import { root } from './list-sources.mjs';
 
-/** Takes an option and its value out of the words. */
+/** Removes an option and its value from the words, and returns the value. */
 function take(words, option) {
   const at = words.indexOf(option);
   return at < 0 ? undefined : words.splice(at, 2)[1];
@@ -18,7 +18,7 @@ function take(words, option) {
 class Walk {
   /** Files in the order of the stays. */
   stays = [];
-  /** Functions with the places of their parameters that were given the argument. */
+  /** Functions, with the positions of the parameters that received the argument. */
   functions = new Map();
 
   constructor(folder, isRoom) {
@@ -46,7 +46,7 @@ class Walk {
     if (this.stays.at(-1) !== path) this.stays.push(path);
   }
 
-  /** Walks through a function that is given the argument in some of its parameters. */
+  /** Walks through a function that receives the argument in some of its parameters. */
   visit(f, places) {
     const known = this.functions.get(f);
     if (known !== undefined && places.every((at) => known.has(at))) return;
@@ -57,7 +57,7 @@ class Walk {
     this.body(f.body, held);
   }
 
-  /** Notes names as those of the argument. */
+  /** Records names that denote the argument. */
   hold(name, held) {
     if (name === undefined || ts.isOmittedExpression(name)) return;
     if (ts.isIdentifier(name)) held.add(this.checker.getSymbolAtLocation(name));

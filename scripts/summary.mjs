@@ -1,6 +1,6 @@
-// The one line every runner of this project ends with: «N passed, N failed, N skipped».
+// The line with which every runner of this project ends: "N passed, N failed, N skipped".
 
-/** Matches the line; groups are the three counts. */
+/** Matches the line; the groups are the three counts. */
 export const kSummary = /^(\d+) passed, (\d+) failed, (\d+) skipped$/gm;
 
 /** Prints the line and sets the exit code. */

@@ -1,9 +1,8 @@
 // npm run test:gpu [-- --out FOLDER] [--no-sanitizer] [--jobs N] [--limit SECONDS] [--only REGEXP] [MOCHA OPTIONS]
-// The test suite on the cuda backend, a process for each folder (for each file of the long ones), and, where compute-sanitizer is
-// installed, its four tools over the small calls of test/gpu/sanitized*.test.ts. N of them at a time (default 6, longest first).
-// One JSON report, FOLDER/test-gpu.json, saved whenever a part ends, so that a machine that goes away leaves what was found; parts
-// that did not fit into the limit (default 570 s) are listed in it as not run and count as failed. The last line is
-// «N passed, N failed, N skipped».
+// Runs the test suite on the cuda backend, with one process per folder (for long folders, per file), and, if compute-sanitizer is
+// installed, its four tools over the small calls of test/gpu/sanitized*.test.ts. N processes run at a time (default 6), longest first.
+// Writes one JSON report, FOLDER/test-gpu.json, saved whenever a part ends, so that results survive if the machine is lost. Parts that did
+// not fit into the limit (default 570 s) are listed as not run and count as failed. The last line is "N passed, N failed, N skipped".
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,13 +14,13 @@ import { root } from './list-sources.mjs';
 import { printSummary } from './summary.mjs';
 
 const kSanitizerTools = ['racecheck', 'memcheck', 'initcheck', 'synccheck'];
-/** Folders that are cut into files, and what takes longest, first: seconds on an H200 beside five others. */
+/** Folders that are split into files; and what takes longest, first: seconds on an H200 with five other processes running. */
 const kByFile = new Set(['core', 'tridiagonal', 'stress', 'imaging', 'swept', 'scan', 'stream']);
 const kLongest = [
   'racecheck', 'tridiagonal/componentwise', 'tridiagonal/families', 'memcheck', 'initcheck', 'synccheck', 'gpu', 'stress/',
   'tridiagonal/', 'scan/', 'faults',
 ];
-/** What a bundle does not carry the files for, and what has nothing to do with a device. */
+/** Tests whose files are not in a bundle, and tests that have nothing to do with a device. */
 const kLeftOut = new Set(['scripts', 'package', 'device', 'types', 'support']);
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 
@@ -55,7 +54,7 @@ function sanitizer() {
   return existsSync(found) ? found : undefined;
 }
 
-/** Parts of the suite: name, test files, and what runs node. */
+/** Parts of the suite: name, test files, and the command that runs node. */
 function partsOf(tool) {
   const parts = [];
   for (const folder of readdirSync(join(root, 'test'), { withFileTypes: true })) {
@@ -79,12 +78,12 @@ function rank({ name }) {
   return at < 0 ? kLongest.length : at;
 }
 
-/** Cases that a backend cannot run: test/support/backends.ts prints them, mocha does not know them. */
+/** Cases that a backend cannot run: test/support/backends.ts prints them, but mocha does not know of them. */
 function skippedCases(text) {
   return [...text.matchAll(/^ *skipped (\d+) case\(s\)/gm)].reduce((sum, match) => sum + Number(match[1]), 0);
 }
 
-/** Runs a command and collects what it prints; `status` 'limit' where its time was up. */
+/** Runs a command and collects its output; `status` is 'limit' if it ran out of time. */
 function collect(command, args, env, seconds) {
   return new Promise((settle) => {
     const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], env, detached: true });
@@ -94,7 +93,7 @@ function collect(command, args, env, seconds) {
     const timer = setTimeout(() => {
       late = true;
       try {
-        process.kill(-child.pid, 'SIGKILL'); // the tools of the sanitizer have children
+        process.kill(-child.pid, 'SIGKILL'); // the sanitizer's tools have child processes
       } catch {
         // it has just ended
       }

@@ -1,4 +1,4 @@
-// Mocha's own report, and the seconds of every test file, for the order in which scripts/test.mjs begins them.
+// Mocha's own report, and the duration of every test file, by which scripts/test.mjs orders them.
 'use strict';
 const { mkdirSync, writeFileSync } = require('node:fs');
 const { dirname, relative } = require('node:path');

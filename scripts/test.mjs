@@ -1,5 +1,5 @@
-// npm test [-- MOCHA OPTIONS] [FILE …]: all test files, in as many processes as there are cores (WARPLOOM_JOBS; at most 8), the
-// longest begun first so that no core waits for one at the end (scripts/test-seconds.json; --record renews it).
+// npm test [-- MOCHA OPTIONS] [FILE …]: runs all test files in as many processes as there are cores (WARPLOOM_JOBS; at most 8), longest
+// first so that no core is idle at the end (scripts/test-seconds.json; --record updates it).
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ const kSeconds = join(root, 'scripts/test-seconds.json');
 const kMeasured = join(root, 'build/test-seconds.json');
 const kMostJobs = 8;
 
-/** Files by their time, longest first; those that nobody has timed count as short. */
+/** Files by duration, longest first; files without a recorded duration count as short. */
 export function longestFirst(files, seconds) {
   return [...files].sort((a, b) => (seconds[b] ?? 0) - (seconds[a] ?? 0) || (a < b ? -1 : 1));
 }

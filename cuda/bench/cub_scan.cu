@@ -1,4 +1,4 @@
-// cub::DeviceScan for comparison with scan.prefix: one long row directly, several rows by key (the row number).
+// cub::DeviceScan, for comparison with scan.prefix: one long row directly, several rows by key (the row number).
 #include "cuda/bench/cub_scan.h"
 
 #ifndef WARPLOOM_SIMT

@@ -28,6 +28,6 @@ void visit(Visitor& v, CubScanParameters& p) {
 
 namespace warploom::cuda {
 Status bench_cub_scan(Device& device, const ::warploom::bench::CubScanParameters& p);
-/// Whether the build has CUB; `reason`: its version, or that it was not found.
+/// Whether the build has CUB. `reason`: its version, or that it was not found.
 bool bench_cub_available(std::string* reason);
 }

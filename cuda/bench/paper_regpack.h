@@ -7,7 +7,8 @@
 namespace warploom::bench {
 
 struct PaperRegpackParameters : SystemsParameters {
-  int32_t depth = 8;  ///< rows per thread: 4, 8 or 16; n / depth is a power of two, a warp's threads at least
+  /// Rows per thread: 4, 8 or 16. n / depth must be a power of two, and at least the size of a warp.
+  int32_t depth = 8;
 };
 
 template <class Visitor>

@@ -1,13 +1,14 @@
-// CR-RegPack to the letter of its paper (Davidson, Owens 2011, section 4, figure 4): a thread keeps kDepth neighbouring
-// rows in registers; in every stage it puts its row r_save (r0, r1, r3 …) into shared memory, and after a barrier updates
-// its last row, r_update, with that of the next thread. The last log2(threads) stages are those of cyclic reduction in
-// shared memory. One system per block. It exists to be measured: how many words a stage moves through shared memory.
+// CR-RegPack exactly as in its paper (Davidson, Owens 2011, section 4, figure 4). A thread keeps kDepth neighbouring
+// rows in registers. In every stage it writes its row r_save (r0, r1, r3 …) to shared memory and, after a barrier,
+// updates its last row, r_update, with the next thread's saved row. The last log2(threads) stages are cyclic reduction
+// in shared memory. One system per block. It exists for measurements: how many words a stage moves through shared
+// memory.
 #pragma once
 #include "cuda/core/device.cuh"
 
 namespace warploom::WARPLOOM_TARGET::bench {
 
-/// a x[i-1] + b x[i] + c x[i+1] = d, and how the paper takes x[i-1] and x[i+1] out of it, by the rows of these.
+/// a x[i-1] + b x[i] + c x[i+1] = d, and how the paper eliminates x[i-1] and x[i+1] with their own rows.
 template <class T>
 struct PaperRow {
   T a, b, c, d;
@@ -36,7 +37,7 @@ struct PaperRegpackAgent {
     T* solution;
     int64_t n;
   };
-  /// One row of every thread; a second one, so that a stage writes while the one before is still read.
+  /// Two rows per thread, so that one stage can write while the previous one is still being read.
   static size_t shared_bytes(int threads) { return size_t{8} * sizeof(T) * threads; }
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
@@ -59,7 +60,7 @@ struct PaperRegpackAgent {
  private:
   using Pack = device::Pack<T>;
 
-  /// A row of every thread.
+  /// One row of every thread.
   struct Shared {
     T *a, *b, *c, *d;
     WARPLOOM_DEVICE Shared(T* memory, int threads)
@@ -94,7 +95,7 @@ struct PaperRegpackAgent {
     }
   }
 
-  /// The stages in registers, of strides kStride, 2 kStride, … kDepth / 2.
+  /// The stages in registers, with strides kStride, 2 kStride, … kDepth / 2.
   template <int kStride>
   static WARPLOOM_DEVICE void down(const device::Block& block, Row (&rows)[kDepth], Shared& turn, Shared& next) {
     if constexpr (kStride < kDepth) {
@@ -145,7 +146,8 @@ struct PaperRegpackAgent {
     }
   }
 
-  /// The substitution in registers; `before`: the last unknown of the thread before. Every thread's own last is known.
+  /// The substitution in registers. `before`: the last unknown of the previous thread. Every thread's own last unknown
+  /// is known.
   template <int kStride>
   static WARPLOOM_DEVICE void up(Row (&rows)[kDepth], const T& before) {
     if constexpr (kStride >= 1) {

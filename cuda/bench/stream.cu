@@ -1,4 +1,4 @@
-// Reads up to four arrays and writes one: the time no kernel that must touch them can beat.
+// Reads up to four arrays and writes one: a lower bound on the time of any kernel that must touch them.
 #include "cuda/bench/stream.h"
 #include "cuda/core/launch.cuh"
 
@@ -10,7 +10,7 @@ struct alignas(16) Pair {
   WARPLOOM_DEVICE Pair operator^(const Pair& other) const { return {low ^ other.low, high ^ other.high}; }
 };
 
-/// kPieces pieces of each array are in flight per thread: few threads start sooner, many pieces hide latency.
+/// Each thread has kPieces pieces of each array in flight. Few threads start sooner; many pieces hide latency.
 template <class Piece, int kSources, int kPieces>
 struct StreamAgent {
   static constexpr int kMaxThreads = 1024;

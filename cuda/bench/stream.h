@@ -6,16 +6,16 @@
 
 namespace warploom::bench {
 
-/// Up to four arrays of equal length are read and their bits' exclusive or is written.
+/// Reads up to four arrays of equal length, and writes the exclusive or of their bits.
 struct StreamParameters {
   ScalarType type = ScalarType::float64;
   View first, second, third, fourth;  ///< all but the first may be absent
   View to;
   int32_t threads = 256;              ///< per block
-  /// Blocks per multiprocessor, each walking the arrays with the grid's stride; 0: a thread for each piece.
+  /// Blocks per multiprocessor, in a grid-stride loop over the arrays; 0: one thread per piece.
   int32_t blocks_per_multiprocessor = 0;
-  int32_t access_bytes = 16;      ///< of one access of a thread: 8 or 16
-  int32_t pieces_per_thread = 1;  ///< accesses to each array that a thread has in flight: 1, 2 or 4
+  int32_t access_bytes = 16;      ///< per access of a thread: 8 or 16
+  int32_t pieces_per_thread = 1;  ///< accesses to each array that a thread keeps in flight: 1, 2 or 4
 };
 
 template <class Visitor>

@@ -1,4 +1,4 @@
-// The systems that the comparison solvers take.
+// The systems that comparison solvers accept.
 #pragma once
 #include <cstdint>
 

@@ -17,12 +17,12 @@ namespace warploom {
 struct DeviceDescription {
   std::string name;
   bool available = false;
-  std::string reason;             ///< one line: why it is or is not available
+  std::string reason;             ///< one line: why it is available or not
   int64_t memory_bytes = 0;
-  int32_t compute_capability = 0; ///< 90 for Hopper; 0 where it has no meaning
-  int32_t multiprocessors = 0;    ///< cores on the cpu backend
+  int32_t compute_capability = 0; ///< 90 for Hopper; 0 where not applicable
+  int32_t multiprocessors = 0;    ///< cores, for the cpu backend
   int64_t l2_bytes = 0;
-  std::string driver;             ///< driver and runtime versions, empty where none
+  std::string driver;             ///< driver and runtime versions; empty if there are none
 };
 
 struct OpenOptions {
@@ -31,8 +31,8 @@ struct OpenOptions {
 };
 
 struct MemoryUse {
-  int64_t in_use_bytes = 0;   ///< arrays and workspaces the caller can still reach
-  int64_t pooled_bytes = 0;   ///< held by the pool, free for re-use
+  int64_t in_use_bytes = 0;   ///< arrays and workspaces that the caller can still reach
+  int64_t pooled_bytes = 0;   ///< held by the pool, free for reuse
   int64_t peak_bytes = 0;
   int64_t limit_bytes = 0;
 };
@@ -43,7 +43,7 @@ class Control {
  public:
   virtual ~Control() = default;
   virtual bool cancelled() const { return false; }
-  /// `done` of `total`, in units of the operation's choice; called on the device's job thread.
+  /// `done` of `total`, in units that the operation chooses; called on the device's job thread.
   virtual void progress(double done, double total) { (void)done; (void)total; }
   double device_seconds = 0;  ///< written by the backend: time of the operation proper, without transfers
 };
@@ -61,11 +61,11 @@ class Device {
   virtual Status download(void* host, const void* device, int64_t bytes) = 0;
   virtual Status copy(void* to, const void* from, int64_t bytes) = 0;
   virtual Status fill_zero(void* device, int64_t bytes) = 0;
-  /// Host memory that transfers at full speed; plain aligned memory where that has no meaning.
+  /// Host memory with full transfer speed; plain aligned memory where that makes no difference.
   virtual Status allocate_pinned(int64_t bytes, void** out) = 0;
   virtual void release_pinned(void* memory) = 0;
   virtual Status synchronize() = 0;
-  /// Gives memory kept for re-use back to the system.
+  /// Returns memory kept for reuse to the system.
   virtual void trim() = 0;
   virtual MemoryUse memory_use() const = 0;
   virtual bool lost() const { return false; }
@@ -73,9 +73,9 @@ class Device {
   virtual bool host_memory() const = 0;
 
   // --- benchmarks ---
-  /// Runs body(0)…body(calls-1) back to back, `repeats` times, and writes the seconds of one call of each
-  /// repeat. Between the calls the device is not waited for where that can be had: cuda captures them
-  /// into one graph. Bodies must not transfer to or from host memory.
+  /// Runs body(0)…body(calls-1) back to back, `repeats` times, and writes the seconds per call for each repeat. If
+  /// possible, it does not wait for the device between calls: cuda captures them into one graph. Bodies must not
+  /// transfer to or from host memory.
   virtual Status measure(int calls, int repeats, const std::function<Status(int call, Control&)>& body,
                          double* seconds) {
     for (int repeat = 0; repeat < repeats; ++repeat) {
@@ -110,7 +110,7 @@ struct Backend {
 };
 
 const Backend& cpu_backend();
-const Backend& cuda_backend();  ///< a table of «not compiled» where the build had no nvcc
-const Backend& simt_backend();  ///< likewise unless the build has the SIMT shim
+const Backend& cuda_backend();  ///< a table of "not compiled" entries if the build had no nvcc
+const Backend& simt_backend();  ///< likewise if the build has no SIMT shim
 
 }  // namespace warploom

@@ -1,4 +1,5 @@
-// Building blocks of the check() functions of operations: error messages, ranges and the bounds of arrays (for views: view.h).
+// Building blocks of the check() functions of operations: error messages, ranges and the bounds of arrays (view.h has
+// those of views).
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -17,9 +18,9 @@ inline Status invalid(const char* argument, std::string message) {
   return Status(Code::invalid_argument, std::move(message), argument);
 }
 
-/// visit()'s visitor that refuses the first number that is not in its range, the first choice that there is not, the first
-/// window that leaves its buffer, and results that meet themselves or each other or, unless it is the very same window, an
-/// input.
+/// visit()'s visitor that refuses the first invalid field: a number out of range, an unknown choice, a window that
+/// leaves its buffer, or a result that overlaps itself, another result or an input. A result may be exactly the same
+/// window as an input.
 class FieldCheck {
  public:
   Status status;
@@ -97,7 +98,7 @@ class FieldCheck {
   int count_ = 0;
 };
 
-/// What visit() states, first in every check(): ranges, windows, and that results lie apart.
+/// Checks what visit() states, first in every check(): ranges, windows, and that results do not overlap.
 template <class Parameters>
 Status check_fields(const Parameters& p) {
   FieldCheck check;

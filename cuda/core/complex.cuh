@@ -18,7 +18,7 @@ template <class R> struct RealOfType<Complex<R>> { using Type = R; };
 template <class T> using RealOf = typename RealOfType<T>::Type;
 template <class T> inline constexpr bool kIsComplex = sizeof(T) != sizeof(RealOf<T>);
 
-// Operators stand beside the type, where argument-dependent lookup finds them.
+// Operators are declared next to the type, where argument-dependent lookup finds them.
 template <class R>
 WARPLOOM_DEVICE Complex<R> operator-(const Complex<R>& a) { return {-a.re, -a.im}; }
 template <class R>
@@ -57,7 +57,7 @@ template <class R>
 WARPLOOM_DEVICE R absolute(const Complex<R>& a) { return absolute(a.re) + absolute(a.im); }
 template <class R>
 WARPLOOM_DEVICE bool is_finite(const Complex<R>& a) { return is_finite(a.re) && is_finite(a.im); }
-/// Complex reciprocals are always exact: the scaling branches anyway.
+/// Complex reciprocals are always exact, because the scaling branches anyway.
 template <class R>
 WARPLOOM_DEVICE Complex<R> ordinary_reciprocal(const Complex<R>& a, bool& ordinary) {
   const Complex<R> value = reciprocal(a);

@@ -1,5 +1,5 @@
-// How the cuda backend calls the CUDA runtime: through call(), where faults are injected and nothing is called any
-// more once the process is exiting. Included by .cu files of this folder only.
+// How the cuda backend calls the CUDA runtime: through call(), where faults are injected. Once the process is exiting,
+// call() no longer calls the runtime. Included only by .cu files of this folder.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -20,7 +20,7 @@ cudaError_t call(Function&& function) {
   if (injected != 0) return static_cast<cudaError_t>(injected);
   return function();
 }
-/// Gives something back: injection never keeps it from happening.
+/// A call that releases something; fault injection never prevents it.
 template <class Function>
 void call_always(Function&& function) {
   if (exiting.load(std::memory_order_relaxed)) return;
@@ -28,7 +28,7 @@ void call_always(Function&& function) {
   (void)function();
 }
 
-/// Errors after which the context is gone for good.
+/// Errors after which the context is unusable for good.
 inline bool is_sticky(cudaError_t error) {
   switch (error) {
     case cudaErrorCudartUnloading:

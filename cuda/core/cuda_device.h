@@ -6,7 +6,7 @@
 
 namespace warploom::cuda {
 
-/// Devices the driver shows; 1 when there is none, so that describe_device(0) can say why.
+/// The devices that the driver shows; 1 if there are none, so that describe_device(0) can say why.
 int32_t device_count();
 DeviceDescription describe_device(int32_t index);
 Status open_device(int32_t index, const OpenOptions& options, std::unique_ptr<Device>* out);

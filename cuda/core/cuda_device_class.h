@@ -21,23 +21,23 @@ namespace warploom::cuda {
 
 struct HostBuffer {
   void* memory = nullptr;
-  cudaEvent_t used = nullptr;  ///< the last transfer that touches it
+  cudaEvent_t used = nullptr;  ///< the last transfer that uses it
 };
 
 struct EventPair {
   cudaEvent_t begin = nullptr, end = nullptr;
 };
 
-/// Events of a mark: around its call's operation, and behind all of it.
+/// Events of a mark: around its call's operation, and after everything in it.
 struct MarkEvents {
   cudaEvent_t begin = nullptr, end = nullptr, reached = nullptr;
-  cudaEvent_t computed = nullptr;  ///< behind the work that large downloads read
-  std::vector<EventPair> slices;   ///< the pool of what begin and end are to a call in slices
-  size_t timed_slices = 0;         ///< of those, the ones that were recorded
-  bool downloading = false;        ///< the call's downloads have their own stream
+  cudaEvent_t computed = nullptr;  ///< after the work whose results large downloads read
+  std::vector<EventPair> slices;   ///< begin and end for each slice of a sliced call: a pool
+  size_t timed_slices = 0;         ///< how many of those were recorded
+  bool downloading = false;        ///< the call's downloads use their own stream
   bool sliced = false;
-  bool timed = false;  ///< begin and end were recorded
-  bool call = false;   ///< of a call, not only of a copy
+  bool timed = false;  ///< whether begin and end were recorded
+  bool call = false;   ///< of a call, not just of a copy
 };
 
 /// What tells how many blocks of a kernel fit a multiprocessor (modules.cu).
@@ -104,7 +104,7 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   Status time_slice(MarkEvents& events);
   Status leave_stage();
   cudaStream_t stream_of(Stage stage) const;
-  /// Where transfers go now.
+  /// The stream that transfers use now.
   cudaStream_t lane() const { return staged_ ? stream_of(stage_) : stream_; }
   void destroy(const MarkEvents& events);
   void wait_all();
@@ -127,13 +127,13 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   bool started_ = false;
   bool measuring_ = false;  ///< inside measure(): operations are neither timed nor waited for
   cudaStream_t stream_ = nullptr;
-  cudaStream_t down_ = nullptr;   ///< of large downloads
-  cudaStream_t second_ = nullptr; ///< of fork(), made by the first
+  cudaStream_t down_ = nullptr;   ///< for large downloads
+  cudaStream_t second_ = nullptr; ///< for fork(); made by the first one
   cudaEvent_t forked_ = nullptr, joined_ = nullptr;
-  cudaStream_t up_ = nullptr;     ///< of the uploads of slices; made with the first
+  cudaStream_t up_ = nullptr;     ///< for uploads of slices; made by the first one
   cudaMemPool_t pool_ = nullptr;  ///< null: the device has no pools, plain cudaMalloc
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
-  std::vector<MarkEvents> marks_;  ///< by mark; the pool grows to the most in flight at once
+  std::vector<MarkEvents> marks_;  ///< by mark; the pool grows to the largest number in flight at once
   std::vector<Mark> free_marks_;
   Mark current_ = kNone;           ///< of the call between begin() and end()
   cudaEvent_t began_ = nullptr;            ///< before the first slice of the call
@@ -154,7 +154,7 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   std::shared_ptr<const Occupancy> occupancy_;  ///< with the first module
 };
 
-/// Returns from the function with the Status of a runtime call that failed.
+/// Returns from the enclosing function with the Status of a failed runtime call.
 #define CUDA_TRY(name, ...) WARPLOOM_TRY(report(call([&] { return name(__VA_ARGS__); }), #name))
 
 }  // namespace warploom::cuda

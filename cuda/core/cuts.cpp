@@ -24,7 +24,7 @@ bool Cuts::same(int a, int b) const {
          std::equal(v.strides, v.strides + v.rank, w.strides);
 }
 
-/// From the first to the last element that the other indices reach.
+/// The distance from the first to the last element that the other indices reach.
 int64_t Cuts::span_of_others(const View& view) const {
   int64_t span = 0;
   for (int d = 0; d < view.rank; ++d) {

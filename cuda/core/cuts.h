@@ -1,8 +1,9 @@
-// How a call can be cut along its batch, so that parts of it are transferred while others are computed. Every operation of the
-// registry has, beside its check(),
+// How a call can be cut along its batch, so that some parts are transferred while others are computed. Besides its
+// check(), every operation of the registry has
 //   void cuts(Cuts&, <domain>::Parameters&)
-// in cuda/<domain>/<operation>.cpp, which names the views and arrays that have a part for every item of the batch; one that has to
-// see the whole batch names nothing. It is called after check(), while index arrays are in host memory.
+// in cuda/<domain>/<operation>.cpp. It names the views and arrays that have a part for every item of the batch; an
+// operation that must see the whole batch names nothing. It is called after check(), while index arrays are in host
+// memory.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -20,33 +21,34 @@ class Cuts {
   struct Extent {
     int64_t first = 0, last = 0;
   };
-  /// Items that implementations take together: slices end between such groups where they have some.
+  /// Items that implementations process together: slices end between such groups if there are any.
   static constexpr int64_t kGroup = 32;
 
   // --- for operations ---
 
-  /// The parameter that counts the items of the batch, each of `rows` rows where there are no offsets, and the parameter
-  /// that tells the operation of the slice, if it has to know.
+  /// The parameter that counts the items of the batch, each of `rows` rows if there are no offsets. `slice`: the
+  /// parameter that tells the operation about the slice, if it needs to know.
   void along(int64_t& count, int64_t rows, Slice* slice = nullptr) {
     count_ = &count;
     whole_ = count;
     rows_ = rows;
     slice_ = slice;
   }
-  /// The cpu backend takes slices as well, all of kGroup items at least: it may choose by numbers of items below that.
+  /// Allows slices on the cpu backend too. All have at least kGroup items, because below that the backend may make
+  /// other choices.
   void on_processors() { on_processors_ = true; }
-  /// count + 1 row offsets that place the items in every view.
+  /// count + 1 row offsets that say where the items begin in every view.
   void offsets(Array<const int64_t>& offsets) {
     if (offsets.data == nullptr) return;
     offsets_ = &offsets;
     host_offsets_ = offsets.data;
   }
-  /// A view whose first index is the item or, where there are offsets, whose last index counts the rows of all items. An
-  /// absent view, or one that all items share, stays as it is.
+  /// A view whose first index is the item or, with offsets, whose last index counts the rows of all items. An absent
+  /// view, or one that all items share, stays unchanged.
   void view(View& view) {
     if (view.data != nullptr && view.rank > 0) views_.push_back({&view, view});
   }
-  /// An array with `each` elements of every item.
+  /// An array with `each` elements per item.
   template <class T>
   void array(Array<T>& array, int64_t each) {
     if (array.data == nullptr || array.length == 0) return;
@@ -66,16 +68,16 @@ class Cuts {
   bool shared(int view) const;
   /// Whether two views address the same elements of their buffers.
   bool same(int a, int b) const;
-  /// Whether neighbouring items are neighbours in the view's buffer, each in an interval of its own.
+  /// Whether neighbouring items are neighbours in the view's buffer, each in its own interval.
   bool separable(int view) const;
-  /// Where items begin…end-1 of a separable view lie.
+  /// The interval of items begin…end-1 in a separable view.
   Extent extent(int view, int64_t begin, int64_t end) const;
 
-  /// When all pointers are those that the operation will find, of whole buffers.
+  /// Called once all pointers have their final values, for the whole buffers.
   void settle();
-  /// Makes the parameters those of items begin…end-1.
+  /// Restricts the parameters to items begin…end-1.
   void select(int64_t begin, int64_t end);
-  /// After select(): the view's buffer is no more than `extent` of what it was, at `data` and `imaginary`.
+  /// After select(): restricts the view's buffer to `extent`, which is now at `data` and `imaginary`.
   void move(int view, const Extent& extent, void* data, void* imaginary);
 
  private:

@@ -1,5 +1,6 @@
-// Names of host classes that device code and descriptions of operations may mention in declarations without their headers:
-// those need the standard library, which code compiled at run time does not have (scripts/check-device.mjs).
+// Names of host classes that device code and descriptions of operations may use in declarations without including their
+// headers. Those headers need the standard library, which code compiled at run time does not have
+// (scripts/check-device.mjs).
 #pragma once
 
 namespace warploom {

@@ -2,10 +2,10 @@
 //
 // Device code is written as agents: a struct with `Parameters` and
 //   static WARPLOOM_DEVICE void run(const Block& block, const Parameters& p)
-// that does one block's work. Launch it with launch<Agent>() from launch.cuh. Agents use only the
-// names of this header: no threadIdx, no __shared__, no intrinsics, no inline PTX. Blocks have a
-// multiple of 32 threads and every thread of a warp takes part in every warp operation.
-// Contraction is off on both compilers: write fma() where a fused operation is meant.
+// that does one block's work. Launch it with launch<Agent>() from launch.cuh. Agents use only the names of this header:
+// no threadIdx, no __shared__, no intrinsics, no inline PTX. Blocks have a multiple of 32 threads, and every thread of
+// a warp takes part in every warp operation. Both compilers run with contraction off: write fma() where you want a
+// fused operation.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -48,7 +48,7 @@ class Block {
     }
     __syncthreads();
   }
-  /// The block's dynamic shared memory from byte `offset` on (16-byte aligned base).
+  /// The block's dynamic shared memory, starting at byte `offset` (the base is 16-byte aligned).
   template <class T>
   WARPLOOM_DEVICE T* shared(size_t offset = 0) const {
     extern __shared__ __align__(128) unsigned char warploom_shared[];
@@ -77,7 +77,7 @@ template <class T>
 WARPLOOM_DEVICE T shuffle(const Block&, const T& value, int lane, int width = 32) {
   return detail::by_words(value, [=](unsigned int w) { return __shfl_sync(~0u, w, lane, width); });
 }
-/// Value of the lane `delta` below; own value where there is none in the group.
+/// Value of the lane `delta` below; the lane's own value if there is no such lane in the group.
 template <class T>
 WARPLOOM_DEVICE T shuffle_up(const Block&, const T& value, int delta, int width = 32) {
   return detail::by_words(value, [=](unsigned int w) { return __shfl_up_sync(~0u, w, delta, width); });
@@ -118,9 +118,9 @@ WARPLOOM_DEVICE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c)
 WARPLOOM_DEVICE double fma(double a, double b, double c) { return __fma_rn(a, b, c); }
 WARPLOOM_DEVICE float reciprocal(float a) { return __frcp_rn(a); }
 WARPLOOM_DEVICE double reciprocal(double a) { return __drcp_rn(a); }
-/// 1/a rounded to nearest, without branches, where |a| is between 2^-125 and 2^125 (2^-1000 and 2^1000 for double);
-/// elsewhere `ordinary` becomes false and the value must be computed again with reciprocal(). Many of these
-/// overlap, where each reciprocal() is a branch of its own.
+/// 1/a rounded to nearest, without branches, if |a| is between 2^-125 and 2^125 (2^-1000 and 2^1000 for double).
+/// Otherwise `ordinary` becomes false, and the value must be recomputed with reciprocal(). Many of these can overlap,
+/// whereas each reciprocal() has a branch of its own.
 WARPLOOM_DEVICE float ordinary_reciprocal(float a, bool& ordinary) {
   float r;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
@@ -130,7 +130,7 @@ WARPLOOM_DEVICE float ordinary_reciprocal(float a, bool& ordinary) {
 WARPLOOM_DEVICE double ordinary_reciprocal(double a, bool& ordinary) {
   double r;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(a));
-  // The high word decides: 2^-1000 <= |a| < 2^1000.
+  // The high word is enough to decide: 2^-1000 <= |a| < 2^1000.
   const unsigned int high = static_cast<unsigned int>(__double2hiint(a)) & 0x7fffffffu;
   ordinary = ordinary & (high - 0x01700000u < 0x7e700000u - 0x01700000u);
   double e = __fma_rn(-a, r, 1.0);
@@ -138,7 +138,7 @@ WARPLOOM_DEVICE double ordinary_reciprocal(double a, bool& ordinary) {
   r = __fma_rn(r, e, r);
   return __fma_rn(r, __fma_rn(-a, r, 1.0), r);
 }
-/// 1/a to some 20 bits, not the same ones everywhere; of zero, infinity and what lies near them no number to use.
+/// 1/a to about 20 bits, which differ between machines. Unusable for zero, infinity and values near them.
 WARPLOOM_DEVICE float rough_reciprocal(float a) {
   float r;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
@@ -149,7 +149,7 @@ WARPLOOM_DEVICE double rough_reciprocal(double a) {
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(a));
   return r;
 }
-/// The bits of a single, the high word of a double: of numbers without sign they compare as the numbers.
+/// The bits of a float, the high word of a double. For numbers without sign these words compare as the numbers do.
 WARPLOOM_DEVICE unsigned int high_word(float a) { return __float_as_uint(a); }
 WARPLOOM_DEVICE unsigned int high_word(double a) { return static_cast<unsigned int>(__double2hiint(a)); }
 WARPLOOM_DEVICE float absolute(float a) { return fabsf(a); }
@@ -170,22 +170,22 @@ WARPLOOM_DEVICE int atomic_min(int* address, int value) { return atomicMin(addre
 WARPLOOM_DEVICE int atomic_or(int* address, int value) { return atomicOr(address, value); }
 WARPLOOM_DEVICE void fence_device() { __threadfence(); }
 
-/// In an overlapped launch: waits for the end of the launch before and for what it wrote.
+/// In an overlapped launch: waits until the previous launch has ended and its writes are visible.
 WARPLOOM_DEVICE void follow_previous_launch() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-/// Lets an overlapped launch that follows be set up once all blocks have come here, instead of at their end. Blocks that come early take
-/// the place of others: pays only near the end.
+/// Lets the next overlapped launch be set up once all blocks have reached this call, rather than at their end. Blocks
+/// that start early take up room that others need, so this pays only near the end.
 WARPLOOM_DEVICE void let_next_launch_begin() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-/// Starts an asynchronous copy of kBytes (4, 8 or 16, both sides so aligned) from global to shared memory.
-/// The data is visible to the copying thread after async_wait, to others after a following barrier.
+/// Starts an asynchronous copy of kBytes (4, 8 or 16; both addresses aligned to that) from global to shared memory. The
+/// data is visible to the copying thread after async_wait, and to other threads after a later barrier.
 template <int kBytes>
 WARPLOOM_DEVICE void async_copy(const Block&, void* shared, const void* global) {
   const unsigned int to = static_cast<unsigned int>(__cvta_generic_to_shared(shared));
@@ -204,8 +204,9 @@ WARPLOOM_DEVICE void async_wait(const Block&) {
 }
 
 // --- messages between the blocks of a cooperative launch ---
-/// Three words and the tag that says they have arrived, in global memory: written and read as one, ordered with
-/// nothing else. Quicker than sync_grid: no fence, no counter, and only the blocks that wait for each other wait.
+/// Three words and a tag that says they have arrived, in global memory. They are written and read as a unit, and not
+/// ordered with anything else. Faster than sync_grid: no fence, no counter, and only blocks that depend on each other
+/// wait.
 struct alignas(16) Message {
   unsigned int word[3];
   unsigned int tag;
@@ -232,12 +233,12 @@ WARPLOOM_DEVICE void receive(const Block&, unsigned int tag, From from, Message 
     WARPLOOM_UNROLL
     for (int i = 0; i < kCount; ++i) missing = missing || out[i].tag != tag;
     if (!__any_sync(~0u, missing)) return;
-    // One message per lane until there is hope again: everybody looking at everything would hold up the posts.
+    // Poll one message per lane until they can be complete: if all lanes polled everything, they would delay the posts.
     while (__any_sync(~0u, look(from(kCount - 1)).tag != tag)) {
     }
   }
 }
-/// The same for few messages that must not be waited for a moment longer than needed: looks at all of them all the time.
+/// The same for a few messages that are urgently needed: polls all of them all the time.
 template <int kCount, class From>
 WARPLOOM_DEVICE void receive_at_once(const Block&, unsigned int tag, From from, Message (&out)[kCount]) {
   bool missing;

@@ -1,4 +1,4 @@
-// Which CUDA devices there are, or, in one line, why there are none. Creates no context.
+// Which CUDA devices exist or, in one line, why there are none. Creates no context.
 #ifndef WARPLOOM_SIMT
 #include <algorithm>
 #include <cstdlib>
@@ -19,7 +19,7 @@ int driver_version() {
   return call([&] { return cudaDriverGetVersion(&version); }) == cudaSuccess ? version : 0;
 }
 
-/// One line on why there is no device.
+/// One line that says why there is no device.
 std::string no_device_reason(cudaError_t error) {
   const int driver = driver_version();
   const int runtime = CUDART_VERSION;
@@ -35,7 +35,7 @@ std::string no_device_reason(cudaError_t error) {
   }
 }
 
-/// Oldest architecture this build has code for, as 10 * capability.
+/// The oldest architecture that this build has code for, as 10 * capability.
 int oldest_architecture() {
 #ifdef __CUDA_ARCH_LIST__
   const int list[] = {__CUDA_ARCH_LIST__};

@@ -1,5 +1,5 @@
-// Fault injection: every runtime call of a GPU backend goes through one function and has a number, so a test can make
-// the N-th call fail, once or from then on, with an error of its choice.
+// Fault injection: every runtime call of a GPU backend goes through one function and has a number. A test can make the
+// N-th call fail, once or from then on, with an error of its choice.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -14,11 +14,11 @@ inline constexpr int kLaunchOutOfResources = 701;
 inline constexpr int kIllegalAddress = 700;  ///< sticky: the device is lost
 }  // namespace fault
 
-/// The seam of one backend, shared by all its devices. Calls that only give something back (free, destroy) have
-/// a number too, but a failure there must not leak: the resource is released all the same.
+/// The fault seam of one backend, shared by all its devices. Calls that only release something (free, destroy) are
+/// numbered too, but a failure there must not leak: the resource is released anyway.
 class FaultSeam {
  public:
-  /// Fails the call that comes after `skip` further calls with `error`; `persistent`: and every later one.
+  /// Skips `skip` calls, then fails the next one with `error`; `persistent`: and every later one too.
   void arm(int64_t skip, int error, bool persistent) {
     error_ = error;
     persistent_ = persistent;
@@ -27,15 +27,15 @@ class FaultSeam {
   void disarm() { fail_at_ = kNever; }
   /// Runtime calls made so far.
   int64_t calls() const { return calls_; }
-  /// A call was submitted, and later: it has ended. The most at once tell tests that calls overlap.
+  /// enter(): a call was submitted; leave(): it has ended. From the most at once, tests see that calls overlap.
   void enter() {
     const int64_t now = in_flight_.fetch_add(1) + 1;
     if (now > most_in_flight_) most_in_flight_ = now;
   }
   void leave() { in_flight_.fetch_sub(1); }
-  /// Most calls in flight at once since it was last asked.
+  /// The most calls in flight at once since this was last called.
   int64_t most_in_flight() { return most_in_flight_.exchange(in_flight_); }
-  /// Number the next call; the error it must report instead of running, or 0.
+  /// Numbers the next call. Returns the error it must report instead of running, or 0.
   int next() {
     const int64_t number = calls_.fetch_add(1, std::memory_order_relaxed);
     const int64_t at = fail_at_.load(std::memory_order_relaxed);
@@ -52,7 +52,7 @@ class FaultSeam {
 };
 
 namespace cuda {
-FaultSeam& fault_seam();  ///< of every cuda device; never called where the build has no nvcc
+FaultSeam& fault_seam();  ///< of all cuda devices; never called if the build has no nvcc
 }
 namespace simt {
 FaultSeam& fault_seam();

@@ -1,4 +1,4 @@
-// The second stream of an operation.
+// The second stream for an operation.
 #ifndef WARPLOOM_SIMT
 #include <utility>
 

@@ -1,11 +1,11 @@
-// CUDA graphs: repeated launches without the host's part of each.
+// CUDA graphs: repeated launches without the host's overhead for each.
 #ifndef WARPLOOM_SIMT
 #include "cuda/core/cuda_device_class.h"
 
 namespace warploom::cuda {
 
-/// What `body` launches as one graph; null when it cannot be captured, say because it waits for the device or a call failed:
-/// the caller then makes the calls themselves and sees their errors.
+/// Captures the launches of `body` into one graph. Null if that is not possible, for example because `body` waits for
+/// the device or a call failed; the caller then makes the calls directly and sees their errors.
 Status CudaDevice::capture(const std::function<Status()>& body, cudaGraphExec_t* out) {
   *out = nullptr;
   cudaError_t failed = call([&] { return cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal); });
@@ -38,7 +38,7 @@ Status CudaDevice::replay(int64_t times, const std::function<Status()>& body) {
   for (int64_t i = 0; i < times && status.ok(); ++i) {
     status = graph == nullptr ? body() : report(call([&] { return cudaGraphLaunch(graph, stream_); }), "cudaGraphLaunch");
   }
-  // What is still running keeps the graph until it is done.
+  // A launch that is still running keeps the graph alive until it is done.
   if (graph != nullptr) call_always([&] { return cudaGraphExecDestroy(graph); });
   return status;
 }

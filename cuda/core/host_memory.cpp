@@ -24,14 +24,15 @@ namespace {
 
 // --- limits of control groups ---
 
-/// The number in a file of one word; INT64_MAX for none, for "max" and for no limit in version 1 (a number near 2^63).
+/// The number in a file with a single word. INT64_MAX if there is none, for "max", and for no limit in version 1 (a
+/// number near 2^63).
 int64_t limit_in(const std::string& path) {
   std::ifstream file(path);
   int64_t value = 0;
   return file >> value && value > 0 ? value : INT64_MAX;
 }
 
-/// The least limit from `group` up to the root. In a container the path may be the host's, of which only the root is there.
+/// The lowest limit from `group` up to the root. In a container the path may be the host's; then only the root exists.
 int64_t least_limit(const std::string& folder, std::string group, const char* file) {
   int64_t least = limit_in(folder + "/" + file);
   while (group.size() > 1) {
@@ -44,15 +45,16 @@ int64_t least_limit(const std::string& folder, std::string group, const char* fi
 // --- copying ---
 
 constexpr int64_t kSlice = 512 << 10;     // what a thread takes at a time
-constexpr int64_t kAlone = 2 << 20;       // less than this is copied sooner than a helper wakes
+constexpr int64_t kAlone = 2 << 20;       // less than this is copied before a helper would wake up
 constexpr int64_t kLargePage = 2 << 20;   // of memory that use_large_pages() was asked for
-constexpr int64_t kManyPages = 16 << 20;  // from here on a thread takes such a page at a time: two that touch one at first both clear it
-// Measured on a machine of 16 cores beside an H200: 44 GB/s by 8 threads, 56 by 12, 62 by 16. Pages are given by one lock: 23 GB/s
-// by 4 threads, 19 by 8, 8 by 16 (small pages 13, 11, 5).
+// From here on a thread takes such a page at a time: if two threads touch a new page at once, both clear it.
+constexpr int64_t kManyPages = 16 << 20;
+// Measured on a machine with 16 cores and an H200: copying runs at 44 GB/s with 8 threads, 56 with 12, 62 with 16. The
+// kernel allocates pages under one lock: 23 GB/s with 4 threads, 19 with 8, 8 with 16 (small pages: 13, 11, 5).
 constexpr int kMostHelpers = 11, kMostPopulating = 4;
 
 #ifdef __SSE2__
-/// memcpy with stores around the caches, for some KB and more.
+/// memcpy with stores that bypass the caches; for a few KB and more.
 void store_around_caches(char* to, const char* from, int64_t bytes) {
   const int64_t head = std::min<int64_t>(bytes, -reinterpret_cast<intptr_t>(to) & 63);
   std::memcpy(to, from, static_cast<size_t>(head));
@@ -69,8 +71,7 @@ void store_around_caches(char* to, const char* from, int64_t bytes) {
 void store_around_caches(char* to, const char* from, int64_t bytes) { std::memcpy(to, from, static_cast<size_t>(bytes)); }
 #endif
 
-/// Gives the pages of fresh memory, which holds zeros, a place in the machine's. Those that it shares with other memory keep what
-/// they hold.
+/// Allocates physical pages for fresh memory, which holds zeros. Pages shared with other memory keep their contents.
 void populate(char* memory, int64_t bytes) {
 #ifdef MADV_POPULATE_WRITE
   constexpr int kPopulate = MADV_POPULATE_WRITE;
@@ -121,17 +122,17 @@ int64_t total_of(const std::vector<HostCopy>& copies) {
   return total;
 }
 
-/// Threads that copy for whoever asks; started by the first large copy and never ended, because callers of many
-/// devices and environments share them.
+/// Threads that copy for all callers. The first large copy starts them, and they never end, because many devices and
+/// environments share them.
 class WorkerPool {
  public:
   struct Job {
     Job(std::vector<HostCopy> all, CopyFor use, bool awaited) : slices(std::move(all)), purpose(use), urgent(awaited) {}
     const std::vector<HostCopy> slices;
     const CopyFor purpose;
-    const bool urgent;  // somebody waits for it
+    const bool urgent;  // somebody is waiting for it
     std::atomic<size_t> next{0};
-    int helpers = 0;  // at work; under mutex_
+    int helpers = 0;  // working on it; guarded by mutex_
     bool make_one() {
       const size_t i = next.fetch_add(1);
       if (i < slices.size()) make_copy(slices[i], purpose);
@@ -154,7 +155,7 @@ class WorkerPool {
     work_.notify_all();
   }
 
-  /// Does what is left of it, and waits for the helpers.
+  /// Does the rest of the job, and waits for the helpers.
   void end(Job& job) {
     while (job.make_one()) {
     }
@@ -174,7 +175,7 @@ class WorkerPool {
     try {
       for (int i = std::min(kMostHelpers, usable_cores() - 1); i > 0; --i) std::thread([this] { help(); }).detach();
     } catch (const std::system_error&) {
-      // No more threads to be had: the caller does the rest.
+      // No more threads available: the caller does the rest.
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }

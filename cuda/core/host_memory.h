@@ -1,4 +1,4 @@
-// Memory of the machine, and copies within it at its speed.
+// Host memory, and copies within it at full speed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace warploom {
 
-/// Bytes this process may use: what the machine has, or the least limit of its control groups (versions 1 and 2)
-/// where that is less. Asks the system again each time.
+/// How many bytes this process may use: the machine's memory, or the lowest limit of its control groups (versions 1 and
+/// 2) if that is less. Asks the system each time.
 int64_t host_memory_bytes();
-/// The same with /proc and /sys/fs/cgroup in other folders, and a machine of `physical` bytes.
+/// The same with /proc and /sys/fs/cgroup in other folders, for a machine of `physical` bytes.
 int64_t host_memory_bytes(const std::string& proc, const std::string& cgroups, int64_t physical);
 
 /// One copy of several; `to` and `from` do not overlap.
@@ -21,15 +21,17 @@ struct HostCopy {
   int64_t bytes;
 };
 
-/// Whether this machine's processors read what is copied before it has left their caches; if not, it goes around them, which
-/// spares memory the reading of what is overwritten.
+/// Whether the CPU reads the copied data while it is still in the caches. If not, stores bypass the caches, which
+/// avoids reading the memory that is overwritten.
 enum class CopyFor { reading, storing };
 
-/// Makes the copies, large ones with the help of a few threads that the process keeps for it. Returns when all are done.
+/// Makes the copies; large ones with the help of a few threads that the process keeps for this. Returns when all are
+/// done.
 void copy_all(const std::vector<HostCopy>& copies, CopyFor purpose = CopyFor::reading);
 void copy_bytes(void* to, const void* from, int64_t bytes);
 
-/// Asks for large pages where fresh memory holds whole ones: the system finds and clears those in a fraction of the time.
+/// Asks for large pages wherever fresh memory contains whole ones: the system allocates and clears those in a fraction
+/// of the time.
 void use_large_pages(char* memory, int64_t bytes);
 
 struct HostRange {
@@ -37,11 +39,12 @@ struct HostRange {
   int64_t bytes;
 };
 
-/// While it lives, the threads that copy give fresh memory its pages, which the system would otherwise find one by one for
-/// whoever touches them first. Its end waits until all have theirs; nobody may write there before.
+/// While it exists, the copying threads allocate the pages of fresh memory, which the system would otherwise do one by
+/// one for whoever touches them first. Its destructor waits until all pages exist; nobody may write to the memory
+/// before that.
 class Populating {
  public:
-  /// Null where that takes no longer than asking for it. The memory holds zeros.
+  /// Null if that would not take longer than asking for it. The memory must hold zeros.
   static std::unique_ptr<Populating> begin(const std::vector<HostRange>& ranges);
   ~Populating();
   Populating(const Populating&) = delete;

@@ -1,7 +1,8 @@
 // Checked launch of an agent: the same call runs on the GPU and under the SIMT shim.
 //
-// An agent with `static constexpr bool kOverlapped = true` is set up while the launch before it ends, which saves much of a short
-// kernel's time. It calls device::follow_previous_launch() before it touches what launches before may write or read.
+// An agent with `static constexpr bool kOverlapped = true` is set up while the previous launch ends, which saves much
+// of a short kernel's time. It calls device::follow_previous_launch() before it touches anything that earlier launches
+// may write or read.
 #pragma once
 #include <string>
 #include <type_traits>
@@ -12,8 +13,8 @@
 
 namespace warploom::WARPLOOM_TARGET {
 
-// A function that a build may leave out (CMakeLists.txt, WARPLOOM_EXPERIMENTS): WARPLOOM_HAS(function, its type) tells whether it is
-// there. The shim's builds have all.
+// A function that a build may omit (CMakeLists.txt, WARPLOOM_EXPERIMENTS). WARPLOOM_HAS(function, its type) tells
+// whether it exists. Builds of the shim have all of them.
 #ifdef WARPLOOM_SIMT
 #define WARPLOOM_OPTIONAL
 #define WARPLOOM_HAS(function, ...) true
@@ -26,7 +27,7 @@ inline Status not_in_this_build(const char* what, const char* argument) {
           argument};
 }
 
-/// Threads a block of Agent may have.
+/// How many threads a block of Agent may have.
 template <class Agent>
 Status check_threads(const LaunchShape& shape) {
   if (shape.threads >= 32 && shape.threads % 32 == 0 && shape.threads <= Agent::kMaxThreads) return {};
@@ -43,7 +44,7 @@ Status launch(GpuDevice& device, const LaunchShape& shape, const typename Agent:
       shape.blocks, shape.threads, shape.shared_bytes, shape.cooperative,
       [&p](const device::Block& block) { Agent::run(block, p); });
 }
-/// Blocks of the agent that fit one multiprocessor at once; 0 when the device does not answer.
+/// How many blocks of the agent fit one multiprocessor at once; 0 if the device does not answer.
 template <class Agent>
 int resident_blocks(GpuDevice&, int, size_t) { return 2; }
 
@@ -54,7 +55,7 @@ inline constexpr bool kOverlapped = false;
 template <class Agent>
 inline constexpr bool kOverlapped<Agent, std::enable_if_t<Agent::kOverlapped>> = true;
 
-/// How blocks begin that do not wait for each other.
+/// The launch kind for blocks that do not wait for each other.
 template <class Agent>
 LaunchKind kind_of(const LaunchShape& shape, int compute_capability) {
   if (shape.cooperative) return LaunchKind::cooperative;
@@ -74,7 +75,7 @@ Status launch(GpuDevice& device, const LaunchShape& shape, const typename Agent:
   return device.launch_kernel(reinterpret_cast<const void*>(&agent_kernel<Agent>), shape.blocks,
                               shape.threads, shape.shared_bytes, kind_of<Agent>(shape, device.limits().compute_capability), arguments);
 }
-/// Blocks of the agent that fit one multiprocessor at once; 0 when the device does not answer.
+/// How many blocks of the agent fit one multiprocessor at once; 0 if the device does not answer.
 template <class Agent>
 int resident_blocks(GpuDevice& device, int threads, size_t shared_bytes) {
   return device.resident_blocks(reinterpret_cast<const void*>(&agent_kernel<Agent>), threads, shared_bytes);

@@ -1,4 +1,4 @@
-// The shape of a launch, which agents may also compute; launch.cuh launches.
+// The shape of a launch, in a header of its own because agents may compute it too; launch.cuh does the launch.
 #pragma once
 #include "cuda/core/declare.h"
 #include "cuda/core/device.cuh"

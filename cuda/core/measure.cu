@@ -1,11 +1,11 @@
-// Timing of calls back to back, for benchmarks.
+// Timing of back-to-back calls, for benchmarks.
 #ifndef WARPLOOM_SIMT
 #include "cuda/core/cuda_device_class.h"
 
 namespace warploom::cuda {
 
-/// One graph of all calls, launched `repeats` times; where that cannot be captured, plain calls one after the
-/// other between two events.
+/// Launches one graph of all calls `repeats` times. If they cannot be captured, makes plain calls one after another,
+/// between two events.
 Status CudaDevice::measure(int calls, int repeats, const std::function<Status(int, Control&)>& body,
                            double* seconds) {
   WARPLOOM_TRY(synchronize());

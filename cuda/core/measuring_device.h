@@ -7,13 +7,12 @@
 
 namespace warploom::WARPLOOM_TARGET {
 
-/// Takes every launch and transfer without doing it, and hands out addresses that nothing may touch. Shape and
-/// limits are those of the device behind it. Downloads read as zero, so the peak is that of a call in which
-/// nothing had to be repaired.
+/// Accepts every launch and transfer without doing it, and returns addresses that nothing may touch. Shape and limits
+/// are those of the underlying device. Downloads read as zero, so the peak is that of a call that needs no repairs.
 class MeasuringDevice final : public GpuDevice {
  public:
   explicit MeasuringDevice(GpuDevice& behind) : behind_(behind) {}
-  /// Most bytes that were in use at once.
+  /// The most bytes that were in use at once.
   int64_t peak_bytes() const { return peak_; }
 
   const DeviceDescription& description() const override { return behind_.description(); }
@@ -64,7 +63,7 @@ class MeasuringDevice final : public GpuDevice {
  private:
   GpuDevice& behind_;
   std::map<void*, int64_t> blocks_;
-  uint64_t next_ = uint64_t{1} << 40;  // an address no allocation of the process has
+  uint64_t next_ = uint64_t{1} << 40;  // an address that no allocation of the process has
   int64_t in_use_ = 0, peak_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Book-keeping of device memory that needs no CUDA: what is in use, and which small blocks wait for reuse.
+// Bookkeeping of device memory that needs no CUDA: what is in use, and which small blocks can be reused.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,12 +15,12 @@ class MemoryLedger {
  public:
   void set_limit(int64_t bytes) { limit_ = bytes; }
   int64_t limit() const { return limit_; }
-  /// Reserves `bytes` before the block exists; out_of_memory when the limit forbids it.
+  /// Reserves `bytes` before the block exists; out_of_memory if that would exceed the limit.
   Status claim(int64_t bytes);
-  /// Undoes claim() when the block could not be had.
+  /// Undoes claim() if the block could not be allocated.
   void unclaim(int64_t bytes);
   void enter(void* block, int64_t bytes);
-  /// Bytes of a block that goes back, -1 for one that was never handed out.
+  /// Bytes of a block that is returned; -1 if it was never handed out.
   int64_t leave(void* block);
   MemoryUse use() const;
 
@@ -30,8 +30,8 @@ class MemoryLedger {
   int64_t in_use_ = 0, peak_ = 0, limit_ = 0;
 };
 
-/// Free blocks of up to 1 MiB in classes of powers of two. One stream orders all uses of a device's memory, so
-/// a block may be handed out again while earlier work on it is still queued.
+/// Free blocks of up to 1 MiB, in classes of powers of two. One stream orders all uses of a device's memory, so a block
+/// may be handed out again while earlier work on it is still queued.
 class SmallBlocks {
  public:
   static constexpr int64_t kSmallest = 512, kLargest = int64_t{1} << 20;
@@ -39,9 +39,9 @@ class SmallBlocks {
   static int64_t class_bytes(int64_t bytes);
   /// A free block of that class, or null.
   void* take(int64_t class_bytes);
-  /// False when the class is full: free it for real.
+  /// False if the class is full; then the caller must really free the block.
   bool give_back(void* block, int64_t class_bytes);
-  /// Empties all classes into `blocks`.
+  /// Moves the blocks of all classes into `blocks`.
   void drain(std::vector<void*>* blocks);
   int64_t bytes() const { return bytes_; }
 

@@ -1,5 +1,6 @@
-// Expands operations.inc into the table of operations every backend fills. Knows the parameter structs by name only, so
-// that a change of one domain's header rebuilds that domain; operation.cpp of the addon includes them all.
+// Expands operations.inc into the table of operations that every backend fills. Knows the parameter structs only by
+// name, so that a change to one domain's header rebuilds only that domain; the addon's operation.cpp includes all of
+// them.
 #pragma once
 #include <cstdint>
 

@@ -1,6 +1,7 @@
-// Arithmetic with one meaning on every backend: the same bits from nvcc's device code, the SIMT shim and the CPU backend.
-// Point functions of solvers are written with these names in plain C++, as templates of the number type, and compiled by all
-// three; the CPU backend instantiates them with vectors (native/swept/), for which it overloads the same names.
+// Arithmetic with one meaning on every backend: the same bits from nvcc's device code, the SIMT shim and the CPU
+// backend.
+// Point functions of solvers are written with these names in plain C++, as templates over the number type, and compiled
+// by all three. The CPU backend instantiates them with vectors (native/swept/), for which it overloads the same names.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -35,7 +36,7 @@ WARPLOOM_PORTABLE double absolute(double a) { return fabs(a); }
 template <class T>
 WARPLOOM_PORTABLE T select(bool condition, const T& a, const T& b) { return condition ? a : b; }
 
-/// Magnitudes that reciprocal() and square_root() take, so that one branch-free sequence serves.
+/// Magnitudes that reciprocal() and square_root() support, so that a single branch-free sequence is enough.
 template <class T> struct Range;
 template <> struct Range<float> {
   static constexpr float kLeast = 0x1p-126f, kMost = 0x1p125f;
@@ -51,14 +52,15 @@ template <> struct Range<double> {
 #ifdef __CUDA_ARCH__
 /// Arithmetic on the words of numbers.
 namespace words {
-/// Whether the (high) word of |a| is in the range, told from it plus kShift: without the sign this starts again at zero from kMostWord
-/// on. A comparison of floats takes the magnitude at no cost, and NaN patterns are in the range.
+/// Whether |a| is in the range, from its (high) word plus kShift. Ignoring the sign bit, words from kMostWord on wrap
+/// around to zero and above, so one comparison rejects both ends. It compares floats, because their magnitude costs
+/// nothing; NaN patterns count as in the range.
 template <class T> inline constexpr unsigned int kShift = 0x80000000u - Range<T>::kMostWord;
 template <class T>
 __device__ __forceinline__ bool ordinary(int shifted) {
   return !(fabsf(__int_as_float(shifted)) < __int_as_float(static_cast<int>(kShift<T> + Range<T>::kLeastWord)));
 }
-/// The same for the word of a itself: negative ones are above all others.
+/// The same for the word of a itself; unsigned, the words of negative numbers are above all others.
 template <class T>
 __device__ __forceinline__ bool ordinary_positive(int word) {
   return static_cast<unsigned int>(word - Range<T>::kLeastWord) < static_cast<unsigned int>(Range<T>::kMostWord - Range<T>::kLeastWord);
@@ -67,8 +69,8 @@ __device__ __forceinline__ bool alike(int a, int b, int least) {
   return (min(a, b) >= least) | (min(static_cast<unsigned int>(a), static_cast<unsigned int>(b)) >=
                                  static_cast<unsigned int>(least) + 0x80000000u);
 }
-/// The high words of rough estimates. The low word decides the sign of their error where 1/a is next to a tie (mantissas of
-/// all ones): this one puts them well above.
+/// High words of rough estimates. Where 1/a is next to a tie (mantissas of all ones), the low word decides the sign of
+/// the error; kLowWord puts the estimates well above.
 inline constexpr int kLowWord = 0x40000000;
 __device__ __forceinline__ int reciprocal_estimate(double a) {
   int high;
@@ -90,7 +92,7 @@ __device__ __forceinline__ double reciprocal_from(double a, double r) {
 }  // namespace words
 #endif
 
-/// 1/a rounded to nearest for kLeast <= |a| < kMost, NaN for smaller a, infinities and NaN, anything for other a.
+/// 1/a rounded to nearest for kLeast <= |a| < kMost; NaN for smaller a, infinities and NaN; unspecified for other a.
 WARPLOOM_PORTABLE float small_reciprocal(float a) {
 #ifdef __CUDA_ARCH__
   float r;
@@ -110,7 +112,7 @@ WARPLOOM_PORTABLE double small_reciprocal(double a) {
 #endif
 }
 
-/// 1/a rounded to nearest for kLeast <= |a| < kMost, NaN elsewhere.
+/// 1/a rounded to nearest for kLeast <= |a| < kMost; NaN elsewhere.
 WARPLOOM_PORTABLE float reciprocal(float a) {
 #ifdef __CUDA_ARCH__
   const bool ordinary = words::ordinary<float>(__float_as_int(a) + static_cast<int>(words::kShift<float>));
@@ -127,7 +129,7 @@ WARPLOOM_PORTABLE double reciprocal(double a) {
   return small_reciprocal(a);
 #endif
 }
-/// 1/a rounded to nearest for kLeast <= a < kMost, NaN elsewhere.
+/// 1/a rounded to nearest for kLeast <= a < kMost; NaN elsewhere.
 WARPLOOM_PORTABLE float positive_reciprocal(float a) {
 #ifdef __CUDA_ARCH__
   return words::ordinary_positive<float>(__float_as_int(a)) ? small_reciprocal(a) : __int_as_float(0x7fc00000);
@@ -143,14 +145,14 @@ WARPLOOM_PORTABLE double positive_reciprocal(double a) {
   return a > 0 ? small_reciprocal(a) : __builtin_nan("");
 #endif
 }
-/// For the CPU's vectors, which have reciprocal().
+/// For the CPU's vectors, which only have reciprocal().
 template <class T>
 WARPLOOM_PORTABLE T small_reciprocal(const T& a) { return reciprocal(a); }
 template <class T>
 WARPLOOM_PORTABLE T positive_reciprocal(const T& a) { return select(a > T(0), reciprocal(a), T(__builtin_nan(""))); }
 
-/// Square root of a rounded to nearest for kLeastRoot <= a < kMost, to a unit in the last place for kLeast <= a < kLeastRoot, not
-/// finite for smaller and negative a, zero, infinities and NaN, anything above.
+/// Square root of a, rounded to nearest for kLeastRoot <= a < kMost, and correct to one unit in the last place for
+/// kLeast <= a < kLeastRoot. Not finite for smaller and negative a, zero, infinities and NaN; unspecified for larger a.
 WARPLOOM_PORTABLE float square_root(float a) {
 #ifdef __CUDA_ARCH__
   float r;
@@ -164,7 +166,7 @@ WARPLOOM_PORTABLE float square_root(float a) {
 }
 WARPLOOM_PORTABLE double square_root(double a) {
 #ifdef __CUDA_ARCH__
-  // 1/sqrt(a), by a step of third order
+  // 1/sqrt(a), with a third-order step
   double r = __hiloint2double(words::inverse_root_estimate(a), words::kLowWord);
   const double e = __fma_rn(a, -__dmul_rn(r, r), 1.0);
   r = __fma_rn(__fma_rn(e, 0.375, 0.5), __dmul_rn(r, e), r);
@@ -176,12 +178,12 @@ WARPLOOM_PORTABLE double square_root(double a) {
 #endif
 }
 
-/// The rounded reciprocal of the rounded square root of a for kLeastRoot <= a < kMost, not finite or NaN elsewhere.
+/// The rounded reciprocal of the rounded square root of a, for kLeastRoot <= a < kMost; infinite or NaN elsewhere.
 WARPLOOM_PORTABLE float inverse_root(float a) { return small_reciprocal(square_root(a)); }
 WARPLOOM_PORTABLE double inverse_root(double a) { return small_reciprocal(square_root(a)); }
 
-/// 1/sqrt(a) for kLeastRoot <= a < kMost: NOT the same bits everywhere. GPUs take their estimate for float, which is off by at most
-/// 2^-22 of the value; all others, and float64, are inverse_root().
+/// 1/sqrt(a) for kLeastRoot <= a < kMost: NOT the same bits everywhere. For float, GPUs return their estimate, whose
+/// relative error is at most 2^-22. Everywhere else, and for float64, this is inverse_root().
 WARPLOOM_PORTABLE float quick_inverse_root(float a) {
 #ifdef __CUDA_ARCH__
   float r;
@@ -193,7 +195,7 @@ WARPLOOM_PORTABLE float quick_inverse_root(float a) {
 }
 WARPLOOM_PORTABLE double quick_inverse_root(double a) { return inverse_root(a); }
 
-/// 2a for kLeast <= |a| < kMost, anything for other a. Where a is needed no more this is quicker than a + a.
+/// 2a for kLeast <= |a| < kMost; unspecified for other a. Faster than a + a if a is not needed afterwards.
 template <class T>
 WARPLOOM_PORTABLE T twice(const T& a) { return a + a; }
 WARPLOOM_PORTABLE double twice(double a) {
@@ -204,7 +206,8 @@ WARPLOOM_PORTABLE double twice(double a) {
 #endif
 }
 
-/// Whether a and b have one sign and magnitudes of `least` or more; `least` is a power of two. NaN may count as large.
+/// Whether a and b have the same sign and magnitudes of at least `least`, which is a power of two. NaN may count as
+/// large.
 template <class T>
 WARPLOOM_PORTABLE auto alike(const T& a, const T& b, const T& least) {
   return ((a >= least) & (b >= least)) | ((-a >= least) & (-b >= least));

@@ -1,5 +1,5 @@
-// The cuda backend's GpuDevice. Every call of the CUDA runtime in the project
-// is in a .cu file of this folder, behind call() of cuda_call.h.
+// The cuda backend's GpuDevice. All calls to the CUDA runtime in the project are in .cu files of this folder, behind
+// call() of cuda_call.h.
 #include <algorithm>
 #include <cstdlib>
 
@@ -27,7 +27,7 @@ Status CudaDevice::report(cudaError_t error, const char* what, int64_t requested
   return {Code::internal, error_text(error, what)};
 }
 
-/// Before any call: this thread works on this device, which is still there.
+/// Before any call: makes this device current on this thread, and checks that it is not lost.
 Status CudaDevice::use() {
   if (lost_) return {Code::device_lost, "the device was lost in an earlier call"};
   static thread_local int current = -1;
@@ -77,7 +77,7 @@ Status CudaDevice::start(const OpenOptions& options) {
 }
 
 CudaDevice::~CudaDevice() {
-  if (!started_ || lost_ || exiting || !use().ok()) return;  // the driver frees what a lost context held
+  if (!started_ || lost_ || exiting || !use().ok()) return;  // the driver frees what a lost context owned
   for (const cudaStream_t stream : {up_, second_, down_, stream_}) {
     if (stream != nullptr) call_always([&] { return cudaStreamSynchronize(stream); });
   }
@@ -120,7 +120,7 @@ void CudaDevice::raw_release(void* memory) {
   else call_always([&] { return cudaFree(memory); });
 }
 
-/// Frees what nobody uses; `keep` bytes may stay.
+/// Frees unused memory; up to `keep` bytes may stay.
 Status CudaDevice::give_back_pool(int64_t keep) {
   if (lost_) return {};
   WARPLOOM_TRY(use());
@@ -170,7 +170,7 @@ MemoryUse CudaDevice::memory_use() const {
     return use;
   }
   if (lost_ || exiting) return use;
-  uint64_t reserved = 0;  // a question from any thread: not numbered
+  uint64_t reserved = 0;  // a query from any thread: not numbered
   if (cudaMemPoolGetAttribute(pool_, cudaMemPoolAttrReservedMemCurrent, &reserved) == cudaSuccess) {
     use.pooled_bytes = std::max<int64_t>(0, static_cast<int64_t>(reserved) - use.in_use_bytes);
   }
@@ -179,7 +179,7 @@ MemoryUse CudaDevice::memory_use() const {
 
 // --- launches ---
 
-/// Above 48 KiB a kernel must ask for its dynamic shared memory once.
+/// Above 48 KiB a kernel must request its dynamic shared memory once.
 Status CudaDevice::allow_shared(const void* kernel, size_t shared_bytes) {
   if (shared_bytes <= 48 * 1024) return {};
   if (static_cast<int64_t>(shared_bytes) > limits_.shared_bytes_per_block) {
@@ -242,7 +242,7 @@ Status CudaDevice::begin_operation(Control&) {
   return {};
 }
 
-/// Within a call that is submitted, finish() tells the time.
+/// In a submitted call, finish() reports the time.
 Status CudaDevice::end_operation(Control& control) {
   if (measuring_) return {};
   if (current_ != kNone) {

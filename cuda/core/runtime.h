@@ -1,5 +1,5 @@
-// GpuDevice: an open device of the cuda or the simt backend. Every CUDA runtime call of the project
-// is in cuda/core/*.cu behind this class, so that faults can be injected at one seam.
+// GpuDevice: an open device of the cuda or the simt backend. Every CUDA runtime call of the project is in
+// cuda/core/*.cu behind this class, so that faults can be injected in one place.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace warploom::WARPLOOM_TARGET {
 
-/// Properties kernels are shaped by.
+/// Properties that determine the shapes of kernels.
 struct GpuLimits {
   int compute_capability = 90;
   int multiprocessors = 1;
@@ -23,18 +23,20 @@ struct GpuLimits {
   int64_t max_blocks = 2147483647;
 };
 
-/// How the blocks of a launch begin.
+/// How the blocks of a launch start.
 enum class LaunchKind {
   plain,
   cooperative,  ///< all at once, so that Block::sync_grid works
-  overlapped,   ///< while the launch before still runs: the kernel itself waits for its end (programmatic dependent launch)
+  /// while the previous launch still runs; the kernel itself waits for its end (programmatic dependent launch)
+  overlapped,
 };
 
 class GpuDevice : public Device {
  public:
   virtual const GpuLimits& limits() const = 0;
-  /// Device memory that stays as long as the device, zero at first: blocks of cooperative launches exchange messages
-  /// through it (device::post), and every launch goes on from what the last one left, so that none clears it.
+  /// Device memory that lives as long as the device and starts as zeros. Blocks of cooperative launches exchange
+  /// messages through it (device::post). Every launch continues from what the last one left, so that none has to clear
+  /// it.
   virtual void* mailbox() = 0;
 #ifdef WARPLOOM_SIMT
   virtual Status launch_blocks(int64_t blocks, int threads, size_t shared_bytes, bool cooperative,
@@ -44,29 +46,30 @@ class GpuDevice : public Device {
                                void** arguments) = 0;
   virtual int resident_blocks(const void* kernel, int threads, size_t shared_bytes) = 0;
 #endif
-  /// Makes the launches of `body` `times` times: on a GPU as one graph that is launched repeatedly, so `body` makes the same
-  /// launches each time, and neither allocates nor transfers. It runs once then, else `times` times.
+  /// Runs the launches of `body` `times` times. On a GPU `body` runs once, to record a graph that is launched
+  /// repeatedly; so it must make the same launches each time, and neither allocate nor transfer. Elsewhere it runs
+  /// `times` times.
   virtual Status replay(int64_t times, const std::function<Status()>& body) {
     for (int64_t i = 0; i < times; ++i) WARPLOOM_TRY(body());
     return {};
   }
-  // A second stream of work, for operations that go on with the host's help while the first is busy. Where there is one stream only,
-  // its work is done when it is submitted.
+  // A second stream of work, for operations that continue with the host's help while the first stream is busy. On
+  // devices with only one stream, its work is done as soon as it is submitted.
 
-  /// The second stream goes on behind what the first was given so far.
+  /// The second stream continues after everything submitted to the first so far.
   virtual Status fork() { return {}; }
-  /// What `body` launches and copies goes to the second stream. It allocates nothing.
+  /// Sends the launches and copies of `body` to the second stream. `body` must not allocate.
   virtual Status aside(const std::function<Status()>& body) { return body(); }
   /// Waits for the second stream.
   virtual Status wait_aside() { return {}; }
-  /// The first stream goes on behind what the second was given so far.
+  /// The first stream continues after everything submitted to the second so far.
   virtual Status join() { return {}; }
   /// Marks the start and end of an operation's device work; end writes Control::device_seconds.
   virtual Status begin_operation(Control& control) = 0;
   virtual Status end_operation(Control& control) = 0;
 };
 
-/// Device memory for the length of one operation, from the pool; released in stream order.
+/// Device memory for the duration of one operation, from the pool; released in stream order.
 class Workspace {
  public:
   Workspace() = default;

@@ -1,17 +1,17 @@
-// Shared memory between coalesced global accesses and the consecutive elements of each lane.
+// Shared memory between coalesced global accesses and each lane's consecutive elements.
 #pragma once
 #include "cuda/core/device.cuh"
 
 namespace warploom::WARPLOOM_TARGET {
 
-/// Stage of one warp for one array: 32*kDepth elements of T; lane l's rows are elements l*kDepth….
-/// The 16-byte chunks are permuted so that both a warp's consecutive chunks and the chunks j of all
-/// lanes fall into different banks.
+/// Stage of one warp for one array: 32*kDepth elements of T, where lane l's rows start at element l*kDepth. The 16-byte
+/// chunks are permuted to avoid bank conflicts, both among a warp's consecutive chunks and among the chunks j of all
+/// lanes.
 template <class T, int kDepth>
 struct Stage {
   static constexpr int kElements = 32 * kDepth;
   static constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
-  static constexpr int kLaneChunks = kDepth / kPerChunk;  ///< 0 where a lane holds half a chunk
+  static constexpr int kLaneChunks = kDepth / kPerChunk;  ///< 0 if a lane holds half a chunk
   static constexpr size_t kBytes = kElements * sizeof(T);
 
   static constexpr WARPLOOM_HOST_DEVICE int swizzle_shift() {

@@ -1,4 +1,4 @@
-// What every native function that can fail returns. No exceptions cross a function of this project.
+// What every native function that can fail returns. No exception leaves a function of this project.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ enum class Code : int32_t {
   not_compiled = 4,      ///< the build has no code for this backend
   unavailable = 5,       ///< compiled, but cannot run here (no driver, no device)
   cancelled = 6,         ///< the caller's AbortSignal fired
-  unsupported = 7,       ///< valid arguments that this backend or algorithm does not take
+  unsupported = 7,       ///< valid arguments that this backend or algorithm does not support
   internal = 8,          ///< a defect of this library
 };
 
@@ -37,7 +37,7 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == Code::ok; }
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
-  /// Name of the offending argument as the TypeScript caller spells it; empty when none.
+  /// Name of the offending argument as the TypeScript caller spells it; empty if there is none.
   const std::string& argument() const { return argument_; }
 
   int64_t requested_bytes = 0;
@@ -52,7 +52,7 @@ class [[nodiscard]] Status {
 
 }  // namespace warploom
 
-/// Returns from the enclosing function when `expression` is a failed Status.
+/// Returns from the enclosing function if `expression` is a failed Status.
 #define WARPLOOM_TRY(expression)                      \
   do {                                                \
     ::warploom::Status try_status_ = (expression);    \

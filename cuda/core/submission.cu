@@ -4,7 +4,7 @@
 
 namespace warploom::cuda {
 namespace {
-// Two calls of the runtime more pay from about here on.
+// From about this size on, two more calls to the runtime pay off.
 constexpr int64_t kOwnStream = int64_t{1} << 20;
 }  // namespace
 
@@ -77,7 +77,7 @@ Status CudaDevice::leave_stage() {
   return {};
 }
 
-/// The memory of the slices is had in the order of the work's stream.
+/// Memory for the slices is allocated in the order of the work stream.
 Status CudaDevice::stage(Stage stage, int turn) {
   WARPLOOM_TRY(use());
   if (!staged_) {
@@ -106,7 +106,7 @@ Status CudaDevice::stage(Stage stage, int turn) {
   return {};
 }
 
-/// The events of one more slice's operation.
+/// The events of the next slice's operation.
 Status CudaDevice::time_slice(MarkEvents& events) {
   if (events.timed_slices < events.slices.size()) return {};
   events.slices.emplace_back();
@@ -123,7 +123,7 @@ Status CudaDevice::upload_later(void* device, const void* host, int64_t bytes) {
   return {};
 }
 
-/// Large ones on a stream of their own, behind the call's work: they do not keep the next call from the device.
+/// Large downloads use their own stream, after the call's work, so that they do not delay the next call.
 Status CudaDevice::download_later(void* host, const void* device, int64_t bytes) {
   if (bytes == 0) return {};
   WARPLOOM_TRY(use());
@@ -141,7 +141,7 @@ Status CudaDevice::download_later(void* host, const void* device, int64_t bytes)
 Status CudaDevice::end(Mark mark) {
   WARPLOOM_TRY(use());
   MarkEvents& events = marks_[static_cast<size_t>(mark)];
-  // From the first download on its own stream, the call submitted nothing to the other.
+  // After its first download on the separate stream, the call submits nothing more to the other one.
   CUDA_TRY(cudaEventRecord, events.reached, events.downloading ? down_ : stream_);
   staged_ = false;
   current_ = kNone;
@@ -175,7 +175,7 @@ Status CudaDevice::set(Mark* out) {
   return status;
 }
 
-/// A question, asked again and again: not numbered. What it finds wrong, finish() reports.
+/// A query, repeated often, so not numbered. finish() reports any error.
 bool CudaDevice::reached(Mark mark) {
   if (lost_ || exiting) return true;
   return cudaEventQuery(marks_[static_cast<size_t>(mark)].reached) != cudaErrorNotReady;

@@ -10,9 +10,9 @@
 namespace warploom::cuda {
 
 namespace {
-constexpr int64_t kStagingBytes = int64_t{16} << 20;  // of each of two staging buffers
-constexpr int64_t kDriverStaged = 64 << 10;           // the driver itself stages pageable copies up to here
-constexpr auto kSpin = std::chrono::milliseconds(2);  // sleeping costs 60 us more: 3 % from here on
+constexpr int64_t kStagingBytes = int64_t{16} << 20;  // for each of two staging buffers
+constexpr int64_t kDriverStaged = 64 << 10;           // up to here the driver itself stages pageable copies
+constexpr auto kSpin = std::chrono::milliseconds(2);  // sleeping costs 60 us more, which is 3 % from here on
 constexpr auto kLongestPause = std::chrono::milliseconds(1);
 }  // namespace
 
@@ -44,7 +44,7 @@ bool CudaDevice::is_pinned(const void* host, int64_t bytes) const {
   return begin + bytes <= after->first + after->second;
 }
 
-// --- transfers: the host side is free to change when a call returns ---
+// --- transfers: when a call returns, the host memory may change ---
 
 Status CudaDevice::prepare_staging() {
   for (HostBuffer& buffer : staging_) {
@@ -90,7 +90,7 @@ Status CudaDevice::download(void* host, const void* device, int64_t bytes) {
     if (chunk < chunks) {
       HostBuffer& buffer = staging_[chunk & 1];
       const size_t size = static_cast<size_t>(std::min(kStagingBytes, bytes - chunk * kStagingBytes));
-      WARPLOOM_TRY(wait(buffer.used));  // of an upload on another stream
+      WARPLOOM_TRY(wait(buffer.used));  // for an upload on another stream
       CUDA_TRY(cudaMemcpyAsync, buffer.memory, static_cast<const char*>(device) + chunk * kStagingBytes, size,
                cudaMemcpyDeviceToHost, lane());
       CUDA_TRY(cudaEventRecord, buffer.used, lane());
@@ -119,8 +119,9 @@ Status CudaDevice::fill_zero(void* device, int64_t bytes) {
   return {};
 }
 
-/// Spins as long as a short operation lasts, then sleeps for a 32nd of the time waited so far, again and again. Events that the
-/// driver sleeps for are no choice: each of them interrupts a core, waited for or not. One numbered call, however long it takes.
+/// Spins as long as a short operation lasts, then repeatedly sleeps for a 32nd of the time waited so far. Events with
+/// blocking synchronisation are no alternative: each one interrupts a core, whether it is waited for or not. One
+/// numbered call, however long it takes.
 Status CudaDevice::wait(cudaEvent_t event) {
   return report(call([&] {
                   const auto begin = std::chrono::steady_clock::now();

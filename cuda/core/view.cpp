@@ -10,7 +10,7 @@ namespace {
 
 using Wide = __int128;
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 2;
-constexpr Wide kBeyond = Wide(1) << 64;  // sums stop here: more of them could pass 128 bits
+constexpr Wide kBeyond = Wide(1) << 64;  // sums saturate here, so that they never exceed 128 bits
 
 struct Dimension {
   int64_t extent, stride;
@@ -29,7 +29,7 @@ bool dimensions_of(const View& view, Dimension* dimensions, int* count) {
 
 bool has_rank(const View& view) { return view.rank >= 0 && view.rank <= View::kMaxRank; }
 
-/// One past the last element that the window touches.
+/// One past the last element in the window.
 Wide wide_end(const View& view) {
   Wide last = view.offset;
   for (int d = 0; d < view.rank; ++d) {
@@ -47,7 +47,7 @@ std::string at(const char* name, const char* part, int index) {
   return std::string(name) + "." + part + "[" + std::to_string(index) + "]";
 }
 
-/// A refusal that names a part of the view.
+/// A refusal that names part of the view.
 Status refuse(const std::string& argument, std::string message) { return Status(Code::invalid_argument, std::move(message), argument); }
 
 /// Byte range of one part (0: data, 1: imaginary) of a window.

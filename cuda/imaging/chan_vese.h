@@ -1,9 +1,10 @@
-// The step of a Chan-Vese level set at a point, with the same bits on every backend: templates of the number type, which on the CPU
-// is a vector of points.
+// One step of a Chan-Vese level set at one point, with the same bits on every backend. Templates over the number type,
+// which on the CPU is a vector of points.
 //
-// On the face between the points i and i + e_a stand the difference d = phi(i + e_a) - phi(i) and, along each other axis b, the mean
-// of four differences, m_b = (s_b(i) + s_b(i + e_a)) / 4 with the spans s_b(i) = phi(i + e_b) - phi(i - e_b). Its weight is w = 1/N with
-// N^2 = d^2 + sum of the m_b^2 + eta, its flux w d: half-point weights. Quarters of both are what the code holds. Outside of the grid
+// The face between the points i and i + e_a has the difference d = phi(i + e_a) - phi(i) and, along each other axis b,
+// the mean of four differences, m_b = (s_b(i) + s_b(i + e_a)) / 4 with the spans s_b(i) = phi(i + e_b) - phi(i - e_b).
+// Its weight is w = 1/N with N^2 = d^2 + sum of the m_b^2 + eta, and its flux is w d: half-point weights. The code
+// works with quarters of both. Outside the grid the nearest point repeats, so no flux crosses the border.
 // the nearest point repeats, so that no flux crosses the border.
 #pragma once
 #include <cstdint>
@@ -18,7 +19,7 @@ struct Face {
   T weight, flux, square;
 };
 
-/// A face of an image. `across`: the sum of the spans along the other axis at both points.
+/// A face of an image. `across`: the sum of the two points' spans along the other axis.
 template <class T>
 WARPLOOM_PORTABLE Face<T> face_of(const T& d, const T& across, const T& eta16) {
   using portable::fma;
@@ -27,7 +28,7 @@ WARPLOOM_PORTABLE Face<T> face_of(const T& d, const T& across, const T& eta16) {
   const T weight = inverse_root(square);
   return {weight, weight * d, square};
 }
-/// A face of a volume; p and q: the sums of the spans along the other axes, in the order x, y, z.
+/// A face of a volume. p and q: the sums of the spans along the other axes, in the order x, y, z.
 template <class T>
 WARPLOOM_PORTABLE Face<T> face_of(const T& d, const T& p, const T& q, const T& eta16) {
   using portable::fma;
@@ -37,7 +38,8 @@ WARPLOOM_PORTABLE Face<T> face_of(const T& d, const T& p, const T& q, const T& e
   return {weight, weight * d, square};
 }
 
-/// What a point knows of its faces: a quarter of the curvature and of the sum of the weights, and four times the sum of the N.
+/// Totals over a point's faces: a quarter of the curvature and of the sum of the weights, and four times the sum of the
+/// N.
 template <class T>
 struct Bend {
   T curvature, weights, norms;
@@ -55,7 +57,7 @@ WARPLOOM_PORTABLE Bend<T> with_depth(const Bend<T>& bend, const Face<T>& below, 
           bend.norms + (norm_of(below) + norm_of(above))};
 }
 
-/// The bend at a point of an image; at(dx, dy, dz) is phi beside it.
+/// The bend at a point of an image; at(dx, dy, dz) returns phi at that distance from it.
 template <class T, class At>
 WARPLOOM_PORTABLE Bend<T> bend_in_plane(const At& at, const T& eta16) {
   const T here = at(0, 0, 0), e = at(1, 0, 0), w = at(-1, 0, 0), s = at(0, 1, 0), n = at(0, -1, 0);
@@ -65,7 +67,7 @@ WARPLOOM_PORTABLE Bend<T> bend_in_plane(const At& at, const T& eta16) {
                  face_of(s - here, span_x + (se - sw), eta16), face_of(here - n, span_x + (ne - nw), eta16));
 }
 
-/// The bend at a point of a volume: nineteen values.
+/// The bend at a point of a volume, from nineteen values.
 template <class T, class At>
 WARPLOOM_PORTABLE Bend<T> bend_in_space(const At& at, const T& eta16) {
   const T here = at(0, 0, 0), e = at(1, 0, 0), w = at(-1, 0, 0), s = at(0, 1, 0), n = at(0, -1, 0), b = at(0, 0, 1), a = at(0, 0, -1);
@@ -80,14 +82,14 @@ WARPLOOM_PORTABLE Bend<T> bend_in_space(const At& at, const T& eta16) {
                     face_of(here - a, span_x + (ae - aw), span_y + (as - an), eta16));
 }
 
-/// Coefficients of a step. Values of the image count as u = (f - centre) * inverse_range.
+/// Coefficients of a step. Image values are converted to u = (f - centre) * inverse_range.
 template <class R>
 struct Flow {
   R centre, inverse_range, lambda1, lambda2;
-  R mu4;             ///< 4 mu: the code holds quarters
+  R mu4;             ///< 4 mu, because the code works with quarters
   R nu, eta16;
   R growth, floor;   ///< (epsilon^2 + phi^2) / (epsilon dt) = growth phi^2 + floor
-  R most;            ///< largest finite number: beyond are points without data
+  R most;            ///< largest finite number: points above it have no data
   R inverse_norms;   ///< 1 / (4 faces of a point): from Bend::norms to |grad phi|
   R epsilon_inverse; ///< 1 / epsilon
   int32_t semi_implicit;
@@ -98,7 +100,7 @@ WARPLOOM_PORTABLE T value_of(const Flow<R>& flow, const T& pixel) {
   return (pixel - T(flow.centre)) * T(flow.inverse_range);
 }
 
-/// lambda1 (u - c1)^2 - lambda2 (u - c2)^2: what pushes a point outwards.
+/// lambda1 (u - c1)^2 - lambda2 (u - c2)^2: the force that pushes a point outwards.
 template <class T>
 WARPLOOM_PORTABLE T misfit_of(const T& u, const T& c1, const T& c2, const T& lambda1, const T& lambda2) {
   using portable::fma;
@@ -112,7 +114,7 @@ WARPLOOM_PORTABLE auto has_data(const Flow<R>& flow, const T& pixel) {
   using portable::absolute;
   return T(flow.most) >= absolute(pixel);
 }
-/// What acts on a point against the curvature: nu, and the misfit where there is data.
+/// The force on a point, opposed to the curvature: nu, plus the misfit if there is data.
 template <class T, class R>
 WARPLOOM_PORTABLE T force_of(const Flow<R>& flow, const T& pixel, const T& c1, const T& c2) {
   using portable::select;
@@ -120,8 +122,9 @@ WARPLOOM_PORTABLE T force_of(const Flow<R>& flow, const T& pixel, const T& c1, c
   return T(flow.nu) + select(has_data(flow, pixel), misfit, T(R(0)));
 }
 
-/// What the step adds to phi: (mu K - force) / (1/(dt delta) + mu W), or with the explicit step the larger term of the divisor.
-/// delta = epsilon / (epsilon^2 + phi^2) (Getreuer 2012, section 4; K and W: sums of fluxes and weights).
+/// The increment of phi: (mu K - force) / (1/(dt delta) + mu W). The explicit step replaces the sum in the divisor by
+/// its larger term. delta = epsilon / (epsilon^2 + phi^2) (Getreuer 2012, section 4; K and W: sums of fluxes and
+/// weights).
 template <class T, class R>
 WARPLOOM_PORTABLE T increment(const Flow<R>& flow, const T& phi, const T& curvature, const T& weights, const T& force) {
   using portable::fma;
@@ -143,7 +146,7 @@ WARPLOOM_PORTABLE T polynomial_of(const R (&factor)[kCount], const T& s) {
   for (int k = kCount - 2; k >= 0; --k) sum = fma(sum, s, T(factor[k]));
   return sum;
 }
-/// atan(t) / t from s = t^2 in [0, 1], fitted at Chebyshev points: errors below 4e-9 (float) and 2e-15.
+/// atan(t) / t from s = t^2 in [0, 1], fitted at Chebyshev points: errors below 4e-9 (float) and 2e-15 (double).
 template <class R, class T>
 WARPLOOM_PORTABLE T arc_tangent_over(const T& s) {
   if constexpr (sizeof(R) == 4) {
@@ -174,7 +177,7 @@ WARPLOOM_PORTABLE T smooth_step(const T& x) {
   const T share = select(far, half - part, part);
   return select(x < T(R(0)), half - share, half + share);
 }
-/// Its derivative over x, 1 / (pi (1 + x^2)).
+/// The derivative divided by x: 1 / (pi (1 + x^2)).
 template <class R, class T>
 WARPLOOM_PORTABLE T smooth_delta(const T& x) {
   using portable::fma;
@@ -182,7 +185,7 @@ WARPLOOM_PORTABLE T smooth_delta(const T& x) {
   return T(R(0.318309886183790671538)) * small_reciprocal(fma(x, x, T(R(1))));
 }
 
-/// sin(pi x) for any x below 2^40 in size, to about 1e-15.
+/// sin(pi x) for any |x| below 2^40, to about 1e-15.
 WARPLOOM_PORTABLE double sine_of_half_turns(double x) {
   const double whole = floor(x + 0.5), t = x - whole, s = t * t;
   const double factor[9] = {3.14159265358979324, -5.16771278004996961, 2.55016403987730047, -0.599264529318944681, 0.082145886573102895,

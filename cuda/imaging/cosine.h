@@ -10,15 +10,16 @@
 
 namespace warploom::imaging {
 
-/// The orthonormal transform of type II along x, y and z (axes of one point change nothing), of every component on its own, or its
-/// inverse, of type III: result(k) = s(k) sum_x values(x) cos(pi (2x + 1) k / 2n) with s(0) = sqrt(1/n), s(k) = sqrt(2/n).
+/// The orthonormal transform of type II along x, y and z, of every component separately, or its inverse, of type III.
+/// Axes of one point change nothing. result(k) = s(k) sum_x values(x) cos(pi (2x + 1) k / 2n) with s(0) = sqrt(1/n) and
+/// s(k) = sqrt(2/n).
 struct CosineParameters {
   ScalarType type = ScalarType::float64;  ///< float32 or float64
   Grid grid;                              ///< no extent above kLongestLine
   int64_t channels = 1;
   bool inverse = false;
-  View values;  ///< channels * points, adjacent
-  View result;  ///< as `values`, apart from it
+  View values;  ///< channels * points, contiguous
+  View result;  ///< like `values`, without overlapping it
 };
 
 template <class Visitor>
@@ -33,7 +34,7 @@ void visit(Visitor& v, CosineParameters& p) {
 
 Status check(const CosineParameters& p);
 
-/// The pass of the orthonormal transform along one axis, but for tables and data.
+/// The pass of the orthonormal transform along one axis, without tables and data.
 template <class T>
 LinesTask<T> orthonormal_pass(const CosineParameters& p, int axis) {
   LinesTask<T> task;

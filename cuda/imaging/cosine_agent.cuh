@@ -12,9 +12,9 @@ using operation::LinesTask;
 template <class T>
 struct TiledLines {
   LinesTask<T> task;
-  int32_t pairs = 1, pitch = 1;  ///< of a tile
-  int64_t tiles = 1;             ///< of a component
-  Pair<T>* scratch = nullptr;    ///< buffers of the blocks, where they do not fit shared memory
+  int32_t pairs = 1, pitch = 1;  ///< of one tile
+  int64_t tiles = 1;             ///< of one component
+  Pair<T>* scratch = nullptr;    ///< buffers of the blocks, if they do not fit shared memory
 };
 
 template <class T>
@@ -97,7 +97,7 @@ struct LinesAgent {
     });
   }
 
-  /// Place of point or coefficient k of a line in the buffer.
+  /// Where point or coefficient k of a line is in the buffer.
   static WARPLOOM_DEVICE int place_in(const LinesTask<T>& task, int k) {
     return task.mode == LinesMode::inverse ? k : operation::place_of(k, task.plan.n);
   }
@@ -114,7 +114,7 @@ struct LinesAgent {
     return {entry.re * scale, entry.im * scale};
   }
 
-  /// Which points a thread moves: neighbours in memory by neighbouring threads, along the lines or across them.
+  /// Assigns points to threads so that neighbouring threads move neighbours in memory, along the lines or across them.
   template <class Move>
   static WARPLOOM_DEVICE void each_point(const device::Block& block, const Parameters& p, const TileLane& lane, int64_t first,
                                          const Move& move) {

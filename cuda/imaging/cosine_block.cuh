@@ -1,4 +1,4 @@
-// Cosine transforms of a tile of line pairs by one block: point j of pair p stands at entry j * pitch + p of a buffer.
+// Cosine transforms of a tile of line pairs by one block: point j of pair p is entry j * pitch + p of a buffer.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/imaging/cosine_lines.h"
@@ -11,10 +11,10 @@ using operation::CosinePlan;
 using operation::CosineStage;
 using operation::Pair;
 
-/// Two buffers of a block, in shared memory, or in global memory where they do not fit.
+/// Two buffers of a block, in shared memory, or in global memory if they do not fit.
 template <class T>
 struct TileBuffers {
-  Pair<T>* data;   ///< what the next step reads
+  Pair<T>* data;   ///< input of the next step
   Pair<T>* other;
   int pairs, pitch;
 };
@@ -25,12 +25,12 @@ WARPLOOM_DEVICE TileBuffers<T> tile_buffers(const device::Block& block, Pair<T>*
   return {data, data + m * pitch, pairs, pitch};
 }
 
-/// The pair and the first point of a thread: threads that follow each other take one point of all pairs, then the next point.
+/// The pair and the first point of a thread: consecutive threads take one point of all pairs, then the next point.
 struct TileLane {
   int pair, first, step;
   WARPLOOM_DEVICE TileLane(const device::Block& block, int pairs)
       : pair(block.thread() % pairs), first(block.thread() / pairs), step(block.threads() / pairs) {
-    if (first >= step) first = 1 << 30;  // too few of them for another point
+    if (first >= step) first = 1 << 30;  // not enough threads left for another point
   }
 };
 
@@ -89,7 +89,8 @@ struct TileTransform {
     }
   }
 
-  /// The complex transform of every pair. All threads have met since the data were written, and meet at the end.
+  /// The complex transform of every pair. There must be a barrier between writing the data and this call, which ends
+  /// with a barrier.
   WARPLOOM_DEVICE void run(TileBuffers<T>& tile) const {
     if (plan.m == plan.n) return stages(tile);
     const Entry *const chirp = table + plan.chirp, *const filter = table + plan.filter;
@@ -113,8 +114,8 @@ struct TileTransform {
     }
   }
 
-  /// Calls change(low, high, k, phase) on the entries at k and n - k for all k up to n / 2, and stores what it leaves there. At k = 0
-  /// and n / 2 `high` is a copy of `low`.
+  /// Calls change(low, high, k, phase) on the entries at k and n - k for all k up to n / 2, and stores the results. At
+  /// k = 0 and n / 2, `high` is a copy of `low`.
   template <class Change>
   WARPLOOM_DEVICE void each_two(const TileBuffers<T>& tile, const Change& change) const {
     const int n = plan.n, half = n / 2;

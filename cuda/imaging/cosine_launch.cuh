@@ -1,4 +1,4 @@
-// Launches of passes of cosine transforms, prepared once and made often.
+// Launches passes of cosine transforms, which are prepared once and run often.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -16,7 +16,7 @@ namespace policy = operation::policy;
 template <class T>
 class LinesPass {
  public:
-  /// `task` with everything but the tiles in it.
+  /// `task`: everything except the tiles.
   Status prepare(GpuDevice& device, const LinesTask<T>& task) {
     constexpr size_t kEntry = sizeof(Pair<T>);
     const int m = task.plan.m;
@@ -64,7 +64,7 @@ class AxisTables {
     const int64_t bytes = static_cast<int64_t>(words.size() * sizeof(T));
     WARPLOOM_TRY(Workspace::make(device, bytes, &memory_));
     WARPLOOM_TRY(device.upload(memory_.template as<T>(), words.data(), bytes));
-    return device.synchronize();  // the words leave with this function
+    return device.synchronize();  // the source of the upload ends with this function
   }
   const CosinePlan& plan(int axis) const { return plan_[axis]; }
   const T* table(int axis) const { return memory_.template as<T>() + offset_[axis]; }

@@ -1,4 +1,4 @@
-// One pass of cosine transforms over all lines of an image along one axis, as every backend takes it.
+// One pass of cosine transforms over all lines of an image along one axis, in the form every backend accepts.
 #pragma once
 #include <cstdint>
 
@@ -12,8 +12,8 @@ enum class LinesMode : int32_t {
   filter,   ///< forward, times 1 / (1 + weight * lambda^2), inverse
 };
 
-/// Lines of each component, numbered l: line l begins at element (l / inner) * outer + l % inner of its component. Lines 2p and 2p + 1
-/// are transformed together; the last one of an odd count with zeros.
+/// The lines of each component, numbered by l: line l begins at element (l / inner) * outer + l % inner of its
+/// component. Lines 2p and 2p + 1 are transformed together; if the count is odd, the last line is paired with zeros.
 template <class T>
 struct LinesTask {
   CosinePlan plan;
@@ -25,17 +25,17 @@ struct LinesTask {
   int64_t component = 0;  ///< from one component to the next
   int32_t components = 1;
   LinesMode mode = LinesMode::forward;
-  T factor = 1, zero_factor = 1;  ///< of the coefficients, and of those at k = 0; not for `filter`
+  T factor = 1, zero_factor = 1;  ///< for the coefficients, and for those at k = 0; not for `filter`
   T inverse_factor = 1;           ///< 1 / 2n
 
   // filter: lambda = axis[k] + across[l % width] + along[l / width]
   const T *axis = nullptr, *across = nullptr, *along = nullptr;  ///< `along` may be null
   int64_t width = 1;
   const double* weight = nullptr;
-  const int32_t* finished = nullptr;  ///< nothing is done where this is nonzero; may be null
+  const int32_t* finished = nullptr;  ///< skips the pass if this is nonzero; may be null
 };
 
-/// Lines along axis 0 (x), 1 (y) or 2 (z) of a grid, all components adjacent.
+/// Lines along axis 0 (x), 1 (y) or 2 (z) of a grid; components are contiguous.
 template <class T>
 void set_axis(LinesTask<T>& task, int axis, int64_t nx, int64_t ny, int64_t nz, int components) {
   const int64_t points = nx * ny * nz, extent = axis == 0 ? nx : axis == 1 ? ny : nz;

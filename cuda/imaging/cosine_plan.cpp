@@ -17,7 +17,8 @@ bool is_smooth(int64_t m) {
   return m == 1;
 }
 
-/// exp(2 pi i k / count), from angles up to an eighth of a turn, so that symmetric entries have the same bits.
+/// exp(2 pi i k / count), computed from angles of at most an eighth of a turn, so that symmetric entries have the same
+/// bits.
 Pair<double> root_of(int64_t k, int64_t count) {
   const double eighth = 0.78539816339744830962;  // pi / 4
   const int64_t octant = 8 * (k % count) / count, rest = 8 * (k % count) - octant * count;

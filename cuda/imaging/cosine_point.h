@@ -1,21 +1,21 @@
-// Arithmetic of the cosine transform, as templates of the number type: the same bits on every backend.
+// Arithmetic of the cosine transform, as templates over the number type: the same bits on every backend.
 //
-// Two real lines a and b of length n travel as one complex line, a the real and b the imaginary part. Its points are put in the order
-// of place_of() (Makhoul 1980), the complex transform is a Stockham sequence of the radices below, and separate() and join() exchange
-// the spectrum of the reordered lines and the cosine coefficients of both:
+// Two real lines a and b of length n are processed as one complex line: a is the real part, b the imaginary part. Its
+// points are reordered by place_of() (Makhoul 1980). The complex transform is a Stockham sequence of the radices below.
+// separate() and join() convert between the spectrum of the reordered lines and the cosine coefficients of both:
 //   C(k) = 2 sum_x f(x) cos(pi (2x + 1) k / (2n)),   f(x) = C(0)/(2n) + (1/n) sum_{k>0} C(k) cos(pi (2x + 1) k / (2n)).
 #pragma once
 #include "cuda/core/portable.h"
 
 namespace warploom::imaging {
 
-/// Aligned so that scalar pairs move as one.
+/// Aligned so that scalar pairs are loaded and stored as one.
 template <class V>
 struct alignas(sizeof(V) <= 8 ? 2 * sizeof(V) : alignof(V)) Pair {
   V re, im;
 };
 
-/// Where point x of a line is in the reordered one: even points ascending, odd points descending.
+/// Where point x of a line goes in the reordered one: even points ascending, then odd points descending.
 WARPLOOM_PORTABLE int place_of(int x, int n) { return (x & 1) != 0 ? n - 1 - (x >> 1) : x >> 1; }
 
 template <class V>
@@ -118,8 +118,8 @@ struct Butterfly<8> {
   }
 };
 
-/// Cosine coefficients of both lines at k (`low`) and n - k (`high`) from the spectrum at the same places; c + i s = exp(i pi k / 2n).
-/// At k = 0 pass the same value twice; `high` then has no meaning.
+/// Computes the cosine coefficients of both lines at k (`low`) and n - k (`high`) from the spectrum at the same places;
+/// c + i s = exp(i pi k / 2n). At k = 0 pass the same value twice; then `high` is meaningless.
 template <class V>
 WARPLOOM_PORTABLE void separate(Pair<V>& low, Pair<V>& high, const V& c, const V& s) {
   using portable::fma;
@@ -128,7 +128,7 @@ WARPLOOM_PORTABLE void separate(Pair<V>& low, Pair<V>& high, const V& c, const V
   high = {fma(a_re, s, -(a_im * c)), fma(b_re, s, -(b_im * c))};
 }
 
-/// The way back, to the conjugate of the spectrum times 2; `high` is zero for k = 0.
+/// The reverse: returns the conjugate of the spectrum, times 2. `high` is zero for k = 0.
 template <class V>
 WARPLOOM_PORTABLE void join(Pair<V>& low, Pair<V>& high, const V& c, const V& s) {
   using portable::fma;

@@ -5,7 +5,8 @@
 
 namespace warploom::WARPLOOM_TARGET::imaging {
 
-/// The shape of a march of threads that hold `rows` rows, over `components` images; `resident` blocks fit a multiprocessor.
+/// The shape of a march over `components` images, whose threads hold `rows` rows; `resident` blocks fit a
+/// multiprocessor.
 template <class T>
 MarchShape march_shape(const GpuDevice& device, const operation::Grid& grid, int64_t components, int rows, int resident, int64_t depth) {
   constexpr int threads = operation::curvature_policy::kMarchThreads;
@@ -30,7 +31,7 @@ MarchShape march_shape(const GpuDevice& device, const operation::Grid& grid, int
   return s;
 }
 inline int64_t march_blocks(const MarchShape& s, int64_t components) { return int64_t{s.columns} * s.rows * s.chunks * components; }
-/// Whether a march takes the grid: places in a plane are counted in 32 bits.
+/// Whether a march supports the grid: positions in a plane are 32-bit.
 inline bool march_takes(const operation::Grid& grid) { return grid.nz == 1 || grid.nx * grid.ny < (int64_t{1} << 31); }
 /// Whether rows may be read in packs of 16 bytes.
 template <class T>

@@ -9,14 +9,14 @@
 
 namespace warploom::imaging {
 
-/// How it is computed; all give the same bits. `direct`: one thread per point, everything from memory; `tile`: blocks hold a tile in
-/// shared memory; `march`: lanes hold a patch in registers and march through the planes, each face's flux computed once (one
-/// component, or components on their own). The cpu backend takes `auto` and `direct`.
+/// How to compute it; all variants give the same bits. `direct`: one thread per point, everything from memory. `tile`:
+/// blocks hold a tile in shared memory. `march`: lanes hold a patch in registers and march through the planes, and each
+/// face's flux is computed once (one component, or uncoupled ones). The cpu backend accepts `auto` and `direct`.
 enum class CurvatureVariant : int32_t { automatic = 0, direct = 1, tile = 2, march = 3 };
 inline constexpr const char* kCurvatureVariantNames[] = {"auto", "direct", "tile", "march"};
 
 struct CurvatureReport {
-  CurvatureVariant variant = CurvatureVariant::automatic;  ///< that ran
+  CurvatureVariant variant = CurvatureVariant::automatic;  ///< the one that ran
 };
 
 template <class Visitor, class Parameters>
@@ -24,12 +24,12 @@ void visit(Visitor& v, CurvatureReport& r, const Parameters&) {
   v.choice("variant", r.variant, kCurvatureVariantNames);
 }
 
-/// Layout as Grid says. The fluxes between neighbours and the norms of the gradient there are those of curvature_point.h.
+/// Layout as in Grid. curvature_point.h defines the fluxes between neighbours, and the gradient norms used there.
 struct CurvatureParameters {
   ScalarType type = ScalarType::float32;  ///< float32 or float64
   Grid grid;
   int64_t channels = 1;
-  bool coupled = true;  ///< one norm over all components; false: each component by itself
+  bool coupled = true;  ///< one norm over all components; false: each component separately
   double eps = 1e-4;    ///< added to the squared norm, in units of the squared pixel values
   CurvatureVariant variant = CurvatureVariant::automatic;
   View image, result;      ///< channels * points elements; must not overlap

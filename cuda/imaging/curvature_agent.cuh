@@ -1,4 +1,4 @@
-// The variants `direct` and `march` of imaging.curvature, and the step of the curvature flow that is built on them.
+// The variants `direct` and `march` of imaging.curvature, and the curvature flow step built on them.
 #pragma once
 #include "cuda/imaging/curvature_march.cuh"
 #include "cuda/imaging/curvature_point.h"
@@ -11,7 +11,7 @@ namespace operation = ::warploom::imaging;
 
 template <class T>
 struct CurvatureTask {
-  T* u = nullptr;  ///< the image; never written where there is no flow
+  T* u = nullptr;  ///< the image; written only by the flow
   T* result = nullptr;
   T eps16 = 0;  ///< 16 eps
   MarchShape shape;
@@ -23,13 +23,13 @@ struct CurvatureTask {
   int64_t ahead = 0;  ///< iterations since state->iterations
 };
 
-/// The iteration of a launch, or -1 where none is left.
+/// The iteration of a launch, or -1 if none is left.
 WARPLOOM_DEVICE int64_t iteration_of(const operation::DenoiseState* state, int64_t ahead) {
   const int64_t iteration = state->iterations + ahead;
   return state->stopped != 0 || iteration >= state->limit ? -1 : iteration;
 }
 
-/// Where a launch reads and writes.
+/// The arrays that a launch reads and writes.
 template <class T, bool kFlow>
 struct FromTo {
   const T* from;
@@ -47,7 +47,7 @@ struct FromTo {
   }
 };
 
-/// What becomes of a curvature: it is stored, or makes a step of the flow.
+/// Uses a curvature: stores it, or makes a step of the flow.
 template <class T, bool kFlow>
 WARPLOOM_DEVICE T finished(const CurvatureTask<T>& p, const T& quarter, const T& u, const T& f) {
   if constexpr (kFlow) return operation::flow_step(u, f, quarter, p.weight4, p.dt);
@@ -80,7 +80,7 @@ struct CurvatureDirectAgent {
   }
 };
 
-/// A thread's patch in one plane and what is around it: column j holds x0 + j - 1, row i holds y0 + i - kHalo.
+/// A thread's patch in one plane, with its surroundings: column j holds x0 + j - 1, row i holds y0 + i - kHalo.
 template <class T, int kAll>
 struct Patch {
   static constexpr int kWide = 16 / static_cast<int>(sizeof(T));
@@ -121,7 +121,7 @@ class CurvatureMarch {
     load(z0 + 2, c);
     WARPLOOM_UNROLL
     for (int r = 0; r < kRows; ++r) along_z(a, b, r + kHalo, low_z_[r]);
-    // The three patches take turns without being copied.
+    // The three patches rotate without being copied.
     WARPLOOM_NO_UNROLL
     for (int z = z0;; ++z) {
       step(z, a, b, c);
@@ -134,7 +134,7 @@ class CurvatureMarch {
   }
 
  private:
-  /// The plane at next_, which becomes plane z, or stays where none is left.
+  /// Loads the plane at next_, which becomes plane z; keeps the old one if none is left.
   WARPLOOM_DEVICE void load(int z, P& plane) {
     WARPLOOM_UNROLL
     for (int i = 0; i < kAll; ++i) {
@@ -147,13 +147,13 @@ class CurvatureMarch {
   WARPLOOM_DEVICE T flux(const T& d, const T& p, const T& q) const {
     return operation::face_flux(d, operation::face_square(d, p, q, p_.eps16));
   }
-  /// Differences in row i (of the patch's kAll) along x, and along y, at the patch's own values.
+  /// Differences in row i (of the patch's kAll) along x and along y, at the patch's own values.
   static WARPLOOM_DEVICE T cross_x(const P& plane, int i, int k) { return plane.v[i][k + 2] - plane.v[i][k]; }
   static WARPLOOM_DEVICE T cross_y(const P& plane, int i, int j) {
     if constexpr (kPlanar) return T(0);
     else return plane.v[i + 1][j] - plane.v[i - 1][j];
   }
-  /// Fluxes from a plane to the next in row i.
+  /// Fluxes from one plane to the next in row i.
   WARPLOOM_DEVICE void along_z(const P& low, const P& high, int i, T (&out)[kWide]) const {
     WARPLOOM_UNROLL
     for (int k = 0; k < kWide; ++k) {
@@ -180,7 +180,7 @@ class CurvatureMarch {
     }
   }
 
-  /// The patch's points in plane z. Afterwards `below` holds the plane after `above`.
+  /// The patch's points in plane z. On return `below` holds the plane after `above`.
   WARPLOOM_DEVICE void step(int z, P& below, const P& here, const P& above) {
     P cz;
     WARPLOOM_UNROLL
@@ -215,9 +215,9 @@ class CurvatureMarch {
   const CurvatureTask<T>& p_;
   const Place place_;
   typename Place::Places own_[kAll];
-  int left_[kAll], right_[kAll];  ///< places in a plane
+  int left_[kAll], right_[kAll];  ///< positions in a plane
   int64_t plane_;                 ///< points of a plane
-  const T* next_;                 ///< the plane to be read next
+  const T* next_;                 ///< the plane to read next
   T* out_;
   const T* f_ = nullptr;
   T low_z_[kRows][kWide];  ///< fluxes from the last plane to the next one

@@ -5,12 +5,13 @@
 
 namespace warploom::WARPLOOM_TARGET::imaging {
 
-/// How the threads of a march stand on the grid; planes of one row (see curvature_point.h) stand for images. A block's groups of `lanes`
-/// threads stand side by side in y, those of images one after the other in z; blocks follow each other in x, y, z and over components.
+/// How the threads of a march are placed on the grid. An image is treated as planes of one row each (see
+/// curvature_point.h). The groups of `lanes` threads in a block lie side by side in y; for an image, one after another
+/// in z. Blocks run through x, y, z and then the components.
 struct MarchShape {
   int32_t nx = 1, ny = 1, nz = 1;
   int32_t columns = 1, rows = 1, chunks = 1;  ///< blocks in x, y and z
-  int32_t depth = 1;                          ///< planes that a thread passes
+  int32_t depth = 1;                          ///< planes that a thread visits
   int32_t lanes = 32;                         ///< threads of a group, side by side in x
   bool stacked = true;                        ///< groups side by side in y
   int64_t points = 1;                         ///< between components
@@ -18,7 +19,8 @@ struct MarchShape {
 
 WARPLOOM_DEVICE int held(int at, int count) { return at < 0 ? 0 : at >= count ? count - 1 : at; }
 
-/// A thread's place: kWide adjacent values in x and kRows rows. kPacked: rows start on 16 bytes and hold whole packs.
+/// A thread's place: kWide adjacent values in x and kRows rows. kPacked: rows start at multiples of 16 bytes and hold
+/// whole packs.
 template <class T, int kRows, bool kPacked>
 struct MarchPlace {
   static constexpr int kWide = 16 / static_cast<int>(sizeof(T));
@@ -44,7 +46,8 @@ struct MarchPlace {
     origin = index * s.points;
   }
 
-  /// Places of the thread's values in a plane, of the row that starts at `row`; those beyond the grid are its last one.
+  /// Positions of the thread's values in a plane, for the row that starts at `row`; beyond the grid the row's last
+  /// position repeats.
   struct Places {
     int at[kPacked ? 1 : kWide];
   };

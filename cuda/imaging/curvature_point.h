@@ -1,12 +1,13 @@
-// The curvature at a point from the fluxes through the faces to its neighbours: the same bits from every variant of a backend, on every
-// backend in float64, and in float32 all but the roots (portable::quick_inverse_root).
+// The curvature at a point from the fluxes through the faces to its neighbours. All variants of a backend give the same
+// bits, and so do all backends in float64. In float32 backends differ only in the roots (portable::quick_inverse_root).
 //
-// On the face between the points i and i + e_a stand the forward difference d = u(i + e_a) - u(i) and, along each other axis b, the mean
-// of four differences, m_b = (c_b(i) + c_b(i + e_a)) / 4 with c_b(i) = u(i + e_b) - u(i - e_b). The flux is d / N with
-// N^2 = d^2 + sum of the m_b^2 + eps, all over the components of the image where they are coupled. The curvature is the difference
-// of the fluxes of opposite faces, summed over the axes. Outside of the grid the nearest point repeats: no flux leaves it.
+// The face between the points i and i + e_a has the forward difference d = u(i + e_a) - u(i) and, along each other axis
+// b, the mean of four differences, m_b = (c_b(i) + c_b(i + e_a)) / 4 with c_b(i) = u(i + e_b) - u(i - e_b). The flux is
+// d / N with N^2 = d^2 + sum of the m_b^2 + eps, summed over the components of the image if they are coupled. The
+// curvature is the difference of the fluxes of opposite faces, summed over the axes. Outside the grid the nearest point
+// repeats, so no flux leaves it.
 //
-// An image (nz = 1) may be taken as a volume of one row (ny = 1) without a change of bits.
+// An image (nz = 1) may be treated as a volume of one row (ny = 1); the bits stay the same.
 #pragma once
 #include <cstdint>
 
@@ -20,8 +21,8 @@
 
 namespace warploom::imaging {
 
-/// 16 N^2 of a face without the part of other components: `rest` is their sum, or 16 eps. p and q: c_b(i) + c_b(i + e_a) for the other
-/// axes in the order x, y, z.
+/// 16 N^2 of a face for one component. `rest`: the sum of the other components, or 16 eps. p and q: c_b(i) + c_b(i +
+/// e_a) for the other axes in the order x, y, z.
 template <class T>
 WARPLOOM_PORTABLE T face_square(const T& d, const T& p, const T& q, const T& rest) {
   using portable::fma;
@@ -33,13 +34,14 @@ WARPLOOM_PORTABLE T face_flux(const T& d, const T& square) {
   using portable::quick_inverse_root;
   return d * quick_inverse_root(square);
 }
-/// A quarter of the curvature from quarters of the fluxes above minus those below, by axis.
+/// A quarter of the curvature, from quarters of the fluxes (above minus below) by axis.
 template <class T>
 WARPLOOM_PORTABLE T flux_sum(const T& x, const T& y, const T& z) {
   return (x + y) + z;
 }
 
-/// A step of the curvature flow u' = u + dt (w K(u) - (u - f)); `quarter`: K / 4; weight4: 4 w. A NaN of f is a missing pixel.
+/// A step of the curvature flow u' = u + dt (w K(u) - (u - f)); `quarter`: K / 4; weight4: 4 w. A NaN in f is a missing
+/// pixel.
 template <class T>
 WARPLOOM_PORTABLE T flow_step(const T& u, const T& f, const T& quarter, const T& weight4, const T& dt) {
   using portable::fma;
@@ -49,12 +51,12 @@ WARPLOOM_PORTABLE T flow_step(const T& u, const T& f, const T& quarter, const T&
   return fma(dt, fma(weight4, quarter, data), u);
 }
 
-/// The points around one point, the nearest ones repeated outside the grid.
+/// The points around one point; outside the grid the nearest points repeat.
 template <class T>
 struct Surroundings {
   const T* u;             ///< of the first component, at the point
   int64_t points;         ///< between components
-  int64_t place[3][3];    ///< by axis: of the points before, at and after it
+  int64_t place[3][3];    ///< by axis: offsets of the points before, at and after it
 
   static WARPLOOM_PORTABLE Surroundings at(const T* u, int64_t points, const int64_t (&i)[3], const int64_t (&extent)[3]) {
     Surroundings s;
@@ -70,15 +72,16 @@ struct Surroundings {
     s.u = u + here;
     return s;
   }
-  /// Values at steps of -1, 0 or 1 along two axes.
+  /// Values at offsets of -1, 0 or 1 along two axes.
   WARPLOOM_PORTABLE T value(int64_t c, int axis, int step, int other = 0, int other_step = 0) const {
     return u[c * points + place[axis][step + 1] + place[other][other_step + 1]];
   }
-  /// Difference along `other` at a step along `axis`.
+  /// Difference along `other` at an offset along `axis`.
   WARPLOOM_PORTABLE T central(int64_t c, int axis, int step, int other) const {
     return value(c, axis, step, other, 1) - value(c, axis, step, other, -1);
   }
-  /// Through the face between the steps low and low + 1 along `axis`; the square starts from `rest`.
+  /// The difference through the face between the offsets low and low + 1 along `axis`; the sum of squares starts from
+  /// `rest`.
   WARPLOOM_PORTABLE T difference(int64_t c, int axis, int low) const { return value(c, axis, low + 1) - value(c, axis, low); }
   WARPLOOM_PORTABLE T square(int64_t c, int axis, int low, const T& rest) const {
     const int first = axis == 0 ? 1 : 0, second = axis == 2 ? 1 : 2;
@@ -87,12 +90,12 @@ struct Surroundings {
   }
 };
 
-/// The squares of all six faces of a point, by axis those below and above it.
+/// The squares of all six faces of a point: for each axis, those below and above it.
 template <class T>
 struct FaceSquares {
   T face[3][2];
 };
-/// The face squares of `count` components together.
+/// The face squares of `count` components combined.
 template <class T>
 WARPLOOM_PORTABLE FaceSquares<T> face_squares(const Surroundings<T>& s, int64_t count, const T& eps16) {
   FaceSquares<T> squares;

@@ -10,14 +10,14 @@ namespace warploom::imaging::curvature_policy {
 inline constexpr int kDirectThreads = 256;
 /// Tiles of `tile`: one thread for each point.
 inline constexpr int kTileThreads = 256, kTileX = 32, kTileZ = 2;
-/// Threads of a block of `march`: they stand on adjacent rows and share what they read through the L1 cache.
+/// Threads of a block of `march`: they hold adjacent rows, and share their reads through the L1 cache.
 inline constexpr int kMarchThreads = 128;
 
-/// Rows that a thread of a march holds in a volume, and blocks that a multiprocessor has room for, which limits their registers. Measured
-/// on an H200 at 256^3, float32: two rows with three blocks 55 us, one row with four 57 us; with the steps of the flow 77 and 68 us; of
-/// primal-dual 168 and 160 us.
+/// Rows per thread of a march in a volume, and blocks that must fit a multiprocessor, which limits their registers.
+/// Measured on an H200 at 256^3, float32, with two rows and three blocks, and with one row and four: curvature 55 and
+/// 57 us, steps of the flow 77 and 68 us, primal-dual 168 and 160 us.
 inline constexpr int march_rows(bool flow) { return flow ? 1 : 2; }
-/// Rows that are not read in packs have more addresses to keep.
+/// Rows that are not read in packs need more registers for addresses.
 inline constexpr int march_blocks(int bytes, bool planar, bool flow, bool packed) {
   return planar ? (bytes == 8 ? 4 : packed ? 8 : 6) : bytes == 8 ? 2 : (flow ? 4 : 3) - (packed ? 0 : 1);
 }
@@ -26,9 +26,10 @@ inline constexpr int tv_blocks(int bytes, bool planar, bool packed) {
   return planar ? (bytes == 4 ? 6 : 4) : bytes == 8 ? 2 : packed ? 4 : 3;
 }
 
-/// Planes that a thread passes: many save the planes before and behind them, few keep every multiprocessor busy. `blocks`: of one chunk of
-/// planes, `chunks_of_block`: chunks in one block, `resident`: blocks that a multiprocessor holds. The last blocks of a multiprocessor are
-/// taken for slower the fewer they are; fitted to times at 64^3, 128^3, 256^3, 1024^2 and 4096^2.
+/// Planes per thread: with many, fewer planes before and behind them are read twice; with few, every multiprocessor
+/// stays busy. `blocks`: for one chunk of planes, `chunks_of_block`: chunks in one block, `resident`: blocks that a
+/// multiprocessor holds. The model assumes that the last blocks of a multiprocessor run slower the fewer they are; it
+/// is fitted to times at 64^3, 128^3, 256^3, 1024^2 and 4096^2.
 inline int64_t march_depth(int64_t planes, int64_t blocks, int64_t chunks_of_block, int multiprocessors, int resident) {
   int64_t best = 1;
   double least = 0;

@@ -1,4 +1,5 @@
-// The variant `tile` of imaging.curvature: a block's points with those around them in shared memory, one thread for each point.
+// The variant `tile` of imaging.curvature: a block's points and their neighbours in shared memory, one thread per
+// point.
 #pragma once
 #include "cuda/imaging/curvature_agent.cuh"
 
@@ -10,7 +11,7 @@ struct CurvatureTileAgent {
   static constexpr int kMaxThreads = operation::curvature_policy::kTileThreads, kMinBlocks = 2;
   using Parameters = CurvatureTask<T>;
 
-  /// Points of a tile along y and z; images have no neighbours in z to share.
+  /// Points of a tile along z and y; an image has no neighbours in z to share.
   static WARPLOOM_HOST_DEVICE int tile_z(int32_t nz) { return nz == 1 ? 1 : operation::curvature_policy::kTileZ; }
   static WARPLOOM_HOST_DEVICE int tile_y(int32_t nz) { return kMaxThreads / kTileX / tile_z(nz); }
   static WARPLOOM_HOST_DEVICE size_t shared_bytes(int32_t nz) { return sizeof(T) * (kTileX + 2) * (tile_y(nz) + 2) * (tile_z(nz) + 2); }

@@ -1,4 +1,4 @@
-// imaging.denoise on the GPU: the iterations and checks of denoise_driver.h in launches that stop by themselves.
+// imaging.denoise on the GPU: the iterations and checks of denoise_driver.h, in launches that stop on their own.
 #include "cuda/imaging/denoise.h"
 
 #include "cuda/core/operations.h"
@@ -23,7 +23,7 @@ DenoiseVariant chosen(const DenoiseParameters& p) {
 
 /// Layout of the workspace, in bytes.
 struct Layout {
-  int64_t elements = 0, stride = 0;  ///< of the image; between components of q
+  int64_t elements = 0, stride = 0;  ///< of the image; distance between components of q
   int64_t u[2] = {}, q[2] = {}, bar = 0, steps = 0, state = 0, history = 0, parts = 0, survey = 0, counts = 0, bytes = 0;
 
   static Layout make(const DenoiseParameters& p) {
@@ -144,7 +144,7 @@ class GpuBackend final : public operation::DenoiseBackend {
     return device_.download(history + before, history_ + before, (state->checks - before) * kBytes);
   }
 
-  /// The image of the last solution.
+  /// The image of the latest solution.
   const T* result() const { return result_; }
   DenoiseVariant variant() const { return variant_; }
 
@@ -213,7 +213,7 @@ class GpuBackend final : public operation::DenoiseBackend {
   const Layout& layout_;
   const DenoiseVariant variant_;
   const bool flow_;
-  const int64_t group_;  ///< components of a norm
+  const int64_t group_;  ///< components that share a norm
   T *f_, *u_[2], *q_[2], *bar_;
   const T* result_ = nullptr;
   operation::TvStep<T>* steps_;

@@ -1,4 +1,4 @@
-// imaging.denoise: total variation denoising after Rudin, Osher and Fatemi, and with the data term of impulsive noise.
+// imaging.denoise: total variation denoising after Rudin, Osher and Fatemi, also with the data term for impulse noise.
 #pragma once
 #include <cstdint>
 
@@ -9,22 +9,22 @@
 
 namespace warploom::imaging {
 
-/// `primal_dual`: Chambolle and Pock, J. Math. Imaging Vision 40 (2011), Algorithms 1 and 2, to a duality gap. `flow`: explicit steps
-/// of u' = w K(u) - (u - f) with the curvature K of imaging.curvature.
+/// `primal_dual`: Chambolle and Pock, J. Math. Imaging Vision 40 (2011), Algorithms 1 and 2, until a duality gap is
+/// reached. `flow`: explicit steps of u' = w K(u) - (u - f) with the curvature K of imaging.curvature.
 enum class DenoiseMethod : int32_t { primal_dual = 0, flow = 1 };
 inline constexpr const char* kDenoiseMethodNames[] = {"primal-dual", "flow"};
 /// The data term of the energy: |u - f|^2 / 2 or |u - f|.
 enum class NoiseKind : int32_t { gaussian = 0, impulse = 1 };
 inline constexpr const char* kNoiseNames[] = {"gaussian", "impulse"};
-/// `direct`: one thread per point, two launches for an iteration of primal-dual; `march`: one launch, patches in registers (one
-/// component, or components on their own). The same bits. The cpu backend takes `auto`.
+/// `direct`: one thread per point, two launches per iteration of primal-dual. `march`: one launch, patches in registers
+/// (one component, or uncoupled ones). Both give the same bits. The cpu backend accepts `auto`.
 enum class DenoiseVariant : int32_t { automatic = 0, direct = 1, march = 2 };
 inline constexpr const char* kDenoiseVariantNames[] = {"auto", "direct", "march"};
 
 inline constexpr int64_t kMostDenoiseIterations = 1000000;
 inline constexpr int64_t kMostCheckEvery = 1000;
 
-/// A check: iterations made, energy per pixel and component, gap / energy (flow: relative decrease).
+/// One check: iterations so far, energy per pixel and component, gap / energy (flow: relative decrease).
 struct DenoiseEntry {
   double iteration, energy, measure;
 };
@@ -37,22 +37,23 @@ void visit(Visitor& v, DenoiseEntry& e) {
 }
 
 struct DenoiseReport {
-  DenoiseVariant variant = DenoiseVariant::automatic;  ///< that ran
-  int64_t iterations = 0;                              ///< of all solutions together
+  DenoiseVariant variant = DenoiseVariant::automatic;  ///< the one that ran
+  int64_t iterations = 0;                              ///< over all solutions
   bool converged = false;
   int64_t filled = 0;     ///< pixels
-  int64_t solutions = 0;  ///< made to find the weight
+  int64_t solutions = 0;  ///< solutions computed to find the weight
   double weight = 0;
-  double sigma = 0;       ///< given or estimated; 0: neither
+  double sigma = 0;       ///< passed or estimated; 0: neither
   double energy = 0, gap = 0;
-  double residual = -1;   ///< root mean square of u - f; -1: not known
+  double residual = -1;   ///< root mean square of u - f; -1: unknown
   double dt = 0;          ///< flow
   Table<DenoiseEntry> history;  ///< of the last solution
 };
 
-/// Minimises E(u) = w TV(u) + D(u - f): TV is the sum over the points of the norm of the forward differences (of all components
-/// together where they are coupled), which are zero across the border; D as NoiseKind says, without pixels that are NaN.
-/// Progress: iterations made, and the energy per pixel and component instead of a total.
+/// Minimises E(u) = w TV(u) + D(u - f). TV is the sum over the points of the norm of the forward differences, over all
+/// components together if they are coupled; differences across the border are zero. NoiseKind selects D, which skips
+/// pixels that are NaN.
+/// Progress: iterations so far and, in place of a total, the energy per pixel and component.
 struct DenoiseParameters {
   ScalarType type = ScalarType::float32;
   Grid grid;
@@ -62,13 +63,15 @@ struct DenoiseParameters {
   NoiseKind noise = NoiseKind::gaussian;
   DenoiseVariant variant = DenoiseVariant::automatic;
   double weight = 0;     ///< w; 0: from sigma
-  double sigma = 0;      ///< w such that the root mean square of u - f is sigma; 0 with weight 0: sigma is estimated
-  double eps = 1e-4;     ///< flow: of the curvature
+  /// Finds w such that the root mean square of u - f is sigma; if both are 0, sigma is estimated.
+  double sigma = 0;
+  double eps = 1e-4;     ///< flow: for the curvature
   double dt = 0;         ///< flow: step; 0: the stable one
-  double tolerance = 1e-4;   ///< primal-dual: of gap / energy; flow: of the energy's relative decrease between two checks
-  int64_t iterations = 500;  ///< at most, of a solution with one weight
-  int64_t check_every = 10;  ///< iterations between looks at energy and gap
-  bool fill = false;         ///< pixels that are NaN are filled; otherwise they are refused
+  /// Primal-dual: for gap / energy; flow: for the energy's relative decrease between two checks.
+  double tolerance = 1e-4;
+  int64_t iterations = 500;  ///< at most, per solution with one weight
+  int64_t check_every = 10;  ///< iterations between checks of energy and gap
+  bool fill = false;         ///< pixels that are NaN are filled in; otherwise they are refused
   View image, result;
   DenoiseReport* report = nullptr;
 };

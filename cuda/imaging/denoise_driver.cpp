@@ -7,10 +7,11 @@
 namespace warploom::imaging {
 namespace {
 
-/// How much quicker the dual variable moves than the primal one at first; found by trials on noisy phantoms (docs/imaging-denoise.md).
+/// How much faster the dual variable moves than the primal one at first; found by trial on noisy phantoms
+/// (docs/imaging-denoise.md).
 constexpr double kAcceleratedBalance = 4;
 constexpr int kMostSolutions = 30;
-/// Relative tolerance of the noise level that a weight gives.
+/// Relative tolerance for the noise level that a weight produces.
 constexpr double kLevelTolerance = 1e-3;
 
 int dimensions(const Grid& g) { return std::max(1, (g.nx > 1) + (g.ny > 1) + (g.nz > 1)); }
@@ -47,7 +48,7 @@ class Driver {
 
   bool accelerated() const { return p_.noise == NoiseKind::gaussian && survey_.missing == 0; }
 
-  /// Steps of Algorithm 2 where the data term is strongly convex, of Algorithm 1 elsewhere.
+  /// Steps of Algorithm 2 if the data term is strongly convex, otherwise of Algorithm 1.
   std::vector<TvStep<double>> steps(double weight) const {
     if (p_.method == DenoiseMethod::flow) return {};
     const double norm = std::sqrt(4.0 * dimensions(p_.grid));
@@ -60,7 +61,7 @@ class Driver {
       const double theta = accelerated() ? 1 / std::sqrt(1 + 2 * tau) : 1;
       step = {1 / (1 + tau), tau * weight / (1 + tau), tau / (1 + tau), tau * weight, tau, theta, sigma / (theta * weight)};
       if (!accelerated()) continue;
-      // Algorithm 2 with the primal step first: the dual step that follows takes the new sigma.
+      // Algorithm 2 with the primal step first, so the dual step after it uses the new sigma.
       tau *= theta;
       sigma /= theta;
     }
@@ -90,8 +91,8 @@ class Driver {
     return {};
   }
 
-  /// The median magnitude of the details of the image against that of a normal distribution (Donoho and Johnstone 1994), by bisection
-  /// over the values that doubles can have: 64 counts at most.
+  /// Estimates the noise from the median magnitude of the image's details, relative to that of a normal distribution
+  /// (Donoho and Johnstone 1994). Finds the median in at most 40 bisections.
   Status estimate() {
     int64_t all = 0, below = 0;
     WARPLOOM_TRY(backend_.count_details(0, &all, &below));
@@ -108,7 +109,8 @@ class Driver {
     return {};
   }
 
-  /// The weight for which |u - f| is the noise level: the level grows with the weight, so a bracket closes by false position.
+  /// Finds the weight for which |u - f| is the noise level. The level grows with the weight, so false position narrows
+  /// a bracket.
   Status search() {
     double low = 0, low_level = 0, high = 0, high_level = 0, weight = 0.6 * sigma_;
     while (solutions_ < kMostSolutions) {

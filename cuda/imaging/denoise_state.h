@@ -1,4 +1,4 @@
-// How far a denoising has come, and the rule that stops it.
+// The progress of a denoising, and the rule that stops it.
 #pragma once
 #include <cstdint>
 
@@ -7,16 +7,16 @@
 
 namespace warploom::imaging {
 
-/// Progress of a solution: kept in the device's memory while it runs.
+/// Progress of a solution, kept in device memory while it runs.
 struct DenoiseState {
-  double weight, tolerance, pixels;  ///< pixels: components of pixels, which energies are divided by
-  double energy, gap, residual;      ///< of the last check; residual: the root mean square of u - f; -1 where it is not known
+  double weight, tolerance, pixels;  ///< pixels: number of components of pixels; energies are divided by it
+  double energy, gap, residual;      ///< at the last check; residual: root mean square of u - f, -1 if unknown
   int64_t iterations, checks, limit, check_every;
   int32_t stopped, converged, flow, impulse;
   double valid;  ///< components of pixels with data
 };
 
-/// Takes the sums of a check in: advances the counters and decides whether the solution is done.
+/// Applies the sums of a check: advances the counters, and decides whether the solution is done.
 WARPLOOM_PORTABLE void judge(DenoiseState& state, const TvPart& part, DenoiseEntry* history) {
   const double energy = state.weight * part.variation + part.data, before = state.energy;
   const int64_t next = state.iterations + state.check_every;

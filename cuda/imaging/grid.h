@@ -1,4 +1,4 @@
-// Regular grids of pixels or voxels, which every operation of imaging works on.
+// Regular grids of pixels or voxels, used by every operation of imaging.
 #pragma once
 #include <cstdint>
 
@@ -7,19 +7,20 @@
 
 namespace warploom::imaging {
 
-/// x runs fastest: component c of the point (x, y, z) of an image is element
+/// x varies fastest: component c of the point (x, y, z) of an image is element
 ///   offset + ((c * nz + z) * ny + y) * nx + x
-/// of its view. A two-dimensional image has nz = 1. Points are one unit apart; outside the grid the nearest point repeats
-/// (no flux through the border).
+/// of its view. A two-dimensional image has nz = 1. Points are one unit apart. Outside the grid the nearest point
+/// repeats (no flux through the border).
 struct Grid {
   int64_t nx = 1, ny = 1, nz = 1;
 };
 
 inline constexpr int64_t kMostExtent = int64_t{1} << 30;
-/// Points of a grid: their bytes and those of a few dozen components stay far from overflow.
+/// Most points of a grid: their bytes, with a few dozen components, stay far from overflow.
 inline constexpr int64_t kMostPoints = int64_t{1} << 40;
 inline constexpr int64_t kMostComponents = 4096;
-/// Bounds of what is added to squared gradients: roots of sums with it are computed without under- and overflow.
+/// Bounds of the constant added to squared gradients, within which the root of the sum neither underflows nor
+/// overflows.
 inline constexpr double kLeastEps = 1e-30, kMostEps = 1e30;
 
 inline int64_t points_of(const Grid& g) { return g.nx * g.ny * g.nz; }
@@ -32,7 +33,7 @@ void visit_grid(Visitor& v, Grid& g, int64_t most = kMostExtent) {
   v.integer("depth", g.nz, between(1, most));
 }
 
-/// The number of points; visit_grid() has the extents.
+/// Checks the number of points; visit_grid() checks the extents.
 Status check(const Grid& g);
 
 }  // namespace warploom::imaging

@@ -1,4 +1,4 @@
-// imaging.jacobian: determinants of the Jacobian matrix of x + u(x), which tell where a displacement folds.
+// imaging.jacobian: determinants of the Jacobian matrix of x + u(x), which show where a displacement folds.
 #pragma once
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace warploom::imaging {
 
-/// Bounds of the determinants, which pass over NaN, and how many are zero or less, and NaN.
+/// Bounds of the determinants, which ignore NaN; how many are zero or less, and how many are NaN.
 struct JacobianBounds {
   double least, most, folded, unknown;
 };
@@ -31,11 +31,12 @@ void visit(Visitor& v, JacobianReport& r, const Parameters&) {
   v.record("bounds", r.bounds, true, Where::device);
 }
 
-/// det(1 + grad u) at every grid point, by central differences, one-sided ones at the border, none along axes of one point.
+/// det(1 + grad u) at every grid point, by central differences, one-sided at the border; axes of one point are left
+/// out.
 struct JacobianParameters {
   ScalarType type = ScalarType::float32;  ///< float32 or float64
   Grid grid;                              ///< fewer than 2^31 points
-  View displacement;     ///< 2 components, 3 where nz > 1
+  View displacement;     ///< 2 components, or 3 if nz > 1
   View result;           ///< one value per point; may be absent
   JacobianReport* report = nullptr;
 };

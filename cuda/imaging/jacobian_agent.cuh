@@ -1,4 +1,4 @@
-// Determinants of all points, and their figures: a part per block, then one block for all parts.
+// Determinants at all points, and their statistics: one part per block, then one block for all parts.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/imaging/warp_point.h"
@@ -8,7 +8,7 @@ namespace warploom::WARPLOOM_TARGET::imaging {
 namespace operation = ::warploom::imaging;
 using operation::JacobianFigures;
 
-/// The first thread gets the figures of all threads of the block.
+/// The first thread gets the block's combined statistics.
 WARPLOOM_DEVICE JacobianFigures combine_block(const device::Block& block, JacobianFigures figures) {
   JacobianFigures* const warps = block.shared<JacobianFigures>();
   WARPLOOM_UNROLL

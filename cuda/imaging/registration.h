@@ -12,21 +12,22 @@
 
 namespace warploom::imaging {
 
-/// What the images are compared by: the sum of squared differences, or normalised cross-correlation.
+/// How the images are compared: by the sum of squared differences, or by normalised cross-correlation.
 enum class Measure : int32_t { ssd = 0, ncc = 1 };
 inline constexpr const char* kMeasureNames[] = {"ssd", "ncc"};
 
-/// How the gradient flow u_t = -alpha lap^2 u + f(u) is stepped: the operator implicitly, by cosine transforms, or explicitly.
+/// How to step the gradient flow u_t = -alpha lap^2 u + f(u): with the operator implicit, by cosine transforms, or
+/// explicit.
 enum class RegistrationVariant : int32_t { semi_implicit = 0, explicit_ = 1 };
 inline constexpr const char* kRegistrationVariantNames[] = {"semi-implicit", "explicit"};
 
 inline constexpr int64_t kMostRegistrationIterations = 10'000'000;
 
 struct RegistrationReport {
-  int32_t iterations = 0;            ///< made
-  bool converged = false;            ///< `tolerance` stopped them
+  int32_t iterations = 0;            ///< iterations done
+  bool converged = false;            ///< `tolerance` stopped the iterations
   double step = 0;
-  Table<RegistrationEntry> history;  ///< of every iteration, and of the result
+  Table<RegistrationEntry> history;  ///< for every iteration, and for the result
 };
 
 template <class Visitor, class Parameters>
@@ -37,25 +38,29 @@ void visit(Visitor& v, RegistrationReport& r, const Parameters& p) {
   v.rows("history", r.history, p.iterations + 1, Where::host);
 }
 
-/// Displacement u, one component per axis (2, or 3 where nz > 1), in points: template(x + u(x)) is to equal reference(x). One iteration:
-///   semi-implicit  (1 + step alpha A^2) u' = u + step f(u), A diagonal in the cosine transform: lambda = sum_a 2 - 2 cos(pi k_a / n_a)
+/// Displacement u in points, one component per axis (2, or 3 if nz > 1), such that template(x + u(x)) matches
+/// reference(x). One iteration:
+///   semi-implicit  (1 + step alpha A^2) u' = u + step f(u), A diagonal in the cosine transform:
+///                  lambda = sum_a 2 - 2 cos(pi k_a / n_a)
 ///   explicit       u' = u + step (f(u) - alpha A^2 u), A the 5- or 7-point Laplacian with repeated border points
-/// With `accelerate` the semi-implicit iteration starts from y = u + b (u - u before) instead of u (Nesterov's extrapolation; the implicit
-/// step is the proximal step of the quadratic term), where b grows from 0 towards 1 and starts again when the measure rose.
-/// f is the negative derivative of the measure by the template's value, times the template's gradient at x + u: with ssd
-/// (reference - template) grad template. With ncc the images are scaled by their deviations, and the two factors of the derivative are
-/// those of the iteration before. Points where the residual or the force is not finite exert no force and do not count.
+/// With `accelerate` the semi-implicit iteration starts from y = u + b (u - previous u) instead of u. This is
+/// Nesterov's extrapolation; the implicit step is the proximal step of the quadratic term. b grows from 0 towards 1,
+/// and restarts whenever the measure rises.
+/// f is the negative derivative of the measure by the template's value, times the template's gradient at x + u; with
+/// ssd it is (reference - template) grad template. With ncc the images are scaled by their deviations, and the
+/// derivative's two factors come from the previous iteration. Points with a non-finite residual or force exert no force
+/// and are not counted.
 struct RegistrationParameters {
   ScalarType type = ScalarType::float32;  ///< float32 or float64
   Grid grid;                              ///< fewer than 2^31 points, no extent above kLongestLine
   RegistrationVariant variant = RegistrationVariant::semi_implicit;
   Measure measure = Measure::ssd;
   double alpha = 0.1;      ///< weight of the curvature
-  double step = 0;         ///< 0: from the template's gradient, as `step_scale` says
+  double step = 0;         ///< 0: from the template's gradient and `step_scale`
   bool accelerate = true;  ///< semi-implicit only
   double step_scale = 1;   ///< step = step_scale / max |d residual / du|^2; explicit: step_scale / (that + alpha lambda_max^2)
   int64_t iterations = 50;
-  double tolerance = 0;    ///< stop when the measure fell by less than this fraction over 10 iterations; 0: never
+  double tolerance = 0;    ///< stop if the measure fell by less than this fraction over 10 iterations; 0: never
   View reference, image;   ///< `image` is the template; one channel
   View initial;            ///< axes * points; absent: zero
   View result;             ///< the displacement after the last iteration: axes * points

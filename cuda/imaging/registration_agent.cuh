@@ -1,4 +1,5 @@
-// The step of registration along the rows: inverse transform, force, sums and forward transform of a tile of row pairs.
+// The step of registration along the rows, for a tile of row pairs: inverse transform, force, sums and forward
+// transform.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/imaging/cosine_block.cuh"
@@ -12,10 +13,10 @@ using operation::ImageSums;
 using operation::RegistrationState;
 using operation::RowsTask;
 
-/// What the sums of a launch are for.
+/// What a launch uses its sums for.
 enum class Purpose : int32_t {
   factors,   ///< the factors of ncc, before the first iteration
-  iterate,   ///< an iteration: nothing is done after the last one
+  iterate,   ///< an iteration; nothing is done after the last one
   conclude,  ///< the measure of the result
 };
 
@@ -25,13 +26,13 @@ struct TiledRows {
   operation::Evaluation evaluation;
   Purpose purpose = Purpose::iterate;
   bool moves = false;
-  int32_t groups = 1, pitch = 1;  ///< row pairs of a tile; a tile has groups * axes pairs of lines
+  int32_t groups = 1, pitch = 1;  ///< row pairs per tile; a tile has groups * axes pairs of lines
   int64_t tiles = 1;
   Pair<T>* scratch = nullptr;
-  int32_t* tickets = nullptr;     ///< blocks that are done; zero between launches
+  int32_t* tickets = nullptr;     ///< blocks that have finished; zero between launches
 };
 
-/// The first lane of the warp gets the sums of all lanes.
+/// The first lane of the warp gets the sums over all lanes.
 WARPLOOM_DEVICE ImageSums combine_warp(const device::Block& block, ImageSums sums, bool all) {
   WARPLOOM_UNROLL
   for (int distance = 16; distance > 0; distance /= 2) {
@@ -45,7 +46,7 @@ WARPLOOM_DEVICE ImageSums combine_warp(const device::Block& block, ImageSums sum
   return sums;
 }
 
-/// What a lane adds up: pairs first, first + kTotalLanes, …, with several loads under way.
+/// The sum of one lane over the pairs first, first + kTotalLanes, …, with several loads in flight.
 template <bool kAll>
 WARPLOOM_DEVICE ImageSums lane_sums(const double* words, int64_t pairs, int first) {
   constexpr int kAtOnce = kAll ? 1 : 8;
@@ -66,7 +67,7 @@ WARPLOOM_DEVICE ImageSums lane_sums(const double* words, int64_t pairs, int firs
   return sums;
 }
 
-/// The sums of all pairs, by the block that is done last; `warps` holds eight of them.
+/// The sums over all pairs, by the last block to finish; `warps` has room for eight of them.
 WARPLOOM_DEVICE ImageSums total_sums(const device::Block& block, const double* words, int64_t pairs, bool all, ImageSums* warps) {
   constexpr int kGroups = operation::kTotalLanes / 32;
   for (int group = block.warp(); group < kGroups; group += block.threads() / 32) {
@@ -89,7 +90,7 @@ struct RowsAgent {
   using Parameters = TiledRows<T>;
   using Entry = Pair<T>;
   using Lanes = operation::ScalarLanes<T>;
-  /// Shared memory that the total of the sums takes.
+  /// Shared memory needed for the total of the sums.
   static constexpr size_t kTotalBytes = operation::kTotalLanes / 32 * sizeof(ImageSums) + sizeof(int32_t);
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
@@ -135,7 +136,8 @@ struct RowsAgent {
     block.sync();
   }
 
-  /// Calls body(line, k, element, rows from its first on) for every point of every pair of lines; line = axis * groups + pair.
+  /// Calls body(line, k, element, rows left) for every point of every pair of lines. line = axis * groups + pair; rows
+  /// are counted from the pair's first row.
   template <class Body>
   static WARPLOOM_DEVICE void each_line(const device::Block& block, const Parameters& p, int64_t first, const Body& body) {
     const RowsTask<T>& task = p.task;
@@ -156,7 +158,7 @@ struct RowsAgent {
     });
   }
 
-  /// Every point of the tile by itself: the force on it, and what the sums need of it, in the other buffer.
+  /// Processes every point of the tile: computes the force on it, and stores what the sums need in the other buffer.
   static WARPLOOM_DEVICE void move(const device::Block& block, const Parameters& p, const TileBuffers<T>& tile, int64_t first) {
     const RowsTask<T>& task = p.task;
     const int n = task.plan.n, pieces = (n + 31) / 32;
@@ -175,7 +177,7 @@ struct RowsAgent {
     return reinterpret_cast<T*>(tile.data + operation::place_of(x, p.task.plan.n) * tile.pitch + (half >> 1)) + (half & 1);
   }
 
-  /// A row that the image does not have: zeros beside the last row of an odd count.
+  /// A row that the image does not have: writes zeros next to the last row of an odd count.
   static WARPLOOM_DEVICE void clear_one(const Parameters& p, const TileBuffers<T>& tile, int half, int x) {
     T* const words = words_of(p, tile, half, x);
     WARPLOOM_UNROLL
@@ -221,14 +223,14 @@ struct RowsAgent {
     }
   }
 
-  /// Where an iteration starts; the first one has nothing before it.
+  /// The starting point of an iteration; the first iteration has no predecessor.
   static WARPLOOM_DEVICE T extrapolated(T* before, T u, bool known, T momentum) {
     const T y = known ? portable::fma(momentum, u - *before, u) : u;
     *before = u;
     return y;
   }
 
-  /// The explicit step of the operator.
+  /// The explicit step with the operator.
   static WARPLOOM_DEVICE void smooth(const RowsTask<T>& task, const int32_t (&at)[3], int64_t point, T (&u)[kAxes]) {
     const T weight = -static_cast<T>(task.state->weight);
     WARPLOOM_UNROLL
@@ -255,7 +257,7 @@ struct RowsAgent {
     }
   }
 
-  /// The block that is done last takes the sums of all.
+  /// The last block to finish adds up all sums.
   static WARPLOOM_DEVICE void total(const device::Block& block, const Parameters& p) {
     ImageSums* const warps = block.shared<ImageSums>();
     int32_t* const last = reinterpret_cast<int32_t*>(warps + operation::kTotalLanes / 32);

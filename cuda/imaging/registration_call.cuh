@@ -18,10 +18,10 @@ namespace warploom::WARPLOOM_TARGET::imaging {
 
 using operation::RegistrationParameters;
 
-/// Memory of a call, one part after the other.
+/// Divides the memory of a call into consecutive parts.
 class Cutter {
  public:
-  /// Where `bytes` begin.
+  /// Returns where the next `bytes` begin.
   int64_t take(int64_t bytes) {
     const int64_t begin = end_;
     end_ += (bytes + 255) / 256 * 256;
@@ -87,7 +87,7 @@ class RegistrationCall {
     WARPLOOM_TRY(device_.upload(lambda_[0], lambda.data(), static_cast<int64_t>(lambda.size() * sizeof(T))));
     WARPLOOM_TRY(device_.upload(state_, &state, sizeof(state)));
     WARPLOOM_TRY(device_.fill_zero(tickets, sizeof(int32_t)));
-    return device_.synchronize();  // what was uploaded leaves with this function
+    return device_.synchronize();  // the sources of the uploads end with this function
   }
 
   Status prepare_rows(int64_t rows, int64_t pairs, double* sums, int32_t* tickets) {
@@ -199,7 +199,7 @@ class RegistrationCall {
     return launch_rows(end, Purpose::conclude);
   }
 
-  /// The iterations from number `done` on, in portions after which the host looks at the state.
+  /// Runs the iterations from number `done` on in portions; after each, the host checks the state.
   template <class Body>
   Status repeat(int64_t done, const Body& body) {
     while (done < p_.iterations) {

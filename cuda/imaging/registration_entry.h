@@ -1,9 +1,9 @@
-// What a registration reports of an iteration.
+// What a registration reports for each iteration.
 #pragma once
 
 namespace warploom::imaging {
 
-/// The measure where an iteration starts: the mean squared difference (ssd), or 1 - correlation (ncc).
+/// The measure at the start of an iteration: the mean squared difference (ssd), or 1 - correlation (ncc).
 struct RegistrationEntry {
   double value;
 };

@@ -1,6 +1,8 @@
-// Interpolation and forces at a point, as templates of a set of lanes: one point on the GPU, a vector of points on the CPU, the same bits.
+// Interpolation and forces at a point, as templates over a set of lanes: one point on the GPU, a vector of points on
+// the CPU; the same bits.
 //
-// A set of lanes L has L::Real, L::Value (numbers), L::Index (whole numbers), and whole(), real(), clamp(), gather(); ScalarLanes below.
+// A set of lanes L has L::Real, L::Value (numbers), L::Index (integers), and whole(), real(), clamp(), gather(); see
+// ScalarLanes below.
 #pragma once
 #include <cstdint>
 
@@ -13,22 +15,24 @@ struct ScalarLanes {
   using Real = T;
   using Value = T;
   using Index = int32_t;
-  /// The whole part of a number >= 0 that fits an index.
+  /// The integer part of a number >= 0 that fits an index.
   static WARPLOOM_PORTABLE Index whole(T value) { return static_cast<Index>(value); }
   static WARPLOOM_PORTABLE T real(Index index) { return static_cast<T>(index); }
   static WARPLOOM_PORTABLE Index clamp(Index index, int32_t most) { return index < 0 ? 0 : index > most ? most : index; }
   static WARPLOOM_PORTABLE T gather(const T* from, Index index) { return from[index]; }
 };
 
-/// A position along one axis: the four grid points around it, within the grid, and its place between the middle two.
+/// A position along one axis: the four grid points around it, clamped to the grid, and the fraction between the middle
+/// two.
 template <class L>
 struct Around {
   typename L::Index at[4];
   typename L::Value between;
 };
 
-/// Positions further out than two points count as two points out: all four points are the border's then. NaN counts as before the grid.
-/// `points` is the extent, `stride` the distance of its points, which the indices are multiplied with.
+/// Positions more than two points outside count as two points outside; all four points are then the border point. NaN
+/// counts as before the grid. `points` is the extent; `stride` is the distance between points, by which the indices are
+/// multiplied.
 template <class L>
 WARPLOOM_PORTABLE Around<L> around(const typename L::Value& position, int32_t points, int32_t stride) {
   using V = typename L::Value;
@@ -50,15 +54,15 @@ WARPLOOM_PORTABLE V mix(const V& a, const V& b, const V& between) {
   return fma(between, b - a, a);
 }
 
-/// Value and gradient of an image at a position; the gradient is the central difference of the interpolated values one point before
-/// and after.
+/// Value and gradient of an image at a position. The gradient is the central difference of the interpolated values one
+/// point before and after.
 template <class L, int kAxes>
 struct Sample {
   typename L::Value value;
   typename L::Value gradient[kAxes];
 };
 
-/// The interpolated value alone.
+/// Only the interpolated value.
 template <class L, int kAxes>
 WARPLOOM_PORTABLE typename L::Value interpolate(const typename L::Real* image, const Around<L> (&p)[kAxes]) {
   using V = typename L::Value;
@@ -76,7 +80,7 @@ WARPLOOM_PORTABLE typename L::Value interpolate(const typename L::Real* image, c
   else return plane[0];
 }
 
-/// Rows of the sampling: along x at one point of y (and z).
+/// Rows of the sample: along x at one point of y (and z).
 template <class L>
 struct SampleRow {
   typename L::Value value, difference;
@@ -126,7 +130,7 @@ WARPLOOM_PORTABLE Sample<L, 3> sample(const typename L::Real* image, const Aroun
            half * mix<V>(value[1] - outer[0], outer[1] - value[0], p[2].between)}};
 }
 
-/// |gradient|^2 of an image at a grid point by central differences, one-sided by half at the border.
+/// |gradient|^2 of an image at a grid point, by central differences; at the border half a one-sided difference.
 template <class T, int kAxes>
 WARPLOOM_PORTABLE T gradient_square(const T* image, const int32_t (&at)[3], const int32_t (&extent)[3]) {
   T result = T(0);
@@ -159,13 +163,14 @@ WARPLOOM_PORTABLE T laplacian(const T* values, const int32_t (&at)[3], const int
   return result;
 }
 
-/// What the force is made of: residual = reference_factor * R + template_factor * T + constant, and the step.
+/// Factors of the force: residual = reference_factor * R + template_factor * T + constant, and the step.
 template <class V>
 struct ForceFactors {
   V reference, warped, constant, step;
 };
 
-/// Moves u by step * residual * gradient T(x + u). Where the residual or the force is not finite u stays, and `warped` becomes NaN.
+/// Moves u by step * residual * gradient T(x + u). If the residual or the force is not finite, u stays and `warped`
+/// becomes NaN.
 template <class L, int kAxes>
 WARPLOOM_PORTABLE void move_point(const Sample<L, kAxes>& sample, const typename L::Value& reference,
                                   const ForceFactors<typename L::Value>& factors, typename L::Value (&u)[kAxes],

@@ -1,4 +1,5 @@
-// What an iteration needs beside its transforms: the step from the template's gradient, and the Laplacian of the explicit step.
+// What an iteration needs besides its transforms: the step from the template's gradient, and the Laplacian for the
+// explicit step.
 #pragma once
 #include "cuda/core/launch.cuh"
 #include "cuda/imaging/registration_sums.h"
@@ -8,7 +9,7 @@ namespace warploom::WARPLOOM_TARGET::imaging {
 
 namespace operation = ::warploom::imaging;
 
-/// The first thread gets the greatest value of the block.
+/// The first thread gets the largest value of the block.
 WARPLOOM_DEVICE double greatest_of(const device::Block& block, double value) {
   double* const warps = block.shared<double>();
   WARPLOOM_UNROLL
@@ -31,7 +32,7 @@ struct GradientTask {
   double* parts;
 };
 
-/// The greatest finite |gradient|^2 of each block.
+/// The largest finite |gradient|^2 in each block.
 template <class T, int kAxes>
 struct GradientAgent {
   static constexpr int kMaxThreads = 256;
@@ -83,7 +84,7 @@ struct LaplacianTask {
   const operation::RegistrationState* state;
 };
 
-/// The Laplacian of every component, unless the last iteration is over.
+/// The Laplacian of every component, unless the last iteration is done.
 template <class T, int kAxes>
 struct LaplacianAgent {
   static constexpr int kMaxThreads = 256;

@@ -1,8 +1,9 @@
-// Sums over both images, the measure that follows from them, and the state that the iterations of a call share.
+// Sums over both images, the measure computed from them, and the state shared by the iterations of a call.
 //
-// Order of the sums, the same on every backend: rows 2p and 2p + 1 of the grid are a pair; lane l of 32 adds the points l, l + 32, … of the
-// first row and after each that of the second; the lanes are combined at the distances 16, 8, 4, 2, 1. Lane t of 256 adds the pairs t,
-// t + 256, …; these are combined in groups of 32 likewise, and the groups one after the other.
+// The sums have the same order on every backend. Rows 2p and 2p + 1 of the grid are a pair. Lane l of 32 adds the
+// points l, l + 32, … of the first row, each followed by the same point of the second row; the lanes are combined at
+// distances 16, 8, 4, 2, 1. Lane t of 256 adds the pairs t, t + 256, …; these lanes are combined in groups of 32 in the
+// same way, and then the groups one after another.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -13,14 +14,15 @@
 namespace warploom::imaging {
 
 inline constexpr int kSumLanes = 32, kTotalLanes = 256;
-/// Iterations over which the tolerance looks back.
+/// The tolerance compares with the measure this many iterations ago.
 inline constexpr int kSumWindow = 10;
 
-/// Over the points that count: how many; (r - t)^2; t, r and their products, of the warped template t and the reference r (ncc only).
+/// Over the points that are counted: their number; (r - t)^2; and (ncc only) t, r and their products, for the warped
+/// template t and the reference r.
 struct ImageSums {
   double count, square, t, r, tt, rr, tr;
 };
-/// The first `kSsdSums` serve ssd. In memory sum k of pair p is word k * pairs + p.
+/// ssd uses the first `kSsdSums`. In memory, sum k of pair p is word k * pairs + p.
 inline constexpr int kSsdSums = 2, kNccSums = 7;
 
 WARPLOOM_PORTABLE ImageSums no_sums() { return {0, 0, 0, 0, 0, 0, 0}; }
@@ -45,7 +47,7 @@ WARPLOOM_PORTABLE ImageSums load_sums(bool all, const double* words, int64_t str
   return sums;
 }
 
-/// `all`: the sums of ncc too. A template value of NaN does not count.
+/// `all`: the sums for ncc too. A template value of NaN is not counted.
 template <class T>
 WARPLOOM_PORTABLE void add_point(ImageSums& sums, T warped, T reference, bool all) {
   if (!(warped == warped)) return;
@@ -65,23 +67,23 @@ WARPLOOM_PORTABLE ImageSums combined(const ImageSums& a, const ImageSums& b) {
   return {a.count + b.count, a.square + b.square, a.t + b.t, a.r + b.r, a.tt + b.tt, a.rr + b.rr, a.tr + b.tr};
 }
 
-/// The square root, rounded to nearest: the instruction or the library's sequence, which both are.
+/// The square root, rounded to nearest: both the instruction and the library's sequence are.
 WARPLOOM_PORTABLE double exact_root(double value) { return sqrt(value); }
 
-/// What the kernels of one iteration leave for the next.
+/// What the kernels of one iteration pass to the next.
 struct RegistrationState {
   double reference, warped, constant;  ///< factors of the residual, see ForceFactors
   double step;
   double weight;       ///< step * alpha
   double pace;         ///< t of Nesterov's sequence t' = (1 + sqrt(1 + 4 t^2)) / 2
   double momentum;     ///< b = (t - 1) / t'
-  int32_t evaluations; ///< of the measure so far
-  int32_t last;        ///< the iteration that evaluated the measure last is the last one
-  int32_t finished;    ///< and it is over
+  int32_t evaluations; ///< how often the measure was evaluated so far
+  int32_t last;        ///< the iteration that last evaluated the measure is the final one
+  int32_t finished;    ///< and it has ended
   int32_t stopped;     ///< by the tolerance
 };
 
-/// Settings of a call that evaluations need.
+/// Settings of a call that the evaluations use.
 struct Evaluation {
   bool ncc, accelerate;
   double tolerance;
@@ -91,7 +93,7 @@ struct Evaluation {
 
 WARPLOOM_PORTABLE RegistrationState first_state() { return {1, -1, 0, 0, 0, 1, 0, 0, 0, 0, 0}; }
 
-/// The measure, and with ncc the factors of the next residual.
+/// Returns the measure; for ncc also computes the factors of the next residual.
 WARPLOOM_PORTABLE double measure_of(const ImageSums& s, bool ncc, RegistrationState& state) {
   if (!ncc) return s.square / s.count;
   const double t = s.t / s.count, r = s.r / s.count;
@@ -105,7 +107,7 @@ WARPLOOM_PORTABLE double measure_of(const ImageSums& s, bool ncc, RegistrationSt
   return 1 - tr * scale;
 }
 
-/// Takes the sums of the current displacement in.
+/// Evaluates the sums for the current displacement.
 WARPLOOM_PORTABLE void take_sums(RegistrationState& state, const Evaluation& e, const ImageSums& sums) {
   const double value = measure_of(sums, e.ncc, state);
   const int32_t k = state.evaluations;
@@ -121,7 +123,7 @@ WARPLOOM_PORTABLE void take_sums(RegistrationState& state, const Evaluation& e, 
   if (!(before - value > e.tolerance * before)) state.last = state.stopped = 1;
 }
 
-/// The step of a call from the greatest |gradient|^2 of the template, for ncc with the factors in hand.
+/// The step of a call, from the template's largest |gradient|^2. For ncc the factors must be known.
 WARPLOOM_PORTABLE double step_of(double step, double scale, double stiffness, double gradient, const RegistrationState& state) {
   if (step > 0) return step;
   const double slope = gradient * portable::absolute(state.warped) + stiffness;

@@ -1,4 +1,4 @@
-// The step of imaging.registration along the rows of both images, as every backend takes it.
+// The step of imaging.registration along the rows of both images, in the form every backend accepts.
 #pragma once
 #include <cstdint>
 
@@ -9,8 +9,9 @@ namespace warploom::imaging {
 struct ImageSums;
 struct RegistrationState;
 
-/// Rows 2p and 2p + 1 of the grid (row = y + height * z) are pair p. For each pair: the displacement, from coefficients along x or from
-/// memory; the force on it; the sums of registration_sums.h; and the displacement, moved or not, or its coefficients along x.
+/// Rows 2p and 2p + 1 of the grid (row = y + height * z) are pair p. For each pair the step reads the displacement,
+/// from coefficients along x or from memory, and computes the force on it and the sums of registration_sums.h. It
+/// writes the displacement (moved or not), or its coefficients along x.
 template <class T>
 struct RowsTask {
   CosinePlan plan;
@@ -19,10 +20,11 @@ struct RowsTask {
   int32_t axes = 2;
   int64_t points = 1, rows = 1, pairs = 1;
   const T *reference = nullptr, *image = nullptr;
-  const T* coefficients = nullptr;  ///< where the displacement comes from, or, where this is null,
-  const T* displacement = nullptr;  ///< from here; null: zero
+  const T* coefficients = nullptr;  ///< source of the displacement or, if null,
+  const T* displacement = nullptr;  ///< this is; if that is null too, zero
   const T* laplacian = nullptr;     ///< of the displacement, for the explicit step
-  T* trail = nullptr;               ///< the displacement before, replaced by the present one: for the extrapolation; may be null
+  /// The previous displacement, which is replaced by the current one, for the extrapolation; may be null.
+  T* trail = nullptr;
   T* new_coefficients = nullptr;    ///< of the moved displacement; may be `coefficients`
   T* result = nullptr;              ///< the displacement, moved if there is a laplacian; may be `displacement`
   T inverse_factor = 1;             ///< 1 / 2n

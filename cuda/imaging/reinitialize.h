@@ -1,13 +1,15 @@
-// A step towards the signed distance function that has the contour of a level set phi0, with the same bits on every backend.
+// A step towards the signed distance function with the same contour as a level set phi0, with the same bits on every
+// backend.
 //
-// Upwind differences after Godunov; points beside the contour go to phi0 / |grad phi0| (Russo and Smereka 2000), so that the contour
-// stays where it is. Steps of 1/2 keep the sign of every point, hence also the sums over the regions.
+// Upwind differences after Godunov. Points next to the contour move towards phi0 / |grad phi0| (Russo and Smereka
+// 2000), so that the contour stays in place. Steps of 1/2 preserve the sign of every point, and hence the sums over the
+// regions.
 #pragma once
 #include "cuda/core/portable.h"
 
 namespace warploom::imaging::segmentation {
 
-/// The square of the upwind slope along an axis; the differences stand with the sign of the point.
+/// The square of the upwind slope along an axis; the differences are multiplied by the point's sign.
 template <class T>
 WARPLOOM_PORTABLE T upwind_square(const T& before, const T& behind) {
   using portable::select;
@@ -16,7 +18,7 @@ WARPLOOM_PORTABLE T upwind_square(const T& before, const T& behind) {
   return select(a > b, a, b);
 }
 
-/// Differences of phi0 along the axes: what a point beside the contour goes to.
+/// Differences of phi0 along the axes, which give the target of a point next to the contour.
 template <class T>
 struct Slopes {
   T central, largest;  ///< 4 |grad phi0|^2, and the largest one-sided difference

@@ -1,4 +1,4 @@
-// Reinitialisation of a level set: a thread per point.
+// Reinitialisation of a level set: one thread per point.
 #pragma once
 #include "cuda/imaging/reinitialize.h"
 #include "cuda/imaging/segment_direct_agent.cuh"
@@ -11,7 +11,7 @@ struct ReinitializeTask {
   const R* from = nullptr;
   R* to = nullptr;
   int64_t nx = 1, ny = 1, nz = 1;
-  const int32_t* stop = nullptr;  ///< nonzero there: nothing to do
+  const int32_t* stop = nullptr;  ///< nothing to do if this is nonzero
 };
 template <class R, int kDimensions>
 struct ReinitializeAgent {
@@ -27,7 +27,7 @@ struct ReinitializeAgent {
   }
 };
 
-/// A copy, unless the steps are over.
+/// Copies the level set, unless the steps are over.
 template <class R>
 struct CopyBackAgent {
   static constexpr int kMaxThreads = PointPlace::kWide * PointPlace::kHigh;

@@ -8,16 +8,17 @@
 
 namespace warploom::imaging {
 
-/// Down: an image on a grid of half the extent (rounded up) along the halved axes, smoothed by the weights 1 3 3 1 (over 8); point i of
-/// a halved axis stands between the points 2i and 2i + 1. Up: a displacement from there to the fine grid by linear interpolation, its
-/// component along a halved axis doubled, since it counts points. Beyond the border the nearest point repeats.
+/// Down: an image on a grid with half the extent (rounded up) along the halved axes, smoothed with the weights 1 3 3 1
+/// (over 8); point i of a halved axis lies between points 2i and 2i + 1. Up: a displacement interpolated linearly from
+/// there to the fine grid; its component along a halved axis is doubled, because it is measured in points. Beyond the
+/// border the nearest point repeats.
 struct ResampleParameters {
   ScalarType type = ScalarType::float32;  ///< float32 or float64
   Grid grid;                              ///< the fine one; fewer than 2^31 points
   int64_t channels = 1;
   bool halve_x = true, halve_y = true, halve_z = true;
   bool up = false;
-  View values;  ///< channels * points of the grid it comes from
+  View values;  ///< channels * points of the source grid
   View result;  ///< channels * points of the other grid
 };
 

@@ -1,4 +1,5 @@
-// imaging.segment: active contours without edges (Chan and Vese 2001), a level set that divides an image into two regions.
+// imaging.segment: active contours without edges (Chan and Vese 2001), a level set that divides an image into two
+// regions.
 #pragma once
 #include <cstdint>
 
@@ -9,25 +10,25 @@
 
 namespace warploom::imaging {
 
-/// What the level set is at the start. `ball`: radius - distance from the centre; `box`: distance to its nearest side, negative
-/// outside (of the nearest violated side); `checkerboard`: product of sin(pi x / square) over the axes.
+/// The initial level set. `ball`: radius - distance from the centre. `box`: distance to the nearest side, negative
+/// outside (for the nearest violated side). `checkerboard`: product of sin(pi x / square) over the axes.
 enum class Initial : int32_t { given = 0, checkerboard = 1, ball = 2, box = 3 };
 inline constexpr const char* kInitialNames[] = {"given", "checkerboard", "ball", "box"};
 
-/// The step: `semi-implicit` takes the point's own value in the curvature from the new level set (Getreuer 2012), `explicit` the old
-/// one, with the step of a point cut to where it is stable.
+/// The step: in the curvature, `semi-implicit` uses the point's own value from the new level set (Getreuer 2012),
+/// `explicit` uses the old one. An explicit step is limited at each point to keep it stable.
 enum class StepKind : int32_t { semi_implicit = 0, explicit_ = 1 };
 inline constexpr const char* kStepKindNames[] = {"semi-implicit", "explicit"};
 
-/// How the steps are carried out; all give the same bits. `direct`: a thread per point; `march`: warps march over rows that they hold in
-/// registers (two-dimensional images of one channel); `cpu`: what the cpu backend does.
+/// How to compute the steps; all variants give the same bits. `direct`: one thread per point. `march`: warps march over
+/// rows that they hold in registers (two-dimensional images of one channel). `cpu`: the cpu backend's variant.
 enum class SegmentVariant : int32_t { automatic = 0, direct = 1, march = 2, cpu = 3 };
 inline constexpr const char* kSegmentVariantNames[] = {"auto", "direct", "march", "cpu"};
 
 inline constexpr int64_t kMostSegmentChannels = 256;
 inline constexpr int64_t kMostSegmentSteps = int64_t{1} << 24;
 
-/// The mean of a channel in the two regions.
+/// The means of a channel in the two regions.
 struct RegionMeans {
   double inside, outside;
 };
@@ -49,7 +50,7 @@ void visit(Visitor& v, SegmentEntry& e) {
 }
 
 struct SegmentReport {
-  SegmentVariant variant = SegmentVariant::automatic;  ///< that ran
+  SegmentVariant variant = SegmentVariant::automatic;  ///< the one that ran
   int64_t iterations = 0;
   bool converged = false;
   double energy = 0;
@@ -60,8 +61,8 @@ struct SegmentReport {
   Table<SegmentEntry> history;  ///< of the energy
 };
 
-/// Minimises mu * length of the contour + nu * area inside + sum over the channels of
-/// weight * (lambda1 * variance inside + lambda2 * variance outside); inside is where the level set is positive.
+/// Minimises mu * length of the contour + nu * area inside + sum over the channels of weight * (lambda1 * variance
+/// inside + lambda2 * variance outside). Inside is where the level set is positive.
 struct SegmentParameters {
   ScalarType type = ScalarType::float32;  ///< float32 or float64, of image and level set
   Grid grid;
@@ -70,28 +71,28 @@ struct SegmentParameters {
   StepKind step = StepKind::semi_implicit;
   Initial initial = Initial::checkerboard;
   double square = 5;                    ///< checkerboard: side of a square, points
-  double low[3] = {0, 0, 0};            ///< box: least corner; ball: centre
-  double high[3] = {0, 0, 0};           ///< box: greatest corner
+  double low[3] = {0, 0, 0};            ///< box: lowest corner; ball: centre
+  double high[3] = {0, 0, 0};           ///< box: highest corner
   double radius = 1;                    ///< ball
-  bool normalize = true;                ///< values count in units of (greatest - least)
+  bool normalize = true;                ///< values are measured in units of (largest - smallest)
   double mu = 0.25, nu = 0, lambda1 = 1, lambda2 = 1;
   double epsilon = 1;                   ///< width of the smoothed delta: epsilon / (epsilon^2 + phi^2)
   double eta = 1e-16;                   ///< added to squared gradients
   double dt = 0.5;
-  double tolerance = 1e-3;              ///< of the root mean square of a step; 0: all iterations are made
+  double tolerance = 1e-3;              ///< for the root mean square of a step; 0: all iterations run
   int64_t iterations = 500;             ///< at most
-  int64_t energy_every = 0;             ///< steps between entries of the history; 0: none but the first and the last
+  int64_t energy_every = 0;             ///< steps between entries of the history; 0: only the first and the last
   int64_t reinitialize_every = 0;       ///< steps between reinitialisations to a distance function; 0: none
-  int64_t reinitialize_steps = 10;      ///< of each
-  View image;                           ///< channels * points. Points with a value that is not finite have no data.
-  View given;                           ///< initial level set, where `initial` is given
+  int64_t reinitialize_steps = 10;      ///< per reinitialisation
+  View image;                           ///< channels * points; points with a non-finite value have no data
+  View given;                           ///< initial level set, if `initial` is given
   View level_set;                       ///< result; may be `given`
   Array<double> weights;                ///< of the channels; absent: 1
   Array<uint8_t> mask;                  ///< 1 inside, 0 outside; absent: not wanted
   SegmentReport* report = nullptr;
 };
 
-/// Entries that the report's history has room for: the first and the last energy, and those between.
+/// Entries the report's history has room for: the first and the last energy, and those in between.
 inline int64_t most_entries(const SegmentParameters& p) {
   return 2 + (p.energy_every > 0 ? p.iterations / p.energy_every : 0);
 }

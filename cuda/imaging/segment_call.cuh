@@ -19,11 +19,11 @@ using ::warploom::imaging::SegmentParameters;
 using ::warploom::imaging::SegmentVariant;
 namespace policy = ::warploom::imaging::segment_policy;
 
-/// A change that no step makes: what stands before the first one.
+/// A change that no step produces: the value before the first step.
 inline constexpr int64_t kNoChange = int64_t{1} << 62;
 inline constexpr int64_t kSurveyBlocks = 256;
 
-/// Device words of a call, in this order.
+/// Layout of a call's words on the device.
 struct WordPlan {
   int64_t slots, totals, iterations, stops, entries, entry_words, bounds, counts, total;
   WordPlan(int64_t channels, int64_t records)
@@ -73,7 +73,7 @@ class SegmentCall {
   int64_t* words(int64_t at) const { return words_.template as<int64_t>() + at; }
   R* buffer(int64_t steps) const { return steps % 2 == 0 ? level_ : spare_.template as<R>(); }
   int64_t blocks_for(int64_t count) const { return (count + policy::kThreads - 1) / policy::kThreads; }
-  /// Blocks of a kernel whose blocks take points in turn.
+  /// How many blocks a kernel has whose blocks loop over the points.
   int64_t summing_blocks() const {
     return std::max<int64_t>(1, std::min(blocks_for(points_), policy::kBlocksPerSm * device_.limits().multiprocessors));
   }
@@ -145,7 +145,7 @@ class SegmentCall {
     return {};
   }
 
-  /// The initial level set and the sums that the first step begins with.
+  /// Computes the initial level set, and the sums with which the first step begins.
   Status begin() {
     BeginTask<R> task;
     task.shape = operation::shape_of(p_);
@@ -178,7 +178,7 @@ class SegmentCall {
         device_, {summing_blocks() * p_.channels, policy::kThreads, SegmentSumAgent<R>::shared_bytes(), false}, task);
   }
 
-  /// Steps, with a look at the device now and then.
+  /// Makes the steps; the host checks the device now and then.
   Status march() {
     const int64_t most = policy::steps_per_look(points_), body = graph_steps();
     for (int64_t done = 0, look = std::min<int64_t>(most, 128); done < p_.iterations; look = std::min(most, 2 * look)) {
@@ -197,7 +197,7 @@ class SegmentCall {
     }
     return {};
   }
-  /// Steps of a graph, after which everything is as at its start but for the level set; 0: no graph.
+  /// Steps per graph, after which everything except the level set is as at its start; 0: no graph.
   int64_t graph_steps() const {
     const int64_t energies = std::max<int64_t>(1, p_.energy_every), resets = std::max<int64_t>(1, p_.reinitialize_every);
     if (energies > policy::kMostLaunches || resets > policy::kMostLaunches) return 0;
@@ -218,7 +218,7 @@ class SegmentCall {
     return {};
   }
 
-  /// Step k, and what follows it.
+  /// Makes step k, with whatever comes after it.
   Status step(int64_t k) {
     task_.from = buffer(k);
     task_.to = buffer(k + 1);
@@ -290,7 +290,7 @@ class SegmentCall {
     return launch<CopyBackAgent<R>>(device_, shape, task);
   }
 
-  /// The last energy, unless it is there already, and the results in the caller's arrays.
+  /// Computes the last energy if it is still missing, and writes the results to the caller's arrays.
   Status finish() {
     last_entry_ = most_entries(p_) - 1;
     if (iterations_ == 0) {

@@ -1,10 +1,11 @@
-// A step of imaging.segment with a thread per point that reads all its neighbours: images, volumes, any number of channels.
+// A step of imaging.segment with one thread per point, which reads all neighbours: images, volumes, any number of
+// channels.
 #pragma once
 #include "cuda/imaging/segment_task.cuh"
 
 namespace warploom::WARPLOOM_TARGET::imaging::segmentation {
 
-/// phi beside a point; outside the grid the nearest point repeats.
+/// phi near a point; outside the grid the nearest point repeats.
 template <class R>
 struct Around {
   const R* centre;
@@ -18,7 +19,7 @@ struct Around {
   }
 };
 
-/// The point of a thread: blocks of 32 x 8 points of a plane, one after the other.
+/// The point of a thread: blocks of 32 x 8 points of a plane, in order.
 struct PointPlace {
   static constexpr int kWide = 32, kHigh = 8;
   int32_t x, y, z;
@@ -59,7 +60,7 @@ struct SegmentDirectAgent {
     const int64_t at = (static_cast<int64_t>(place.z) * p.ny + place.y) * p.nx + place.x;
     operation::Bend<R> bend = {R(0), R(0), R(0)};
     R phi = R(0), pixel = R(0);
-    if (!place.idle) {  // before the means are there: they take as long to come as all this
+    if (!place.idle) {  // before the means arrive, which takes as long as all this
       bend = bend_at<R, kDimensions>(Around<R>(p.from, place.x, place.y, place.z, p.nx, p.ny, p.nz), p.flow.eta16);
       phi = p.from[at];
       pixel = p.image[at];

@@ -7,7 +7,7 @@
 
 namespace warploom::imaging::segmentation {
 
-/// The initial level set at a point, clipped; a NaN that was given counts as 0.
+/// The initial level set at a point, clipped; a NaN passed by the caller counts as 0.
 template <class R>
 WARPLOOM_PORTABLE R clipped_level(double level) {
   const double most = kLargestLevel;

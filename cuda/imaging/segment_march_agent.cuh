@@ -1,6 +1,6 @@
-// A step of imaging.segment on an image of one channel: a warp marches down a strip of rows, its lanes hold four adjacent points of
-// three rows in registers and get their neighbours' by shuffles. The flux through each face is computed once. The first and the last
-// lane only repeat what the strips beside have.
+// A step of imaging.segment on an image of one channel. A warp marches down a strip of rows; its lanes hold four
+// adjacent points of three rows in registers, and get neighbouring points by shuffles. The flux through each face is
+// computed once. The first and the last lane only repeat points of the adjacent strips.
 #pragma once
 #include "cuda/imaging/segment_policy.h"
 #include "cuda/imaging/segment_task.cuh"
@@ -14,12 +14,12 @@ struct Four {
   R v[kLanePoints];
 };
 
-/// Memory as a lane of a strip sees it.
+/// How a lane of a strip accesses memory.
 template <class R>
 struct StripColumn {
   int32_t x, nx, ny;
-  bool whole;         ///< all four points are in the image, and packs of 16 bytes may be used
-  unsigned int owned; ///< bits of the points that the lane works for
+  bool whole;         ///< all four points are in the image, and 16-byte packs can be used
+  unsigned int owned; ///< bits of the points that belong to the lane
 
   WARPLOOM_DEVICE StripColumn(const device::Block& block, const StepTask<R>& p, int32_t tile)
       : x(tile * kStripPoints + (block.lane() - 1) * kLanePoints), nx(static_cast<int32_t>(p.nx)), ny(static_cast<int32_t>(p.ny)),
@@ -82,7 +82,7 @@ WARPLOOM_DEVICE Four<R> spans_along(const device::Block& block, const Four<R>& r
   return spans;
 }
 
-/// The rows of a strip that are in registers.
+/// The rows of a strip held in registers.
 template <class R>
 struct StripRows {
   using Face = operation::Face<R>;
@@ -109,7 +109,7 @@ struct StripRows {
   }
 };
 
-/// One warp's work: rows y0 … y1 - 1 of a strip.
+/// The work of one warp: rows y0 … y1 - 1 of a strip.
 template <class R>
 class Strip {
  public:
@@ -188,7 +188,7 @@ struct SegmentMarchAgent {
     const uint32_t strip = static_cast<uint32_t>(block.index()) * warps + static_cast<uint32_t>(block.warp());
     const uint32_t tiles = static_cast<uint32_t>(p.tiles), level = strip / tiles;
     const int32_t y0 = static_cast<int32_t>(level * static_cast<uint32_t>(p.rows));
-    // The rows come while the means do; a strip below the image takes its last rows.
+    // The rows load while the means do; a strip below the image loads the image's last rows.
     Strip<R> rows(block, p, p.from, static_cast<int32_t>(strip - level * tiles), y0);
     Head head;
     if (!begin_step(block, p.tally, &head) || y0 >= p.ny) return;

@@ -1,4 +1,5 @@
-// What imaging.segment does before, between and after its steps: a survey of the image, the initial level set, sums, energies, the mask.
+// Everything imaging.segment does besides its steps: a survey of the image, the initial level set, sums, energies, the
+// mask.
 #pragma once
 #include "cuda/imaging/segment_direct_agent.cuh"
 #include "cuda/imaging/segment_initial.h"
@@ -11,7 +12,7 @@ struct SurveyTask {
   const R* image = nullptr;
   int64_t points = 0, channels = 1;
   R most = 0;
-  double* bounds = nullptr;  ///< least and most of each block
+  double* bounds = nullptr;  ///< smallest and largest of each block
   int64_t* counts = nullptr; ///< of each block
 };
 template <class R>
@@ -87,18 +88,18 @@ struct SegmentBeginAgent {
   }
 };
 
-/// Sums over the points: those with data, or those with data inside, and of their values by channel.
+/// Counts points with data (all, or only those inside), and sums their values by channel.
 template <class R>
 struct SumTask {
   const R* image = nullptr;
   const R* level = nullptr;          ///< null: all points count as inside
   int64_t points = 0, channels = 1;
-  int64_t first = 0;                 ///< channel of the first block of a row of blocks
+  int64_t first = 0;                 ///< channel of the first block in a row of blocks
   Flow<R> flow;
   Scales scales;
-  int64_t* count = nullptr;          ///< where the number of points goes, null: nowhere
+  int64_t* count = nullptr;          ///< receives the number of points, if not null
   int64_t* sums = nullptr;           ///< of the channels
-  const int32_t* stop = nullptr;     ///< nonzero there: nothing to do
+  const int32_t* stop = nullptr;     ///< nothing to do if this is nonzero
 };
 /// Blocks b, b + channels, … work on channel b % channels.
 template <class R>
@@ -130,14 +131,14 @@ struct SegmentSumAgent {
   }
 };
 
-/// The words of the energy of a level set.
+/// Adds up the words of the energy of a level set.
 template <class R>
 struct EnergyTask {
   StepTask<R> step;              ///< `from`: the level set
-  int64_t* entries = nullptr;    ///< one after the other
+  int64_t* entries = nullptr;    ///< in order
   int64_t words = 0;             ///< of an entry
   int64_t every = 0;             ///< entry = iterations / every; 0: the first one
-  int32_t slot = -1;             ///< nothing to do where this slot's stop is set
+  int32_t slot = -1;             ///< nothing to do if the stop of this slot is set
 };
 template <class R, int kDimensions>
 struct SegmentEnergyAgent {
@@ -210,7 +211,7 @@ struct SegmentEnergyAgent {
   }
 };
 
-/// The result: the level set where the caller wants it, and the mask.
+/// Writes the results: the level set, if the caller wants it, and the mask.
 template <class R>
 struct FinishTask {
   const R* level = nullptr;

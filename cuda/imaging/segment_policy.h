@@ -10,9 +10,9 @@ namespace warploom::imaging::segment_policy {
 inline constexpr int kThreads = 256;        ///< of a block, one point each at a time
 inline constexpr int64_t kBlocksPerSm = 8;  ///< of kernels that sum over all points
 inline constexpr int64_t kMostLaunches = 240;            ///< of a graph
-inline constexpr int64_t kUpdatesPerLook = 1 << 29;      ///< point updates between two looks of the host
+inline constexpr int64_t kUpdatesPerLook = 1 << 29;      ///< point updates between two checks by the host
 inline constexpr int64_t kMostStepsPerLook = 4000;
-inline constexpr int64_t kDirectPoints = 300 * 300;      ///< up to here a thread per point is quicker than strips (one H200)
+inline constexpr int64_t kDirectPoints = 300 * 300;      ///< up to here a thread per point is faster than strips (H200)
 
 inline SegmentVariant variant(const SegmentParameters& p) {
   if (p.variant != SegmentVariant::automatic) return p.variant;
@@ -20,11 +20,11 @@ inline SegmentVariant variant(const SegmentParameters& p) {
   return march ? SegmentVariant::march : SegmentVariant::direct;
 }
 
-/// Warps of a block of the march.
+/// Warps per block of the march.
 inline constexpr int kStripWarps = 4;
-/// Rows of a warp's strip: the division with the least work on the multiprocessor that has most, a warp's begin counting as 1.7 rows;
-/// below 12 warps they wait for themselves. On one H200 this finds the best of all that were tried at 512^2 … 4096^2
-/// (bench/device/imaging_segment.cu).
+/// Rows of a warp's strip: minimises the work of the busiest multiprocessor. Starting a warp counts as 1.7 rows, and
+/// fewer than 12 warps as 12, because so few cannot hide their latency. On one H200 this finds the best of all choices
+/// tried at 512^2 … 4096^2 (bench/device/imaging_segment.cu).
 inline int64_t strip_rows(int64_t tiles, int64_t ny, int64_t multiprocessors) {
   int64_t best = 1;
   double least = 1e300;
@@ -39,11 +39,12 @@ inline int64_t strip_rows(int64_t tiles, int64_t ny, int64_t multiprocessors) {
   return best;
 }
 
-/// Whether the next step's blocks are set up before those of a step have ended: they take none of their places, and the step is so short
-/// that its start counts (one H200: 4.2 to 3.9 us at 512^2). Blocks of longer steps would stand unevenly (7.6 to 9.1 us at 1024^2).
+/// Whether to set up the next step's blocks before those of a step have ended. It pays if they do not displace any of
+/// these, and if the step is so short that its start matters (one H200: from 4.2 to 3.9 us at 512^2). In longer steps
+/// the blocks would be distributed unevenly (from 7.6 to 9.1 us at 1024^2).
 inline bool begins_early(int64_t blocks, int64_t rows, int64_t multiprocessors) { return blocks <= 3 * multiprocessors && rows <= 2; }
 
-/// Steps between two looks of the host at the device.
+/// Steps between two checks of the device by the host.
 inline int64_t steps_per_look(int64_t points) {
   return larger<int64_t>(1, smaller(kMostStepsPerLook, kUpdatesPerLook / larger<int64_t>(1, points)));
 }

@@ -9,7 +9,7 @@
 
 namespace warploom::imaging::segmentation {
 
-/// What a survey of the image found.
+/// Results of a survey of the image.
 struct Survey {
   double least = HUGE_VAL, most = -HUGE_VAL;  ///< of points with data
   int64_t count = 0;                          ///< points with data
@@ -19,11 +19,11 @@ struct Survey {
 struct Setup {
   double centre = 0, range = 1;
   Scales scales;
-  double change_limit = -1;  ///< most units of `change` that count as converged; negative: none do
+  double change_limit = -1;  ///< the largest `change` that counts as converged; negative: none does
 };
 
 inline double power_of_two(int exponent) { return std::ldexp(1.0, exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent); }
-/// The least e with size <= 2^e.
+/// The smallest e with size <= 2^e.
 inline int exponent_above(double size) {
   int exponent = 0;
   const double fraction = std::frexp(size, &exponent);
@@ -37,7 +37,7 @@ inline Setup make_setup(const SegmentParameters& p, const Survey& survey, const 
   if (p.normalize && range > 0 && std::isfinite(range)) setup.range = range;
   double weight = 0;
   for (int64_t c = 0; c < p.channels; ++c) weight += weights[c];
-  // Bits of a term: the sum of all of them, at most this many bits more, fits.
+  // Bits per term, chosen so that the sum of all terms fits.
   const int64_t points = points_of(p.grid);
   const int room = 61 - exponent_above(static_cast<double>(points)), bits = room < 49 ? room : 49;
   const double value = range / setup.range, part = weight * value * value;
@@ -51,12 +51,12 @@ inline Setup make_setup(const SegmentParameters& p, const Survey& survey, const 
   return setup;
 }
 
-/// Weights of the channels: those given, else 1.
+/// Weights of the channels as passed, otherwise 1.
 inline std::vector<double> channel_weights(const SegmentParameters& p, const double* given) {
   return given != nullptr ? std::vector<double>(given, given + p.channels) : std::vector<double>(static_cast<size_t>(p.channels), 1.0);
 }
 
-/// `weight`: of the only channel, 1 where there are several.
+/// `weight`: that of the only channel, or 1 if there are several.
 template <class R>
 Flow<R> make_flow(const SegmentParameters& p, const Setup& setup, double weight) {
   const double weight_of_faces = 1.0 / (8 * dimensions_of(p.grid));
@@ -67,7 +67,7 @@ Flow<R> make_flow(const SegmentParameters& p, const Setup& setup, double weight)
           static_cast<R>(weight_of_faces), static_cast<R>(1 / p.epsilon), p.step == StepKind::semi_implicit ? 1 : 0};
 }
 
-/// The energy from the words of an entry; `totals`: points with data, then the sums of the channels over them.
+/// The energy from the words of an entry. `totals`: points with data, then the sums of the channels over them.
 inline double energy_of(const SegmentParameters& p, const Setup& setup, const double* weights, const int64_t* entry,
                         const int64_t* totals) {
   const Scales& scales = setup.scales;
@@ -83,7 +83,7 @@ inline double energy_of(const SegmentParameters& p, const Setup& setup, const do
   return p.mu * static_cast<double>(entry[kLength]) / scales.length + p.nu * static_cast<double>(entry[kArea]) / scales.area + parts;
 }
 
-/// How a call ended, in the words of its sums.
+/// The state at the end of a call, as words of its sums.
 struct Ending {
   int64_t inside = 0, change = 0, sum = 0;
   const int64_t* sums = nullptr;     ///< of the channels inside

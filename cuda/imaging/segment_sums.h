@@ -1,7 +1,8 @@
-// Sums over all points of imaging.segment, and what is derived from them, the same bits on every backend.
+// Sums over all points in imaging.segment, and values derived from them, with the same bits on every backend.
 //
-// Each term is rounded to a multiple of a unit, a power of two chosen so that the sum of all terms stays below 2^62 units, and added as a
-// whole number: exact, hence the same in any order, by any number of threads, blocks and lanes.
+// Each term is rounded to a multiple of a unit, and added as an integer. The unit is a power of two chosen so that the
+// sum of all terms stays below 2^62 units. Integer sums are exact, so they are the same in any order, with any number
+// of threads, blocks and lanes.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -12,14 +13,14 @@
 
 namespace warploom::imaging::segmentation {
 
-/// Level sets are clipped to this size at the start.
+/// Initial level sets are clipped to this magnitude.
 inline constexpr double kLargestLevel = 1048576;
 
-/// Adding this to a number below 2^50 in size leaves its nearest whole number in the low bits.
+/// Adding this to a number of magnitude below 2^50 leaves the nearest integer in the low bits.
 inline constexpr double kRounding = 6755399441055744.0;  // 1.5 * 2^52
 inline constexpr uint64_t kRoundingWord = 0x4338000000000000u;
 
-/// term * scale to the nearest whole number, plus kRoundingWord. `scale` is a power of two, so that one rounding is made.
+/// term * scale as the nearest integer, plus kRoundingWord. `scale` is a power of two, so there is only one rounding.
 WARPLOOM_PORTABLE uint64_t rounded_word(double term, double scale) {
 #ifdef __CUDA_ARCH__
   const double sum = portable::fma(term, scale, kRounding);
@@ -31,11 +32,12 @@ WARPLOOM_PORTABLE uint64_t rounded_word(double term, double scale) {
   return word;
 }
 
-/// The words of a slot of the ring: points inside, squared changes, sums of values.
+/// The words of a slot in the ring: points inside, squared changes, sums of values.
 enum SumWord { kInside = 0, kChange = 1, kSum = 2, kHeadWords = 4 };
-/// Copies of a head, which blocks add to in turn.
+/// Copies of a head; blocks add to them in turn.
 inline constexpr int kHeads = 8;
-/// Words of an energy entry: smoothed area, that of points with data, length, lambda1 and lambda2 parts, then sums of the channels.
+/// Words of an energy entry: smoothed area, the area of points with data, length, lambda1 and lambda2 parts, then sums
+/// of the channels.
 enum EnergyWord { kArea = 0, kDataArea = 1, kLength = 2, kPartInside = 3, kPartOutside = 4, kEnergyWords = 5 };
 
 /// Scales of the terms, 1 / unit each.
@@ -56,7 +58,7 @@ WARPLOOM_PORTABLE EnergyTerms<T> energy_terms(const Flow<R>& flow, const T& phi,
   return {smooth_step<R>(x), select(length < most, length, most)};
 }
 
-/// Means of both regions in units of u. A region without points takes the mean of the image.
+/// Means of both regions, in units of u. A region without points gets the mean of the image.
 struct Means {
   double inside, outside;
 };

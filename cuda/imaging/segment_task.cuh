@@ -1,8 +1,8 @@
-// What the kernels of imaging.segment share: the task of a step, the means it begins with, the sums it leaves.
+// Shared by the kernels of imaging.segment: the task of a step, the means it begins with, the sums it produces.
 //
-// Sums live in a ring of kSlots slots. Step k reads the slot of step k - 1, adds to its own and clears the next one, which no
-// launch in flight reads. A step that finds its predecessor's change small enough does nothing but pass that on in `stops`: the host looks
-// now and then, and the level set stays where it was.
+// Sums are kept in a ring of kSlots slots. Step k reads the slot of step k - 1, adds to its own, and clears the next
+// one, which no launch in flight reads. If a step finds its predecessor's change small enough, it only passes that on
+// in `stops`, and the level set stays unchanged. The host checks now and then.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/imaging/segment_sums.h"
@@ -15,7 +15,7 @@ using operation::Scales;
 
 inline constexpr int kSlots = 4;
 
-/// Words of a slot: copies of a head, then, with several channels, a sum each.
+/// Words of a slot: copies of a head, then, with several channels, one sum for each.
 inline int64_t slot_words(int64_t channels) { return operation::kHeads * operation::kHeadWords + (channels > 1 ? channels : 0); }
 
 struct Tally {
@@ -41,10 +41,10 @@ struct StepTask {
   Tally tally;
   int64_t rows = 8;            ///< march: of a strip
   int64_t tiles = 1;           ///< march: strips side by side
-  int32_t wide = 0;            ///< rows start on 16 bytes
+  int32_t wide = 0;            ///< rows start at multiples of 16 bytes
 };
 
-/// The head of a slot, summed over its copies, in all lanes.
+/// The head of a slot, summed over its copies; every lane gets it.
 struct Head {
   int64_t word[3];
 };
@@ -59,7 +59,7 @@ WARPLOOM_DEVICE Head read_head(const device::Block& block, const int64_t* slot) 
   return head;
 }
 
-/// The sum over the warp, in every lane: three parts of 22 bits.
+/// The sum over the warp, in every lane; computed in three parts of 22 bits.
 WARPLOOM_DEVICE int64_t warp_sum(const device::Block& block, int64_t value) {
   constexpr int kBits = 22, kMask = (1 << kBits) - 1;
   const int low = device::warp_sum(block, static_cast<int>(value & kMask));
@@ -68,7 +68,7 @@ WARPLOOM_DEVICE int64_t warp_sum(const device::Block& block, int64_t value) {
   return (static_cast<int64_t>(high) * (int64_t{1} << (2 * kBits))) + (static_cast<int64_t>(middle) << kBits) + low;
 }
 
-/// Begins a step: whether there is one to make, and what its predecessor left.
+/// Begins a step: returns whether to make it, and gets the sums of its predecessor.
 WARPLOOM_DEVICE bool begin_step(const device::Block& block, const Tally& t, Head* head) {
   *head = read_head(block, t.slot(t.before));
   const bool over = t.stops[t.before] != 0 || static_cast<double>(head->word[operation::kChange]) <= t.change_limit;
@@ -94,12 +94,12 @@ WARPLOOM_DEVICE Centres<R> centres_of(const StepTask<R>& p, const Head& head) {
   return {static_cast<R>(means.inside), static_cast<R>(means.outside)};
 }
 
-/// What a thread adds up in a step. Words are those of rounded_word().
+/// The sums of one thread in a step. Words are those of rounded_word().
 struct Gathered {
   uint64_t change = 0, sum = 0;
   int32_t points = 0, inside = 0;
 
-  /// `counts`: the point is the thread's own; otherwise it adds nothing.
+  /// `counts`: whether the point is the thread's own; otherwise it adds nothing.
   template <class R>
   WARPLOOM_DEVICE void add(const Scales& scales, R increment, R value, bool counts, bool is_inside) {
     const bool in = counts && is_inside;
@@ -108,7 +108,7 @@ struct Gathered {
     inside += in ? 1 : 0;
     ++points;
   }
-  /// All lanes of a warp: adds the warp's sums to the slot, copy `number` modulo the number of copies.
+  /// Called by all lanes of a warp: adds the warp's sums to the slot, in copy `number` modulo the number of copies.
   WARPLOOM_DEVICE void deliver(const device::Block& block, int64_t* slot, int64_t number) const {
     const uint64_t constant = static_cast<uint64_t>(points) * operation::kRoundingWord;
     const int64_t all_inside = device::warp_sum(block, inside);
@@ -119,7 +119,8 @@ struct Gathered {
     device::atomic_add(slot + number % operation::kHeads * operation::kHeadWords + block.lane(), word);
   }
 };
-/// The same for blocks of kWarps warps that all come here: one addition each. `words`: three of shared memory per warp.
+/// The same for blocks whose kWarps warps all call it: one addition per block. `words`: three words of shared memory
+/// per warp.
 template <int kWarps>
 WARPLOOM_DEVICE void deliver_together(const device::Block& block, const Gathered& gathered, int64_t* slot, int64_t* words) {
   const uint64_t constant = static_cast<uint64_t>(gathered.points) * operation::kRoundingWord;

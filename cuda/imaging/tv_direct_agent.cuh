@@ -1,10 +1,10 @@
-// The variant `direct` of primal-dual: a launch for the image and one for the dual variable.
+// The variant `direct` of primal-dual: one launch for the image and one for the dual variable.
 #pragma once
 #include "cuda/imaging/tv_task.cuh"
 
 namespace warploom::WARPLOOM_TARGET::imaging {
 
-/// A thread's point: group of components, place in them, coordinates.
+/// A thread's point: group of components, position in them, coordinates.
 struct TvPoint {
   int64_t group, at, x, y, z;
   WARPLOOM_DEVICE TvPoint(const device::Block& block, const MarchShape& s) {

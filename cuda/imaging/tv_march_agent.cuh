@@ -1,11 +1,11 @@
-// The variant `march` of primal-dual: an iteration as one pass over memory. A thread makes the step of the image for its patch and the
-// points after it along x and y, one plane ahead of the step of the dual variable.
+// The variant `march` of primal-dual: one iteration is one pass over memory. A thread makes the image's step for its
+// patch and for the points after it along x and y, one plane ahead of the dual variable's step.
 #pragma once
 #include "cuda/imaging/tv_task.cuh"
 
 namespace warploom::WARPLOOM_TARGET::imaging {
 
-/// kPlanar: an image, whose rows are the planes of the march: the component of q along them is its second one.
+/// kPlanar: an image, whose rows are the planes of the march; q's second component lies along the march.
 template <class T, bool kPlanar, bool kPacked>
 class TvMarch {
   static constexpr int kRows = kPlanar ? 1 : operation::curvature_policy::kTvRows, kAll = kPlanar ? 1 : kRows + 1;
@@ -60,7 +60,7 @@ class TvMarch {
       v[i][kWide] = plane[right_[i]];
     }
   }
-  /// The components across the march, of the patch in the plane at at_, and what they add to the divergence.
+  /// The components of q across the march, for the patch in the plane at at_, and their part of the divergence.
   WARPLOOM_DEVICE void across(Rows& dx, Rows& dy) {
     const T* const qx = p_.q[from_] + at_;
     WARPLOOM_UNROLL
@@ -98,7 +98,7 @@ class TvMarch {
       }
     }
   }
-  /// The step of the image in the plane at at_; stored where the plane is the thread's own.
+  /// The image's step in the plane at at_; stored if the plane belongs to the thread.
   WARPLOOM_DEVICE void primal(bool own, Rows& bar) {
     Rows dx, dy, qz, u, f;
     across(dx, dy);
@@ -121,7 +121,7 @@ class TvMarch {
     }
   }
 
-  /// The step of the dual variable in plane z_ and that of the image in the next one; true at the end.
+  /// The dual variable's step in plane z_, and the image's step in the next plane; true at the end.
   WARPLOOM_DEVICE bool pass(const Rows& bar, Rows& above) {
     Own x, y, z;  // q of this plane
     WARPLOOM_UNROLL
@@ -184,9 +184,9 @@ class TvMarch {
   const int from_;
   typename Place::Places own_[kAll], before_;
   int left_[kAll], right_[kAll], before_right_;
-  int64_t plane_, at_;  ///< points of a plane; where the plane of the image's step begins
-  int z_;               ///< of the dual variable's step
-  Rows q_z_;            ///< component along the march, of the last plane that the image's step has seen
+  int64_t plane_, at_;  ///< points of a plane; start of the plane of the image's step
+  int z_;               ///< for the dual variable's step
+  Rows q_z_;            ///< component along the march, in the last plane that the image's step has visited
   Own q_x_, q_y_;
 };
 

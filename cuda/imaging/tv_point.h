@@ -1,7 +1,8 @@
 // Iterations of primal-dual and the energy, point by point, with the same bits on every backend.
 //
-// The dual variable q has one component per axis and |q| <= 1; div is the negative transpose of the forward differences. An iteration
-// with the steps tau, theta and sigma, s = sigma / w (Chambolle and Pock 2011, with the primal step first):
+// The dual variable q has one component per axis and |q| <= 1; div is the negative transpose of the forward
+// differences. One iteration with the steps tau, theta and sigma, s = sigma / w (Chambolle and Pock 2011, with the
+// primal step first):
 //   u+ = prox(u + tau w div q),   bar = u+ + theta (u+ - u),   q+ = (q + s grad bar) / max(1, |q + s grad bar|)
 #pragma once
 #include <cstdint>
@@ -18,13 +19,13 @@ struct TvStep {
   T tau, theta, s;
 };
 
-/// div q from differences along x, y and z, zero where there is none.
+/// div q from differences along x, y and z; pass zero for a missing axis.
 template <class T>
 WARPLOOM_PORTABLE T divergence(const T& x, const T& y, const T& z) {
   return (x + y) + z;
 }
 
-/// u+. Pixels f that are NaN have no data term.
+/// u+. Pixels where f is NaN have no data term.
 template <bool kImpulse, class T>
 WARPLOOM_PORTABLE T primal_step(const TvStep<T>& step, const T& u, const T& f, const T& divergence) {
   using portable::fma;
@@ -43,7 +44,7 @@ WARPLOOM_PORTABLE T extrapolated(const TvStep<T>& step, const T& next, const T& 
   return fma(step.theta, next - u, next);
 }
 
-/// Adds the squares of one component's vector; starts from zero.
+/// Adds the squares of one component's vector, starting from zero.
 template <class T>
 WARPLOOM_PORTABLE T add_square(const T& sum, const T& x, const T& y, const T& z) {
   using portable::fma;
@@ -56,7 +57,7 @@ WARPLOOM_PORTABLE T shrinking(const T& square) {
   using portable::select;
   return inverse_root(select(square > T(1), square, T(1)));
 }
-/// Roots of sums of squares; lengths below 2^-50 (float32) count as nothing.
+/// Roots of sums of squares; lengths below 2^-50 (float32) count as zero.
 template <class T, class R>
 WARPLOOM_PORTABLE T length_of(const T& square, R) {
   using portable::inverse_root;
@@ -65,8 +66,9 @@ WARPLOOM_PORTABLE T length_of(const T& square, R) {
   return square * inverse_root(select(square > least, square, least));
 }
 
-/// The data term of a pixel, and what it adds to the dual energy: the least over v of D(v - f) - v e with e = w div q. Where there is no
-/// data, and beyond |e| = 1 with impulses, v is kept between bounds that the minimiser does not leave. D: a double, or a vector of them.
+/// The data term of a pixel, and its part of the dual energy: the minimum over v of D(v - f) - v e with e = w div q.
+/// Where there is no data, and beyond |e| = 1 with impulse noise, v is kept between bounds that the minimiser never
+/// leaves. The type D: a double, or a vector of them.
 template <class D>
 struct TvBounds {
   D least, most;

@@ -1,10 +1,10 @@
-// Sums over an image in the order of tv_sums.h: a warp for each part, then one block for their list.
+// Sums over an image in the order of tv_sums.h: one warp per part, then one block for the list of parts.
 #pragma once
 #include "cuda/imaging/tv_task.cuh"
 
 namespace warploom::WARPLOOM_TARGET::imaging {
 
-/// What is summed. Energies are those of the state after the chunk of iterations that is under way.
+/// What to sum. Energies are those of the state after the current chunk of iterations.
 template <class T>
 struct SumTask {
   operation::SumShape shape;
@@ -62,7 +62,7 @@ struct TvSum {
   static WARPLOOM_DEVICE void finish(const SumTask<T>& p, const Part& part) { operation::judge(*p.state, part, p.history); }
 };
 
-/// What an image consists of.
+/// Statistics of an image.
 template <class T>
 struct SurveySum {
   using Part = operation::SurveyPart;
@@ -74,7 +74,7 @@ struct SurveySum {
   static WARPLOOM_DEVICE void finish(const SumTask<T>& p, const Part& part) { *p.survey = part; }
 };
 
-/// A warp for each part.
+/// One warp per part.
 template <class T, class Sum>
 struct SumPartsAgent {
   static constexpr int kMaxThreads = 256, kMinBlocks = 2;
@@ -127,7 +127,7 @@ struct SumListAgent {
   }
 };
 
-/// How many details there are, and how many of them are of a magnitude or less; counts[0] and counts[1] are zero before.
+/// Counts the details, and those up to a given magnitude; counts[0] and counts[1] must be zero before.
 template <class T>
 struct DetailTask {
   operation::DetailShape shape;
@@ -156,7 +156,7 @@ struct DetailAgent {
   }
 };
 
-/// The image that a solution starts from.
+/// The image from which a solution starts.
 template <class T>
 struct StartTask {
   const T* f = nullptr;

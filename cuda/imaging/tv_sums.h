@@ -1,9 +1,10 @@
-// Sums over an image in an order that is the same on every backend.
+// Sums over an image, in an order that is the same on every backend.
 //
-// Rows (all y of all z of all independent components) are taken in groups of kSumRows, cut into segments of kSumWidth points. Lane l of
-// kSumLanes takes the points l, l + kSumLanes, … of the segment of the group's first row, then of its second and so on; the lanes are
-// combined in pairs at the distances 16, 8, 4, 2 and 1. Segment runs faster than group in the list of parts, of which lane l of
-// kListLanes takes those l, l + kListLanes, …; the same tree from 128 on follows.
+// Rows (all y of all z of all independent components) are taken in groups of kSumRows and cut into segments of
+// kSumWidth points. Lane l of kSumLanes takes the points l, l + kSumLanes, … of a segment, first in the group's first
+// row, then in its second, and so on. The lanes are combined in pairs at distances 16, 8, 4, 2 and 1. In the list of
+// parts, segments vary faster than groups. Lane l of kListLanes takes the parts l, l + kListLanes, …, which are
+// combined by the same tree, starting at distance 128.
 #pragma once
 #include <cstdint>
 
@@ -36,7 +37,7 @@ struct TvPart {
     dual += o.dual;
   }
 };
-/// Figures of an image: pixels that are finite, NaN and infinite, bounds and sum of the finite ones.
+/// Statistics of an image: how many pixels are finite, NaN and infinite; bounds and sum of the finite ones.
 struct SurveyPart {
   double sum = 0, least = HUGE_VAL, most = -HUGE_VAL, finite = 0, missing = 0, infinite = 0;
   WARPLOOM_PORTABLE void add(const SurveyPart& o) {
@@ -54,8 +55,8 @@ struct SurveyPart {
   }
 };
 
-/// Details of an image for the estimate of its noise: those of a Haar transform along every axis with two points or more, of blocks of two
-/// points per axis that do not overlap.
+/// Details of an image, for estimating its noise: those of a Haar transform along every axis with two or more points,
+/// on disjoint blocks of two points per axis.
 struct DetailShape {
   int64_t nx, ny, nz;     ///< of the grid
   int64_t bx, by, bz;     ///< blocks
@@ -71,7 +72,7 @@ struct DetailShape {
     return s;
   }
 };
-/// The magnitude of one detail; NaN where a pixel is.
+/// The magnitude of one detail; NaN if one of its pixels is.
 template <class T>
 WARPLOOM_PORTABLE double detail_at(const T* image, const DetailShape& s, int64_t index) {
   const int64_t row = index / s.bx, plane = row / s.by, component = plane / s.bz;

@@ -1,11 +1,11 @@
-// What the launches of primal-dual are given.
+// The parameters of primal-dual launches.
 #pragma once
 #include "cuda/imaging/curvature_agent.cuh"
 #include "cuda/imaging/tv_point.h"
 
 namespace warploom::WARPLOOM_TARGET::imaging {
 
-/// q has one array of `total` elements per axis: x, y and, in volumes, z.
+/// q has one array of `total` elements per axis: x, y and, for volumes, z.
 template <class T>
 struct TvTask {
   const T* f = nullptr;
@@ -14,7 +14,7 @@ struct TvTask {
   T* bar = nullptr;  ///< `direct`: the extrapolated image
   int64_t total = 0, channels = 1;
   const operation::TvStep<T>* steps = nullptr;
-  int64_t step_count = 1;  ///< 1: all iterations have the same
+  int64_t step_count = 1;  ///< 1: the same for all iterations
   const operation::DenoiseState* state = nullptr;
   int64_t ahead = 0;
   bool impulse = false;

@@ -10,13 +10,14 @@ namespace warploom::imaging {
 
 inline constexpr int64_t kMostSmallPoints = (int64_t{1} << 31) - 1;
 
-/// Result i of a channel is the image interpolated linearly at position i, a tuple of one coordinate per axis (2, or 3 where nz > 1),
-/// stored one axis after the other. Outside of the grid the nearest border point counts. A NaN coordinate gives NaN.
+/// Result i of a channel is the image, interpolated linearly at position i. A position has one coordinate per axis (2,
+/// or 3 if nz > 1), stored axis by axis. Outside the grid the nearest border point is used. A NaN coordinate gives NaN.
 struct WarpParameters {
   ScalarType type = ScalarType::float32;  ///< float32 or float64
   Grid grid;                              ///< fewer than 2^31 points
   int64_t channels = 1;
-  bool relative = true;  ///< position i is grid point i plus the tuple; then count must be the points of the grid
+  /// Position i is grid point i plus the displacement; then count must be the number of grid points.
+  bool relative = true;
   int64_t count = 0;     ///< positions
   View image;            ///< channels * points
   View positions;        ///< axes * count
@@ -36,7 +37,7 @@ void visit(Visitor& v, WarpParameters& p) {
 }
 
 Status check(const WarpParameters& p);
-/// Grids of fewer than 2^31 points, and channels for them.
+/// Checks for grids of fewer than 2^31 points, and their channels.
 Status check_small(const Grid& grid, int64_t channels);
 
 }  // namespace warploom::imaging

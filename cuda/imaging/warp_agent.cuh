@@ -1,4 +1,4 @@
-// A task of single points, a point per thread.
+// Point-by-point tasks, one thread per point.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/imaging/warp_point.h"

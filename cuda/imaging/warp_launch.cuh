@@ -1,4 +1,4 @@
-// Launches a task of single points.
+// Launches a point-by-point task.
 #pragma once
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// One point of imaging.warp, imaging.resample and imaging.jacobian; a task is what a range of points needs.
+// One point of imaging.warp, imaging.resample and imaging.jacobian; a task holds the data for a range of points.
 #pragma once
 #include "cuda/imaging/jacobian.h"
 #include "cuda/imaging/registration_point.h"
@@ -25,7 +25,7 @@ struct WarpTask {
   SmallGrid grid;
   bool relative;        ///< position i is grid point i plus a displacement
   int32_t channels;
-  int64_t points, count;  ///< of the grid, of positions
+  int64_t points, count;  ///< of the grid; number of positions
   const T* image;
   const T* positions;
   T* result;
@@ -56,7 +56,7 @@ struct WarpTask {
   }
 };
 
-/// Halving of an image along some axes, or doubling of a displacement.
+/// Halves an image along some axes, or doubles a displacement.
 template <class T>
 struct ResampleTask {
   SmallGrid fine, coarse;  ///< along a halved axis coarse = ceil(fine / 2)
@@ -77,10 +77,11 @@ struct ResampleTask {
   }
 
  private:
-  /// A displacement counts points, of which there are twice as many.
+  /// A displacement is measured in points, and there are twice as many.
   WARPLOOM_PORTABLE T twice_if(int32_t axis, T value) const { return axis < 3 && halved[axis] ? value + value : value; }
 
-  /// Taps of one axis and where the first stands: binomial weights 1 3 3 1 about the point between 2i and 2i + 1, or the point itself.
+  /// Taps of one axis, and the position of the first: binomial weights 1 3 3 1 around the point between 2i and 2i + 1,
+  /// or the point itself.
   WARPLOOM_PORTABLE int32_t tap(int axis, int32_t at, int32_t t) const {
     const int32_t place = halved[axis] ? 2 * at - 1 + t : at;
     return place < 0 ? 0 : place >= fine.extent[axis] ? fine.extent[axis] - 1 : place;
@@ -103,7 +104,7 @@ struct ResampleTask {
     return halved[2] ? binomial(plane) : plane[0];
   }
 
-  /// Linear interpolation: fine point 2i stands a quarter before coarse point i, 2i + 1 a quarter behind it.
+  /// Linear interpolation: fine point 2i lies a quarter before coarse point i, and 2i + 1 a quarter after it.
   WARPLOOM_PORTABLE int32_t nearest(int axis, int32_t at) const { return halved[axis] ? at >> 1 : at; }
   WARPLOOM_PORTABLE int32_t second(int axis, int32_t at) const {
     if (!halved[axis]) return at;
@@ -127,7 +128,7 @@ struct ResampleTask {
   }
 };
 
-/// det(1 + grad u) of a displacement: central differences, one-sided ones at the border.
+/// det(1 + grad u) of a displacement: central differences, one-sided at the border.
 template <class T>
 struct JacobianTask {
   SmallGrid grid;
@@ -163,7 +164,7 @@ struct JacobianTask {
   static WARPLOOM_PORTABLE T minor_of(T a, T b, T c, T d) { return portable::fma(a, d, -(b * c)); }
 };
 
-/// Bounds of determinants, and how many are zero or less, and no numbers.
+/// Bounds of determinants; how many are zero or less, and how many are NaN.
 struct JacobianFigures {
   double least, most;
   int64_t folded, unknown;

@@ -5,19 +5,19 @@
 
 namespace warploom::WARPLOOM_TARGET::linear {
 
-/// What follows from the extents of a batch, for the struct `Batch` of a solver, which derives from it and has
+/// Quantities derived from the extents of a batch. A solver's struct `Batch` derives from this and has
 ///   int64_t n;               rows per system; the largest when ragged
 ///   int64_t systems;
-///   int64_t whole_systems;   of the call whose slice these are; 0: they are all
+///   int64_t whole_systems;   in the whole call if this is a slice; 0: this is the whole call
 ///   int64_t rhs_count;
 ///   const int64_t* offsets;  ragged: systems+1 row offsets, in device memory; then system_stride = row_stride
-///   int64_t trimmed;         ragged: last rows of every system that are left out (n is already without them)
-/// Problem q of systems*rhs_count is system q / rhs_count with right-hand side q % rhs_count. The members are the solver's own:
-/// as members of a base they cost registers in kernels that have none to spare (cr-regpack).
+///   int64_t trimmed;         ragged: last rows of every system that are left out (n already excludes them)
+/// Problem q of systems*rhs_count is system q / rhs_count with right-hand side q % rhs_count. The members are declared
+/// by the solver: in a base class they cost registers in kernels that have none to spare (cr-regpack).
 template <class Batch>
 struct Extents {
   WARPLOOM_HOST_DEVICE int64_t problems() const { return self().systems * self().rhs_count; }
-  /// What the choice of a method goes by: the same for every slice of a call.
+  /// The number of problems by which methods are chosen: the same for every slice of a call.
   int64_t planned_problems() const {
     return (self().whole_systems > 0 ? self().whole_systems : self().systems) * self().rhs_count;
   }
@@ -42,7 +42,7 @@ struct Problem {
   int64_t index = 0, origin = 0, rhs = 0, rows = 0;
 };
 
-/// Problem `index`, or one without rows beyond the last.
+/// Problem `index`; beyond the last one, a problem without rows.
 template <class Batch>
 WARPLOOM_DEVICE Problem problem_of(const Batch& batch, int64_t index) {
   Problem problem;
@@ -58,8 +58,8 @@ WARPLOOM_DEVICE Problem problem_of(const Batch& batch, int64_t index) {
   return problem;
 }
 
-/// Rows of all systems together. Of a ragged batch the offsets are in device memory: then those of the solution (or any
-/// output).
+/// Rows of all systems together. The offsets of a ragged batch are in device memory, so its rows are counted from the
+/// solution (or any output).
 inline int64_t total_rows(int64_t n, int64_t batch, bool ragged, const View& output) {
   return !ragged ? n * batch : output.rank > 0 ? output.extents[output.rank - 1] : 0;
 }

@@ -1,4 +1,4 @@
-// What a solver is told of its matrix beside the entries.
+// What a solver knows of its matrix besides the entries.
 #pragma once
 #include <cstdint>
 
@@ -7,11 +7,11 @@ namespace warploom::linear {
 /// op(A) of the solve; conjugate only differs from transpose for complex types.
 enum class Transpose : int32_t {
   none = 0, transpose = 1, conjugate = 2,
-  conjugate_only = 3,  ///< the adjoint of `transpose`, for vjp: no call can ask for it
+  conjugate_only = 3,  ///< the adjoint of `transpose`, for vjp: no caller can request it
 };
 inline constexpr const char* kTransposeNames[] = {"none", "transpose", "conjugate"};
 
-/// `positive_definite`: Hermitian positive definite; `upper` is not given: upper[i] = conj(lower[i+1]).
+/// `positive_definite`: Hermitian positive definite; `upper` is absent: upper[i] = conj(lower[i+1]).
 enum class Structure : int32_t { general = 0, positive_definite = 1 };
 inline constexpr const char* kStructureNames[] = {"general", "positive-definite"};
 

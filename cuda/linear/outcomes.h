@@ -1,4 +1,4 @@
-// What comes of every system of a batch: status words, and what the words of a call come to.
+// The outcome of each system of a batch as a status word, and the summary of a call's words.
 #pragma once
 #include <cstdint>
 
@@ -6,7 +6,7 @@
 
 namespace warploom::linear {
 
-/// Largest number of unknowns of one system: rows are reported in 32 bits.
+/// Largest number of unknowns in one system: row numbers are reported in 32 bits.
 inline constexpr int64_t kMaxRows = 2147483647;
 
 /// Per (system, right-hand side) outcome, in the low byte of a status word.
@@ -17,14 +17,14 @@ inline constexpr int32_t kResolvedByPivoting = 0x100;
 /// Names of the flags above the low byte, lowest first.
 inline constexpr const char* kStatusFlagNames[] = {"resolvedByPivoting"};
 
-/// Summary of the status words of a call, so that nobody needs to read them while all is well.
+/// Summary of a call's status words, so that nobody needs to read them if all is well.
 struct Summary {
-  double zero_pivots, non_finites, inaccurates;  ///< numbers of outcomes
+  double zero_pivots, non_finites, inaccurates;  ///< counts of outcomes
   double resolved;                               ///< answers of the pivoting re-solve
   double first_failed;                           ///< index of the first outcome that is not ok; -1: none
   double first_word, first_row;                  ///< its word and its row
 
-  /// Whether every word is zero.
+  /// Whether all words are zero.
   bool plain() const { return zero_pivots + non_finites + inaccurates + resolved == 0; }
 };
 
@@ -41,7 +41,7 @@ void visit(Visitor& v, Summary& s) {
 
 /// The report of operations that have outcomes per system and no choice of algorithm.
 struct OutcomeReport {
-  Table<Summary> summary;  ///< where `summarize` asks for it
+  Table<Summary> summary;  ///< if `summarize` asks for it
   Table<NotedWord> noted;
 };
 
@@ -51,7 +51,7 @@ void visit(Visitor& v, OutcomeReport& r, const Parameters& p) {
   v.noted("noted", r.noted, p.status, p.row, r.summary);
 }
 
-/// Where a call's summary goes; null where none is wanted.
+/// The summary of a call; null if none is requested.
 template <class Parameters>
 Summary* summary_of(const Parameters& p) {
   return p.summarize && p.report != nullptr ? p.report->summary.data : nullptr;

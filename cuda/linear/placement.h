@@ -6,9 +6,9 @@
 
 namespace warploom::linear {
 
-/// Elements between neighbouring systems, right-hand sides and rows. A band is [system][row], a vector
-/// [system][right-hand side][row]; a ragged batch counts the rows of all systems with one index, so that there a band is
-/// [row], a vector [right-hand side][row].
+/// Elements between neighbouring systems, right-hand sides and rows. A band is [system][row], a vector is
+/// [system][right-hand side][row]. In a ragged batch one index counts the rows of all systems: a band is [row], a
+/// vector is [right-hand side][row].
 struct Placement {
   int64_t system = 0, rhs = 0, row = 0;
 };

@@ -4,7 +4,7 @@
 
 namespace warploom::WARPLOOM_TARGET::linear {
 
-/// The unevaluated sum high + low, where low is below half a unit of high's last place.
+/// The unevaluated sum high + low, where |low| is below half a unit in high's last place.
 template <class T>
 struct Twofold {
   T high, low;
@@ -15,7 +15,7 @@ template <> struct PreciseOfType<double> { using Type = Twofold<double>; };
 template <> struct PreciseOfType<Complex<double>> { using Type = Twofold<Complex<double>>; };
 template <class T> using PreciseOf = typename PreciseOfType<T>::Type;
 
-/// A backward error that rounding to T cannot lower.
+/// A backward error that rounding to T cannot reduce further.
 template <class T> inline constexpr double kPreciseEnough = sizeof(RealOf<T>) == 4 ? 0x1p-46 : 0x1p-95;
 
 WARPLOOM_DEVICE Twofold<double> add_twofold(const Twofold<double>& a, double b) {
@@ -25,7 +25,7 @@ WARPLOOM_DEVICE Twofold<double> add_twofold(const Twofold<double>& a, double b) 
   return {sum, low - (sum - high)};
 }
 
-/// `value` exactly.
+/// `value`, exactly.
 template <class T>
 WARPLOOM_DEVICE PreciseOf<T> precise(const T& value) {
   if constexpr (sizeof(RealOf<T>) == 4) {

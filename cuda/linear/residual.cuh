@@ -1,11 +1,11 @@
-// Residuals, added up row by row, and the backward errors made of them.
+// Residuals, added up row by row, and the backward errors computed from them.
 #pragma once
 #include "cuda/linear/row_scale.cuh"
 
 namespace warploom::WARPLOOM_TARGET::linear {
 
-/// The type residuals are given in: of floats double, in which their products are exact; of doubles, whose products are
-/// added up with what rounding leaves (RowSum), the same.
+/// The type of residuals. For floats it is double, in which their products are exact. For doubles it is double as well;
+/// RowSum adds up their products together with the rounding errors.
 template <class T> struct WideOfType { using Type = double; };
 template <class R> struct WideOfType<Complex<R>> { using Type = Complex<double>; };
 template <class T> using WideOf = typename WideOfType<T>::Type;
@@ -28,9 +28,9 @@ WARPLOOM_DEVICE T narrow(const WideOf<T>& a) {
 template <class R> inline constexpr double kEpsilon = sizeof(R) == 4 ? 0x1p-23 : 0x1p-52;
 /// Smallest normal number.
 template <class R> inline constexpr double kLeastNormal = sizeof(R) == 4 ? 0x1p-126 : 0x1p-1022;
-/// Componentwise backward error that a pivoted solve goes on correcting above.
+/// Componentwise backward error below which a pivoted solve stops correcting.
 template <class R> inline constexpr double kGoodError = 2 * kEpsilon<R>;
-/// Largest accepted componentwise backward error where the caller names none.
+/// Largest accepted componentwise backward error if the caller specifies none.
 template <class T> inline constexpr double kDefaultTolerance = 64 * kEpsilon<RealOf<T>>;
 /// Largest accepted |b - A x|_1 / (|A|_1 |x|_1 epsilon) of the pivoted solver.
 inline constexpr double kLargestResidualRatio = 30;
@@ -50,8 +50,8 @@ WARPLOOM_DEVICE Complex<R> divide(const Complex<R>& a, const Complex<R>& b) {
   return {device::fma(a.re, ratio, a.im) / scale, device::fma(a.im, ratio, -a.re) / scale};
 }
 
-/// x + correction, or zero where the correction takes all of x: what is left is rounding, and would be as wrong after any
-/// number of further corrections where the unknown is zero.
+/// x + correction, or zero if the correction cancels all of x: then only rounding is left and, if the unknown is really
+/// zero, further corrections would leave just as much.
 template <class T>
 WARPLOOM_DEVICE T corrected(const T& x, const T& correction) {
   const T sum = x + correction;
@@ -67,8 +67,8 @@ struct RowResidual {
   double up;
 };
 
-/// A real residual. Of doubles the roundings of products and sums are kept, so that it is as good as computed in twice the
-/// precision (Ogita, Rump, Oishi 2005); of floats double is that.
+/// A real residual. For doubles the rounding errors of products and sums are kept, so that it is as good as one
+/// computed in twice the precision (Ogita, Rump, Oishi 2005); for floats double is enough.
 template <bool kCompensated>
 struct RealSum {
   double sum = 0, lost = 0;
@@ -84,8 +84,8 @@ struct RealSum {
   WARPLOOM_DEVICE double value() const { return kCompensated ? sum + lost : sum; }
 };
 
-/// Adds up one scaled row. An unknown below the smallest normal number has lost digits that no solver could have kept: it
-/// counts as that number in the scale.
+/// Adds up one scaled row. An unknown below the smallest normal number has lost digits that no solver could have kept;
+/// the scale counts it as that number.
 template <class T>
 class RowSum {
  public:
@@ -105,7 +105,7 @@ class RowSum {
     subtract_product(a, unknown);
     scale_ += modulus(a) * device::maximum(modulus(unknown), kLeastNormal<RealOf<T>>);
   }
-  /// Subtracts the part of the unknown beyond its precision.
+  /// Subtracts the product with the part of the unknown beyond its precision.
   WARPLOOM_DEVICE void subtract_low(const T& entry, const Wide& low) { subtract_product(times(down_, widen(entry)), low); }
   WARPLOOM_DEVICE RowResidual<T> result() const {
     if constexpr (kIsComplex<T>) {
@@ -131,8 +131,8 @@ class RowSum {
   RealSum<sizeof(RealOf<T>) == 8> real_, imaginary_;
 };
 
-/// |residual| / scale of one row, raised into `worst`; 0 / 0 is 0. Of several rows the largest quotient, in any order: those
-/// that rounding the product may put on the wrong side are divided too.
+/// Raises `worst` to |residual| / scale of one row; 0 / 0 is 0. Over several rows this gives the largest quotient, in
+/// any order. The comparison by products has a margin for rounding, and rows within it are divided too.
 WARPLOOM_DEVICE double raise_backward_error(double worst, double residual, double scale) {
   constexpr double kNear = 1 + 0x1p-50;
   return residual * kNear > worst * scale ? device::maximum(residual / scale, worst) : worst;

@@ -1,13 +1,13 @@
-// One thread per row of every problem, neighbouring threads on neighbouring memory.
+// One thread per row of every problem; neighbouring threads access neighbouring memory.
 #pragma once
 #include "cuda/core/launch_shape.h"
 #include "cuda/linear/extents.cuh"
 
 namespace warploom::WARPLOOM_TARGET::linear {
 
-/// Blocks of kThreads cover tiles of 2^fast_bits elements along the fast index and the rest along the slow one.
-/// In a uniform batch the indices are row and problem. In a ragged one they are the row among those of all systems and the
-/// right-hand side, so that one long system does not give the others empty blocks.
+/// Blocks of kThreads cover tiles of 2^fast_bits elements along the fast index, and the rest along the slow one. In a
+/// uniform batch the indices are row and problem. In a ragged batch they are the row, counted over all systems, and the
+/// right-hand side, so that one long system does not cause empty blocks for the others.
 struct RowGrid {
   static constexpr int kThreads = 256;
   int64_t rows = 0, columns = 0;  ///< columns: problems, or right-hand sides when ragged
@@ -17,7 +17,7 @@ struct RowGrid {
   int fast_bits = 0;
   bool rows_fast = true;
 
-  /// Tiles for the extents.
+  /// Computes the tiles from the extents.
   void cover() {
     const int64_t fast = rows_fast ? rows : columns;
     while (fast_bits < 8 && (int64_t{1} << fast_bits) < fast) ++fast_bits;
@@ -30,7 +30,7 @@ struct RowGrid {
     shape.blocks = fast_tiles * ((slow + tall - 1) / tall);
     return shape;
   }
-  /// The calling thread's place; false where there is none. The row may be one that the batch has trimmed.
+  /// The calling thread's row; false if it has none. It may be a row that the batch has trimmed.
   WARPLOOM_DEVICE bool locate(const device::Block& block, int64_t* problem, int64_t* row) const {
     const int64_t slow_tile = block.index() / fast_tiles, fast_tile = block.index() - slow_tile * fast_tiles;
     const int64_t fast = (fast_tile << fast_bits) + (block.thread() & ((1 << fast_bits) - 1));
@@ -42,7 +42,7 @@ struct RowGrid {
     if (offsets == nullptr) return true;
     const int64_t place = offsets[0] + *row;
     if (place >= offsets[systems]) return false;
-    // The last system that begins at or before the row; those without rows before it begin there too.
+    // The last system that begins at or before the row. Systems without rows just before it begin there too.
     int64_t low = 0, high = systems;
     while (high - low > 1) {
       const int64_t middle = (low + high) / 2;
@@ -58,7 +58,7 @@ struct RowGrid {
   }
 };
 
-/// The grid over `columns` problems of `rows` rows whose elements lie `row_stride` and `column_stride` apart.
+/// The grid over `columns` problems of `rows` rows, whose elements are `row_stride` and `column_stride` apart.
 inline RowGrid row_grid(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
   const auto magnitude = [](int64_t stride) { return stride < 0 ? -stride : stride; };
   RowGrid grid;
@@ -69,8 +69,8 @@ inline RowGrid row_grid(int64_t rows, int64_t columns, int64_t row_stride, int64
   return grid;
 }
 
-/// The grid over a batch for writing `output`: n rows of each problem, or when ragged `total` rows, which bounds
-/// those of all systems (total_rows).
+/// The grid over a batch for writing `output`: n rows of each problem or, when ragged, `total` rows, an upper bound on
+/// the rows of all systems (total_rows).
 template <class Batch, class T>
 RowGrid row_grid(const Batch& batch, const Strided<T>& output, int64_t total) {
   const auto magnitude = [](int64_t stride) { return stride < 0 ? -stride : stride; };

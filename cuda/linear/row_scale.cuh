@@ -6,7 +6,7 @@
 
 namespace warploom::WARPLOOM_TARGET::linear {
 
-/// up: the largest power of two <= size; down: 1 / up. Of subnormal and huge sizes the nearest pair of normal powers.
+/// up: the largest power of two <= size; down: 1 / up. For subnormal and huge sizes, the nearest pair of normal powers.
 template <class R>
 struct Powers {
   R up, down;
@@ -43,7 +43,8 @@ WARPLOOM_DEVICE Complex<R> times(R factor, const Complex<R>& a) {
   return {factor * a.re, factor * a.im};
 }
 
-/// |a|, of complex numbers without over- or underflow on the way; device::absolute is there only within sqrt(2) of it.
+/// |a|. For complex numbers it does not overflow or underflow on the way, whereas device::absolute is only accurate to
+/// a factor of sqrt(2).
 WARPLOOM_DEVICE float modulus(float a) { return device::absolute(a); }
 WARPLOOM_DEVICE double modulus(double a) { return device::absolute(a); }
 template <class R>
@@ -54,7 +55,7 @@ WARPLOOM_DEVICE R modulus(const Complex<R>& a) {
   return device::square_root(device::fma(x, x, y * y)) * powers.up;
 }
 
-/// Bounds of the modulus without a root, each within 8.3 %: octagons in and around the circle.
+/// Bounds of the modulus without a square root, each within 8.3 %: octagons inside and outside the circle.
 WARPLOOM_DEVICE float at_least_modulus(float a) { return device::absolute(a); }
 WARPLOOM_DEVICE double at_least_modulus(double a) { return device::absolute(a); }
 template <class R>

@@ -6,15 +6,15 @@
 
 namespace warploom::linear {
 
-/// Groups of `width` threads, each on `segment_rows` rows of one problem.
+/// Groups of `width` threads, each of which processes `segment_rows` rows of one problem.
 struct RowWalk {
   int32_t width = 32;
   int64_t segments = 1;
   int64_t segment_rows = 1;
 };
 
-/// `row_stride` and `problem_stride` of the array that is read most. Long problems are cut, so that few of them still
-/// fill the device.
+/// Takes the `row_stride` and `problem_stride` of the array that is read most. Long problems are cut, so that a few of
+/// them still fill the device.
 inline RowWalk row_walk(int64_t n, int64_t row_stride, int64_t problem_stride, bool ragged) {
   constexpr int64_t kSegmentRows = 4096;
   RowWalk walk;
@@ -29,8 +29,8 @@ inline RowWalk row_walk(int64_t n, int64_t row_stride, int64_t problem_stride, b
   return walk;
 }
 
-/// Strides of a packed copy of a batch of vectors that keeps the order of rows and problems in memory, so that
-/// its readers coalesce like those of the original. `rows`: of all systems together.
+/// Strides of a packed copy of a batch of vectors. It keeps the order of rows and problems in memory, so that its reads
+/// coalesce like those of the original. `rows`: of all systems together.
 struct PackedStrides {
   int64_t system = 1, row = 1, rhs = 1;
 };

@@ -26,7 +26,7 @@ RowWalk walk_of(const Batch& batch) {
   return row_walk(batch.n, batch.rhs.row_stride, problem_stride, batch.offsets != nullptr);
 }
 
-/// Rows of the whole batch: for a ragged one the last offset, which is in device memory.
+/// Rows of the whole batch. For a ragged one this is the last offset, which is in device memory.
 template <class Batch>
 Status all_rows(GpuDevice& device, const Batch& batch, int64_t* rows) {
   *rows = batch.n * batch.systems;

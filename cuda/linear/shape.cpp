@@ -10,7 +10,7 @@ namespace warploom::linear {
 namespace {
 
 using Wide = __int128;
-constexpr int64_t kMaxIndex = std::numeric_limits<int64_t>::max() / 128;  // bytes of factors fit too
+constexpr int64_t kMaxIndex = std::numeric_limits<int64_t>::max() / 128;  // so that bytes of factors fit too
 
 int64_t rows_of(const Shape& shape, int64_t system) {
   return shape.ragged() ? shape.offsets.data[system + 1] - shape.offsets.data[system] : shape.n;
@@ -40,9 +40,9 @@ Status check_offsets(const Shape& shape) {
   return {};
 }
 
-// Extents of an array with these between those of the batch and its rows.
+// Checks the extents of an array: the batch's, then `between`, then the rows.
 Status check_array_of(const char* name, const Shape& shape, const View& view, std::initializer_list<int64_t> between) {
-  if (shape.empty() || std::find(between.begin(), between.end(), 0) != between.end()) return {};  // nothing is touched
+  if (shape.empty() || std::find(between.begin(), between.end(), 0) != between.end()) return {};  // no element is accessed
   int64_t expected[View::kMaxRank];
   int rank = 0;
   if (!shape.ragged()) expected[rank++] = shape.batch;

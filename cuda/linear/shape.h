@@ -1,9 +1,9 @@
 // Argument checks shared by the operations on batches of systems: plain C++, called by every check().
 //
-// What is checked where: check() sees the arguments before they are moved to a device, so `offsets`
-// must point at host memory when it is called (a device-resident offsets array is downloaded by the
-// caller first); it is the only array check() reads. Buffers are described by length and address
-// only. Values of bands and right-hand sides are judged on the device, per system (status words).
+// What is checked where: check() sees the arguments before they are moved to a device, so `offsets` must point to host
+// memory when it is called (the caller first downloads an offsets array that is on a device). It is the only array that
+// check() reads. Buffers are described only by length and address. The values of bands and right-hand sides are checked
+// on the device, per system (status words).
 #pragma once
 #include <cstdint>
 
@@ -21,25 +21,25 @@ struct Shape {
   Array<const int64_t> offsets;  ///< ragged when data is not null
 
   bool ragged() const { return offsets.data != nullptr; }
-  /// True when the call has no unknown at all: then no buffer is needed.
+  /// True when the call has no unknowns at all; then no buffer is needed.
   bool empty() const { return n == 0 || batch == 0; }
 };
 
-/// Products of n, batch and rhsCount, which are in their ranges; offsets: batch + 1 entries, from zero or more,
-/// ascending (equal ones are systems without rows), no system longer than n.
+/// Checks the products of n, batch and rhsCount, which are in range already, and the offsets: batch + 1 entries,
+/// ascending from at least zero (equal ones are systems without rows), no system longer than n.
 Status check_shape(const Shape& shape);
 
 /// True when some system has more rows than `skipped`.
 bool has_rows(const Shape& shape, int64_t skipped = 0);
 
-/// A band is [batch][n], or [rows] of a ragged batch with at least the last offset's rows. It may be absent where it is not
-/// `needed`. What is inside its buffer is checked by check_fields().
+/// A band is [batch][n] or, in a ragged batch, [rows], with at least as many rows as the last offset. It may be absent
+/// if it is not `needed`. check_fields() checks that it lies inside its buffer.
 Status check_band(const char* name, const Shape& shape, const View& view, bool needed);
-/// A vector is [batch][rhs_count][n], or [rhs_count][rows], and with one right-hand side also like a band. It may be absent
-/// where there is none.
+/// A vector is [batch][rhs_count][n] or, in a ragged batch, [rhs_count][rows]; with one right-hand side it may also
+/// have the extents of a band. It may be absent if there are no right-hand sides.
 Status check_vector(const char* name, const Shape& shape, const View& view);
 
-/// A result array is absent or has exactly `length` entries.
+/// Checks that a result array is absent or has exactly `length` entries.
 template <class T>
 Status check_array(const char* name, const Array<T>& array, int64_t length) {
   if (array.data == nullptr && array.length == 0) return {};
@@ -50,7 +50,7 @@ Status check_array(const char* name, const Array<T>& array, int64_t length) {
                 name);
 }
 
-/// A summary is made from the status words.
+/// Checks that a requested summary has the status words it is made from.
 template <class Parameters>
 Status check_summary(const Parameters& p, int64_t problems) {
   if (!p.summarize || problems == 0 || (p.status.data != nullptr && p.row.data != nullptr)) return {};

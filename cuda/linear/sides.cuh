@@ -1,4 +1,4 @@
-// Several right-hand sides of one matrix, which eliminate together.
+// Several right-hand sides of one matrix, eliminated together.
 #pragma once
 #include "cuda/core/complex.cuh"
 
@@ -25,7 +25,7 @@ WARPLOOM_DEVICE Sides<T, kCount> operator*(const Sides<T, kCount>& a, const T& b
   return result;
 }
 
-/// What stands for right-hand sides where a matrix eliminates alone.
+/// Takes the place of right-hand sides when only a matrix is eliminated.
 struct NoSide {};
 WARPLOOM_DEVICE NoSide operator-(NoSide) { return {}; }
 template <class T>

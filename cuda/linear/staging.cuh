@@ -1,5 +1,5 @@
-// Moves rows between global memory and registers: asynchronous copies into swizzled shared memory, and
-// back through shared memory into coalesced stores. Every warp owns its stage: no block barriers.
+// Moves rows between global memory and registers: asynchronous copies into swizzled shared memory, and back through
+// shared memory into coalesced stores. Every warp has its own stage, so no block barriers are needed.
 #pragma once
 #include "cuda/core/stage.cuh"
 #include "cuda/linear/strided.cuh"
@@ -19,8 +19,8 @@ Transfer transfer_of(const Strided<T>& array, int64_t n) {
   return array.plain() ? Transfer::copies : Transfer::elements;
 }
 
-/// The lanes that move one run of rows, and where: a group of `width` lanes, this lane its `rank`-th,
-/// stage elements from `base` on, `rows` rows starting at row `first_row` of (system, rhs).
+/// The lanes that move one run of rows, and where to. A group has `width` lanes, of which this is number `rank`. The
+/// run has `rows` rows, from row `first_row` of (system, rhs) on, and stage elements from `base` on.
 struct Run {
   int width, rank, base, rows;
   int64_t system, origin, rhs, first_row;  ///< origin: Batch::origin(system)
@@ -36,7 +36,7 @@ WARPLOOM_DEVICE void copy_units(const device::Block& block, T* stage, const T* f
     device::async_copy<kBytes>(block, stage + Stage<T, kDepth>::place(run.base + e), from + e);
   }
 }
-/// Words of an element wider than a copy may be aligned for.
+/// Copies elements in parts, when their addresses are not aligned for a whole one.
 template <int kBytes, class T, int kDepth>
 WARPLOOM_DEVICE void copy_parts(const device::Block& block, T* stage, const T* from, const Run& run) {
   constexpr int kParts = static_cast<int>(sizeof(T)) / kBytes;
@@ -80,7 +80,7 @@ WARPLOOM_DEVICE void copy_plain(const device::Block& block, T* stage, const T* f
 }
 }  // namespace detail
 
-/// Starts moving a run of rows into `stage`. Complete after async_wait and sync_warp.
+/// Starts moving a run of rows into `stage`. It is complete after async_wait and sync_warp.
 template <int kDepth, class T>
 WARPLOOM_DEVICE void load_rows(const device::Block& block, const Strided<T>& array, Transfer transfer,
                                T* stage, const Run& run) {
@@ -96,8 +96,8 @@ WARPLOOM_DEVICE void load_rows(const device::Block& block, const Strided<T>& arr
   }
 }
 
-/// The short way of the usual case: Inputs::aligned and a run that fills its lanes, every lane kDepth rows.
-/// `address(k)` is where the run begins in array k.
+/// Fast path of the usual case: Inputs::aligned, and a run that fills its lanes, with kDepth rows for every lane.
+/// `address(k)` is the beginning of the run in array k.
 template <class T, int kDepth, class Address>
 WARPLOOM_DEVICE void load_full_rows(const device::Block& block, T* stage, const Run& run, bool keep,
                                     Address address) {
@@ -121,7 +121,7 @@ WARPLOOM_DEVICE void load_full_rows(const device::Block& block, T* stage, const 
   }
 }
 
-/// The one value of an array with row stride zero.
+/// The only value of an array with row stride zero.
 template <class T>
 WARPLOOM_DEVICE T load_constant(const Strided<T>& array, const Run& run) {
   return array.load(run.origin * array.system_stride + run.rhs * array.rhs_stride);
@@ -141,9 +141,10 @@ WARPLOOM_DEVICE void store_full_rows(T* begin, const T* stage, const Run& run) {
   }
 }
 
-/// Stores the kDepth rows of each lane from registers as whole vectors; `pack(c)` is the lane's vector c, `to` its first row's
-/// place, and `left` the rows from there to the end of the line (-kDepth where nothing is to be stored). Two lanes write each
-/// sector together where `pairs`: written in halves it would take two transactions of the L2.
+/// Stores the kDepth rows of each lane from registers as whole vectors. `pack(c)` is the lane's vector c, `to` the
+/// position of its first row, and `left` the number of rows from there to the end of the line (-kDepth if there is
+/// nothing to store). With `pairs`, two lanes write each sector together; written in halves it would take two L2
+/// transactions.
 template <class T, int kDepth, class PackOf>
 WARPLOOM_DEVICE void store_vectors(const device::Block& block, T* to, int left, bool pairs, PackOf pack) {
   using Pack = device::Pack<T>;
@@ -154,7 +155,7 @@ WARPLOOM_DEVICE void store_vectors(const device::Block& block, T* to, int left, 
     to -= kDepth - kCount;
     left += kDepth - kCount;
   }
-  // By elements, so that both stay in registers.
+  // Element by element, so that both stay in registers.
   const auto chosen = [](bool first, const Pack& a, const Pack& b) {
     Pack taken;
     WARPLOOM_UNROLL
@@ -178,7 +179,7 @@ WARPLOOM_DEVICE void store_vectors(const device::Block& block, T* to, int left, 
   }
 }
 
-/// Stores a run of rows from the stage; a sync_warp stands between Stage::write and this.
+/// Stores a run of rows from the stage; needs a sync_warp after Stage::write.
 template <int kDepth, class T>
 WARPLOOM_DEVICE void store_rows(const Strided<T>& array, const T* stage, const Run& run) {
   using Lane = Stage<T, kDepth>;

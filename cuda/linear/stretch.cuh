@@ -1,4 +1,4 @@
-// How the streaming kernels of check and refinement share out rows, and how their findings meet.
+// How the streaming kernels of check and refinement divide rows among threads, and combine their findings.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/linear/row_walk.h"
@@ -7,14 +7,14 @@ namespace warploom::WARPLOOM_TARGET::linear {
 
 using Walk = ::warploom::linear::RowWalk;
 
-/// The rows of the calling thread. A team of walk.width neighbouring threads takes one segment of one problem: 1 where
-/// the same rows of neighbouring problems are neighbours in memory, up to 32 where rows are.
+/// The rows of the calling thread. A team of walk.width neighbouring threads takes one segment of one problem. The
+/// width is 1 if the same rows of neighbouring problems are neighbours in memory, and up to 32 if rows are.
 struct Stretch {
   int64_t problem = 0, segment = 0;
   int lane;
   bool present;
 
-  /// `backwards`: begins with what the launch before, which went forwards, has left in the L2.
+  /// `backwards`: begins with what the previous launch, which ran forwards, left in the L2.
   WARPLOOM_DEVICE Stretch(const device::Block& block, const Walk& walk, int64_t problems, bool backwards = false) {
     int64_t team = (block.index() * block.threads() + block.thread()) / walk.width;
     lane = block.thread() % walk.width;
@@ -32,7 +32,7 @@ struct Stretch {
     for (int64_t i = begin + lane; i < end; i += walk.width) visit(i);
   }
 
-  /// Combines the team's findings into findings[segment][problem]. All threads take part.
+  /// Combines the team's findings into findings[segment][problem]. All threads must call it.
   template <class Finding>
   WARPLOOM_DEVICE void store(const device::Block& block, const Walk& walk, int64_t problems, Finding found,
                              Finding* findings) const {

@@ -14,8 +14,8 @@ struct Strided {
   RealOf<T>* imaginary = nullptr;  ///< split complex only: then `data` points at the real parts (as RealOf<T>*)
   int64_t system_stride = 0, row_stride = 0, rhs_stride = 0;
   bool conjugate = false;  ///< load conjugates (complex input bands only)
-  /// Rows a band is seen off (transposed, or upper from lower: -1 or 1): the entry outside the matrix lies outside the
-  /// buffer, which holds elements readable_begin … readable_end-1 counted from `data`.
+  /// How many rows the band is shifted (by transposition, or upper read from lower: -1 or 1). The entry outside the
+  /// matrix then lies outside the buffer, which holds elements readable_begin … readable_end-1, counted from `data`.
   int32_t off_by = 0;
   int64_t readable_begin = INT64_MIN, readable_end = INT64_MAX;
 
@@ -24,7 +24,7 @@ struct Strided {
   }
   WARPLOOM_DEVICE T load(int64_t at) const { return load_scalar<T>(data, imaginary, at, conjugate); }
   WARPLOOM_DEVICE void store(int64_t at, const T& value) const { store_scalar<T>(data, imaginary, at, value); }
-  /// Unit row stride, one array, no conjugation, every row readable: rows of a system may be moved as plain memory.
+  /// Unit row stride, one array, no conjugation, every row readable: the rows of a system may be moved as plain memory.
   WARPLOOM_HOST_DEVICE bool plain() const {
     return row_stride == 1 && imaginary == nullptr && !conjugate && off_by == 0;
   }
@@ -33,7 +33,7 @@ struct Strided {
   }
 };
 
-/// The view with its offset applied; a ragged batch counts rows of all systems with one stride.
+/// The view with its offset applied. A ragged batch counts the rows of all systems with one stride.
 template <class T>
 Strided<T> strided(const View& view, bool ragged) {
   Strided<T> result;
@@ -52,7 +52,7 @@ Strided<T> strided(const View& view, bool ragged) {
   return result;
 }
 
-/// The same band seen `rows` rows further on.
+/// The same band, shifted by `rows` rows.
 template <class T>
 Strided<T> shifted(Strided<T> band, int64_t rows) {
   const int64_t elements = rows * band.row_stride;

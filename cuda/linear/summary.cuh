@@ -1,5 +1,5 @@
-// Words of calls: of problems without rows, and what all of a call's words come to, computed where they are, so that a
-// caller reads 64 bytes instead of 8 per system.
+// Words of calls: those of problems without rows, and the summary of all of a call's words. It is computed on the
+// device, so that a caller reads 64 bytes instead of 8 per system.
 #pragma once
 #include <algorithm>
 
@@ -11,10 +11,10 @@ namespace warploom::WARPLOOM_TARGET::linear {
 
 namespace operation = ::warploom::linear;
 
-/// The share of some systems in a summary.
+/// The contribution of some systems to a summary.
 struct SummaryPart {
   int64_t zero_pivots, non_finites, inaccurates, resolved;
-  int64_t first;  ///< index of the first that failed; INT64_MAX: none
+  int64_t first;  ///< index of the first failure; INT64_MAX: none
 };
 
 WARPLOOM_DEVICE SummaryPart empty_summary() { return {0, 0, 0, 0, INT64_MAX}; }
@@ -29,22 +29,22 @@ WARPLOOM_DEVICE SummaryPart part_of(int32_t word, int64_t index) {
           (word & operation::kResolvedByPivoting) != 0, state == SystemStatus::ok ? INT64_MAX : index};
 }
 
-/// Adds words, or the parts that blocks before it left, and writes a part or, as the only block, the summary. Integer
+/// Adds up words, or the parts written by earlier blocks, and writes a part or, as the only block, the summary. Integer
 /// sums in a fixed order: the same bits every time.
 struct SummaryAgent {
   static constexpr int kMaxThreads = 256;
   static constexpr int kMinBlocks = 1;
   static constexpr bool kOverlapped = true;
-  static constexpr int kWordsPerThread = 16;  ///< at least, where there are so many
+  static constexpr int kWordsPerThread = 16;  ///< at least, if there are that many
   static constexpr size_t kSharedBytes = kMaxThreads / 32 * sizeof(SummaryPart);
   struct Parameters {
     const int32_t* status;
     const int32_t* row;
-    const SummaryPart* parts;  ///< null: the words are read
+    const SummaryPart* parts;  ///< null: reads the words instead
     int64_t count;             ///< of words or parts
-    SummaryPart* out;          ///< one per block, where there are several
+    SummaryPart* out;          ///< one per block, if there are several
     operation::Summary* summary;
-    int64_t first;  ///< index of the first word in its call; a summary of those before it is there then
+    int64_t first;  ///< index of the first word in its call; if not 0, adds to the summary of the words before it
   };
 
   static WARPLOOM_DEVICE void count(double& word, int64_t more, bool add) {
@@ -57,7 +57,7 @@ struct SummaryAgent {
     count(summary.non_finites, all.non_finites, add);
     count(summary.inaccurates, all.inaccurates, add);
     count(summary.resolved, all.resolved, add);
-    if (add && summary.first_failed >= 0) return;  // the first failed before
+    if (add && summary.first_failed >= 0) return;  // there was an earlier failure
     summary.first_failed = failed ? static_cast<double>(p.first + all.first) : -1.0;
     summary.first_word = failed ? p.status[all.first] : 0;
     summary.first_row = failed ? p.row[all.first] : -1;
@@ -89,7 +89,7 @@ struct SummaryAgent {
   }
 };
 
-/// Words of problems without rows: nothing to solve, no error. Any may be null.
+/// Words of problems without rows: nothing to solve, no error. Any pointer may be null.
 struct EmptyAgent {
   static constexpr int kMaxThreads = 128;
   static constexpr int kMinBlocks = 1;
@@ -108,7 +108,7 @@ struct EmptyAgent {
   }
 };
 
-/// Status and row words of a batch: those that its caller does not want are in `words`.
+/// Status and row words of a batch; `words` holds those that its caller does not request.
 template <class Batch>
 Status make_words(GpuDevice& device, Batch* batch, Workspace* words) {
   if (batch->status != nullptr && batch->row != nullptr) return {};
@@ -119,7 +119,7 @@ Status make_words(GpuDevice& device, Batch* batch, Workspace* words) {
   return {};
 }
 
-/// Launches that fill the summary of a call, if it has one, from `problems` words; where `first` is not 0, that add to it.
+/// Launches that fill the summary of a call, if it has one, from `problems` words. If `first` is not 0, they add to it.
 template <class Operation>
 Status summarise(GpuDevice& device, const Operation& call, int64_t problems, int* launches, int64_t first = 0) {
   operation::Summary* const summary = operation::summary_of(call);

@@ -33,7 +33,7 @@ void footprint(Footprint& f, const PrefixParameters& p) {
   f.goes_through_once();
 }
 
-/// Rows are contiguous, whatever dimensions the views have.
+/// Rows are contiguous, whatever the dimensions of the views.
 void cuts(Cuts& c, PrefixParameters& p) {
   c.along(p.batch, p.n);
   c.on_processors();

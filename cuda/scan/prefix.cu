@@ -1,5 +1,5 @@
-// scan.prefix on the GPU: rows that fit a block in one launch; longer rows as reduce, scan of the totals, scan. The
-// order of every sum is fixed by n and the policy, so results repeat to the bit.
+// scan.prefix on the GPU. Rows that fit a block take one launch; longer rows take a reduction, a scan of the totals,
+// and a scan. n and the policy fix the order of every sum, so results repeat to the bit.
 #include "cuda/core/operations.h"
 #include "cuda/scan/prefix.h"
 #include "cuda/scan/prefix_launch.cuh"
@@ -32,7 +32,7 @@ Shape shape_of(Algorithm algorithm, int depth, int radix, int64_t n, int64_t row
   return shape;
 }
 
-/// Task::full: every block but the last ones of rows and of the batch can move whole 16-byte chunks.
+/// Task::full: every block except the last of each row and of the batch can move whole 16-byte chunks.
 template <class T>
 bool is_full(const Shape& shape, const Task<T>& task) {
   const auto misaligned = [](const void* memory) { return reinterpret_cast<uintptr_t>(memory) % 16 != 0; };
@@ -70,7 +70,7 @@ Status launch_level(GpuDevice& device, const Shape& shape, const Task<T>& task) 
   }
 }
 
-/// One level: `task` without shape. Totals take their memory from `memory`, the levels above from what follows it.
+/// One level; `task` has no shape yet. `memory` holds the level's totals, followed by those of the levels above.
 template <class T>
 Status scan_level(GpuDevice& device, const PrefixParameters& p, Task<T> task, char* memory, Control& control) {
   if (control.cancelled()) return {Code::cancelled, "cancelled"};

@@ -10,8 +10,8 @@ namespace warploom::scan {
 enum class Operator : int32_t { sum = 0, product = 1, max = 2 };
 inline constexpr const char* kOperatorNames[] = {"sum", "product", "max"};
 
-/// `regpack`: depth elements per thread in registers (section 3, Fig. 2b); `shared`: one element per thread
-/// in shared memory (Fig. 2a), the peer; `automatic` = regpack with the policy's depth.
+/// `regpack`: depth elements per thread in registers (section 3, Fig. 2b). `shared`: one element per thread in shared
+/// memory (Fig. 2a), for comparison. `automatic`: regpack with the policy's depth.
 enum class Algorithm : int32_t { automatic = 0, regpack = 1, shared = 2 };
 inline constexpr const char* kAlgorithmNames[] = {"auto", "regpack", "shared"};
 
@@ -25,7 +25,7 @@ struct PrefixParameters {
   int32_t depth = 0;             ///< elements per thread: 0 = policy, else 2, 4, 8, 16 or 32
   int32_t radix = 2;             ///< 2 or 4: fan-in of a downsweep stage (Fig. 8)
   Array<const uint8_t> flags;    ///< segmented: nonzero starts a new segment; batch*n entries, or null
-  View values, result;           ///< batch * n elements one after another; may be the same
+  View values, result;           ///< batch * n contiguous elements; may be the same array
 };
 
 template <class Visitor>

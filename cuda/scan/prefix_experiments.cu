@@ -1,4 +1,4 @@
-// Scans that no policy takes: radix 4, and 32 elements per thread.
+// Scans that no policy chooses: radix 4, and 32 elements per thread.
 #include "cuda/scan/prefix_launch.cuh"
 
 namespace warploom::WARPLOOM_TARGET::scan {

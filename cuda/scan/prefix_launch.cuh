@@ -1,4 +1,4 @@
-// One level of a register-packed scan, launched: what prefix.cu and its experiments share.
+// Launches one level of a register-packed scan, for prefix.cu and its experiments.
 #pragma once
 #include "cuda/core/launch.cuh"
 #include "cuda/scan/regpack_agent.cuh"
@@ -26,7 +26,8 @@ Status launch_packed(GpuDevice& device, const Shape& shape, const Task<T>& task)
   return launch<Agent>(device, launch_shape, task);
 }
 
-/// Radix 4 and depth 32, which no policy takes: callers may name them, for comparison. Depth 2 has one stage, where radix 4 is the same.
+/// Radix 4 and depth 32, which no policy chooses; callers may request them, for comparison. Depth 2 has one stage,
+/// where radix 4 makes no difference.
 inline bool is_experiment(const Shape& shape) {
   return shape.packed && (shape.depth == 32 || (shape.radix == 4 && shape.depth > 2));
 }

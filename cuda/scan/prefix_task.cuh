@@ -1,4 +1,4 @@
-// What every block of a scan is told, and the operators.
+// The parameters of every block of a scan, and the operators.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace warploom::WARPLOOM_TARGET::scan {
 namespace operation = ::warploom::scan;
 using operation::Operator;
 
-/// Neutral to the bit: -0 + x is x for every x, +0 + x is not for x = -0.
+/// Neutral to the bit: -0 + x is x for every x, whereas +0 + x is not x for x = -0.
 template <class T>
 WARPLOOM_DEVICE T neutral(Operator op) {
   return op == Operator::sum ? T(-0.0) : op == Operator::product ? T(1) : T(-HUGE_VAL);
 }
 
-/// a before b. max keeps a NaN once there is one, and the later of equal values.
+/// a before b. max keeps the first NaN, and otherwise the later of equal values.
 template <Operator kOp, class T>
 WARPLOOM_DEVICE T combine(T a, T b) {
   if constexpr (kOp == Operator::max) {
@@ -33,14 +33,14 @@ WARPLOOM_DEVICE T combine(Operator op, T a, T b) {
                                    : combine<Operator::sum>(a, b);
 }
 
-/// First value of an exclusive scan and of each of its segments is +0, 1 or -infinity.
+/// The first value of an exclusive scan and of each of its segments: +0, 1 or -infinity.
 template <class T>
 WARPLOOM_DEVICE T exclusive_value(Operator op, T value) {
   return op == Operator::sum ? value + T(0) : value;
 }
 
-/// A scan of `rows` rows of n elements. Rows that fit a block share blocks; longer rows have tiles of `tile`
-/// elements, one block each, that start from `carry`, the inclusive scan of the tiles' totals.
+/// A scan of `rows` rows of n elements. Rows that fit a block share blocks. Longer rows are divided into tiles of
+/// `tile` elements, one block each, which start from `carry`, the inclusive scan of the tiles' totals.
 template <class T>
 struct Task {
   const T* values = nullptr;
@@ -55,7 +55,7 @@ struct Task {
   bool exclusive = false;
 };
 
-/// The contiguous elements a block works on.
+/// The contiguous elements that a block processes.
 struct Span {
   int64_t begin = 0;  ///< first element, in the whole array
   int count = 0;
@@ -74,7 +74,7 @@ WARPLOOM_DEVICE Span span_of(const Task<T>& task, int64_t block, int threads) {
     span.begin = row * task.n;
     span.count = static_cast<int>(rows * task.n);
   } else {
-    // Blocks are counted in 31 bits, and a division of 32 bits is a quarter of one of 64.
+    // Block numbers have 31 bits, and a 32-bit division takes a quarter of the time of a 64-bit one.
     const auto row = static_cast<uint32_t>(block) / static_cast<uint32_t>(task.tiles);
     const int64_t tile = block - row * task.tiles;
     const int64_t left = task.n - tile * task.tile;

@@ -14,7 +14,7 @@ struct ReduceTask {
 };
 
 /// Reads a tile once, in strides of the block, so that memory is read in order. Only elements from the tile's last
-/// segment start on count, which is found from the flags first.
+/// segment start on are counted; the flags are searched for it first.
 template <class T>
 struct ReduceAgent {
   static constexpr int kMaxThreads = 256;
@@ -26,7 +26,7 @@ struct ReduceAgent {
 
   static size_t shared_bytes() { return Layout::kBytes; }
 
-  /// Position of the last flag in the span, -1 without one.
+  /// Position of the last flag in the span; -1 if there is none.
   static WARPLOOM_DEVICE int last_flag(const device::Block& block, const Parameters& p, const Span& span) {
     int* const found = block.shared<int>(Layout::kFound);
     int last = -1;
@@ -54,7 +54,7 @@ struct ReduceAgent {
  private:
   using Chunk = device::Pack<T>;
 
-  /// Elements first … of the span; neutral ones stand for those before `start` and beyond the end.
+  /// Elements first … of the span; those before `start` and beyond the end are replaced by neutral ones.
   template <Operator kOp>
   static WARPLOOM_DEVICE Chunk piece(const T* values, int first, int start, int count) {
     Chunk chunk;
@@ -66,7 +66,7 @@ struct ReduceAgent {
     return chunk;
   }
 
-  /// This thread's part of the span. Whole chunks are read at once where that can be; the order of the sum is the same.
+  /// This thread's part of the span. Whole chunks are read at once if possible; the order of the sum is the same.
   template <Operator kOp>
   static WARPLOOM_DEVICE T part_of(const device::Block& block, const Parameters& p, const Span& span, int start) {
     const T* const values = p.task.values + span.begin;

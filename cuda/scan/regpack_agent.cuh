@@ -1,5 +1,6 @@
-// Register-packed scan (Davidson & Owens 2011, section 3, Fig. 2b): each thread holds kDepth consecutive elements
-// and runs the downsweep's first stages in registers; lane totals go on by shuffles, warp totals through shared memory.
+// Register-packed scan (Davidson & Owens 2011, section 3, Fig. 2b): each thread holds kDepth consecutive elements and
+// runs the first stages of the downsweep in registers. Lane totals are then combined by shuffles, warp totals through
+// shared memory.
 #pragma once
 #include "cuda/core/downsweep.cuh"
 #include "cuda/core/stage.cuh"
@@ -7,11 +8,11 @@
 
 namespace warploom::WARPLOOM_TARGET::scan {
 
-/// Items of Downsweep: partial results and, when segmented, whether a segment starts inside the part.
+/// Items for Downsweep: partial results and, when segmented, whether a segment starts inside each part.
 template <class T, int kDepth, bool kSegmented, Operator kOp>
 struct PrefixItems {
   T value[kDepth];
-  unsigned int flags = 0;  ///< bit i: a segment starts among the elements value[i] stands for
+  unsigned int flags = 0;  ///< bit i: a segment starts among the elements that value[i] covers
   T outside;               ///< result of everything before this lane
 
   WARPLOOM_DEVICE bool flagged(int i) const { return kSegmented && (flags >> i & 1u) != 0; }
@@ -23,13 +24,13 @@ struct PrefixItems {
     take(i, value[left]);
     if (kSegmented) flags |= (flags >> left & 1u) << i;
   }
-  /// Radix 4: running results of the run that leaves the sweep together.
+  /// Radix 4: running results of a run that leaves the sweep together.
   template <int kCount>
   WARPLOOM_DEVICE void eliminate(int first, int stride) {
     WARPLOOM_UNROLL
     for (int c = 1; c < kCount; ++c) join(first + c * stride, first + (c - 1) * stride);
   }
-  // A scan communicates one way: nothing to prepare, nothing goes to the lane before.
+  // A scan communicates one way: nothing to prepare, and nothing goes to the previous lane.
   template <int kCount, int kStride>
   WARPLOOM_DEVICE void prepare() {}
   template <int kCount>
@@ -41,7 +42,7 @@ struct PrefixItems {
     for (int c = 0; c < kCount; ++c) take(first + c * stride, left == kOutside ? outside : value[left < 0 ? 0 : left]);
   }
 
-  /// From inclusive to exclusive results; `heads`: the elements that start a segment.
+  /// Converts inclusive results to exclusive ones; `heads`: the elements that start a segment.
   WARPLOOM_DEVICE void shift(unsigned int heads) {
     T previous = outside;
     WARPLOOM_UNROLL
@@ -83,7 +84,7 @@ WARPLOOM_DEVICE Part<T> scan_lanes(const device::Block& block, Part<T> part, int
   return part;
 }
 
-/// The elements of one thread in a block whose rows need not fill their threads: `begin` … `last`-1 of the span.
+/// The elements of one thread, in a block whose rows need not fill their threads: `begin` … `last`-1 of the span.
 struct Share {
   int begin, last;
 };
@@ -131,7 +132,7 @@ struct RegpackAgent {
     using Items = PrefixItems<T, kDepth, kSegmented, kOp>;
 
     static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-      // Last tile first: the reduction before this launch left the row's end in the L2 cache.
+      // Last tile first, because the preceding reduction left the end of the row in the L2 cache.
       const Span span = span_of(p, block.count() - 1 - block.index(), block.threads());
       if constexpr (Lanes::kLaneChunks > 0) {
         if (p.full && span.count == block.threads() * kDepth) {
@@ -148,7 +149,7 @@ struct RegpackAgent {
       give(block, p, span, share, mine);
     }
 
-    /// Every warp fetches what its own lanes need, in whole chunks: no barrier of the block.
+    /// Every warp loads what its own lanes need, in whole chunks, so no block barrier is needed.
     static WARPLOOM_DEVICE void take_whole(const device::Block& block, const Parameters& p, const Span& span, Items& mine) {
       T* const stage = items(block) + block.warp() * Lanes::kElements;
       const T* const from = p.values + span.begin + block.warp() * Lanes::kElements;
@@ -226,7 +227,7 @@ struct RegpackAgent {
       if (p.exclusive) mine.shift(heads);
     }
 
-    /// Result of everything in the row before this lane; a barrier when rows have several warps.
+    /// Result of everything in the row before this lane. Uses a barrier when rows have several warps.
     static WARPLOOM_DEVICE T before(const device::Block& block, const Parameters& p, const Span& span, const Part<T>& total) {
       const int width = p.row_shift < 5 ? 1 << p.row_shift : 32;
       const Part<T> lanes = scan_lanes<kOp, kSegmented>(block, total, width);

@@ -1,5 +1,5 @@
-// Scan with one element per thread, all of it through shared memory (Davidson & Owens 2011, Fig. 2a): the peer that
-// register packing is measured against. Each stage halves the threads that work.
+// Scan with one element per thread, all through shared memory (Davidson & Owens 2011, Fig. 2a), for comparison with
+// register packing. Each stage halves the number of working threads.
 #pragma once
 #include "cuda/scan/prefix_task.cuh"
 
@@ -18,7 +18,7 @@ struct SharedAgent {
     const int thread = block.thread(), width = 1 << p.row_shift;
     const int j = thread & (width - 1);
     const int64_t n = p.tiles == 1 ? p.n : span.count;
-    const int64_t at = (thread >> p.row_shift) * n + j;  // in the span
+    const int64_t at = (thread >> p.row_shift) * n + j;  // position in the span
     const bool inside = j < n && at < span.count;
     T* const value = block.shared<T>() + (thread - j);
     uint8_t* const flag = block.shared<uint8_t>(sizeof(T) * static_cast<size_t>(block.threads())) + (thread - j);
@@ -30,7 +30,7 @@ struct SharedAgent {
       if ((j & (2 * stride - 1)) == 2 * stride - 1) join(p.op, value, flag, j, j - stride);
       block.sync();
     }
-    for (int stride = width / 4; stride >= 1; stride /= 2) {  // and back: the results between
+    for (int stride = width / 4; stride >= 1; stride /= 2) {  // and back: the results in between
       if ((j & (2 * stride - 1)) == stride - 1 && j >= 2 * stride) join(p.op, value, flag, j, j - stride);
       block.sync();
     }

@@ -52,7 +52,7 @@ Status check(const AdvanceParameters& p) {
 
 void footprint(Footprint& f, const AdvanceParameters& p) {
   const int64_t components = components_of(p.equation);
-  // An update of heat takes an eighth, one of Kuramoto-Sivashinsky a quarter as long as what others count by.
+  // An update takes an eighth (heat) or a quarter (Kuramoto-Sivashinsky) of the time that other operations count by.
   const bool euler = p.equation == Equation::euler;
   const int64_t share = euler ? 1 : p.equation == Equation::heat ? 8 : 4;
   f.works({euler ? 3 : 1, (std::max<int64_t>(p.steps, 1) - 1) / share + 1, components, p.batch, p.n});

@@ -33,7 +33,7 @@ Status march_by(Variant variant, GpuDevice& device, const March<Equation>& march
   }
 }
 
-/// Carries a call out with the equation's coefficients in hand.
+/// Executes a call, with the equation's coefficients.
 template <class Equation>
 class Call {
  public:
@@ -73,7 +73,7 @@ class Call {
   }
 
  private:
-  /// The state after `steps` steps, in `next`.
+  /// Computes the state after `steps` steps, in `next`.
   Status march_to(int64_t steps) {
     march_.steps = steps;
     if (steps == 0) return device_.copy(march_.to, march_.from, march_.elements() * static_cast<int64_t>(sizeof(Real)));
@@ -117,7 +117,7 @@ Status swept_advance(Device& device, const ::warploom::swept::AdvanceParameters&
 
 int64_t swept_advance_workspace(const Device& device, const ::warploom::swept::AdvanceParameters& p) {
   using namespace ::warploom::swept;
-  if (policy::variant(p) == Variant::tiled) {  // with messages or without: as the first step is planned
+  if (policy::variant(p) == Variant::tiled) {  // with messages or without them: the plan for the first step decides
     AdvanceParameters once = p;
     once.steps = std::min<int64_t>(p.steps, 1);
     once.report = nullptr;

@@ -1,4 +1,5 @@
-// swept.advance: time steps of an explicit scheme in one space dimension, for a batch of independent problems of one size.
+// swept.advance: time steps of an explicit scheme in one space dimension, for a batch of independent problems of one
+// size.
 #pragma once
 #include <cstdint>
 
@@ -17,7 +18,7 @@ struct AdvanceReport {
   int32_t points = 0, depth = 0;  ///< points per lane, steps per pass over memory
   int32_t threads = 0;
   int32_t completed = 0;  ///< steps
-  int32_t first_bad = 0;  ///< first step that gives a value that is not finite; 0: none
+  int32_t first_bad = 0;  ///< first step that gives a non-finite value; 0: none
 };
 
 template <class Visitor, class Parameters>
@@ -30,9 +31,9 @@ void visit(Visitor& v, AdvanceReport& r, const Parameters&) {
   v.integer("firstBad", r.first_bad);
 }
 
-/// Layout of a state: component k of point i of problem b is element offset + (b * components + k) * n + i; heat and KS have
-/// one component, Euler density, momentum and total energy per volume. With dirichlet ends of KS the end points of `state` must
-/// hold 0: variants differ in when they read them (lib/swept writes them).
+/// Layout of a state: component k of point i of problem b is element offset + (b * components + k) * n + i. heat and KS
+/// have one component; Euler has density, momentum and total energy per volume. With dirichlet ends of KS the end
+/// points of `state` must hold 0, because variants differ in when they read them (lib/swept writes them).
 struct AdvanceParameters {
   ScalarType type = ScalarType::float64;  ///< float32 or float64
   Equation equation = Equation::heat;
@@ -45,13 +46,13 @@ struct AdvanceParameters {
   double diffusivity = 1;                ///< heat
   double gamma = 1.4;                    ///< euler: ratio of specific heats
   Limiter limiter = Limiter::minmod;     ///< euler
-  /// Look for values that are not finite, find the first bad step and stop at the state before it. A step that gives a density or
-  /// pressure that is not positive writes NaN for the density, with or without this.
+  /// Look for non-finite values, find the first bad step, and stop at the state before it. Regardless of this, a step
+  /// whose density or pressure is not positive writes NaN for the density.
   bool check = true;
   int32_t points = 0;   ///< tiled: points per lane; shared: unused. 0 = policy
   int32_t depth = 0;    ///< time steps per pass over memory; 0 = policy
   int32_t threads = 0;  ///< of a block; 0 = policy
-  View state;         ///< at the start; never written
+  View state;         ///< at the beginning; never written
   View next;          ///< after the steps; must not overlap `state`
   AdvanceReport* report = nullptr;
 };

@@ -10,34 +10,35 @@ namespace warploom::swept::policy {
 inline constexpr int kClassicThreads = 256;
 /// Time steps in a graph of `classic-graph`.
 inline constexpr int kStepsPerGraph = 64, kMostStepsPerGraph = 4096;
-/// Launches of a graph between two looks at the caller's cancellation, and point updates in them.
+/// Launches of a graph between two checks for cancellation, and point updates in them.
 inline constexpr int64_t kMostReplays = 64;
 inline constexpr int64_t kUpdatesPerReplay = int64_t{1} << 34;
 
-/// Heat in `shared`: blocks from here on let warps without an active point jump over a sub-step.
+/// Heat in `shared`: from this block size on, warps without an active point skip the sub-step.
 inline constexpr int kByWarpThreads = 512;
 
-/// Points of a node of `shared`, which is the threads of its block, for a call of so many points in all. On an H200 blocks of
-/// twice or half as many take 1 to 30 % longer.
+/// Points per node of `shared`, which is also the number of threads per block, for a call of so many points in all. On
+/// an H200, blocks twice or half as large take 1 to 30 % longer.
 inline int shared_threads(Equation equation, int64_t points) {
   if (equation == Equation::euler) return points < 1 << 16 ? 128 : 256;
   return points > 1 << 16 ? 512 : 256;
 }
-/// The same of `hybrid`: the host takes as long for a step as its node is wide, so it is narrow until the GPU takes longer.
+/// The same for `hybrid`: the host's time per step grows with the width of its node, so the node is narrow until the
+/// GPU takes longer.
 inline int hybrid_threads(Equation equation, int64_t points) {
   if (equation == Equation::euler) return points < 1 << 19 ? 64 : 256;
   return points < 1 << 19 ? 128 : points < 1 << 22 ? 256 : 512;
 }
 /// Threads of a block of `register`.
 inline constexpr int kRegisterThreads = 128;
-/// Points of a node of `register`, at most: the lanes of a warp.
+/// Most points per node of `register`: the lanes of a warp.
 inline constexpr int kRegisterPoints = 32;
 /// Phases in a graph of `shared` and `register`: an even number.
 inline constexpr int kPhasesPerGraph = 16;
-/// Time steps of a launch in which one block holds a domain: some milliseconds.
+/// Time steps per launch when one block holds a domain: a few milliseconds.
 inline constexpr int kStepsPerWholeLaunch = 1 << 13;
 
-/// The variant that `auto` takes.
+/// The variant that `auto` chooses.
 inline Variant variant(const AdvanceParameters& p) {
   return p.variant == Variant::automatic ? Variant::tiled : p.variant;
 }

@@ -1,4 +1,4 @@
-// What every backend's swept.advance does after its steps: the search for the first bad step, and the report.
+// What swept.advance does after its steps on every backend: the search for the first bad step, and the report.
 #pragma once
 #include <cstdint>
 
@@ -6,16 +6,16 @@
 
 namespace warploom::swept {
 
-/// What a call came to.
+/// The result of a call.
 struct Advanced {
   Variant variant = Variant::automatic;
   int64_t points = 0, depth = 0, threads = 0;
   int64_t completed = 0, first_bad = 0;
 };
 
-/// A value that is not finite stays so (and Euler makes one of a density or pressure that is not positive): bisection finds the first
-/// step that makes one, and the state before it is kept.
-/// march(steps) puts the state after so many steps into `next`; is_finite(&answer) looks at that.
+/// A non-finite value stays non-finite (and Euler writes one if a density or pressure is not positive). So bisection
+/// finds the first step that produces one, and the state before it is kept. march(steps) puts the state after so many
+/// steps into `next`; is_finite(&answer) checks it.
 template <class MarchTo, class IsFinite>
 Status stop_before_bad(int64_t steps, MarchTo march, IsFinite is_finite, Advanced* advanced) {
   advanced->completed = steps;

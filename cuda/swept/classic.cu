@@ -16,8 +16,8 @@ Status march_classic(GpuDevice& device, const March<Equation>& march, Shape* sha
   return {};
 }
 
-/// `classic-graph`: a run of steps as one CUDA graph that is launched again and again. A node of a graph costs the device about
-/// 0.5 us where a launch costs the host 4 us.
+/// `classic-graph`: a run of steps as one CUDA graph, launched repeatedly. A graph node costs the device about 0.5 us;
+/// a launch costs the host 4 us.
 template <class Equation>
 Status march_classic_graph(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control) {
   using Real = typename Equation::Real;
@@ -34,7 +34,8 @@ Status march_classic_graph(GpuDevice& device, const March<Equation>& march, Shap
     }
     return {};
   };
-  WARPLOOM_TRY(take(1));  // only the first step reads `from`; an even run of the others ends in the buffer it began in
+  // Only the first step reads `from`; an even number of the others ends in the buffer where it began.
+  WARPLOOM_TRY(take(1));
   const int64_t runs = (march.steps - 1) / run;
   const Real* const begin = from;
   WARPLOOM_TRY(replay_all(device, control, runs, run * march.elements(), [&]() -> Status {

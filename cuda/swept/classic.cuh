@@ -25,8 +25,8 @@ Status classic_substep(GpuDevice& device, const March<Equation>& march, const ty
                        {march.equation, march.domain, around, base, result, static_cast<unsigned int>(blocks)});
 }
 
-/// Where step `step` of a march leaves its state: the two buffers in turn, so that the last one is `to`. With two sub-steps the
-/// predicted state takes `spare` and the result is always in `to`.
+/// Where step `step` of a march leaves its state: the two buffers alternate, so that the last step ends in `to`. With
+/// two sub-steps the predicted state goes to `spare`, and the result is always in `to`.
 template <class Equation>
 typename Equation::Real* classic_result(const March<Equation>& march, int64_t step) {
   if (Equation::kSubsteps == 2) return march.to;

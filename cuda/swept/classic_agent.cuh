@@ -1,4 +1,4 @@
-// One sub-step of one point per thread, from and to global memory (the paper's Classic, Fig. 6).
+// One sub-step of one point per thread, from global memory to global memory (the paper's Classic, Fig. 6).
 #pragma once
 #include "cuda/swept/march.cuh"
 

@@ -1,4 +1,4 @@
-// The points of a problem and what stands beyond its ends.
+// The points of a problem, and the values beyond its ends.
 #pragma once
 #include <cstdint>
 
@@ -6,33 +6,35 @@
 
 namespace warploom::swept {
 
-/// Where the value at a place comes from and how it changes. Places beyond the ends are images of points: `moving` ones obey the
-/// equation like the point they mirror, bit for bit, so that a tile may step them as if they were points.
+/// Where the value at a place comes from, and how it changes. Places beyond the ends are images of points. `moving`
+/// ones obey the equation bit for bit like the point they mirror, so a tile may step them as if they were points.
 struct Source {
   int64_t point = 0;      ///< 0…n-1
   bool mirrored = false;  ///< Equation::mirrored() of that point
-  bool frozen = false;    ///< keeps the value it has at the start
+  bool frozen = false;    ///< keeps its initial value
   bool follows = false;   ///< outflow: has the value of `point` at every sub-step
 };
 
 struct Domain {
   int64_t n = 0;
   Boundary left = Boundary::periodic, right = Boundary::periodic;
-  bool about_faces = false;  ///< reflective ends mirror about the outer face of the end cell (Euler), else about the end point
-  bool odd_dirichlet = false; ///< dirichlet ends are odd mirrors (KS), else frozen end points
+  /// Reflective ends mirror about the outer face of the end cell (Euler), otherwise about the end point.
+  bool about_faces = false;
+  /// Dirichlet ends are odd mirrors (KS), otherwise frozen end points.
+  bool odd_dirichlet = false;
 
   WARPLOOM_PORTABLE bool holds(int64_t place) const { return place >= 0 && place < n; }
-  /// The end point itself is held by a dirichlet end.
+  /// Whether the end point itself is held by a dirichlet end.
   WARPLOOM_PORTABLE bool frozen_point(int64_t point) const {
     return !odd_dirichlet && ((point == 0 && left == Boundary::dirichlet) || (point == n - 1 && right == Boundary::dirichlet));
   }
-  /// True where next() of the equation may be used at a place and at every image within reach: no frozen or following places.
+  /// True if the equation's next() may be used at every place and image within reach: no frozen or following places.
   WARPLOOM_PORTABLE bool only_images() const { return only_images(left) && only_images(right); }
   WARPLOOM_PORTABLE bool only_images(Boundary end) const {
     return end == Boundary::periodic || end == Boundary::reflective || (end == Boundary::dirichlet && odd_dirichlet);
   }
 
-  /// Where the value of any place comes from, at whatever distance from the domain.
+  /// The source of the value at any place, at any distance from the domain.
   WARPLOOM_PORTABLE Source source(int64_t place) const {
     Source s;
     if (left == Boundary::periodic) {
@@ -64,7 +66,7 @@ struct Domain {
   }
 };
 
-/// Which ends an equation takes.
+/// Which boundaries an equation accepts.
 inline bool admits(Equation equation, Boundary boundary) {
   switch (equation) {
     case Equation::heat: return boundary != Boundary::outflow;
@@ -74,7 +76,7 @@ inline bool admits(Equation equation, Boundary boundary) {
 }
 inline int components_of(Equation equation) { return equation == Equation::euler ? 3 : 1; }
 inline int reach_of(Equation equation) { return equation == Equation::heat ? 1 : 2; }
-/// Fewest points of a problem: the width of the stencil.
+/// The fewest points of a problem: the width of the stencil.
 inline int64_t least_points(Equation equation) { return equation == Equation::heat ? 3 : 5; }
 
 }  // namespace warploom::swept

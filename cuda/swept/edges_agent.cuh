@@ -1,4 +1,4 @@
-// Collects the two rows of the node that the ends split into one piece, or puts them back (`hybrid`).
+// Collects the two rows of the node that the ends split in one piece of memory, or writes them back (`hybrid`).
 #pragma once
 #include "cuda/swept/march.cuh"
 
@@ -10,10 +10,12 @@ struct EdgesAgent {
   static constexpr int kMinBlocks = 1;
   struct Parameters {
     T* row[2];          ///< as long as a state
-    T* edges;           ///< [problem][row][component][point of the node]; page-locked memory of the host
+    /// [problem][row][component][point of the node]; page-locked host memory.
+    T* edges;
     int64_t n, problems;
     int components;
-    int64_t first;      ///< place where the node begins, before 0: of a point before 0 the place is n less
+    /// Place where the node begins, before 0. A place before 0 stands for the point n further on.
+    int64_t first;
     int64_t width;
     bool collect;
   };

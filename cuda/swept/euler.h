@@ -1,5 +1,5 @@
-// Euler equations of gas dynamics in one dimension: limited reconstruction, the flux with the spectral radius of the Roe average,
-// midpoint rule (paper, eqs. 10 to 21; research on what is wrong in print: docs/swept.md).
+// Euler equations of gas dynamics in one dimension: limited reconstruction, the flux with the spectral radius of the
+// Roe average, and the midpoint rule (paper, eqs. 10 to 21; docs/swept.md lists the misprints).
 #pragma once
 #include <cmath>
 
@@ -20,13 +20,17 @@ struct Euler {
   static constexpr int kComponents = 3, kReach = 2, kSubsteps = 2;
 
   T gamma1;            ///< gamma - 1
-  T kinetic;           ///< 1 - (gamma - 1)/2: share of momentum * velocity in the flux of momentum
-  T enthalpy_kinetic;  ///< -(gamma - 1)/(2 gamma): of the same in enthalpy/gamma
+  /// 1 - (gamma - 1)/2: weight of momentum * velocity in the flux of momentum.
+  T kinetic;
+  /// -(gamma - 1)/(2 gamma): its weight in enthalpy/gamma.
+  T enthalpy_kinetic;
   T per_gamma;
   T sound;             ///< sqrt(gamma (gamma - 1)/2)
-  T minus_ratio[2];    ///< -dt/(2 dx) of each sub-step's dt (half a step, a step): fluxes come doubled
-  T minus_energy_ratio[2];  ///< times gamma: the flux of energy comes over gamma
-  T under_two;         ///< 2 less four units in its last place, see settled()
+  /// -dt/(2 dx) for each sub-step's dt (half a step, a step), because fluxes are doubled.
+  T minus_ratio[2];
+  /// Times gamma, because the flux of energy is divided by gamma.
+  T minus_energy_ratio[2];
+  T under_two;         ///< 2 minus four units in its last place, see settled()
   int32_t limiter;
 
   template <class S>
@@ -48,17 +52,17 @@ struct Euler {
     return static_cast<Limiter>(kLimiter == kAnyLimiter ? limiter : kLimiter);
   }
 
-  /// Pressure over gamma - 1, which Limiter::paper looks at.
+  /// Pressure over gamma - 1, which Limiter::paper uses.
   WARPLOOM_PORTABLE T pressure(const Value& q) const {
     using portable::fma;
     using portable::small_reciprocal;
     return fma(-q.item[1], q.item[1] * small_reciprocal(q.item[0] + q.item[0]), q.item[2]);
   }
 
-  /// Between two neighbouring cells, the right one less the left one.
+  /// Between two neighbouring cells: right minus left.
   struct Difference {
     Value state;
-    T pressure;  ///< Limiter::paper only
+    T pressure;  ///< only for Limiter::paper
   };
   WARPLOOM_PORTABLE Difference difference(const Value& before, const Value& after, const T& p_before, const T& p_after) const {
     Difference result;
@@ -67,15 +71,15 @@ struct Euler {
     return result;
   }
 
-  /// What a cell shows at one of its faces.
+  /// The reconstructed state of a cell at one of its faces.
   struct Side {
     Value state;
-    T share;  ///< Limiter::paper: of the difference to the neighbour there
+    T share;  ///< Limiter::paper: share of the difference to the neighbour there
   };
   struct Faces {
     Side left, right;
   };
-  /// Reconstruction in a cell from the differences to its neighbours.
+  /// Reconstruction in a cell, from the differences to its neighbours.
   WARPLOOM_PORTABLE Faces reconstruct(const Value& here, const Difference& behind, const Difference& ahead) const {
     using portable::fma;
     Faces faces;
@@ -96,9 +100,9 @@ struct Euler {
     return faces;
   }
 
-  /// Roe average (eq. 19) of the states at a face, each part times the sum of the roots of the densities: sqrt(ab) appears once, and
-  /// one reciprocal serves all. It is NaN where a density is not positive, and wherever 4 density^3 leaves the range of float32
-  /// (densities about 1e-13 to 1e12) or float64.
+  /// Roe average (eq. 19) of the states at a face, with each part multiplied by the sum of the square roots of the
+  /// densities: sqrt(ab) is computed once, and a single reciprocal is enough. NaN if a density is not positive, and
+  /// wherever 4 density^3 leaves the range of float32 (densities of about 1e-13 to 1e12) or float64.
   struct Means {
     T mean, scale, per_product, per_scale;
   };
@@ -129,8 +133,9 @@ struct Euler {
     const T root = square_root(fma(-roe_momentum, roe_momentum, twice(m.scale) * roe_energy));
     return {l_velocity, r_velocity, fma(sound, root, absolute(roe_momentum)) * m.per_scale};
   }
-  /// Twice the flux through a face (eq. 18), that of energy over gamma, from what the cells left and right of it show and their
-  /// difference. Sums of products of both sides are not fused: the mirror image must round alike.
+  /// Twice the flux through a face (eq. 18), with the flux of energy divided by gamma. Computed from the face states of
+  /// the cells left and right of it, and from the cells' difference. Sums of products from both sides are not fused,
+  /// because the mirror image must round the same way.
   WARPLOOM_PORTABLE Value twice_flux(const Side& left, const Side& right, const Difference& difference) const {
     return twice_flux(left, right, difference, speeds(left.state, right.state, means(left.state, right.state)));
   }
@@ -138,7 +143,7 @@ struct Euler {
     using portable::fma;
     const T(&l)[3] = left.state.item;
     const T(&r)[3] = right.state.item;
-    // l - r: with shares a and b of one difference d that is (a + b - 1) d
+    // l - r; with shares a and b of one difference d this is (a + b - 1) d
     const bool shared = chosen() == Limiter::paper;
     const T weight = shared ? fma(speeds.radius, left.share + right.share, -speeds.radius) : speeds.radius;
     Value drop;
@@ -153,9 +158,9 @@ struct Euler {
     return flux;
   }
 
-  /// What a sub-step multiplies the difference of two fluxes by.
+  /// The factors for the difference of two fluxes in a sub-step.
   struct Ratio {
-    T of_mass, of_energy;  ///< momentum as mass
+    T of_mass, of_energy;  ///< momentum uses of_mass
   };
   WARPLOOM_PORTABLE Ratio ratio(int substep) const {
     return {substep == 0 ? minus_ratio[0] : minus_ratio[1], substep == 0 ? minus_energy_ratio[0] : minus_energy_ratio[1]};
@@ -173,10 +178,10 @@ struct Euler {
     const Value result = update(ratio(kSubstep), base, left_flux, right_flux);
     return kSubstep == 0 ? result : settled(result);
   }
-  /// The result of a whole step as it is kept: where density or pressure is not positive the density becomes NaN, which no later
-  /// step heals, so that the first such step can be found afterwards (advance_report.h). `under_two` covers the rounding of these
-  /// products and of the pressure that a reader computes: a state that is let through has a positive one.
-  /// Two multiplications and a fused one of some 230 of a step.
+  /// The final result of a whole step. If density or pressure is not positive, the density becomes NaN. It stays NaN in
+  /// all later steps, so the first such step can be found afterwards (advance_report.h). `under_two` covers the
+  /// rounding of these products and of the pressure that a reader computes: every accepted state has a positive
+  /// pressure. It costs two multiplications and one fused operation, of about 230 per step.
   WARPLOOM_PORTABLE Value settled(const Value& q) const {
     using portable::both_positive;
     using portable::fma;
@@ -197,8 +202,8 @@ struct Euler {
   WARPLOOM_PORTABLE Value mirrored(const Value& v) const { return {{v.item[0], -v.item[1], v.item[2]}}; }
 
  private:
-  /// Eqs. 15 to 17: where the pressure is monotonic, half the difference to the neighbour times min(r, 1), r the ratio of the
-  /// pressure differences ahead and behind as seen from the face.
+  /// Eqs. 15 to 17: where the pressure is monotonic, half the difference to the neighbour times min(r, 1). r is the
+  /// ratio of the pressure differences ahead and behind, seen from the face.
   WARPLOOM_PORTABLE static void by_pressure(const T& behind, const T& ahead, T* left, T* right) {
     using portable::absolute;
     using portable::alike;
@@ -215,8 +220,8 @@ struct Euler {
     *left = select(large_behind, half, less);
   }
 
-  /// Half the limited slope from the differences behind and ahead; 0 where they differ in sign or one counts as none. One test serves
-  /// all limiters, and what follows needs no signs: it changes its own with both differences.
+  /// Half the limited slope from the differences behind and ahead; 0 if they differ in sign or one counts as zero. One
+  /// test serves all limiters. The formulas need no case for signs: the result changes sign with both differences.
   WARPLOOM_PORTABLE T half_slope(const T& behind, const T& ahead) const {
     using portable::absolute;
     using portable::alike;
@@ -236,7 +241,7 @@ struct Euler {
     }
     return select(alike(ahead, behind, least()), half, T(0));
   }
-  /// Smaller differences count as none: what divides must stay in the range of reciprocal(), in both precisions.
+  /// Smaller differences count as zero: divisors must stay in the range of reciprocal(), in both precisions.
   WARPLOOM_PORTABLE static T least() { return T(0x1p-96); }
 };
 

@@ -1,4 +1,4 @@
-// Whether a state is finite.
+// Checks whether a state is finite.
 #pragma once
 #include "cuda/core/launch.cuh"
 #include "cuda/swept/finite_agent.cuh"

@@ -1,4 +1,4 @@
-// Looks for values that are not finite.
+// Looks for non-finite values.
 #pragma once
 #include "cuda/core/device.cuh"
 

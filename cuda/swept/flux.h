@@ -1,4 +1,4 @@
-// The flux through one face of an equation that has fluxes (euler.h), for code that computes each once.
+// The flux through one face, for equations that have fluxes (euler.h), in code that computes each flux once.
 #pragma once
 #include "cuda/swept/equation.h"
 
@@ -7,14 +7,14 @@ namespace warploom::swept {
 template <class Equation>
 inline constexpr bool kHasFluxes = Equation::kFluxes;
 
-/// The limiter looks at pressures: then they are computed once for each cell, with Equation::pressure.
+/// Whether the limiter uses pressures; then Equation::pressure computes them once for each cell.
 template <class Equation>
 WARPLOOM_PORTABLE bool needs_pressures(const Equation& equation) {
   return equation.chosen() == Limiter::paper;
 }
 
-/// Twice the flux through the face between cell[0] and cell[1], from them and cell[-1] and cell[2]; `pressure` likewise, where
-/// they are needed.
+/// Twice the flux through the face between cell[0] and cell[1], computed from cell[-1] to cell[2], and from the same
+/// elements of `pressure` if needed.
 template <class Equation, class Value, class Real>
 WARPLOOM_PORTABLE Value twice_flux_right_of(const Equation& equation, const Value* cell, const Real* pressure) {
   Real p[4] = {};

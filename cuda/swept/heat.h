@@ -1,4 +1,5 @@
-// Heat equation: forward differences in time, central in space (paper, eq. 4; eq. 3 has a wrong sign in print).
+// Heat equation: forward differences in time, central differences in space (paper, eq. 4; eq. 3 is printed with a wrong
+// sign).
 #pragma once
 #include "cuda/swept/equation.h"
 
@@ -15,7 +16,7 @@ struct Heat {
   T fourier;  ///< Fo = diffusivity * dt / dx^2
   T centre;   ///< 1 - 2 Fo
 
-  /// From the parameters of a call; `S` is the precision the coefficients are rounded to.
+  /// Makes it from the parameters of a call; `S` is the precision to which the coefficients are rounded.
   template <class S>
   static Heat make(double diffusivity, double dx, double dt) {
     const double fo = diffusivity * dt / (dx * dx);

@@ -1,6 +1,6 @@
-// The variant `hybrid`: `shared`, with the node that the ends split computed on the host while the GPU does the others. As in the
-// paper the others are launched first; the node's rows travel meanwhile, on a second stream, through page-locked memory that the
-// kernels which collect them and put them back write and read themselves.
+// The variant `hybrid`: like `shared`, but the host computes the node that the ends split, while the GPU computes the
+// others. As in the paper, the others are launched first. Meanwhile a second stream transfers the node's rows through
+// page-locked memory: the kernels that collect them and put them back access that memory directly.
 #pragma once
 #include "cuda/swept/edges_agent.cuh"
 #include "cuda/swept/shared.cuh"
@@ -20,7 +20,8 @@ class Hybrid {
   Hybrid& operator=(const Hybrid&) = delete;
   ~Hybrid() {
     if (edges_ == nullptr) return;
-    (void)device_.wait_aside();  // after a failure too nothing reads or writes them any more
+    // Waits after a failure too, so that nothing reads or writes them any more.
+    (void)device_.wait_aside();
     device_.release_pinned(edges_);
   }
 
@@ -34,7 +35,7 @@ class Hybrid {
   }
 
  private:
-  /// The split node and the others touch no place of each other.
+  /// The split node and the others never touch the same places.
   Status shifted(const Phase& phase) {
     WARPLOOM_TRY(device_.fork());
     WARPLOOM_TRY(shared_.phase(phase, 1));

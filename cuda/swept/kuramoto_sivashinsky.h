@@ -1,5 +1,5 @@
 // Kuramoto–Sivashinsky equation u_t = -((u^2)_x / 2 + u_xx + u_xxxx): central differences on five points, midpoint rule
-// (paper, eqs. 7 to 9; eq. 7 has a wrong sign in print).
+// (paper, eqs. 7 to 9; eq. 7 is printed with a wrong sign).
 #pragma once
 #include "cuda/swept/equation.h"
 
@@ -13,8 +13,8 @@ struct KuramotoSivashinsky {
   static constexpr bool kFluxes = false, kHeldEnds = false, kFollowedEnds = false;
   static constexpr int kComponents = 1, kReach = 2, kSubsteps = 2;
 
-  /// tau * f(u) with the sums of equal coefficients folded: centre * u[0] + near * (u[-1] + u[1]) + far * (u[-2] + u[2])
-  /// + product * (u[1] - u[-1]) * (u[1] + u[-1]).
+  /// tau * f(u), where sums with equal coefficients are combined: centre * u[0] + near * (u[-1] + u[1]) + far * (u[-2]
+  /// + u[2]) + product * (u[1] - u[-1]) * (u[1] + u[-1]).
   struct Coefficients {
     T centre, near, far, product;
   };
@@ -32,18 +32,18 @@ struct KuramotoSivashinsky {
     return {folded<S>(dx, dt / 2, 1), folded<S>(dx, dt, 0)};
   }
 
-  /// addend + tau f, without the term of the centre.
+  /// addend + tau f, without the term in the centre.
   WARPLOOM_PORTABLE T around_sum(const Coefficients& c, const T& before2, const T& before, const T& after, const T& after2,
                                  const T& addend) const {
     using portable::fma;
     const T sum = before + after;
     return fma(c.far, before2 + after2, fma(fma(c.product, after - before, c.near), sum, addend));
   }
-  /// Half a step by Euler's rule.
+  /// Half a step with Euler's method.
   WARPLOOM_PORTABLE T predict(const T& before2, const T& before, const T& here, const T& after, const T& after2) const {
     return around_sum(predictor, before2, before, after, after2, predictor.centre * here);
   }
-  /// The whole step from `base` with the slope at the predicted state.
+  /// The whole step from `base`, with the slope at the predicted state.
   WARPLOOM_PORTABLE T correct(const T& before2, const T& before, const T& here, const T& after, const T& after2,
                               const T& base) const {
     using portable::fma;

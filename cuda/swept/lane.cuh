@@ -1,5 +1,6 @@
-// A warp's part of a tile in registers: lane l holds the places l * kPoints … l * kPoints + kPoints - 1 of 32 * kPoints
-// consecutive ones. A Stepper takes one time step of them; tiles of warps and blocks are built on it (tiled_agent.cuh).
+// A warp's part of a tile in registers: lane l holds places l * kPoints … l * kPoints + kPoints - 1 of 32 * kPoints
+// consecutive ones. A Stepper advances them by one time step; the tiles of warps and blocks are built on it
+// (tiled_agent.cuh).
 #pragma once
 #include <type_traits>
 
@@ -7,7 +8,7 @@
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
-/// Which of a lane's places do not follow the equation (bit j: place j). Only tiles that hold an end have any.
+/// Which of a lane's places do not follow the equation (bit j: place j). Only tiles that contain an end have any.
 struct LaneEnds {
   uint64_t frozen = 0;               ///< keep their value
   unsigned int follow_left = 0;      ///< take the value of the left end cell at every sub-step
@@ -16,17 +17,18 @@ struct LaneEnds {
   int right_lane = 0, right_point = 0;
 };
 
-/// One step of a warp's places. Places within kSubsteps * kReach of the warp's ends are garbage afterwards, wherever no end of
-/// the domain is. kEnds: some lane of the warp has LaneEnds; all lanes take the same branch.
+/// One step of a warp's places. Afterwards, places within kSubsteps * kReach of the warp's ends are invalid, except at
+/// an end of the domain. kEnds: some lane of the warp has LaneEnds; all lanes take the same branch.
 ///
 ///   template <bool kEnds>
-///   static WARPLOOM_DEVICE void step(const device::Block&, const Equation&, typename Equation::Value (&u)[kPoints], const LaneEnds&)
+///   static WARPLOOM_DEVICE void step(const device::Block&, const Equation&, typename Equation::Value (&u)[kPoints],
+///                                    const LaneEnds&)
 ///
 /// Specialised in step_heat.cuh, step_kuramoto_sivashinsky.cuh and step_euler.cuh.
 template <class Equation, int kPoints>
 struct Stepper;
 
-/// Gives the places that follow an end the value of its cell. All lanes of the warp take part.
+/// Gives places that follow an end the value of its cell. All lanes of the warp must call it.
 template <class Value, int kPoints>
 WARPLOOM_DEVICE void follow_ends(const device::Block& block, Value (&u)[kPoints], const LaneEnds& ends) {
   using T = std::decay_t<decltype(u[0].item[0])>;
@@ -34,7 +36,8 @@ WARPLOOM_DEVICE void follow_ends(const device::Block& block, Value (&u)[kPoints]
   constexpr int kComponents = static_cast<int>(sizeof(Value) / sizeof(T));
   WARPLOOM_UNROLL
   for (int k = 0; k < kComponents; ++k) {
-    // By bits: the compiler would make a choice between values one between addresses, and keep all of u in memory for it.
+    // Selects by bits. The compiler would turn a selection of values into one of addresses, and so keep all of u in
+    // memory.
     Word left_bits = 0, right_bits = 0;
     WARPLOOM_UNROLL
     for (int j = 0; j < kPoints; ++j) {

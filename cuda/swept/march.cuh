@@ -1,4 +1,5 @@
-// What the variants of swept.advance share: one march of a state over a number of steps. Equations are given: none is named here.
+// Shared by the variants of swept.advance: one march of a state over a number of steps. It is generic: no equation is
+// named here.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/swept/advance_policy.h"
@@ -13,7 +14,8 @@ using operation::Source;
 using operation::Variant;
 namespace policy = operation::policy;
 
-/// States of numbers R and what to do with them. `from` is never written; `to` and `spare` may hold anything meanwhile.
+/// States with numbers of type R, and what to do with them. `from` is never written; meanwhile `to` and `spare` may
+/// hold anything.
 template <class R>
 struct MarchOf {
   Domain domain;
@@ -21,7 +23,7 @@ struct MarchOf {
   const R* from = nullptr;
   R* to = nullptr;
   R* spare = nullptr;  ///< as long as a state
-  int points = 0, depth = 0, threads = 0;  ///< as asked for: 0 = policy
+  int points = 0, depth = 0, threads = 0;  ///< as requested: 0 = policy
 };
 
 /// Steps of one equation.
@@ -34,12 +36,12 @@ struct March : MarchOf<typename Equation::Real> {
   int64_t elements() const { return rows() * this->domain.n; }
 };
 
-/// How a variant did it.
+/// The parameters that a variant used.
 struct Shape {
   int points = 1, depth = 1, threads = 0;
 };
 
-/// The value at a place within reach of the domain, which may stand beyond an end.
+/// The value at a place within reach of the domain, which may lie beyond an end.
 template <class Equation>
 WARPLOOM_DEVICE typename Equation::Value value_at(const Equation& equation, const Domain& domain,
                                                   const typename Equation::Real* problem, int64_t place) {

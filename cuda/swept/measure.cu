@@ -1,4 +1,4 @@
-// swept.measure on the GPU: one launch, two for rows of several chunks.
+// swept.measure on the GPU: one launch, or two if rows have several chunks.
 #include "cuda/core/launch.cuh"
 #include "cuda/core/operations.h"
 #include "cuda/swept/measure.h"
@@ -17,7 +17,7 @@ int64_t workspace_bytes(const MeasureParameters& p) {
   return chunks > 1 ? p.rows * chunks * static_cast<int64_t>(sizeof(Part)) : 0;
 }
 
-/// Threads of the blocks that take a chunk: enough lanes for the points of the first one.
+/// Threads of the blocks that process a chunk: enough lanes for the points of the first one.
 int threads_of(const MeasureParameters& p) {
   int threads = 32;
   while (threads < operation::kLanes && int64_t{threads} * operation::kSegment / operation::kSegmentLanes < p.n) threads *= 2;

@@ -1,4 +1,4 @@
-// swept.measure: sums, norms and bounds of a state, computed where it is.
+// swept.measure: sums, norms and bounds of a state, computed on the device that holds it.
 #pragma once
 #include <cstdint>
 
@@ -8,7 +8,8 @@
 
 namespace warploom::swept {
 
-/// Figures of one component of one problem. `trapezoid` is the sum with half weights at both ends (zero for one point).
+/// Statistics of one component of one problem. `trapezoid` is the sum with half weights at both ends (zero for one
+/// point).
 struct Figures {
   double sum, trapezoid, absolute_sum, square_sum, least, most;
 };
@@ -32,8 +33,9 @@ void visit(Visitor& v, MeasureReport& r, const Parameters& p) {
   v.rows("rows", r.rows, p.rows, Where::device);
 }
 
-/// Layout of the state as in AdvanceParameters. Accumulated in float64 in an order fixed by n (measure_part.h), the same on every
-/// backend: figures have the same bits everywhere. A NaN anywhere makes least and most NaN as well.
+/// Layout of the state as in AdvanceParameters. Sums are accumulated in float64, in an order that n fixes and that is
+/// the same on every backend (measure_part.h), so results have the same bits everywhere. A NaN anywhere makes least and
+/// most NaN too.
 struct MeasureParameters {
   ScalarType type = ScalarType::float64;
   int64_t n = 0;     ///< points of a row, at least 1

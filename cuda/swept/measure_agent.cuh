@@ -1,4 +1,4 @@
-// Figures of rows: one block per chunk, then, for rows of several chunks, one block per row.
+// Statistics of rows: one block per chunk, then, for rows of several chunks, one block per row.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/swept/measure_part.h"
@@ -8,7 +8,7 @@ namespace warploom::WARPLOOM_TARGET::swept {
 namespace operation = ::warploom::swept;
 using operation::Part;
 
-/// The first thread's result is that of all the block's lanes. `warps` holds one Part per warp.
+/// The first thread gets the combined result of all lanes in the block. `warps` has room for one Part per warp.
 WARPLOOM_DEVICE Part combine_lanes(const device::Block& block, Part part, Part* warps) {
   WARPLOOM_UNROLL
   for (int level = 0; level < 5; ++level) {
@@ -29,7 +29,7 @@ template <class T>
 struct MeasureTask {
   const T* state = nullptr;
   int64_t n = 0, chunks = 1;
-  Part* parts = nullptr;      ///< rows * chunks, where there are several chunks
+  Part* parts = nullptr;      ///< rows * chunks, if there are several chunks
   operation::Figures* figures = nullptr;
 };
 
@@ -59,7 +59,7 @@ struct MeasureChunkAgent {
   }
 
  private:
-  /// A lane's points; kFull: all of them are there.
+  /// A lane's points; kFull: no point is missing.
   template <bool kFull>
   static WARPLOOM_DEVICE void add_points(Part& part, const T* values, int64_t left) {
     constexpr int kAtOnce = 8, kCount = operation::kSegment / operation::kSegmentLanes;

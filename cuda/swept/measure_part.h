@@ -1,10 +1,10 @@
 // What swept.measure accumulates, and in which order.
 //
-// A row is cut into chunks of kChunk points, a chunk into segments of kSegment. Lane l of a segment's kSegmentLanes takes its points
-// l, l + kSegmentLanes, …, one after the other. The kLanes lanes of a chunk (8 to a segment, segments in order) are combined in
-// pairs at the distances 4, 2, 1, 8, 16, 32, 64 and 128. With several chunks, lane c of kLanes takes the chunks c, c + kLanes, …, one
-// after the other, and the same tree follows. The order suits vectors of 2, 4 or 8 float64 as well as warps: a lane that has
-// no points changes nothing.
+// A row is cut into chunks of kChunk points, a chunk into segments of kSegment. Lane l of a segment's kSegmentLanes
+// takes its points l, l + kSegmentLanes, …, in order. The kLanes lanes of a chunk (8 per segment, segments in order)
+// are combined in pairs at distances 4, 2, 1, 8, 16, 32, 64 and 128. With several chunks, lane c of kLanes takes the
+// chunks c, c + kLanes, …, in order, and the same tree combines the lanes. This order suits vectors of 2, 4 or 8
+// float64 as well as warps: a lane without points changes nothing.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -38,7 +38,8 @@ WARPLOOM_PORTABLE Part combined(const Part& a, const Part& b) {
           b.most > a.most ? b.most : a.most};
 }
 
-/// The figures of a row from all its points. Comparisons pass over NaN, the sum of absolutes shows it; NaN has one pattern.
+/// The statistics of a row from all its points. Comparisons ignore NaN, but it shows in the sum of absolute values; NaN
+/// is returned in one bit pattern.
 WARPLOOM_PORTABLE Figures figures_of(const Part& part, double first, double last) {
   double nan;
   const uint64_t bits = 0x7ff8000000000000u;

@@ -8,7 +8,7 @@ namespace warploom::WARPLOOM_TARGET::swept {
 using operation::Nodes;
 using operation::Phase;
 
-/// What one launch does with each of its nodes.
+/// The parameters of one launch, for each of its nodes.
 template <class Equation>
 struct PhaseParameters {
   using Real = typename Equation::Real;
@@ -17,23 +17,26 @@ struct PhaseParameters {
   Nodes nodes;
   Phase phase;
   int64_t problems;
-  bool whole;           ///< the only node holds the domain for the whole launch, `phase.up` sub-steps
-  int64_t first_node;   ///< 1: without the node that the ends split
-  const Real* from[2];  ///< the two rows at the start of the phase; the second is not read by the first phase
-  Real* to[2];          ///< at its end; the second is null where only a state is left
-  /// [problem][component][node][2 * kReach]: the points around the middle of each node at the last sub-step but one, as the phases
-  /// that are not shifted leave them, and those that are; null where phases do without.
+  /// The only node holds the domain for the whole launch, `phase.up` sub-steps.
+  bool whole;
+  int64_t first_node;   ///< 1: leaves out the node that the ends split
+  /// The two rows at the start of the phase; the first phase does not read the second.
+  const Real* from[2];
+  /// At its end; the second is null if only a state is needed.
+  Real* to[2];
+  /// [problem][component][node][2 * kReach]: the points around the middle of each node at the second-to-last sub-step.
+  /// One array is for unshifted phases, one for shifted phases; null if phases do not need them.
   Real* tips[2];
 
-  /// A way of so many sub-steps needs tips.
+  /// Whether this many sub-steps up or down need tips.
   WARPLOOM_DEVICE bool has_tips(int levels) const { return levels > nodes.most_levels(Equation::kReach, false); }
 };
 
-/// Sub-step l is computed where `level <= own`: level is l on the way up and -l on the way down.
+/// Sub-step l is computed if `level <= own`: level is l on the way up and -l on the way down.
 struct Limits {
   int own;
-  int face;  ///< the same of the flux through the point's right face
-  int warp;  ///< most of either in the warp: the warp has nothing to do above
+  int face;  ///< the same for the flux through the point's right face
+  int warp;  ///< the largest of these in the warp: above it the warp has nothing to do
 };
 
 template <class Equation>
@@ -43,10 +46,11 @@ struct NodePoint {
   static constexpr int kReach = Equation::kReach;
   static constexpr int kNever = -(1 << 30), kAlways = 1 << 30;
 
-  int index, width, valley;  ///< in the node; its points; where the right side of the valley begins
+  /// Index in the node; number of its points; where the right side of the valley begins.
+  int index, width, valley;
   int64_t place;             ///< 0…n-1
   bool mine;                 ///< the thread has a point
-  Value value[2];            ///< what the two rows hold at the place
+  Value value[2];            ///< values of the two rows at the place
 
   WARPLOOM_DEVICE NodePoint(const PhaseParameters<Equation>& p, int64_t node, int thread) : index(thread) {
     const int64_t first = p.nodes.first(node, p.phase.shifted);
@@ -65,7 +69,7 @@ struct NodePoint {
   }
 
   WARPLOOM_DEVICE static int greater(int a, int b) { return a > b ? a : b; }
-  /// The point nearest to `i` of those that the warp has, and the one after them, whose left face it has.
+  /// The point nearest to `i` among the warp's points and the one after them, whose left face belongs to the warp.
   WARPLOOM_DEVICE int of_warp(int i) const {
     const int first = index & ~31, last = first + 32;
     return i < first ? first : i > last ? last : i;
@@ -90,7 +94,7 @@ struct NodePoint {
   }
   WARPLOOM_DEVICE void store(const PhaseParameters<Equation>& p, int64_t problem) const {
     if (!mine) return;
-    // The row that the next valleys begin with is that in which this way up began, whichever holds the last sub-step.
+    // The next valleys begin with the row in which this way up began, whichever row holds the last sub-step.
     const bool exchanged = p.to[1] != nullptr && (p.phase.up & 1) != 0;
     WARPLOOM_UNROLL
     for (int k = 0; k < Equation::kComponents; ++k) {
@@ -108,9 +112,10 @@ WARPLOOM_DEVICE void exchange(T (&pair)[2]) {
   pair[1] = first;
 }
 
-/// Sub-steps 1…count of a way, the last of which row 0 holds afterwards; kSign: 1 up, -1 down. `point` has
-/// substep<kSubstep, kFrom, kBase>(block, equation, level, limits), from row kFrom to the other with the start of the time step in
-/// row kBase, and exchange_rows(). Warps without an active point take part too: all must meet at the same barriers.
+/// Makes sub-steps 1…count of one way; afterwards row 0 holds the last of them. kSign: 1 up, -1 down. `point` has
+/// substep<kSubstep, kFrom, kBase>(block, equation, level, limits), which computes the other row from row kFrom, with
+/// the start of the time step in row kBase, and exchange_rows(). Warps without an active point call it too: all must
+/// reach the same barriers.
 template <int kSign, class Equation, class Point>
 WARPLOOM_DEVICE void take_substeps(const device::Block& block, const Equation& equation, Point& point, int count, const Limits& limits) {
   int level = kSign;

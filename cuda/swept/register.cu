@@ -1,4 +1,4 @@
-// The variant `register`: the paper's swept rule with a warp as node.
+// The variant `register`: the paper's swept rule with a warp as the node.
 #include "cuda/swept/flux.h"
 #include "cuda/swept/register_agent.cuh"
 #include "cuda/swept/sweep.cuh"

@@ -1,5 +1,5 @@
-// One phase of the nodes of one block with the working array in registers (the paper's Register): one warp = one node of at most 32
-// points, one lane = one point, neighbours by shuffles.
+// One phase of the nodes of one block, with the working array in registers (the paper's Register): one warp = one node
+// of at most 32 points, one lane = one point; neighbours are read by shuffles.
 #pragma once
 #include "cuda/swept/node_point.cuh"
 
@@ -26,8 +26,8 @@ struct RegisterAgent {
   }
 
  private:
-  /// kEnds: neighbours may stand beyond an end of the domain; then they are images of points of the node, of the same half where the
-  /// ends split it.
+  /// kEnds: neighbours may lie beyond an end of the domain. Then they are images of points of the node; in a split
+  /// node, of the same half.
   template <bool kEnds>
   struct Point : NodePoint<Equation> {
     using Base = NodePoint<Equation>;
@@ -35,11 +35,12 @@ struct RegisterAgent {
     int lane[2 * kReach + 1];  ///< of the neighbours
     bool mirrored[2 * kReach + 1];
     int64_t node;
-    Value tip;                 ///< the points left of the node, then those right of it, in as many lanes
-    int tip_level = 0;         ///< of the sub-step that reads them; 0: none does
+    Value tip;                 ///< points left of the node, then those right of it, one per lane
+    int tip_level = 0;         ///< of the sub-step that reads them; 0: none
 
     WARPLOOM_DEVICE Point(const device::Block& block, const Parameters& p, int64_t node_) : Base(p, node_, block.lane()), node(node_) {
-      const int64_t first = p.phase.shifted ? -this->valley : p.nodes.begin(node);  // of a node with an end of the domain
+      // For a node with an end of the domain.
+      const int64_t first = p.phase.shifted ? -this->valley : p.nodes.begin(node);
       WARPLOOM_UNROLL
       for (int d = -kReach; d <= kReach; ++d) {
         lane[d + kReach] = this->index + d;
@@ -69,7 +70,7 @@ struct RegisterAgent {
       const Value next = equation.template next<kSubstep>(around, value[kBase]);
       if (level <= limits.own) value[1 - kFrom] = next;
     }
-    /// Neighbour `i` where it stands outside the node, else `inside`.
+    /// Neighbour `i` if it is outside the node, otherwise `inside`.
     WARPLOOM_DEVICE Value beyond(const device::Block& block, int i, const Value& inside) const {
       const bool left = lane[i] < 0;
       const Value outside = device::shuffle(block, tip, left ? lane[i] + kReach : lane[i] - this->width + kReach);
@@ -80,7 +81,7 @@ struct RegisterAgent {
     WARPLOOM_DEVICE int64_t tips_of(const Parameters& p, int64_t problem, int component, int64_t of) const {
       return ((problem * Equation::kComponents + component) * p.nodes.count + of) * 2 * kReach;
     }
-    /// The two nodes of the phase before, in whose middles the node begins and ends.
+    /// From the two nodes of the previous phase in whose middles this node begins and ends.
     WARPLOOM_DEVICE void load_tips(const Parameters& p, int64_t problem) {
       tip = value[0];
       if (!p.has_tips(p.phase.down)) return;
@@ -100,7 +101,8 @@ struct RegisterAgent {
       if (p.whole || !p.has_tips(p.phase.up) || at < 0 || at >= 2 * kReach) return;
       WARPLOOM_UNROLL
       for (int k = 0; k < Equation::kComponents; ++k) {
-        p.tips[p.phase.shifted ? 1 : 0][tips_of(p, problem, k, node) + at] = value[1].item[k];  // of the last sub-step but one
+        // From the second-to-last sub-step.
+        p.tips[p.phase.shifted ? 1 : 0][tips_of(p, problem, k, node) + at] = value[1].item[k];
       }
     }
 

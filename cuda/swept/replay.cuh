@@ -1,4 +1,4 @@
-// A run of launches made many times, in graphs, with the caller's cancellation looked at in between.
+// A run of launches repeated many times, in graphs, with checks for cancellation in between.
 #pragma once
 #include <algorithm>
 
@@ -6,8 +6,9 @@
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
-/// Makes the launches of `body`, each time the same, `times` times. `updates`: point updates that one time makes; a graph's
-/// launches are handed to the device in portions of about policy::kUpdatesPerReplay, which bounds how late a cancelled call stops.
+/// Runs the launches of `body`, which are the same each time, `times` times. `updates`: point updates in one run. The
+/// launches of a graph are submitted in portions of about policy::kUpdatesPerReplay, which bounds how late a cancelled
+/// call stops.
 template <class Body>
 Status replay_all(GpuDevice& device, Control& control, int64_t times, int64_t updates, const Body& body) {
   const int64_t most = std::max<int64_t>(1, std::min(policy::kMostReplays, policy::kUpdatesPerReplay / std::max<int64_t>(1, updates)));

@@ -18,13 +18,13 @@ class SharedMarch {
     shape->depth = fits_ ? static_cast<int>(std::min<int64_t>(march.steps, policy::kStepsPerWholeLaunch)) : launcher_.height();
   }
 
-  /// The domain fits one block, which keeps it for all steps: no nodes, no phases.
+  /// Whether the domain fits one block, which keeps it for all steps: no nodes, no phases.
   bool fits() const { return fits_; }
   Status whole(Control& control) const { return launcher_.whole(shape_of(march_.batch), control); }
 
   const Nodes& nodes() const { return launcher_.nodes(); }
   int height() const { return launcher_.height(); }
-  /// One phase of the nodes from `first_node` on.
+  /// One phase of the nodes, starting at `first_node`.
   Status phase(const Phase& phase, int64_t first_node) const {
     return launcher_.phase(phase, first_node, shape_of(march_.batch * (nodes().count - first_node)));
   }

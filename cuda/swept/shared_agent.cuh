@@ -1,5 +1,5 @@
-// One phase of one node of the swept rule, with the working array in shared memory (the paper's Shared): one block = one node, one
-// thread = one point. The array has two rows; a sub-step reads one and writes the other.
+// One phase of one node of the swept rule, with the working array in shared memory (the paper's Shared): one block =
+// one node, one thread = one point. The array has two rows; a sub-step reads one and writes the other.
 #pragma once
 #include "cuda/swept/flux.h"
 #include "cuda/swept/node_point.cuh"
@@ -8,8 +8,8 @@ namespace warploom::WARPLOOM_TARGET::swept {
 
 #include "cuda/swept/shared_layout.inc"
 
-/// kByWarp: warps without an active point jump over a sub-step, others compute it in all lanes. Where many warps share the issue slots
-/// that gains a quarter (heat, blocks of 512), where few do it costs a fifth.
+/// kByWarp: warps without an active point skip a sub-step; other warps compute it in all lanes. If many warps share the
+/// issue slots this gains a quarter (heat, blocks of 512); if few do, it costs a fifth.
 template <class Equation_, bool kByWarp = false>
 struct SharedAgent {
   using Equation = Equation_;
@@ -18,12 +18,12 @@ struct SharedAgent {
   using Parameters = PhaseParameters<Equation>;
   static constexpr int kReach = Equation::kReach;
   static constexpr bool kTips = false;
-  /// Each flux is computed by one thread and read by its neighbour, where the equation has fluxes.
+  /// If the equation has fluxes, one thread computes each flux and its neighbour reads it.
   static constexpr bool kFluxes = operation::kHasFluxes<Equation>;
   static constexpr int kMaxThreads = kFluxes ? 256 : 1024;
   static constexpr int kMinBlocks = kFluxes ? 3 : 2;  // without spills: Euler in 80 registers, the others in 32
 
-  /// Columns of a row; a constant where registers are short.
+  /// Columns of a row; a constant if registers are scarce.
   static WARPLOOM_HOST_DEVICE int columns(int threads) { return (kFluxes ? kMaxThreads : threads) + 2 * kReach; }
   using Layout = FluxLayout<sizeof(Real)>;
   static_assert(!kFluxes || Layout::kBytes == (kMaxThreads + 2 * kReach) * (3 * sizeof(Value) + 2 * sizeof(Real)), "laid out for others");
@@ -42,19 +42,20 @@ struct SharedAgent {
   }
 
  private:
-  /// kEnds: the node holds an end of the domain inside. The places beyond are in the working array too, written by the thread of
-  /// the point they are an image of; each half of a split node has its own.
+  /// kEnds: the node has an end of the domain inside. The working array then includes places beyond the end; each is
+  /// written by the thread of the point whose image it is. Each half of a split node has its own.
   template <bool kEnds>
   struct Point : NodePoint<Equation> {
     using Base = NodePoint<Equation>;
     using Base::value;
-    int face = 0;           ///< column of the cell at the left of the thread's face, from the own one
+    /// Column of the cell to the left of the thread's face, relative to its own.
+    int face = 0;
     bool frozen = false;
-    int image[2] = {0, 0};  ///< columns of the point's images, from the own one; 0: none
+    int image[2] = {0, 0};  ///< columns of the point's images, relative to its own; 0: none
     bool mirrored[2] = {false, false};
-    Value* row[2];          ///< the own column of the rows
-    Value* flux;            ///< of the fluxes
-    Real* pressure[2];      ///< and of the pressures of the rows
+    Value* row[2];          ///< the thread's column of the rows
+    Value* flux;            ///< the same of the fluxes
+    Real* pressure[2];      ///< and of the rows' pressures
 
     WARPLOOM_DEVICE Point(const device::Block& block, const Parameters& p, int64_t node) : Base(p, node, block.thread()) {
       int column = this->index;
@@ -66,10 +67,10 @@ struct SharedAgent {
       pressure[1] = block.shared<Real>(Layout::kPressure1) + column;
     }
 
-    /// The own column where images take `kReach` columns at each end of the domain.
+    /// The thread's column, if images take `kReach` columns at each end of the domain.
     WARPLOOM_DEVICE int find_images(const Parameters& p) {
       const int64_t n = p.nodes.n;
-      const int at_left = p.whole ? kReach : this->valley + 2 * kReach;  // column less place near the left end
+      const int at_left = p.whole ? kReach : this->valley + 2 * kReach;  // column minus place near the left end
       const int64_t at_right = p.whole ? kReach : this->valley - n;      // near the right end
       const int column = this->index + (p.whole ? kReach : this->index < this->valley ? 0 : 2 * kReach);
       if (this->index == of_first_face(p)) face = at_left - 1 - column;
@@ -88,7 +89,8 @@ struct SharedAgent {
       return column;
     }
 
-    /// No thread has the place left of the domain's first face: this one, which has no other work, computes its flux.
+    /// No thread owns the place left of the domain's first face. This thread has no other work, so it computes that
+    /// face's flux.
     WARPLOOM_DEVICE int of_first_face(const Parameters& p) const { return p.whole ? this->width : this->width - 1; }
     WARPLOOM_DEVICE Limits with_first_face(const Parameters& p, Limits limits) const {
       if (!kFluxes || !kEnds) return limits;
@@ -97,7 +99,7 @@ struct SharedAgent {
       return limits;
     }
 
-    /// Into the own column of a row, and those of the images.
+    /// Writes to the thread's column of a row, and to the columns of its images.
     template <int kRow>
     WARPLOOM_DEVICE void write(const Equation& equation, const Value& v) const {
       *row[kRow] = v;
@@ -109,7 +111,7 @@ struct SharedAgent {
       }
       if constexpr (kFluxes) {
         if (!operation::needs_pressures(equation)) return;
-        const Real p = equation.pressure(v);  // also that of an image
+        const Real p = equation.pressure(v);  // equal for an image
         *pressure[kRow] = p;
         if (kEnds && image[0] != 0) pressure[kRow][image[0]] = p;
         if (kEnds && image[1] != 0) pressure[kRow][image[1]] = p;
@@ -128,7 +130,8 @@ struct SharedAgent {
         }
         block.sync();
         if (active) {
-          const Value base = *row[kBase];  // not from `value`: that many registers are better spent on another block
+          // Not from `value`: so many registers are better spent on another block.
+          const Value base = *row[kBase];
           write<1 - kFrom>(equation, kEnds && frozen ? base : equation.template update<kSubstep>(base, flux[-1], right));
         }
       } else if (kByWarp ? level <= limits.warp : active) {
@@ -146,7 +149,7 @@ struct SharedAgent {
 
     WARPLOOM_DEVICE void exchange_rows() {
       exchange(row);
-      exchange(value);  // of an equation without fluxes: no pressures
+      exchange(value);  // only used for equations without fluxes, so no pressures
     }
 
     WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p, int64_t problem) {

@@ -1,4 +1,4 @@
-// The node that the ends of the domain split, on the host: what `hybrid` computes while the GPU does the others.
+// The node that the ends of the domain split, on the host: `hybrid` computes it while the GPU computes the others.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -34,7 +34,8 @@ class SplitNode {
   }
 
   int width() const { return end_ - first_; }
-  /// One problem's part: two rows of kComponents rows of width() values each, from the last points of the domain to the first.
+  /// One problem's part: two rows, each of kComponents rows of width() values, from the last points of the domain to
+  /// the first.
   static constexpr int kRows = 2 * Equation::kComponents;
 
   void advance(Real* edges, const Phase& phase) {
@@ -51,7 +52,7 @@ class SplitNode {
     bool mirrored;
   };
 
-  /// The column of a place, -1 being the domain's last point. Between the halves stand the images beyond the two ends.
+  /// The column of a place, where -1 is the domain's last point. The images beyond the two ends lie between the halves.
   int column(int place) const { return place - first_ + (place < 0 ? 0 : gap_); }
 
   void load(const Real* edges) {
@@ -73,7 +74,7 @@ class SplitNode {
     for (const Image& image : images_) row[image.column] = image.mirrored ? equation_.mirrored(row[image.of]) : row[image.of];
   }
 
-  /// Sub-step `level` of a way, at the places begin…end-1.
+  /// Sub-step `level` of one way, at places begin…end-1.
   void substep(int level, int begin, int end) {
     const Value* const from = rows_[(level + 1) % 2].data();
     Value* const to = rows_[level % 2].data();

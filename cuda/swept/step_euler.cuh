@@ -5,11 +5,15 @@
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
-// Steps alone on an H200 (bench/device/swept_euler steps, limiter `paper`), time of a step and all places of all multiprocessors:
-//   float64, warps of a multiprocessor  4: 1 point 0.69 us, 2 points 0.73 us, 4 points 1.03 us (66 G/s); 8: 2 points 1.09 us
-//            4 points:  8 warps 71 G/s, 12 warps (168 registers) 72, 16 warps (128) 66;  8 points: 8 warps (254) 70, 12 (168) 64
+// Rates of the steps alone on an H200 (bench/device/swept_euler steps, limiter `paper`), as the time of a step, or as
+// the updates per second on all multiprocessors:
+//   float64, warps per multiprocessor  4: 1 point 0.69 us, 2 points 0.73 us, 4 points 1.03 us (66 G/s); 8: 2 points
+//   1.09 us
+//            4 points:  8 warps 71 G/s, 12 warps (168 registers) 72, 16 warps (128) 66;  8 points: 8 warps (254) 70, 12
+//            (168) 64
 //   float32  4: 1 point 0.37 us, 2 points 0.39 us; 4 points, 24 warps 143 G/s; 8 points, 16 warps 150
-// More warps are no help in float64: registers are read at two operands a cycle, and a fused multiply-add of three takes three.
+// More warps do not help in float64: two register operands are read per cycle, so a fused multiply-add of three takes
+// longer.
 template <class T, int kLimiter, int kPoints>
 struct Stepper<operation::Euler<T, kLimiter>, kPoints> {
   using Equation = operation::Euler<T, kLimiter>;
@@ -29,17 +33,18 @@ struct Stepper<operation::Euler<T, kLimiter>, kPoints> {
   using Faces = typename Equation::Faces;
   using Side = typename Equation::Side;
   static constexpr int kLast = kPoints - 1;
-  /// Up to so many a lane forms the difference on its left itself, to wait for one exchange less.
+  /// With up to this many points, a lane computes the difference on its left itself, which saves waiting for an
+  /// exchange.
   static constexpr int kFewPoints = 2;
 
-  /// From the state `a`; `u` becomes the result and holds before what the step began with.
+  /// Computes the result in `u` from the state `a`. Before, `u` holds the state at the beginning of the step.
   template <bool kEnds, int kSubstep>
   static WARPLOOM_DEVICE void substep(const device::Block& block, const Equation& equation, const Value (&a)[kPoints],
                                       Value (&u)[kPoints], const LaneEnds& ends) {
-    // Difference j lies left of place j, difference kPoints right of the last place.
+    // Difference j lies left of place j; difference kPoints lies right of the last place.
     Difference d[kPoints + 1];
     differences(block, equation, a, d);
-    // The face right of the last place is this lane's: the next lane tells what its first place shows there.
+    // The face right of the last place belongs to this lane; the next lane supplies the state of its first place there.
     const Faces first = equation.reconstruct(a[0], d[0], d[1]);
     const Side beyond = shown_by_next(block, equation, first.left);
     Side shown = first.right;

@@ -5,7 +5,7 @@
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
-/// Places beyond the ends are images always: there is nothing to do for ends.
+/// Places beyond the ends are always images, so ends need no extra work.
 template <class T, int kPoints>
 struct Stepper<operation::KuramotoSivashinsky<T>, kPoints> {
   static_assert(kPoints >= 2, "two neighbours on each side come from one lane");
@@ -28,7 +28,7 @@ struct Stepper<operation::KuramotoSivashinsky<T>, kPoints> {
   }
 
  private:
-  /// A lane's values with two of each neighbour's, those first that more depends on.
+  /// A lane's values and two from each neighbour; values with more dependents come first.
   template <class Get>
   static WARPLOOM_DEVICE void widen(const device::Block& block, const Get& get, T (&around)[kPoints + 4]) {
     around[1] = device::shuffle_up(block, get(kPoints - 1), 1);

@@ -5,15 +5,15 @@
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
-/// Time steps that a phase goes up: as many as the nodes allow, fewer where `asked` says so.
+/// Time steps that a phase goes up: as many as the nodes allow, or fewer if `asked` says so.
 template <class Equation>
 int steps_of_phase(const Nodes& nodes, bool tips, int asked) {
   const int64_t most = nodes.most_levels(Equation::kReach, tips) / Equation::kSubsteps;
   return static_cast<int>(asked > 0 && asked < most ? asked : most);
 }
 
-/// Calls launch(phase) for the phases of march.steps steps, `height` steps each; the last way up is cut to what is left.
-/// replayed: the launches are the same each time for the same phase, so that they may be replayed as a graph.
+/// Calls launch(phase) for the phases of march.steps steps, `height` steps each; the last way up is shortened to the
+/// steps that remain. replayed: a phase always makes the same launches, so they may be replayed as a graph.
 template <class Equation, class Launch>
 Status sweep(GpuDevice& device, const March<Equation>& march, int height, bool replayed, Control& control, const Launch& launch) {
   int64_t left = march.steps;
@@ -24,7 +24,7 @@ Status sweep(GpuDevice& device, const March<Equation>& march, int height, bool r
     phase = {phase.up, up, !phase.shifted};
     return launch(phase);
   };
-  constexpr int64_t kPhases = policy::kPhasesPerGraph;  // even: after them the nodes stand as before
+  constexpr int64_t kPhases = policy::kPhasesPerGraph;  // even, so that the nodes are in the same position afterwards
   const int full = height * Equation::kSubsteps;
   if (replayed && left >= 2 * kPhases * height) {
     const int64_t times = left / (kPhases * height);
@@ -42,7 +42,7 @@ Status sweep(GpuDevice& device, const March<Equation>& march, int height, bool r
   return diamond(0);
 }
 
-/// Launches of one phase with nodes of at most `most_points` points. In between, `to` and `spare` hold the two rows.
+/// Launches one phase with nodes of at most `most_points` points. Between phases `to` and `spare` hold the two rows.
 /// Agent::kTips: the nodes go up as far as the paper's.
 template <class Agent>
 class PhaseLauncher {
@@ -56,7 +56,7 @@ class PhaseLauncher {
   /// Time steps that a phase goes up.
   int height() const { return steps_of_phase<Equation>(nodes_, Agent::kTips, march_.depth); }
 
-  /// Memory for the tips, before the first of several phases.
+  /// Allocates the tips, before the first of several phases.
   Status prepare() {
     if (!Agent::kTips) return {};
     WARPLOOM_TRY(Workspace::make(device_, 2 * tips_of_phase() * static_cast<int64_t>(sizeof(Real)), &tips_));
@@ -67,7 +67,7 @@ class PhaseLauncher {
     return launch<Agent>(device_, shape, parameters(phase, first_node, false, phase.down == 0 ? march_.from : march_.to, phase.up == 0));
   }
 
-  /// All steps with the domain in one node.
+  /// All steps, with the domain in one node.
   Status whole(const LaunchShape& shape, Control& control) const {
     for (int64_t done = 0; done < march_.steps;) {
       if (control.cancelled()) return {Code::cancelled, "cancelled"};

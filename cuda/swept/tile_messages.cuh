@@ -1,21 +1,21 @@
-// How resident tiles exchange their edges: every tile posts the points at both ends of its own part, and its neighbours (itself, at
-// a mirror) read their margins from there.
+// How resident tiles exchange their edges: every tile posts the points at both ends of its own part, and its neighbours
+// (at a mirror, itself) read their margins from there.
 #pragma once
 #include "cuda/swept/march.cuh"
 
 namespace warploom::WARPLOOM_TARGET::swept {
 
-/// Places of a warp (0 = its first one) that a margin holds, and where they come from: place i is the place first + slope * i of
-/// all edges, one after the other. Mirror images run backwards.
+/// The places of a warp (counted from its first) that a margin holds, and where they come from: place i is place first
+/// + slope * i of all edges concatenated. Mirror images run backwards.
 struct alignas(16) MarginSource {
   int begin = 0, end = 0;
   int first = 0, slope = 1;
 };
 
-/// Places of a mirrored margin may skip the end point: an edge holds one place more than a margin.
+/// A mirrored margin may skip the end point, so an edge has one place more than a margin.
 WARPLOOM_HOST_DEVICE int edge_of(int margin) { return margin + 1; }
 
-/// A tile among those of its problem. Its own places follow `margin` others.
+/// A tile among those of its problem. `margin` other places precede its own.
 struct TilePlace {
   int tile, tiles;
   int first_tile;  ///< of the problem, among all
@@ -23,8 +23,8 @@ struct TilePlace {
 
   WARPLOOM_DEVICE bool owns(int i) const { return i >= margin && i < margin + own; }
 
-  /// Places of the left (side 0) or right margin, for a warp that begins at place `warp_first` of the tile; empty where nothing needs
-  /// renewal.
+  /// Places of the left (side 0) or right margin, for a warp that begins at place `warp_first` of the tile; empty if
+  /// nothing needs renewal.
   WARPLOOM_DEVICE MarginSource margin_source(const Domain& domain, int side, int warp_first, int places) const {
     MarginSource s;
     const bool outer = tile == (side == 0 ? 0 : tiles - 1);
@@ -35,7 +35,7 @@ struct TilePlace {
     const int next = side == 0 ? (tile == 0 ? tiles - 1 : tile - 1) : (tile == tiles - 1 ? 0 : tile + 1);
     const int source = ((first_tile + (mirrored ? tile : next)) * 2 + (mirrored ? side : 1 - side)) * edge;
     const int begin = side == 0 ? 0 : margin + own;
-    // The margin's place m (0 = its first) is the edge's place m + edge - margin or m; in a mirror counted from the other end.
+    // Place m of the margin is place m + edge - margin or m of the edge; in a mirror it is counted from the other end.
     int base = side == 0 ? edge - margin : 0;
     if (mirrored) base = side == 0 ? margin - 1 + skip : edge - 1 - skip;
     s.slope = mirrored ? -1 : 1;
@@ -46,15 +46,16 @@ struct TilePlace {
   }
 };
 
-/// Messages of one round. A tile posts round r + 2 only after its neighbours have all of round r - 2: four boxes in turn are
-/// enough (a warp posts round r + 2 behind the barrier of r + 1, which the tile's others reach with the messages of r in hand,
-/// posted behind the neighbours' barrier of r - 1, which they reached with those of r - 2).
+/// Messages of one round. A tile posts round r + 2 only after its neighbours have received all of round r - 2, so four
+/// boxes in turn are enough. Proof: a warp posts round r + 2 after the barrier of r + 1. The tile's other warps reach
+/// that barrier only once they have the messages of round r, which the neighbours posted after their barrier of r - 1,
+/// which they reached with the messages of r - 2.
 template <class Value>
 class MessageBox {
  public:
   static constexpr int kBoxes = 4;
   static constexpr int kWords = static_cast<int>(sizeof(Value)) / 4, kUnits = (kWords + 2) / 3;
-  static constexpr int kAtOnce = kUnits == 1 ? 4 : 2;  ///< places that a lane waits for together
+  static constexpr int kAtOnce = kUnits == 1 ? 4 : 2;  ///< places that a lane waits for at once
 
   static int64_t bytes(int64_t blocks, int margin) {
     return kBoxes * blocks * 2 * edge_of(margin) * kUnits * static_cast<int64_t>(sizeof(device::Message));
@@ -64,7 +65,7 @@ class MessageBox {
     box_ = boxes + static_cast<int64_t>(tag % kBoxes) * block.count() * 2 * edge_ * kUnits;
   }
   WARPLOOM_DEVICE int edge() const { return edge_; }
-  /// Where the block posts the place `place` of its left (side 0) or right edge.
+  /// Where the block posts place `place` of its left (side 0) or right edge.
   WARPLOOM_DEVICE device::Message* at(const device::Block& block, int side, int place) const {
     return box_ + ((block.index() * 2 + side) * edge_ + place) * kUnits;
   }
@@ -78,7 +79,7 @@ class MessageBox {
   }
 
   WARPLOOM_DEVICE unsigned int tag() const { return tag_; }
-  /// Where the warp's place i arrives, by `first` and `slope` of its margin.
+  /// Where the warp's place i arrives, given `first` and `slope` of its margin.
   WARPLOOM_DEVICE const device::Message* at(int first, int slope, int i) const {
     return box_ + static_cast<int64_t>(first + slope * i) * kUnits;
   }

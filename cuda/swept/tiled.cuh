@@ -21,11 +21,11 @@ class TiledMarch {
   TiledMarch(GpuDevice& device, const March<Equation>& march, Control& control)
       : device_(device), march_(march), control_(control) {}
 
-  /// As asked for by the caller's points per lane and threads.
+  /// Whether the shape matches the points per lane and threads that the caller requested.
   bool wanted() const {
     return (march_.points == 0 || march_.points == Tuned::kPoints) && (march_.threads == 0 || march_.threads == Tuned::kThreads);
   }
-  /// Chooses a mode; the cycles that a step then takes, or infinity where no tile fits.
+  /// Chooses a mode. Returns the cycles per step, or infinity if no tile fits.
   double plan() {
     const int64_t n = march_.domain.n;
     const int64_t together = resident_blocks<Agent>(device_, Tuned::kThreads, shared_bytes(TileMode::resident));
@@ -36,7 +36,7 @@ class TiledMarch {
     if (operation::plan_resident(n, march_.batch, multiprocessors() * together, size(Tuned::kDepth), &candidate)) {
       consider(candidate, together, cost().exchange);
     }
-    // Where few tiles follow each other on a multiprocessor, a thinner margin may save the last of them.
+    // If few tiles run one after another on a multiprocessor, a thinner margin may save the last of them.
     for (int depth = Tuned::kPassDepth; 2 * depth >= Tuned::kPassDepth; depth = depth > 2 ? depth * 5 / 6 : depth - 1) {
       if (operation::plan_passes(n, size(depth), &candidate)) consider(candidate, together, cost().pass);
     }
@@ -66,21 +66,22 @@ class TiledMarch {
   using TilePlan = operation::TilePlan;
   static constexpr policy::StepCost cost() { return policy::TiledShapes<Equation::kEquation>::kCost; }
   int64_t multiprocessors() const { return device_.limits().multiprocessors; }
-  /// A caller's depth counts as far as half of a tile is left to own.
+  /// A caller's depth is limited so that a tile still owns at least half of its places.
   operation::TileSize size(int depth) const {
     const int wished = march_.depth > 0 ? std::min(march_.depth, Tuned::kPlaces / (4 * kStepReach)) : depth;
     return {Tuned::kPlaces, kStepReach, wished, Tile<Equation, Tuned>::kSteps};
   }
-  /// Takes a plan that is quicker than those before; `extra`: cycles of what happens every `depth` steps.
+  /// Accepts a plan if it is faster than the earlier ones; `extra`: cycles spent every `depth` steps.
   void consider(const TilePlan& plan, int64_t together, double extra) {
     const int64_t blocks = plan.tiles * march_.batch;
-    // What one multiprocessor does in all; many short blocks even out, few do not.
+    // The total work of one multiprocessor. Many short blocks even out; a few do not.
     double share = double(blocks) / double(multiprocessors());
     const double rounds = std::ceil(share / double(together > 0 ? together : 1));
     if (plan.mode != TileMode::passes || share <= 1) share = std::ceil(share);
     else if (rounds <= policy::kFewRounds) share = rounds * double(together);
     if (plan.mode == TileMode::passes && together < 2) share *= policy::kLonely;
-    const double times = plan.mode == TileMode::passes ? share + 1 : 1;  // every block reads and writes, every launch waits
+    // Every block reads and writes, and every launch waits.
+    const double times = plan.mode == TileMode::passes ? share + 1 : 1;
     const double cycles = share * Tuned::kWarps * (Tuned::kPoints + policy::kWarpPlaces) / 4 * cost().place + cost().step +
                           times * extra / plan.depth;
     if (cycles >= cycles_) return;
@@ -90,14 +91,15 @@ class TiledMarch {
   int64_t blocks() const { return plan_.tiles * march_.batch; }
   size_t shared_bytes(TileMode mode) const { return Tile<Equation, Tuned>::shared_bytes(mode, march_.domain.n); }
 
-  /// Steps of a launch: of a pass; else so many that a call can still be cancelled.
+  /// Steps per launch: those of a pass, or as many as still allow a call to be cancelled.
   int64_t steps_at_once() const {
     if (plan_.mode == TileMode::passes) return plan_.depth;
     const int64_t points = march_.batch * march_.domain.n;
     return std::min<int64_t>(std::max<int64_t>((int64_t{1} << 34) / points, 256), 65536);
   }
 
-  /// The first launch takes what is left over of whole ones; the states go to the two buffers in turn, the last one to `to`.
+  /// The first launch makes the steps left over from whole launches. States alternate between the two buffers, and the
+  /// last one ends in `to`.
   Status launches() {
     const int64_t at_once = steps_at_once(), count = operation::ceil_div(march_.steps, at_once);
     const Real* from = march_.from;

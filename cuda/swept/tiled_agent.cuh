@@ -1,6 +1,7 @@
-// One block's tile of `tiled`: overlapped tiles on two levels. Warps keep their places in registers and take as many steps as
-// the lanes they share with their neighbours allow; then they exchange these lanes through shared memory. Tiles do the same with
-// their margins: once per launch through the state in memory, or all the time by messages between resident blocks.
+// One block's tile of `tiled`: overlapping tiles on two levels. Warps keep their places in registers, and take as many
+// steps as the lanes they share with their neighbours allow; then they exchange these lanes through shared memory.
+// Tiles do the same with their margins: once per launch through the state in memory, or continuously by messages
+// between resident blocks.
 #pragma once
 #include <type_traits>
 
@@ -18,12 +19,13 @@ struct TiledParameters {
   Domain domain;
   const typename Equation::Real* from;
   typename Equation::Real* to;
-  int tiles;                ///< of a problem; the first `longer` of them own one place more than the others
+  /// Tiles per problem; the first `longer` of them own one place more than the others.
+  int tiles;
   int own, longer;
   int margin, depth;
   int steps;
   TileMode mode;
-  unsigned int first_tag;   ///< of this launch's messages
+  unsigned int first_tag;   ///< for this launch's messages
   device::Message* boxes;
 };
 
@@ -40,10 +42,10 @@ class Tile {
   static constexpr bool kMayHaveEnds = Equation::kHeldEnds;
   static constexpr bool kMayFollow = Equation::kFollowedEnds;
 
-  // Shared memory: both margins of each warp; lanes exchanged by the warps, twice; a stage for each warp; in `single`
-  // mode the problem, twice.
+  // Shared memory: both margins of each warp; lanes exchanged by the warps, twice; one stage per warp; in `single` mode
+  // the problem, twice.
   static constexpr int kHaloReals = Shape::kWarps * 2 * kComponents * Shape::kHalo;
-  static constexpr int kLaneReals = kPoints | 1;  ///< odd: lanes that read their places meet in no bank
+  static constexpr int kLaneReals = kPoints | 1;  ///< odd, so that lanes reading their places have no bank conflicts
   static constexpr int kStageReals = kComponents * 32 * kLaneReals;
   static constexpr size_t kMarginBytes = Shape::kWarps * 2 * sizeof(MarginSource);
   static constexpr int kFixedReals = 2 * kHaloReals + Shape::kWarps * kStageReals;
@@ -92,10 +94,10 @@ class Tile {
   }
 
  private:
-  /// Where place i of the warp is in its tile and in the domain.
+  /// Converts place i of the warp to a place in the tile, and in the domain.
   WARPLOOM_DEVICE int in_tile(int i) const { return warp_first_ + i; }
   WARPLOOM_DEVICE int64_t in_domain(int i) const { return begin_ - place_.margin + warp_first_ + i; }
-  /// Lanes whose places this warp alone stores and sends.
+  /// Lanes whose places only this warp stores and sends.
   WARPLOOM_DEVICE bool owns(int lane) const {
     return (lane >= kLanes || block_.warp() == 0) && (lane < 32 - kLanes || block_.warp() == Shape::kWarps - 1);
   }
@@ -110,7 +112,7 @@ class Tile {
     for (int k = 0; k < kComponents; ++k) u_[j].item[k] = *stage(k, block_.lane() * kPoints + j);
   }
 
-  /// Memory is read in the order of places, then every lane takes its own from the stage.
+  /// Memory is read in the order of places; then every lane takes its own places from the stage.
   WARPLOOM_DEVICE void load() {
     if (block_.lane() < 2) {
       margins()[block_.lane()] = place_.margin_source(p_.domain, block_.lane(), warp_first_, Shape::kWarpPlaces);
@@ -164,12 +166,12 @@ class Tile {
       ends_.follow_right |= static_cast<unsigned int>(source.follows && place >= 0) << j;
     }
     if (!kMayFollow) return;
-    // A cell beyond a mirror has an image at the other end, and what lies beyond that follows the image.
+    // A cell beyond a mirror has an image at the other end, and places beyond that follow the image.
     const int64_t n = p_.domain.n;
     lead(p_.domain.left == Boundary::outflow ? 0 : -n, &ends_.follow_left, &ends_.left_lane, &ends_.left_point);
     lead(p_.domain.right == Boundary::outflow ? n - 1 : 2 * n - 1, &ends_.follow_right, &ends_.right_lane, &ends_.right_point);
   }
-  /// Where in the warp the cell at `place` stands; when elsewhere, nothing here that follows it is ever used.
+  /// Where in the warp the cell at `place` is. If it is elsewhere, nothing here that follows it is ever used.
   WARPLOOM_DEVICE void lead(int64_t place, unsigned int* follow, int* lane, int* point) const {
     const int64_t i = place - in_domain(0);
     if (i < 0 || i >= Shape::kWarpPlaces) {
@@ -197,7 +199,8 @@ class Tile {
     }
   }
 
-  /// Finds which places this lane gives to a neighbouring warp (after what it keeps), and where it gets its own (before it).
+  /// Finds which places this lane gives to a neighbouring warp (next to those it keeps), and where it gets its own
+  /// (before them).
   WARPLOOM_DEVICE void find_neighbours() {
     const int lane = block_.lane(), warp = block_.warp(), from_right = lane - (32 - 2 * kLanes);
     if (lane >= kLanes && lane < 2 * kLanes) give_ = halo(warp, 0) + (lane - kLanes) * kPoints;
@@ -205,10 +208,10 @@ class Tile {
     if (lane < kLanes && warp > 0) get_ = halo(warp - 1, 1) + lane * kPoints;
     if (from_right >= kLanes && warp < Shape::kWarps - 1) get_ = halo(warp + 1, 0) + (from_right - kLanes) * kPoints;
   }
-  /// First component of what warp `warp` gives to its left (side 0) or right neighbour.
+  /// First component of what warp `warp` passes to its left (side 0) or right neighbour.
   WARPLOOM_DEVICE int halo(int warp, int side) const { return (warp * 2 + side) * kComponents * Shape::kHalo; }
 
-  /// What is moved at once of a lane's places.
+  /// The part of a lane's places that is moved at once.
   struct One {
     static constexpr int kCount = 1;
     Real item[1];
@@ -245,7 +248,7 @@ class Tile {
     ++exchanges_;
   }
 
-  /// Before the barrier of an exchange: what the margins are renewed from.
+  /// Before the barrier of an exchange: publishes the values from which margins are renewed.
   WARPLOOM_DEVICE void publish(unsigned int round) const {
     if (p_.mode == TileMode::resident) {
       if (!owns(block_.lane())) return;
@@ -263,7 +266,7 @@ class Tile {
       }
     }
   }
-  /// The lane's places that are in an edge, of which `first` is the place of the lane's first one.
+  /// Posts the lane's places that are in an edge; `first` is the lane's first place, counted in that edge.
   WARPLOOM_DEVICE void post(const MessageBox<Value>& box, int side, int first) const {
     if (first <= -kPoints || first >= box.edge()) return;
     device::Message* const to = box.at(block_, side, first);
@@ -276,7 +279,7 @@ class Tile {
     return reals_ + kFixedReals + ((round & 1u) * kComponents + component) * p_.domain.n;
   }
 
-  /// After the barrier of an exchange: the margins, by way of the stage.
+  /// After the barrier of an exchange: renews the margins through the stage.
   WARPLOOM_DEVICE void renew(unsigned int round) {
     const MarginSource left = margins()[0], right = margins()[1];
     if (left.begin >= left.end && right.begin >= right.end) return;
@@ -303,14 +306,14 @@ class Tile {
       if ((i >= left.begin && i < left.end) || (i >= right.begin && i < right.end)) unstage(j);
     }
   }
-  /// Every lane waits for its own places: quicker where they are few.
+  /// Every lane waits for its own places, which is faster if they are few.
   static constexpr bool kDirect = kPoints * MessageBox<Value>::kUnits <= 8;
   WARPLOOM_DEVICE void receive(const MessageBox<Value>& box, const MarginSource& left, const MarginSource& right) {
     constexpr int kUnits = MessageBox<Value>::kUnits;
     const int first = block_.lane() * kPoints;
     device::Message messages[kPoints * kUnits];
     device::receive_at_once(block_, box.tag(), [&](int m) {
-      const int i = first + m / kUnits;  // in no margin: the nearest place of one
+      const int i = first + m / kUnits;  // for places in no margin: the nearest place of one
       const bool to_left = i < left.end || right.begin >= right.end;
       const int begin = to_left ? left.begin : right.begin, last = (to_left ? left.end : right.end) - 1;
       const int at_least = i < begin ? begin : i, bounded = at_least < last ? at_least : last;
@@ -346,7 +349,7 @@ class Tile {
   TilePlace place_;
   int64_t begin_, offset_;
   Real* reals_;
-  int give_ = -1, get_ = -1;  ///< of a half of the halos; -1: none
+  int give_ = -1, get_ = -1;  ///< positions in half of the halos; -1: none
   int warp_first_;
   unsigned int exchanges_ = 0;
   bool has_ends_ = false;

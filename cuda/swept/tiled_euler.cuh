@@ -1,5 +1,5 @@
-// `tiled` for the Euler equations: each limiter has kernels of its own. Chosen in the kernel, the limiter costs every point the registers
-// and the branches of all four. One file per precision: they take long to compile.
+// `tiled` for the Euler equations, with separate kernels for each limiter: if a kernel chose the limiter, every point
+// would cost the registers and branches of all four. One file per precision, because they take long to compile.
 #pragma once
 #include <cstring>
 

@@ -1,10 +1,10 @@
-// Tuning table of `tiled`: the tile shapes of each equation, and what a step costs with them.
+// Tuning table of `tiled`: the tile shapes of each equation, and the cost of a step with them.
 #pragma once
 #include "cuda/swept/tile_shape.h"
 
 namespace warploom::swept::policy {
 
-/// kUnroll: steps of a warp without a branch between. kDepth: wished steps between exchanges of resident tiles;
+/// kUnroll: steps of a warp without a branch in between. kDepth: preferred steps between exchanges of resident tiles;
 /// kPassDepth: steps of a pass over memory.
 template <int kPoints, int kWarps, int kHaloLanes, int kMinBlocks, int kUnroll_, int kDepth_, int kPassDepth_>
 struct TunedShape : TileShape<kPoints, kWarps, kHaloLanes, kMinBlocks> {
@@ -14,8 +14,8 @@ struct TunedShape : TileShape<kPoints, kWarps, kHaloLanes, kMinBlocks> {
 template <class... Shapes>
 struct ShapeList {};
 
-/// Cycles that a time step costs: each place of each warp of a quarter multiprocessor; waiting within a warp; an exchange between
-/// resident tiles; a pass of a block.
+/// Cycles of a time step: for each place of each warp of a quarter multiprocessor; for waiting within a warp; for an
+/// exchange between resident tiles; for a pass of a block.
 struct StepCost {
   double place, step, exchange, pass;
 };
@@ -35,22 +35,22 @@ struct TiledShapes<Equation::kuramoto_sivashinsky> {
                          TunedShape<18, 8, 1, 1, 1, 32, 32>, TunedShape<36, 8, 1, 1, 1, 32, 32>, TunedShape<32, 4, 1, 3, 1, 32, 32>>;
   static constexpr StepCost kCost = {28, 200, 1500, 3000};
 };
-/// By the rates of the step alone (step_euler.cuh), float64: 1 or 2 points a lane and 4 warps a multiprocessor for n = 2^11 to 2^14;
-/// from 2^17 on 4 points and 8 to 12 warps (164 registers a thread or more), or 8 points and 8 warps (254 registers) where overlaps
-/// cost more. float32: the same small shapes, then 8 points and 16 warps.
+/// From the rates of the step alone (step_euler.cuh). float64: 1 or 2 points per lane and 4 warps per multiprocessor
+/// for n = 2^11 to 2^14. From 2^17 on, 4 points and 8 to 12 warps (164 registers per thread or more), or 8 points and 8
+/// warps (254 registers) where overlaps cost more. float32: the same small shapes, then 8 points and 16 warps.
 template <>
 struct TiledShapes<Equation::euler> {
   using List = ShapeList<TunedShape<2, 4, 4, 1, 1, 8, 8>, TunedShape<6, 4, 2, 3, 1, 6, 8>>;
   static constexpr StepCost kCost = {450, 700, 1500, 2300};
 };
 
-/// A pass takes so much longer where nothing computes while a block reads and writes.
+/// Factor for the time of a pass if nothing else computes while a block reads and writes.
 inline constexpr double kLonely = 1.15;
-/// What a warp does beside its places costs as much as so many of them.
+/// A warp's overhead, expressed as a number of places.
 inline constexpr double kWarpPlaces = 2;
-/// So many blocks one after the other end together; more of them even out.
+/// Up to this many rounds of blocks finish together; more rounds even out.
 inline constexpr double kFewRounds = 8;
-/// In a tile that holds a whole problem: fewest steps between two renewals of its margins, unless it is the only way.
+/// In a tile that holds a whole problem: fewest steps between two renewals of its margins, unless no other mode works.
 inline constexpr int kSingleDepth = 8;
 
 }  // namespace warploom::swept::policy

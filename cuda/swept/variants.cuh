@@ -1,4 +1,4 @@
-// The variants of swept.advance and the equations that they are compiled for.
+// The variants of swept.advance, and the equations for which they are compiled.
 #pragma once
 #include "cuda/core/launch.cuh"
 #include "cuda/swept/euler.h"
@@ -13,8 +13,8 @@ namespace warploom::WARPLOOM_TARGET::swept {
   M(operation::Heat<float>) M(operation::Heat<double>) M(operation::KuramotoSivashinsky<float>) \
   M(operation::KuramotoSivashinsky<double>) M(operation::Euler<float>) M(operation::Euler<double>)
 
-// One function per variant, defined in <variant>*.cu for Heat, KuramotoSivashinsky and Euler of float and double. Each leaves
-// the state after march.steps >= 1 steps in march.to.
+// One function per variant, defined in <variant>*.cu for Heat, KuramotoSivashinsky and Euler of float and double. Each
+// leaves the state after march.steps >= 1 steps in march.to.
 template <class Equation>
 Status march_classic(GpuDevice& device, const March<Equation>& march, Shape* shape, Control& control);
 template <class Equation>

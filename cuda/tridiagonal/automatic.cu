@@ -5,7 +5,7 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Neighbouring systems stand next to each other in memory, rows far apart, in the arrays of whole rows.
+/// Whether, in arrays with a value per row, neighbouring systems are adjacent in memory and rows are far apart.
 template <class T>
 static bool lies_across(const Batch<T>& batch) {
   bool result = batch.n > 1;
@@ -31,7 +31,7 @@ Status solve_automatic(GpuDevice& device, const Batch<T>& batch, Used* used) {
     const Status status = solve_thomas(device, batch, used);
     if (status.code() != Code::unsupported) return status;
   }
-  // Beyond one block's registers the large-system solver takes over.
+  // Systems beyond one block's registers go to the large-system solver.
   const Status status = solve_cr_regpack(device, batch, 0, used);
   if (status.code() != Code::unsupported) return status;
   return solve_partition(device, batch, used);

@@ -5,7 +5,7 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Where the corner entry of a periodic matrix stands: in the first or the last row of a band.
+/// Where the corner entry of a periodic matrix is: in the first or the last row of a band.
 template <class T>
 struct Corner {
   Strided<T> band;
@@ -17,12 +17,12 @@ struct Corner {
 };
 
 /// op(A): entry i of lower, diagonal and upper belongs to row i. Row 0 of lower and the last row of upper may lie
-/// outside the caller's buffers; the corners take their place.
+/// outside the caller's buffers; the corners replace them.
 template <class T>
 struct Bands {
   Strided<T> lower, diagonal, upper;
-  Corner<T> first;  ///< factor of x[n-1] in row 0
-  Corner<T> last;   ///< factor of x[0] in row n-1
+  Corner<T> first;  ///< coefficient of x[n-1] in row 0
+  Corner<T> last;   ///< coefficient of x[0] in row n-1
 };
 
 /// Resolves `lower`, `diagonal`, `upper`, `structure` and `transpose` of any parameter struct that has them.

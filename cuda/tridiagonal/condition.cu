@@ -17,8 +17,8 @@ namespace {
 
 constexpr int64_t kWorkingBytes = int64_t{512} << 20;
 
-/// op(A) for residuals, and a matrix with its adjoint for norms. A transpose is exchanged for the conjugate transpose
-/// there: no norm sees the conjugation, and the adjoint is then A itself.
+/// op(A) for residuals, and a matrix with its adjoint for norms. The matrix uses the conjugate transpose in place of a
+/// transpose: conjugation does not change norms, and the adjoint is then A itself.
 template <class T>
 struct ConditionBands {
   Bands<T> own, matrix, adjoint;

@@ -4,13 +4,13 @@
 
 namespace warploom::tridiagonal {
 
-/// All outputs are for op(A). A matrix that is exactly singular or not finite has reciprocal condition 0 and forward
-/// errors Infinity; a solution or right-hand side that is not finite has errors Infinity.
+/// All outputs are for op(A). A matrix that is exactly singular or not finite has reciprocal condition 0 and infinite
+/// forward errors; a non-finite solution or right-hand side has infinite errors.
 struct ConditionParameters {
   ScalarType type = ScalarType::float64;
   int64_t n = 0;
   int64_t batch = 0;
-  int64_t rhs_count = 0;  ///< 0: only reciprocal condition; else also bounds for `solution` of `rhs`
+  int64_t rhs_count = 0;  ///< 0: only the reciprocal condition; otherwise also bounds for `solution` of `rhs`
   Array<const int64_t> offsets;
   View lower, diagonal, upper;
   View rhs, solution;

@@ -1,5 +1,5 @@
-// One thread estimates one system's condition (Higham 1988, LAPACK lacn2 and gtcon) and bounds the errors of its
-// solutions (LAPACK gtrfs), with pivoted factors of op(A) and of its conjugate transpose.
+// One thread estimates the condition of one system (Higham 1988, LAPACK lacn2 and gtcon) and bounds the errors of its
+// solutions (LAPACK gtrfs), using pivoted factors of op(A) and of its conjugate transpose.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/factor/factor_agent.cuh"
@@ -27,10 +27,10 @@ struct ConditionAgent {
   using R = RealOf<T>;
 
   struct Parameters {
-    Batch<T> batch;    ///< op(A); rhs and solution only with bounds
+    Batch<T> batch;    ///< op(A); rhs and solution only if bounds are requested
     Batch<T> matrix;   ///< op(A) or its conjugate, which has the same norms
     Batch<T> adjoint;  ///< the conjugate transpose of `matrix`
-    const T* corners;  ///< of op(A); null when not periodic, as the next two
+    const T* corners;  ///< of op(A); null if not periodic, like the next two
     const T* matrix_corners;
     const T* adjoint_corners;
     T* workspace;      ///< slots * rows * arrays()
@@ -44,7 +44,7 @@ struct ConditionAgent {
 
   static int64_t arrays(bool periodic) { return 2 * PivotedFactors<T>::arrays(periodic) + 3; }
 
-  /// The operator M of a 1-norm estimate: A^-1, or diag(w) A^-H when there are weights.
+  /// The operator M of a 1-norm estimate: A^-1, or diag(w) A^-H if there are weights.
   struct Operator {
     PivotedFactors<T> matrix, adjoint;
     Line<T> weights;
@@ -71,7 +71,7 @@ struct ConditionAgent {
       read_ahead<T>(n, [&](int64_t i) { return x.get(i); }, [&](int64_t, const T& value) { sum += wide_modulus(value); });
       return sum;
     }
-    /// x to its signs (complex: to modulus 1). True when a real vector's signs are those in `signs` already.
+    /// Replaces x by its signs (complex: scaled to modulus 1). True if a real vector already has the signs in `signs`.
     WARPLOOM_DEVICE bool take_signs(const Line<T>& x, const Line<T>& signs) const {
       bool same = !kIsComplex<T>;
       struct Row {
@@ -102,8 +102,8 @@ struct ConditionAgent {
       return best;
     }
 
-    /// A lower bound of |M|_1, nearly always within a factor of 3: climbs from unit vector to unit vector, then tries
-    /// a vector of alternating signs.
+    /// A lower bound of |M|_1, nearly always within a factor of 3: climbs from unit vector to unit vector, then tries a
+    /// vector of alternating signs.
     WARPLOOM_DEVICE double estimate(const Line<T>& x, const Line<T>& signs) const {
       WARPLOOM_NO_UNROLL
       for (int64_t i = 0; i < n; ++i) {
@@ -122,7 +122,7 @@ struct ConditionAgent {
           const double share = n > 1 ? 2 / (3 * static_cast<double>(n)) : 1;
           return size * share > result ? size * share : result;
         }
-        // Equal signs or no growth end the climb.
+        // Unchanged signs or lack of growth end the climb.
         const bool grown = count == 1 || size > result;
         result = size > result ? size : result;
         climbing = !take_signs(x, signs) && grown && count < kLargestCount;
@@ -135,7 +135,7 @@ struct ConditionAgent {
         set_probe(x, climbing ? at : -1);
       }
     }
-    /// The unit vector of row `at`, or for -1 the vector of alternating signs and growing sizes.
+    /// The unit vector of row `at`; for -1 the vector of alternating signs and growing magnitudes.
     WARPLOOM_DEVICE void set_probe(const Line<T>& x, int64_t at) const {
       WARPLOOM_NO_UNROLL
       for (int64_t i = 0; i < n; ++i) {
@@ -146,7 +146,7 @@ struct ConditionAgent {
     }
   };
 
-  /// |op(A)|_1; n = 1 and n = 2 periodic fold corners into entries.
+  /// |op(A)|_1; n = 1 and periodic n = 2 add the corners to the entries.
   static WARPLOOM_DEVICE double matrix_norm(const ProblemRows<T>& p) {
     double norm = 0;
     const int64_t n = p.rows;
@@ -167,7 +167,7 @@ struct ConditionAgent {
     return norm;
   }
 
-  /// gtrfs's bounds for one right-hand side: backward error, and weights |r| + 4 eps (|A||x| + |b|).
+  /// The bounds of gtrfs for one right-hand side: backward error, and weights |r| + 4 eps (|A||x| + |b|).
   static WARPLOOM_DEVICE double weights_of(const ProblemRows<T>& p, bool periodic, const Line<T>& weights,
                                            double* largest) {
     double worst = 0;
@@ -178,7 +178,8 @@ struct ConditionAgent {
       const RowResidual<T> row = residual_at<T>(p, i, periodic, [&](int64_t at) { return widen(p.solution_of(at)); });
       const double own = wide_modulus(p.solution_of(i));
       double size = modulus(row.residual), scale = row.scale, up = row.up;
-      if (scale == INFINITY && p.finite(i)) {  // entries that vanish beside the right-hand side, which overflows in their units
+      // Entries that are negligible next to the right-hand side, which overflows in their units.
+      if (scale == INFINITY && p.finite(i)) {
         size = scale = wide_modulus(p.rhs_of(i));
         up = 1;
       }

@@ -10,7 +10,7 @@
 namespace warploom::tridiagonal {
 
 int64_t factor_bytes(ScalarType type, int64_t n, int64_t batch, bool periodic, Factorisation factorisation) {
-  constexpr int64_t kPad = 256;  // never none: an empty plan has a buffer too
+  constexpr int64_t kPad = 256;  // never empty: even an empty plan has a buffer
   const int64_t bytes = FactorLayout::of(type, n, batch, periodic, factorisation).end;
   return bytes < kPad ? kPad : (bytes + kPad - 1) / kPad * kPad;
 }
@@ -31,7 +31,7 @@ Status check(const FactorParameters& p) {
 
 void footprint(Footprint& f, const FactorParameters& p) {
   if (p.offsets.data != nullptr || p.n < 1) return f.keeps_all();
-  f.keeps(&p.factors);  // what lies between its parts
+  f.keeps(&p.factors);  // gaps between its parts
   f.works({4, p.batch, p.n});
 }
 

@@ -4,10 +4,10 @@
 
 namespace warploom::tridiagonal {
 
-/// What a factorisation holds, one entry of the call's type per row and array.
-/// `regpack` (no pivoting): normalised factors l, 1/d, u of A = (I+L) D (I+U), so that a register-packed solve reads three
-/// numbers per row and divides nowhere; `pivoted`: LAPACK gttrf's L, D, U, U2 and row exchanges;
-/// `cholesky`: L D L^H of a positive definite matrix.
+/// What a factorisation stores, with one entry of the call's type per row and array. `regpack` (no pivoting):
+/// normalised factors l, 1/d, u of A = (I+L) D (I+U), so that a register-packed solve reads three numbers per row and
+/// never divides. `pivoted`: LAPACK gttrf's L, D, U, U2 and row exchanges. `cholesky`: L D L^H of a positive definite
+/// matrix.
 enum class Factorisation : int32_t { regpack = 0, pivoted = 1, cholesky = 2 };
 inline constexpr const char* kFactorisationNames[] = {"regpack", "pivoted", "cholesky"};
 
@@ -21,7 +21,8 @@ struct FactorParameters {
   Transpose transpose = Transpose::none;
   Structure structure = Structure::general;
   Factorisation factorisation = Factorisation::regpack;
-  /// Opaque to the caller: factor_bytes(p) bytes, readable only by solve_factored of the same backend, build and shape.
+  /// Opaque to the caller: factor_bytes(p) bytes that only solve_factored of the same backend, build and shape can
+  /// read.
   Array<uint8_t> factors;
   Array<int32_t> status;  ///< batch words
   Array<int32_t> row;     ///< batch words
@@ -50,8 +51,8 @@ void visit(Visitor& v, FactorParameters& p) {
 }
 
 Status check(const FactorParameters& p);
-/// Bytes of `factors` for a shape: the same on every backend. Elements per row: regpack 3, cholesky 2, pivoted 4 and a
-/// byte; periodic systems one more (pivoted two) and 3 per system; and 4 bytes per system (FactorLayout).
+/// Bytes of `factors` for a shape, the same on every backend. Elements per row: regpack 3, cholesky 2, pivoted 4 and a
+/// byte. Periodic systems need one more (pivoted: two) and 3 per system. All need 4 bytes per system (FactorLayout).
 int64_t factor_bytes(ScalarType type, int64_t n, int64_t batch, bool periodic, Factorisation factorisation);
 
 }  // namespace warploom::tridiagonal

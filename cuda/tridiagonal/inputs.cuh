@@ -1,11 +1,11 @@
-// How the arrays of a batch are moved, chosen on the host.
+// How the arrays of a batch are moved; the host decides.
 #pragma once
 #include "cuda/linear/staging.cuh"
 #include "cuda/tridiagonal/batch.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// What the usual case of RegpackLane (kFull) reads, small enough for a few constant-cache lines: bands,
+/// The data that the usual case of RegpackLane (kFull) reads, small enough for a few constant-cache lines: bands,
 /// right-hand side and solution, and the distances between their systems.
 template <class T>
 struct FullBatch {
@@ -18,22 +18,24 @@ struct FullBatch {
   int32_t* row;
 };
 
-/// The four input arrays in the order lower, diagonal, upper, rhs, and how each is moved: chosen on the
-/// host, the same for every system of a launch.
+/// The four input arrays in the order lower, diagonal, upper, rhs, and how each is moved. The host decides, for every
+/// system of a launch.
 template <class T>
 struct Inputs {
   Strided<T> array[4];
   Transfer transfer[4];
-  bool merged;   ///< a warp's systems are full and adjacent in every array: moved as one run of rows
-  bool aligned;  ///< all four move by copies, and every system starts at a multiple of 16 bytes
-  /// The band is moved as its owner sees it; its entry of row i is the array's of row i-1 (lower), i+1 (upper).
+  /// A warp's systems are full and adjacent in every array: moved as one run of rows.
+  bool merged;
+  bool aligned;  ///< all four are copied, and every system starts at a multiple of 16 bytes
+  /// The band is moved as the caller stores it; its entry of row i is the array's entry of row i-1 (lower) or i+1
+  /// (upper).
   bool lower_off, upper_off;
 
   WARPLOOM_HOST_DEVICE bool off() const { return lower_off || upper_off; }
 };
 
-/// Moves a band that is seen `rows` rows off, and plain otherwise, back to where its owner sees it, if its buffer holds
-/// every row of every system there.
+/// If a band is shifted by `rows` rows and otherwise plain, restores it to the caller's view, provided that its buffer
+/// holds every row of every system there.
 template <class T>
 bool see_as_stored(const Batch<T>& batch, Strided<T>& band, int32_t rows) {
   Strided<T> stored = band;
@@ -46,8 +48,8 @@ bool see_as_stored(const Batch<T>& batch, Strided<T>& band, int32_t rows) {
   return true;
 }
 
-/// How the arrays of a batch are moved; `full`: every lane of a system's group is filled with rows, so
-/// that adjacent systems may be moved as one run.
+/// How to move the arrays of a batch. `full`: every lane of a system's group is filled with rows, so that adjacent
+/// systems may be moved as one run.
 template <class T>
 Inputs<T> inputs_of(const Batch<T>& batch, bool full) {
   Inputs<T> inputs{{batch.lower, batch.diagonal, batch.upper, batch.rhs}, {}, false, false, false, false};
@@ -73,8 +75,8 @@ Inputs<T> inputs_of(const Batch<T>& batch, bool full) {
   return inputs;
 }
 
-/// Rows of every system, of right-hand sides too, lie together or are one value: moved by the chunk wherever they start.
-/// `aligned`: they all start at multiples of 16 bytes.
+/// Whether the rows of every system, including right-hand sides, are contiguous or a single value, so that they can be
+/// moved by chunks wherever they start. `aligned`: they all start at multiples of 16 bytes.
 template <class T>
 bool moves_spans(const Batch<T>& batch, bool* aligned) {
   constexpr int64_t kElements = 16 / static_cast<int64_t>(sizeof(T));
@@ -92,7 +94,8 @@ bool moves_spans(const Batch<T>& batch, bool* aligned) {
   return result;
 }
 
-/// Every system of every array begins at a multiple of 16 bytes, its rows together: moved by the chunk as they are.
+/// Whether every system of every array begins at a multiple of 16 bytes, with contiguous rows, so that chunks can be
+/// moved directly.
 template <class T>
 bool is_aligned(const Batch<T>& batch, const Inputs<T>& inputs) {
   constexpr int64_t kElements = 16 / static_cast<int64_t>(sizeof(T));
@@ -101,7 +104,8 @@ bool is_aligned(const Batch<T>& batch, const Inputs<T>& inputs) {
          x.system_stride % kElements == 0 && (batch.rhs_count == 1 || x.rhs_stride % kElements == 0);
 }
 
-/// All systems alike, one right-hand side, aligned, countable in 30 bits: a FullBatch says it all.
+/// Whether all systems are alike, with one right-hand side, aligned, and countable in 30 bits; then a FullBatch
+/// describes everything.
 template <class T>
 bool is_uniform(const Batch<T>& batch, const Inputs<T>& inputs) {
   const int64_t stride = batch.rhs.system_stride;
@@ -110,7 +114,7 @@ bool is_uniform(const Batch<T>& batch, const Inputs<T>& inputs) {
          batch.upper.system_stride == stride;
 }
 
-/// The same wherever the systems start.
+/// The same, wherever the systems start.
 template <class T>
 bool is_uniform_anywhere(const Batch<T>& batch, const Inputs<T>& inputs) {
   const int64_t stride = batch.rhs.system_stride;
@@ -121,7 +125,7 @@ bool is_uniform_anywhere(const Batch<T>& batch, const Inputs<T>& inputs) {
   return result;
 }
 
-/// Neighbouring systems are neighbours in memory in every array; bands may also be the same for all systems.
+/// Whether neighbouring systems are neighbours in memory in every array; bands may also be the same for all systems.
 template <class T>
 bool is_interleaved(const Batch<T>& batch) {
   bool result = batch.rhs_count == 1 && batch.offsets == nullptr && batch.n > 1;
@@ -136,14 +140,14 @@ bool is_interleaved(const Batch<T>& batch) {
   return result;
 }
 
-/// All three bands are the same for all systems.
+/// Whether all three bands are the same for all systems.
 template <class T>
 bool is_one_matrix(const Batch<T>& batch) {
   return batch.offsets == nullptr && batch.lower.system_stride == 0 && batch.diagonal.system_stride == 0 &&
          batch.upper.system_stride == 0;
 }
 
-/// Rows of right-hand sides and unknowns lie together, in whole 16-byte vectors.
+/// Whether rows of right-hand sides and unknowns are contiguous, in whole 16-byte vectors.
 template <class T>
 bool lies_in_vectors(const Batch<T>& batch) {
   constexpr int64_t kElements = 16 / static_cast<int64_t>(sizeof(T));
@@ -154,7 +158,7 @@ bool lies_in_vectors(const Batch<T>& batch) {
   return batch.offsets == nullptr && batch.n % kElements == 0 && aligned(batch.rhs) && aligned(batch.solution);
 }
 
-/// Meaningful for uniform batches only.
+/// Only meaningful for uniform batches.
 template <class T>
 FullBatch<T> full_batch(const Batch<T>& batch) {
   return {{batch.lower.data, batch.diagonal.data, batch.upper.data, batch.rhs.data, batch.solution.data},

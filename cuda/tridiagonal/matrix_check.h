@@ -1,4 +1,4 @@
-// Argument checks of the operations that take a matrix: plain C++, included by their check() only.
+// Argument checks of the operations that have a matrix: plain C++, included only by their check().
 #pragma once
 #include <utility>
 
@@ -8,8 +8,8 @@
 
 namespace warploom::tridiagonal {
 
-/// The three bands together: the first row of `lower` and the last of `upper` are read of periodic matrices only. `upper`
-/// must be absent for positive definite ones.
+/// Checks the three bands together. The first row of `lower` and the last of `upper` are read only for periodic
+/// matrices. `upper` must be absent for positive definite ones.
 inline Status check_bands(const Shape& shape, const View& lower, const View& diagonal, const View& upper, bool periodic,
                           bool positive_definite) {
   const bool coupled = has_rows(shape, periodic ? 0 : 1);
@@ -21,7 +21,7 @@ inline Status check_bands(const Shape& shape, const View& lower, const View& dia
                           "conjugate of lower[i + 1]");
 }
 
-/// Shape and bands of any operation's parameters.
+/// Checks the shape and bands of any operation's parameters.
 template <class Parameters>
 Status check_matrix(const Shape& shape, const Parameters& p) {
   WARPLOOM_TRY(check_shape(shape));
@@ -29,7 +29,7 @@ Status check_matrix(const Shape& shape, const Parameters& p) {
                      p.structure == Structure::positive_definite);
 }
 
-/// The bands share no byte with `output`.
+/// Checks that the bands share no byte with `output`.
 template <class Parameters>
 Status check_bands_apart(const Parameters& p, const char* name, const View& output) {
   const std::pair<const char*, const View*> bands[] = {{"lower", &p.lower}, {"diagonal", &p.diagonal}, {"upper", &p.upper}};

@@ -1,10 +1,10 @@
-// Where calls that solve systems can be cut: plain C++, included by their cuts() only.
+// How calls that solve systems can be cut: plain C++, included only by their cuts().
 #pragma once
 #include "cuda/core/cuts.h"
 
 namespace warploom::tridiagonal {
 
-/// Everything a solve takes and gives for each system of its batch.
+/// All views and arrays that have a part for each system of the batch.
 template <class Parameters>
 void cut_systems(Cuts& c, Parameters& p) {
   c.along(p.batch, p.n, &p.slice);

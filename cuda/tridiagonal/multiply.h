@@ -1,4 +1,4 @@
-// tridiagonal.multiply: y = alpha * op(A) x + beta * y, batched (LAPACK lagtm with free factors).
+// tridiagonal.multiply: y = alpha * op(A) x + beta * y, batched (LAPACK lagtm with arbitrary factors).
 #pragma once
 #include "cuda/tridiagonal/solve.h"
 
@@ -16,7 +16,7 @@ struct MultiplyParameters {
   Transpose transpose = Transpose::none;
   Structure structure = Structure::general;
   double alpha = 1;
-  double beta = 0;  ///< y is not read when zero
+  double beta = 0;  ///< if zero, y is not read
 };
 
 template <class Visitor>

@@ -38,7 +38,7 @@ struct MultiplyAgent {
     return {factor * value.re, factor * value.im};
   }
 
-  /// Row i of op(A) times x. The term of row i-1 comes first, wrapped around where the matrix is periodic.
+  /// Row i of op(A) times x. The term of row i-1 comes first; it wraps around if the matrix is periodic.
   static WARPLOOM_DEVICE T product(const Parameters& p, const Problem& problem, int64_t i) {
     const Batch<T>& batch = p.batch;
     const int64_t last = problem.rows - 1, step = batch.rhs.row_stride;

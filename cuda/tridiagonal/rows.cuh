@@ -1,4 +1,4 @@
-// One row of a tridiagonal system, its elimination steps, and what is noticed on the way.
+// One row of a tridiagonal system, its elimination steps, and what they notice.
 #pragma once
 #include "cuda/tridiagonal/batch.cuh"
 
@@ -26,7 +26,7 @@ WARPLOOM_DEVICE Complex<R> quotient(const Complex<R>& a, const Complex<R>& b) {
 template <class T>
 WARPLOOM_DEVICE T zero() { return T(RealOf<T>(0)); }
 
-/// Removes x[left] from `row` with the row of x[left].
+/// Eliminates x[left] from `row` with the row of x[left].
 template <class T>
 WARPLOOM_DEVICE void eliminate_left(Row<T>& row, const Row<T>& left) {
   const T factor = quotient(row.a, left.b);
@@ -34,7 +34,7 @@ WARPLOOM_DEVICE void eliminate_left(Row<T>& row, const Row<T>& left) {
   row.b = device::fma(-factor, left.c, row.b);
   row.d = device::fma(-factor, left.d, row.d);
 }
-/// Removes x[right] from `row` with the row of x[right].
+/// Eliminates x[right] from `row` with the row of x[right].
 template <class T>
 WARPLOOM_DEVICE void eliminate_right(Row<T>& row, const Row<T>& right) {
   const T factor = quotient(row.c, right.b);
@@ -70,8 +70,8 @@ struct Outcome {
   }
 };
 
-/// Writes the words of a problem. Bad input explains a zero pivot, and either explains a bad solution; a
-/// non-finite unknown without such a cause is an overflow, reported as inaccurate.
+/// Writes the words of a problem. Bad input explains a zero pivot, and either explains a bad solution. A non-finite
+/// unknown without such a cause is an overflow, reported as inaccurate.
 template <class T>
 WARPLOOM_DEVICE void write_outcome(const Batch<T>& batch, int64_t problem, const Outcome& outcome) {
   operation::SystemStatus status = operation::SystemStatus::ok;
@@ -89,7 +89,7 @@ WARPLOOM_DEVICE void write_outcome(const Batch<T>& batch, int64_t problem, const
   batch.row[problem] = row;
 }
 
-/// Row `i` of a problem from global memory; the unused corners are zero and not read.
+/// Row `i` of a problem from global memory; the unused corners are zero, and are not read.
 template <class T>
 WARPLOOM_DEVICE Row<T> load_row(const Batch<T>& batch, const Problem& problem, int64_t i) {
   Row<T> row;

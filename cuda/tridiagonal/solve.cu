@@ -22,7 +22,7 @@ Status tridiagonal_solve(Device& device, const ::warploom::tridiagonal::SolvePar
 }
 
 int64_t tridiagonal_solve_workspace(const Device& device, const ::warploom::tridiagonal::SolveParameters& p) {
-  // Nothing of the device but its limits is used.
+  // Only the limits of the device are used.
   MeasuringDevice measuring(static_cast<GpuDevice&>(const_cast<Device&>(device)));
   Control control;
   (void)solve_any(measuring, p, control);

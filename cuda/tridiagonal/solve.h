@@ -11,13 +11,15 @@
 
 namespace warploom::tridiagonal {
 
-using namespace linear;  // outcomes, shapes and op(A): what any solver has
+using namespace linear;  // outcomes, shapes and op(A): common to all solvers
 
-/// How systems without pivoting are solved. `automatic` picks the fastest correct one by policy.
+/// How to solve systems without pivoting. `automatic` picks the fastest correct algorithm by policy.
 enum class Algorithm : int32_t {
   automatic = 0, cr = 1, pcr = 2, cr_pcr = 3, pcr_thomas = 4, thomas = 5, cr_regpack = 6,
-  pivoting = 7,   ///< partial pivoting inside register partitions, verified, LAPACK gtsv order as the last resort
-  partition = 8,  ///< one or few large systems: chunks on chip, a reduced system between them
+  /// Partial pivoting inside register partitions, verified, with LAPACK gtsv order as the last resort.
+  pivoting = 7,
+  /// One or a few large systems: chunks on chip, with a reduced system between them.
+  partition = 8,
 };
 inline constexpr const char* kAlgorithmNames[] = {
     "auto", "cr", "pcr", "cr-pcr", "pcr-thomas", "thomas", "cr-regpack", "pivoting", "partition"};
@@ -25,10 +27,10 @@ inline constexpr const char* kAlgorithmNames[] = {
 /// What a solve did.
 struct SolveReport {
   Algorithm algorithm = Algorithm::automatic;
-  int32_t depth = 0;       ///< rows per thread; 0 where that has no meaning
+  int32_t depth = 0;       ///< rows per thread; 0 if not applicable
   int32_t threads = 0;     ///< per system; 1 on the cpu backend
   int32_t launches = 0;    ///< of kernels; 1 on the cpu backend
-  Table<Summary> summary;  ///< where `summarize` asks for it
+  Table<Summary> summary;  ///< if `summarize` asks for it
   Table<NotedWord> noted;
 };
 
@@ -50,26 +52,27 @@ struct SolveParameters {
   int64_t n = 0;          ///< unknowns per system; the largest when ragged
   int64_t batch = 0;      ///< systems
   int64_t rhs_count = 1;  ///< right-hand sides per system
-  /// Ragged batches: batch+1 ascending row offsets; system s has rows offsets[s]…offsets[s+1]-1 and the
-  /// views' system_stride is not used (row i of system s is element offset + (offsets[s]+i)*row_stride).
+  /// Ragged batches: batch+1 ascending row offsets. System s has rows offsets[s]…offsets[s+1]-1, and the views'
+  /// system_stride is ignored (row i of system s is element offset + (offsets[s]+i)*row_stride).
   Array<const int64_t> offsets;
-  View lower, diagonal, upper;  ///< rhs_stride not used
+  View lower, diagonal, upper;  ///< rhs_stride is ignored
   View rhs, solution;           ///< may be the same buffer (in place); otherwise must not overlap
   bool periodic = false;
   Transpose transpose = Transpose::none;
   Structure structure = Structure::general;
   Algorithm algorithm = Algorithm::automatic;
   int32_t depth = 0;   ///< rows per thread of cr-regpack: 0 = policy, else 2, 4, 8, 16 or 32
-  bool stable = false; ///< pivoted and corrected row by row
-  bool check = false;  ///< componentwise backward error per system; failed systems re-solved by pivoting
+  bool stable = false; ///< pivoted, and corrected row by row
+  /// Componentwise backward error per system; systems that fail are solved again by pivoting.
+  bool check = false;
   bool refine = false; ///< refine with residuals and solution in about twice the precision
   double tolerance = 0;///< check: largest accepted componentwise backward error; 0 = 64 * epsilon of the type
-  Array<int32_t> status;         ///< batch*rhs_count words, system-major
+  Array<int32_t> status;         ///< batch*rhs_count words, grouped by system
   Array<int32_t> row;            ///< same shape: row of the first zero pivot or non-finite input, else -1
-  Array<double> backward_error;  ///< same shape, only when check
-  bool summarize = false;        ///< report what the status words come to, which then are given
+  Array<double> backward_error;  ///< same shape, only with check
+  bool summarize = false;        ///< report a summary of the status words, which must then be passed
   SolveReport* report = nullptr;
-  Slice slice;                   ///< no field of the call: set where it is cut
+  Slice slice;                   ///< not a field of the call: set when it is cut
 };
 
 template <class Visitor>
@@ -100,7 +103,7 @@ void visit(Visitor& v, SolveParameters& p) {
   v.report(p.report, p);
 }
 
-/// Shapes, strides and ranges of a call, checked once for every backend before any work.
+/// Shapes, strides and ranges of a call, checked once, for every backend, before any work.
 Status check(const SolveParameters& p);
 
 }  // namespace warploom::tridiagonal

@@ -1,4 +1,4 @@
-// One call of tridiagonal.solve for one element type: what the front adds around an algorithm.
+// One call of tridiagonal.solve for one element type: everything around the algorithm.
 #pragma once
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Runs the algorithm a caller named, on systems that are not periodic.
+/// Runs the algorithm that a caller requested, on systems that are not periodic.
 template <class T>
 Status run_algorithm(GpuDevice& device, operation::Algorithm algorithm, int depth, const Batch<T>& batch,
                      Used* used) {
@@ -118,7 +118,7 @@ class SolveCall {
     return packs && !p_.refine && !p_.periodic && !p_.stable;
   }
 
-  /// Any right-hand side of the call's matrices; fills `used` afresh.
+  /// Solves for any right-hand side of the call's matrices; overwrites `used`.
   Status solve_once(const Batch<T>& batch, Used* used) {
     *used = Used();
     const auto algorithm = p_.stable ? operation::Algorithm::pivoting : p_.algorithm;
@@ -127,7 +127,7 @@ class SolveCall {
       const Status status = solve_periodic_regpack(device_, batch, used);
       if (status.code() != Code::unsupported) return status;
     }
-    Used gathered;  // algorithms may write `used` rather than add to it
+    Used gathered;  // algorithms may overwrite `used` rather than add to it
     WARPLOOM_TRY(find_corners(&gathered));
     if (algorithm == operation::Algorithm::pivoting) {
       const Status status = solve_pivoting_periodic(device_, batch, corners_.as<T>(), used);
@@ -146,7 +146,7 @@ class SolveCall {
     return status;
   }
 
-  /// The corners, once a call.
+  /// Computes the corners, once per call.
   Status find_corners(Used* used) {
     if (corners_.as<T>() != nullptr) return {};
     WARPLOOM_TRY(Workspace::make(device_, 2 * p_.batch * static_cast<int64_t>(sizeof(T)), &corners_));
@@ -155,7 +155,7 @@ class SolveCall {
 
   static Status cancelled() { return Status(Code::cancelled, "the call was cancelled"); }
 
-  /// Between launches: stops a cancelled call, reports progress of three steps.
+  /// Between launches: stops a cancelled call, reports progress in three steps.
   Status step(int done) {
     if (control_.cancelled()) return cancelled();
     control_.progress(done, 3);

@@ -61,7 +61,7 @@ class FactoredSolve {
   }
 
  private:
-  /// The matrix and the right-hand sides as they were.
+  /// The original matrix and right-hand sides.
   Status prepare_check(Verification<T>* verification, Batch<T>* kept) {
     const Bands<T> bands = resolve_bands<T>(p_);
     batch_.lower = bands.lower;
@@ -93,7 +93,7 @@ class FactoredSolve {
     return segmented(shape, p);
   }
 
-  /// Systems of the whole call: slices find their own among them.
+  /// Systems of the whole call; slices find their own among them.
   static int64_t factored_systems(const operation::SolveFactoredParameters& p) {
     return p.shared ? 1 : p.slice.whole > 0 ? p.slice.whole : p.batch;
   }
@@ -122,7 +122,7 @@ class FactoredSolve {
     return launch<Solve>(device_, shape, p);
   }
 
-  /// What FactoredRowsAgent solves.
+  /// Whether FactoredRowsAgent can solve the call.
   bool takes_rows() const {
     return layout_.border < 0 && lies_in_vectors(batch_) && p_.n <= operation::factored_rows(sizeof(T)) &&
            reinterpret_cast<uintptr_t>(p_.factors.data) % 16 == 0 && batch_.planned_problems() < 1 << 30;
@@ -166,7 +166,7 @@ class FactoredSolve {
       const int slots = kWarps > 1 ? 1 : shape.threads >> p.width_log2;
       return (lines + slots - 1) / slots;
     };
-    // Few systems are spread over more multiprocessors.
+    // If there are few systems, spreads them over more multiprocessors.
     while (kWarps == 1 && shape.threads > 32 && groups() < multiprocessors) shape.threads /= 2;
     // Enough blocks to fill the device; more would read the factors more often.
     const int64_t resident = resident_blocks<Rows>(device_, shape.threads, shape.shared_bytes);
@@ -210,7 +210,7 @@ class FactoredSolve {
     return launch<Agent>(device_, launch_shape, p);
   }
 
-  /// The value entering every segment.
+  /// Computes the value entering every segment.
   Status scan_segments(const ScanSolveParameters<T>& p, T* entering, bool reverse) {
     using Scan = SegmentScanAgent<T>;
     LaunchShape shape;

@@ -12,19 +12,20 @@ struct SolveFactoredParameters {
   Array<const int64_t> offsets;
   bool periodic = false;
   Factorisation factorisation = Factorisation::regpack;
-  /// The factors are those of one matrix (factored with batch 1) for all systems, which are not ragged.
+  /// The factors of one matrix (factored with batch 1) serve all systems, which must not be ragged.
   bool shared = false;
   Array<const uint8_t> factors;
-  /// The matrix that was factored, for `check` only.
+  /// The matrix that was factored; only for `check`.
   View lower, diagonal, upper;
   Transpose transpose = Transpose::none;
   Structure structure = Structure::general;
-  bool check = false;      ///< componentwise backward error per system; failed systems are solved again by pivoting
-  double tolerance = 0;    ///< of check: as in SolveParameters
+  /// Componentwise backward error per system; systems that fail are solved again by pivoting.
+  bool check = false;
+  double tolerance = 0;    ///< for check: as in SolveParameters
   View rhs, solution;      ///< may be the same buffer
   Array<int32_t> status;   ///< batch*rhs_count words
   Array<int32_t> row;      ///< likewise, as in SolveParameters
-  Array<double> backward_error;  ///< likewise, only when check
+  Array<double> backward_error;  ///< likewise, only with check
   bool summarize = false;  ///< as in SolveParameters
   OutcomeReport* report = nullptr;
   Slice slice;             ///< as in SolveParameters

@@ -10,7 +10,7 @@
 namespace warploom::tridiagonal {
 namespace {
 
-/// An extent of one is a sum over that index.
+/// An extent of one requests a sum over that index.
 Status check_gradient(const char* name, const Shape& shape, const View& view) {
   Shape summed = shape;
   if (view.data == nullptr) return check_band(name, shape, view, has_rows(shape));
@@ -20,7 +20,7 @@ Status check_gradient(const char* name, const Shape& shape, const View& view) {
   return check_band(name, summed, view, true);
 }
 
-/// Outputs may be none of the inputs; but the solve may run in place.
+/// Outputs must not overlap inputs; only the solve may run in place.
 Status check_outputs_apart(const VjpParameters& p) {
   WARPLOOM_TRY(check_bands_apart(p, "rhsGradient", p.rhs_gradient));
   WARPLOOM_TRY(check_apart("solution", p.solution, "rhsGradient", p.rhs_gradient, p.type));

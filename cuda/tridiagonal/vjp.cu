@@ -1,4 +1,4 @@
-// tridiagonal.vjp on a GPU: the solve with the adjoint matrix, then the gradients by bands.
+// tridiagonal.vjp on a GPU: the solve with the adjoint matrix, then the gradients of each band.
 #include <algorithm>
 #include <vector>
 
@@ -14,7 +14,7 @@ namespace tridiagonal {
 
 namespace {
 
-/// Level by level until one run is left, which is stored.
+/// Adds up level by level until one run is left, which is stored.
 template <class R>
 Status sum_gradient(GpuDevice& device, const operation::BandGradient<R>& gradient, operation::GradientTerm* partials) {
   typename GradientAgent<R>::Parameters p;
@@ -34,7 +34,7 @@ Status sum_gradient(GpuDevice& device, const operation::BandGradient<R>& gradien
   return {};
 }
 
-/// Rows of all systems. Of a ragged batch the offsets are in device memory.
+/// Rows of all systems. The offsets of a ragged batch are in device memory.
 Status rows_of(GpuDevice& device, const operation::VjpParameters& p, int64_t* rows) {
   *rows = p.n * p.batch;
   if (p.offsets.data == nullptr || p.batch == 0) return {};
@@ -59,7 +59,7 @@ std::vector<operation::BandGradient<R>> wanted_gradients(const operation::VjpPar
   return wanted;
 }
 
-/// One pass for all, where none is a sum of several rows.
+/// One pass for all gradients, if none is a sum over several rows.
 template <class R>
 Status gradients_by_rows(GpuDevice& device, const std::vector<operation::BandGradient<R>>& wanted) {
   typename GradientRowsAgent<R>::Parameters p{};

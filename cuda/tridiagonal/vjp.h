@@ -1,14 +1,14 @@
-// tridiagonal.vjp: the vector-Jacobian product of x = op(A)^-1 rhs: one solve with op(A)^H, and the gradients of the bands from its
-// solution and x.
+// tridiagonal.vjp: the vector-Jacobian product of x = op(A)^-1 rhs. One solve with op(A)^H, then the gradients of the
+// bands from its solution and x.
 #pragma once
 #include "cuda/tridiagonal/solve.h"
 
 namespace warploom::tridiagonal {
 
-/// With w = op(A)^-H cotangent, the gradient by rhs is w, and that by entry (i, j) of A the sum over right-hand sides of
-/// -w[i] conj(x[j]) (op(A) = A), -w[j] conj(x[i]) (A^T) or -conj(w[j]) x[i] (A^H). A band's gradient has the band's strides:
-/// a stride of zero, over systems or rows, asks for the sum over them. Rows as in SolveParameters; entries outside the
-/// matrix, and those that a sum has none of, become zero.
+/// With w = op(A)^-H cotangent, the gradient with respect to rhs is w. The gradient with respect to entry (i, j) of A
+/// is the sum over right-hand sides of -w[i] conj(x[j]) (op(A) = A), -w[j] conj(x[i]) (A^T) or -conj(w[j]) x[i] (A^H).
+/// A band's gradient has the band's strides: a stride of zero, over systems or rows, requests the sum over them. Rows
+/// as in SolveParameters. Entries outside the matrix, and empty sums, become zero.
 struct VjpParameters {
   ScalarType type = ScalarType::float64;
   int64_t n = 0;
@@ -19,12 +19,12 @@ struct VjpParameters {
   View cotangent, solution;
   View rhs_gradient;  ///< w
   View lower_gradient, diagonal_gradient;
-  View upper_gradient;  ///< absent for positive definite matrices, whose lower gathers both sides
+  View upper_gradient;  ///< absent for positive definite matrices, where lower collects both sides
   bool periodic = false;
   Transpose transpose = Transpose::none;
   Structure structure = Structure::general;
   bool stable = false;    ///< of the solve
-  Array<int32_t> status;  ///< of the solve, as the next three
+  Array<int32_t> status;  ///< of the solve, like the next three
   Array<int32_t> row;
   bool summarize = false;
   SolveReport* report = nullptr;

@@ -1,4 +1,5 @@
-// The gradients by bands: one thread per row where no band is shared, else one per run of an entry's terms (vjp_sums.h).
+// The gradients of each band: one thread per row if no band is shared, otherwise one per run of an entry's terms
+// (vjp_sums.h).
 #pragma once
 #include "cuda/core/launch_shape.h"
 #include "cuda/linear/row_grid.cuh"
@@ -15,8 +16,9 @@ struct GradientAgent {
 
   struct Parameters {
     operation::BandGradient<R> gradient;
-    const operation::GradientTerm* from;  ///< the sums of the level before, [term][entry]; null: the rows themselves
-    operation::GradientTerm* to;          ///< [run][entry]; null: the gradient, of one run
+    /// The sums of the previous level, [term][entry]; null: the rows themselves.
+    const operation::GradientTerm* from;
+    operation::GradientTerm* to;          ///< [run][entry]; null: the gradient, with a single run
     int64_t terms, runs;
     bool runs_fast;  ///< neighbouring threads take neighbouring runs, not entries
   };
@@ -45,7 +47,8 @@ struct GradientAgent {
   }
 };
 
-/// All gradients of a uniform batch in one pass, which reads both vectors once: none of them is a sum.
+/// All gradients of a uniform batch in one pass, which reads both vectors once: none of them is a sum over rows or
+/// systems.
 template <class R>
 struct GradientRowsAgent {
   static constexpr int kMaxThreads = linear::RowGrid::kThreads;

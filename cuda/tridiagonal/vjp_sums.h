@@ -1,8 +1,10 @@
-// The sums that make the gradients of bands, with the same bits on every backend: their order depends on the shape alone.
+// The sums that form the gradients of bands, with the same bits on every backend: their order depends on the shape
+// alone.
 //
-// One entry of a gradient is the sum of `terms` rows (one where the band is given in full; the systems of a batch that
-// shares it, the rows of a constant one). They are added up in runs of kGradientRun at most, the terms of a run `runs` apart
-// so that neighbouring threads read neighbouring rows; the sums of the runs are terms again, until one is left.
+// One entry of a gradient is the sum of `terms` rows: one if the band is given in full, the systems of a batch that
+// shares it, or the rows of a constant one. Terms are added up in runs of at most kGradientRun. The terms of a run are
+// `runs` apart, so that neighbouring threads read neighbouring rows. The sums of the runs are the next terms, until one
+// is left.
 #pragma once
 #include <cstdint>
 
@@ -14,7 +16,8 @@ namespace warploom::tridiagonal {
 
 inline constexpr int64_t kGradientRun = 256;
 
-/// Parts of an array: element (s, i, r) is at s*system_stride + i*row_stride + r*rhs_stride of re and im, in real numbers.
+/// Parts of an array: element (s, i, r) is at s*system_stride + i*row_stride + r*rhs_stride of re and im, in real
+/// numbers.
 template <class R>
 struct GradientArray {
   R* re = nullptr;
@@ -45,7 +48,7 @@ WARPLOOM_PORTABLE GradientTerm operator+(const GradientTerm& a, const GradientTe
 
 enum class GradientBand : int32_t { lower = 0, diagonal = 1, upper = 2 };
 
-/// The gradient by one band.
+/// The gradient of one band.
 template <class R>
 struct BandGradient {
   GradientArray<R> w, x, out;
@@ -53,9 +56,9 @@ struct BandGradient {
   int64_t n = 0, batch = 0, rhs_count = 0;
   GradientBand band = GradientBand::diagonal;
   bool periodic = false, definite = false, swapped = false, conjugated = false;
-  bool over_systems = false, over_rows = false;  ///< what is summed
+  bool over_systems = false, over_rows = false;  ///< over what to sum
   int64_t entries = 0;                           ///< of the gradient
-  int64_t terms = 0;                             ///< of each
+  int64_t terms = 0;                             ///< per entry
 
   WARPLOOM_PORTABLE int64_t origin(int64_t system) const { return offsets != nullptr ? offsets[system] : system; }
   WARPLOOM_PORTABLE int64_t rows(int64_t system) const {
@@ -71,7 +74,7 @@ struct BandGradient {
     const double re = -(w_re * x_re + w_im * x_im), im = -(w_im * x_re - w_re * x_im);
     return {re, conjugated ? -im : im};
   }
-  /// By the entry that couples row i to x[j].
+  /// The term for the entry that couples row i to x[j].
   WARPLOOM_PORTABLE GradientTerm entry(int64_t system, int64_t i, int64_t j) const {
     const int64_t from = swapped ? j : i, to = swapped ? i : j;
     int64_t w_at = origin(system) * w.system_stride + from * w.row_stride;
@@ -95,7 +98,7 @@ struct BandGradient {
     const GradientTerm mirrored = entry(system, j, i);
     return {own.re + mirrored.re, own.im - mirrored.im};
   }
-  /// The system that has row `place` of the batch's rows, and its row there.
+  /// Finds the system that contains row `place` of the batch's rows, and the row within it.
   WARPLOOM_PORTABLE void locate(int64_t place, int64_t* system, int64_t* i) const {
     if (offsets == nullptr) {
       *system = place / n;
@@ -112,7 +115,7 @@ struct BandGradient {
     *i = row - offsets[low];
   }
   WARPLOOM_PORTABLE GradientTerm term(int64_t at, int64_t k) const {
-    int64_t system = at, i = k;  // a constant of each system
+    int64_t system = at, i = k;  // one constant per system
     if (over_systems != over_rows) {
       if (over_systems) system = k, i = at;
     } else {
@@ -138,7 +141,7 @@ struct BandGradient {
   }
 };
 
-/// Runs that `terms` terms are added up in: one for none.
+/// How many runs `terms` terms are added up in; one if there are none.
 WARPLOOM_PORTABLE int64_t gradient_runs(int64_t terms) { return terms < 1 ? 1 : (terms - 1) / kGradientRun + 1; }
 /// Words of partial sums for every level of all runs of an entry.
 inline int64_t gradient_partials(int64_t terms) {
@@ -154,7 +157,7 @@ WARPLOOM_PORTABLE GradientTerm gradient_run(int64_t terms, int64_t runs, int64_t
   return sum;
 }
 
-/// The gradient by `band` with output `view`, of a batch with `rows` rows in all.
+/// The gradient of `band` with output `view`, for a batch with `rows` rows in all.
 template <class R, class Parameters>
 BandGradient<R> band_gradient(const Parameters& p, GradientBand band, const View& view, int64_t rows) {
   const bool complex = is_complex(p.type), ragged = p.offsets.data != nullptr;

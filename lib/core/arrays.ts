@@ -71,7 +71,10 @@ export function noHostMemory(requestedBytes: number, cause?: unknown): OutOfMemo
     + 'split the work into smaller calls', { requestedBytes, inUseBytes, limitBytes }, cause === undefined ? undefined : { cause });
 }
 
-/** From here on memory is asked for before it is taken: systems promise more than they have, and end processes that use it. */
+/**
+ * Above this size, check the available memory before allocating: systems promise more memory than they have, and kill processes that use
+ * it.
+ */
 const largeBytes = 2 ** 28;
 
 function availableBytes(): number {
@@ -93,13 +96,13 @@ export function makeTypedArray(type: ElementType, length: number): TypedArray {
   }
 }
 
-/** Smaller results are copied sooner than it is noted that they need not be. */
+/** For smaller results, a copy costs less than keeping track of them. */
 const directBytes = 2 ** 16;
 const unseen = new WeakSet<TypedArray>();
 
 /**
- * {@link makeTypedArray} for the result of the call that is made next: nobody else sees the array before that call settles, so it
- * can be written while the call runs instead of being copied at the end.
+ * {@link makeTypedArray} for the result of the call that is made next. No other code sees the array before that call settles, so the call
+ * can write to it directly while it runs, instead of copying at the end.
  */
 export function makeResult(type: ElementType, length: number): TypedArray {
   const array = makeTypedArray(type, length);
@@ -107,7 +110,7 @@ export function makeResult(type: ElementType, length: number): TypedArray {
   return array;
 }
 
-/** Whether an array was made by {@link makeResult} and this is the first time the question is asked. */
+/** Whether an array was made by {@link makeResult}; true only the first time. */
 export function takeUnseen(array: TypedArray): boolean {
   return array.byteLength >= directBytes && unseen.delete(array);
 }
@@ -119,12 +122,12 @@ export function float64Of(length: number, value: (index: number) => number): Flo
   return values;
 }
 
-/** {@link makeTypedArray} of the commonest types. */
+/** {@link makeTypedArray} for the most common types. */
 export const makeFloat64 = (length: number) => makeTypedArray('float64', length) as Float64Array<ArrayBuffer>;
-/** {@link makeTypedArray} of the commonest types. */
+/** {@link makeTypedArray} for the most common types. */
 export const makeInt32 = (length: number) => makeTypedArray('int32', length) as Int32Array<ArrayBuffer>;
 
-/** What all typed arrays inherit: it tells the kind of those of any realm, and of nothing else. */
+/** Inherited by all typed arrays: tells their kind, in any realm, and rejects everything else. */
 const tagDescriptor = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag);
 
 /**
@@ -179,7 +182,7 @@ export function typedCopy<View extends ArrayBufferView>(view: View): View {
   try {
     if (kind === undefined) return new DataView(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength)) as unknown as View;
     const Kind = required((globalThis as unknown as Record<string, new (source: unknown) => View>)[kind]);
-    return new Kind(view.byteLength === 0 ? 0 : view); // a detached array has no length, and no elements to be read
+    return new Kind(view.byteLength === 0 ? 0 : view); // a detached array has length 0, and its elements must not be read
   } catch (error) {
     throw error instanceof RangeError ? noHostMemory(view.byteLength, error) : error;
   }

@@ -1,7 +1,10 @@
-// An event loop that sleeps takes as long to wake up as a short call takes on a GPU: while such calls are in flight it keeps running.
+// A sleeping event loop takes as long to wake up as a short call takes on a GPU, so it is kept running while such calls are in flight.
 import { performance } from 'node:perf_hooks';
 
-/** Milliseconds: calls that usually take longer are waited for asleep, and no wait is longer than the second. */
+/**
+ * Milliseconds. The event loop sleeps during calls that usually take longer than `shortCalls`; it never stays awake for longer than
+ * `longest`.
+ */
 const shortCalls = 0.5, longest = 1;
 
 /**
@@ -12,12 +15,12 @@ export class Attention {
   #underWay = 0;
   #turning = false;
   #began = 0;
-  /** Milliseconds of a spell, mean of the last ones. */
+  /** Mean duration of recent spells in milliseconds. */
   #usual = 0;
   readonly #now: () => number;
   readonly #soon: (turn: () => void) => void;
 
-  /** The clock, and what lets the event loop turn once, are given by tests. */
+  /** Tests supply the clock and the function that lets the event loop run once. */
   constructor(now: () => number = () => performance.now(), soon: (turn: () => void) => void = setImmediate) {
     this.#now = now;
     this.#soon = soon;

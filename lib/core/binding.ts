@@ -7,7 +7,7 @@ import { permissionRemedy } from './file-error.ts';
 import { isAbsent, readBytesSync } from './files.ts';
 import type { ElementType, TypedArray } from './arrays.ts';
 
-/** Names of the backends, in the order that `devices()` lists them. */
+/** Names of the backends, in the order in which `devices()` lists them. */
 export type BackendName = 'cuda' | 'cpu' | 'simt';
 
 /** One device of one backend, usable or not. */
@@ -74,13 +74,13 @@ export type Operations = Readonly<Record<string, {
   readonly report: readonly ReportField[];
 }>>;
 
-/** Seconds on the device and, where the operation has a report, its fields in order: see report.ts. */
+/** Seconds on the device; if the operation has a report, followed by its fields in order: see report.ts. */
 export type RawOutcome = number | readonly [seconds: number, ...fields: (number | Float64Array | undefined)[]];
 
 /** Test controls for fault injection in the simt backend. */
 export interface Faults {
   calls(): number;
-  /** Maximum number of calls that were submitted and not finished, since this was last called. */
+  /** The maximum number of unfinished submitted calls since this was last called. */
   mostInFlight(): number;
   arm(skip: number, error: number, persistent: boolean): void;
   disarm(): void;
@@ -107,16 +107,16 @@ export interface Addon {
   traffic(): Traffic;
   devices(): DeviceDescription[];
   operations(): Operations;
-  /** The device's number, which can be used in calls at once, and a promise that settles when it is open. */
+  /** Returns the device's number, which calls can use immediately, and a promise that settles when the device is open. */
   open(target: object, backend: string, index: number,
     options: { memoryLimit?: number; threads?: number; queueLimit?: number }): [number, Promise<void>];
   /**
-   * The array's number, which calls may use at once, and a promise that settles when it has its contents. `type`: {@link
-   * elementTypes}' index.
+   * Returns the array's number, which calls can use immediately, and a promise that settles when it has its contents. `type`: index in
+   * {@link elementTypes}.
    */
   allocate(device: number, target: object, type: number, length: number, source: TypedArray | undefined,
     id: number): [number, Promise<void>];
-  /** The number of an array whose memory is allocated at its first use. */
+  /** Returns the number of an array whose memory is allocated on first use. */
   reserve(device: number, target: object, type: number, length: number, zeroed: boolean): number;
   pinned(device: number, type: ElementType, length: number): Promise<TypedArray>;
   run(device: number, operation: number, id: number,
@@ -127,7 +127,7 @@ export interface Addon {
   cancel(device: number, id: number): void;
   close(device: number): Promise<void>;
   upload(array: number, source: TypedArray, offset: number, id: number): Promise<void>;
-  /** `owned`: nobody else sees the target before the promise settles. */
+  /** `owned`: no other code sees the target before the promise settles. */
   download(array: number, target: TypedArray, offset: number, id: number, owned: boolean): Promise<void>;
   copy(to: number, from: number, id: number): Promise<void>;
   release(array: number): void;

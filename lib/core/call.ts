@@ -1,4 +1,4 @@
-// What calls of operations have in common: their device, their results, and how arrays are handed to an operation.
+// What all calls of operations share: choosing the device, allocating results, and passing arrays to an operation.
 import { describeValue, elementTypeOf, makeResult, type ElementType, type TypedArray } from './arrays.ts';
 import type { BackendName } from './binding.ts';
 import { Device, DeviceArray, implicitDevice, resultArray, type RunResult } from './device.ts';
@@ -13,7 +13,7 @@ import type { ReportOf } from './report.ts';
 export type Reals = Float32Array | Float64Array | DeviceArray;
 export type RealType = 'float32' | 'float64';
 
-/** What every result says about its call. */
+/** Information about the call in every result. */
 export interface CallInfo {
   readonly backend: BackendName;
   /** Seconds of the operation proper, without transfers. */
@@ -36,7 +36,7 @@ export function requireOut(out: unknown, type: RealType, count: number, name = '
   if ((out as Reals).length !== count) throw refusal(name, `${count} elements`, `${(out as Reals).length}`);
 }
 
-/** What every function that runs on a device takes. */
+/** Options of every function that runs on a device. */
 export const callChecks = { device: rule<Device>('a Device', (value) => value instanceof Device), ...cancelChecks };
 
 /** Complex numbers as two arrays. */
@@ -45,7 +45,7 @@ export interface SplitParts {
   readonly im: unknown;
 }
 
-/** Whether a value has { re, im }; looking up a name in a typed array is slow, so typed arrays are excluded first. */
+/** Whether a value has { re, im }. Typed arrays are excluded first, because looking up a name in them is slow. */
 export function hasParts(value: unknown): value is SplitParts {
   return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value) && !(value instanceof DeviceArray)
     && 're' in value && 'im' in value;
@@ -58,10 +58,9 @@ function sameDevice(device: Device | undefined, array: unknown): Device | undefi
 }
 
 /**
- * The device of a call: that of the option, or that of the device arrays among `arrays` (and their parts), or the thread's default
- * one, which may still be opening but accepts calls at once.
- * @throws ArgumentError for arrays of two devices; `signal.reason` if
- * the call was already aborted
+ * The device of a call: that of the option, or that of the device arrays among `arrays` (and their parts), or the thread's default one,
+ * which may still be opening but accepts calls at once.
+ * @throws ArgumentError for arrays of two devices; `signal.reason` if the call was already aborted
  */
 export function deviceFor(
   { device: asked, signal }: { readonly device?: Device; readonly signal?: AbortSignal }, arrays: readonly unknown[],
@@ -93,7 +92,7 @@ export function newReals(like: Reals, type: RealType, count: number, device: Dev
   return newArray(like, type, count, device) as Reals;
 }
 
-/** Frees the device arrays, and device arrays that are parts of others, among those that a call made for itself. */
+/** Frees those of the given values that are device arrays, or consist of device arrays. */
 export function release(made: Iterable<unknown>): void {
   for (const array of made) {
     for (const part of hasParts(array) ? [array.re, array.im] : [array]) if (part instanceof DeviceArray) part.dispose();
@@ -115,11 +114,11 @@ export interface Run<Name extends string> {
   readonly operation: Name;
   readonly parameters: Parameters;
   readonly options: CallOptions;
-  /** What was allocated for it, and is freed if it fails. */
+  /** Arrays that were allocated for it, and are freed if it fails. */
   readonly made: readonly unknown[];
 }
 
-/** Runs an operation; `finish` builds what the caller gets. */
+/** Runs an operation; `finish` builds the result for the caller. */
 export function runInto<Name extends string, T>(
   { device, operation, parameters, options, made }: Run<Name>, finish: (result: RunResult<ReportOf<Name>>) => T,
 ): Promise<T> {
@@ -140,7 +139,8 @@ export async function withResults<T>(made: readonly unknown[], body: () => Promi
 }
 
 /**
- * Device arrays with the elements of typed arrays, read before this returns, and of zeros; all of them or, if one does not fit, none.
+ * Device arrays with the elements of typed arrays, which are read before this returns, or of zeros: all of them, or none if one does not
+ * fit.
  */
 export async function deviceArrays(
   device: Device, sources: readonly (TypedArray | { readonly type: ElementType; readonly length: number })[],
@@ -154,7 +154,7 @@ export async function deviceArrays(
   throw failed.reason;
 }
 
-/** All of an array as an operation takes it. */
+/** A view of the whole array. */
 export function viewOf(data: Reals) {
   return { data };
 }

@@ -20,13 +20,13 @@ export interface Checkpoint<Parameters = unknown> {
   readonly arrays: Readonly<Record<string, CheckpointArray>>;
 }
 
-/** What an array of a checkpoint must be. */
+/** The required shape of an array in a checkpoint. */
 export interface ArrayShape {
   readonly type: ArrayName;
   readonly length: number;
 }
 
-/** What a kind of checkpoint holds. Nothing else is accepted, even if its checksum is correct. */
+/** What a checkpoint of a certain kind contains. Nothing else is accepted, even if its checksum is correct. */
 export interface CheckpointFormat<Parameters> {
   readonly kind: string;
   /** Rejects anything that is not a set of parameters of this kind. */
@@ -81,7 +81,7 @@ export async function writeCheckpoint(path: string, checkpoint: Checkpoint): Pro
   });
 }
 
-/** Checks what is in a checkpoint: what the check refuses is refused as a part of the checkpoint. */
+/** Applies a check to a part of a checkpoint, and reports a failure as one of that part. */
 function hold(check: Check, value: unknown, name: string, refuse: Refuse): void {
   try {
     check(value, name);
@@ -156,7 +156,7 @@ function requireArrays(arrays: Checkpoint['arrays'], shapes: Readonly<Record<str
   }
 }
 
-/** The checkpoint as one of its format; undefined for one of another kind. */
+/** The checkpoint, verified against the format; undefined if it is of another kind. */
 function admit<P>(path: string, found: Checkpoint, format: CheckpointFormat<P>): Checkpoint<P> | undefined {
   if (found.kind !== format.kind) return undefined;
   const refuse = refuserOf(path);
@@ -196,7 +196,7 @@ export async function loadCheckpoint<P>(
     try {
       checkpoint = admitted(older, before);
     } catch {
-      throw error; // of the newer one
+      throw error; // the error of the newer one
     }
     onOlder(error);
     return checkpoint;

@@ -1,11 +1,11 @@
-// What values may be: rules for options (options.ts), for parts of stored data (shapes.ts) and for arguments. All reject by the
-// value's name, with what was expected and what was received, code ERR_WARPLOOM_INVALID_ARGUMENT.
+// Rules for values: options (options.ts), parts of stored data (shapes.ts) and arguments. Violations are reported under the name of the
+// value, with what was expected and what was received, as ERR_WARPLOOM_INVALID_ARGUMENT.
 import { types } from 'node:util';
 import { describeValue } from './arrays.ts';
 import { refusal } from './errors.ts';
 import { elementAt } from './known.ts';
 
-/** Rejects, under the value's name, a value that the rule does not accept. */
+/** Rejects a value that violates the rule, reporting it under the given name. */
 export interface Check<T = unknown> {
   (value: unknown, name: string): void;
   /** Only a type: what the rule accepts. */
@@ -17,11 +17,11 @@ export interface Rule<T = unknown> extends Check<T> {
   /** What it accepts, in words that follow "expected". */
   readonly expected: string;
   readonly fits: (value: unknown) => boolean;
-  /** The same without a call, for tables of options. */
+  /** The same rule as data, so that option tables can check it without a call. */
   readonly quick?: QuickRule;
 }
 
-/** Numbers of a range (whole ones), one of a list, or true and false. */
+/** A range of (whole) numbers, one of a list, or a boolean. */
 export type QuickRule =
   | { readonly kind: 'number'; readonly low: number; readonly high: number; readonly whole: boolean }
   | { readonly kind: 'choice'; readonly values: readonly unknown[] }
@@ -38,7 +38,6 @@ export function rule<T>(expected: string, fits: (value: unknown) => boolean, qui
 /** Arrays and other values that are checked elsewhere. */
 export const anything: Check<never> = () => undefined;
 
-/** True or false. */
 export const truth: Rule<boolean> = rule('true or false', (value) => typeof value === 'boolean', { kind: 'boolean' });
 
 /** One of a few values. */
@@ -55,7 +54,7 @@ export interface NumberBounds {
   readonly below?: number;
 }
 
-/** What a number within bounds is, for messages. */
+/** Describes the bounds, for messages. */
 function boundsText({ least, above, most, below }: NumberBounds, kind: string): string {
   const low = above !== undefined ? ` above ${above}` : least === undefined ? ''
     : most === undefined && below === undefined ? ` of at least ${least}` : ` from ${least}`;
@@ -105,13 +104,10 @@ export function text(pattern?: RegExp): Rule<string> {
     (value) => typeof value === 'string' && pattern?.test(value) !== false);
 }
 
-/** A function. */
 export const callback: Rule<never> = rule('a function', (value) => typeof value === 'function');
 
-/** An AbortSignal. */
 export const abortSignal: Rule<AbortSignal> = rule('an AbortSignal', (value) => value instanceof AbortSignal);
 
-/** A file name. */
 export const fileName: Check<string> = (value, name) => {
   if (typeof value !== 'string' || value === '') throw refusal(name, 'a file name', describeValue(value));
   if (value.includes('\0')) throw refusal(name, 'a file name without null bytes', JSON.stringify(value));
@@ -135,7 +131,7 @@ export function requireText(value: unknown, name: string): asserts value is stri
 /** What all typed arrays inherit from; so do imitations, whose methods and lengths throw. */
 const AnyTypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => object;
 
-/** Whether a value has named fields: an object that is neither an array, nor a typed array, nor an imitation of one. */
+/** Whether a value has named fields: it is an object, but not an array, a typed array, or an imitation of one. */
 export function hasFields(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
     && !(value instanceof AnyTypedArray);
@@ -163,13 +159,13 @@ export function requireNumbers(value: unknown, name: string): asserts value is A
   }
 }
 
-/** The result of a formula: rejects arguments for which it exceeds the range of numbers, naming `argument`. */
+/** The result of a formula. Rejects arguments for which it exceeds the range of numbers, naming `argument`. */
 export function requireRange(answer: number, argument: string): number {
   if (Number.isFinite(answer)) return answer;
   throw refusal(argument, 'values closer to 1', `one whose result exceeds the range of numbers (${answer})`);
 }
 
-/** The one that is given of several alternatives, at most one of which is allowed. */
+/** Returns the one alternative that is given; at most one is allowed. */
 export function oneOf<Name extends string>(options: Readonly<Partial<Record<Name, unknown>>>, names: readonly Name[]): Name | undefined {
   const given = names.filter((name) => options[name] !== undefined);
   if (given.length > 1) throw refusal(elementAt(given, 1), `${given[0]} or ${given[1]}`, 'both');

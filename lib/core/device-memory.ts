@@ -1,4 +1,4 @@
-// Memory of a device, as arrays hold it. DeviceArray (device.ts) adds the device itself: the two name each other.
+// The memory of a device array. DeviceArray (device.ts) adds the device; the two files would otherwise import each other.
 import { addon } from './binding.ts';
 import {
   describeValue, elementBytes, elementTypeOf, holds, makeResult, numbersPerElement, requireElementType, takeUnseen, typedArrayName,
@@ -18,7 +18,7 @@ export interface Owner {
   readonly attention: Attention | undefined;
 }
 
-/** `length` elements of `type` in a device's memory: what a `DeviceArray` is apart from its device. */
+/** `length` elements of `type` in a device's memory: the part of a `DeviceArray` that does not involve its device. */
 export abstract class DeviceMemory {
   readonly type: ElementType;
   /** Elements; a complex element counts once. */
@@ -126,7 +126,7 @@ export abstract class DeviceMemory {
       }).catch(rethrow));
   }
 
-  /** @internal The addon's number of an array that is in use under `name`. */
+  /** @internal The addon's number of an array that is used under `name`. */
   static handleOf(this: void, array: DeviceMemory, name: string, part = ''): number {
     return array.#disposed ? array.#use(`${name}${part}`) : array.#handle;
   }
@@ -154,7 +154,7 @@ export abstract class DeviceMemory {
     return array;
   }
 
-  /** @internal Announces a new array at once, whose memory is allocated at its first use; see `resultArray`. */
+  /** @internal Creates a new array immediately; its memory is allocated on first use. See `resultArray`. */
   static reserve<A extends DeviceMemory>(this: void, array: A, owner: Owner, zeroed: boolean): A {
     try {
       array.#handle = addon().reserve(owner.handle, array, typeNumber(array.type), array.length, zeroed);
@@ -164,7 +164,7 @@ export abstract class DeviceMemory {
     return array;
   }
 
-  /** @internal Gives a new array the elements that `source` has now, at once; see `inputArray`. */
+  /** @internal Creates a new array immediately, with the current elements of `source`. See `inputArray`. */
   static taking<A extends DeviceMemory>(this: void, array: A, owner: Owner, source: TypedArray | DeviceMemory): A {
     if (source instanceof DeviceMemory) {
       const copy = DeviceMemory.reserve(array, owner, false);

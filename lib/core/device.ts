@@ -263,7 +263,7 @@ export class Device {
         device.#failure = fromNative(error);
         throw device.#failure;
       });
-      device.#opened.catch(() => undefined); // told by the calls as well
+      device.#opened.catch(() => undefined); // the calls report it as well
     } catch (error) {
       rethrow(error);
     }
@@ -305,20 +305,19 @@ export class Device {
 }
 
 /**
- * A device array that is available at once, for results of calls made right after: its memory is allocated on the device's thread
- * when the first of them runs, and if there is none that call rejects with ERR_WARPLOOM_OUT_OF_MEMORY. Unlike `device.array(type,
- * length)` there is no promise to wait for. The first call must write all of it, or `zeroed` must be true; otherwise it holds
- * whatever was in the memory before. Dispose of it when a call that should have written it fails, as {@link withResults} of call.ts
- * does.
+ * A device array that is available immediately, for results of calls made right after. Its memory is allocated on the device's thread when
+ * the first of them runs; if there is not enough, that call rejects with ERR_WARPLOOM_OUT_OF_MEMORY. Unlike `device.array(type, length)`
+ * there is no promise to wait for. The first call must write all of it, or `zeroed` must be true; otherwise it holds whatever was in the
+ * memory before. Dispose of it when a call that should have written it fails, as {@link withResults} of call.ts does.
  */
 export function resultArray(device: Device, type: ElementType, length: number, zeroed = false): DeviceArray {
   return Device.reserve(device, type, length, zeroed);
 }
 
 /**
- * A device array of the elements that an array has now, at once: those of a typed array are taken before this returns, those of a
- * device array as the calls made so far leave them; if that fails, the calls made right after reject. For functions of several
- * steps, which must not read a caller's array after they have returned. `type`: if it is not the typed array's own.
+ * A device array with the current elements of an array, available immediately. Elements of a typed array are copied before this returns;
+ * those of a device array are as the calls made so far leave them. If the copy fails, the calls made right after reject. For functions of
+ * several steps, which must not read a caller's array after they have returned. `type`: if it is not the typed array's own.
  */
 export function inputArray(device: Device, source: TypedArray | DeviceArray, type?: ElementType): DeviceArray {
   return Device.take(device, source, type);
@@ -326,7 +325,7 @@ export function inputArray(device: Device, source: TypedArray | DeviceArray, typ
 
 const noOptions: CallOptions = {};
 
-/** Packs and starts a call in one go: nothing may run between the packing and the addon's reading. */
+/** Packs and starts a call in one step: no other JavaScript may run between packing and the addon's reading. */
 function launch(
   handle: number, operation: string, parameters: Parameters, id: number, report: CallOptions['onProgress'],
   attention: Attention | undefined,

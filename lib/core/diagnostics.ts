@@ -1,16 +1,16 @@
-// Tracing for observers: node:diagnostics_channel, almost free while nobody listens.
+// Tracing with node:diagnostics_channel; almost free if there are no subscribers.
 import { tracingChannel } from 'node:diagnostics_channel';
 
-/** What a `warploom:run` event carries. */
+/** The message of a `warploom:run` event. */
 export interface RunTrace {
   readonly operation: string;
   readonly backend: string;
   readonly device: string;
-  /** Seconds on the device, from the `end` of the call on. */
+  /** Seconds on the device; set once the call has ended. */
   deviceSeconds?: number;
 }
 
-/** What a `warploom:transfer` event carries. */
+/** The message of a `warploom:transfer` event. */
 export interface TransferTrace {
   readonly direction: 'upload' | 'download' | 'copy';
   readonly bytes: number;
@@ -30,7 +30,7 @@ function observed(channels: Channels): boolean {
   return channels.start.hasSubscribers || channels.asyncEnd.hasSubscribers || channels.error.hasSubscribers;
 }
 
-/** Whether anybody observes calls. */
+/** Whether there are subscribers for calls. */
 export function observesRuns(): boolean {
   return observed(runs);
 }
@@ -40,7 +40,7 @@ export function traceRun<T>(trace: RunTrace, call: () => Promise<T>): Promise<T>
   return runs.tracePromise(call, trace);
 }
 
-/** Runs one transfer, inside its trace when anybody observes transfers. */
+/** Runs one transfer, traced if there are subscribers for transfers. */
 export function traceTransfer<T>(make: () => TransferTrace, call: () => Promise<T>): Promise<T> {
   return observed(transfers) ? transfers.tracePromise(call, make()) : call();
 }

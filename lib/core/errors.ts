@@ -1,4 +1,4 @@
-// Every error that this library creates: one base class, a stable code, and what to do about it in the message.
+// Every error that this library creates: one base class, stable codes, and messages that say what to do.
 
 /** Stable codes of {@link WarploomError}. */
 export type ErrorCode =
@@ -31,9 +31,9 @@ export class WarploomError extends Error {
 
 /** What an {@link ArgumentError} carries besides its message. */
 export interface ArgumentErrorOptions extends ErrorOptions {
-  /** What the argument may be. */
+  /** What was expected. */
   readonly expected: string;
-  /** What it was. */
+  /** What was received. */
   readonly received: string;
 }
 
@@ -42,9 +42,9 @@ export class ArgumentError extends WarploomError {
   override readonly name = 'ArgumentError';
   /** The argument as the caller spells it, such as 'rhs' or 'options.depth'. */
   readonly argument: string;
-  /** What the argument may be. */
+  /** What was expected. */
   readonly expected: string;
-  /** What it was. */
+  /** What was received. */
   readonly received: string;
 
   /** @param message what was expected and what was received, to follow the argument's name */

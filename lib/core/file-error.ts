@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import { FileError, refusal } from './errors.ts';
 
-/** The words of a system code: what is wrong, and what to do. */
+/** For each system code: what is wrong, and what to do. */
 const words: Readonly<Record<string, readonly [reason: string, remedy: string]>> = {
   ENOENT: ['there is no such file or folder', 'check the name, and that the folder it is in exists'],
   EACCES: ['the system does not permit it', 'change its permissions, or choose another place'],
@@ -26,7 +26,7 @@ const words: Readonly<Record<string, readonly [reason: string, remedy: string]>>
   ERR_FS_FILE_TOO_LARGE: ['it is longer than 2 GiB', 'split it'],
 };
 
-/** Names of node's permissions, and the flags that give them. */
+/** Node's permissions, and the flags that grant them. */
 const nodeFlags: Readonly<Record<string, string>> = {
   FileSystemRead: '--allow-fs-read', FileSystemWrite: '--allow-fs-write', ChildProcess: '--allow-child-process',
   WorkerThreads: '--allow-worker', Addon: '--allow-addons',
@@ -63,7 +63,7 @@ export function permissionRemedy(value: unknown, path?: string): string | undefi
 export function fileError(value: unknown, action: string, path: string): unknown {
   if (!(value instanceof Error) || value instanceof FileError) return value;
   const error = value as SystemError;
-  const permission = permissionRemedy(error, action === 'write' ? dirname(path) : path); // a new file stands beside the old one first
+  const permission = permissionRemedy(error, action === 'write' ? dirname(path) : path); // a new file is first written next to the old one
   if (permission !== undefined) {
     return new FileError('the permission model denies it',
       { action, path, systemCode: error.code ?? error.name, remedy: permission, cause: error });

@@ -61,7 +61,7 @@ export function linkTargetSync(path: string): string {
 /** Whether there is such a file or folder. */
 export const isThere = (path: string): boolean => withFileSync('look at', path, () => existsSync(path));
 
-/** What the system knows of a file; symbolic links are followed. */
+/** The system's information on a file; symbolic links are followed. */
 export function describeFile(path: string): Promise<Stats> {
   return withFile('look at', path, () => stat(path));
 }
@@ -76,13 +76,13 @@ export function realPath(path: string): Promise<string> {
   return withFile('look at', path, () => realpath(path));
 }
 
-/** What is in a folder, sorted by name. */
+/** The entries of a folder, sorted by name. */
 export async function listFolder(path: string): Promise<Dirent[]> {
   const entries = await withFile('list', path, () => readdir(path, { withFileTypes: true }));
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Makes a folder, and those it is in. */
+/** Creates a folder, and its parent folders if necessary. */
 export async function makeFolder(path: string): Promise<void> {
   await withFile('make the folder', path, () => mkdir(path, { recursive: true }));
 }
@@ -92,7 +92,7 @@ export async function removeAll(path: string): Promise<void> {
   await withFile('remove', path, () => rm(path, { recursive: true, force: true }));
 }
 
-/** What `work` makes, or false where there is something already. */
+/** Runs `work`, which creates something; returns its result, or false if the thing already exists. */
 async function unlessThere(work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work();
@@ -120,7 +120,7 @@ export function keepAs(path: string, name: string): Promise<boolean> {
     try {
       await link(path, spare).catch(async (error: unknown) => {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error;
-        await copyFile(path, spare); // file systems without hard links
+        await copyFile(path, spare); // for file systems without hard links
       });
     } catch (error) {
       await unlink(spare).catch(() => undefined);
@@ -143,15 +143,15 @@ export async function hashFile(path: string): Promise<Buffer> {
 
 const temporaryEnding = '.warploom-tmp';
 
-/** Whether a file name is one that {@link writeFileAtomic} uses before the file is complete. */
+/** Whether this is a name that {@link writeFileAtomic} uses for incomplete files. */
 export const isTemporary = (name: string): boolean => /^\..*\.[0-9a-f]{12}\.warploom-tmp$/.test(name);
 
-/** A name next to `path` for a file that is being written; shortened, since the file system limits names. */
+/** A name next to `path` for a file that is being written; shortened, because file systems limit the length of names. */
 export function temporaryBeside(path: string): string {
   return join(dirname(path), `.${Array.from(basename(path)).slice(0, 50).join('')}.${randomBytes(6).toString('hex')}${temporaryEnding}`);
 }
 
-/** Systems and permission models on which a folder cannot be synced: the file itself was. */
+/** Errors of systems and permission models that do not allow syncing a folder; the file itself has been synced. */
 const unsynced: readonly unknown[] = ['EPERM', 'EACCES', 'EISDIR', 'EINVAL', 'ENOTSUP', 'ERR_ACCESS_DENIED'];
 
 async function syncFolder(folder: string): Promise<void> {
@@ -167,7 +167,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Whether a path is a device or a pipe, which takes bytes but no other file in its place. */
+/** Whether a path is a device or a pipe, which must be written to and cannot be replaced by a file. */
 async function takesBytes(path: string): Promise<boolean> {
   try {
     const info = await stat(path);

@@ -1,5 +1,4 @@
-// Access to values that the surrounding code knows to exist, in a way that fails at once if it is wrong. Loops over many numbers do
-// without it.
+// Access to values that the surrounding code knows to exist. Throws immediately if that is wrong. Loops over many numbers do without it.
 import { WarploomError } from './errors.ts';
 
 function missing(what: string): WarploomError {

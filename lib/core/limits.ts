@@ -1,9 +1,9 @@
 // Limits of the core, in one place. Limits of an operation are in its check().
 
-/** Elements of one array: bytes stay exact in a JavaScript number for every element type. */
+/** The maximum number of elements of an array: for every element type, the size in bytes is exact as a JavaScript number. */
 export const maxElements = Math.floor(Number.MAX_SAFE_INTEGER / 16);
 
-/** Calls that may wait on a device, unless `openDevice({ queueLimit })` says otherwise. */
+/** The default of `openDevice({ queueLimit })`: how many calls may wait on a device. */
 export const defaultQueueLimit = 1024;
 
 /** Largest `queueLimit`. */

@@ -34,7 +34,7 @@ export function fromNative(value: unknown): unknown {
   const cause = { cause: error };
   switch (error.code) {
     case 'ERR_WARPLOOM_INVALID_ARGUMENT':
-      // The checks of a whole call state the rule that was broken.
+      // Checks that involve several arguments state the violated rule in the message.
       return new ArgumentError(error.argument ?? '', error.message,
         { cause: error, expected: error.expected ?? error.message, received: error.received ?? 'a call that is not so' });
     case 'ERR_WARPLOOM_OUT_OF_MEMORY': return outOfMemory(error);

@@ -1,6 +1,6 @@
-// Options of a function: a table of checks and defaults, compiled once, with which each call's options are read. The rules come from
-// the operations' metadata (parametersOf) and from the domains. Reading a call's options takes part of a microsecond; schemas of
-// files (zod) take longer than a small call.
+// Options of functions: a table of checks and defaults, compiled once, reads the options of each call. The rules come from the operations'
+// metadata (parametersOf) and from the domains. Reading a call's options takes a fraction of a microsecond; file schemas (zod) would take
+// longer than a small call.
 import { describeValue } from './arrays.ts';
 import { abortSignal, anything, callback, choice, hasFields, number, truth, whole, type Check, type Rule } from './checks.ts';
 import { ArgumentError, refusal } from './errors.ts';
@@ -15,12 +15,12 @@ export interface WithDefault<T> extends Check<T> {
 /** The checks of a function's options by name. */
 export type Checks = Readonly<Record<string, Check & { readonly normal?: unknown; readonly required?: true }>>;
 
-/** Checks that fit the options a function is declared with: `optionsOf('f', { … } satisfies ChecksOf<Options>)`. */
+/** Makes sure that a table of checks matches the declared options: `optionsOf('f', { … } satisfies ChecksOf<Options>)`. */
 export type ChecksOf<Declared> = { readonly [Name in keyof Declared]-?: Check<Exclude<Declared[Name], undefined>> };
 
 type Defaulted<Table> = { [Name in keyof Table]: Table[Name] extends { readonly normal: unknown } ? Name : never }[keyof Table];
 
-/** Options as given, with the defaults of those that have one. */
+/** The given options, with defaults filled in. */
 export type Taken<Given, Table> = Given & {
   readonly [Name in Defaulted<Table> & keyof Given]-?: Exclude<Given[Name], undefined>;
 };
@@ -35,10 +35,10 @@ export function needed<T>(check: Check<T>): Check<T> & { readonly required: true
   return Object.assign((each: unknown, name: string) => check(each, name), check, { required: true as const });
 }
 
-/** How a field is asked: the commonest rules without a call. */
+/** How an option is checked: the most common rules without a call. */
 const byCheck = 0, byAnything = 1, byNumber = 2, byChoice = 3, byBoolean = 4;
 
-/** An option in the table: the rule as numbers, so that one loop can check all of them. */
+/** An option in the table, with its rule encoded as numbers, so that one loop can check all options. */
 class Field {
   readonly check: Check;
   readonly how: number = byCheck;
@@ -64,7 +64,7 @@ class Field {
   }
 }
 
-/** Whether the value is right beyond doubt; what is not goes to the check, which says why. */
+/** Whether the value is certainly valid. Otherwise it goes to the check, which says what is wrong. */
 function accepts(field: Field, value: unknown): boolean {
   switch (field.how) {
     case byAnything: return true;
@@ -83,7 +83,7 @@ export class Options<Table extends Checks> {
   readonly #owner: string;
   readonly #fields: ReadonlyMap<string, Field>;
   readonly #required: readonly string[];
-  /** Every option with its default: the given options are written over a copy, so that all calls read objects of the same shape. */
+  /** All options with their defaults. The given options are written over a copy, so that all calls get objects of the same shape. */
   readonly #defaults: Defaults;
   readonly #copy: (defaults: Defaults) => Record<string, unknown>;
 
@@ -97,8 +97,8 @@ export class Options<Table extends Checks> {
   }
 
   /**
-   * The options of a call: each is read once and checked, and has its default if it is omitted or undefined.
-   * @param within the name of the object where it is not the options themselves; its fields are then `within.field`
+   * The options of a call: each is read once and checked; if it is omitted or undefined, it gets its default.
+   * @param within the name of the object if it is not the options object itself; its fields are then `within.field`
    * @throws ArgumentError naming the option: one that does not exist, one with an invalid value, or one that is missing
    */
   read<Given extends object>(given: Given, within = ''): Taken<Given, Table> {
@@ -124,7 +124,7 @@ export class Options<Table extends Checks> {
     return values as Taken<Given, Table>;
   }
 
-  /** Options that an instance of a class has by getters, which are not enumerable. */
+  /** Reads options from the getters of a class instance, which are not enumerable. */
   #readInherited(given: object, values: Record<string, unknown>, within: string): void {
     for (const [key, field] of this.#fields) {
       if (Object.prototype.propertyIsEnumerable.call(given, key)) continue;
@@ -158,8 +158,8 @@ const nameOf = (key: string, within: string): string => (within === '' ? key : `
 
 /**
  * The options of the function `owner`, by name.
- * @param copy how the defaults are copied. V8 remembers the shapes of objects by place in the code: the copy below, which all tables
- *   share, takes 0.33 us of 24 options, one that a function called for small problems writes for itself 0.1.
+ * @param copy how the defaults are copied. V8 caches object shapes by place in the code: the copy below, which all tables share, takes 0.33
+ * us for 24 options; one that a function for small problems writes itself takes 0.1 us.
  */
 export function optionsOf<Table extends Checks>(
   owner: string, table: Table, copy: (defaults: Defaults) => Record<string, unknown> = (defaults) => ({ ...defaults }),
@@ -186,7 +186,7 @@ type ValueOf<Operation extends OperationName, Name> = Name extends keyof Choices
 
 type Named<Operation extends OperationName> = string & keyof Parameters<Operation>;
 
-/** Options that are parameters of an operation but for their defaults: its choices and ranges, as its `visit()` has them. */
+/** Options that match parameters of an operation except for their defaults, with the choices and ranges of its `visit()`. */
 export function rangesOf<Operation extends OperationName, Name extends Named<Operation>>(
   operation: Operation, ...names: readonly Name[]
 ): { readonly [Each in Name]: Rule<ValueOf<Operation, Each>> } {
@@ -200,7 +200,7 @@ export function rangesOf<Operation extends OperationName, Name extends Named<Ope
   })) as never;
 }
 
-/** Options that are parameters of an operation, defaults included. */
+/** Options that match parameters of an operation, including their defaults. */
 export function parametersOf<Operation extends OperationName, Name extends Named<Operation>>(
   operation: Operation, ...names: readonly Name[]
 ): { readonly [Each in Name]: WithDefault<ValueOf<Operation, Each>> } {

@@ -30,7 +30,7 @@ let packing = false;
 /** View::kMaxRank of cuda/core/types.h. */
 const mostDimensions = 4;
 
-/** Most numbers that a field takes. */
+/** How many numbers a field takes. */
 function numberCount(field: FieldDescription): number {
   return field.kind === 'view' ? 4 + 2 * mostDimensions : 1;
 }
@@ -89,14 +89,14 @@ export class Held {
   }
 }
 
-/** The number of a device array; NaN, {@link owned} or {@link fixed} for a typed array; refuses everything else. */
+/** The number of a device array, or NaN, {@link owned} or {@link fixed} for a typed array. Rejects everything else. */
 function packArray(name: string, part: string, value: unknown): number {
   if (value instanceof DeviceMemory) return handleOf(value, name, part);
   if (typedArrayKind(value) !== undefined) return takeUnseen(value as TypedArray) ? owned : isFixed(value as TypedArray) ? fixed : NaN;
   throw refusal(`${name}${part}`, 'a typed array or a DeviceArray', describeValue(value));
 }
 
-/** `for … in` makes no list of the keys; what it finds in prototypes does not count. */
+/** `for … in` creates no list of the keys; inherited keys are ignored. */
 function requireKnown(object: object, known: ReadonlySet<string>, prefix: string): void {
   for (const key in object) {
     if (known.has(key) || !Object.hasOwn(object, key)) continue;
@@ -115,7 +115,7 @@ function requireView(view: object, name: string): void {
   }
 }
 
-/** Ranges are those of check_window() of cuda/core/view.cpp. */
+/** The ranges are those of check_window() of cuda/core/view.cpp. */
 function packWhole(value: unknown, name: string, field: string): number {
   if (Number.isSafeInteger(value)) return value as number;
   throw refusal(`${name}.${field}`, 'an integer', describeValue(value));
@@ -135,7 +135,7 @@ function packList(list: readonly unknown[], rank: number, name: string, field: s
   }
 }
 
-/** Writes the extents and strides of a view from `at` on; returns where they end. */
+/** Writes the extents and strides of a view, starting at `at`; returns the end. */
 function packDimensions(extents: unknown, strides: unknown, name: string, numbers: Float64Array, at: number): number {
   if (extents === undefined) {
     if (strides !== undefined) throw refusal(`${name}.strides`, 'extents beside them', 'strides alone');
@@ -155,7 +155,7 @@ function packDimensions(extents: unknown, strides: unknown, name: string, number
   return at + 1 + 2 * rank;
 }
 
-/** Writes a view from `at` on; returns where it ends. */
+/** Writes a view, starting at `at`; returns the end. */
 function packView(name: string, value: unknown, numbers: Float64Array, at: number, values: unknown[]): number {
   if (value === undefined) {
     numbers.fill(NaN, at, at + 4);
@@ -198,7 +198,7 @@ function packFields(plan: Plan, parameters: Parameters, numbers: Float64Array): 
 }
 
 /**
- * Packs the parameters of a call. The addon must read them before anything else of JavaScript runs.
+ * Packs the parameters of a call. The addon must read them before any other JavaScript runs.
  * @throws ArgumentError naming the field for unknown operations and fields, wrong kinds and non-finite numbers
  */
 export function pack(operation: string, parameters: Parameters): Packed {

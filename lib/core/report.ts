@@ -4,7 +4,7 @@ import type { RawOutcome, ReportField } from './binding.ts';
 import type { OperationName, Reports } from './operations.gen.ts';
 import { namedNumbers, Rows } from './rows.ts';
 
-/** What an operation reports, by its name; anything for names that are known only at run time. */
+/** The report of an operation by the operation's name; a general type if the name is known only at run time. */
 export type ReportOf<Name extends string> = Name extends OperationName ? Reports[Name] : Readonly<Record<string, unknown>>;
 
 const nothing = Object.freeze({});
@@ -31,7 +31,7 @@ export function reportOf(fields: readonly ReportField[], outcome: RawOutcome): R
   return report;
 }
 
-/** Seconds on the device of a call. */
+/** Device seconds of a call. */
 export function secondsOf(outcome: RawOutcome): number {
   return typeof outcome === 'number' ? outcome : outcome[0];
 }

@@ -2,7 +2,7 @@
 import { describeValue } from './arrays.ts';
 import { refusal } from './errors.ts';
 
-/** Rows of named numbers, as an operation has written them: row objects are created on access. */
+/** Rows of named numbers, as written by an operation: row objects are created on access. */
 export class Rows<Row extends Readonly<Record<string, number>>> implements Iterable<Row> {
   readonly #numbers: Float64Array;
   readonly #columns: readonly string[];
@@ -44,7 +44,7 @@ export class Rows<Row extends Readonly<Record<string, number>>> implements Itera
   }
 }
 
-/** The numbers from position `from` on, as fields with these names. */
+/** The numbers starting at position `from`, as fields with these names. */
 export function namedNumbers(names: readonly string[], numbers: Float64Array, from: number): Record<string, number> {
   const named: Record<string, number> = {};
   for (const [place, name] of names.entries()) named[name] = numbers[from + place] ?? NaN;

@@ -1,10 +1,10 @@
-// Shapes of data that was stored outside the program (checkpoints, policies, reports): checks composed of checks. Job files, whose
-// schemas are published, are checked by zod instead.
+// The shapes of data stored outside the program (checkpoints, policies, reports): checks composed of other checks. Job files have published
+// schemas and are checked by zod instead.
 import { describeValue } from './arrays.ts';
 import { hasFields, type Check } from './checks.ts';
 import { refusal } from './errors.ts';
 
-/** The name of a part: fields and places follow that of the whole, with a dot between. */
+/** The name of a part: a field or index is appended to the name of the whole, after a dot. */
 const within = (name: string, part: string | number): string => (name === '' ? String(part) : `${name}.${part}`);
 
 /** Rejects anything but an object with named fields. */
@@ -13,10 +13,10 @@ export function requireObject(value: unknown, name: string): asserts value is Re
   throw refusal(name, 'an object', describeValue(value));
 }
 
-/** The own field of an object: what it inherits is none. */
+/** A field of the object itself; inherited ones do not count. */
 const fieldOf = (value: Readonly<Record<string, unknown>>, key: string): unknown => (Object.hasOwn(value, key) ? value[key] : undefined);
 
-/** An object with these fields, each of them checked, even if absent. `others`: how to treat other fields. */
+/** An object with these fields. Each is checked, even if absent. `others`: how to treat other fields. */
 export function record(fields: Readonly<Record<string, Check>>, others: 'refuse' | 'ignore' = 'refuse'): Check {
   const entries = Object.entries(fields);
   return (value, name) => {
@@ -28,7 +28,7 @@ export function record(fields: Readonly<Record<string, Check>>, others: 'refuse'
   };
 }
 
-/** One of several records, told apart by the value of the field `key`. */
+/** One of several records, distinguished by the value of the field `key`. */
 export function oneOfRecords(key: string, records: Readonly<Record<string, Check>>): Check {
   return (value, name) => {
     requireObject(value, name);
@@ -40,7 +40,7 @@ export function oneOfRecords(key: string, records: Readonly<Record<string, Check
   };
 }
 
-/** An object whose fields have any names. */
+/** An object with arbitrary field names. */
 export function mapOf(check: Check): Check {
   return (value, name) => {
     requireObject(value, name);
@@ -48,7 +48,7 @@ export function mapOf(check: Check): Check {
   };
 }
 
-/** A list of entries: of `length` of them, or of `least` at least. */
+/** A list of exactly `length` entries, or of at least `least`. */
 export function list<T>(
   check: Check<T>, { length, least = 0 }: { readonly length?: number; readonly least?: number } = {},
 ): Check<readonly T[]> {

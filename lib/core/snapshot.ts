@@ -1,9 +1,9 @@
-// Captures what a caller passes as it is at the call: for functions that read it again after they have returned.
+// Captures a caller's arguments at the time of the call: for functions that read them again after they have returned.
 import { typedCopy } from './arrays.ts';
 
 /**
- * A deep copy of arrays, typed arrays and plain objects as they are now; everything else (devices, device arrays, signals,
- * functions, instances of classes) is kept by reference.
+ * A deep copy of arrays, typed arrays and plain objects; everything else (devices, device arrays, signals, functions, class instances) is
+ * kept by reference.
  */
 export function snapshot<Value>(value: Value): Value {
   return copyOf(value, new Map()) as Value;

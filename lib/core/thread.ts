@@ -2,7 +2,7 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 const isSource = import.meta.url.endsWith('.ts');
-/** What lets a worker read TypeScript: it does not have the loader of its parent. */
+/** Lets a worker load TypeScript, because workers do not inherit their parent's loader. */
 const loader = new URL('../../scripts/register-tsx.mjs', import.meta.url);
 
 /**

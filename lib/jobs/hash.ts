@@ -1,5 +1,5 @@
-// What an item's results depend on: its parameters and the bytes of its inputs, as one hash. Results, checkpoints and the skipping of
-// finished items all go by it.
+// One hash of everything an item's results depend on: its parameters and the bytes of its inputs. It identifies results and checkpoints,
+// and decides whether a finished item is skipped.
 import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { FileError, refusal } from '../core/errors.ts';
@@ -7,10 +7,10 @@ import { describeFile, hashFile, isAbsent, listFolder } from '../core/files.ts';
 import type { InputFile, Resolve } from './kind.ts';
 import { kindOf, type Job } from './kinds/index.ts';
 
-/** Fields of a job file that no result depends on. */
+/** Fields of a job file that do not affect results. */
 const idleFields: readonly string[] = ['$schema', 'sweep'];
 
-/** JSON whose fields are in the order of their names, so that equal values have equal text. */
+/** JSON with sorted fields, so that equal values have equal text. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value === 'object' && value !== null) {
@@ -47,7 +47,7 @@ async function present(field: string, path: string): Promise<boolean> {
 /** Digests of files by path, so that the items of a sweep do not read their common inputs repeatedly. */
 export type Digests = Map<string, Promise<string>>;
 
-/** The digest of a file, or of a folder (a series of slices): of its files with their names. */
+/** The digest of a file, or of a folder (a series of slices), which covers its files and their names. */
 async function digest({ field, path, optional }: InputFile): Promise<string> {
   if (optional === true) {
     const found = await hashFile(path).catch((error: unknown) => {
@@ -94,7 +94,7 @@ export async function requireUnchanged(inputs: readonly InputDigest[]): Promise<
   }
 }
 
-/** The hash of an item. Files are identified by the job's fields that name them: the same files in another place are the same inputs. */
+/** The hash of an item. Files are identified by the fields of the job that name them: moving a file does not change its input. */
 export function hashItem(job: Job, inputs: readonly InputDigest[]): string {
   const parameters = Object.fromEntries(Object.entries(job).filter(([field]) => !idleFields.includes(field)));
   const bytes = inputs.map(({ field, digest: of }) => [field, of]);

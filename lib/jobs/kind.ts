@@ -2,14 +2,14 @@
 import type { z } from 'zod';
 import type { Device } from '../core/device.ts';
 
-/** Turns a path of a job file into one of the file system. */
+/** Maps a path in a job file to one in the file system. */
 export type Resolve = (path: string) => string;
 
 /** A file or folder that a job reads, and the field that names it. */
 export interface InputFile {
   readonly field: string;
   readonly path: string;
-  /** True for files that a program looks for but can do without. */
+  /** True for files that a program uses if they exist but does not need. */
   readonly optional?: boolean;
 }
 
@@ -31,11 +31,11 @@ export interface ItemContext {
 /** Where a computation runs, and its callbacks. */
 export type Running = Pick<ItemContext, 'device' | 'signal' | 'onProgress'>;
 
-/** What an item did; becomes its result.json. */
+/** The results of an item; stored as its result.json. */
 export interface ItemReport {
-  /** One line for the table: what ran. */
+  /** One line for the table: what was run. */
   readonly summary: string;
-  /** Measured figures by name, in the unit the name says: `…Seconds`, `…Error`, `…PerSecond`. */
+  /** Measured figures by name; the name includes the unit: `…Seconds`, `…Error`, `…PerSecond`. */
   readonly figures: Record<string, number>;
   /** The figure that measures the item's accuracy, and what it means. */
   readonly accuracy: { readonly value: number; readonly meaning: string };
@@ -58,7 +58,7 @@ export interface JobKind<Name extends string = string, Schema extends z.ZodType 
   readonly schema: Schema;
   /** The values that name files or folders to read, by field; a value that is not a string (a number, a phantom) names none. */
   readonly inputs: (job: z.infer<Schema>) => Readonly<Record<string, unknown>>;
-  /** Files that its inputs in turn name. */
+  /** Files to which its inputs refer in turn. */
   readonly moreInputs?: (job: z.infer<Schema>, resolve: Resolve) => Promise<readonly InputFile[]>;
   /** Runs one item. */
   readonly run: ItemFunction<z.infer<Schema>>;

@@ -11,7 +11,7 @@ import { itemNamer, requireOwnFolders, type Sweep } from './names.ts';
 
 /** One combination of a job's sweep. */
 export interface JobItem {
-  /** Name of its folder below the job's results: 'all' without a sweep, else 'field=value,…'. */
+  /** Name of its folder in the job's results: 'all' without a sweep, otherwise 'field=value,…'. */
   readonly name: string;
   readonly job: Job;
   /** What it reads. */
@@ -29,7 +29,7 @@ export interface LoadedJob {
   readonly input: Resolve;
 }
 
-/** `package:NAME/PATH` is a file of a npm package installed for `folder`; other paths are relative to it. */
+/** `package:NAME/PATH` is a file of an npm package installed for `folder`; other paths are relative to `folder`. */
 function inputResolver(folder: string): Resolve {
   const require = createRequire(join(resolve(folder), 'job.json'));
   return (path) => {
@@ -53,21 +53,21 @@ function inputResolver(folder: string): Resolve {
   };
 }
 
-/** Most items of one sweep. */
+/** The maximum number of items of one sweep. */
 export const mostItems = 100_000;
-/** Longest job file, bytes. */
+/** The maximum size of a job file in bytes. */
 const longestJob = 2 ** 24;
 /** Fields that all items of a job share. */
 const sharedFields: readonly string[] = ['$schema', 'name', 'kind', 'device', 'sweep'];
 
-/** How many items a sweep has, before any of them is made. */
+/** The number of items of a sweep, computed before any of them is created. */
 function countItems(sweep: Sweep): number {
   const count = Object.values(sweep).reduce((product, values) => product * BigInt(values.length), 1n);
   if (count > mostItems) throw refusal('sweep', `at most ${mostItems} items`, `${count} combinations`);
   return Number(count);
 }
 
-/** Every combination of the sweep's values, in the order the fields are written, the last one varying fastest. */
+/** Every combination of the sweep's values: fields in the order in which they are written, the last one varying fastest. */
 function* combinations(sweep: Sweep): Generator<Record<string, unknown>> {
   const fields = Object.entries(sweep);
   const count = countItems(sweep);
@@ -102,17 +102,17 @@ async function readJob(file: string): Promise<unknown> {
   }
 }
 
-/** What may be given beside the job. */
+/** Options besides the job itself. */
 export interface LoadOptions {
   /** Overrides the job file's backend. */
   readonly backend?: NonNullable<Job['device']>['backend'];
-  /** What the job's paths are relative to. Default: the folder of the job file; for an object, the working folder. */
+  /** The folder to which the job's paths are relative. Default: the folder of the job file; for an object, the working folder. */
   readonly folder?: string;
 }
 
 /**
  * Loads one job: a file, or its content as an object.
- * @throws ArgumentError with the field for anything the schema does not take, for a sweep over an unknown field, of more than
+ * @throws ArgumentError naming the field, for anything that the schema does not accept, for a sweep over an unknown field, with more than
  *   {@link mostItems} items or with equal values, and for inputs that do not exist; FileError for files that cannot be read
  */
 export async function loadJob(source: string | object, { backend, folder }: LoadOptions = {}): Promise<LoadedJob> {

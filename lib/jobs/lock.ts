@@ -16,7 +16,7 @@ const ownerSchema = z.strictObject({
 /** Who holds a lock. */
 type Owner = z.infer<typeof ownerSchema>;
 
-/** A line that the system keeps about processes; empty where it keeps none. */
+/** A line of information on processes from the system; empty if the system does not provide it. */
 function systemLine(read: () => string): string {
   try {
     return read().trim();
@@ -25,7 +25,7 @@ function systemLine(read: () => string): string {
   }
 }
 
-/** When a process began, in the system's clock ticks: tells a process from a later one of the same number. */
+/** When a process began, in the system's clock ticks: distinguishes it from a later one with the same process number. */
 const beginOf = (pid: number): string =>
   systemLine(() => readBytesSync(`/proc/${pid}/stat`).toString('latin1').replace(/^.*\) /s, '').split(' ')[19] ?? '');
 
@@ -47,7 +47,7 @@ function runs(pid: number): boolean {
   }
 }
 
-/** Whether the owner is gone for certain: its machine was restarted, or its process is no longer there. */
+/** Whether the owner is certainly gone: its machine was restarted, or its process no longer exists. */
 function isGone(owner: Owner): boolean {
   const here = self();
   if (owner.host !== here.host) return false;
@@ -56,7 +56,7 @@ function isGone(owner: Owner): boolean {
   return !runs(owner.pid) || beginOf(owner.pid) !== owner.began;
 }
 
-/** Milliseconds in which a lock that is being written, or taken over, is done. */
+/** A lock is written or taken over within this time, in milliseconds. */
 const patience = 2000;
 
 function refuse(path: string, who: string): never {
@@ -64,7 +64,7 @@ function refuse(path: string, who: string): never {
     `another run is writing here: ${path} is held by ${who}; wait for it or end it, or delete that file if it no longer runs`);
 }
 
-/** The owner that a lock names; undefined when there is no lock; null while it names none, being written. */
+/** The owner that a lock names; undefined if there is no lock; null if it does not name an owner yet, because it is being written. */
 async function ownerOf(path: string): Promise<Owner | null | undefined> {
   const text = await unlessAbsent(readText(path));
   if (text === undefined) return undefined;
@@ -75,16 +75,16 @@ async function ownerOf(path: string): Promise<Owner | null | undefined> {
   }
 }
 
-/** Stands while a process takes a lock over. */
+/** This folder exists while a process takes over the lock. */
 const guardOf = (path: string): string => `${path}.taking`;
 
-/** Whether a lock that names no owner was left so. One that another process has just made, and is writing, is younger. */
+/** Whether a lock without an owner has been abandoned. A lock that another process is just writing is younger than that. */
 async function isLeft(path: string): Promise<boolean> {
   const found = await unlessAbsent(describeFile(path));
   return found !== undefined && Date.now() - found.mtimeMs > patience;
 }
 
-/** Removes the lock of an owner that is gone. One process at a time: none removes a lock that another has just made. */
+/** Removes the lock if its owner is gone. Only one process does so at a time, so that none removes a lock that another has just created. */
 async function removeStale(path: string): Promise<void> {
   const guard = guardOf(path);
   if (!await createFolder(guard)) return;
@@ -107,8 +107,8 @@ export class FolderLock {
   }
 
   /**
-   * Locks a folder. A lock whose process is gone is taken over.
-   * @throws WarploomError `ERR_WARPLOOM_LOCKED` naming process, machine and time of another run that writes there
+   * Locks a folder. The lock of a process that is gone is taken over.
+   * @throws WarploomError `ERR_WARPLOOM_LOCKED` naming process, machine and time of another run that is writing there
    */
   static async take(folder: string): Promise<FolderLock> {
     const path = join(folder, lockName);
@@ -126,7 +126,7 @@ export class FolderLock {
     }
   }
 
-  /** Removes the lock, if it is still this process's. */
+  /** Removes the lock if it still belongs to this process. */
   async release(): Promise<void> {
     const owner = await ownerOf(this.#path);
     if (owner?.token === this.#token) await removeAll(this.#path);

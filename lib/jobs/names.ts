@@ -1,4 +1,4 @@
-// Names of a sweep's items, which are names of folders: short, readable, and never the same for two items.
+// Names of a sweep's items, which are also names of folders: short, readable, and never the same for two items.
 import { createHash } from 'node:crypto';
 import { refusal } from '../core/errors.ts';
 import { elementAt, required } from '../core/known.ts';
@@ -10,10 +10,10 @@ export type Sweep = Readonly<Record<string, readonly unknown[]>>;
 const longestValue = 40;
 const longestName = 120;
 
-/** Letters that every file system takes; what stands between them becomes one hyphen. */
+/** Keeps characters that every file system accepts; everything in between becomes a single hyphen. */
 const plain = (text: string): string => text.replace(/[^A-Za-z0-9_.+-]+/g, '-').replace(/^-(?!\d)|-$/g, '');
 
-/** A value in few letters: of a path its last part, of an object its values. Different values may share it. */
+/** A short form of a value: the last part of a path, the values of an object. Different values may have the same short form. */
 function slug(value: unknown): string {
   if (typeof value === 'string') return plain(value.split(/[/\\]/).findLast((part) => part !== '') ?? '');
   if (Array.isArray(value)) return value.map(slug).join('-');
@@ -23,10 +23,10 @@ function slug(value: unknown): string {
 
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
 
-/** Case does not tell folders apart everywhere. */
+/** Some file systems ignore case. */
 const folded = (name: string): string => name.toLowerCase();
 
-/** The word of each value of a field; a hash tells apart those that would share one. */
+/** The name of each value of a field; a hash distinguishes values with the same short form. */
 function wordsOf(field: string, values: readonly unknown[]): Map<unknown, string> {
   const texts = values.map(canonical);
   const known = new Set<string>();
@@ -45,7 +45,7 @@ function wordsOf(field: string, values: readonly unknown[]): Map<unknown, string
 }
 
 /**
- * Names the combinations of a sweep: 'all' without one, else 'field=value,…'.
+ * Names the combinations of a sweep: 'all' without one, otherwise 'field=value,…'.
  * @throws ArgumentError for a field with equal values
  */
 export function itemNamer(sweep: Sweep): (combination: Readonly<Record<string, unknown>>) => string {
@@ -59,8 +59,8 @@ export function itemNamer(sweep: Sweep): (combination: Readonly<Record<string, u
 }
 
 /**
- * Makes sure that items have folders of their own, on file systems that do not tell capital letters apart too.
- * @throws ArgumentError naming two items that would share one
+ * Makes sure that every item has its own folder, even on file systems that ignore case.
+ * @throws ArgumentError naming two items that would share a folder
  */
 export function requireOwnFolders(names: readonly string[]): void {
   const known = new Set<string>();

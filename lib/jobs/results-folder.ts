@@ -1,4 +1,4 @@
-// The folder that a job's results go to: locked, without what killed writers left, and not led elsewhere by symbolic links.
+// The folder for a job's results: locked, free of unfinished files from killed writers, and not redirected by symbolic links.
 import { join } from 'node:path';
 import { refusal } from '../core/errors.ts';
 import { describeFile, describeLink, isTemporary, listFolder, makeFolder, realPath, removeAll, unlessAbsent } from '../core/files.ts';
@@ -17,7 +17,7 @@ async function refuseLink(path: string): Promise<void> {
   throw refusal('results', 'folders that are not symbolic links (followLinks or --follow-links allows them)', path);
 }
 
-/** Folders below `folder`, itself included; of links to folders those that they lead to, once each. */
+/** `folder` and all folders below it; links to folders are followed to their targets, once each. */
 async function* foldersBelow(folder: string, followLinks: boolean, seen = new Set<string>()): AsyncGenerator<string> {
   const real = await realPath(folder);
   if (seen.has(real)) return;
@@ -40,8 +40,9 @@ async function sweepTemporaries(folders: readonly string[]): Promise<void> {
 }
 
 /**
- * Makes a folder of results, or takes an earlier one: locks it, refuses symbolic links to folders in it, and removes unfinished files.
- * @param options `followLinks`: they are admitted; `deep` (default): in the folders below it too
+ * Creates a folder for results, or takes over an earlier one: locks it, refuses symbolic links to folders in it, and removes unfinished
+ * files.
+ * @param options `followLinks`: accept symbolic links; `deep` (default): include the folders below it
  * @throws ArgumentError for a symbolic link; WarploomError `ERR_WARPLOOM_LOCKED` while another run writes there; FileError
  */
 export async function takeFolder(folder: string, { followLinks = false, deep = true } = {}): Promise<FolderLock> {

@@ -1,4 +1,4 @@
-// jobs.run: a job from a program, as `warploom run` runs it from a file.
+// jobs.run: runs a job from a program, as `warploom run` does from a file.
 import { describeValue, isObject } from '../core/arrays.ts';
 import { callback, choice, fileName, abortSignal, truth } from '../core/checks.ts';
 import { optionsOf, type ChecksOf } from '../core/options.ts';
@@ -17,8 +17,8 @@ const options = optionsOf('jobs.run', {
 } satisfies ChecksOf<JobOptions>);
 
 /**
- * Runs a job: every item of its sweep, one after another, each with its own folder of results. Items that an earlier run has finished
- * with the same parameters and inputs are not run again, and one that was interrupted continues from its last checkpoint.
+ * Runs a job: every item of its sweep, one after another, each with its own results folder. Items that an earlier run has finished with the
+ * same parameters and inputs are not run again, and one that was interrupted continues from its last checkpoint.
  *
  * ```ts
  * const [item] = await jobs.run({
@@ -27,11 +27,11 @@ const options = optionsOf('jobs.run', {
  * console.log(item.accuracy, item.files); // files in out/rod/all
  * ```
  *
- * @param job the path of a job file, or what would stand in one (docs/jobs.md)
- * @param given where results go, what to run again, and who watches; everything is taken at the call
+ * @param job the path of a job file, or its contents as an object (docs/jobs.md)
+ * @param given where results go, what to run again, and callbacks; all options are copied at the call
  * @returns the content of every item's result.json, in the order of the sweep
- * @throws ArgumentError naming the field that a job cannot have, before anything runs; what an item throws, after the items before it are
- *   safe on disk; `signal.reason` when aborted; WarploomError `ERR_WARPLOOM_LOCKED` while another run writes to the same folder; FileError
+ * @throws ArgumentError naming the invalid field, before anything runs; what an item throws, after the results of earlier items are safe on
+ *   disk; `signal.reason` when aborted; WarploomError `ERR_WARPLOOM_LOCKED` while another run writes to the same folder; FileError
  */
 export async function run(job: string | JobDescription, given: JobOptions = {}): Promise<ItemResult[]> {
   if (typeof job !== 'string' && !isObject(job)) {
@@ -46,7 +46,7 @@ export async function run(job: string | JobDescription, given: JobOptions = {}):
   return runJob(await loadJob(source, place), rest);
 }
 
-/** The JSON Schema of job files (draft 2020-12), for editors and for forms; generated from what {@link run} checks with. */
+/** The JSON Schema of job files (draft 2020-12), for editors and forms; generated from the schema that {@link run} uses. */
 export async function jsonSchema(): Promise<object> {
   return (await import('./kinds/index.ts')).jobJsonSchema();
 }

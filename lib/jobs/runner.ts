@@ -16,27 +16,27 @@ export interface ItemResult extends ItemReport {
   readonly schema: 1;
   readonly job: string;
   readonly item: string;
-  /** Hash of the parameters and of the bytes of the inputs: an item that is finished with the same hash is not run again. */
+  /** Hash of the parameters and of the bytes of the inputs: a finished item with the same hash is not run again. */
   readonly hash: string;
   readonly parameters: Job;
   readonly device: { readonly backend: string; readonly name: string };
   readonly warploom: string;
-  /** Wall time of the item, with reading, writing and drawing. */
+  /** Elapsed time of the item, including reading, writing and drawing. */
   readonly wallSeconds: number;
   /** ISO date and time. */
   readonly finished: string;
 }
 
-/** What the caller of a job may watch and decide. */
+/** Options of {@link runJob}: what to run, and callbacks. */
 export interface RunOptions {
-  /** Folder that gets a folder per job; default 'warploom-results'. */
+  /** Folder in which each job gets a folder; default 'warploom-results'. */
   readonly results?: string;
   /** Run finished items again. */
   readonly again?: boolean;
-  /** Folders of results may be symbolic links; default false: they are refused. */
+  /** Whether results folders may be symbolic links; default false: they are refused. */
   readonly followLinks?: boolean;
   readonly signal?: AbortSignal;
-  /** Told of every item's start, progress, warnings and end. */
+  /** Called for every item's start, progress, warnings and end. */
   readonly onProgress?: (event: RunEvent) => void;
 }
 
@@ -54,7 +54,7 @@ function isCurrent(result: Omit<ItemResult, 'schema'> & { schema: unknown }): re
   return result.schema === 1;
 }
 
-/** The result of an earlier run of the same item with the same inputs, if it is there and whole. */
+/** The result of an earlier run of the same item with the same inputs, if there is one and it is complete. */
 async function finishedResult(folder: string, item: JobItem): Promise<ItemResult | undefined> {
   try {
     const result = JSON.parse(await readText(join(folder, resultName))) as Omit<ItemResult, 'schema'> & { schema: unknown };
@@ -64,7 +64,7 @@ async function finishedResult(folder: string, item: JobItem): Promise<ItemResult
   }
 }
 
-/** What an item needs beside itself. */
+/** What is needed to run an item. */
 interface Running {
   readonly loaded: LoadedJob;
   readonly device: Device;
@@ -89,7 +89,7 @@ async function finishItem(item: JobItem, { loaded, device, folder, signal, onPro
   try {
     await requireUnchanged(item.inputs);
   } catch (error) {
-    await removeCheckpoints(join(folder, checkpointName)); // of inputs that were another thing at another time
+    await removeCheckpoints(join(folder, checkpointName)); // belongs to inputs that have changed meanwhile
     throw error;
   }
   const notes = [...warnings, ...(done.notes ?? [])];
@@ -105,11 +105,11 @@ async function finishItem(item: JobItem, { loaded, device, folder, signal, onPro
 }
 
 /**
- * Runs a job's items one after another and gives their results in order. An item whose result.json
- * stands with the same parameters and inputs is skipped; a killed run continues from its last
- * checkpoint; every file is written under a temporary name, synced and renamed. The job's folder is locked meanwhile.
- * @throws whatever an item throws, after the items before it are safe on disk; signal.reason when aborted; WarploomError
- *   `ERR_WARPLOOM_LOCKED` while another run writes there; ArgumentError for folders that are symbolic links
+ * Runs a job's items one after another and returns their results in order. An item is skipped if its result.json has the same parameters
+ * and inputs; a killed run continues from its last checkpoint; every file is written under a temporary name, synced and renamed. The job's
+ * folder is locked during the run.
+ * @throws whatever an item throws, after the results of earlier items are safe on disk; signal.reason when aborted; WarploomError
+ * `ERR_WARPLOOM_LOCKED` while another run writes there; ArgumentError for folders that are symbolic links
  */
 export async function runJob(loaded: LoadedJob, options: RunOptions = {}): Promise<ItemResult[]> {
   const { results = 'warploom-results', again = false, followLinks = false, onProgress } = options;

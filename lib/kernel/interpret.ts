@@ -1,4 +1,4 @@
-// The reference semantics of programs: runs them as ir.ts specifies, and checks what printers assume.
+// The reference semantics: runs programs as ir.ts specifies and checks what printers assume.
 import { WarploomError } from '../core/errors.ts';
 import {
   elementOf, isVector, lanesOf, type Body, type Buffer, type Expression, type ExpressionOf, type KernelFunction, type Label, type Local,
@@ -8,7 +8,7 @@ import { binaryOn, compared, conversionOf, mathOf, unaryOn } from './semantics.t
 import { expressionText } from './text.ts';
 import { required } from '../core/known.ts';
 
-/** A scalar, or lanes. Conditions are 0 or 1. */
+/** A scalar, or the lanes of a vector. Conditions are 0 or 1. */
 export type Value = number | readonly number[];
 export type Elements = Int32Array | Float32Array | Float64Array;
 
@@ -29,11 +29,11 @@ export interface MachineOptions {
   readonly external?: Readonly<Record<string, Elements>>;
   /** Imports by name. */
   readonly imports?: Readonly<Record<string, (...args: number[]) => number | readonly number[] | undefined>>;
-  /** Statements after which a run is given up. Default: 10 million. */
+  /** The maximum number of statements before a run is aborted. Default: 10 million. */
   readonly limit?: number;
 }
 
-/** What ends a body before its end. */
+/** How control left a body before its end. */
 type Exit = { readonly label: Label; readonly isContinue: boolean } | { readonly values: readonly Value[] } | undefined;
 
 export function makeElements(element: ScalarType, length: number): Elements {
@@ -44,7 +44,7 @@ function wrong(what: string): never {
   throw new WarploomError('ERR_WARPLOOM_INTERNAL', `kernel program: ${what}`);
 }
 
-/** Memory of one buffer; `written` of a local one, whose contents are not specified. */
+/** The memory of one buffer. `written` marks the written elements of a local buffer, whose initial contents are unspecified. */
 interface Memory {
   readonly elements: Elements;
   readonly written: Uint8Array | undefined;
@@ -71,12 +71,12 @@ export class Machine {
     return elements;
   }
 
-  /** Contents of a buffer of the program. */
+  /** The contents of one of the program's buffers. */
   contents(buffer: Buffer): Elements {
     return required(this.#memory.get(buffer)).elements;
   }
 
-  /** Calls a function. Throws {@link Trap} where it traps. */
+  /** Calls a function. Throws {@link Trap} if it traps. */
   call(name: string, args: readonly Value[] = []): readonly Value[] {
     const f = this.#functions.get(name);
     if (f === undefined) return this.#host(name, args as readonly number[]);
@@ -171,7 +171,7 @@ class Frame {
     }
   }
 
-  /** One run through what a label stands around. */
+  /** Runs the body of a labelled statement once. */
   #inside(label: Label, body: Body): Exit | 'left' {
     this.#machine.tick();
     const exit = this.body(body);
@@ -276,7 +276,7 @@ const exactly: Readonly<Record<string, (a: number, b: number) => number>> = {
   add: (a, b) => a + b, sub: (a, b) => a - b, mul: (a, b) => a * b + 0,
 };
 
-/** A function of scalars on lanes, each alone; a scalar beside lanes counts for all. */
+/** Applies a scalar function lane by lane; scalar arguments are used for all lanes. */
 function byLanes(type: Type, args: readonly Value[], f: (...args: number[]) => number): Value {
   const one = (lane: number): number => f(...args.map((arg) => (typeof arg === 'number' ? arg : required(arg[lane]))));
   return isVector(type) ? Array.from({ length: lanesOf[type] }, (_, lane) => one(lane)) : one(0);

@@ -1,24 +1,24 @@
-// Typed low-level representation of scalar code: what clients lower to, passes rewrite and printers print. It knows nothing about
-// its clients.
+// A typed low-level representation of scalar code: clients lower to it, passes rewrite it and printers print it. It knows nothing of its
+// clients.
+//
+// A program is a set of buffers and functions. Expressions are pure: they read locals and buffers, but neither write nor trap; everything
+// else is a statement. Operands may therefore be evaluated in any order, but `and`, `or` and `select` evaluate only what they need.
+//
+// Values. i32: a 32-bit integer that wraps. f32, f64: IEEE single and double; every operation rounds once to its type and is neither
+// contracted nor reassociated; which NaN results is unspecified. bool: a condition, kept in locals and never in buffers. i32x4, f32x4,
+// f64x2: vectors whose lanes are computed independently.
+//
+// Operations. shl, shr (arithmetic), shr_u shift by the low five bits of the right operand, which is a single i32 for vectors too. div and
+// rem of i32 truncate towards zero and must not get a divisor of 0; dividing the smallest integer by -1 gives the smallest integer, with
+// remainder 0. rem of floats has the sign of the left operand and is exact. min and max: NaN if either is NaN; -0 is less than +0. rint
+// rounds halves to even. Comparisons with NaN are false except for ne; lt_u compares as unsigned. Mathematical functions take and return
+// f64; their last bits depend on the target. Conversions: floats to i32 truncate, values out of range give the nearest integer, and NaN
+// gives 0; i32 to bool means "not 0", bool to i32 gives 0 or 1.
+//
+// Assumptions, which only the interpreter checks: indices are in bounds (`index` alone is not negative either), counts are not negative,
+// divisors of i32 are not 0, exact arithmetic does not wrap, locals with a `range` are within it, and the counter of a counted loop passes
+// its end without wrapping. Producers of programs must prove these or insert a `guard`. Distinct buffers never overlap.
 import { required } from '../core/known.ts';
-//
-// A program is a set of buffers and functions. Expressions are pure: they read locals and buffers, and neither write nor trap; all else
-// is a statement. So operands may be evaluated in any order, but `and`, `or` and `select` evaluate only what they need.
-//
-// Values. i32: a 32-bit integer that wraps. f32, f64: IEEE single and double; every operation rounds once to its type, none is
-// contracted or reassociated; which NaN comes out is not specified. bool: a condition; kept in locals, never in buffers. i32x4, f32x4,
-// f64x2: lanes, each computed as if alone.
-//
-// Operations. shl, shr (of the sign), shr_u shift by the low five bits of the right operand, which is one i32 for vectors too. div and
-// rem of i32 truncate towards zero and must not get a divisor of 0; the least integer by -1 is the least integer, and leaves 0. rem of
-// floats has the sign of the left operand and is exact. min and max: NaN if either is NaN, -0 less than +0. rint rounds halves to even.
-// Comparisons with NaN are false but for ne; lt_u compares as unsigned. Functions of mathematics take and give f64; their last bits are the
-// target's. Conversions: floats to i32 truncate, values out of range give the nearest integer, NaN 0; i32 to bool is "not 0", bool to i32
-// 0 or 1.
-//
-// What is taken to hold, and what only the interpreter checks: indices lie inside their buffers (`index` alone is not negative either),
-// counts are not negative, divisors of i32 are not 0, exact arithmetic does not wrap, locals with a `range` are in it, and a counted loop's
-// counter passes its end without wrapping. Whoever makes a program proves these or puts a `guard` before. Distinct buffers never overlap.
 
 export type ScalarType = 'i32' | 'f32' | 'f64';
 export type VectorType = 'i32x4' | 'f32x4' | 'f64x2';
@@ -26,33 +26,33 @@ export type Type = ScalarType | 'bool' | VectorType;
 
 export type Range = readonly [low: number, high: number];
 
-/** A variable of one function; the object is its identity, the name is unique in the function and means nothing. */
+/** A variable of one function. Its identity is the object; the name is unique in the function and has no meaning. */
 export interface Local {
   readonly name: string;
   readonly type: Type;
-  /** Bounds of an i32, both included, that whoever made the program vouches for. */
+  /** Inclusive bounds of an i32, guaranteed by the producer of the program. */
   readonly range?: Range;
 }
 
-/** What `break` and `continue` name. */
+/** The target of `break` and `continue`. */
 export interface Label {
   readonly name: string;
 }
 
 /**
- * `external`: given by the caller; `global`: of the program, keeps its contents between calls; `constant`: a table; `local`: of one
- * function, with unspecified contents when the function begins.
+ * `external`: given by the caller; `global`: belongs to the program, keeps its contents between calls; `constant`: a table; `local`:
+ * belongs to one function, unspecified contents when the function begins.
  */
 export type BufferRole = 'external' | 'global' | 'constant' | 'local';
 
-/** An array of scalars; the object is its identity, the name is unique in the program. */
+/** An array of scalars. Its identity is the object; the name is unique in the program. */
 export interface Buffer {
   readonly name: string;
   readonly element: ScalarType;
   readonly role: BufferRole;
-  /** Elements; undefined for an external buffer of unknown length. */
+  /** Number of elements; undefined for an external buffer of unknown length. */
   readonly length: number | undefined;
-  /** What globals and constants hold at the start; zeros beyond. */
+  /** Initial contents of globals and constants, followed by zeros. */
   readonly initial?: ArrayLike<number>;
   /** An external buffer that is never written. */
   readonly isReadOnly?: boolean;
@@ -63,7 +63,7 @@ export const binaryOps = [
   'add', 'sub', 'mul', 'div', 'rem', 'min', 'max', 'band', 'bor', 'xor', 'shl', 'shr', 'shr_u',
 ] as const;
 export const compareOps = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'lt_u'] as const;
-/** Functions of mathematics, with the number of their arguments. */
+/** Mathematical functions, with the number of their arguments. */
 export const mathFunctions = {
   acos: 1, asin: 1, atan: 1, atan2: 2, cos: 1, cosh: 1, exp: 1, hypot: 2, log: 1, log10: 1, pow: 2, sin: 1, sinh: 1, tan: 1, tanh: 1,
 } as const;
@@ -74,25 +74,25 @@ export type CompareOp = (typeof compareOps)[number];
 export type MathName = keyof typeof mathFunctions;
 
 export type Expression = { readonly type: Type } & (
-  | { readonly kind: 'constant'; /** As the type holds it: an f32 is rounded, a bool 0 or 1. */ readonly value: number }
+  | { readonly kind: 'constant'; /** In the precision of the type: an f32 is rounded, a bool is 0 or 1. */ readonly value: number }
   | { readonly kind: 'get'; readonly local: Local }
   | {
-    /** The element at `index + offset`; of a vector type: that one and those behind it. */
+    /** The element at `index + offset`; for a vector type, that one and the following ones. */
     readonly kind: 'load'; readonly buffer: Buffer; readonly index: Expression; /** Not negative. */ readonly offset: number;
   }
   | { readonly kind: 'unary'; readonly op: UnaryOp; readonly operand: Expression }
   | {
     readonly kind: 'binary'; readonly op: BinaryOp; readonly left: Expression; readonly right: Expression;
-    /** The result of add, sub or mul of i32 is taken not to wrap. */ readonly isExact?: boolean;
+    /** Asserts that the result of an i32 add, sub or mul does not wrap. */ readonly isExact?: boolean;
   }
   | { readonly kind: 'compare'; readonly op: CompareOp; readonly left: Expression; readonly right: Expression }
-  /** Two conditions; the right one is evaluated only where it matters. */
+  /** Combines two conditions; the right one is evaluated only if it matters. */
   | { readonly kind: 'logic'; readonly op: 'and' | 'or'; readonly left: Expression; readonly right: Expression }
-  /** One of two values; the other is not evaluated. */
+  /** Selects one of two values; the other is not evaluated. */
   | { readonly kind: 'select'; readonly condition: Expression; readonly then: Expression; readonly otherwise: Expression }
   | { readonly kind: 'convert'; readonly operand: Expression }
   | { readonly kind: 'math'; readonly name: MathName; readonly args: readonly Expression[] }
-  /** A scalar in all lanes. */
+  /** The same scalar in all lanes. */
   | { readonly kind: 'splat'; readonly operand: Expression }
   | { readonly kind: 'lanes'; readonly parts: readonly Expression[] }
   | { readonly kind: 'extract'; readonly vector: Expression; readonly lane: number });
@@ -101,11 +101,11 @@ export type Body = readonly Statement[];
 
 export type Statement =
   | { readonly kind: 'set'; readonly local: Local; readonly value: Expression }
-  /** To the element at `index + offset`; a vector to that one and those behind it. */
+  /** Stores to the element at `index + offset`; a vector to that one and the following ones. */
   | {
     readonly kind: 'store'; readonly buffer: Buffer; readonly index: Expression; readonly offset: number; readonly value: Expression;
   }
-  /** As if all elements were read before any is written. */
+  /** Copies as if all elements were read before any is written. */
   | {
     readonly kind: 'copy'; readonly to: Buffer; readonly toIndex: Expression; readonly from: Buffer; readonly fromIndex: Expression;
     readonly count: Expression;
@@ -113,22 +113,25 @@ export type Statement =
   /** Writes zeros. */
   | { readonly kind: 'fill'; readonly buffer: Buffer; readonly index: Expression; readonly count: Expression }
   | { readonly kind: 'if'; readonly condition: Expression; readonly then: Body; readonly otherwise: Body }
-  /** For the counter from `from` on, in steps, while it is less than `to`; both are evaluated once. The body does not set the counter. */
+  /**
+   * Runs the body with the counter going from `from` in steps while it is less than `to`; both are evaluated once. The body must not set
+   * the counter.
+   */
   | {
     readonly kind: 'for'; readonly label: Label; readonly counter: Local; readonly from: Expression; readonly to: Expression;
-    /** More than 0. */ readonly step: number; readonly body: Body;
-    /** Iterations that it makes at most, which its maker vouches for. */ readonly most?: number;
+    /** Greater than 0. */ readonly step: number; readonly body: Body;
+    /** The maximum number of iterations, guaranteed by the producer. */ readonly most?: number;
   }
   | { readonly kind: 'while'; readonly label: Label; readonly condition: Expression; readonly body: Body }
   /** Code that `break` can leave. */
   | { readonly kind: 'block'; readonly label: Label; readonly body: Body }
   | { readonly kind: 'break'; readonly label: Label }
-  /** To the next iteration of a loop around. */
+  /** Continues with the next iteration of an enclosing loop. */
   | { readonly kind: 'continue'; readonly label: Label }
-  /** Calls a function of the program or an import, and gives its results to locals. There is no recursion. */
+  /** Calls a function of the program or an import, and assigns its results to locals. There is no recursion. */
   | { readonly kind: 'call'; readonly callee: string; readonly args: readonly Expression[]; readonly results: readonly Local[] }
   | { readonly kind: 'return'; readonly values: readonly Expression[] }
-  /** Ends the run with a fault: the number of its place, an i32, and an f64 that explains it. */
+  /** Ends the run with a fault: the number of its site, an i32, and an f64 that explains it. */
   | { readonly kind: 'trap'; readonly site: Expression; readonly value: Expression }
   /** Traps unless the condition holds. */
   | { readonly kind: 'guard'; readonly condition: Expression; readonly site: Expression; readonly value: Expression };
@@ -137,12 +140,12 @@ export interface KernelFunction {
   readonly name: string;
   readonly parameters: readonly Local[];
   readonly results: readonly Type[];
-  /** Arrays of its own. */
+  /** Buffers of its own. */
   readonly buffers: readonly Buffer[];
   readonly body: Body;
 }
 
-/** A function of the host. What it does is not known. */
+/** A function of the host. Nothing is known of its effects. */
 export interface Import {
   readonly name: string;
   readonly parameters: readonly Type[];
@@ -152,7 +155,7 @@ export interface Import {
 export interface Program {
   readonly buffers: readonly Buffer[];
   readonly imports: readonly Import[];
-  /** Those called before those that call them. */
+  /** Callees precede their callers. */
   readonly functions: readonly KernelFunction[];
 }
 
@@ -170,7 +173,7 @@ export function isVector(type: Type): type is VectorType {
   return lanesOf[type] > 1;
 }
 
-// Builders. They give types and check nothing: see verify.ts.
+// Builders. They set types but check nothing: see verify.ts.
 
 export function constant(type: ScalarType | 'bool', value: number): ExpressionOf<'constant'> {
   return { kind: 'constant', type, value };
@@ -192,7 +195,7 @@ export function unary(op: UnaryOp, operand: Expression): ExpressionOf<'unary'> {
 export function binary(op: BinaryOp, left: Expression, right: Expression): ExpressionOf<'binary'> {
   return { kind: 'binary', type: left.type, op, left, right };
 }
-/** Arithmetic of i32 that is taken not to wrap. */
+/** i32 arithmetic that is asserted not to wrap. */
 export function exact(op: 'add' | 'sub' | 'mul', left: Expression, right: Expression): ExpressionOf<'binary'> {
   return { kind: 'binary', type: 'i32', op, left, right, isExact: true };
 }
@@ -249,12 +252,12 @@ export function trap(site: number, value: Expression = f64(0)): StatementOf<'tra
   return { kind: 'trap', site: i32(site), value };
 }
 
-/** Whether an index is in [0, limit), for a limit that is not negative. */
+/** Whether an index is in [0, limit), for a non-negative limit. */
 export function isInside(index: Expression, limit: Expression): ExpressionOf<'compare'> {
   return compare('lt_u', index, limit);
 }
 
-/** The value of a constant; undefined for all else. */
+/** The value of a constant; undefined for other expressions. */
 export function valueOf(e: Expression): number | undefined {
   return e.kind === 'constant' ? e.value : undefined;
 }

@@ -1,4 +1,4 @@
-// Reads what text.ts writes.
+// Parses the text format of text.ts.
 import { WarploomError } from '../core/errors.ts';
 import {
   binary, binaryOps, bool, call, compare, compareOps, constant, convert, exact, extract, get, i32, lanes, load, logic, math, mathFunctions,
@@ -74,7 +74,7 @@ class Parser {
     return text as Type;
   }
 
-  /** What stands between brackets, separated by commas. */
+  /** A comma-separated list in brackets. */
   #list<T>(one: () => T): T[] {
     this.#expect('(');
     const found: T[] = [];
@@ -148,7 +148,7 @@ class Parser {
     return { name, parameters, results, buffers: [...this.#own.values()], body: this.#rest() };
   }
 
-  /** Statements up to the bracket that closes them. */
+  /** Statements up to the closing bracket. */
   #rest(): Body {
     const body: Statement[] = [];
     while (!this.#is('}')) body.push(this.#statement());
@@ -192,7 +192,7 @@ class Parser {
 
   #statement(): Statement {
     const word = this.#next();
-    // A local or buffer may have the name of a word.
+    // Locals and buffers may be named like keywords.
     if (this.#peek() === '=') return this.#set(word);
     if (this.#peek() === '[') return this.#store(word);
     switch (word) {
@@ -276,7 +276,7 @@ class Parser {
     return this.#element(this.#next());
   }
 
-  /** The element whose buffer was just read. */
+  /** The rest of an element whose buffer has just been read. */
   #element(word: string): { buffer: Buffer; type: Type; index: Expression; offset: number } {
     const [name, type] = word.split('.') as [string, Type | undefined];
     const buffer = this.#knownBuffer(name);
@@ -326,7 +326,7 @@ class Parser {
   }
 }
 
-/** Reads a program from its text. Throws a WarploomError that names the line where it cannot. */
+/** Parses a program. Throws a WarploomError that names the line of an error. */
 export function parseProgram(text: string): Program {
   return new Parser(text).program();
 }

@@ -5,7 +5,7 @@ type Kind = ScalarType | 'bool';
 type Unary = (a: number) => number;
 type Binary = (a: number, b: number) => number;
 
-/** Rounds half to even; keeps the sign of what becomes 0. */
+/** Rounds halves to even; a result of 0 keeps the sign. */
 function rint(a: number): number {
   const low = Math.floor(a);
   const rest = a - low;
@@ -32,15 +32,15 @@ const comparison: Readonly<Record<CompareOp, (a: number, b: number) => boolean>>
   lt_u: (a, b) => (a >>> 0) < (b >>> 0),
 };
 
-/** Operation on a scalar of a type; undefined where there is none. */
+/** The operation on a scalar of a type; undefined if there is none. */
 export function unaryOn(op: UnaryOp, type: Kind): Unary | undefined {
   if (type === 'bool') return op === 'not' ? (a) => 1 - a : undefined;
-  // Every operation on singles gives a single, but for the root, which is rounded twice without harm.
+  // Every operation on singles gives a single, except for the square root, where double rounding is harmless.
   if (type === 'f32') return op === 'sqrt' ? (a) => Math.fround(Math.sqrt(a)) : unaryFloat[op];
   return type === 'i32' ? unaryInt[op] : unaryFloat[op];
 }
 
-/** Operation on two scalars of a type; undefined where there is none. Division of i32 by 0 must not be asked for. */
+/** The operation on two scalars of a type; undefined if there is none. Never call an i32 division with a divisor of 0. */
 export function binaryOn(op: BinaryOp, type: Kind): Binary | undefined {
   if (type === 'i32') return binaryInt[op];
   const f = type === 'bool' ? undefined : binaryFloat[op];
@@ -56,7 +56,7 @@ function toInt(a: number): number {
   return a <= -2147483648 ? -2147483648 : a | 0;
 }
 
-/** The conversion from one scalar type to another; undefined where there is none. */
+/** The conversion from one scalar type to another; undefined if there is none. */
 export function conversionOf(from: Kind, to: Kind): Unary | undefined {
   if (from === to) return undefined;
   if (from === 'bool') return to === 'i32' ? (a) => a : undefined;
@@ -67,7 +67,7 @@ export function conversionOf(from: Kind, to: Kind): Unary | undefined {
 
 const functions = Math as unknown as Readonly<Record<MathName, (...args: number[]) => number>>;
 
-/** A function of mathematics. */
+/** A mathematical function. */
 export function mathOf(name: MathName): (...args: number[]) => number {
   return functions[name];
 }

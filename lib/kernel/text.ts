@@ -1,10 +1,10 @@
-// Programs as text that parse.ts reads back: for golden files and for inspecting what a pass did.
+// Prints programs as text that parse.ts reads: for golden files, and to inspect the result of a pass.
 import {
   lanesOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program, type Statement, type Type,
 } from './ir.ts';
 import { localsOf } from './visit.ts';
 
-/** Shortest decimal that reads back as the same single. */
+/** The shortest decimal that is read back as the same single. */
 export function singleText(x: number): string {
   if (!Number.isFinite(x) || Number.isInteger(x)) return numberText(x);
   for (let digits = 1; digits < 9; ++digits) {

@@ -1,5 +1,5 @@
-// Proves that printers can accept a program: types fit, names are unique, locals are set before they are read, labels enclose the
-// exits that leave them, and nothing is called before it is defined.
+// Verifies what printers rely on: types match, names are unique, locals are set before they are read, labels enclose the exits that leave
+// them, and functions are defined before they are called.
 import { WarploomError } from '../core/errors.ts';
 import {
   elementOf, isVector, lanesOf, mathFunctions, vectorOf, type Body, type Buffer, type Expression, type KernelFunction, type Label,
@@ -16,7 +16,7 @@ const vectorUnary: ReadonlySet<string> = new Set(['neg', 'abs', 'sqrt', 'floor',
 const intVector: ReadonlySet<string> = new Set(['add', 'sub', 'mul', 'min', 'max', 'band', 'bor', 'xor', 'shl', 'shr', 'shr_u']);
 const floatVector: ReadonlySet<string> = new Set(['add', 'sub', 'mul', 'div', 'min', 'max']);
 
-/** A program breaks a rule of the representation: an error of whoever made it. */
+/** A program breaks a rule of the representation: an error of its producer. */
 function invalid(where: string, what: string): never {
   throw new WarploomError('ERR_WARPLOOM_INTERNAL', `kernel program, ${where}: ${what}`);
 }
@@ -26,7 +26,7 @@ interface Signature {
   readonly results: readonly Type[];
 }
 
-/** Locals that certainly hold a value; undefined where control does not come. */
+/** Locals that certainly have a value; undefined if the code is unreachable. */
 type Known = ReadonlySet<Local> | undefined;
 
 function both(a: Known, b: Known): Known {
@@ -37,7 +37,7 @@ function both(a: Known, b: Known): Known {
 interface Target {
   readonly label: Label;
   readonly isLoop: boolean;
-  /** What is known wherever it is left. */
+  /** What is known at the exits so far. */
   left: Known;
 }
 
@@ -128,7 +128,7 @@ class FunctionVerifier {
       this.#counters.delete(s.counter);
     } else this.#body(s.body, known);
     this.#targets.pop();
-    // A loop without a condition is left by break only.
+    // A loop without a condition can only be left by `break`.
     const isEndless = s.kind === 'while' && s.condition.kind === 'constant' && s.condition.value !== 0;
     const after = isEndless ? target.left : both(known, target.left);
     return s.kind !== 'for' || after?.has(s.counter) !== true ? after : new Set([...after].filter((local) => local !== s.counter));
@@ -216,7 +216,7 @@ class FunctionVerifier {
     if (problem !== undefined) this.#need(false, e, problem);
   }
 
-  /** What is wrong with the types of an expression. */
+  /** Describes a type error in an expression. */
   #problem(e: Expression): string | undefined {
     const unless = (condition: boolean): string | undefined => (condition ? undefined : 'types do not fit');
     switch (e.kind) {
@@ -273,7 +273,7 @@ function verifyBuffer({ name, role, length, initial, element }: Buffer): void {
   for (let i = 0; i < initial.length; ++i) if (!isHeld(element, required(initial[i]))) invalid(where, `${initial[i]} is no ${element}`);
 }
 
-/** Throws a WarploomError that says what is wrong with a program; gives the program. */
+/** Returns the program, or throws a WarploomError that says what is wrong with it. */
 export function verify(program: Program): Program {
   const names = new Set<string>();
   const once = (name: string): void => {

@@ -1,7 +1,7 @@
-// The one traversal and the one map over programs: passes, analyses, verifier and printers use these.
+// The only traversal of programs and the only map over them; used by passes, analyses, the verifier and printers.
 import type { Body, Buffer, Expression, KernelFunction, Label, Local, Program, Statement } from './ir.ts';
 
-/** The expression with other children; itself where all are the same. */
+/** The expression with new children; the same object if none has changed. */
 export function mapChildren(e: Expression, f: (child: Expression) => Expression): Expression {
   switch (e.kind) {
     case 'constant': case 'get': return e;
@@ -41,7 +41,7 @@ function mapList<T>(list: readonly T[], f: (x: T) => T): readonly T[] {
   return made.every((x, i) => x === list[i]) ? list : made;
 }
 
-/** The statement with other expressions of its own, not of statements inside. */
+/** The statement with its own expressions replaced, but not those of nested statements. */
 export function mapExpressions(s: Statement, f: (e: Expression) => Expression): Statement {
   switch (s.kind) {
     case 'set': {
@@ -88,7 +88,7 @@ export function mapExpressions(s: Statement, f: (e: Expression) => Expression): 
   }
 }
 
-/** The statement with other bodies. */
+/** The statement with its bodies replaced. */
 export function mapBodies(s: Statement, f: (body: Body) => Body): Statement {
   if (s.kind === 'if') {
     const [then, otherwise] = [f(s.then), f(s.otherwise)];
@@ -99,7 +99,7 @@ export function mapBodies(s: Statement, f: (body: Body) => Body): Statement {
   return body === s.body ? s : { ...s, body };
 }
 
-/** The expression with every part put through `f`, inner parts first. */
+/** Maps an expression and all its parts, inner parts first. */
 export function mapExpression(e: Expression, f: (e: Expression) => Expression): Expression {
   return f(mapChildren(e, (child) => mapExpression(child, f)));
 }
@@ -111,7 +111,7 @@ export interface Mapper {
   readonly statement?: (s: Statement) => Statement | Body;
 }
 
-/** A body put through a mapper; the same object where nothing changed. */
+/** Maps a body; returns the same object if nothing has changed. */
 export function mapBody(body: Body, mapper: Mapper): Body {
   const { expression, statement } = mapper;
   let isSame = true as boolean;
@@ -125,7 +125,7 @@ export function mapBody(body: Body, mapper: Mapper): Body {
   return isSame ? body : made;
 }
 
-/** Calls `visit` with the direct parts of an expression. */
+/** Calls `visit` for the direct parts of an expression. */
 export function eachChild(e: Expression, visit: (child: Expression) => unknown): void {
   switch (e.kind) {
     case 'constant': case 'get': return;
@@ -146,13 +146,13 @@ export function eachChild(e: Expression, visit: (child: Expression) => unknown):
   }
 }
 
-/** Calls `visit` with an expression and all its parts, outer ones first; not with the parts of one for which it gives false. */
+/** Calls `visit` for an expression and all its parts, outer ones first. If it returns false, the parts are skipped. */
 export function walkExpression(e: Expression, visit: (e: Expression) => unknown): void {
   const walk = (part: Expression): void => { if (visit(part) !== false) eachChild(part, walk); };
   walk(e);
 }
 
-/** Calls `visit` with the expressions of a statement itself. */
+/** Calls `visit` for the expressions of a statement itself. */
 export function eachExpressionOf(s: Statement, visit: (e: Expression) => unknown): void {
   switch (s.kind) {
     case 'set': visit(s.value); return;
@@ -189,7 +189,7 @@ export function eachExpressionOf(s: Statement, visit: (e: Expression) => unknown
   }
 }
 
-/** Expressions of a statement itself. */
+/** The expressions of a statement itself. */
 export function expressionsOf(s: Statement): readonly Expression[] {
   const found: Expression[] = [];
   eachExpressionOf(s, (e) => { found.push(e); });
@@ -203,7 +203,7 @@ export function bodiesOf(s: Statement): readonly Body[] {
 
 export interface Walker {
   readonly expression?: (e: Expression) => unknown;
-  /** Called for every statement, outer ones first; returns false to leave out those inside it. */
+  /** Called for every statement, outer ones first; returns false to skip the nested ones. */
   readonly statement?: (s: Statement) => unknown;
 }
 
@@ -244,7 +244,7 @@ export function readsOf(e: Expression): Set<Local> {
   return found;
 }
 
-/** Buffers that a body writes, and whether it calls anything, which may write any that is not local. */
+/** The buffers that a body writes, and whether it calls anything, which may write any non-local buffer. */
 export function writesIn(body: Body): { readonly buffers: ReadonlySet<Buffer>; readonly calls: boolean } {
   const buffers = new Set<Buffer>();
   let calls = false;
@@ -273,7 +273,7 @@ export function buffersIn(body: Body): Set<Buffer> {
   return new Set([...loadedIn(body), ...writesIn(body).buffers]);
 }
 
-/** All locals of a function, parameters first, in the order in which they appear. */
+/** All locals of a function, parameters first, in order of appearance. */
 export function localsOf({ parameters, body }: KernelFunction): readonly Local[] {
   const found = new Set<Local>(parameters);
   walkBody(body, {
@@ -283,25 +283,25 @@ export function localsOf({ parameters, body }: KernelFunction): readonly Local[]
   return [...found];
 }
 
-/** Labels that a body breaks or continues. */
+/** Labels that a body breaks out of or continues. */
 export function labelsLeft(body: Body): ReadonlySet<Label> {
   const found = new Set<Label>();
   walkBody(body, { statement: (s) => { if (s.kind === 'break' || s.kind === 'continue') found.add(s.label); } });
   return found;
 }
 
-/** Whether control never comes out at the end of a body. */
+/** Whether control never reaches the end of a body. */
 export function endsEarly(body: Body): boolean {
   return body.some((s) => s.kind === 'break' || s.kind === 'continue' || s.kind === 'return' || s.kind === 'trap'
     || (s.kind === 'if' && endsEarly(s.then) && endsEarly(s.otherwise)));
 }
 
-/** Names that no local, label or buffer of a function has yet. */
+/** Creates names that no local, label or buffer of a function has yet. */
 export class Names {
   readonly #find: () => Iterable<string>;
   #found: Set<string> | undefined;
 
-  /** @param find gives names in use, when the first new one is asked for */
+  /** @param find returns the names in use; called when the first new name is requested */
   constructor(find: () => Iterable<string>) {
     this.#find = find;
   }
@@ -319,7 +319,7 @@ export class Names {
     });
   }
 
-  /** A new name, as like to the given one as can be. */
+  /** A new name that resembles the given one. */
   make(like: string): string {
     const stem = like.replace(/_\d+$/, '');
     let name = like;
@@ -329,13 +329,13 @@ export class Names {
   }
 }
 
-/** The program with its functions put through `f`. */
+/** The program with `f` applied to its functions. */
 export function mapFunctions(program: Program, f: (f: KernelFunction, program: Program) => KernelFunction): Program {
   const functions = mapList(program.functions, (each) => f(each, program));
   return functions === program.functions ? program : { ...program, functions };
 }
 
-/** The program with the bodies of its functions put through `f`. */
+/** The program with `f` applied to the bodies of its functions. */
 export function mapProgram(program: Program, f: (body: Body, of: KernelFunction) => Body): Program {
   return mapFunctions(program, (each) => {
     const body = f(each.body, each);

@@ -1,4 +1,4 @@
-// One kernel from its text to live ranges.
+// Analyses one kernel, from its source to live ranges.
 import { collectArrays, KernelMeaning, type KernelArrays } from './arrays.ts';
 import { fullWrites, type BlockShape } from './coverage.ts';
 import type { Instance } from './effects.ts';
@@ -12,31 +12,31 @@ import { descend, kDeepestTree, type SyntaxNode } from './syntax.ts';
 import { Visitor } from './visitor.ts';
 import { requireNoWarpSynchrony } from './warp-synchrony.ts';
 
-/** Shared arrays times statements. */
+/** Limit on the number of shared arrays times statements. */
 const kMostTouches = 3e6;
 
-/** What the analysis asks of its caller. */
+/** What the caller tells the analysis. */
 export interface AnalysisOptions {
-  /** Functions without a body that touch neither shared arrays nor barriers. */
+  /** Functions without a body that access neither shared arrays nor barriers. */
   readonly trusted: ReadonlySet<string>;
-  /** Whether a loop may be taken to write all that it reads of an array in each iteration. */
+  /** Whether to assume that every iteration of a loop writes whatever it reads of an array. */
   rewritten(array: SharedArray, loop: FlowLoop): boolean;
-  /** Threads of a block along x, y, z, where all launches have them. */
+  /** Threads of a block along x, y, z, if all launches have this shape. */
   readonly shape: BlockShape | undefined;
-  /** Whether the text was written by this pass. */
+  /** Whether this pass emitted the source. */
   readonly emitted?: boolean;
 }
 
-/** What is known of a kernel. */
+/** The results of analysing a kernel. */
 export interface Analysis extends KernelArrays {
   readonly fn: FunctionNode;
   readonly visitor: Visitor;
   readonly instance: Instance;
   readonly flow: Flow;
-  /** Slots that threads may not reach together. */
+  /** Slots that not all threads may reach together. */
   readonly closed: ReadonlySet<number>;
   readonly liveness: Liveness;
-  /** Per array: nodes after which nothing of its former content is left. */
+  /** Per array: nodes after which nothing remains of its previous content. */
   readonly fullWrites: readonly ReadonlySet<number>[];
   readonly conflicts: readonly (readonly [number, number])[];
 }
@@ -56,7 +56,7 @@ function requireReadable(fn: FunctionNode, library: Library): void {
   }
 }
 
-/** Analyses a kernel; throws {@link Refusal} where it cannot be proved safe. */
+/** Analyses a kernel; throws {@link Refusal} if it cannot be proved safe. */
 export function analyse(library: Library, fn: FunctionNode, options: AnalysisOptions): Analysis {
   requireReadable(fn, library);
   const model = library.model(fn);

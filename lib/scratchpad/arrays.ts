@@ -1,4 +1,4 @@
-// The shared arrays of a kernel: names, types, sizes, where they are declared.
+// The shared arrays of a kernel: names, types, sizes, and places of declaration.
 import { elementAt, required } from '../core/known.ts';
 import { evaluate, type Meaning } from './constants.ts';
 import { isBuiltinType, isIntegerType } from './c-types.ts';
@@ -14,39 +14,39 @@ export interface SharedArray {
   readonly index: number;
   readonly sym: Sym;
   readonly name: string;
-  /** Element type as written, a `*` behind it where elements are pointers. */
+  /** Element type as written, followed by `*` if elements are pointers. */
   readonly type: string;
   readonly extents: readonly number[];
   readonly extentTexts: readonly string[];
   readonly elementBytes: number;
   readonly bytes: number;
   readonly alignment: number;
-  /** Whether its size depends on template parameters; `bytes` then holds for the sizes taken for them. */
+  /** Whether its size depends on template parameters; `bytes` then is the size for assumed parameters. */
   readonly symbolic: boolean;
-  /** Whether sizes rest on anything but builtin types and literal numbers. */
+  /** Whether its size depends on anything other than builtin types and literal numbers. */
   readonly derived: boolean;
-  /** Place in a pool, of text that this pass wrote. */
+  /** Offset in a pool, in source that this pass emitted. */
   readonly offset?: number;
   readonly declaration: SyntaxNode;
   readonly declarator: SyntaxNode;
-  /** Fields of its elements, where they are structs. */
+  /** Fields of its elements, if they are structs. */
   readonly fields: ReadonlyMap<string, Field> | undefined;
 }
 
-/** Values taken for template parameters that nothing tells: they only rank sizes, the emitted layout computes with the true ones. */
+/** Value assumed for unknown template parameters. It serves only to rank sizes; the emitted layout computes with the true values. */
 const kNominalValue = 16;
 const kNominalType = 'float';
 
-/** Constants as a kernel sees them: its template parameters and local constants, then those of the text. */
+/** The constants visible in a kernel: its template parameters and local constants, then those of the source file. */
 export class KernelMeaning implements Meaning {
   readonly #program: Program;
   readonly #template: ReadonlyMap<string, string | number>;
   readonly #locals = new Map<string, SyntaxNode | undefined>();
   readonly #localTypes = new Set<string>();
   readonly #busy = new Set<string>();
-  /** Whether a template parameter was asked for since this was last cleared. */
+  /** Whether a template parameter has been looked up since this was last reset. */
   symbolic = false;
-  /** Whether any name was. */
+  /** Whether any name has been looked up since this was last reset. */
   named = false;
 
   constructor(model: FunctionModel) {
@@ -100,7 +100,7 @@ export class KernelMeaning implements Meaning {
   }
 
   #size(type: string): { bytes: number; alignment: number } | undefined {
-    // A type of the kernel itself hides one of the text.
+    // A type declared in the kernel hides a global one.
     if (this.#localTypes.has(type.trim())) return undefined;
     if (!isBuiltinType(type)) this.named = true;
     const parameter = this.#template.get(type.replace(/\b(?:const|typename)\b/g, '').trim());
@@ -110,7 +110,7 @@ export class KernelMeaning implements Meaning {
   }
 }
 
-/** Template parameters of a kernel with the values of an instantiation in the text, or values that stand in. */
+/** Values of a kernel's template parameters: from an instantiation in the source, or assumed. */
 function nominal(program: Program, fn: FunctionNode): Map<string, string | number> {
   const values = new Map<string, string | number>();
   const elsewhere = program.syntax.masked.slice(0, fn.node.start) + program.syntax.masked.slice(fn.node.end);
@@ -145,7 +145,7 @@ function requirePlain(model: FunctionModel, sym: Sym): void {
   }
 }
 
-/** Extents, and how many pointers deep the elements are. */
+/** Extents, and the number of pointer levels of the elements. */
 function declaratorParts(sym: Sym): { sizes: SyntaxNode[]; stars: number } {
   const sizes: SyntaxNode[] = [];
   let part = sym.declarator;
@@ -195,7 +195,7 @@ function makeArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, index
   };
 }
 
-/** Arrays that text written by this pass puts into a pool: `auto& A = *reinterpret_cast<T(*)[n]>(pool + offset)`. */
+/** An array that this pass placed in a pool: `auto& A = *reinterpret_cast<T(*)[n]>(pool + offset)`. */
 function pooledArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, index: number): SharedArray | undefined {
   const value = sym.value === undefined ? '' : model.text(sym.value);
   const match = /^\*reinterpret_cast<([\s\S]*)>\((warploom_pool_\w+) \+ (\w+)\)$/.exec(value);
@@ -213,17 +213,17 @@ function pooledArray(model: FunctionModel, meaning: KernelMeaning, sym: Sym, ind
   };
 }
 
-/** What a kernel declares in shared memory. */
+/** The shared memory that a kernel declares. */
 export interface KernelArrays {
   readonly arrays: readonly SharedArray[];
   readonly bySym: ReadonlyMap<Sym, SharedArray>;
-  /** Declarations of dynamic shared memory: left as they are. */
+  /** Declarations of dynamic shared memory, which are left unchanged. */
   readonly dynamic: readonly Sym[];
 }
 
 /**
  * Collects the shared arrays of a kernel.
- * @param emitted whether the text was written by this pass: its pools are looked through
+ * @param emitted whether this pass emitted the source: arrays are then found in its pools
  */
 export function collectArrays(model: FunctionModel, emitted = false): KernelArrays {
   const meaning = new KernelMeaning(model);
@@ -240,7 +240,7 @@ export function collectArrays(model: FunctionModel, emitted = false): KernelArra
   return { arrays, bySym, dynamic: model.scopes.syms.filter((sym) => sym.kind === 'dynamic') };
 }
 
-/** Whether a declaration node declares nothing but shared arrays: C++ gives all declarators of a declaration its qualifiers. */
+/** The declarators of a declaration, all of which are shared arrays, because in C++ the qualifiers apply to every declarator. */
 export function declaratorsOf(declaration: SyntaxNode): SyntaxNode[] {
   return namedChildren(declaration).filter((each) => each.field === 'declarator');
 }

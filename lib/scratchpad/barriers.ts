@@ -1,15 +1,15 @@
-// Where barriers must be put so that arrays that share bytes are never touched between the same two barriers.
+// Finds where to insert barriers so that arrays that share bytes are never accessed between the same two barriers.
 import { elementAt, required } from '../core/known.ts';
 import type { Flow } from './flow.ts';
 import { WarploomError } from '../core/errors.ts';
 import { Work } from './work.ts';
 
-/** Cost of a barrier grows by this with every loop around it. */
+/** Each surrounding loop multiplies the cost of a barrier by this. */
 const kLoopCost = 16;
-/** Nodes of the search for the cheapest set; beyond it the best found so far is taken. */
+/** Nodes in the search for the cheapest set; beyond that, the best set found so far is used. */
 const kSearchNodes = 200_000;
 
-/** A barrier to insert: its slot and the pairs of arrays it keeps apart. */
+/** A barrier to insert: its slot, and the pairs of arrays it separates. */
 export interface NewBarrier {
   readonly slot: number;
   readonly pairs: readonly (readonly [number, number])[];
@@ -18,7 +18,7 @@ export interface NewBarrier {
 /** Two arrays that share bytes. */
 type Pair = readonly [number, number];
 
-/** Nodes that touch each array. */
+/** The nodes that access each array. */
 function accessors(flow: Flow): Map<number, number[]> {
   const found = new Map<number, number[]>();
   for (const node of flow.nodes) {
@@ -32,13 +32,13 @@ function accessors(flow: Flow): Map<number, number[]> {
 }
 
 /**
- * The way without barrier from an access to the nearest access of an array it shares bytes with, nearest by open slots; the slots
- * on it. Undefined where there is none.
+ * The open slots on a barrier-free path from an access to an access of an array that shares bytes with it. Takes the path with the fewest
+ * open slots. Undefined if there is none.
  */
 function openWay(flow: Flow, start: number, ends: readonly boolean[], closed: ReadonlySet<number>,
   chosen: ReadonlySet<number>, work: Work): number[] | undefined {
   const parent = new Map<number, number>();
-  // Ways of equal numbers of slots are found in the order of two queues: without and with one more slot.
+  // Breadth-first search by number of slots, with two queues: paths with the current number of slots, and with one more.
   let now = [start];
   while (now.length > 0) {
     const later: number[] = [];
@@ -68,12 +68,12 @@ function slotsOn(flow: Flow, end: number, parent: ReadonlyMap<number, number>, c
   return slots;
 }
 
-/** Cost of a barrier in a slot: by loops around it; of equal ones the later is taken. */
+/** Cost of a barrier in a slot: grows with the surrounding loops; of equally deep slots, later ones are preferred. */
 function costOf(flow: Flow, slot: number): number {
   return kLoopCost ** elementAt(flow.nodes, slot).loops.length * (1 - slot / flow.nodes.length * 1e-6);
 }
 
-/** Ways that no other way's slots are all on: what meets those meets every way. */
+/** Removes paths whose slots include all slots of another path: a set that meets the other path meets them too. */
 function leastWays(ways: readonly (readonly number[])[], work: Work): (readonly number[])[] {
   const bySlot = new Map<number, ReadonlySet<number>[]>();
   const kept: (readonly number[])[] = [];
@@ -94,7 +94,7 @@ function leastWays(ways: readonly (readonly number[])[], work: Work): (readonly 
   return kept;
 }
 
-/** Groups of ways that have slots in common, directly or through others. */
+/** Groups paths that share slots, directly or through other paths. */
 function separateWays(ways: readonly (readonly number[])[]): (readonly number[])[][] {
   const leader = new Map<number, number>();
   const find = (slot: number): number => {
@@ -114,7 +114,7 @@ function separateWays(ways: readonly (readonly number[])[]): (readonly number[])
   return [...groups.values()];
 }
 
-/** The cheapest set of slots that meets every way: branch and bound; the best set found where the work runs out. */
+/** The cheapest set of slots that meets every path, by branch and bound; the best set found if the work budget runs out. */
 function cheapestCover(ways: readonly (readonly number[])[], cost: (slot: number) => number, work: Work): Set<number> {
   const least = leastWays(ways, work);
   const chosen = new Set<number>();
@@ -135,7 +135,7 @@ function coverOf(ways: readonly (readonly number[])[], cost: (slot: number) => n
       return;
     }
     work.spend(open.length);
-    // The first way down is taken to its end, whatever it costs: there must be a set.
+    // The first descent always runs to its end, because there must be some set.
     if (best.length > 0 && (--nodes < 0 || work.exhausted)) return;
     if (sum + boundOf(open, cost) >= bestCost) return;
     const way = open.reduce((least, each) => each.length < least.length ? each : least);
@@ -151,7 +151,7 @@ function covers(ways: readonly (readonly number[])[], slot: number): number {
   return ways.reduce((count, way) => count + Number(way.includes(slot)), 0);
 }
 
-/** Ways that share no slot need one barrier each. */
+/** Lower bound: paths without common slots need a barrier each. */
 function boundOf(ways: readonly (readonly number[])[], cost: (slot: number) => number): number {
   const used = new Set<number>();
   let sum = 0;
@@ -163,7 +163,7 @@ function boundOf(ways: readonly (readonly number[])[], cost: (slot: number) => n
   return sum;
 }
 
-/** Arrays that share bytes with each array. */
+/** The arrays that share bytes with each array. */
 function partnersOf(pairs: readonly Pair[]): Map<number, Set<number>> {
   const partners = new Map<number, Set<number>>();
   const add = (a: number, b: number): void => {
@@ -179,8 +179,8 @@ function partnersOf(pairs: readonly Pair[]): Map<number, Set<number>> {
 }
 
 /**
- * Slots of new barriers, the fewest by cost: ways without barrier are found one after another, and each time the cheapest set of
- * slots that cuts all found so far is taken, until no way is left. The set is then the cheapest of all, unless the work ran out.
+ * Slots for new barriers at minimum cost. Repeatedly finds a barrier-free path, and then the cheapest set of slots that cuts all paths
+ * found so far, until no path remains. The result is optimal unless the work budget ran out.
  */
 export function placeBarriers(flow: Flow, pairs: readonly Pair[], closed: ReadonlySet<number>, work: Work = new Work()): NewBarrier[] {
   const nodes = accessors(flow);
@@ -212,7 +212,7 @@ function predecessorsOf(flow: Flow): number[][] {
   return before;
 }
 
-/** Pairs of arrays with an access before and one after a new barrier that no other barrier keeps apart. */
+/** Pairs of arrays with one access before and one after a new barrier, and no other barrier in between. */
 function separatedBy(flow: Flow, slot: number, chosen: ReadonlySet<number>, before: readonly (readonly number[])[],
   partners: ReadonlyMap<number, ReadonlySet<number>>): Pair[] {
   const passes = (node: number): boolean => elementAt(flow.nodes, node).kind !== 'barrier' && !chosen.has(node);
@@ -232,8 +232,8 @@ function separatedBy(flow: Flow, slot: number, chosen: ReadonlySet<number>, befo
 }
 
 /**
- * Existing barriers that reuse relies on: those that stand first on a way from the last access of one array to the first one of
- * another, with no new barrier before them.
+ * Existing barriers on which reuse relies: the first barrier on a path from the last access of one array to the first access of another,
+ * with no new barrier before it.
  */
 export function existingBarriers(flow: Flow, pairs: readonly Pair[], added: ReadonlySet<number>): Set<number> {
   const nodes = accessors(flow);
@@ -255,7 +255,7 @@ export function existingBarriers(flow: Flow, pairs: readonly Pair[], added: Read
   return used;
 }
 
-/** Nodes reached from some nodes; those that may not be passed are reached and end their way. */
+/** Nodes reachable from some nodes. A node that must not be passed is still reached, but the search does not continue from it. */
 function walk(next: (node: number) => readonly number[], from: Iterable<number>, passes: (node: number) => boolean): Set<number> {
   const reached = new Set<number>();
   const stack = [...from];

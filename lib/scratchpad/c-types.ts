@@ -1,4 +1,4 @@
-// Sizes of the types of C++ and CUDA, as nvcc has them on 64-bit hosts.
+// Sizes of the types of C++ and CUDA under nvcc on 64-bit hosts.
 
 /** Bytes and alignment. */
 export interface Size {
@@ -22,19 +22,19 @@ export const kSizes: Readonly<Record<string, Size>> = Object.fromEntries([
   ['cuDoubleComplex', { bytes: 16, alignment: 16 }],
 ] as [string, Size][]);
 
-/** Whether a type is one of C++ or CUDA itself, of fixed size. */
+/** Whether a type is a builtin type of C++ or CUDA with a fixed size. */
 export function isBuiltinType(type: string): boolean {
   return normalType(type) in kSizes;
 }
 
-/** Whether a type is certainly one of whole numbers. */
+/** Whether a type is certainly an integer type. */
 export function isIntegerType(type: string): boolean {
   const words = type.trim().split(/\s+/).filter((word) => !/^(?:const|constexpr|static)$/.test(word));
   const kWord = /^(?:std::)?(?:bool|auto|unsigned|signed|int|long|short|char|uint|size_t|ptrdiff_t|u?int(?:8|16|32|64)_t)$/;
   return words.length > 0 && words.every((word) => kWord.test(word));
 }
 
-/** A type's text without qualifiers, words in the usual order. */
+/** A type without qualifiers, with its words in the usual order. */
 export function normalType(text: string): string {
   const words = text.replace(/\b(?:const|constexpr|volatile|struct|class|enum|typename|static|register|__restrict__|__shared__)\b/g, ' ')
     .replace(/\s*::\s*/g, '::').replace(/\*/g, ' * ').trim().split(/\s+/)

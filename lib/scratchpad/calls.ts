@@ -1,4 +1,4 @@
-// Calls: barriers, atomics, shuffles, functions of CUDA, functions of the text.
+// Calls: barriers, atomics, shuffles, CUDA functions, functions of the source file.
 import { elementAt, required } from '../core/known.ts';
 import { kAnyMemory, type Effects, type Instance, type MemoryBase, type Mode, type Shape } from './effects.ts';
 import { plainness } from './certainty.ts';
@@ -15,10 +15,10 @@ import { requireReadable } from './waits.ts';
 const kCasts = /^(?:static_cast|const_cast|reinterpret_cast|dynamic_cast|bit_cast)$/;
 const kGroups = /^(?:this_thread_block|tiled_partition|coalesced_threads|this_grid|this_thread|binary_partition|labeled_partition)$/;
 const kGroupTypes = /\b(?:thread_block|thread_block_tile|coalesced_group|grid_group|thread_group|multi_grid_group)\b/;
-/** Calls nest at most this deep. */
+/** The maximum depth of nested calls. */
 const kDeepest = 24;
 
-/** Notes the effects of a call. */
+/** Records the effects of a call. */
 export function callOf(visitor: Walker, node: SyntaxNode, instance: Instance, effects: Effects): void {
   const { program } = visitor.library;
   const callee = partOf(node, 'function');
@@ -53,7 +53,7 @@ export function callOf(visitor: Walker, node: SyntaxNode, instance: Instance, ef
   libraryCall(visitor, node, name, instance, effects);
 }
 
-/** Refuses names of CUDA's barriers, groups, shuffles and atomics that the text gives another meaning. */
+/** Refuses names of CUDA's barriers, groups, shuffles and atomics that the source redefines. */
 function requireOwnMeaning(visitor: Walker, node: SyntaxNode, name: string): void {
   const { program } = visitor.library;
   const orders = blockBarriers.has(name) || kGroups.test(name) || name === 'sync' || name === '__syncwarp';
@@ -104,7 +104,7 @@ function groupOf(node: SyntaxNode, name: string, instance: Instance, effects: Ef
   syncOf(node, group, instance, effects);
 }
 
-/** What kind of group an expression is, by its declaration. */
+/** The kind of group that an expression denotes, according to its declaration. */
 function groupKind(node: SyntaxNode, instance: Instance): 'block' | 'grid' | 'part' | undefined {
   const sym = node.type === 'identifier' ? instance.model.use(node) : undefined;
   const text = sym === undefined ? instance.model.text(node)
@@ -139,7 +139,7 @@ function methodOf(visitor: Walker, node: SyntaxNode, callee: SyntaxNode, name: s
   effects.opaque = true;
 }
 
-/** a < b > (c) is read as the call of a template: a variable there says it is not. */
+/** a < b > (c) is parsed as a call of a template; if a is a variable, it is not one. */
 function requireNoVariable(callee: SyntaxNode, instance: Instance): void {
   const isTemplate = callee.type === 'template_function';
   const inside = callee.type === 'parenthesized_expression' ? namedChildren(callee)[0] : callee;
@@ -153,7 +153,7 @@ function requireNoVariable(callee: SyntaxNode, instance: Instance): void {
   if (!isLambda) throw new Refusal('unknown-function', callee, `${name} is called through a variable`);
 }
 
-/** A lambda of the kernel: where it is written, it was seen to touch no shared array and no barrier. */
+/** A lambda of the kernel. Its body has been visited where it is defined, and accesses no shared array and no barrier. */
 function lambdaCall(visitor: Walker, node: SyntaxNode, instance: Instance, effects: Effects): void {
   argumentsOf(visitor, node, instance, effects, 'rw');
   effects.opaque = true;
@@ -211,7 +211,7 @@ function libraryCall(visitor: Walker, node: SyntaxNode, name: string, instance: 
     }
     throw new Refusal('unknown-function', node, `the body of ${name} is not in this text`);
   }
-  // A function that nobody has seen may take references.
+  // An unknown function may take references.
   argumentsOf(visitor, node, instance, effects, trusted ? 'rw' : 'r');
   if (isPureFunction(name) && !resultsByPointer.test(name)) return;
   effects.opaque ||= !isPureFunction(name);
@@ -234,7 +234,7 @@ function userCall(visitor: Walker, node: SyntaxNode, candidates: readonly Functi
   visitor.requireAllSeen(entered);
 }
 
-/** Evaluates the arguments and binds the parameters. */
+/** Evaluates the arguments and binds them to the parameters. */
 function enter(visitor: Walker, node: SyntaxNode, fn: FunctionNode, instance: Instance, effects: Effects): Instance {
   let depth = 0;
   for (let up: Instance | undefined = instance; up !== undefined; up = up.parent, ++depth) {
@@ -272,7 +272,7 @@ function requireSimpleParameter(visitor: Walker, sym: Sym, value: SyntaxNode, fn
   }
 }
 
-/** A function that returns a pointer or reference may hand out the array. */
+/** A function that returns a pointer or reference may return a part of the array. */
 function requireNoReturnedPlace(fn: FunctionNode, node: SyntaxNode, bindings: ReadonlyMap<Sym, Shape>): void {
   if (bindings.size === 0) return;
   const declarator = fn.node.children.find((each) => each.field === 'declarator');

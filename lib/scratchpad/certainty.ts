@@ -1,5 +1,5 @@
-// Text whose meaning is uncertain without the compiler's own parse: words that may be macros, and declarations that may be
-// something else. Checked for every function that is entered, before anything is concluded from it.
+// Detects source whose meaning is uncertain without the compiler's own parser: words that may be macros, and declarations that may be
+// something else. Every function is checked on entry, before anything is concluded from it.
 import { normalType } from './c-types.ts';
 import type { FunctionModel } from './model.ts';
 import { blockBarriers } from './names.ts';
@@ -8,7 +8,7 @@ import { type SyntaxNode, child, declaredName, descend, namedChildren } from './
 
 const kKeywords = /^(?:return|break|continue|goto|delete|new|throw|else|do|case|default|co_return|co_yield|co_await)$/;
 
-/** What a type's name is known to be. */
+/** What is known about the name of a type. */
 function certaintyOf(model: FunctionModel, type: SyntaxNode): 'type' | 'macro' | 'unknown' {
   if (type.type !== 'type_identifier') return 'type';
   const { program, fn } = model;
@@ -18,7 +18,7 @@ function certaintyOf(model: FunctionModel, type: SyntaxNode): 'type' | 'macro' |
   return program.isType(name) || isEnumeration(model, name) ? 'type' : 'unknown';
 }
 
-/** Whether the text defines an enumeration of this name. */
+/** Whether the source defines an enumeration of this name. */
 export function isEnumeration({ program }: FunctionModel, name: string): boolean {
   return /^\w+$/.test(name) && new RegExp(`\\benum\\s+(?:class\\s+|struct\\s+)?${name}\\b`).test(program.syntax.masked);
 }
@@ -48,7 +48,7 @@ function requireDeclaration(model: FunctionModel, node: SyntaxNode): void {
   }
 }
 
-/** `T x(y);` with a variable y defines x: a grammar without types reads it as the declaration of a function. */
+/** If y is a variable, `T x(y);` defines x; a grammar without types parses it as a function declaration. */
 function requirePrototype(model: FunctionModel, node: SyntaxNode, declarator: SyntaxNode): void {
   const list = child(declarator, 'parameters');
   for (const each of list === undefined ? [] : descend(list)) {
@@ -57,7 +57,7 @@ function requirePrototype(model: FunctionModel, node: SyntaxNode, declarator: Sy
   }
 }
 
-/** Refuses a function whose text may mean something else than the grammar reads. */
+/** Refuses a function whose source may mean something other than its parse. */
 export function requireCertain(model: FunctionModel): void {
   const { node, body } = model.fn;
   for (const each of node.broken ? descend(node) : []) {
@@ -74,8 +74,8 @@ export function requireCertain(model: FunctionModel): void {
 }
 
 /**
- * Whether a value of a shared array that initialises an object of a type is certainly copied: the type has neither constructors nor
- * references. A template parameter cannot tell: where it stands for a class the emitted text is not to compile.
+ * Whether an object of this type that is initialised with a value of a shared array certainly copies it, because the type has neither
+ * constructors nor references. For a template parameter this is unknown, so the emitted source must not compile if it is a class.
  */
 export function plainness(model: FunctionModel, type: string): 'plain' | 'template' | 'object' {
   const name = normalType(type);
@@ -90,7 +90,7 @@ export function plainness(model: FunctionModel, type: string): 'plain' | 'templa
   return program.size(name) !== undefined || isEnumeration(model, name.replace(/^enum /, '')) ? 'plain' : 'object';
 }
 
-/** Type arguments that a call spells out. */
+/** The explicit template arguments of a call. */
 export function templateArguments(callee: SyntaxNode): SyntaxNode[] {
   const list = [...descend(callee)].find((each) => each.type === 'template_argument_list');
   return list === undefined ? [] : namedChildren(list).filter((each) => each.type === 'type_descriptor');

@@ -1,6 +1,6 @@
-// Checks text that the pass wrote, independently: which bytes each array has, whether a path without a barrier leads from one array
-// to another that shares bytes, and whether one is touched while the content of the other is needed. It shares the code that reads
-// the text (grammar, accesses, flow graph) with the pass, but none of the code that decided on the layout.
+// Checks emitted source independently: which bytes each array occupies, whether a barrier-free path leads from one array to another that
+// shares bytes with it, and whether an array is accessed while the content of such another is needed. It shares the code that reads the
+// source (grammar, accesses, flow graph) with the pass, but none of the code that decides on the layout.
 import { elementAt, required } from '../core/known.ts';
 import { analyse } from './analyse.ts';
 import type { SharedArray } from './arrays.ts';
@@ -12,22 +12,22 @@ import { Program } from './program.ts';
 import { Refusal } from './refusal.ts';
 import { parse, position } from './syntax.ts';
 
-/** What the text must hold of one kernel. */
+/** Expected properties of one emitted kernel. */
 export interface Expected {
-  /** Place among the kernels of the text. */
+  /** Position among the kernels of the source. */
   readonly ordinal: number;
   readonly name: string;
   /** Bytes of its pool. */
   readonly bytes: number;
-  /** Barriers it had, and those that were added. */
+  /** Number of original barriers, and number of added ones. */
   readonly barriers: number;
-  /** Accesses of each array, in the order of their declarations. */
+  /** Number of accesses of each array, in order of declaration. */
   readonly accesses: readonly number[];
-  /** Loops, by the line of the source as given, around which an array need not be kept. */
+  /** Whether an array need not be kept around a loop, identified by its line in the original source. */
   rewritten(array: SharedArray, loop: FlowLoop): boolean;
 }
 
-/** Settings that the text is read with. */
+/** Settings for reading the source. */
 export interface CheckOptions {
   readonly macros: readonly string[];
   readonly defines: ReadonlyMap<string, number | string>;
@@ -41,7 +41,7 @@ function overlap(a: SharedArray, b: SharedArray): boolean {
 
 type Edge = (from: FlowNode, to: FlowNode) => boolean;
 
-/** All nodes that some nodes lead to, along edges that `follow` allows. */
+/** All nodes reachable from some nodes along edges that `follow` allows. */
 function closure(from: readonly FlowNode[], next: (node: FlowNode) => readonly FlowNode[], follow: Edge): Set<FlowNode> {
   const found = new Set<FlowNode>();
   const queue = [...from];
@@ -55,7 +55,7 @@ function closure(from: readonly FlowNode[], next: (node: FlowNode) => readonly F
   return found;
 }
 
-/** The statements of a kernel by what they touch. */
+/** The statements of a kernel, by the arrays they access. */
 class Statements {
   readonly #nodes: readonly FlowNode[];
   readonly #before: FlowNode[][];
@@ -80,12 +80,12 @@ class Statements {
     return new Set([...elementAt(this.#reads, array), ...elementAt(this.#writes, array)]);
   }
 
-  /** Statements that may run before any barrier follows an access of an array. */
+  /** Statements that are reachable from an access of an array without passing a barrier. */
   unseparated(array: number): ReadonlySet<FlowNode> {
     return closure([...this.touching(array)], (node) => this.#after(node), (_at, next) => next.kind !== 'barrier');
   }
 
-  /** Statements at which content of an array is needed: a write leads to them and they lead to a read. */
+  /** Statements at which the content of an array is needed: reachable from a write, with a read reachable from them. */
   needing(array: number, isLost: Edge): ReadonlySet<FlowNode> {
     const written = new Set<FlowNode>();
     for (const write of elementAt(this.#writes, array)) {
@@ -147,7 +147,7 @@ function checkKernel(library: Library, expected: Expected, options: CheckOptions
   }
 }
 
-/** Throws an internal error unless every kernel of the text is laid out safely. */
+/** Throws an internal error unless every kernel of the source is laid out safely. */
 export async function checkEmitted(source: string, kernels: readonly Expected[], options: CheckOptions): Promise<void> {
   const syntax = await parse(source, options.macros);
   const library = new Library(new Program(syntax, options.defines));

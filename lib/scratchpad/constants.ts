@@ -1,21 +1,21 @@
-// Values of integer constant expressions in C++ text: extents of arrays, sizes, trip counts.
+// Evaluates integer constant expressions in C++ source: extents of arrays, sizes, trip counts.
 import { elementAt } from '../core/known.ts';
 
-/** What names and types mean where an expression stands. */
+/** The meaning of names and types in the scope of an expression. */
 export interface Meaning {
-  /** Value of a name; undefined where it is unknown. */
+  /** Value of a name; undefined if unknown. */
   value(name: string): number | undefined;
-  /** Body and parameters of a function-like macro. */
+  /** Parameters and body of a function-like macro. */
   macro(name: string): { readonly parameters: readonly string[]; readonly body: string } | undefined;
-  /** Bytes of a type by its text. */
+  /** Size of a type in bytes, by its source text. */
   sizeOf(type: string): number | undefined;
-  /** Alignment of a type by its text. */
+  /** Alignment of a type in bytes, by its source text. */
   alignOf(type: string): number | undefined;
-  /** Whether values below 0 or above those of int are unknown: where unsigned numbers would wrap. */
+  /** Treats values below 0 or above the range of int as unknown, because unsigned numbers would wrap. */
   readonly natural?: boolean;
 }
 
-/** Calls may nest this deep: macros that expand to themselves end here. */
+/** Maximum depth of nested calls; stops macros that expand to themselves. */
 const kDeepest = 32;
 
 /** Numbers with their suffixes, names with their scopes, signs. */
@@ -26,7 +26,7 @@ const kTokens = [
 const kToken = new RegExp(`\\s*(?:${kTokens.map(({ source }) => source).join('|')})`, 'y');
 const kNumber = 1, kName = 2, kSign = 3;
 
-/** Thrown inside {@link evaluate} where the text is no integer constant. */
+/** Thrown inside {@link evaluate} if the text is not an integer constant. */
 const kUnknown = new Error('no integer constant');
 
 interface Token {
@@ -37,7 +37,7 @@ interface Token {
   readonly end: number;
 }
 
-/** Texts are evaluated again and again: for every thread of a block. */
+/** Size of a cache: the same texts are evaluated for every thread of a block. */
 const kMostTexts = 1000;
 const tokensOf = new Map<string, readonly Token[]>();
 
@@ -176,7 +176,7 @@ class Evaluator {
     return value;
   }
 
-  /** Text of the parentheses whose content begins at a token, and the token after them. */
+  /** The contents of parentheses that start at a token, and the token after them. */
   #group(from: number): { text: string; next: number } {
     let depth = 1;
     for (let at = from; at < this.#tokens.length; ++at) {
@@ -240,7 +240,7 @@ function known(value: number | undefined): number {
   return value;
 }
 
-/** Value of an integer constant expression, or undefined where the text is none or names something unknown. */
+/** Value of an integer constant expression; undefined if the text is not one, or uses unknown names. */
 export function evaluate(text: string, meaning: Meaning, depth = 0): number | undefined {
   try {
     const value = new Evaluator(text, meaning, depth).run();

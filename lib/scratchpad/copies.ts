@@ -1,5 +1,5 @@
-// Where the value of an element of a shared array goes: it must be copied. An object that it initialises may keep a reference to it,
-// through which the array would be accessed without the text showing it.
+// Tracks the value of a shared array's element, which must be copied: an object initialised with it might keep a reference to it, and the
+// array could then be accessed in ways that the source does not show.
 import { normalType } from './c-types.ts';
 import { plainness, templateArguments } from './certainty.ts';
 import type { Instance } from './effects.ts';
@@ -8,7 +8,7 @@ import { Refusal } from './refusal.ts';
 import { ancestor, child, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 import type { Walker } from './walker.ts';
 
-/** Expressions that pass on what they hold as it is. */
+/** Expressions that pass on their operands unchanged. */
 const kTransparent = new Set(['parenthesized_expression', 'initializer_list', 'argument_list', 'init_declarator', 'initializer_pair',
   'comma_expression', 'conditional_expression']);
 
@@ -28,7 +28,7 @@ export function requireCopied(visitor: Walker, element: SyntaxNode, instance: In
   }
 }
 
-/** The type of the object that an expression makes, or sets, of a value that is in it; undefined where the value is used up. */
+/** The type of the object that an expression creates from, or sets to, a contained value; undefined if the value is consumed. */
 function typeMade(node: SyntaxNode, value: SyntaxNode, instance: Instance): string | undefined {
   const { model } = instance;
   const typeOf = (each: SyntaxNode | undefined): string | undefined => each === undefined ? undefined : model.text(each);
@@ -43,14 +43,14 @@ function typeMade(node: SyntaxNode, value: SyntaxNode, instance: Instance): stri
   }
 }
 
-/** The type of a variable that an operator takes beside a value; undefined where no object can be meant. */
+/** The type of the variable that is an operator's other operand; undefined if that cannot be an object. */
 function typeOfTarget(node: SyntaxNode, instance: Instance): string | undefined {
   const sym = node.type === 'identifier' ? instance.model.use(node) : undefined;
   if (sym === undefined || (sym.kind !== 'variable' && sym.kind !== 'parameter') || sym.pointer) return undefined;
   return instance.bindings.has(sym) ? undefined : sym.type;
 }
 
-/** What a call makes of an argument: the type it names, the parameter it initialises, or nothing. */
+/** What a call does with an argument: the type it constructs, the type of the parameter it initialises, or nothing. */
 function typeCalled(visitor: Walker, call: SyntaxNode, argument: SyntaxNode, instance: Instance): string | undefined {
   const { model } = instance;
   const { program } = visitor.library;
@@ -70,7 +70,7 @@ function typeCalled(visitor: Walker, call: SyntaxNode, argument: SyntaxNode, ins
   const type = parameter === undefined ? undefined : child(parameter, 'type');
   if (type === undefined) return undefined;
   const text = program.text(type);
-  // In the words of the called function, whose own parameters are deduced.
+  // Judged in the scope of the called function, whose template parameters are deduced.
   return plainness(visitor.library.model(fn), text) === 'object' ? text : undefined;
 }
 
@@ -80,7 +80,7 @@ function requirePlain(visitor: Walker, type: string, element: SyntaxNode, instan
   const kind = plainness(model, bare);
   if (kind === 'plain') return;
   if (kind === 'template') {
-    // A called template deduces its parameters from what it is given.
+    // A called template deduces its parameters from the arguments.
     const parameter = normalType(bare);
     if (instance.parent === undefined && !visitor.arrays.some((array) => normalType(array.type) === parameter)) {
       visitor.plainParameters.add(parameter);

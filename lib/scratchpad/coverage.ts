@@ -1,5 +1,5 @@
-// Statements that write every element of an array. Found by evaluating the index arithmetic of a statement for every thread of a
-// block whose shape is known: after such a statement the previous content of the array is no longer needed.
+// Finds statements that write every element of an array, by evaluating their index arithmetic for every thread of a block of known shape.
+// After such a statement, the previous content of the array is no longer needed.
 import { elementAt } from '../core/known.ts';
 import type { SharedArray } from './arrays.ts';
 import { evaluate, type Meaning } from './constants.ts';
@@ -11,23 +11,23 @@ import { ancestor, child, descend, namedChildren, partOf, type SyntaxNode } from
 /** Threads of a block along x, y and z. */
 export type BlockShape = readonly [number, number, number];
 
-/** Evaluations that the proof for one statement may take. */
+/** The maximum number of evaluations for one statement. */
 const kMostSteps = 100_000;
 
-/** Types whose values are exact numbers here. */
+/** Types whose values are represented exactly here. */
 const kIntegers = /^(?:(?:const|unsigned|signed|int|long|size_t|u?int(?:32|64)_t)\s*)+$/;
 
-/** Thrown where a statement cannot be followed. */
+/** Thrown if a statement cannot be evaluated. */
 class Unproven extends Error {}
 
-/** The thread whose index arithmetic is done. */
+/** The thread whose index arithmetic is being evaluated. */
 interface Thread {
   readonly x: number;
   readonly y: number;
   readonly z: number;
 }
 
-/** Does the integer arithmetic of one statement for one thread after the other. */
+/** Evaluates the integer arithmetic of one statement, one thread after another. */
 class Walker {
   readonly #instance: Instance;
   readonly #base: Meaning;
@@ -85,7 +85,7 @@ class Walker {
     });
   }
 
-  /** A variable of the statement, or one that keeps its first value. */
+  /** The value of a variable of the statement, or of one that keeps its initial value. */
   #variable(sym: Sym, depth: number): number | undefined {
     if (this.#variables.has(sym)) return this.#variables.get(sym);
     const assignments = this.#instance.model.assignments.filter((each) => each.sym === sym);
@@ -138,7 +138,7 @@ class Walker {
     this.#skip(node);
   }
 
-  /** The element of the array that an expression is, if it is one. */
+  /** The array element that an expression denotes, if it is one. */
   #element(node: SyntaxNode): number | undefined {
     const indices: SyntaxNode[] = [];
     let part = node;
@@ -202,7 +202,7 @@ class Walker {
     if (taken !== undefined) this.#execute(taken.type === 'else_clause' ? elementAt(namedChildren(taken), 0) : taken);
   }
 
-  /** What is not followed may change variables. */
+  /** Code that is not evaluated may change variables. */
   #skip(node: SyntaxNode): void {
     for (const each of this.#instance.model.assignments) {
       if (each.node.start >= node.start && each.node.end <= node.end) this.#variables.set(each.sym, undefined);
@@ -211,14 +211,14 @@ class Walker {
   }
 }
 
-/** Nodes that write all of an array and read nothing of it. */
+/** Nodes that write the whole array and read none of it. */
 export function fullWrites(flow: Flow, closed: ReadonlySet<number>, array: SharedArray, instance: Instance, meaning: Meaning,
   shape: BlockShape | undefined): Set<number> {
   const found = new Set<number>();
   if (shape === undefined || array.symbolic) return found;
   const writes = flow.nodes.filter((node) => node.accesses.some((access) => access.array === array.index && access.mode !== 'r'));
   for (const node of writes) {
-    // Where an array is written once, and not in a loop, nothing was in it before.
+    // If an array is written only once, and not in a loop, it had no previous content.
     if (writes.length === 1 && node.loops.length === 0) continue;
     if (mayCover(node, closed, array) && covers(node, array, instance, meaning, shape)) found.add(node.id);
   }

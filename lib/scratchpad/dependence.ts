@@ -1,7 +1,7 @@
-// Which statements of a kernel's body may be reordered, and which need a barrier between them.
-// Two statements depend on each other if they touch the same variable, shared array or possibly the same global memory and one of them
-// writes. Global memory: pointers that are __restrict__ parameters point to memory of their own, const ones to memory that nobody
-// writes; other pointers may point anywhere. Atomics, shuffles, prints and statements with barriers inside stay in their order.
+// Determines which statements of a kernel's body may be reordered, and which need a barrier between them. Two statements depend on each
+// other if they access the same variable, the same shared array or possibly the same global memory, and one of them writes. As for global
+// memory, __restrict__ pointer parameters point to memory of their own, and const ones to memory that nothing writes; other pointers may
+// point anywhere. Atomics, shuffles, prints and statements that contain barriers stay in order.
 import { elementAt, required } from '../core/known.ts';
 import type { Analysis } from './analyse.ts';
 import { kAnyMemory, type Effects, type MemoryBase } from './effects.ts';
@@ -11,20 +11,20 @@ import type { Sym } from './symbols.ts';
 /** A statement of the body, or a barrier. */
 export interface Unit {
   readonly node: SyntaxNode;
-  /** Text with what stands before it: comments, pragmas, blank lines. */
+  /** Its source, including preceding comments, pragmas and blank lines. */
   readonly start: number;
   readonly end: number;
   readonly isBarrier: boolean;
-  /** Touches nothing but registers. */
+  /** Accesses nothing but registers. */
   readonly isLight: boolean;
-  /** Stays between what comes before and after it. */
+  /** Nothing may be moved across it. */
   readonly isFence: boolean;
-  /** Shared arrays it touches. */
+  /** Shared arrays it accesses. */
   readonly arrays: ReadonlySet<number>;
   readonly effects: Effects | undefined;
 }
 
-/** Statements with what orders them. */
+/** Statements and their ordering constraints. */
 export interface Dependence {
   readonly units: readonly Unit[];
   /** before[v]: units that must come before v, transitively. */
@@ -33,7 +33,7 @@ export interface Dependence {
   readonly separated: ReadonlySet<number>;
 }
 
-/** Nodes of which nothing is executed. */
+/** Nodes that execute nothing. */
 const kText = /^(?:(?:static_assert|using|alias)_declaration|type_definition|(?:struct|enum)_specifier|preproc_(?:function_)?def)$/;
 
 function isPlainBarrier({ node, effects }: { node: SyntaxNode; effects: Effects }): boolean {
@@ -41,7 +41,7 @@ function isPlainBarrier({ node, effects }: { node: SyntaxNode; effects: Effects 
     && namedChildren(node)[0] === elementAt(effects.barriers, 0).node;
 }
 
-/** Text of a statement reaches over a comment behind it on its line. */
+/** A statement includes a comment that follows it on the same line. */
 function endOfUnit(source: string, end: number): number {
   const rest = /^[ \t]*\/\/[^\n]*/.exec(source.slice(end, end + 1000));
   return rest === null ? end : end + rest[0].length;
@@ -63,11 +63,11 @@ function unitOf(analysis: Analysis, node: SyntaxNode, start: number): Unit {
   };
 }
 
-/** Statements of the kernel's body; undefined where names are used in ways that hide dependences. */
+/** Statements of the kernel's body; undefined if variables are used in ways that hide dependences. */
 function unitsOf(analysis: Analysis): Unit[] | undefined {
   const { model } = analysis.instance;
   for (const sym of model.scopes.syms) {
-    // References to variables, and pointers to them, hide who writes.
+    // References and pointers to variables hide who writes them.
     if (sym.reference && sym.kind === 'variable' && !analysis.visitor.isShared(sym, analysis.instance)) return undefined;
   }
   for (const node of descend(analysis.fn.body)) {
@@ -121,7 +121,7 @@ function conflictInRegisters(a: Unit, b: Unit, declared: ReadonlySet<Sym>, used:
   return meet(x.writes, y.reads) || meet(x.writes, y.writes) || meet(x.reads, y.writes) || meet(declared, used);
 }
 
-/** What orders the statements of a kernel's body; undefined where they cannot be told apart. */
+/** The ordering constraints of the statements of a kernel's body; undefined if they cannot be determined. */
 export function dependenceOf(analysis: Analysis): Dependence | undefined {
   const units = unitsOf(analysis);
   if (units === undefined) return undefined;
@@ -153,7 +153,7 @@ export function dependenceOf(analysis: Analysis): Dependence | undefined {
 
 const kStays = /^(?:return_statement|using_declaration|namespace_alias_definition|preproc_.*)$/;
 
-/** Statements that threads may leave by, and names for what follows, stay before and after everything. */
+/** Statements by which threads may leave, and declarations of names for what follows, are ordered with respect to everything. */
 function leavesOrText(unit: Unit): boolean {
   return (unit.effects?.returns.length ?? 0) > 0 || kStays.test(unit.node.type);
 }

@@ -11,21 +11,21 @@ import type { Reordered } from './reorder.ts';
 import type { ArrayReport, BarrierReport, KernelReport, ResidencyReport, SourcePlace } from './report.ts';
 import { child, descend, namedChildren, position, type Syntax } from './syntax.ts';
 
-/** A kernel with what was found. */
+/** A kernel with its results. */
 export interface Described {
   readonly analysis: Analysis;
   readonly layout: Layout;
   readonly residency: ResidencyReport | undefined;
-  /** Where text came from that was moved before the analysis. */
+  /** The origin of source that was reordered before the analysis. */
   readonly origin: Reordered;
 }
 
-/** Line and column of the source as given. */
+/** Line and column in the original source. */
 export function placeOf(syntax: Syntax, offset: number, origin: Reordered): SourcePlace {
   return position({ lines: origin.lines ?? syntax.lines }, origin.offset(offset));
 }
 
-/** Threads of a block, from `__launch_bounds__`. */
+/** Threads per block according to `__launch_bounds__`. */
 function launchThreads({ fn, visitor }: Analysis): number | undefined {
   for (const node of descend(fn.node)) {
     if (node.start >= fn.body.start) break;
@@ -37,7 +37,7 @@ function launchThreads({ fn, visitor }: Analysis): number | undefined {
   return undefined;
 }
 
-/** Blocks a multiprocessor holds before and after. */
+/** Resident blocks per multiprocessor before and after. */
 export function residencyOf(analysis: Analysis, { plan }: Layout, options: OptimizeOptions): ResidencyReport | undefined {
   const given = options.blockThreads;
   const threads = typeof given === 'object' ? given.reduce<number>((product, each) => product * (each ?? 1), 1)
@@ -64,7 +64,7 @@ function arrayReports({ analysis, layout, origin }: Described): ArrayReport[] {
   }));
 }
 
-/** Barriers that were put in, with their offsets in the text that was analysed. */
+/** The inserted barriers, with their offsets in the analysed source. */
 function barrierReports({ analysis, layout, origin }: Described): { report: BarrierReport; offset: number }[] {
   const { arrays, flow, visitor } = analysis;
   const { syntax } = visitor.library.program;
@@ -104,13 +104,13 @@ function assumptionsOf({ analysis, origin }: Described, arrays: readonly ArrayRe
   ];
 }
 
-/** A report, and where its new barriers are in the text that was analysed. */
+/** A report, and the offsets of its new barriers in the analysed source. */
 export interface Description {
   readonly report: KernelReport;
   readonly offsets: readonly number[];
 }
 
-/** The report of a kernel. `reason`: why it is kept, empty where it is rewritten. */
+/** The report of a kernel. `reason`: why it is kept; empty if it is rewritten. */
 export function describeKernel(described: Described, reason: string, dynamicBytes: number | undefined): Description {
   const { analysis, layout, residency, origin } = described;
   const { fn, arrays, conflicts, visitor, liveness } = analysis;

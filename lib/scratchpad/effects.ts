@@ -1,23 +1,23 @@
-// What a statement does: the shared arrays it touches, barriers, variables, global memory.
+// The effects of a statement: accesses to shared arrays, variables and global memory, and barriers.
 import type { FunctionModel } from './model.ts';
 import type { FunctionNode } from './program.ts';
 import type { Field } from './structs.ts';
 import type { Sym } from './symbols.ts';
 import type { SyntaxNode } from './syntax.ts';
 
-/** How memory or a variable is touched. */
+/** How memory or a variable is accessed. */
 export type Mode = 'r' | 'w' | 'rw';
 
-/** One touch of a shared array. */
+/** One access to a shared array. */
 export interface Access {
   readonly array: number;
   readonly mode: Mode;
   readonly node: SyntaxNode;
-  /** Place in the order of evaluation of its statement. */
+  /** Position in the order of evaluation of its statement. */
   readonly order: number;
 }
 
-/** A pointer into (dimensions ≥ 1), or an element or part of an element (0) of a shared array. */
+/** A pointer into a shared array (dimensions ≥ 1), or an element or part of an element (0). */
 export interface Shape {
   readonly array: number;
   readonly dimensions: number;
@@ -25,24 +25,24 @@ export interface Shape {
   readonly fields: ReadonlyMap<string, Field> | undefined;
 }
 
-/** What memory outside of shared arrays an access means: a parameter, a dynamic shared array, a global by name, or unknown. */
+/** The memory outside of shared arrays that an access refers to: a parameter, a dynamic shared array, a global by name, or unknown. */
 export type MemoryBase = Sym | string;
 
-/** Anything at all. */
+/** Unknown memory. */
 export const kAnyMemory = '?';
 
-/** A function as it is entered from one place. */
+/** A function as entered from one call. */
 export interface Instance {
   readonly model: FunctionModel;
-  /** Shared memory that its parameters stand for. */
+  /** Shared memory that is bound to its parameters. */
   readonly bindings: ReadonlyMap<Sym, Shape>;
-  /** Global memory that its pointer parameters stand for. */
+  /** Global memory that is bound to its pointer parameters. */
   readonly bases: ReadonlyMap<Sym, MemoryBase>;
   readonly parent: Instance | undefined;
   readonly call: SyntaxNode | undefined;
   /** Local pointers and references into shared arrays. */
   readonly aliases: Map<Sym, Shape | undefined>;
-  /** Names of shared arrays and aliases that the analysis has seen. */
+  /** Names of shared arrays and aliases that the analysis has visited. */
   readonly visited: Set<SyntaxNode>;
 }
 
@@ -52,14 +52,14 @@ export interface BarrierCall {
   readonly accesses: number;
 }
 
-/** A call of a function that holds barriers. */
+/** A call of a function that contains barriers. */
 export interface InlinedCall {
   readonly call: SyntaxNode;
   readonly fn: FunctionNode;
   readonly instance: Instance;
 }
 
-/** What one statement, with all that it calls, does. */
+/** The effects of one statement, including the functions it calls. */
 export class Effects {
   readonly accesses: Access[] = [];
   readonly barriers: BarrierCall[] = [];
@@ -68,11 +68,11 @@ export class Effects {
   readonly reads = new Set<Sym>();
   readonly writes = new Set<Sym>();
   readonly memory: { readonly base: MemoryBase; readonly mode: Mode }[] = [];
-  /** Where threads may leave the kernel. */
+  /** Statements by which threads may leave the kernel. */
   readonly returns: SyntaxNode[] = [];
-  /** Does something that must stay in its place: prints, exchanges lanes, reads a clock, updates atomically. */
+  /** Must not be moved: it prints, exchanges values between lanes, reads a clock, or performs atomic updates. */
   opaque = false;
-  /** Holds a loop. */
+  /** Contains a loop. */
   loops = false;
   order = 0;
 

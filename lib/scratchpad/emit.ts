@@ -1,4 +1,4 @@
-// Writes the pool, the references into it and the barriers into the text.
+// Writes the pool, the references into it and the barriers to the source.
 import { elementAt, required } from '../core/known.ts';
 import type { SharedArray } from './arrays.ts';
 import type { Analysis } from './analyse.ts';
@@ -15,12 +15,12 @@ export interface Edit {
   readonly text: string;
 }
 
-/** Most bytes of static shared memory. */
+/** The maximum size of static shared memory in bytes. */
 export const kMostStaticBytes = 48 * 1024;
-/** Alignment of a pool at least: what vector loads of a compiler may use. */
+/** The minimum alignment of a pool, as the compiler may use vector loads. */
 const kPoolAlignment = 16;
 
-/** Applies edits that do not overlap; of several at one place the earlier comes first. */
+/** Applies edits that do not overlap. Edits at the same place are applied in the given order. */
 export function applyEdits(source: string, edits: readonly Edit[]): string {
   const sorted = edits.map((edit, at) => ({ ...edit, at })).sort((a, b) => a.start - b.start || a.end - b.end || a.at - b.at);
   let text = '';
@@ -32,7 +32,7 @@ export function applyEdits(source: string, edits: readonly Edit[]): string {
   return text + source.slice(from);
 }
 
-/** What is emitted for one kernel. */
+/** The edits for one kernel. */
 export interface Emission {
   readonly edits: readonly Edit[];
   readonly dynamicBytes: number | undefined;
@@ -45,19 +45,19 @@ function referenceText(array: SharedArray, pool: string, offset: string): string
 }
 
 function poolText(pool: string, bytes: string, alignment: number, dynamic: boolean): string {
-  // nvcc takes alignas behind extern __shared__ for an attribute of nothing.
+  // After extern __shared__, nvcc takes alignas for an attribute that applies to nothing.
   const qualifiers = dynamic ? 'extern __shared__ __align__' : '__shared__ alignas';
   return `${qualifiers}(${Math.max(kPoolAlignment, alignment)}) unsigned char ${pool}[${dynamic ? '' : bytes}];`;
 }
 
-/** A name that the text does not hold yet. */
+/** A name that does not occur in the source. */
 function freeName(syntax: Syntax, wanted: string): string {
   let name = wanted;
   while (syntax.source.includes(name)) name += '_';
   return name;
 }
 
-/** Declarations, in order, with the arrays each declares. */
+/** The declarations in order, each with the arrays it declares. */
 function byDeclaration(arrays: readonly SharedArray[]): Map<SyntaxNode, SharedArray[]> {
   const groups = new Map<SyntaxNode, SharedArray[]>();
   for (const array of arrays) groups.set(array.declaration, [...groups.get(array.declaration) ?? [], array]);
@@ -82,7 +82,7 @@ function numericEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly SharedA
   return { edits, dynamicBytes: dynamic ? plan.bytes : undefined };
 }
 
-/** Sizes depend on template parameters: the compiler computes the layout, partition after partition. */
+/** If sizes depend on template parameters, the compiler computes the layout, one partition after another. */
 function symbolicEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly SharedArray[], plan: Plan): Emission {
   const pool = freeName(syntax, `warploom_pool_${fn.name}`);
   const prefix = pool.replace('_pool_', '_');
@@ -123,14 +123,14 @@ function symbolicEdits(syntax: Syntax, fn: FunctionNode, arrays: readonly Shared
   return { edits, dynamicBytes: undefined };
 }
 
-/** Whether an extent names something declared in the kernel: it may stand below the pool. */
+/** Whether an extent uses a name declared in the kernel, possibly after the pool. */
 function namesLocal(text: string, array: SharedArray, fn: FunctionNode, syntax: Syntax): boolean {
   const before = syntax.masked.slice(fn.body.start, array.declaration.start);
   return [...text.matchAll(/[A-Za-z_]\w*/g)].some(([word]) =>
     new RegExp(`\\b(?:const|constexpr)\\b[^;]*\\b${word}\\b\\s*[={]`).test(before));
 }
 
-/** Text and place of a barrier before a statement, or before the end of a block. */
+/** Inserts a barrier before a statement, or before the end of a block. */
 function barrierEdit(syntax: Syntax, offset: number, closing: boolean): Edit {
   const { source } = syntax;
   const lineStart = source.lastIndexOf('\n', offset - 1) + 1;
@@ -142,7 +142,7 @@ function barrierEdit(syntax: Syntax, offset: number, closing: boolean): Edit {
   return { start: offset, end: offset, text: closing ? `  ${call}${newline}${indent}` : `${call}${newline}${indent}` };
 }
 
-/** Edits that put a kernel's arrays into one pool as planned, with barriers. */
+/** The edits that place a kernel's arrays in one pool according to the plan, and insert barriers. */
 export function emitKernel(syntax: Syntax, fn: FunctionNode, { arrays, flow, visitor }: Analysis, plan: Plan,
   barriers: readonly NewBarrier[]): Emission {
   const symbolic = arrays.some((array) => array.symbolic);

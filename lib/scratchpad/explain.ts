@@ -5,9 +5,9 @@ import type { KernelReport, RefusedKernel, ScratchpadReport } from './report.ts'
 
 /** A report in both forms. */
 export interface Explanation {
-  /** What was found and done, kernel by kernel. */
+  /** The results for each kernel. */
   readonly text: string;
-  /** The interference graphs in the DOT language of Graphviz: arrays that share bytes have one colour. */
+  /** The interference graphs in Graphviz's DOT language: arrays that share bytes have the same colour. */
   readonly dot: string;
 }
 
@@ -103,8 +103,8 @@ function kernelDot({ kernel, arrays, interference, inseparable }: KernelReport):
 }
 
 /**
- * A report of {@link optimize} as text and as DOT graphs. Dashed edges: arrays that no barrier can keep apart.
- * @throws ArgumentError naming the field of what is no report
+ * Explains a report of {@link optimise} as text and as DOT graphs. Dashed edges join arrays that no barrier can separate.
+ * @throws ArgumentError naming the field if it is not a report
  */
 export function explain(report: ScratchpadReport): Explanation {
   requireReport(report);

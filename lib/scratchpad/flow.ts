@@ -1,5 +1,5 @@
-// The flow graph of a kernel. Statements in which threads of a block may diverge are one node each, so that every edge is taken by
-// all threads of the block together (except those that have left the kernel).
+// The flow graph of a kernel. A statement in which the threads of a block may diverge is a single node, so that all threads of the block
+// take every edge together (except those that have left the kernel).
 import { elementAt, lastOf, required } from '../core/known.ts';
 import type { Visitor } from './visitor.ts';
 import type { Access, Effects, InlinedCall, Instance } from './effects.ts';
@@ -12,23 +12,23 @@ import { Uniformity } from './uniformity.ts';
 export interface FlowNode {
   readonly id: number;
   readonly kind: 'statement' | 'barrier' | 'slot';
-  /** The statement; of a slot the one before which a barrier would go, or the block at whose end. */
+  /** The statement; for a slot, the statement before which, or the block at whose end, a barrier would go. */
   readonly node: SyntaxNode;
-  /** Where it is in the kernel's own text: of a statement of a called function, the call. */
+  /** The corresponding place in the kernel itself: for a statement of a called function, the call. */
   readonly place: SyntaxNode;
   readonly effects: Effects | undefined;
   readonly accesses: readonly Access[];
   readonly successors: number[];
-  /** Loops around it. */
+  /** The surrounding loops. */
   readonly loops: readonly SyntaxNode[];
-  /** Threads may leave the kernel here one by one. */
+  /** Individual threads may leave the kernel here. */
   readonly exits: boolean;
-  /** For a slot: where the text goes, and whether it closes a block. */
+  /** For a slot: where to insert the barrier, and whether that is the end of a block. */
   readonly offset: number;
   readonly closing: boolean;
 }
 
-/** A loop of the graph whose threads iterate together: the first node of an iteration, and edges that begin the next. */
+/** A loop whose threads iterate together: the first node of an iteration, and the edges that start the next one. */
 export interface FlowLoop {
   readonly node: SyntaxNode;
   readonly nodes: readonly number[];
@@ -42,18 +42,18 @@ export interface Flow {
   readonly loops: readonly FlowLoop[];
 }
 
-/** Nodes that a kernel may have. */
+/** The maximum number of nodes of a kernel. */
 const kMostNodes = 20_000;
 
 interface Context {
   readonly instance: Instance;
   readonly uniformity: Uniformity;
   readonly loops: readonly SyntaxNode[];
-  /** Whether barriers may be put into this text. */
+  /** Whether barriers may be inserted here. */
   readonly slots: boolean;
   readonly returns: number[];
   readonly jumps: readonly { readonly node: SyntaxNode; readonly breaks: number[]; readonly continues: number[] }[];
-  /** What a node of a called function belongs to in the kernel. */
+  /** For a node of a called function: the place in the kernel to which it belongs. */
   readonly place: SyntaxNode | undefined;
 }
 
@@ -92,7 +92,7 @@ class Builder {
     return id;
   }
 
-  /** Each builder takes the nodes after which its statement comes and gives back those after which the next one does. */
+  /** Each builder takes the nodes that precede its statement and returns those that precede the next one. */
   #block(block: SyntaxNode, before: number[], context: Context): number[] {
     let at = before;
     let pragma: SyntaxNode | undefined;
@@ -134,7 +134,7 @@ class Builder {
     return this.#statement(statement, before, context);
   }
 
-  /** A statement whose threads may go different ways: one node, no barrier inside. */
+  /** A statement in which threads may diverge: one node, with no barriers inside. */
   #together(node: SyntaxNode, before: number[], context: Context): number[] {
     const effects = this.#visitor.effects(node, context.instance);
     const barrier = effects.barriers[0]?.node ?? effects.inlined[0]?.call;
@@ -167,7 +167,7 @@ class Builder {
     return [this.#add('barrier', barrier.node, first, context, effects.accesses.length > 0 ? undefined : effects)];
   }
 
-  /** A call of a function with barriers: its statements stand here. */
+  /** A call of a function with barriers: its statements are inserted here. */
   #inline(node: SyntaxNode, effects: Effects, inlined: InlinedCall, before: number[], context: Context): number[] {
     const { instance, fn } = inlined;
     if (effects.accesses.some((access) => access.node.start < inlined.call.start || access.node.end > inlined.call.end)) {
@@ -258,7 +258,7 @@ class Builder {
   }
 }
 
-/** Whether a barrier or inlined call is in a part of an expression that may be skipped. */
+/** Whether a barrier or inlined call is in a part of an expression that may not be evaluated. */
 function isConditional(node: SyntaxNode, effects: Effects): boolean {
   for (const each of [...effects.barriers.map((barrier) => barrier.node), ...effects.inlined.map((inlined) => inlined.call)]) {
     for (let up = each.parent, below = each; up !== undefined && below !== node; below = up, up = up.parent) {
@@ -270,7 +270,7 @@ function isConditional(node: SyntaxNode, effects: Effects): boolean {
   return false;
 }
 
-/** Whether a text names a barrier. */
+/** Whether some source contains a barrier. */
 function holdsBarrier(node: SyntaxNode, visitor: Visitor): boolean {
   const { program } = visitor.library;
   for (const each of descend(node)) {
@@ -282,7 +282,7 @@ function holdsBarrier(node: SyntaxNode, visitor: Visitor): boolean {
   return false;
 }
 
-/** Slots that threads may not reach together any more, because some left the kernel before; and barriers there are refused. */
+/** Slots that not all threads reach together, because some have left the kernel before. Refuses barriers at such places. */
 export function closeAfterExits(flow: Flow): Set<number> {
   const closed = new Set<number>();
   const stack = flow.nodes.filter((node) => node.exits).map((node) => ({ node, cause: node }));

@@ -1,4 +1,4 @@
-// From live ranges to a layout and its barriers.
+// From live ranges to a layout with barriers.
 import { elementAt } from '../core/known.ts';
 import type { Analysis } from './analyse.ts';
 import { placeBarriers, type NewBarrier } from './barriers.ts';
@@ -17,13 +17,13 @@ export interface Layout {
 
 type Pair = readonly [number, number];
 
-/** Up to this many pairs are tried apart, to save barriers. */
+/** Up to this many pairs are tentatively separated in order to save barriers. */
 const kMostTrials = 24;
-/** Operations that a pair of arrays costs beside the searches. */
+/** Operations per pair of arrays in addition to the searches. */
 const kPairWork = 10;
-/** Share of the work left that the exact planner may spend on one trial. */
+/** Share of the remaining work budget that the exact planner may spend on one trial. */
 const kTrialShare = 0.25;
-/** Symbolic sizes are rounded up to this. */
+/** Symbolic sizes are rounded up to a multiple of this. */
 const kSymbolicAlignment = 16;
 
 function problemOf({ arrays, liveness, conflicts }: Analysis, reuse: boolean): PlanProblem {
@@ -47,13 +47,13 @@ function sharingPairs({ blocks }: PlanProblem, { offsets }: Plan): Pair[] {
   return pairs;
 }
 
-/** Where partitions must be whole: sizes are known to the compiler only. */
+/** If only the compiler knows the sizes, partitions must not be divided. */
 function plannerFor(analysis: Analysis, planner: PlannerName): PlannerName {
   const symbolic = analysis.arrays.some((array) => array.symbolic);
   return symbolic && planner !== 'greedy' ? 'coloring' : planner;
 }
 
-/** Runs the steps of a plan with pauses between them. */
+/** Runs the steps of a planner, pausing between them. */
 async function planned(steps: Generator<void, Plan>, work: Work): Promise<Plan> {
   for (;;) {
     const { done, value } = steps.next();
@@ -62,7 +62,7 @@ async function planned(steps: Generator<void, Plan>, work: Work): Promise<Plan> 
   }
 }
 
-/** Places the arrays. Of placements with the same bytes one with fewer new barriers is taken (planners `exact` and `packing`). */
+/** Places the arrays. Among placements of the same size, prefers those with fewer new barriers (planners `exact` and `packing`). */
 export async function layOut(analysis: Analysis, planner: PlannerName, reuse: boolean, work: Work): Promise<Layout> {
   const name = plannerFor(analysis, planner);
   const place = async (problem: PlanProblem, own: Work): Promise<Layout> => {
@@ -88,7 +88,7 @@ export async function layOut(analysis: Analysis, planner: PlannerName, reuse: bo
     work.spend(granted - own.left);
     if (apart.plan.bytes <= first.plan.bytes && apart.barriers.length <= best.barriers.length) best = apart;
   }
-  // The bound and the proof are those of the problem as it was.
+  // The bound and the proof of optimality are those of the original problem.
   const { lowerBound, optimal } = first.plan;
   return { ...best, plan: { ...best.plan, lowerBound, optimal }, problem: first.problem };
 }

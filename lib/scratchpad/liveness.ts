@@ -1,4 +1,4 @@
-// Where the content of each shared array is needed, and which arrays cannot be kept apart by barriers.
+// Determines where the content of each shared array is needed, and which arrays no barrier can separate.
 import { elementAt, lastOf, required } from '../core/known.ts';
 import type { Flow, FlowLoop, FlowNode } from './flow.ts';
 import { Refusal } from './refusal.ts';
@@ -9,14 +9,14 @@ import type { PointRange } from './types.ts';
 export interface Liveness {
   /** Nodes of the graph that count as program points, in source order. */
   readonly points: readonly FlowNode[];
-  /** Per array: whether its bytes are taken at each point. */
+  /** Per array: whether its content is needed at each point. */
   readonly live: readonly (readonly boolean[])[];
   readonly ranges: readonly (readonly PointRange[])[];
-  /** Loops around which the content of an array need not be kept, per array. */
+  /** Per array: loops around which its content need not be kept. */
   readonly scoped: readonly (readonly FlowLoop[])[];
 }
 
-/** Nodes reached from some nodes along edges that `follow` allows; the starting nodes are in it only if reached again. */
+/** Nodes reachable from some nodes along edges that `follow` allows; a starting node is included only if it is reached again. */
 export function reach(flow: Flow, from: Iterable<number>, follow: (from: number, to: number) => boolean): Uint8Array {
   const seen = new Uint8Array(flow.nodes.length);
   const stack = [...from];
@@ -31,14 +31,14 @@ export function reach(flow: Flow, from: Iterable<number>, follow: (from: number,
   return seen;
 }
 
-/** The graph with edges turned round. */
+/** The graph with all edges reversed. */
 export function reversed(flow: Flow): Flow {
   const nodes = flow.nodes.map((node) => ({ ...node, successors: [] as number[] }));
   for (const node of flow.nodes) for (const next of node.successors) elementAt(nodes, next).successors.push(node.id);
   return { ...flow, nodes };
 }
 
-/** Which nodes read and which write an array. */
+/** The nodes that read an array, and those that write it. */
 export function touches(flow: Flow, array: number): { reads: number[]; writes: number[] } {
   const of = (mode: string): number[] => flow.nodes.filter((node) =>
     node.accesses.some((access) => access.array === array && access.mode.includes(mode))).map((node) => node.id);
@@ -46,8 +46,8 @@ export function touches(flow: Flow, array: number): { reads: number[]; writes: n
 }
 
 /**
- * Whether a loop may forget an array at the end of an iteration: all its accesses are inside, and every way from the head of an
- * iteration to a read passes a write first. That what is read was written in the same iteration must be known besides.
+ * Whether a loop may discard an array at the end of an iteration: all its accesses are inside, and every path from the start of an
+ * iteration to a read passes a write first. It must also be known that an iteration reads only what it has written itself.
  */
 function forgets(flow: Flow, array: number, loop: FlowLoop, reads: readonly number[], writes: readonly number[]): boolean {
   const inside = new Set(loop.nodes);
@@ -61,12 +61,12 @@ function writesFirst(node: FlowNode, array: number): boolean {
   return node.accesses.find((access) => access.array === array)?.mode === 'w';
 }
 
-/** Whether an edge begins the next iteration of one of some loops. */
+/** Whether an edge starts the next iteration of one of the given loops. */
 function isBackEdge(loops: readonly FlowLoop[], from: number, to: number): boolean {
   return loops.some((loop) => loop.head === to && from > loop.head && from <= lastOf(loop.nodes));
 }
 
-/** Refuses arrays that are read where no write comes first. */
+/** Refuses arrays that may be read before they are written. */
 function requireWritten(flow: Flow, array: SharedArray, reads: readonly number[], writes: readonly number[]): void {
   const reached = reach(flow, writes, () => true);
   for (const read of reads) {
@@ -93,9 +93,9 @@ export function rangesOf(live: readonly boolean[]): PointRange[] {
 }
 
 /**
- * Live ranges by may-analysis: an array is needed at a point if some write reaches it and it reaches some read. Writes do not end a
- * range, because threads write parts, but for those in `fullWrites`, which are known to write all. In a loop an array is needed all
- * the way round, unless `rewritten` says that every iteration writes what it reads and the graph agrees.
+ * Live ranges by may-analysis: an array is needed at a point if some write reaches the point and the point reaches some read. Writes do not
+ * end a range, because threads write only parts, except those in `fullWrites`, which are known to write everything. In a loop, an array is
+ * needed all the way round, unless `rewritten` says that every iteration writes what it reads and the graph agrees.
  */
 export function analyseLiveness(flow: Flow, arrays: readonly SharedArray[], fullWrites: readonly ReadonlySet<number>[],
   rewritten: (array: SharedArray, loop: FlowLoop) => boolean): Liveness {
@@ -116,7 +116,7 @@ export function analyseLiveness(flow: Flow, arrays: readonly SharedArray[], full
   return { points, live, ranges: live.map(rangesOf), scoped };
 }
 
-/** Pairs of arrays that no barrier can keep apart, although they are not needed at the same time. */
+/** Pairs of arrays that no barrier can separate although they are not needed at the same time. */
 export function inseparable(flow: Flow, arrays: readonly SharedArray[], closed: ReadonlySet<number>): [number, number][] {
   const isOpen = (id: number): boolean => {
     const { kind } = elementAt(flow.nodes, id);
@@ -138,7 +138,7 @@ export function inseparable(flow: Flow, arrays: readonly SharedArray[], closed: 
   return pairs;
 }
 
-/** Per array the nodes that access it, ascending. */
+/** Per array, the nodes that access it, in ascending order. */
 function touchedBy(flow: Flow, count: number): number[][] {
   const touched: number[][] = Array.from({ length: count }, () => []);
   for (const node of flow.nodes) {

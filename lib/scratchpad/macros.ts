@@ -1,17 +1,17 @@
-// Uses of macros inside a kernel: a macro may compute a value, and nothing else; a macro that is a barrier is one.
+// Uses of macros inside a kernel. A macro may compute a value and nothing else, unless it is a barrier.
 import { kAnyMemory, type Effects, type Instance } from './effects.ts';
 import { isBarrierText } from './model.ts';
 import { Refusal } from './refusal.ts';
 import type { SyntaxNode } from './syntax.ts';
 import { requireAllowed, type Walker } from './walker.ts';
 
-/** Macros are followed this deep. */
+/** The maximum depth of nested macros. */
 const kDeepest = 16;
 /** Statements, assignments, addresses. */
 const kEffects = /[;{}#]|[^=!<>]=(?!=)|\+\+|--|->|(?:^|[(,?:=])\s*[&*]\s*[A-Za-z_(]/;
 const kWords = /^(?:asm|__asm__|return|goto|break|continue|if|for|while|do|switch|volatile|__syncthreads\w*|__syncwarp)$/;
 
-/** Notes the effects of a macro at the place of its use. It may not touch shared arrays, assign, jump or wait. */
+/** Records the effects of a macro where it is used. It must not access shared arrays, assign, jump or wait. */
 export function macroOf(visitor: Walker, node: SyntaxNode, name: string, instance: Instance, effects: Effects, depth = 0): void {
   const { program } = visitor.library;
   if (program.isDefined(name)) return;

@@ -1,23 +1,23 @@
-// One function of the text with what the analysis needs repeatedly: names, assignments, control statements.
+// One function of the source, with what the analysis needs repeatedly: names, assignments, control statements.
 import { blockBarriers, isPureFunction, opaqueFunctions } from './names.ts';
 import type { FunctionNode, Program } from './program.ts';
 import { resolve, type Scopes, type Sym } from './symbols.ts';
 import { ancestor, child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
 
-/** A place where a variable gets a value. `value` undefined: one that nothing is known of. */
+/** An assignment to a variable; `value` is undefined if nothing is known about it. */
 export interface Assignment {
   readonly sym: Sym;
   readonly node: SyntaxNode;
   readonly value: SyntaxNode | undefined;
 }
 
-/** Statements that let threads go different ways. */
+/** Statements in which threads may diverge. */
 export const controlTypes = new Set(['if_statement', 'for_statement', 'while_statement', 'do_statement', 'switch_statement',
   'for_range_loop',
   'conditional_expression']);
 export const loopTypes = new Set(['for_statement', 'while_statement', 'do_statement', 'for_range_loop']);
 
-/** The called name of a call, its template arguments and scopes left out; '' where it is an expression. */
+/** The name of the called function without template arguments and scopes; '' if the callee is an expression. */
 export function calledName(program: Program, call: SyntaxNode): string {
   let callee = child(call, 'function');
   for (;;) {
@@ -27,7 +27,7 @@ export function calledName(program: Program, call: SyntaxNode): string {
     } else if (callee.type === 'field_expression') {
       callee = child(callee, 'field');
     } else if (callee.type === 'parenthesized_expression') {
-      // (Type)(x) reads like the call of an expression.
+      // (Type)(x) parses like a call.
       callee = namedChildren(callee)[0];
     } else if (/identifier$|^primitive_type$|^sized_type_specifier$/.test(callee.type)) {
       return program.text(callee);
@@ -43,7 +43,7 @@ export function conditionOf(node: SyntaxNode): SyntaxNode | undefined {
   return condition?.type === 'condition_clause' ? child(condition, 'value') ?? condition : condition;
 }
 
-/** The variable at the root of an expression that is assigned: x, x.y, x[i], *x; and whether it is x itself that changes. */
+/** The variable at the root of an assigned expression (x, x.y, x[i], *x), and whether x itself changes. */
 export function rootOf(node: SyntaxNode): SyntaxNode | undefined {
   let part: SyntaxNode | undefined = node;
   while (part !== undefined) {
@@ -78,7 +78,7 @@ export class FunctionModel {
     return this.program.text(node);
   }
 
-  /** What a name means here. */
+  /** The meaning of a name here. */
   use(node: SyntaxNode): Sym | undefined {
     return this.scopes.uses.get(node);
   }
@@ -116,7 +116,7 @@ export class FunctionModel {
     const root = left === undefined ? undefined : rootOf(left);
     const sym = root === undefined ? undefined : this.use(root);
     if (sym === undefined || (sym.kind !== 'variable' && sym.kind !== 'parameter')) return;
-    // Storing through a pointer leaves the pointer as it was; what a reference stands for may be another variable.
+    // Storing through a pointer does not change the pointer. A reference may stand for another variable.
     if (root !== left && sym.pointer && sym.dimensions === 0) return;
     yield { sym, node, value };
     if (!sym.reference) return;
@@ -126,7 +126,7 @@ export class FunctionModel {
     }
   }
 
-  /** Plain variables given to functions of the text that take references may change there. */
+  /** Variables passed by reference may be changed by the call. */
   * #byReference(call: SyntaxNode): Generator<Assignment> {
     const name = calledName(this.program, call);
     const candidates = this.program.functions.get(name) ?? [];
@@ -143,7 +143,7 @@ export class FunctionModel {
   }
 }
 
-/** All functions of a program with their models and the question which of them hold barriers. */
+/** All functions of a program, with their models, and whether they contain barriers. */
 export class Library {
   readonly program: Program;
   readonly #models = new Map<FunctionNode, FunctionModel>();
@@ -159,7 +159,7 @@ export class Library {
     return model;
   }
 
-  /** Functions of the text a call may mean. */
+  /** Functions of the source that a call may refer to. */
   candidates(call: SyntaxNode): readonly FunctionNode[] {
     const name = calledName(this.program, call);
     const list = child(call, 'arguments');
@@ -170,7 +170,7 @@ export class Library {
     return fitting.length > 0 ? fitting : all;
   }
 
-  /** Whether a function or one that it calls holds a barrier of the block. */
+  /** Whether a function, or one that it calls, contains a barrier of the block. */
   hasBarrier(fn: FunctionNode): boolean {
     const known = this.#barriers.get(fn);
     if (known !== undefined) return known;
@@ -191,7 +191,7 @@ export class Library {
   }
 }
 
-/** Whether the text of a macro is one call of __syncthreads. */
+/** Whether a macro consists of one call of __syncthreads. */
 export function isBarrierText(text: string): boolean {
   return /^\(?\s*__syncthreads\s*\(\s*\)\s*\)?\s*;?$/.test(text.trim());
 }

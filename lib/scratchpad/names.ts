@@ -1,6 +1,6 @@
 // Functions and words of CUDA that the pass knows.
 
-/** Words of a list written as text. */
+/** The words of a whitespace-separated list. */
 function words(...lines: readonly string[]): Set<string> {
   return new Set(lines.join(' ').split(' '));
 }
@@ -15,7 +15,7 @@ export const builtinNames = words(
   'ULLONG_MAX M_PI M_PI_2 M_E M_SQRT2 CUDART_INF_F CUDART_NAN_F CUDART_INF CUDART_PI_F CUDART_PI',
 );
 
-/** Those whose value is the same for all threads of a block. */
+/** Names whose value is the same for all threads of a block. */
 export const uniformNames = new Set([...builtinNames].filter((name) => name !== 'threadIdx'));
 
 const math = words(
@@ -47,10 +47,10 @@ export function isPureFunction(name: string): boolean {
   return math.has(name) || math.has(name.replace(/[fl]$/, '')) || patterns.some((pattern) => pattern.test(name));
 }
 
-/** Pure but for results that go through pointers. */
+/** Pure except for results returned through pointers. */
 export const resultsByPointer = /^(?:__)?(?:sincos|sincospi|modf|frexp)f?$/;
 
-/** Reads and writes the place its first argument points to, in one step. */
+/** Atomically reads and writes the location to which its first argument points. */
 export function isAtomic(name: string): boolean {
   return /^atomic(?:Add|Sub|Exch|Min|Max|Inc|Dec|CAS|And|Or|Xor)(?:_block|_system)?$/.test(name);
 }
@@ -62,7 +62,7 @@ export const cachedStore = /^__st(?:wb|cg|cs|wt)$/;
 /** Exchanges values between the lanes of a warp. */
 export const shuffle = /^__(?:shfl\w*|(?:any|all|ballot)(?:_sync)?|activemask|match_(?:any|all)_sync|reduce_\w+_sync)$/;
 
-/** Functions with effects of their own that touch neither shared arrays nor barriers. */
+/** Functions with side effects that access neither shared arrays nor barriers. */
 export const opaqueFunctions = words(
   'printf assert __trap __brkpt clock clock64 __nanosleep __threadfence __threadfence_block __threadfence_system __assume __builtin_assume',
   '__builtin_expect __builtin_unreachable __prof_trigger surf1Dread surf1Dwrite surf2Dread surf2Dwrite surf3Dread surf3Dwrite',
@@ -71,7 +71,7 @@ export const opaqueFunctions = words(
 /** Codes of {@link forbiddenWords}. */
 type ForbiddenCode = 'async-copy' | 'barrier-object' | 'cluster' | 'named-barrier' | 'matrix-fragment';
 
-/** Words that keep a kernel as it is, wherever they stand, and why. */
+/** Words that make the pass refuse a kernel wherever they occur, and why. */
 export const forbiddenWords: readonly (readonly [RegExp, ForbiddenCode, string])[] = [
   [/^(?:memcpy_async|__pipeline_\w+|cp_async\w*|cuda_memcpy_async|wait_prior)$/, 'async-copy',
     'asynchronous copies write shared memory later than the point at which they are issued'],

@@ -1,29 +1,29 @@
-// How many blocks of a kernel a multiprocessor holds, by the rules of the CUDA occupancy calculator.
-// Limits by architecture: CUDA C++ Programming Guide, technical specifications per compute capability; allocation units and
-// carve-outs: the toolkit's cuda_occupancy.h, against which test/scratchpad/occupancy.test.ts compares.
+// How many blocks of a kernel a multiprocessor holds, by the rules of the CUDA occupancy calculator. Limits by architecture are from the
+// CUDA C++ Programming Guide, technical specifications per compute capability; allocation units and carve-outs from the toolkit's
+// cuda_occupancy.h, with which test/scratchpad/occupancy.test.ts compares the results.
 import { describeValue, isObject } from '../core/arrays.ts';
 import { whole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 
-/** Limits of one multiprocessor. Bytes where nothing else is said. */
+/** Limits of one multiprocessor. Sizes are in bytes unless stated otherwise. */
 export interface Multiprocessor {
-  /** Resident threads; warps are these by 32. */
+  /** Resident threads; 32 of them form a warp. */
   readonly threads: number;
   /** Resident blocks. */
   readonly blocks: number;
-  /** 32-bit registers; given out by 256 to a warp, in four equal parts. */
+  /** 32-bit registers; allocated to warps in units of 256, in four equal partitions. */
   readonly registers: number;
   /** Shared memory of the multiprocessor at the largest carve-out. */
   readonly shared: number;
-  /** Shared memory one block may ask for at most. */
+  /** The maximum shared memory per block. */
   readonly sharedPerBlock: number;
-  /** Shared memory that the system keeps per block. */
+  /** Shared memory that the system reserves per block. */
   readonly sharedReserve: number;
-  /** Unit in which a block gets its shared memory. */
+  /** Allocation unit of a block's shared memory. */
   readonly sharedUnit: number;
-  /** Sizes of shared memory that the multiprocessor can be set to, ascending; the rest is L1 cache. */
+  /** Configurable sizes of shared memory, ascending; the rest is L1 cache. */
   readonly carveouts: readonly number[];
 }
 
@@ -57,15 +57,15 @@ export type Architecture = keyof typeof multiprocessors;
 /** Names of {@link Architecture}. */
 export const architectures = Object.keys(multiprocessors) as readonly Architecture[];
 
-/** What a kernel asks for. */
+/** The resources that a kernel needs. */
 export interface KernelResources {
-  /** Threads of a block, 1 to 1024. */
+  /** Threads per block, 1 to 1024. */
   readonly threads: number;
-  /** Registers of a thread as ptxas reports them. Default 32. */
+  /** Registers per thread as reported by ptxas. Default 32. */
   readonly registers?: number;
-  /** Shared memory of a block in bytes, static and dynamic together. Default 0. */
+  /** Shared memory per block in bytes, static and dynamic together. Default 0. */
   readonly sharedBytes?: number;
-  /** Shared memory asked for as carve-out, bytes; the next size the architecture has is taken. Default: the largest. */
+  /** Requested carve-out of shared memory in bytes; the architecture's next larger size is used. Default: the largest. */
   readonly carveout?: number;
 }
 
@@ -75,17 +75,17 @@ export type Limiter = 'threads' | 'blocks' | 'registers' | 'shared';
 /** Residency of a kernel on one multiprocessor. */
 export interface Occupancy {
   readonly architecture: Architecture;
-  /** Blocks resident at a time; 0: the kernel cannot be launched. */
+  /** Number of resident blocks; 0 if the kernel cannot be launched. */
   readonly blocks: number;
-  /** Warps resident at a time. */
+  /** Number of resident warps. */
   readonly warps: number;
-  /** Resident warps by the most there can be, 0 to 1. */
+  /** Resident warps divided by the maximum, 0 to 1. */
   readonly occupancy: number;
-  /** What allows the fewest blocks; of several, the first of shared, registers, threads, blocks. */
+  /** The resource that allows the fewest blocks; in case of a tie, the first of shared, registers, threads, blocks. */
   readonly limiter: Limiter;
-  /** Blocks that each resource alone would allow; Infinity where the kernel needs none of it. */
+  /** Blocks that each resource alone would allow; Infinity if the kernel does not use it. */
   readonly limits: Readonly<Record<Limiter, number>>;
-  /** Shared memory that a block takes up: with the system's reserve, rounded up to the unit. */
+  /** Shared memory allocated per block, including the system's reserve, rounded up to the unit. */
   readonly allocatedShared: number;
 }
 
@@ -95,11 +95,11 @@ const maxRegisters = 255;
 
 const ceilTo = (value: number, unit: number): number => Math.ceil(value / unit) * unit;
 
-/** Registers are given to warps, and each quarter of the multiprocessor has a quarter of them. */
+/** Registers are allocated to warps, and each of the multiprocessor's four partitions has a quarter of them. */
 function byRegisters(limits: Multiprocessor, warps: number, perThread: number): number {
   if (perThread === 0) return Infinity;
   const perWarp = ceilTo(perThread * 32, registerUnit);
-  // The launch check takes warps by the four quarters.
+  // The launch check rounds the number of warps up to a multiple of four.
   if (perThread > maxRegisters || perWarp * ceilTo(warps, partitions) > limits.registers) return 0;
   return Math.floor(Math.floor(limits.registers / partitions / perWarp) * partitions / warps);
 }
@@ -117,7 +117,7 @@ const resources = optionsOf('scratchpad.occupancy', {
 } satisfies ChecksOf<KernelResources>);
 
 /**
- * Blocks of a kernel that a multiprocessor holds at a time, as cudaOccupancyMaxActiveBlocksPerMultiprocessor counts them.
+ * How many blocks of a kernel are resident on a multiprocessor, as computed by cudaOccupancyMaxActiveBlocksPerMultiprocessor.
  * @param architecture default sm_90 (H100, H200)
  * @throws ArgumentError naming the field
  */

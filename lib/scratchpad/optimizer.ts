@@ -1,4 +1,4 @@
-// The pass: finds shared arrays of CUDA kernels that need not be in memory at the same time, and lets them overlap.
+// The pass: finds shared arrays of CUDA kernels that are not needed at the same time, and lets them overlap.
 import { analyse, type Analysis, type AnalysisOptions } from './analyse.ts';
 import { checkEmitted, type CheckOptions, type Expected } from './check.ts';
 import { describeValue } from '../core/arrays.ts';
@@ -19,7 +19,7 @@ import { Work } from './work.ts';
 
 interface Settings extends CheckOptions {
   readonly options: TakenOptimizeOptions;
-  /** What the searches of the call may still spend. */
+  /** The remaining work budget of the searches. */
   readonly work: Work;
 }
 
@@ -35,7 +35,7 @@ function settingsOf(options: TakenOptimizeOptions): Settings {
   };
 }
 
-/** The shape of blocks, where the caller promises it. */
+/** The shape of blocks, if the caller guarantees it. */
 function shapeOf({ blockThreads }: TakenOptimizeOptions): BlockShape | undefined {
   if (!Array.isArray(blockThreads)) return undefined;
   const [x, y = 1, z = 1] = blockThreads as readonly number[];
@@ -47,7 +47,7 @@ function analysisOptions({ options, trusted, shape }: Settings): AnalysisOptions
   return { trusted, shape, rewritten: (array) => rewritten === true || rewritten?.includes(array.name) === true };
 }
 
-/** Why the text of a kernel stays as it is; undefined where it is rewritten. */
+/** Why a kernel is kept as it is; undefined if it is rewritten. */
 function reasonToKeep({ arrays }: Analysis, { plan }: Layout, described: Described, options: TakenOptimizeOptions): string | undefined {
   if (arrays.length === 0) return 'no shared arrays';
   if (!options.reuse) return undefined;
@@ -90,7 +90,7 @@ function refusedOf(syntax: Syntax, fn: FunctionNode | undefined, name: string, e
   return { kernel: fn?.name ?? name, ...placeOf(syntax, error.node.start, origin), code, reason, remedy: remedyOf(code) };
 }
 
-/** Kernels whose text the grammar could not tell apart from its surroundings. */
+/** Kernels that the grammar could not separate from their surroundings. */
 function lostKernels(syntax: Syntax, program: Program, origin: Reordered): RefusedKernel[] {
   const found: RefusedKernel[] = [];
   for (const node of descend(syntax.root)) {
@@ -124,7 +124,7 @@ function selectKernels(syntax: Syntax, program: Program, lost: readonly RefusedK
   return kernels;
 }
 
-/** Lines in the rewritten text of the barriers that were put in: each insertion moves those below it. */
+/** Computes line numbers of inserted barriers in the rewritten source: each insertion shifts what follows. */
 function withNewLines(syntax: Syntax, treated: readonly Treated[], edits: readonly Edit[]): KernelReport[] {
   const lines = (text: string): number => text.split('\n').length - 1;
   return treated.map(({ report, offsets }) => ({
@@ -166,12 +166,12 @@ async function run(source: string, settings: Settings, origin: Reordered): Promi
   };
 }
 
-/** `optimize` with options that are checked and the call's own. */
+/** `optimise` with options that have been checked and copied. */
 export async function optimizeSource(source: string, options: TakenOptimizeOptions): Promise<OptimizeResult> {
   const settings = settingsOf(options);
   const plain = await run(source, settings, sameOrder);
   if (!options.reorder) return plain;
-  // Kernel by kernel: one that gains nothing keeps its order.
+  // Separately for each kernel: one that gains nothing keeps its order.
   const gains = new Set<string>();
   const reorder = (wanted: (name: string) => boolean): Promise<Reordered | undefined> =>
     reorderSource(source, settings, analysisOptions(settings), wanted);

@@ -9,46 +9,45 @@ import { planners, type PlannerName } from './types.ts';
 
 /** Options of {@link optimize}. */
 export interface OptimizeOptions {
-  /** Name of the one kernel to treat. Default: all kernels of the text. */
+  /** Name of the only kernel to process. Default: all kernels of the source. */
   readonly kernel?: string;
   /** How arrays are placed. Default `exact`. */
   readonly planner?: PlannerName;
-  /** Whether independent statements may change places so that less is needed at a time. Default false. */
+  /** Whether independent statements may be reordered so that fewer bytes are needed at a time. Default false. */
   readonly reorder?: boolean;
   /** Architecture whose occupancy is predicted. Default `sm_90`. */
   readonly arch?: Architecture;
   /**
-   * Threads of a block. A number serves the occupancy only; default: what `__launch_bounds__` says. `[x, y, z]` also promises that all
-   * launches have blocks of this shape: then the pass can see which statements write a whole array, and what loops need not keep.
+   * Threads per block. A number is used only for the occupancy; default: the value in `__launch_bounds__`. `[x, y, z]` also guarantees that
+   * all launches use blocks of this shape, so that the pass can detect which statements write a whole array, and what loops need not keep.
    */
   readonly blockThreads?: number | readonly [number, number?, number?];
-  /** Registers of a thread as ptxas reports them, for the occupancy. Default 32. */
+  /** Registers per thread as reported by ptxas, for the occupancy. Default 32. */
   readonly registersPerThread?: number;
-  /** Words that are blanked before the text is parsed: attribute macros the grammar cannot know. */
+  /** Words that are blanked before parsing: attribute macros that the grammar cannot know. */
   readonly macros?: readonly string[];
   /**
-   * What names stand for that are defined outside the text, or by template parameters: whole numbers, or types by their text.
-   * Values for template parameters only say which sizes the report counts with: the emitted layout holds for all.
+   * Values of names that are defined outside the source, or of template parameters: integers, or types as text. Values of template
+   * parameters affect only the sizes in the report; the emitted layout is valid for all values.
    */
   readonly defines?: Readonly<Record<string, number | string>>;
-  /** Functions without a body in the text that touch neither shared arrays nor barriers. */
+  /** Functions without a body in the source that access neither shared arrays nor barriers. */
   readonly functions?: readonly string[];
   /**
-   * Shared arrays of which every iteration of a loop reads only what the same iteration wrote, `true`: all. Without it the content
-   * of an array that a loop touches is kept around the loop. This is the caller's assurance, and the report lists it.
+   * Shared arrays for which every iteration of a loop reads only what the same iteration wrote; `true`: all. Otherwise, the content of an
+   * array that a loop accesses is kept around the loop. This is the caller's assurance, and the report lists it.
    */
   readonly rewritten?: readonly string[] | true;
-  /** `false` lays the arrays side by side in the pool: the same text without reuse, to compare with. Default true. */
+  /** `false` places the arrays side by side in the pool: the same code without reuse, for comparison. Default true. */
   readonly reuse?: boolean;
-  /** What to do where a multiprocessor would hold no more blocks than before: `rewrite` (default) or `keep` the text. */
+  /** What to do if a multiprocessor would hold no more blocks than before: `rewrite` (default), or `keep` the source. */
   readonly whenNoGain?: 'rewrite' | 'keep';
   /**
-   * Elementary operations that the searches for the fewest bytes and the fewest barriers may spend, over all kernels of the text.
-   * Default 3·10⁷, some 0.5 s. Where they are used up the best layout found counts; `optimal` and `lowerBound` of the report say how
-   * good it is.
+   * Work budget: elementary operations that the searches for the fewest bytes and barriers may spend on all kernels together. Default
+   * 3·10⁷, about 0.5 s. When it is used up, the best layout found is taken; `optimal` and `lowerBound` in the report say how good it is.
    */
   readonly budget?: number;
-  /** Ends the call, which then rejects with `signal.reason`. */
+  /** Aborts the call, which then rejects with `signal.reason`. */
   readonly signal?: AbortSignal;
 }
 

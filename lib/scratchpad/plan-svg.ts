@@ -1,9 +1,9 @@
-// A picture of what the pass did: live ranges over program points, bytes upwards, as declared and in the pool.
+// Draws what the pass did: live ranges over program points, and bytes on the vertical axis, as declared and in the pool.
 import { elementAt, lastOf } from '../core/known.ts';
 import { alignUp } from './planners/prepared.ts';
 import type { ArrayReport, KernelReport } from './report.ts';
 
-/** Okabe and Ito's colours, told apart by people who see few of them. */
+/** The palette of Okabe and Ito, which colour-blind people can distinguish. */
 const colours = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b8a800', '#7f7f7f'];
 const panelWidth = 420;
 const panelHeight = 260;
@@ -21,7 +21,7 @@ function text(x: number, y: number, content: string, attributes = ''): string {
   return `<text x="${number(x)}" y="${number(y)}" ${attributes}>${escaped(content)}</text>`;
 }
 
-/** The least power of two that gives at most `most` ticks. */
+/** The smallest power of two that gives at most `most` ticks. */
 function step(range: number, most: number): number {
   let unit = 1;
   while (range / unit > most) unit *= 2;
@@ -36,7 +36,7 @@ interface Panel {
   readonly reserved: boolean;
 }
 
-/** The block of an array while it is needed, or for the whole time, pale. */
+/** The block of an array: strong while it is needed, pale for the whole time if its memory is reserved. */
 function blocks({ arrays, reserved, x }: Panel, points: number, bytes: number): string[] {
   const across = (point: number) => x + point / points * panelWidth;
   const up = (offset: number) => top + panelHeight - offset / bytes * panelHeight;
@@ -113,8 +113,9 @@ function drawKernel(kernel: KernelReport): string[] {
 }
 
 /**
- * Draws kernels one below the other: on the left every array as declared, strong while its content is needed and pale while its
- * memory is only held, on the right the pool. Program points run to the right, bytes upwards, both panels at one scale.
+ * Draws kernels one below the other: on the left every array as declared, strong while its content is needed and pale while its memory is
+ * merely reserved; on the right the pool. The horizontal axis shows program points, the vertical axis bytes; both panels have the same
+ * scale.
  * @returns an SVG document
  */
 export function planSvg(kernels: readonly KernelReport[]): string {

@@ -11,14 +11,14 @@ import { alignUp, defaultAlignment, heightOf, prepare, roomOf, type Prepared } f
 import { defaultWork, Work } from './work.ts';
 import { planners, type Block, type Partition, type Plan, type PlannerName, type PlanProblem } from './types.ts';
 
-/** Most blocks that {@link plan} takes. */
+/** The maximum number of blocks that {@link plan} accepts. */
 export const maxBlocks = 4096;
-/** Most bytes of all blocks together. */
+/** The maximum size of all blocks together, in bytes. */
 const maxBytes = 2 ** 40;
 
 /** Settings of {@link plan}. */
 export interface PlanLimits {
-  /** Elementary operations that `exact` may spend before it gives the best placement found. Default 3·10⁷, some 0.5 s. */
+  /** Elementary operations that `exact` may spend before it returns the best placement found. Default 3·10⁷, about 0.5 s. */
   readonly budget?: number;
 }
 
@@ -50,12 +50,12 @@ function checkBlock(block: unknown, name: string): void {
   checkRanges(live, `${name}.live`);
 }
 
-/** Bytes of the blocks one after another. */
+/** Size of the blocks placed one after another. */
 function bytesApart(blocks: readonly Block[]): number {
   return blocks.reduce((end, { bytes, alignment = defaultAlignment }) => alignUp(end, alignment) + bytes, 0);
 }
 
-/** The largest room of blocks live together, in bytes: with the gaps that alignment forces, but none after the topmost block. */
+/** The maximum space needed by blocks that are live together, in bytes, including gaps for alignment, except after the topmost block. */
 function boundOf({ cliques, unit }: Prepared, sizes: readonly number[]): number {
   return cliques.reduce((most, { blocks, alignment }) => Math.max(most, roomOf({ blocks, alignment: alignment * unit }, sizes)), 0);
 }
@@ -107,16 +107,16 @@ function* place(problem: Prepared, planner: PlannerName, work: Work): Generator<
 }
 
 /**
- * Places blocks so that those that are needed at the same time share no byte.
+ * Places blocks so that blocks needed at the same time share no bytes.
  *
- * `greedy` and `coloring` follow Algorithm 1 of Moazeni, Bui and Sarrafzadeh, "A memory optimization technique for software-managed
- * scratchpad memory in GPUs" (2009); `packing` and `exact` place by offsets, which that paper leaves open (its Fig. 4(b)).
- * Bytes never grow from `coloring` to `packing` to `exact`.
+ * `greedy` and `coloring` follow Algorithm 1 of Moazeni, Bui and Sarrafzadeh, "A memory optimisation technique for software-managed
+ * scratchpad memory in GPUs" (2009); `packing` and `exact` choose offsets, which that paper leaves open (its Fig. 4(b)). `packing` never
+ * needs more bytes than `coloring`, nor `exact` more than `packing`.
  * @param problem blocks with sizes in bytes and the half-open ranges of program points at which they are needed
- * @param planner default `exact`: proves that its plan is the smallest where the budget lasts, as for most problems of 24 blocks;
- *   `optimal` says whether it did, and `lowerBound` how much smaller a plan could be at best
+ * @param planner default `exact`: proves that its plan is the smallest if the budget lasts, as it does for most problems of 24 blocks;
+ * `optimal` says whether it did, and `lowerBound` how small a plan could be at best
  * @returns offsets in the order of the blocks; the pool must be aligned for the most strictly aligned block
- * @throws ArgumentError naming what is wrong, before any work
+ * @throws ArgumentError naming the invalid part, before any work
  */
 export function plan(problem: PlanProblem, planner: PlannerName = 'exact', limits: PlanLimits = {}): Plan {
   checkProblem(problem);
@@ -129,7 +129,7 @@ export function plan(problem: PlanProblem, planner: PlannerName = 'exact', limit
   }
 }
 
-/** {@link plan} for a problem known to be right, in steps of some milliseconds. */
+/** {@link plan} for a valid problem, in steps of a few milliseconds. */
 export function* planSteps(problem: PlanProblem, planner: PlannerName, work: Work): Generator<void, Plan> {
   const prepared = prepare(problem);
   work.spend(prepared.count ** 2);
@@ -143,7 +143,7 @@ export function* planSteps(problem: PlanProblem, planner: PlannerName, work: Wor
   };
 }
 
-/** Pairs of blocks that must not share bytes, each once, the smaller index first: the edges of the interference graph. */
+/** Pairs of blocks that must not share bytes, each listed once with the smaller index first: the edges of the interference graph. */
 export function interference(problem: PlanProblem): [number, number][] {
   checkProblem(problem);
   const { neighbours } = prepare(problem);

@@ -1,10 +1,10 @@
-// What the text around a kernel says: macros, constants, types, functions.
+// Facts from the source around a kernel: macros, constants, types, functions.
 import { isIntegerType, kSizes, normalType, type Size } from './c-types.ts';
 import { evaluate, type Meaning } from './constants.ts';
 import { layoutOf, type Struct } from './structs.ts';
 import { ancestor, child, declaredName, descend, namedChildren, partOf, textOf, type Syntax, type SyntaxNode } from './syntax.ts';
 
-/** A macro of the text; `body` undefined where several definitions differ. */
+/** A macro of the source; `body` is undefined if there are different definitions. */
 export interface Macro {
   readonly parameters: readonly string[] | undefined;
   readonly body: string | undefined;
@@ -19,20 +19,20 @@ export interface FunctionNode {
   /** Template parameter names, outermost first. */
   readonly template: readonly string[];
   readonly isKernel: boolean;
-  /** Line from 1. */
+  /** Offset of its name. */
   readonly offset: number;
 }
 
-/** The text of an alternative of conditional compilation: what is in it is defined only sometimes. */
+/** Branches of conditional compilation: what they contain is not always defined. */
 const kConditional = ['preproc_if', 'preproc_ifdef', 'preproc_else', 'preproc_elif', 'preproc_elifdef'];
 
-/** Facts of one source. */
+/** Facts about one source. */
 export class Program implements Meaning {
   readonly syntax: Syntax;
   readonly macros = new Map<string, Macro>();
   readonly functions = new Map<string, FunctionNode[]>();
   readonly kernels: FunctionNode[] = [];
-  /** Names of global variables in constant memory, and of global variables in any other. */
+  /** Names of global variables in constant memory, and of those in any other memory. */
   readonly constantMemory = new Set<string>();
   readonly globals = new Set<string>();
   readonly namespaces = new Map<string, string>();
@@ -43,7 +43,7 @@ export class Program implements Meaning {
   readonly #defines: ReadonlyMap<string, number | string>;
   readonly #busy = new Set<string>();
 
-  /** Whether an operator other than an assignment takes a reference that it may write to. */
+  /** Whether an operator other than an assignment takes a reference through which it may write. */
   readonly mutatingOperators: boolean;
 
   constructor(syntax: Syntax, defines: ReadonlyMap<string, number | string>) {
@@ -57,7 +57,7 @@ export class Program implements Meaning {
     return textOf(this.syntax, node);
   }
 
-  /** Whether a name is defined from outside. */
+  /** Whether the caller defines a name. */
   isDefined(name: string): boolean {
     return this.#defines.has(name);
   }
@@ -122,7 +122,7 @@ export class Program implements Meaning {
     return struct === undefined || struct.problem !== undefined ? undefined : struct;
   }
 
-  /** A struct by its name or a name that stands for it. */
+  /** A struct by its name or an alias. */
   struct(type: string, depth = 0): Struct | undefined {
     const name = normalType(type);
     const other = this.#types.get(name) ?? this.macros.get(name)?.body;
@@ -172,7 +172,7 @@ export class Program implements Meaning {
     this.macros.set(name, { parameters: undefined, body: undefined });
   }
 
-  /** Types of the file only: names inside functions have scopes. */
+  /** Records types at file scope only, because names inside functions have scopes. */
   #noteType(node: SyntaxNode): void {
     if (ancestor(node, 'compound_statement', 'field_declaration_list') !== undefined) return;
     const type = child(node, 'type');
@@ -207,7 +207,7 @@ export class Program implements Meaning {
     }
   }
 
-  /** Values of other types are not known, though the names are. */
+  /** Values of other types are unknown, although their names are known. */
   #isInteger(declaration: SyntaxNode): boolean {
     const type = child(declaration, 'type');
     return type !== undefined && isIntegerType(this.text(type));
@@ -233,7 +233,7 @@ export class Program implements Meaning {
       const text = owner === undefined ? this.text(name) : `${this.text(owner)}::${this.text(name)}`;
       const plain = child(declarator, 'declarator')?.type === 'identifier' || node.type === 'field_declaration';
       if (constant && value !== undefined && plain && !template) this.#constant(text, this.#isInteger(node) ? value : undefined);
-      // A pointer in constant memory leads to memory that may change.
+      // A pointer in constant memory may point to memory that changes.
       else if (words.includes('__constant__') && !isPointer(declarator)) this.constantMemory.add(text);
       else if (struct === undefined) this.globals.add(text);
     }
@@ -266,7 +266,7 @@ export class Program implements Meaning {
     if (found.isKernel) this.kernels.push(found);
   }
 
-  /** Whether conditional compilation surrounds a node. */
+  /** Whether a node is inside conditional compilation. */
   isConditional(node: SyntaxNode): boolean {
     return ancestor(node, ...kConditional) !== undefined;
   }
@@ -276,7 +276,7 @@ function isPointer(declarator: SyntaxNode): boolean {
   return [...descend(declarator)].some((node) => /^(?:pointer|reference)_declarator$/.test(node.type));
 }
 
-/** `{4}` and `4` alike. */
+/** Treats `{4}` like `4`. */
 function initialText(text: string): string {
   return /^\{[\s\S]*\}$/.test(text) ? text.slice(1, -1) : text;
 }

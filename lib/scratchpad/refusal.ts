@@ -1,4 +1,4 @@
-// Why a kernel is left unchanged: stable codes, what each means and what its author can do.
+// Why a kernel is left unchanged: stable codes, their meaning, and what the author can do.
 import type { SyntaxNode } from './syntax.ts';
 
 const remedies = {
@@ -48,7 +48,7 @@ const remedies = {
   'symbolic-scope': 'declare the array in the outermost block of the kernel with extents of template parameters and global constants',
 } as const;
 
-/** Stable names of reasons for which a kernel is refused. */
+/** Stable codes of the reasons for refusing a kernel. */
 export type RefusalCode = keyof typeof remedies;
 
 /** All of them. */
@@ -59,7 +59,7 @@ export function remedyOf(code: RefusalCode): string {
   return remedies[code];
 }
 
-/** Thrown inside the analysis where a kernel cannot be proved safe; never leaves `optimize()`. */
+/** Thrown inside the analysis if a kernel cannot be proved safe; never leaves `optimise()`. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: RefusalCode;

@@ -1,5 +1,5 @@
-// Changes the order of independent statements so that fewer arrays are needed at a time. The operands of every statement stay the
-// same, so results are the same bit for bit.
+// Reorders independent statements so that fewer arrays are needed at a time. The operands of every statement stay the same, so the results
+// are bit-identical.
 import { addAt, elementAt, lastOf, required } from '../core/known.ts';
 import { analyse, type AnalysisOptions } from './analyse.ts';
 import type { CheckOptions } from './check.ts';
@@ -12,24 +12,24 @@ import { schedule, type Stages } from './schedule.ts';
 import { WarploomError } from '../core/errors.ts';
 import { parse, position, type Syntax } from './syntax.ts';
 
-/** Text whose statements changed places. */
+/** Source with reordered statements. */
 export interface Reordered {
   readonly source: string;
-  /** Offset in the source as given of an offset in this one. */
+  /** Maps an offset in this source to the original source. */
   offset(at: number): number;
-  /** Where lines of the source as given begin; undefined: as in this text. */
+  /** Line starts of the original source; undefined: as in this source. */
   readonly lines: readonly number[] | undefined;
   readonly moved: readonly (MovedStatement & { readonly kernel: string })[];
-  /** Whether a barrier of the text was put in because statements changed places. */
+  /** Whether a barrier was inserted because statements were reordered. */
   isNew(at: number): boolean;
-  /** Places, in the source as given, of barriers that are not needed in the new order. */
+  /** Barriers, by their place in the original source, that the new order does not need. */
   readonly removed: readonly (SourcePlace & { readonly kernel: string })[];
 }
 
-/** Text as it was given. */
+/** Source in its original order. */
 export const sameOrder: Reordered = { source: '', offset: (at) => at, lines: undefined, moved: [], isNew: () => false, removed: [] };
 
-/** A piece of the new text and where it came from; `isNew`: a barrier that was not there. */
+/** A piece of the new source and its origin; `isNew`: an inserted barrier. */
 interface Piece {
   readonly text: string;
   readonly from: number;
@@ -44,7 +44,7 @@ interface ReorderedKernel {
   readonly removed: Reordered['removed'];
 }
 
-/** Units in their new order, -1 for a barrier: what need not wait stays where it was among the others. */
+/** Units in their new order, -1 for a barrier. Units that need not wait keep their place relative to the others. */
 function newOrder({ units, before }: Dependence, stages: Stages): number[] {
   const order: number[] = [];
   const done = new Set<number>();
@@ -61,7 +61,7 @@ function newOrder({ units, before }: Dependence, stages: Stages): number[] {
     for (const unit of stage) {
       const waiting = heavy.filter((each) => !done.has(each));
       const first = Math.min(...waiting);
-      // Light statements that stood before all that is still to come, in their order.
+      // Light statements that preceded everything still to come, in their order.
       for (const each of light) if (each < first && [...elementAt(before, each)].every((other) => done.has(other))) emit(each);
       emit(unit);
     }
@@ -70,7 +70,7 @@ function newOrder({ units, before }: Dependence, stages: Stages): number[] {
   return order;
 }
 
-/** Units that keep their order among each other: a longest ascending run. */
+/** Units that keep their relative order: a longest increasing subsequence. */
 function keptUnits(order: readonly number[]): Set<number> {
   const units = order.filter((unit) => unit >= 0);
   const best = units.map(() => 1);
@@ -132,7 +132,7 @@ function reorderKernel(syntax: Syntax, library: Library, fn: FunctionNode, optio
   return { start: elementAt(units, 0).start, end: lastOf(units).end, pieces, moved, removed };
 }
 
-/** Checks the new order against every pair of statements that depend on each other. */
+/** Checks the new order against every pair of dependent statements. */
 function requireOrder(fn: FunctionNode, { units, before, separated }: Dependence, order: readonly number[]): void {
   const place = new Map(order.map((unit, at) => [unit, at]));
   const barriers = order.map((unit) => Number(unit < 0));
@@ -174,7 +174,7 @@ function assemble(syntax: Syntax, kernels: readonly ReorderedKernel[]): Reordere
 
 /**
  * Reorders kernels by name.
- * @returns undefined where no kernel has an order that needs fewer bytes at a time
+ * @returns undefined if no kernel has an order that needs fewer bytes at a time
  */
 export async function reorderSource(source: string, settings: CheckOptions, options: AnalysisOptions,
   wanted: (kernel: string) => boolean): Promise<Reordered | undefined> {

@@ -1,4 +1,4 @@
-// Checks the parts of a report that `explain` reads: reports are stored as JSON, edited, and passed back.
+// Checks the parts of a report that `explain` reads, because reports are stored as JSON, edited, and passed back.
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { choice, number, text, truth, whole, type Check } from '../core/checks.ts';
@@ -30,7 +30,7 @@ const kernel = record({
   dynamicBytes: optional(count), assumptions: list(text()),
 }, 'ignore');
 
-/** Pairs of arrays must name arrays of the kernel. */
+/** Checks that pairs name arrays of the kernel. */
 function requireKnownPairs({ arrays, interference, inseparable }: KernelReport, name: string): void {
   const names = new Set(arrays.map((array) => array.name));
   for (const [field, list] of Object.entries({ interference, inseparable })) {
@@ -50,7 +50,7 @@ const report = record({
 }, 'ignore');
 
 /**
- * Refuses what is no report of `optimize`.
+ * Rejects values that are not reports of `optimise`.
  * @throws ArgumentError naming the field
  */
 export function requireReport(value: unknown): asserts value is ScratchpadReport {

@@ -1,4 +1,4 @@
-// What `optimize()` reports.
+// The report of `optimise()`.
 import type { Architecture, Occupancy } from './occupancy.ts';
 import type { RefusalCode } from './refusal.ts';
 import type { PlannerName, PointRange } from './types.ts';
@@ -24,13 +24,13 @@ export interface ArrayReport extends SourcePlace {
   readonly dimensions: readonly number[];
   readonly bytes: number;
   readonly alignment: number;
-  /** Where its content is needed. Empty for an array that nobody touches. */
+  /** Where its content is needed; empty for an array that is never accessed. */
   readonly live: readonly LiveRange[];
   /** Byte offset in the pool. */
   readonly offset: number;
   /** Index in `partitions`. */
   readonly partition: number;
-  /** Loops, by their lines, whose iterations write all that they read of it. */
+  /** Loops, by their lines, in which every iteration writes whatever it reads of the array. */
   readonly rewrittenIn: readonly number[];
 }
 
@@ -41,23 +41,23 @@ export interface PartitionReport {
   readonly arrays: readonly string[];
 }
 
-/** A barrier that was inserted. The place is that of the statement it stands before, in the source as given. */
+/** An inserted barrier. Its place is that of the following statement in the original source. */
 export interface BarrierReport extends SourcePlace {
-  /** Line in the source as rewritten. */
+  /** Line in the rewritten source. */
   readonly newLine: number;
-  /** Loops around it: inside a loop it is executed in every iteration. */
+  /** Number of surrounding loops: inside a loop, the barrier is executed in every iteration. */
   readonly loops: number;
-  /** `reuse`: it stands at a point of reuse; `order`: statements that changed places need it. */
+  /** `reuse`: required by the reuse of memory; `order`: required by reordered statements. */
   readonly cause: 'reuse' | 'order';
-  /** Arrays that share bytes and that it keeps apart; empty where the cause is the order. */
+  /** Pairs of arrays that share bytes and that it separates; empty if the cause is `order`. */
   readonly separates: readonly (readonly [string, string])[];
 }
 
-/** A statement that `reorder` moved. Lines of the source as given. */
+/** A statement that `reorder` moved. Lines refer to the original source. */
 export interface MovedStatement extends SourcePlace {
-  /** First line of its text. */
+  /** First line of the statement. */
   readonly text: string;
-  /** Line of the statement before which it stands now; undefined at the end of its block. */
+  /** Line of the statement that it now precedes; undefined at the end of its block. */
   readonly beforeLine: number | undefined;
 }
 
@@ -70,41 +70,41 @@ export interface ResidencyReport {
   readonly after: Occupancy;
 }
 
-/** What became of one kernel. */
+/** The outcome for one kernel. */
 export interface KernelReport extends SourcePlace {
   readonly kernel: string;
-  /** `kept`: the text is as it was, `reason` says why. */
+  /** `kept`: the source is unchanged, and `reason` says why. */
   readonly status: 'rewritten' | 'kept';
   readonly reason: string;
   readonly planner: PlannerName;
   readonly arrays: readonly ArrayReport[];
-  /** Shared bytes of the arrays as declared, each aligned, in order. */
+  /** Shared bytes of the arrays as declared: aligned, one after another. */
   readonly bytesBefore: number;
-  /** Bytes of the pool; of a kept kernel those it would have. */
+  /** Size of the pool in bytes; for a kept kernel, the size it would have. */
   readonly bytesAfter: number;
-  /** Most bytes needed at one point: no placement takes fewer. */
+  /** The maximum number of bytes needed at any point: no placement takes fewer. */
   readonly lowerBound: number;
   readonly optimal: boolean;
   readonly partitions: readonly PartitionReport[];
   /** Pairs of arrays needed at the same time. */
   readonly interference: readonly (readonly [string, string])[];
-  /** Pairs that could share bytes by time, but that no barrier can keep apart. */
+  /** Pairs that are not needed at the same time but that no barrier can separate. */
   readonly inseparable: readonly (readonly [string, string])[];
   readonly barriersAdded: readonly BarrierReport[];
-  /** Barriers of the kernel. `separates`: whether reuse relies on it. */
+  /** Original barriers of the kernel. `separates`: whether reuse relies on it. */
   readonly barriersExisting: readonly (SourcePlace & { readonly separates: boolean })[];
   readonly moved: readonly MovedStatement[];
-  /** Barriers of the source as given that the new order of statements does without. */
+  /** Original barriers that the new order of statements does not need. */
   readonly barriersRemoved: readonly SourcePlace[];
-  /** Absent where the number of threads is not known (option blockThreads, or __launch_bounds__). */
+  /** Absent if the number of threads is unknown (option blockThreads, or __launch_bounds__). */
   readonly residency?: ResidencyReport;
-  /** Bytes of dynamic shared memory a launch must ask for; absent where the pool is static (up to 48 KB). */
+  /** Bytes of dynamic shared memory that a launch must request; absent if the pool is static (up to 48 KB). */
   readonly dynamicBytes?: number;
   /** Whether sizes depend on template parameters: bytes are then those of one instantiation. */
   readonly symbolic: boolean;
   /** Program points: source line of each. */
   readonly points: readonly number[];
-  /** What was taken on the caller's word. */
+  /** Assurances of the caller on which the result relies. */
   readonly assumptions: readonly string[];
 }
 
@@ -113,24 +113,24 @@ export interface RefusedKernel extends SourcePlace {
   readonly kernel: string;
   readonly code: RefusalCode;
   readonly reason: string;
-  /** What its author can do. */
+  /** What the author can do. */
   readonly remedy: string;
 }
 
-/** What `optimize()` did. */
+/** The report of `optimise()`. */
 export interface ScratchpadReport {
   readonly kernels: readonly KernelReport[];
   readonly refused: readonly RefusedKernel[];
 }
 
-/** What `optimize` gives. */
+/** The result of `optimise`. */
 export interface OptimizeResult {
-  /** The text with the pools; the text as given where nothing could be gained. */
+  /** The source with pools; unchanged if there was nothing to gain. */
   readonly source: string;
   readonly report: ScratchpadReport;
   /**
-   * Bytes of dynamic shared memory that launches must ask for, where a pool is over 48 KB: the largest of the kernels' own
-   * `dynamicBytes`. Such launches also need cudaFuncAttributeMaxDynamicSharedMemorySize.
+   * Bytes of dynamic shared memory that launches must request if a pool exceeds 48 KB: the largest `dynamicBytes` of any kernel. Such
+   * launches also need cudaFuncAttributeMaxDynamicSharedMemorySize.
    */
   readonly dynamicBytes?: number;
 }

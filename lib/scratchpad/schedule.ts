@@ -1,19 +1,19 @@
-// The order of statements that needs the fewest shared bytes at a time.
+// Finds an order of statements that needs as few shared bytes as possible at any time.
 import { addAt, elementAt, lastOf, required } from '../core/known.ts';
 import type { Dependence } from './dependence.ts';
 
-/** Stages between barriers; each a list of units. */
+/** The stages between barriers, each a list of units. */
 export type Stages = readonly (readonly number[])[];
 
-/** Up to this many statements every order is looked at. */
+/** Up to this many statements, every order is considered. */
 const kExhaustive = 16;
-/** States of the exhaustive search. */
+/** The maximum number of states of the exhaustive search. */
 const kMostStates = 400_000;
 
 interface Problem {
-  /** Units that matter, in the order of the text. */
+  /** The units that matter, in source order. */
   readonly heavy: readonly number[];
-  /** Per heavy unit: bits of those before it, of those that need a barrier between, and of its arrays. */
+  /** Per heavy unit: bit sets of the units that must come before it, of those that need a barrier in between, and of its arrays. */
   readonly before: readonly number[];
   readonly apart: readonly number[];
   readonly arrays: readonly (readonly number[])[];
@@ -32,12 +32,12 @@ function problemOf({ units, before, separated }: Dependence, bytes: readonly num
   };
 }
 
-/** Bits of the units that touch each array. */
+/** For each array, the bit set of the units that access it. */
 function touching({ heavy, arrays, bytes }: Problem): number[] {
   return bytes.map((_, array) => heavy.reduce((sum, _unit, at) => elementAt(arrays, at).includes(array) ? sum | (1 << at) : sum, 0));
 }
 
-/** Bytes taken during a stage: of arrays touched in it, and of those touched before and after. */
+/** Bytes needed during a stage: arrays accessed in it, and arrays accessed both before and after it. */
 function stageBytes(bytes: readonly number[], users: readonly number[], start: number, end: number): number {
   const inside = end & ~start;
   let sum = 0;
@@ -58,8 +58,8 @@ interface State {
 }
 
 /**
- * The best way through all orders: states are what is done and what was done when the stage began. With no limit the largest stage is
- * made as small as possible; with one, stages above it are left out and barriers, then changes of order, are counted.
+ * Dynamic programming over all orders. A state consists of the units done, and of those done when the current stage began. Without a limit,
+ * minimises the largest stage; with one, excludes larger stages and minimises the number of barriers, then of changes of order.
  */
 function search(problem: Problem, users: readonly number[], limit: number | undefined): State | undefined {
   const { heavy, before, apart, bytes } = problem;
@@ -79,7 +79,7 @@ function search(problem: Problem, users: readonly number[], limit: number | unde
       for (let unit = 0; unit < heavy.length; ++unit) {
         const bit = 1 << unit;
         if ((state.done & bit) !== 0 || (elementAt(before, unit) & ~state.done) !== 0) continue;
-        // Units later in the text that come first count as changes of order.
+        // Units that precede units which come before them in the source count as changes of order.
         const inversions = popcount(state.done & ~(2 * bit - 1)) * 1e-3;
         const inside = state.done & ~state.start;
         if ((elementAt(apart, unit) & inside) === 0) {
@@ -122,7 +122,7 @@ function stagesOf(problem: Problem, end: State): number[][] {
   return stages;
 }
 
-/** Statement by statement: of those that may come next the one after which the fewest bytes are taken. */
+/** List scheduling: of the statements that may come next, takes the one after which the fewest bytes are needed. */
 function listSchedule(dependence: Dependence, bytes: readonly number[]): number[][] {
   const { units, before, separated } = dependence;
   const open = new Set(units.flatMap((unit, at) => unit.isBarrier || unit.isLight ? [] : [at]));
@@ -151,8 +151,8 @@ function listSchedule(dependence: Dependence, bytes: readonly number[]): number[
 }
 
 /**
- * Stages of statements that need few bytes at a time: the best of all orders for up to 16 statements that touch memory, of equal ones
- * the one with the fewest barriers and changes; above, a list schedule by bytes freed.
+ * Stages of statements that need few bytes at a time. For up to 16 statements that access memory, the best of all orders, and among equally
+ * good ones the one with the fewest barriers and changes; beyond that, a list schedule by bytes freed.
  */
 export function schedule(dependence: Dependence, bytes: readonly number[]): Stages {
   const problem = problemOf(dependence, bytes);

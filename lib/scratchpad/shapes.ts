@@ -1,4 +1,4 @@
-// Which part of which shared array an expression designates.
+// Determines which part of which shared array an expression designates.
 import type { KernelArrays, SharedArray } from './arrays.ts';
 import type { Instance, Shape } from './effects.ts';
 import type { Library } from './model.ts';
@@ -28,12 +28,12 @@ export class Shapes {
     return this.#bySym.has(sym);
   }
 
-  /** Whether a name stands for a shared array or a part of one. */
+  /** Whether a name denotes a shared array or a part of one. */
   isShared(sym: Sym, instance: Instance): boolean {
     return sym.kind === 'shared' || this.isArray(sym) || instance.bindings.has(sym) || this.alias(sym, instance) !== undefined;
   }
 
-  /** The part of a shared array an expression designates, if it does. Without effects. */
+  /** The part of a shared array that an expression designates, if any. Records no effects. */
   peek(node: SyntaxNode, instance: Instance): Shape | undefined {
     switch (node.type) {
       case 'identifier': return this.named(node, instance);
@@ -50,7 +50,7 @@ export class Shapes {
     }
   }
 
-  /** What a name stands for. */
+  /** What a name denotes. */
   named(node: SyntaxNode, instance: Instance): Shape | undefined {
     const sym = instance.model.use(node);
     if (sym === undefined) return undefined;
@@ -59,7 +59,7 @@ export class Shapes {
     return instance.bindings.get(sym) ?? this.alias(sym, instance);
   }
 
-  /** What a local pointer or reference stands for, by its initial value. */
+  /** What a local pointer or reference denotes, according to its initial value. */
   alias(sym: Sym, instance: Instance): Shape | undefined {
     if (instance.aliases.has(sym)) return instance.aliases.get(sym);
     instance.aliases.set(sym, undefined);

@@ -4,22 +4,22 @@ import type { Size } from './c-types.ts';
 import { evaluate, type Meaning } from './constants.ts';
 import { child, declaredName, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 
-/** What the source says of names and types. */
+/** What the source says about names and types. */
 export interface Source extends Meaning {
   text(node: SyntaxNode): string;
-  /** Bytes and alignment of a type by its text. */
+  /** Size and alignment of a type in bytes, by its text. */
   size(type: string): Size | undefined;
 }
 
 /** A field of a struct. */
 export interface Field {
   readonly type: string;
-  /** Array dimensions. */
+  /** Number of array dimensions. */
   readonly dimensions: number;
   readonly pointer: boolean;
 }
 
-/** A struct of the text. `problem` says why its size is not known. */
+/** A struct of the source. `problem` says why its size is unknown. */
 export interface Struct {
   readonly bytes: number;
   readonly alignment: number;
@@ -42,7 +42,7 @@ export function layoutOf(program: Source, node: SyntaxNode): Struct {
     if (isMethod) {
       const head = program.text(each);
       const isSpecial = name !== undefined && new RegExp(`(?:^|[^\\w])~?${program.text(name)}\\s*\\(`).test(elementAt(head.split('{'), 0));
-      // Operators that change their object hide what a statement reads and writes.
+      // Operators that modify their object hide what a statement reads and writes.
       const isOperator = /\boperator\s*\W/.test(head) && !/\)\s*const\b/.test(elementAt(head.split('{'), 0));
       if (/\bvirtual\b/.test(head) || isOperator || (isSpecial && !/=\s*default\s*;/.test(head))) return fail('constructor');
       continue;
@@ -67,7 +67,7 @@ export function layoutOf(program: Source, node: SyntaxNode): Struct {
 }
 
 function fieldOf(program: Source, type: SyntaxNode, declarator: SyntaxNode, owner: string): (Field & Size & { name: string }) | undefined {
-  // Constants of the struct itself go by their own names.
+  // Constants of the struct are referred to without qualification.
   const meaning: Meaning = {
     value: (word) => program.value(`${owner}::${word}`) ?? program.value(word), macro: (word) => program.macro(word),
     sizeOf: (text_) => program.sizeOf(text_), alignOf: (text_) => program.alignOf(text_),
@@ -97,7 +97,7 @@ export function alignasOf(program: Source, node: SyntaxNode): number | undefined
     if (qualifier === undefined) continue;
     const text = program.text(qualifier).replace(/^[^(]*\(/, '').replace(/\)\s*$/, '');
     const value = evaluate(text, program) ?? program.alignOf(text);
-    // NaN: there is one, and nobody knows which.
+    // NaN: there is an alignment, but it is unknown.
     strictest = Math.max(strictest ?? 0, value ?? NaN);
   }
   return strictest;

@@ -1,4 +1,4 @@
-// Which declaration each name inside a function means.
+// Resolves names inside a function to their declarations.
 import { elementAt, lastOf } from '../core/known.ts';
 import type { FunctionNode, Program } from './program.ts';
 import { declaredName, child, descend, namedChildren, type SyntaxNode } from './syntax.ts';
@@ -8,15 +8,15 @@ export interface Sym {
   readonly name: string;
   /** The identifier that declares it. */
   readonly node: SyntaxNode;
-  /** Its declarator (with an initial value where it has one), and the declaration around it. */
+  /** Its declarator (with an initial value, if any), and the surrounding declaration. */
   readonly declarator: SyntaxNode;
   readonly declaration: SyntaxNode;
   readonly kind: 'shared' | 'dynamic' | 'variable' | 'parameter' | 'type';
-  /** The declaration's type text without declarator. */
+  /** The type in the declaration, without the declarator. */
   readonly type: string;
   readonly pointer: boolean;
   readonly reference: boolean;
-  /** Array dimensions. */
+  /** Number of array dimensions. */
   readonly dimensions: number;
   readonly isConst: boolean;
   readonly isRestrict: boolean;
@@ -26,7 +26,7 @@ export interface Sym {
 /** Names of one function. */
 export interface Scopes {
   readonly syms: readonly Sym[];
-  /** Meaning of each use, by identifier node. */
+  /** The declaration of each use, by identifier node. */
   readonly uses: ReadonlyMap<SyntaxNode, Sym>;
 }
 
@@ -34,7 +34,7 @@ const kScopes = new Set(['compound_statement', 'for_statement', 'for_range_loop'
   'switch_statement', 'lambda_expression', 'catch_clause', 'case_statement']);
 const kNames = new Set(['identifier', 'type_identifier']);
 
-/** The declarator under initial value, pointers, references, arrays and parentheses, step by step. */
+/** Unwraps a declarator (initial value, pointers, references, arrays, parentheses) and records what it finds. */
 function shapeOfDeclarator(declarator: SyntaxNode): { pointer: boolean; reference: boolean; dimensions: number; restrict: boolean } {
   const shape = { pointer: false, reference: false, dimensions: 0, restrict: false };
   let part: SyntaxNode | undefined = declarator;

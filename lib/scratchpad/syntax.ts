@@ -1,4 +1,4 @@
-// CUDA C++ text → a plain syntax tree, by tree-sitter's CUDA grammar (WebAssembly).
+// Parses CUDA C++ to a plain syntax tree with tree-sitter's CUDA grammar (WebAssembly).
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,17 +17,17 @@ export interface SyntaxNode {
   readonly depth: number;
   readonly children: SyntaxNode[];
   readonly parent: SyntaxNode | undefined;
-  /** Whether the grammar failed on this very node: an ERROR, or a token that is missing. */
+  /** Whether parsing failed at this very node: an ERROR, or a missing token. */
   readonly failed: boolean;
-  /** Whether it failed here or below. */
+  /** Whether parsing failed here or below. */
   broken: boolean;
 }
 
 /** A source with its tree. */
 export interface Syntax {
-  /** The source as given. */
+  /** The original source. */
   readonly source: string;
-  /** What was parsed: the source with words blanked that the grammar does not know. Same offsets. */
+  /** The parsed source: words that the grammar does not know are blanked. Same offsets. */
   readonly masked: string;
   readonly root: SyntaxNode;
   /** Where each line begins. */
@@ -40,14 +40,14 @@ export const kLongestSource = 1 << 20;
 export const kDeepestNesting = 200;
 /** Deepest tree inside a kernel. */
 export const kDeepestTree = 600;
-/** Seconds after which parsing is given up: text that is no program can take long. */
+/** Time limit in seconds: text that is not a program can take long to parse. */
 const kParseSeconds = 20;
 
 const kGrammar = 'tree-sitter-cuda.wasm';
 
 let loading: Promise<Parser> | undefined;
 
-/** The grammar stands beside the compiled code in the published package, and in its own package in a checkout. */
+/** The published package has the grammar next to the compiled code; in a checkout, it is in its own package. */
 function grammarPath(): string {
   const beside = fileURLToPath(new URL(`./${kGrammar}`, import.meta.url));
   if (isThere(beside)) return beside;
@@ -56,7 +56,7 @@ function grammarPath(): string {
 }
 
 async function loadParser(): Promise<Parser> {
-  // Imported here: nobody else needs the 200 KB, and the package stays loadable by require().
+  // Imported here because nothing else needs these 200 KB, and so that the package can still be loaded by require().
   const { Language, Parser: TreeParser } = await import('web-tree-sitter');
   await TreeParser.init();
   const language = await Language.load(readBytesSync(grammarPath()));
@@ -93,20 +93,20 @@ export function position(syntax: Pick<Syntax, 'lines'>, offset: number): { line:
   return { line: low + 1, column: offset - elementAt(lines, low) + 1 };
 }
 
-/** Numbers come first: an apostrophe between digits separates them, as in 1'000'000. */
+/** Numbers come first: an apostrophe between digits is a separator, as in 1'000'000. */
 const kComments = new RegExp([
   /\b[0-9][0-9a-fA-FxX]*(?:'[0-9a-fA-F]+)+/, /\/\*[\s\S]*?\*\//, /\/\/(?:\\\r?\n|[^\n])*/, /"(?:\\[\s\S]|[^"\\\n])*"/,
   /'(?:\\[\s\S]|[^'\\\n])+'/,
 ].map(({ source }) => source).join('|'), 'g');
 
-/** The text with comments, strings and character literals blanked, lines kept. */
+/** The source with comments, strings and character literals blanked, but line breaks kept. */
 export function withoutComments(text: string): string {
   return text.replace(kComments, (found) => /^[0-9]/.test(found) ? found : found.replace(/[^\n]/g, ' '));
 }
 
 /**
- * Words the grammar does not know, blanked or replaced at equal length: `__align__` (the grammar knows `alignas`), qualifiers
- * after a lambda's captures, and the macro words of the caller.
+ * Blanks or replaces words that the grammar does not know, keeping the length: `__align__` (the grammar knows `alignas`), qualifiers after
+ * a lambda's captures, and the caller's macros.
  */
 function mask(source: string, macros: readonly string[]): string {
   let text = source.replace(/\b__align__\b/g, 'alignas  ');
@@ -161,7 +161,7 @@ function copyTree(cursor: TreeCursor): SyntaxNode {
   }
 }
 
-/** Parses. Throws ArgumentError for text that is too long, too deep, or takes too long. */
+/** Parses a source. Throws ArgumentError if it is too long, nested too deeply, or takes too long. */
 export async function parse(source: string, macros: readonly string[] = []): Promise<Syntax> {
   if (source.length > kLongestSource) {
     throw refusal('source', `at most ${kLongestSource} characters`, String(source.length));
@@ -174,7 +174,7 @@ export async function parse(source: string, macros: readonly string[] = []): Pro
   let tree: Tree | null = null;
   try {
     worker.reset();
-    // The typing says void; a true return value ends the parse.
+    // The type declaration says void, but returning true aborts parsing.
     tree = worker.parse(masked, null, { progressCallback: (() => performance.now() > until) });
     if (tree === null) throw refusal('source', 'CUDA C++', `a text that could not be parsed within ${kParseSeconds} s`);
     const cursor = tree.walk();
@@ -198,7 +198,7 @@ export function partOf(node: SyntaxNode, field: string): SyntaxNode {
   return required(child(node, field));
 }
 
-/** Named children, comments left out. */
+/** Named children except comments. */
 export function namedChildren(node: SyntaxNode): SyntaxNode[] {
   return node.children.filter((each) => each.named && each.type !== 'comment');
 }
@@ -208,7 +208,7 @@ export function textOf(syntax: Syntax, node: SyntaxNode): string {
   return syntax.masked.slice(node.start, node.end);
 }
 
-/** All nodes below (and with) one, in source order, without recursion. */
+/** A node and all nodes below it, in source order, without recursion. */
 export function* descend(node: SyntaxNode): Generator<SyntaxNode> {
   const stack = [node];
   while (stack.length > 0) {
@@ -225,7 +225,7 @@ export function ancestor(node: SyntaxNode, ...types: string[]): SyntaxNode | und
   return up;
 }
 
-/** The name a declarator declares, under pointers, references, arrays and parentheses. */
+/** The name that a declarator declares, inside pointers, references, arrays and parentheses. */
 export function declaredName(declarator: SyntaxNode): SyntaxNode | undefined {
   for (const node of descend(declarator)) {
     if (node.field === 'size' || node.field === 'value' || node.type === 'parameter_list') continue;

@@ -6,10 +6,10 @@ export interface PointRange {
   readonly end: number;
 }
 
-/** An array that wants room: a kernel's `__shared__` array, a buffer of a stream program. */
+/** An array to be placed: a kernel's `__shared__` array, or a buffer of a stream program. */
 export interface Block {
   readonly name: string;
-  /** Size, a positive whole number. */
+  /** Size in bytes, a positive integer. */
   readonly bytes: number;
   /** Alignment in bytes, a power of two. Default 16. */
   readonly alignment?: number;
@@ -17,18 +17,17 @@ export interface Block {
   readonly live: readonly PointRange[];
 }
 
-/** What a planner places. */
+/** A planning problem. */
 export interface PlanProblem {
   readonly blocks: readonly Block[];
-  /** Pairs of block indices that must not share bytes although their live ranges do not meet. */
+  /** Pairs of block indices that must not share bytes although their live ranges do not overlap. */
   readonly conflicts?: readonly (readonly [number, number])[];
 }
 
 /**
- * How blocks are placed.
- * `greedy`: Algorithm 1 of Moazeni et al. (2009), blocks in order, one live block per partition (its Fig. 4(a));
- * `coloring`: the same, largest block first; `packing`: several live blocks inside one partition (its Fig. 4(b)), first fit,
- * largest first; `exact`: least bytes, by branch and bound; above its limits the best found, then `optimal` is false.
+ * How blocks are placed. `greedy`: Algorithm 1 of Moazeni et al. (2009), blocks in order, one live block per partition (its Fig. 4(a));
+ * `coloring`: the same, largest block first; `packing`: several live blocks inside one partition (its Fig. 4(b)), first fit, largest first;
+ * `exact`: minimum bytes, by branch and bound; beyond its limits the best placement found, with `optimal` false.
  */
 export const planners = ['greedy', 'coloring', 'packing', 'exact'] as const;
 export type PlannerName = (typeof planners)[number];
@@ -48,11 +47,11 @@ export interface Plan {
   readonly offsets: readonly number[];
   /** Bytes of the pool. */
   readonly bytes: number;
-  /** Bytes without reuse: every block on its own, aligned, in order. */
+  /** Bytes without reuse: all blocks aligned, one after another. */
   readonly bytesBefore: number;
-  /** Largest sum of bytes live at one point: no placement needs fewer. */
+  /** The maximum number of bytes live at any point: no placement needs fewer. */
   readonly lowerBound: number;
-  /** Whether no placement with fewer bytes exists (bytes equals the bound, or the search was complete). */
+  /** Whether there is no smaller placement (the size equals the bound, or the search was complete). */
   readonly optimal: boolean;
   /** Connected groups of overlapping blocks, by offset. */
   readonly partitions: readonly Partition[];

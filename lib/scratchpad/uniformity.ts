@@ -1,6 +1,6 @@
-// Which expressions have one value for all threads of a block, and which statements all threads reach together.
-// Conservative: what is not known to be uniform is divergent. Loads from memory are divergent, except from constant memory and
-// `const T* __restrict__` parameters, which nobody writes while the kernel runs.
+// Determines which expressions have the same value for all threads of a block, and which statements all threads reach together.
+// Conservative: whatever is not known to be uniform is divergent. Loads from memory are divergent, except from constant memory and `const
+// T* __restrict__` parameters, which nothing writes while the kernel runs.
 import { elementAt } from '../core/known.ts';
 import { blockBarriers, builtinNames, isPureFunction, uniformNames } from './names.ts';
 import { calledName, conditionOf, controlTypes, loopTypes, rootOf, type FunctionModel, type Library } from './model.ts';
@@ -8,7 +8,7 @@ import type { FunctionNode } from './program.ts';
 import type { Sym } from './symbols.ts';
 import { child, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 
-/** Calls are followed this deep. */
+/** The maximum depth of nested calls. */
 const kDeepestCall = 12;
 const kCastNames = /^(?:static_cast|const_cast)$/;
 
@@ -37,7 +37,7 @@ export class Uniformity {
     return this.#returnsUniform;
   }
 
-  /** Starts from «all uniform» and takes away until nothing changes. */
+  /** Starts with everything uniform and removes what is not until nothing changes. */
   #solve(): void {
     for (let changed = true; changed;) {
       changed = false;
@@ -63,7 +63,7 @@ export class Uniformity {
     }
   }
 
-  /** Whether all threads that still run take a control statement the same way, each time. */
+  /** Whether all threads that are still running take the same path at a control statement, each time. */
   control(node: SyntaxNode): boolean {
     if (node.type === 'for_range_loop' || this.#divergentLoops.has(node)) return false;
     const condition = conditionOf(node);
@@ -72,10 +72,10 @@ export class Uniformity {
     return this.expression(condition);
   }
 
-  /** Whether no divergent statement stands around a node, up to `end` or the function. */
+  /** Whether no divergent statement surrounds a node, up to `end` or the whole function. */
   reachedTogether(node: SyntaxNode, end: SyntaxNode = this.#model.fn.body): boolean {
     for (let up = node.parent, below = node; up !== undefined && below !== end; below = up, up = up.parent) {
-      // The condition of a conditional statement is reached by all threads.
+      // All threads reach the condition of a conditional statement.
       const inCondition = below.field === 'condition' || below.field === 'initializer';
       const isLoop = loopTypes.has(up.type);
       if (controlTypes.has(up.type) && up !== end && (!inCondition || isLoop) && !this.control(up)) return false;
@@ -94,7 +94,7 @@ export class Uniformity {
     return operator !== undefined && /^(?:&&|\|\||and|or)$/.test(this.#model.text(operator));
   }
 
-  /** Whether an expression has one value for the block. */
+  /** Whether an expression has the same value throughout the block. */
   expression(node: SyntaxNode): boolean {
     switch (node.type) {
       case 'number_literal': case 'true': case 'false': case 'char_literal': case 'string_literal': case 'null': case 'nullptr':
@@ -129,7 +129,7 @@ export class Uniformity {
     return macro !== undefined && this.#macroText(macro.body, macro.parameters ?? []);
   }
 
-  /** Whether the body of a macro names uniform things only. */
+  /** Whether the body of a macro refers only to uniform names. */
   #macroText(body: string | undefined, parameters: readonly string[], depth = 0): boolean {
     if (body === undefined || depth > 8) return false;
     const { program } = this.#library;
@@ -176,7 +176,7 @@ export class Uniformity {
     return new Uniformity(this.#library, model, divergent, this.#depth + 1).returnsUniform;
   }
 
-  /** Loads: from constant memory, and from parameters that are const and __restrict__. */
+  /** Uniform loads: from constant memory, and from parameters that are const and __restrict__. */
   #load(node: SyntaxNode): boolean {
     if (node.type === 'pointer_expression' && this.#model.text(node).startsWith('&')) return false;
     return this.#readOnly(node) && this.#indicesUniform(node);
@@ -199,7 +199,7 @@ export class Uniformity {
     if (sym === undefined) return this.#library.program.constantMemory.has(this.#model.text(root));
     const isPromised = sym.kind === 'parameter' && sym.pointer && sym.isConst && sym.isRestrict;
     if (this.#depth > 0 || !isPromised || this.#divergent.has(sym)) return false;
-    // A pointer that was loaded itself may lead to memory that changes; rows of a pointer to arrays are one load.
+    // A loaded pointer may point to memory that changes; indexing rows of a pointer to arrays is a single load.
     const text = this.#model.text(sym.declaration);
     const isRow = (each: SyntaxNode): boolean => each.type === 'subscript_expression' && partOf(each, 'argument').type !== 'identifier';
     const isChain = [...descend(node)].some(isRow);

@@ -24,10 +24,10 @@ const kPlain = new Set(['expression_statement', 'parenthesized_expression', 'bin
   'init_statement', 'initializer_pair', 'compound_literal_expression', 'attributed_statement', 'fold_expression', 'subscript_designator',
   'field_designator', 'template_argument_list']);
 
-/** Words that give a preprocessor the say inside a kernel. */
+/** Preprocessor directives inside a kernel that change its code. */
 const kConditionals = /^preproc_(?:if|ifdef|else|elif|elifdef|include)$/;
 
-/** Notes effects of the statements of one kernel. */
+/** Records the effects of the statements of one kernel. */
 export class Visitor extends Walker {
   /** The kernel itself as an instance. */
   root(model: Instance['model']): Instance {
@@ -62,7 +62,7 @@ export class Visitor extends Walker {
   #touchName(node: SyntaxNode, instance: Instance, effects: Effects): void {
     instance.visited.add(node);
     const sym = instance.model.use(node);
-    // A local pointer is a variable as well.
+    // A local pointer is also a variable.
     if (sym !== undefined && !this.isArray(sym) && !instance.bindings.has(sym)) effects.variable(sym, 'r');
   }
 
@@ -127,7 +127,7 @@ export class Visitor extends Walker {
     if (sym !== undefined) {
       if (sym.kind === 'dynamic') effects.memory.push({ base: sym, mode: 'r' });
       else if (sym.reference && sym.kind === 'parameter' && instance.parent === undefined) effects.memory.push({ base: kAnyMemory, mode });
-      // An array in registers that is named as a whole is handed on as a pointer.
+      // Naming a whole array in registers passes a pointer to it.
       else effects.variable(sym, sym.dimensions > 0 && sym.kind === 'variable' ? 'rw' : mode);
       return;
     }
@@ -157,7 +157,7 @@ export class Visitor extends Walker {
       if (sym === undefined) throw new Refusal('unsupported-statement', declarator, 'this declaration is not followed');
       if (sym.kind === 'dynamic' || this.isArray(sym)) continue;
       if (sym.kind === 'shared') {
-        // In the kernel itself: the pool of text that this pass wrote.
+        // In the kernel itself: the pool in source that this pass emitted.
         if (instance.parent === undefined) continue;
         throw new Refusal('shared-in-callee', node, `${sym.name} is a shared array of a called function`);
       }
@@ -181,7 +181,7 @@ export class Visitor extends Walker {
     this.visit(sym.value, instance, effects, 'r');
   }
 
-  /** The first name of a shared array or alias below a node. */
+  /** The first mention of a shared array or alias below a node. */
   #mention(node: SyntaxNode, instance: Instance): SyntaxNode | undefined {
     for (const each of descend(node)) if (each.type === 'identifier' && this.named(each, instance) !== undefined) return each;
     return undefined;
@@ -221,7 +221,7 @@ export class Visitor extends Walker {
     this.visit(argument, instance, effects, 'rw');
   }
 
-  /** What a call gives as a place may be a shared array that was given to it. */
+  /** A call that returns a place may return a shared array that was passed to it. */
   #requireNoHiddenPlace(node: SyntaxNode, instance: Instance): void {
     for (const each of descend(node)) {
       const mention = each.type === 'call_expression' ? this.#mention(each, instance) : undefined;
@@ -231,7 +231,7 @@ export class Visitor extends Walker {
     }
   }
 
-  /** Loads, stores and addresses of anything but shared arrays. */
+  /** Loads, stores and addresses of everything except shared arrays. */
   #memory(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
     const argument = partOf(node, 'argument');
     if (node.type === 'pointer_expression' && instance.model.text(node).startsWith('&')) {
@@ -247,7 +247,7 @@ export class Visitor extends Walker {
     if (base !== undefined) effects.memory.push({ base, mode });
   }
 
-  /** Elements of an array in registers: a write changes a part. */
+  /** Elements of an array in registers: a write changes only a part of it. */
   #localArray(argument: SyntaxNode, sym: Sym, instance: Instance, effects: Effects, mode: Mode): void {
     effects.variable(sym, mode === 'r' ? 'r' : 'rw');
     for (const each of descend(argument)) {
@@ -265,7 +265,7 @@ export class Visitor extends Walker {
       if (this.library.program.constantMemory.has(name)) return undefined;
       return this.library.program.globals.has(name) ? `global ${name}` : kAnyMemory;
     }
-    // A pointer that was itself loaded leads anywhere.
+    // A loaded pointer may point anywhere.
     if (root !== node && node.type !== 'binary_expression' && node.type !== 'parenthesized_expression') return kAnyMemory;
     if (sym.kind === 'dynamic') return sym;
     if (sym.kind === 'parameter') return instance.parent === undefined ? (sym.pointer ? sym : kAnyMemory)
@@ -290,7 +290,7 @@ export class Visitor extends Walker {
   #cast(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void {
     const value = partOf(node, 'value');
     const type = partOf(node, 'type');
-    // (n) * x and (n) & x are read as casts by a grammar without types.
+    // A grammar without types parses (n) * x and (n) & x as casts.
     const variable = [...descend(type)].find((each) => /identifier$/.test(each.type));
     const sym = variable === undefined ? undefined : instance.model.scopes.syms.find((each) => each.name === instance.model.text(variable));
     if (sym !== undefined && sym.kind !== 'type') {

@@ -1,4 +1,4 @@
-// Loops that wait for other threads: rejected, because a barrier before the statement that ends the wait would never be passed.
+// Loops that wait for other threads. They are refused, because a barrier inserted before the statement that ends the wait would deadlock.
 import { requireCertain } from './certainty.ts';
 import type { FunctionModel } from './model.ts';
 import { controlTypes, loopTypes, calledName, rootOf } from './model.ts';
@@ -7,13 +7,13 @@ import { Refusal } from './refusal.ts';
 import type { Sym } from './symbols.ts';
 import { ancestor, child, descend, namedChildren, partOf, type SyntaxNode } from './syntax.ts';
 
-/** What the ends of one loop rest on. */
+/** What the exit conditions of one loop depend on. */
 class LoopEnds {
   readonly #model: FunctionModel;
   readonly #loop: SyntaxNode;
   /** Variables that the loop sets. */
   readonly #set = new Set<Sym>();
-  /** Those of them whose value comes from memory that others may write. */
+  /** Those whose value comes from memory that other threads may write. */
   readonly #awaited = new Set<Sym>();
 
   constructor(model: FunctionModel, loop: SyntaxNode) {
@@ -25,7 +25,7 @@ class LoopEnds {
       grown = false;
       for (const { sym, node, value } of own) {
         if (this.#awaited.has(sym)) continue;
-        // Where nothing is known of the value, only what stands there can tell.
+        // If nothing is known of the value, only the statement itself can tell.
         const isAwaited = this.#awaits(value ?? node) || this.#guards(node).some((condition) => this.#awaits(condition));
         if (!isAwaited) continue;
         this.#awaited.add(sym);
@@ -34,7 +34,7 @@ class LoopEnds {
     }
   }
 
-  /** Whether no end of the loop comes nearer by what the loop itself does. */
+  /** Whether the loop itself never gets closer to any of its exits. */
   get waits(): boolean {
     const ends = this.#ends();
     return ends.some((end) => this.#awaits(end)) && !ends.some((end) => this.#moves(end));
@@ -51,7 +51,7 @@ class LoopEnds {
     return ends;
   }
 
-  /** Conditions inside the loop under which a statement runs. */
+  /** Conditions inside the loop on which a statement depends. */
   #guards(node: SyntaxNode): SyntaxNode[] {
     const found: SyntaxNode[] = [];
     for (let up = node.parent, below = node; up !== undefined && up !== this.#loop; below = up, up = up.parent) {
@@ -61,7 +61,7 @@ class LoopEnds {
     return found;
   }
 
-  /** Whether an expression asks for what other threads may have written: an atomic, or a load from the same place each time. */
+  /** Whether an expression depends on what other threads may have written: an atomic, or a load from the same place each time. */
   #awaits(node: SyntaxNode): boolean {
     for (const each of descend(node)) {
       const sym = each.type === 'identifier' ? this.#model.use(each) : undefined;
@@ -83,14 +83,14 @@ class LoopEnds {
     return !isTicket(this.#model, call, name) && !isRetry(this.#model, call, name);
   }
 
-  /** Not an array in registers. */
+  /** Whether it is in memory, and not an array in registers. */
   #isMemory(node: SyntaxNode): boolean {
     const root = rootOf(node);
     const sym = root === undefined ? undefined : this.#model.use(root);
     return sym?.kind !== 'variable' || sym.dimensions === 0 || sym.pointer;
   }
 
-  /** Whether the loop changes, by itself, a variable of an expression. */
+  /** Whether the loop itself changes a variable of an expression. */
   #moves(node: SyntaxNode): boolean {
     for (const each of descend(node)) {
       const sym = each.type === 'identifier' ? this.#model.use(each) : undefined;
@@ -101,7 +101,7 @@ class LoopEnds {
 
 }
 
-/** atomicAdd(&next, 1): each call moves on, whatever other threads do. */
+/** atomicAdd(&next, 1): every call makes progress, whatever other threads do. */
 function isTicket(model: FunctionModel, call: SyntaxNode, name: string): boolean {
   if (!/^atomic(?:Add|Sub|Inc|Dec)/.test(name)) return false;
   const step = namedChildren(partOf(call, 'arguments'))[1];
@@ -131,7 +131,7 @@ function comparisonOf(model: FunctionModel, call: SyntaxNode): string | undefine
   return operators.size === 1 ? [...operators][0] : undefined;
 }
 
-/** `do { assumed = old; old = atomicCAS(p, assumed, …); } while (assumed != old)`: it fails only where another thread got on. */
+/** `do { assumed = old; old = atomicCAS(p, assumed, …); } while (assumed != old)`: fails only if another thread has made progress. */
 function isRetry(model: FunctionModel, call: SyntaxNode, name: string): boolean {
   if (!name.startsWith('atomicCAS')) return false;
   const expected = namedChildren(partOf(call, 'arguments'))[1];
@@ -151,7 +151,7 @@ function isRetry(model: FunctionModel, call: SyntaxNode, name: string): boolean 
 
 const readable = new WeakSet<FunctionModel>();
 
-/** Refuses a function whose text is not certain, or that waits for other threads. Each is looked at once. */
+/** Refuses a function whose meaning is uncertain or that waits for other threads. Each function is checked once. */
 export function requireReadable(model: FunctionModel): void {
   if (readable.has(model)) return;
   requireCertain(model);
@@ -159,7 +159,7 @@ export function requireReadable(model: FunctionModel): void {
   readable.add(model);
 }
 
-/** Refuses a function with a loop that only other threads end. */
+/** Refuses a function with a loop that only other threads can end. */
 function requireNoWait(model: FunctionModel): void {
   for (const node of descend(model.fn.body)) {
     if (!loopTypes.has(node.type) || node.type === 'for_range_loop') continue;

@@ -1,4 +1,4 @@
-// The interface of the visitor that its parts use.
+// The visitor's interface for its parts.
 import type { KernelArrays } from './arrays.ts';
 import type { Effects, Instance, MemoryBase, Mode } from './effects.ts';
 import type { Library } from './model.ts';
@@ -7,11 +7,11 @@ import { Refusal } from './refusal.ts';
 import { Shapes } from './shapes.ts';
 import type { SyntaxNode } from './syntax.ts';
 
-/** Notes effects of expressions and statements. Calls, macros and copies of elements have files of their own, which come back to it. */
+/** Records effects of expressions and statements. Calls, macros and copies of elements are handled in other files, which call back. */
 export abstract class Walker extends Shapes {
-  /** Functions that the caller vouches for. */
+  /** Functions for which the caller vouches. */
   readonly trusted: ReadonlySet<string>;
-  /** Template parameters of the kernel that values of shared arrays initialise: they must not stand for classes. */
+  /** Template parameters of the kernel that are initialised with values of shared arrays: they must not be classes. */
   readonly plainParameters = new Set<string>();
 
   constructor(library: Library, arrays: KernelArrays, trusted: ReadonlySet<string>) {
@@ -19,20 +19,20 @@ export abstract class Walker extends Shapes {
     this.trusted = trusted;
   }
 
-  /** Notes what a statement or expression does. */
+  /** Records the effects of a statement or expression. */
   abstract visit(node: SyntaxNode, instance: Instance, effects: Effects, mode: Mode): void;
 
-  /** Notes what computing the place of a peeked expression does. */
+  /** Records the effects of computing the place of a peeked expression. */
   abstract touch(node: SyntaxNode, instance: Instance, effects: Effects): void;
 
-  /** The memory a pointer expression leads to; undefined: constant memory, which nobody writes. */
+  /** The memory to which a pointer expression points; undefined: constant memory, which nothing writes. */
   abstract base(node: SyntaxNode, instance: Instance, depth?: number): MemoryBase | undefined;
 
-  /** Every name of a shared array in a function must have been followed. */
+  /** Checks that every mention of a shared array in a function has been visited. */
   abstract requireAllSeen(instance: Instance): void;
 }
 
-/** Refuses words that stand for machinery the analysis does not know. */
+/** Refuses names of features that the analysis does not support. */
 export function requireAllowed(name: string, node: SyntaxNode): void {
   for (const word of name.split('::')) {
     for (const [pattern, code, reason] of forbiddenWords) if (pattern.test(word)) throw new Refusal(code, node, `${word}: ${reason}`);

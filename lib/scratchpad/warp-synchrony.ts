@@ -1,4 +1,4 @@
-// Code that relies on the threads of a warp running in lockstep: rejected, because its author relies on an order that the code does
+// Code that relies on the threads of a warp running in lockstep. It is refused, because its author relies on an order that the code does
 // not express.
 import { elementAt, lastOf } from '../core/known.ts';
 import { evaluate } from './constants.ts';
@@ -11,7 +11,7 @@ import type { Visitor } from './visitor.ts';
 
 const kWarp = 32;
 
-/** Values written to shared memory before a shuffle and read after it, with no barrier of the block between. */
+/** Refuses values that are written to shared memory before a shuffle and read after it without a barrier of the block in between. */
 function requireNoShuffleOrder(visitor: Visitor, flow: Flow): void {
   const isOpen = (_from: number, to: number): boolean => elementAt(flow.nodes, to).kind !== 'barrier';
   for (const node of flow.nodes) {
@@ -41,7 +41,7 @@ function firstWrite(node: FlowNode, array: number): number {
   return node.accesses.find((access) => access.array === array && access.mode !== 'r')?.order ?? -1;
 }
 
-/** Whether a condition lets the threads of at most one warp through: x < n with n ≤ 32 and x not the same for all. */
+/** Whether a condition selects threads of at most one warp: x < n with n ≤ 32, and x differs between threads. */
 function isLaneGuard(visitor: Visitor, condition: SyntaxNode, instance: Instance): boolean {
   for (const node of descend(condition)) {
     if (node.type !== 'binary_expression') continue;
@@ -64,7 +64,7 @@ function indicesOf(node: SyntaxNode, instance: Instance): string[] {
   return indices;
 }
 
-/** Two accesses of an array, one a write, whose last index differs: other threads' elements. */
+/** Whether two accesses of an array, one of them a write, differ in the last index: they concern other threads' elements. */
 function differ(a: Access, b: Access, instance: Instance): boolean {
   const first = indicesOf(a.node, instance);
   const second = indicesOf(b.node, instance);
@@ -77,7 +77,7 @@ function statementOf(node: SyntaxNode): SyntaxNode {
   return up;
 }
 
-/** A guarded tail of a reduction: several statements in a row in which lanes read what other lanes wrote. */
+/** The guarded tail of a reduction: several consecutive statements in which lanes read what other lanes wrote. */
 function requireNoLaneOrder(visitor: Visitor, instance: Instance, node: FlowNode): void {
   for (const statement of descend(node.node)) {
     if (statement.type !== 'if_statement' || !isLaneGuard(visitor, partOf(statement, 'condition'), instance)) continue;
@@ -94,7 +94,7 @@ function requireNoLaneOrder(visitor: Visitor, instance: Instance, node: FlowNode
   }
 }
 
-/** Refuses code that orders shared accesses by the warp. */
+/** Refuses code that relies on warps to order shared accesses. */
 export function requireNoWarpSynchrony(visitor: Visitor, instance: Instance, flow: Flow): void {
   requireNoShuffleOrder(visitor, flow);
   for (const node of flow.nodes) {

@@ -1,12 +1,12 @@
-// How much work the searches of one call may do, and when they yield to the event loop.
+// Limits the work of the searches of one call, and decides when they yield to the event loop.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Elementary operations of one call's searches unless told otherwise: some 0.5 s. */
+/** The default work budget of one call in elementary operations: about 0.5 s. */
 export const defaultWork = 3e7;
-/** Milliseconds between two turns of the event loop. */
+/** Milliseconds between two yields to the event loop. */
 const kSlice = 15;
 
-/** Elementary operations that the searches of one call may still spend together. */
+/** The remaining work budget in elementary operations, shared by all searches of one call. */
 export class Work {
   left: number;
   readonly #signal: AbortSignal | undefined;
@@ -25,7 +25,7 @@ export class Work {
     return this.left <= 0;
   }
 
-  /** Gives the event loop a turn if the last one is long past. Throws the signal's reason once it is aborted. */
+  /** Yields to the event loop if the last time was long ago. Throws the signal's reason once it is aborted. */
   async pause(): Promise<void> {
     this.#signal?.throwIfAborted();
     if (performance.now() - this.#since < kSlice) return;

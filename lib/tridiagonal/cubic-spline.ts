@@ -115,7 +115,7 @@ export class CubicSpline {
   }
 }
 
-/** Numbers as they are at the call; NaN for what is none. */
+/** A copy of the numbers at the time of the call; NaN for values that are not numbers. */
 function taken(values: ArrayLike<number>, name: string): Float64Array {
   if (isReal(values)) return Float64Array.from(typedCopy(values));
   requireList(values, name);
@@ -158,7 +158,7 @@ async function splineSystem(
 ) {
   const knots = x.length;
   const series = y.length / knots;
-  // A periodic spline's last knot repeats the first: one unknown less.
+  // The last knot of a periodic spline repeats the first, so there is one unknown less.
   const rows = boundary === 'periodic' ? knots - 1 : knots;
   const lower = new Float64Array(rows);
   const diagonal = new Float64Array(rows).fill(1);

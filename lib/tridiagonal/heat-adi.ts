@@ -12,7 +12,7 @@ import type { RealArray } from './types.ts';
 /** Edge condition of {@link HeatAdi}: no flux through the edge, zero beyond it, or opposite edges joined. */
 export type HeatBoundary = 'neumann' | 'dirichlet' | 'periodic';
 
-/** What {@link HeatAdi.create} takes. Lengths and times in any consistent units. */
+/** Options of {@link HeatAdi.create}. Lengths and times in any consistent units. */
 export interface HeatAdiOptions {
   /** Cells along x (columns), at least 1. */
   readonly width: number;
@@ -35,15 +35,15 @@ export interface HeatAdiOptions {
 }
 
 type Bands = { lower: DeviceArray; diagonal: DeviceArray; upper: DeviceArray };
-/** Bands of I + sign * r * delta², and the layout of the lines along one axis of the grid: line after line, each with its cells. */
+/** Bands of I + sign * r * delta², and the layout of the lines along one axis of the grid: one line after another, each with its cells. */
 interface Axis {
   n: number; batch: number; extents: readonly number[]; strides: readonly number[]; implicit: Bands; explicit: Bands;
   status: DeviceArray;
 }
 
 /**
- * Steps between two looks at the status words. A failed line poisons every later step, so none is missed, and
- * the words of a grid's lines are far fewer than its cells.
+ * Steps between two checks of the status words. A failed line spoils every later step, so no failure is missed, and a grid has far fewer
+ * lines than cells.
  */
 const stepsPerCheck = 32;
 
@@ -56,7 +56,7 @@ const createOptions = optionsOf('HeatAdi.create', checks);
 const modeOptions = optionsOf('HeatAdi.modeFactor', checks);
 const advanceOptions = optionsOf('HeatAdi.advance', cancelChecks);
 
-/** Diffusivity dt / 2 over the squares of the cell's sides. */
+/** Diffusivity * dt / 2, divided by the squares of the cell's sides. */
 function sharesOf(
   { diffusivity, dx, dy = dx, dt }: Taken<Omit<HeatAdiOptions, 'initial'>, typeof checks>,
 ): { alongX: number; alongY: number } {
@@ -118,7 +118,7 @@ export class HeatAdi {
   }
 
   /**
-   * Puts the initial state and the four sets of bands on the device.
+   * Copies the initial state and the four sets of bands to the device.
    * @throws ArgumentError for sizes, lengths or coefficients out of range, before any work
    */
   static async create(given: HeatAdiOptions): Promise<HeatAdi> {
@@ -143,7 +143,7 @@ export class HeatAdi {
       ...bands(height, -alongY), ...bands(height, alongY),
     ]);
     const [state, work, rowStatus, columnStatus] = owned as [DeviceArray, DeviceArray, DeviceArray, DeviceArray];
-    // A symmetric matrix: both sides are one array.
+    // The matrix is symmetric: one array serves as both off-diagonals.
     const bandsAt = (at: number): Bands => {
       const side = elementAt(owned, at);
       return { lower: side, diagonal: elementAt(owned, at + 1), upper: side };
@@ -177,7 +177,7 @@ export class HeatAdi {
     const { signal, onProgress } = advanceOptions.read(control);
     for (let step = 0; step < count; ++step) {
       signal?.throwIfAborted();
-      // The device takes them in order: it need not be waited for between them.
+      // The device runs them in order, so there is no need to wait between them.
       await Promise.all([...this.#halfStep(this.#y, this.#x), ...this.#halfStep(this.#x, this.#y)]);
       this.#steps += 1;
       if (this.#steps - this.#checked >= stepsPerCheck || step + 1 === count) await this.#check();
@@ -201,7 +201,7 @@ export class HeatAdi {
     this.#checked = this.#steps;
   }
 
-  /** Explicit along one axis into the work array, implicit along the other back into the state. */
+  /** Explicit along one axis, into the work array; then implicit along the other, back into the state. */
   #halfStep(explicitAxis: Axis, implicitAxis: Axis): readonly Promise<unknown>[] {
     const line = ({ extents, strides }: Axis, data: DeviceArray) => ({ data, extents, strides });
     const shared = ({ extents }: Axis, data: DeviceArray) => ({ data, extents, strides: [0, 1] });

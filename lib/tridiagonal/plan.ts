@@ -17,8 +17,8 @@ import type { ArrayName, CallOptions, ElementType, Layout, MatrixOptions, RunInf
 import { choices } from '../core/operations.gen.ts';
 
 /**
- * What a plan keeps: `none` the bands themselves, so that each solve does what `solve` does with them, bit for bit; `regpack`
- * factors L D U without exchanges, `pivoted` LAPACK gttrf's factors, `cholesky` L D L^H of a positive definite matrix.
+ * What a plan keeps. `none`: the bands themselves, so that each solve does exactly what `solve` does with them, bit for bit; `regpack`:
+ * factors L D U without row exchanges; `pivoted`: LAPACK gttrf's factors; `cholesky`: L D L^H of a positive definite matrix.
  */
 export type Factorisation = (typeof factorisations)[number];
 
@@ -28,8 +28,8 @@ export const factorisations = ['none', ...choices['tridiagonal.factor'].factoris
 /** Options of {@link plan}. */
 export interface PlanOptions extends MatrixOptions, Omit<ShapeOptions, 'rhsCount'>, CallOptions {
   /**
-   * Default: `pivoted` with `stable`; on GPUs `none` for systems of one length that are not periodic, which run at the rate of
-   * memory without factors; `cholesky` for positive definite matrices (with `stable` too), and otherwise `regpack`.
+   * Default: on GPUs `none` for systems of equal length that are neither periodic nor `stable`, which run at memory speed without factors.
+   * Otherwise `cholesky` for positive definite matrices, `pivoted` with `stable`, and `regpack` for the rest.
    */
   readonly factorisation?: Factorisation;
   /** Partial pivoting; periodic matrices are pivoted as a whole. Default false. */
@@ -87,20 +87,20 @@ export function factorBytes(type: ElementType, n: number, batch: number, periodi
   return Math.max(pageBytes, Math.ceil(bytes / pageBytes) * pageBytes);
 }
 
-/** Parameters that every solve has of its own. */
+/** The parameters that differ from solve to solve. */
 const noSides: Partial<CallWords> & { rhsCount?: number; rhs?: View; solution?: View; backwardError?: unknown } = {
   rhsCount: 1, rhs: undefined, solution: undefined, backwardError: undefined, status: undefined, row: undefined, summarize: false,
 };
 
-/** What a plan holds. */
+/** The contents of a plan. */
 interface Kept {
   readonly device: Device;
   readonly problem: Problem;
   readonly factorisation: Factorisation;
-  /** Parameters that are the same in every solve, the matrix or its factors, and room for the others. */
+  /** Parameters that are the same in every solve, the matrix or its factors, and placeholders for the others. */
   readonly fixed: Readonly<Record<string, unknown> & typeof noSides>;
   readonly check: boolean;
-  /** Factors, and copies of bands. */
+  /** Factors and copies of bands. */
   readonly owned: readonly DeviceArray[];
   readonly bytes: number;
 }
@@ -115,13 +115,13 @@ export class Plan {
   readonly device: Device;
   readonly factorisation: Factorisation;
   /**
-   * What planning found in the matrix of each system: entries that are not finite, and zero pivots of the factorisation or, without
-   * one, of a solve with a zero right-hand side. Solves of such a system fail.
+   * What planning found in the matrix of each system: non-finite entries, and zero pivots of the factorisation or, without one, of a solve
+   * with a zero right-hand side. Solves of such a system fail.
    */
   readonly status: SystemStatuses;
   readonly info: RunInfo;
   readonly #kept: Kept;
-  /** The problem of solves with one contiguous right-hand side, and what never changes of their parameters. */
+  /** The problem of a solve with one contiguous right-hand side, and the parameters of it that never change. */
   readonly #usual: Problem;
   readonly #running = new Set<Promise<unknown>>();
   #disposed = false;
@@ -186,7 +186,7 @@ export class Plan {
     const solution = resultFor(problem, device, 'solution', rhs, out);
     const backwardError = check ? backwardErrorsLike(rhs, device, count) : undefined;
     const words = makeWords(count);
-    const parameters = { ...fixed }; // a copy with the rest written over: Object.assign takes as long as all checks of the options
+    const parameters = { ...fixed }; // a copy to overwrite: Object.assign takes as long as all checks of the options
     parameters.rhsCount = rhsCount;
     parameters.rhs = rhsView;
     parameters.solution = outView ?? viewOf(problem, 'solution', solution);
@@ -221,7 +221,7 @@ export class Plan {
     return layouts?.solution === undefined ? laidOutLike(resolved, 'solution', 'rhs') : resolved;
   }
 
-  /** Whether a vector is of the plan's type beyond doubt; what is not goes through resolveProblem, which says why. */
+  /** Whether a vector certainly fits the plan. Any other goes through resolveProblem, which says what is wrong. */
   #fits(vector: Vector): boolean {
     const { type } = this.#kept.problem;
     const complex = type.startsWith('complex');
@@ -246,8 +246,8 @@ export class Plan {
 /**
  * Prepares a batch of tridiagonal matrices for many solves with new right-hand sides.
  *
- * Where nothing is factored (`factorisation: 'none'`, the default of most plans on GPUs), solutions, states and backward
- * errors are to the bit those of {@link solve} with the same matrices, right-hand sides and layouts.
+ * Without factors (`factorisation: 'none'`, the default of most plans on GPUs), solutions, states and backward errors are bit-identical to
+ * those of {@link solve} with the same matrices, right-hand sides and layouts.
  *
  * @example
  * await using prepared = await plan({ lower, diagonal, upper, n, batch });
@@ -263,7 +263,7 @@ export async function plan(given: PlanOptions): Promise<Plan> {
   const matrix = matrixParameters(options, problem);
   const device = deviceFor(options, [options.lower, options.diagonal, options.upper]);
   if (Device.isOpen(device)) return prepare(device, options, problem, matrix);
-  // Its backend decides what is kept; the arrays are taken as they are now.
+  // The device's backend determines what is kept; the arrays are copied as they are now.
   const taken = snapshot(matrix);
   await Device.opened(device);
   return prepare(device, options, problem, taken);
@@ -288,10 +288,10 @@ interface MatrixKind {
 }
 
 /**
- * @internal What is kept by default. On GPUs factors gain nothing for contiguous rows (H200, 65536×512: 152 us both, float64 302 instead
- *   of 306, positive definite 122 instead of 133), and halve the rate of other layouts, which a plan does not know yet.
- *   Periodic systems gain nothing by count (6 arrays with factors, 5 without, 14 where they do not fit one pass); ragged ones were
- *   not compared.
+ * @internal What is kept by default. On GPUs, factors gain nothing for contiguous rows (H200, 65536×512: 152 us with and without; float64
+ * 302 instead of 306; positive definite 122 instead of 133) and halve the speed of other layouts, and a plan does not know the layout yet.
+ * Periodic systems gain nothing by the number of arrays that are read and written (6 with factors, 5 without, 14 if a system does not fit
+ * one pass). Ragged ones were not compared.
  */
 export function usualFactorisation({ backend }: Device, { structure, stable, periodic, ragged }: MatrixKind): Factorisation {
   if (!stable && !periodic && !ragged && backend !== 'cpu') return 'none';
@@ -324,7 +324,7 @@ async function prepare(device: Device, options: TakenPlanOptions, problem: Probl
   }
 }
 
-/** What planning adds to the parameters that are the same in every solve, and what it found. */
+/** What planning adds to the parameters that are the same in every solve, and its findings. */
 interface Prepared {
   readonly fixed: Readonly<Record<string, unknown>>;
   readonly status: SystemStatuses;
@@ -332,7 +332,7 @@ interface Prepared {
   readonly deviceSeconds: number;
 }
 
-/** No factors: a solve of zeros finds what fails every solve. */
+/** Without factors: a solve of zeros finds what would make every solve fail. */
 async function keepBands(
   device: Device, problem: Problem, matrix: MatrixParameters, { signal, onProgress }: PlanOptions, owned: readonly DeviceArray[],
 ): Promise<Prepared> {
@@ -365,20 +365,20 @@ async function keepFactors(
 
 const bandNames = ['lower', 'diagonal', 'upper'] as const satisfies readonly ArrayName[];
 
-/** Whether all systems have the same matrix: bands shared by the batch or constant. */
+/** Whether all systems have the same matrix: bands that are constant or shared by the batch. */
 function isShared(matrix: MatrixParameters, { shape, offsets }: Problem): boolean {
   return offsets === undefined && shape.batch > 1 && bandNames.every((name) => (matrix[name]?.strides[0] ?? 0) === 0);
 }
 
-/** The status of one matrix as that of each of `batch` systems. */
+/** Repeats the status of one matrix for each of `batch` systems. */
 function ofEverySystem(one: SystemStatuses, batch: number): SystemStatuses {
   if (one.allOk) return new SystemStatuses(batch, undefined, 1);
   return new SystemStatuses(makeInt32(batch).fill(elementAt(one.words, 0)), makeInt32(batch).fill(elementAt(one.rows, 0)), 1);
 }
 
 /**
- * The matrix with its bands copied into device memory, as they are now; `owned` receives the copies, `pending` what copies
- * from arrays on the device are waited for with.
+ * The matrix with its bands copied to device memory, as they are now. The copies are added to `owned`, and promises for copies from device
+ * arrays to `pending`.
  */
 function keepMatrix(device: Device, matrix: MatrixParameters, owned: DeviceArray[], pending: Promise<void>[]): MatrixParameters {
   const copyOf = (data: View['data']): DeviceArray => {

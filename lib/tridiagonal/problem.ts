@@ -1,4 +1,4 @@
-// One call's problem: shape and type from the arrays of a tridiagonal call, and the views of its bands.
+// Derives the problem of a tridiagonal call from its arrays: shape and type, and the views of its bands.
 import { refusal } from '../core/errors.ts';
 import type { Taken } from '../core/options.ts';
 import { resolveBatch, type Names, type Problem, type Vectors } from '../linear/problem.ts';
@@ -46,7 +46,7 @@ function bandOf(problem: Problem, name: 'lower' | 'diagonal' | 'upper', band: Ba
   return bandView(band, problem.type, problem.layoutOf(name), problem.shape, name);
 }
 
-/** The bands of a shared matrix as those of a batch of one. */
+/** The bands of a shared matrix, as a batch of one. */
 export function oneMatrix(matrix: MatrixParameters): MatrixParameters {
   const one = (view: View): View => ({ ...view, extents: [1, ...view.extents.slice(1)] });
   const { lower, diagonal, upper } = matrix;

@@ -157,7 +157,7 @@ class Solved<V extends Vector> implements SolveResult<V> {
   }
 }
 
-/** `run` with what the solve reports. */
+/** Combines `run` with what the solve reports. */
 export function infoOf({ algorithm, depth, threads, launches }: Reports['tridiagonal.solve'], run: RunInfo): SolveInfo {
   const { backend, deviceSeconds, type, n, batch } = run;
   return { backend, deviceSeconds, type, n, batch, algorithm, depth, threads, launches };
@@ -165,8 +165,7 @@ export function infoOf({ algorithm, depth, threads, launches }: Reports['tridiag
 
 /**
  * Device memory that {@link solve} with the same options takes besides its arrays, in bytes.
- * @throws as {@link solve} does for
- * invalid arguments
+ * @throws as {@link solve} does for invalid arguments
  */
 export async function workspace(given: SolveOptions): Promise<number> {
   const taken = workspaceOptions.read(given);
@@ -197,7 +196,7 @@ function prepare(options: Taken<SolveOptions, typeof checks>): Prepared {
   const { type, offsets, shape: { n, batch, rhsCount } } = problem;
   const { lower, diagonal, upper, periodic, transpose, structure } = matrixParameters(options, problem);
   const rhs = viewOf(problem, 'rhs', options.rhs);
-  // One literal with every field: objects put together from parts are slow to read.
+  // One literal with every field: objects built in several steps are slow to read.
   const parameters = {
     type, n, batch, rhsCount, offsets, lower, diagonal, upper, periodic, transpose, structure, rhs, solution: undefined,
     algorithm, depth, stable, check, refine, tolerance, status: undefined, row: undefined, summarize: undefined, backwardError: undefined,

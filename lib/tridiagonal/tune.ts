@@ -123,8 +123,7 @@ async function tuneSize(
 
 /**
  * A tuned policy as a readable table: one line per type and size, with the best depth marked.
- * @throws ArgumentError naming the
- * field of an invalid policy
+ * @throws ArgumentError naming the field of an invalid policy
  */
 export function formatPolicy(policy: TunedPolicy): string {
   requirePolicy(policy);
@@ -169,8 +168,7 @@ export async function readPolicy(path: string): Promise<TunedPolicy> {
 
 /**
  * Stores a policy as JSON, completely or not at all.
- * @throws ArgumentError naming the field of an invalid policy; FileError if it
- * cannot be written
+ * @throws ArgumentError naming the field of an invalid policy; FileError if it cannot be written
  */
 export async function writePolicy(path: string, policy: TunedPolicy): Promise<void> {
   fileName(path, 'path');

@@ -21,11 +21,11 @@ export type Algorithm = (typeof algorithms)[number];
 export const algorithms = choices['tridiagonal.solve'].algorithm;
 
 /**
- * Rows per thread that `cr-regpack` is built for; 0 lets the policy choose. The depths 9, 13 and 17 are for real numbers: they fit
- * systems slightly longer than a power of two, and systems that start at any element. The others support every type; beyond 128
- * bytes of a band (32 rows of float64 and complex64, 16 of complex128) a thread runs out of registers and is slower. The policy
- * chooses neither 2 nor 32: on `cuda` the addon that `npm ci` makes in a clone refuses them with `ERR_WARPLOOM_NOT_COMPILED` (`npm
- * run build:native` adds them; released packages have them).
+ * The numbers of rows per thread for which `cr-regpack` is built; 0 lets the policy choose. The depths 9, 13 and 17 are for real numbers:
+ * they suit systems slightly longer than a power of two, and systems that start at any element. The others support every type; beyond 128
+ * bytes of a band (32 rows of float64 and complex64, 16 of complex128) a thread runs out of registers and is slower. The policy chooses
+ * neither 2 nor 32: on `cuda`, the addon that `npm ci` builds in a clone rejects them with `ERR_WARPLOOM_NOT_COMPILED` (`npm run
+ * build:native` adds them; released packages include them).
  */
 export type Depth = (typeof depths)[number];
 

@@ -27,7 +27,7 @@ export interface VjpOptions<V extends Vector = Vector> extends MatrixOptions, Sh
   readonly stable?: boolean;
 }
 
-/** Result of {@link vjp}: gradients shaped like the inputs of `solve`, each on the device where its input is. */
+/** Result of {@link vjp}: gradients shaped like the inputs of `solve`, each on the same device as its input. */
 export interface VjpResult<V extends Vector = Vector> {
   readonly rhs: V;
   /** Like the band: per system, summed over the batch if shared, one number if constant. */
@@ -45,12 +45,12 @@ const checks = {
 const vjpOptions = optionsOf('tridiagonal.vjp', checks);
 
 /**
- * Vector-Jacobian product of x = op(A)^-1 rhs: with w = op(A)^-H g for the cotangent g, the gradient with respect to `rhs` is w and
- * that with respect to op(A) is -w x^H on the three bands, summed over right-hand sides. Complex gradients are those of a real loss
- * L: dL = Re(conj(gradient) * d(input)).
+ * Vector-Jacobian product of x = op(A)^-1 rhs: with w = op(A)^-H g for the cotangent g, the gradient with respect to `rhs` is w, and the
+ * gradient with respect to op(A) is -w x^H on the three bands, summed over right-hand sides. Complex gradients are those of a real loss L:
+ * dL = Re(conj(gradient) * d(input)).
  *
- * Sums are formed in double precision, in an order that depends only on the shape: the same call gives the same bits. A band given
- * by strides must address each of its elements once; strides of zero request sums.
+ * Sums are formed in double precision, in an order that depends only on the shape: the same call gives the same bits. A band given by
+ * strides must address each of its elements once; strides of zero request sums.
  *
  * @throws as `solve`, with the arguments' own names
  * @see Giles, "Collected matrix derivative results for forward and reverse mode AD" (2008), section 2.3.1
@@ -80,7 +80,7 @@ export async function vjp<V extends Vector>(given: VjpOptions<V>): Promise<VjpRe
   });
 }
 
-/** A refusal of a gradient is one of the band's strides. */
+/** If a gradient is rejected, the strides of its band are the reason. */
 function ofBand(error: unknown): unknown {
   const band = error instanceof ArgumentError ? /^(\w+)Gradient$/.exec(error.argument)?.[1] : undefined;
   if (band === undefined) return error;
@@ -123,7 +123,7 @@ function makeGradients(options: MatrixOptions, problem: Problem, device: Device)
   return gradients;
 }
 
-/** An entry that the band repeats has one gradient: the sum over what it is repeated for. */
+/** If the band repeats an entry, its gradient is the sum over all repetitions. */
 function gradientView(band: Band, array: Vector, problem: Problem, name: BandName): View {
   const of = isConstant(band) ? band : array;
   const view = bandView(of, problem.type, problem.layoutOf(name), problem.shape, name);
@@ -131,7 +131,7 @@ function gradientView(band: Band, array: Vector, problem: Problem, name: BandNam
   return isConstant(band) ? { data: array as RealArray, offset: 0, extents, strides: view.strides } : { ...view, extents };
 }
 
-/** Arrays for a gradient, zeroed where the gradient leaves gaps. */
+/** Arrays for a gradient, zeroed if the gradient leaves gaps. */
 function arraysLike(vector: Vector, name: BandName, problem: Problem, device: Device): Vector {
   const { n, batch } = problem.shape;
   const plain = typeof problem.layoutOf(name) === 'string' && problem.offsets === undefined;

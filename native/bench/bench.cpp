@@ -1,16 +1,15 @@
-// Benchmark hooks of the addon: operations and their peers, run many times back to back on the device's
-// thread. Compiled into builds of a clone only (WARPLOOM_BENCH), never into a released binary. Adds
+// Benchmark hooks of the addon: operations and their peers, run many times back to back on the device's thread.
+// Compiled only into builds of a clone (WARPLOOM_BENCH), never into a released binary. Adds
 //   benchmark(array, operation, sets, { calls, repeats, warmup }): Promise<{ seconds: number[], report }>
-// on the device of the device array with that number.
-// `operation` is a name of operations() or of peers(); each of `sets`, used in turn, a Float64Array of packed
-// parameters (PackedParameters) whose arrays are all device arrays. `seconds` is the time of one call in each
-// repeat, without transfers and without waiting for the device between calls; `report` what the operation
-// reported of the last call of the last set (ReportWriter).
+// which runs on the device that holds the device array with that number. `operation` is a name from operations() or
+// peers(). `sets` are used in turn; each is a Float64Array of packed parameters (PackedParameters) whose arrays are all
+// device arrays. `seconds` has the time of one call in each repeat, without transfers and without waiting for the
+// device between calls; `report` is what the operation reported for the last call with the last set (ReportWriter).
 //   peers(): { name, available, reason }[]
 // `reason` says which library a peer uses, or why it cannot run.
 //   moments(on): number[]
-// Whether calls note from here on when they came to their steps (native/core/moments.h), and when the last one did, in
-// nanoseconds of process.hrtime.
+// Switches recording on or off for later calls (native/core/moments.h), and returns when the last call reached each of
+// its steps, in nanoseconds of process.hrtime.
 //   sanitizer: string    the sanitizer of this build, or ''; such builds are not benchmarked
 #include <algorithm>
 #include <cstring>
@@ -70,7 +69,7 @@ class BenchmarkJob final : public Job {
 
  protected:
   Status work(Session& session, Device& device) override {
-    /// Tables on the device are there while the calls run.
+    /// Tables on the device exist only while the calls run.
     struct Tables {
       Session& session;
       std::vector<void*> memory;
@@ -138,7 +137,7 @@ class BenchmarkJob final : public Job {
   }
 
  private:
-  /// Tables in host memory get theirs; those on the device are made there.
+  /// Gives tables in host memory their memory here; tables on the device get theirs when the calls run.
   Failure give_tables(Report* report) {
     if (report == nullptr) return {};
     TableRequests requests;
@@ -178,7 +177,7 @@ Failure read_options(napi_env env, napi_value object, BenchmarkOptions* out) {
   return {};
 }
 
-/// What an operation can have at most; a shorter set reads as absent fields.
+/// The most numbers an operation can have; a shorter set reads as absent fields.
 constexpr size_t kMostNumbers = Environment::kNumbers;
 
 Failure read_numbers(napi_env env, napi_value value, std::vector<double>* out) {
@@ -213,7 +212,7 @@ Failure read_sets(napi_env env, napi_value sets, Make make, Session& session, Be
   return {};
 }
 
-/// How the named operation or peer is made; null when there is none.
+/// Returns the function that makes an invocation of the named operation or peer; null when there is none.
 Make find_make(const std::string& name, bool* self_timed) {
   if (const bench::Peer* const peer = bench::find_peer(name)) {
     *self_timed = peer->self_timed;

@@ -1,4 +1,4 @@
-// The floor of memory-bound operations: a plain copy, on the host by all cores.
+// The floor of memory-bound operations: a plain copy on the host, by all cores.
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// cuSPARSE gtsv2StridedBatch (CR and PCR without pivoting), where the library can be opened. Its declarations
-// are our own: the toolkit's headers are not needed to build.
+// cuSPARSE gtsv2StridedBatch (CR and PCR without pivoting), where the library can be opened. The declarations are our
+// own, so the build does not need the toolkit's headers.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -95,7 +95,7 @@ Status solve(Device& device, const SystemsParameters& p, const Functions<T>& fun
   return report(status, "gtsv2StridedBatch");
 }
 
-/// In place on `solution`: `rhs` is not copied, repeated calls solve for what the last one left.
+/// Solves in place in `solution`. `rhs` is not copied, so repeated calls solve for whatever the previous one left.
 Status perform(Device& device, const SystemsParameters& p, Control&) {
   std::string reason;
   if (device.native_stream() == nullptr) return Status(Code::unsupported, "cuSPARSE runs on the cuda backend");

@@ -28,7 +28,7 @@ const Lapack& lapack() {
     if (library == nullptr) return result;
     result.single = reinterpret_cast<Gtsv<float>>(dlsym(library, "sgtsv_"));
     result.real = reinterpret_cast<Gtsv<double>>(dlsym(library, "dgtsv_"));
-    // Its own threads would fight with ours; one gtsv call is sequential anyway.
+    // LAPACK's own threads would compete with ours; one gtsv call is sequential anyway.
     using SetThreads = void (*)(int);
     if (auto set = reinterpret_cast<SetThreads>(dlsym(library, "openblas_set_num_threads"))) set(1);
     using Config = const char* (*)();

@@ -40,7 +40,7 @@ Status check(const SystemsParameters& p) {
 void* open_library(const char* variable, const std::vector<const char*>& names, std::string* found) {
   if (const char* path = std::getenv(variable); path != nullptr && *path != '\0') {
     const char* const slash = std::strrchr(path, '/');
-    *found = slash != nullptr ? slash + 1 : path;  // reports name no folder of a machine
+    *found = slash != nullptr ? slash + 1 : path;  // reports must not name folders of a machine
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
   }
   for (const char* name : names) {

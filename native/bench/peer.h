@@ -11,11 +11,11 @@
 
 namespace warploom::bench {
 
-/// One peer. Peers read their parameters like operations do, through visit().
+/// One peer. Peers read their parameters as operations do, through visit().
 struct Peer {
   const char* name;
   std::unique_ptr<Invocation> (*make)();
-  /// True when it can run here; `reason` says which library it uses or why not.
+  /// True when the peer can run here; `reason` says which library it uses, or why it cannot run.
   bool (*available)(std::string* reason);
   /// perform() writes Control::device_seconds itself, because it must prepare its data between calls.
   bool self_timed;
@@ -31,10 +31,10 @@ const Peer& paper_regpack_peer();
 const Peer* find_peer(const std::string& name);
 std::vector<const Peer*> all_peers();
 
-/// Sizes and lengths of a solver peer's call.
+/// Checks the sizes and lengths of a solver peer's call.
 Status check(const SystemsParameters& p);
 
-/// Invocation of a peer from its parameters and its function.
+/// Makes the invocation of a peer from its parameters and its function.
 template <class Parameters, Status (*kPerform)(Device&, const Parameters&, Control&)>
 class PeerInvocation final : public Invocation {
  public:
@@ -52,8 +52,8 @@ class PeerInvocation final : public Invocation {
   Parameters parameters_;
 };
 
-/// First of `names` (or the path in environment variable `variable`) that the loader opens; null when none.
-/// Never closed.
+/// Opens the path in environment variable `variable`, or else the first of `names` that the loader finds; null when
+/// there is none. The library is never closed.
 void* open_library(const char* variable, const std::vector<const char*>& names, std::string* found);
 
 }  // namespace warploom::bench

@@ -136,7 +136,7 @@ Failure Binder::finish(const Environment& environment, const std::function<void(
   for (Buffer& buffer : buffers_) {
     if (!failure_ && !buffer.held) read_memory(buffer, environment);
   }
-  // Reading `resizable` of a buffer may have run the caller's code: is every array still what it was?
+  // Reading `resizable` of a buffer may have run the caller's code, so check that no array has changed.
   const bool asked = std::any_of(buffers_.begin(), buffers_.end(),
                                  [](const Buffer& each) { return std::isnan(each.id) && !each.fixed; });
   for (const Buffer& buffer : buffers_) {
@@ -160,7 +160,8 @@ Failure Binder::finish(const Environment& environment, const std::function<void(
   return std::move(failure_);
 }
 
-/// Old contents travel where the call reads them or leaves a part of the memory as it was. Then pointers: arrays given twice are one.
+/// Old contents are transferred where the call reads them or leaves part of the memory unwritten. Pointers are set
+/// afterwards, because an array given twice counts as one.
 void Binder::settle_contents(const Footprint& footprint) {
   for (const PendingArray& pending : arrays_) {
     Buffer& buffer = buffers_[pending.buffer];
@@ -212,7 +213,8 @@ void Binder::read_memory(Buffer& buffer, const Environment& environment) {
   buffer.pinned = buffer.is_array ? nullptr : session_.find_pinned(array.data, array.bytes);
 }
 
-/// The first buffer over the same memory: arrays given twice are copied once, and stay one array in place.
+/// The first buffer over the same memory. An array given twice is copied once, and stays one array when the call works
+/// in place.
 size_t Binder::same_buffer(size_t index) {
   Buffer& buffer = buffers_[index];
   for (size_t i = 0; i < index; ++i) {
@@ -228,7 +230,7 @@ size_t Binder::same_buffer(size_t index) {
 
 void Binder::settle_array(const PendingArray& pending) {
   const Buffer& buffer = buffers_[pending.buffer];
-  static char nothing[16];  // an empty array is given, not absent
+  static char nothing[16];  // an empty array counts as passed, not as absent
   *pending.data = buffer.source != nullptr ? buffer.source : nothing;
   *pending.length = buffer.bytes / element_bytes(buffer.type);
 }
@@ -259,7 +261,7 @@ void Binder::settle_view(const PendingView& pending) {
   view.imaginary = imaginary.source != nullptr ? imaginary.source : nothing;
 }
 
-/// Result arrays may share memory with nothing; views are compared window by window in check().
+/// Result arrays must not share memory with anything; views are compared window by window in check().
 void Binder::check_outputs() {
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (!buffers_[i].output) continue;

@@ -1,4 +1,4 @@
-// From a JavaScript object to an operation's parameter struct, by the struct's own visit().
+// Reads a JavaScript object into an operation's parameter struct, through the struct's own visit().
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,60 +20,65 @@ namespace warploom {
 
 class Environment;
 
-/// One buffer of a call: what the caller gave, and what the backend will be handed instead.
+/// One buffer of a call: what the caller passed, and what the backend gets instead.
 struct Buffer {
   std::string name;  ///< field, or field.imaginary
   ElementType type = ElementType::float64;
   bool is_array = false;  ///< an `array` field; otherwise part of a `view`
-  bool input = false;     ///< its contents are needed on the device
-  bool output = false;    ///< its contents come back
-  bool table = false;     ///< of the report: no memory of the caller's
-  bool held = false;      ///< words that only the call sees (PackedParameters::kHeld); a table too
-  double id = 0;               ///< of the device array; NaN for memory of JavaScript
-  napi_value value = nullptr;  ///< during reading only
+  bool input = false;     ///< the device needs its contents
+  bool output = false;    ///< its contents are copied back
+  bool table = false;     ///< of the report: not the caller's memory
+  bool held = false;      ///< words that only the call sees (PackedParameters::kHeld); `table` is set too
+  double id = 0;               ///< of the device array; NaN for JavaScript's memory
+  napi_value value = nullptr;  ///< while reading only
   int32_t kept = -1;           ///< outputs in JavaScript's memory: index in the job's kept values
-  char* source = nullptr;      ///< address the caller gave, on host or device
+  char* source = nullptr;      ///< address the caller passed, on the host or the device
   int64_t bytes = 0;
   bool shared = false;
-  bool fixed = false;     ///< a typed array whose memory only detaching takes away
+  bool fixed = false;     ///< a typed array whose memory only detaching can take away
   bool owned = false;     ///< made by the library for this call: nobody else sees it before the call settles
-  bool in_place = false;  ///< written where it is although it is memory of JavaScript alone
-  bool sliced = false;    ///< travels in slices (slice_plan.h)
-  std::shared_ptr<ArrayMemory> array;   ///< a device array: used where it is
+  bool in_place = false;  ///< written directly, although only JavaScript owns the memory
+  bool sliced = false;    ///< transferred in slices (slice_plan.h)
+  std::shared_ptr<ArrayMemory> array;   ///< a device array: used in place
   std::shared_ptr<PinnedBlock> pinned;  ///< page-locked memory: transferred without a copy
-  int32_t part = -1;                    ///< staged ones: the part of the call that contains it
-  int64_t offset = -1;                  ///< place in that part; others that travel: place on the device
+  int32_t part = -1;                    ///< staged buffers: the part of the call that contains it
+  int64_t offset = -1;                  ///< position in that part; of other transferred buffers: on the device
 
-  bool merged = false;                  ///< the same memory as an earlier buffer, which stands for both
+  bool merged = false;                  ///< the same memory as an earlier buffer, which represents both
 
   bool on_device() const { return array != nullptr; }
-  /// A buffer of its own in JavaScript's memory.
+  /// True for a buffer of its own in JavaScript's memory.
   bool on_host() const { return !merged && !on_device() && bytes > 0; }
-  /// Host memory that outlives the call whatever JavaScript does: needs no copy.
+  /// True for host memory that outlives the call whatever JavaScript does, and so needs no copy.
   bool stays() const { return on_host() && (pinned != nullptr || in_place || (shared && !is_array)); }
   bool staged() const { return on_host() && !stays(); }
 };
 
-/// A pointer of the parameter struct and the buffer it shall point into.
+/// A pointer of the parameter struct, and the buffer it will point into.
 struct Pointer {
   void** target;
   size_t buffer;
 };
 
-/// On the device's thread, before the operation: its device arrays get their memory, and their pointers the
-/// addresses, which so far only told what overlaps.
+/// Runs on the device's thread, before the operation. Allocates the call's device arrays and replaces their stand-in
+/// addresses, which so far only showed what overlaps, by the real ones.
 Status point_at_device_arrays(const std::vector<Pointer>& pointers, const std::vector<Buffer>& buffers, Device& device);
 
-/// A call's parameters as lib/core/pack.ts lays them out, in the order of visit(). Reading them runs
-/// nothing of the caller's and, for device arrays, calls Node-API not at all. Per field:
+/// A call's parameters as lib/core/pack.ts lays them out, in the order of visit(). Reading them runs none of the
+/// caller's code and, for device arrays, makes no call to Node-API. Per field:
 ///   choice (index), integer, real, boolean (0 or 1): one number, NaN when absent;
-///   array: one number, the id of a device array, NaN, kOwned, kFixed or kHeld - count, and one value, a typed array or undefined;
-///   view: ids of data and imaginary, offset, and its dimensions; two values. Dimensions: NaN for the whole buffer from the
-///   offset on; a rank, so many extents and so many strides; or -1 - rank and extents alone, of elements one after another.
+///   array: one number (the id of a device array, NaN, kOwned, kFixed, or kHeld - count) and one value (a typed array
+///   or
+///   undefined);
+///   view: the ids of data and imaginary, the offset, and the dimensions; two values. Dimensions are NaN for the whole
+///   buffer from the offset on; or a rank and as many extents and strides; or -1 - rank and only extents, for
+///   contiguous
+///   elements.
 struct PackedParameters {
-  static constexpr double kOwned = -1;  ///< a typed array that Buffer::owned is true of
-  static constexpr double kFixed = -2;  ///< a typed array on an ArrayBuffer that can never be resized, as owned ones are
-  /// No array: room for words in the call's own memory, of which the report brings those that are not zero.
+  static constexpr double kOwned = -1;  ///< a typed array for which Buffer::owned holds
+  /// A typed array on an ArrayBuffer that can never be resized, as owned ones are.
+  static constexpr double kFixed = -2;
+  /// No array: room for words in the call's own memory. The report brings back those that are not zero.
   static constexpr double kHeld = -3;
   const double* numbers;
   const napi_value* values;
@@ -96,7 +101,7 @@ class Binder {
     value = static_cast<E>(index);
     if constexpr (std::is_same_v<E, ScalarType>) scalar_ = value;
   }
-  // Ranges are those of check().
+  // check() checks the ranges.
   void integer(const char* name, int32_t& value, Range = {});
   void integer(const char* name, int64_t& value, Range = {});
   void real(const char* name, double& value, Range = {});
@@ -118,12 +123,13 @@ class Binder {
     report_ = std::move(report);
   }
 
-  /// After visit(): kinds, lengths and memory of all arrays. `describe` says what the call writes whole.
+  /// After visit(): settles the kinds, lengths and memory of all arrays. `describe` says what the call writes
+  /// completely.
   Failure finish(const Environment& environment, const std::function<void(Footprint&)>& describe);
 
   std::vector<Buffer>& buffers() { return buffers_; }
   std::vector<Pointer>& pointers() { return pointers_; }
-  /// Null for operations that have none. It refers to the parameters.
+  /// Null for operations that have no report. The report refers to the parameters.
   std::unique_ptr<Report> take_report() { return std::move(report_); }
 
  private:
@@ -139,7 +145,7 @@ class Binder {
     size_t data;
     size_t imaginary;  // kNone when not split
     Role role;
-    bool whole = false;  // of the buffer from its offset on
+    bool whole = false;  // the whole buffer from its offset on
     bool dense = false;  // without strides of its own
   };
   static constexpr size_t kNone = SIZE_MAX;

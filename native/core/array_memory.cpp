@@ -6,7 +6,7 @@
 namespace warploom {
 namespace {
 
-/// Addresses that no memory has: beyond what a processor's page tables reach.
+/// Addresses that no memory can have: beyond the reach of a processor's page tables.
 constexpr uintptr_t kFirstAddress = uintptr_t{1} << 60;
 constexpr uintptr_t kAddressGap = 4096;
 

@@ -1,4 +1,4 @@
-// The device memory of an array, owned together by its JavaScript object and the calls that use it.
+// The device memory of an array, shared by its JavaScript object and the calls that use it.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -7,11 +7,10 @@
 
 namespace warploom {
 
-/// Device memory, allocated with its first use and released behind the device's queued work when the last
-/// owner lets go.
+/// Device memory. Allocated at its first use; when the last owner lets go, released after the device's queued work.
 class ArrayMemory {
  public:
-  /// `zeroed`: of zeros, else of what was there.
+  /// `zeroed`: filled with zeros; otherwise the contents are undefined.
   ArrayMemory(std::shared_ptr<Session> owner, int64_t size, bool zeroed);
   ~ArrayMemory();
   ArrayMemory(const ArrayMemory&) = delete;
@@ -19,15 +18,16 @@ class ArrayMemory {
 
   const std::shared_ptr<Session> session;
   const int64_t bytes;
-  /// Stands for the memory on the JavaScript thread, which only asks what overlaps: no two arrays share an
-  /// address, and no memory has one. Null for empty arrays.
+  /// Stands for the memory on the JavaScript thread, which only needs to know what overlaps. No two arrays share an
+  /// address, and it is not the address of any real memory. Null for empty arrays.
   char* const address;
 
-  /// On the device's thread, before memory(). One that failed fails for good: nothing may read what was not written.
+  /// On the device's thread, before memory(). A failure is permanent: nothing may read contents that were never
+  /// written.
   Status prepare(Device& device);
   /// On the device's thread; null for empty arrays.
   char* memory() const { return memory_; }
-  /// On the device's thread: its contents could not be had.
+  /// On the device's thread: makes prepare() fail, because the contents could not be provided.
   void refuse(const Status& status) { refusal_ = status; }
 
  private:

@@ -10,9 +10,9 @@
 namespace warploom {
 namespace {
 
-// Updates of elements that take some 10 microseconds, and half a millisecond, on the cpu backend.
+// As many element updates as take the cpu backend about 10 microseconds, and half a millisecond.
 constexpr int64_t kSmallWork = 4096, kShortWork = 200'000;
-// Limit for words that only the call sees: beyond it they stay on the device, where the operation counts them.
+// Limit for words that only the call sees: beyond it they stay on the device, and the operation counts them there.
 constexpr int64_t kWordsBroughtBack = 4096 * int64_t{sizeof(int32_t)};
 
 JobSize size_of(int64_t work, const Session& session) {
@@ -51,7 +51,8 @@ Failure Call::read(napi_env env, const PackedParameters& packed) {
   return session_->is_open() ? slice() : Failure();
 }
 
-/// On a device in host memory, where it comes out of the same limit. Calls so short that they run at once need next to none.
+/// For a device in host memory, whose workspaces count towards the same limit. Calls so short that they run at once
+/// need almost none.
 Failure Call::reserve_workspace() {
   if (!session_->is_open() || !session_->host_memory() || (work_ >= 0 && work_ <= kSmallWork)) return {};
   const int64_t bytes = workspace_bytes();
@@ -64,7 +65,7 @@ Call::~Call() {
   if (workspace_ + tables_bytes_ > 0) session_->staging().release(workspace_ + tables_bytes_);
 }
 
-/// What is counted for the call so far.
+/// The bytes counted for the call so far.
 int64_t Call::held_bytes() const {
   int64_t bytes = workspace_ + tables_bytes_ + (slices_up_ != nullptr ? slices_up_->bytes() : 0);
   for (const Part& part : parts_) bytes += part.block != nullptr ? part.bytes : 0;
@@ -102,7 +103,7 @@ void Call::place_buffers() {
   }
 }
 
-/// Before anything is copied. The memory of results is taken when there are some.
+/// Counts all bytes before anything is copied. Memory for results is allocated only when there are some.
 Failure Call::reserve_parts() {
   const auto lacks_block = [&](int i) {
     const Part& part = parts_[static_cast<size_t>(i)];
@@ -122,7 +123,7 @@ Failure Call::reserve_parts() {
   return {};
 }
 
-/// Index arrays steer addresses: check() must see the very copy that the operation will read.
+/// Index arrays determine addresses, so check() must see exactly the copy that the operation will read.
 Failure Call::copy_arrays() {
   for (const int i : {kIndices, kIndicesBoth}) {
     const Part& part = parts_[static_cast<size_t>(i)];
@@ -133,7 +134,7 @@ Failure Call::copy_arrays() {
   return {};
 }
 
-/// What is copied while the device's thread works on the call.
+/// The inputs that are copied while the device's thread works on the call.
 std::vector<std::pair<std::shared_ptr<HostBlock>, std::vector<BlockCopy>>> Call::rest() const {
   std::vector<std::pair<std::shared_ptr<HostBlock>, std::vector<BlockCopy>>> rest;
   for (const int i : {kInputs, kBoth}) {
@@ -144,7 +145,7 @@ std::vector<std::pair<std::shared_ptr<HostBlock>, std::vector<BlockCopy>>> Call:
   return rest;
 }
 
-/// Copies the inputs, but for those that go up while they are copied.
+/// Copies the inputs, except those that are uploaded while they are copied.
 Failure Call::fill_parts() {
   for (const int i : {kInputs, kBoth}) {
     const std::shared_ptr<HostBlock>& block = parts_[static_cast<size_t>(i)].block;
@@ -162,7 +163,7 @@ std::vector<BlockCopy> Call::copies_of(int part) const {
   return copies;
 }
 
-/// Points the parameters into a part that lies at `memory`, on the host or on the device.
+/// Points the parameters into a part at `memory`, on the host or on the device.
 void Call::point(int part, char* memory) {
   for (const Pointer& pointer : pointers_) {
     const Buffer& buffer = buffers_[pointer.buffer];
@@ -200,13 +201,13 @@ napi_value Call::launch(napi_env env, std::unique_ptr<Call> call, napi_value pro
     if (buffer.on_host() && buffer.output && !buffer.table) environment->add_output({buffer.source, buffer.source + buffer.bytes});
     buffer.value = nullptr;
   }
-  const auto rest = call->rest();  // the call may end while it is copied
+  const auto rest = call->rest();  // fetched first: the call may end during the copies below
   Session& session = *call->session_;
   const std::shared_ptr<Session> keep = call->session_;
   const JobSize size = rest.empty() ? size_of(call->work_, session) : JobSize::large;
   Moments::note(Moment::posted);
   dispatch(env, session, std::move(call), size);
-  for (const auto& [block, copies] : rest) (void)block->fill(copies);  // upload() hears of a failure
+  for (const auto& [block, copies] : rest) (void)block->fill(copies);  // upload() sees a failure
   return promise;
 }
 
@@ -224,7 +225,7 @@ Status Call::work(Session& session, Device& device) {
     return status;
   }
   Submission& submission = *session.submission();
-  /// A call that fails half-way leaves nothing under way.
+  /// If the call fails half-way, makes sure that nothing stays in flight.
   struct Attempt {
     Call& call;
     Session& session;
@@ -263,15 +264,15 @@ Status Call::end_work(Session& session, Device& device) {
   return status;
 }
 
-/// Not before the call has ended: results may still go down while later calls run.
+/// Called only once the call has ended: results may still be downloaded while later calls run.
 void Call::release_memory(Session& session) {
   void* const memory = std::exchange(memory_, nullptr);
   if (memory != nullptr) session.release(memory);
 }
 
-/// Later calls can have this memory before JavaScript has seen the end of this one.
+/// Lets later calls reuse this memory before JavaScript has seen the end of this one.
 void Call::drop_inputs() {
-  if (plan_ == nullptr) parts_[kIndices].block.reset();  // offsets say where slices lie
+  if (plan_ == nullptr) parts_[kIndices].block.reset();  // slices still need the offsets in it
   parts_[kInputs].block.reset();
   slices_up_.reset();
 }
@@ -290,7 +291,8 @@ Status Call::run_on_host(Device& device) {
   return invocation_->perform(session_->backend().operations, device, *this);
 }
 
-/// Tools that look for memory which nobody wrote see a download of several results with what lies between them.
+/// A download of several results also reads the gaps between them. Fills the gaps for tools that report reads of
+/// uninitialised memory.
 Status Call::write_gaps(Device& device) {
   static const bool wanted = std::getenv("WARPLOOM_WRITE_GAPS") != nullptr;
   if (!wanted) return {};
@@ -328,7 +330,7 @@ Status Call::submit(Session& session, Device& device) {
   return reports ? Status() : fetch(session, device, memory);
 }
 
-/// Points the parameters to the device and brings the inputs there.
+/// Points the parameters at the device, and uploads the inputs.
 Status Call::send(Session& session, Device& device, char* memory) {
   for (int i = 0; i < kParts; ++i) {
     const Part& part = parts_[static_cast<size_t>(i)];

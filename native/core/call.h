@@ -12,21 +12,21 @@ namespace warploom {
 
 class Call final : public Job {
  public:
-  static constexpr int64_t kAlignment = 256;  // of arrays in the parts
+  static constexpr int64_t kAlignment = 256;  // of arrays within the parts
 
   Call(const OperationEntry& operation, std::shared_ptr<Session> session)
       : session_(std::move(session)), invocation_(operation.make()) {}
   ~Call() override;
 
-  /// Reads and checks everything; on success the call is ready for launch(). Nothing of the
-  /// caller's runs between this and the copying of its arrays.
+  /// Reads and checks everything; on success the call is ready for launch(). None of the caller's code runs between
+  /// this and the copying of its arrays.
   Failure read(napi_env env, const PackedParameters& packed);
-  /// After read(): counts what the operation takes beside its arrays, where that comes out of the memory limit.
+  /// After read(): counts what the operation needs besides its arrays, where that counts towards the memory limit.
   Failure reserve_workspace();
   /// Copies the inputs and queues the call. `progress` is a function or undefined.
   static napi_value launch(napi_env env, std::unique_ptr<Call> call, napi_value progress);
   bool on_open_device() const { return session_->is_open(); }
-  /// After read(), on an open device: what the operation takes beside its arrays.
+  /// After read(), on an open device: what the operation needs besides its arrays.
   int64_t workspace_bytes() const;
 
   bool borrows() const override { return borrows_; }
@@ -41,7 +41,7 @@ class Call final : public Job {
   void forget(Environment& environment) override;
 
  private:
-  /// What is staged, by the way it goes. Index arrays are in one piece, because check() reads them.
+  /// What is staged, by direction. Index arrays are in one piece, because check() reads them.
   enum PartName { kIndices, kInputs, kIndicesBoth, kBoth, kResults, kHeld, kParts };
   struct Part {
     int64_t bytes = 0;
@@ -89,23 +89,23 @@ class Call final : public Job {
   std::unique_ptr<Invocation> invocation_;
   std::unique_ptr<Report> report_;  // null: the operation has none
   std::vector<std::unique_ptr<void, void (*)(void*)>> tables_;  // its tables in host memory
-  std::vector<NotedWord> noted_;                                // and that of words which only the call sees
+  std::vector<NotedWord> noted_;                                // and the table of words that only the call sees
   std::vector<Buffer> buffers_;
   std::vector<Pointer> pointers_;
   std::array<Part, kParts> parts_;
-  std::unique_ptr<SlicePlan> plan_;                  // of a call in slices
+  std::unique_ptr<SlicePlan> plan_;                  // of a call that is cut into slices
   std::shared_ptr<HostBlock> slices_up_, slices_down_;  // its staged parts
-  std::unique_ptr<SliceRun> run_;                    // while it is on the device
+  std::unique_ptr<SliceRun> run_;                    // while the call is on the device
   int64_t sets_offset_ = 0;                          // of the slices' memory on the device
   bool results_at_once_ = false;
   std::unique_ptr<Populating> populating_;           // arrays that write_own_results() writes
-  bool wrote_own_ = false;                           // it has
-  int64_t device_bytes_ = 0;  // of the parts that the device sees, then of host memory that is used where it is
+  bool wrote_own_ = false;                           // whether it has
+  int64_t device_bytes_ = 0;  // of the parts that the device sees, then of host memory that is used in place
   int64_t work_ = -1;  // Footprint::work()
   bool once_ = false;  // Footprint::once()
-  int64_t workspace_ = 0, tables_bytes_ = 0;  // bytes that are counted for them
+  int64_t workspace_ = 0, tables_bytes_ = 0;  // bytes counted for them
   Submission::Mark mark_ = Submission::kNone;
-  void* memory_ = nullptr;  // of the device, while the call is there
+  void* memory_ = nullptr;  // on the device, while the call is there
   bool borrows_ = false;
 };
 

@@ -1,16 +1,16 @@
-// Small calls whose arrays stay in the host's memory, which the device reaches for.
+// Small calls whose arrays stay in host memory, where the device reads and writes them over the link.
 #include "native/core/call.h"
 
 namespace warploom {
 namespace {
 
-// Arrays of a call that stay in the host's memory where the operation goes through them once. Measured on an H200: a copy each way
-// takes 10 us more than the kernel alone, 4 KiB read and written over the link by the kernel itself 1.
+// Largest arrays that stay in host memory, for operations that read them once. Measured on an H200: a copy each way
+// takes 10 us more than the kernel alone; a kernel that itself reads and writes 4 KiB over the link takes 1 us more.
 constexpr int64_t kNear = int64_t{64} << 10;
 
 }  // namespace
 
-/// Whether the device works with the call's arrays in host memory, which is page-locked then.
+/// Whether the device uses the call's arrays in host memory, which is then page-locked.
 bool Call::stays_near(Device& device) {
   if (!once_ || device_bytes_ == 0 || device_bytes_ > kNear || plan_ != nullptr || parts_[kHeld].bytes > 0) return false;
   for (const Buffer& buffer : buffers_) {
@@ -24,8 +24,8 @@ bool Call::stays_near(Device& device) {
   return true;
 }
 
-/// Whether a call whose arrays are on the device but for what it reports writes that to the host's memory itself: the one copy that
-/// it would end with takes longer than the link. (Words that only the call sees are on the device.)
+/// Whether a call with all its arrays on the device writes its report to host memory itself, because the one copy at
+/// its end would take longer than the link. (Words that only the call sees are on the device.)
 bool Call::reports_near(Device& device) {
   const Part& results = parts_[kResults];
   if (plan_ != nullptr || parts_[kHeld].bytes == 0 || results.bytes == 0 || results.bytes > kNear) return false;
@@ -38,7 +38,7 @@ bool Call::reports_near(Device& device) {
   return results.block->page_locked(device);
 }
 
-/// Points the parameters to the host's memory.
+/// Points the parameters at host memory.
 void Call::use_near() {
   for (int i = 0; i < kParts; ++i) {
     const Part& part = parts_[static_cast<size_t>(i)];

@@ -1,4 +1,4 @@
-// The report of a call: memory for its tables, and what JavaScript gets of it.
+// The report of a call: memory for its tables, and the value JavaScript gets.
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -15,7 +15,7 @@ Failure no_memory() { return Failure::from(Status(Code::out_of_memory, "not enou
 
 }  // namespace
 
-/// Memory for the tables of the report, now that it is known how large they may be. Those that the device fills lie among
+/// Allocates the tables of the report, now that their largest sizes are known. Tables that the device fills lie among
 /// the results.
 Failure Call::make_tables() {
   if (report_ == nullptr) return {};
@@ -53,7 +53,7 @@ const Buffer* Call::buffer_at(const void* pointer) const {
   return nullptr;
 }
 
-/// After the operation: bytes of a result or of what it held.
+/// After the operation: reads back bytes of a result or of held words.
 Status Call::read_back(const Buffer& buffer, int64_t from, int64_t bytes, void* to, Device& device) {
   const Part& part = parts_[static_cast<size_t>(buffer.part)];
   if (buffer.part == kHeld && !session_->host_memory()) {
@@ -65,7 +65,8 @@ Status Call::read_back(const Buffer& buffer, int64_t from, int64_t bytes, void* 
   return {};
 }
 
-/// On the device's thread, after the operation: of words that only the call sees, those that are not zero, for its report.
+/// On the device's thread, after the operation: collects, for the report, the nonzero ones among the words that only
+/// the call sees.
 Status Call::note_words(Device& device) {
   constexpr int64_t kAtOnce = int64_t{1} << 18;
   WordsOfCall found;
@@ -93,7 +94,7 @@ Status Call::note_words(Device& device) {
   return {};
 }
 
-/// The promise's value, and the copies that fill the tables in it.
+/// Makes the promise's value, and lists the copies that fill its tables.
 Failure Call::write_report(napi_env env, std::vector<HostCopy>* copies, napi_value* result) {
   if (report_ == nullptr) {
     *result = js::number(env, device_seconds);

@@ -1,11 +1,12 @@
-// Results of a call: into arrays that nobody else sees while the device works, into the caller's when the call settles.
+// Results of a call. Arrays that nobody else sees are written while the device works; the caller's own when the call
+// settles.
 #include "native/core/call.h"
 #include "native/core/moments.h"
 #include "native/core/traffic.h"
 
 namespace warploom {
 
-/// The arrays that nobody else sees before the call settles get their pages while the device works.
+/// Populates the pages of arrays that nobody else sees before the call settles, while the device works.
 void Call::populate_results() {
   for (const Buffer& buffer : buffers_) {
     if (buffer.owned && buffer.output && buffer.on_host()) use_large_pages(buffer.source, buffer.bytes);
@@ -20,7 +21,7 @@ void Call::populate_results() {
   populating_ = Populating::begin(ranges);
 }
 
-/// On the device's thread, so that nothing of them is left for the event loop to copy.
+/// On the device's thread, so that the event loop has nothing left to copy.
 void Call::write_own_results() {
   populating_.reset();
   std::vector<HostCopy> copies;
@@ -33,7 +34,7 @@ void Call::write_own_results() {
   wrote_own_ = true;
 }
 
-/// All results or none: the arrays are looked at before the first is written.
+/// All results or none: every array is checked before the first is written.
 Failure Call::finish(napi_env env, napi_value kept, napi_value* result) {
   Moments::note(Moment::delivered);
   std::vector<HostCopy> copies;

@@ -1,4 +1,4 @@
-// Calls in slices: whether and how a call is cut, and its copies then.
+// Calls in slices: whether and how to cut a call, and the copies it then needs.
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace warploom {
 
-/// Cuts the call where that pays and there is room. Index arrays stay as they are, in memory already.
+/// Cuts the call where that pays and there is room. Index arrays stay whole; they are already in memory.
 Failure Call::slice() {
   int64_t bytes = 0;
   for (const Buffer& buffer : buffers_) bytes += buffer.on_host() ? buffer.bytes : 0;
@@ -30,8 +30,8 @@ Failure Call::slice() {
   return reserve_parts();
 }
 
-/// Results that nobody else sees are copied as they come, through a few pieces; those of the caller's own arrays wait until
-/// the call settles, because it may fail.
+/// Results that nobody else sees are copied as they arrive, through a few pieces. Results in the caller's own arrays
+/// wait until the call settles, because it may still fail.
 bool Call::make_slices(std::unique_ptr<SlicePlan> plan) {
   constexpr int64_t kPieces = 4;
   std::vector<int64_t> up, down;
@@ -56,7 +56,7 @@ bool Call::make_slices(std::unique_ptr<SlicePlan> plan) {
   return true;
 }
 
-/// What the slices take of the caller's arrays, in the order of the slices.
+/// The copies from the caller's arrays into the slices, in the order of the slices.
 std::vector<BlockCopy> Call::slice_copies() const {
   std::vector<BlockCopy> copies;
   for (size_t slice = 0; slice < plan_->slices(); ++slice) {
@@ -76,7 +76,7 @@ SlicedCall Call::sliced_call(Session& session, Device& device, char* memory) {
           results_at_once_};
 }
 
-/// The copies that bring a result in slices to its array at `memory`.
+/// The copies that move a sliced result to its array at `memory`.
 void Call::copy_slices(size_t buffer, char* memory, std::vector<HostCopy>* copies) const {
   for (size_t i = 0; i < plan_->regions().size(); ++i) {
     if (plan_->regions()[i].buffer != buffer) continue;

@@ -11,14 +11,14 @@
 namespace warploom {
 namespace {
 
-/// Where one transfer's host side lies: JavaScript's own memory where that cannot go away, else a block.
+/// The host side of one transfer: JavaScript's own memory if it is sure to stay, otherwise a block.
 struct HostSide {
   std::shared_ptr<HostBlock> block;
   std::shared_ptr<PinnedBlock> pinned;
   char* memory = nullptr;
   bool direct = false;
   bool shared = false;
-  bool owned = false;  ///< as Buffer::owned of calls
+  bool owned = false;  ///< like Buffer::owned for calls
 
   static Failure make(const std::shared_ptr<Session>& session, const TypedArray& array, HostSide* out, bool owned = false) {
     out->pinned = session->find_pinned(array.data, array.bytes);
@@ -62,14 +62,14 @@ class AllocateJob final : public Job {
   }
 };
 
-/// Between an array on the device, from `offset` elements on, and a typed array.
+/// Copies between an array on the device, starting at element `offset`, and a typed array.
 class TransferJob final : public Job {
  public:
   std::shared_ptr<ArrayMemory> array;
   int64_t offset_bytes = 0;
   TypedArray host;
   HostSide side;
-  std::unique_ptr<Populating> populating;  // the target, where the library made it
+  std::unique_ptr<Populating> populating;  // for the target, if the library made it
   bool down = false;
   bool borrows() const override { return (side.direct && side.shared) || side.owned; }
 
@@ -142,10 +142,11 @@ napi_value keep(napi_env env, napi_value value) {
   return kept;
 }
 
-// Bytes that are copied sooner than another thread wakes.
+// Transfers this small are copied before another thread could wake up.
 constexpr int64_t kSmallTransfer = int64_t{64} << 10;
 
-/// Queues a job, or runs it here where it moves so few `bytes`, and fills its block before or after, whichever is faster.
+/// Queues a job, or runs it here if it moves only a few `bytes`. Fills its block before or after that, whichever is
+/// faster.
 napi_value launch(napi_env env, Session& session, std::unique_ptr<Job> job, napi_value kept,
                   const HostSide* source, const TypedArray* array, int64_t bytes) {
   const napi_value promise = job->begin(env, kept);
@@ -153,7 +154,7 @@ napi_value launch(napi_env env, Session& session, std::unique_ptr<Job> job, napi
   const std::vector<BlockCopy> copies =
       block != nullptr ? std::vector<BlockCopy>{{array->data, 0, array->bytes}} : std::vector<BlockCopy>();
   const bool overlap = block != nullptr && block->worth_overlapping();
-  // upload() hears of a failure.
+  // upload() sees a failure.
   if (block != nullptr && !overlap) (void)block->fill(copies);
   Job::dispatch(env, session, std::move(job), bytes <= kSmallTransfer ? JobSize::small : JobSize::large);
   if (overlap) (void)block->fill(copies);

@@ -14,14 +14,14 @@
 namespace warploom {
 namespace {
 
-/// The open session of that number, or why there is none.
+/// Finds the open session with this number, or says why there is none.
 Failure session_of(napi_env env, napi_value id, std::shared_ptr<Session>* out) {
   double number = 0;
   if (napi_get_value_double(env, id, &number) == napi_ok) *out = Environment::of(env)->find_session(number);
   return *out == nullptr ? Failure::disposed("the device") : Failure();
 }
 
-/// Ties the session's life to `target`'s; its number, or 0.
+/// Ties the session's lifetime to `target`'s. Returns its number, or 0.
 double tie_session(napi_env env, napi_value target, const std::shared_ptr<Session>& session) {
   struct Tie {
     std::shared_ptr<Environment> environment;
@@ -56,7 +56,7 @@ class OpenJob final : public Job {
   }
 
  private:
-  const std::shared_ptr<double> id_;  // set after the thread was started, before this job settles
+  const std::shared_ptr<double> id_;  // set after the thread has started, before this job settles
   bool opened_ = false;
 };
 
@@ -97,7 +97,7 @@ napi_value describe_device(napi_env env, const Backend& backend, int32_t index) 
   return object;
 }
 
-/// devices(): every device of every backend, one entry with the reason where a backend has none.
+/// devices(): every device of every backend. A backend without devices has one entry with the reason.
 napi_value devices(napi_env env, napi_callback_info) {
   return js::guarded(env, [&]() -> napi_value {
     napi_value list = nullptr;
@@ -136,8 +136,8 @@ Failure read_open_options(napi_env env, napi_value object, OpenOptions* options,
   return {};
 }
 
-/// open(target, backend, index, { memoryLimit, threads, queueLimit }): [number, promise of its being open]. It takes
-/// calls at once, which are refused where opening fails; it is closed with close() or when `target` is collected.
+/// open(target, backend, index, { memoryLimit, threads, queueLimit }): [number, promise that it is open]. The device
+/// accepts calls at once; they are refused if opening fails. close() closes it, and so does the collection of `target`.
 napi_value open(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<4> arguments(env, info);
@@ -156,7 +156,7 @@ napi_value open(napi_env env, napi_callback_info info) {
     napi_value opened = nullptr;
     if (!failure) {
       auto job = std::make_unique<OpenJob>(id);
-      napi_value kept = nullptr;  // the device is not collected while it is being opened
+      napi_value kept = nullptr;  // keeps the device from being collected while it is being opened
       napi_create_array(env, &kept);
       napi_set_element(env, kept, 0, arguments.value[0]);
       opened = job->begin(env, kept);
@@ -313,7 +313,8 @@ napi_value trim(napi_env env, napi_callback_info info) {
   });
 }
 
-/// cancel(device, id): ends the call with that id early, if it has not settled; a device that is closing waits for its calls.
+/// cancel(device, id): ends the call with that id early, if it has not settled. A device that is closing waits for its
+/// calls.
 napi_value cancel(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<2> arguments(env, info);
@@ -328,7 +329,7 @@ napi_value cancel(napi_env env, napi_callback_info info) {
   });
 }
 
-/// close(device): promise; queued calls finish first. The number is unusable at once.
+/// close(device): promise. Queued calls finish first; the number becomes invalid at once.
 napi_value close(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<1> arguments(env, info);

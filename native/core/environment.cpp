@@ -9,9 +9,9 @@
 namespace warploom {
 
 Environment* Environment::create(napi_env env) {
-  // Shared with the finalizers of arrays and devices, whose order at the end is not ours.
+  // Shared with the finalizers of arrays and devices, which run in an order we do not control.
   auto environment = std::make_shared<Environment>();
-  // Created before our cleanup hook is added, the mailbox's wake-up function is torn down after it.
+  // The mailbox is created before our cleanup hook is added, so its wake-up function is torn down after the hook.
   environment->mailbox_ = Mailbox::open(env);
   if (environment->mailbox_ == nullptr) return nullptr;
   auto owner = std::make_unique<std::shared_ptr<Environment>>(environment);
@@ -37,8 +37,8 @@ napi_value Environment::share_numbers(napi_env env) {
       napi_create_typedarray(env, napi_float64_array, kNumbers, buffer, 0, &array) != napi_ok) {
     return nullptr;
   }
-  // The array is detached by nobody but lib/core/pack.ts, which keeps it to itself; the reference
-  // keeps its memory for as long as the environment.
+  // Only lib/core/pack.ts could detach the array, and it keeps the array to itself. The reference keeps the memory
+  // alive as long as the environment.
   napi_ref forever = nullptr;
   napi_create_reference(env, array, 1, &forever);
   numbers_ = static_cast<double*>(data);
@@ -104,7 +104,7 @@ void Environment::clean_up(void* self) {
     const auto session = weak.lock();
     if (session == nullptr) continue;
     session->stop();
-    session->wait_returned();  // a running call may use shared memory that goes with the environment
+    session->wait_returned();  // a running call may use shared memory that dies with the environment
   }
 }
 

@@ -1,4 +1,4 @@
-// What the addon keeps per Node environment (the main thread or one worker).
+// What the addon keeps for each Node environment (the main thread or one worker).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -32,13 +32,13 @@ class Environment : public std::enable_shared_from_this<Environment> {
   static constexpr size_t kNumbers = 512;
   napi_value share_numbers(napi_env env);
 
-  // Devices and device arrays go by number: looking one up costs no call of Node-API. Numbers are
-  // never used twice.
+  // Devices and device arrays are known by number, so looking one up needs no call to Node-API. Numbers are never
+  // reused.
   double add_session(const std::shared_ptr<Session>& session);
   void remove_session(double id) { sessions_.erase(id); }
   /// Null once closed or collected.
   std::shared_ptr<Session> find_session(double id) const;
-  /// Closed ones too, while calls of theirs are pending: those can still be cancelled.
+  /// Also finds closed sessions while calls of theirs are pending: those can still be cancelled.
   std::shared_ptr<Session> find_pending_session(double id) const;
   double add_array(DeviceArray* array);
   void remove_array(double id) { arrays_.erase(id); }
@@ -48,7 +48,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   /// Null once released.
   std::shared_ptr<ModuleCode> find_module(double id) const;
 
-  /// Outputs of pending calls: a second call may neither read nor write them.
+  /// Whether the range overlaps outputs of pending calls, which a second call may neither read nor write.
   bool in_flight(const char* begin, const char* end) const;
   void add_output(OutputRange range) { outputs_.push_back(range); }
   void remove_output(OutputRange range);

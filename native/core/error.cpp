@@ -52,7 +52,7 @@ Failure Failure::from(const Status& status) {
 Failure Failure::invalid(std::string argument, std::string expected, std::string received) {
   Failure failure;
   failure.code = code_name(Code::invalid_argument);
-  failure.message = "expected " + expected + ", received " + received;  // lib/core puts the name before it
+  failure.message = "expected " + expected + ", received " + received;  // lib/core puts the name in front
   failure.argument = std::move(argument);
   failure.expected = std::move(expected);
   failure.received = std::move(received);

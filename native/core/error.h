@@ -1,4 +1,4 @@
-// Failures as JavaScript sees them: a stable code, the argument at fault, what was expected.
+// Failures as JavaScript sees them: a stable code, the offending argument, what was expected.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace warploom {
 
-/// What made a call fail; `code` is null when nothing did. lib/core/errors.ts maps codes to classes.
+/// What made a call fail; `code` is null if nothing did. lib/core/errors.ts maps codes to classes.
 struct Failure {
   const char* code = nullptr;
   std::string message;
-  std::string argument;  ///< as the TypeScript caller spells it, empty when none is at fault
+  std::string argument;  ///< as the TypeScript caller spells it; empty if none is to blame
   std::string expected;
   std::string received;
   int64_t requested_bytes = 0;
@@ -26,7 +26,7 @@ struct Failure {
   /// `what` was released or closed: "the device array", "the device".
   static Failure disposed(std::string what, std::string argument = {});
   static Failure queue_full(int64_t limit);
-  /// A call of `requested` bytes does not fit beside the `queued` ones of those in flight and of arrays.
+  /// A call of `requested` bytes does not fit next to the `queued` bytes of calls in flight and of arrays.
   static Failure queue_full_bytes(int64_t requested, int64_t queued, int64_t limit);
   static Failure cancelled();
   static Failure lost();

@@ -8,9 +8,9 @@
 
 namespace warploom {
 namespace {
-// Large enough that a transfer runs at full rate, small enough that it begins early.
+// Large enough for transfers at full rate, small enough that the first one begins early.
 constexpr int64_t kPiece = int64_t{8} << 20;
-constexpr size_t kLeaving = 2;  // pieces on their way, while the next is copied
+constexpr size_t kLeaving = 2;  // pieces in flight while the next is copied
 
 Status no_memory() { return {Code::out_of_memory, "not enough host memory"}; }
 
@@ -35,7 +35,7 @@ HostBlock::~HostBlock() {
   session_->staging().release(reserved_);
 }
 
-/// With a device, on its thread: page-locked where that can be had.
+/// With a device, on its thread: takes page-locked memory if there is any.
 bool HostBlock::take_piece(size_t piece, Device* device) {
   if (pieces_[piece].memory == nullptr) {
     pieces_[piece] = session_->staging().take(piece_bytes(piece), device);
@@ -51,7 +51,7 @@ bool HostBlock::take() {
   return true;
 }
 
-/// Not by a device with memory of its own, and not soon where as much as caches hold waits before it.
+/// False for a device with its own memory, and where more than a cacheful waits ahead of it.
 bool HostBlock::soon_read() const {
   constexpr int64_t kCached = int64_t{64} << 20;
   return session_->host_memory() && session_->staging().reserved_bytes() <= kCached + reserved_;
@@ -60,7 +60,7 @@ bool HostBlock::soon_read() const {
 bool HostBlock::fill(const std::vector<BlockCopy>& copies) {
   for (const BlockCopy& copy : copies) Traffic::get().taken += copy.bytes;
   const CopyFor purpose = soon_read() ? CopyFor::reading : CopyFor::storing;
-  size_t next = 0;  // copy that is not done yet
+  size_t next = 0;  // first copy that is not done yet
   for (size_t i = 0; i < pieces_.size(); ++i) {
     if (!take_piece(i)) {
       raise(i, true);
@@ -72,7 +72,7 @@ bool HostBlock::fill(const std::vector<BlockCopy>& copies) {
       const BlockCopy& copy = copies[next];
       const int64_t from = std::max(begin, copy.offset), to = std::min(end, copy.offset + copy.bytes);
       if (to > from) here.push_back({pieces_[i].memory + (from - begin), copy.host + (from - copy.offset), to - from});
-      if (copy.offset + copy.bytes > end) break;  // goes on in the next piece
+      if (copy.offset + copy.bytes > end) break;  // continues in the next piece
     }
     copy_all(here, purpose);
     raise(i + 1, false);
@@ -87,7 +87,7 @@ void HostBlock::raise(size_t filled, bool failed) {
   raised_.notify_all();
 }
 
-/// Pieces filled by now: at least one more, or no more than that when filling failed.
+/// Returns the number of filled pieces: at least `more_than` + 1, or fewer if filling failed.
 size_t HostBlock::wait_filled(size_t more_than) {
   std::unique_lock<std::mutex> lock(mutex_);
   raised_.wait(lock, [&] { return filled_ > more_than || failed_; });
@@ -117,7 +117,7 @@ Status HostBlock::upload_piece(size_t piece, Device& device, char* to, bool* lat
 
 Status HostBlock::upload(Device& device, char* to) {
   Submission* const submission = session_->submission();
-  std::deque<std::pair<size_t, Submission::Mark>> leaving;  // pieces on their way
+  std::deque<std::pair<size_t, Submission::Mark>> leaving;  // pieces in flight
   Status status;
   const auto forget_first = [&] {
     const auto [piece, mark] = leaving.front();

@@ -1,4 +1,4 @@
-// Staged bytes of one call: one part of its arguments or results, on their way between JavaScript and the device.
+// Staged bytes of one call: one part of its arguments or results, in transit between JavaScript and the device.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -18,18 +18,18 @@ struct BlockCopy {
   int64_t bytes;
 };
 
-/// The bytes count against the session's limits for as long as the block is there; their memory is taken when it is needed.
-/// It is one piece where the device computes in it. Otherwise it is a row of pieces, filled on the JavaScript thread
-/// while the device's thread uploads the earlier ones, which serve again as soon as they have gone: then a call of
-/// gigabytes takes a few of them.
+/// The bytes count against the session's limits for the lifetime of the block; their memory is allocated when needed.
+/// If the device computes in the block, it is one piece. Otherwise it is a row of pieces, filled on the JavaScript
+/// thread while the device's thread uploads the earlier ones. Uploaded pieces are reused, so a call of gigabytes needs
+/// only a few of them.
 class HostBlock {
  public:
-  /// A block of bytes that session->reserve() has counted. `whole`: in one piece whatever the device.
+  /// A block whose bytes session->reserve() has counted. `whole`: in one piece on any device.
   static std::shared_ptr<HostBlock> make(const std::shared_ptr<Session>& session, int64_t bytes, bool whole = false) {
     return std::shared_ptr<HostBlock>(new HostBlock(session, bytes, whole || session->host_memory()));
   }
-  /// In pieces that end at `ends`, each of which goes to a place of its own; `reserved` of its bytes were counted, because no
-  /// more of it is there at once.
+  /// A block in pieces that end at `ends`, each transferred to a place of its own. Only `reserved` of its bytes were
+  /// counted, because no more of it exists at once.
   static std::shared_ptr<HostBlock> make_in_pieces(const std::shared_ptr<Session>& session, std::vector<int64_t> ends,
                                                    int64_t reserved) {
     return std::shared_ptr<HostBlock>(new HostBlock(session, std::move(ends), reserved));
@@ -40,36 +40,37 @@ class HostBlock {
 
   int64_t bytes() const { return bytes_; }
   int64_t begin_of(size_t piece) const { return piece > 0 ? ends_[piece - 1] : 0; }
-  /// All its memory now; false when the system has none.
+  /// Allocates all its memory now; false when the system has none left.
   bool take();
-  /// On the device's thread: whether it is one piece of page-locked memory, which is made where there was none yet.
+  /// On the device's thread: whether it is one piece of page-locked memory. Allocates that piece if necessary.
   bool page_locked(Device& device) { return pieces_.size() == 1 && take_piece(0, &device) && pieces_.front().pinned; }
   /// Memory of a block of one piece, after take().
   char* memory() const { return pieces_.front().memory; }
   /// True when it pays to queue the call before filling the block.
   bool worth_overlapping() const { return pieces_.size() > 1; }
-  /// On the device's thread: a piece, when fill() has filled it; null when it could not.
+  /// On the device's thread: a piece, once fill() has filled it; null if filling failed.
   char* await(size_t piece) { return wait_filled(piece) > piece ? pieces_[piece].memory : nullptr; }
-  /// Whether fill() has filled the piece.
+  /// Whether fill() has already filled the piece.
   bool filled(size_t piece);
-  /// On the JavaScript thread, once; copies ascend by offset. False when the system has no memory left: upload() then
-  /// fails as well.
+  /// On the JavaScript thread, once; copies ascend by offset. False when the system has no memory left; then upload()
+  /// fails too.
   bool fill(const std::vector<BlockCopy>& copies);
-  /// On the device's thread: uploads it all, following fill(). Page-locked pieces are only submitted: the block has to stay
-  /// until a mark behind them is reached.
+  /// On the device's thread: uploads everything as fill() fills it. Page-locked pieces are only submitted, so the block
+  /// must stay until a later mark is reached.
   Status upload(Device& device, char* to);
-  /// On the device's thread: fills it from the device, likewise.
+  /// On the device's thread: fills the block from the device, with the same rule for page-locked pieces.
   Status download(Device& device, const char* from);
-  /// One piece of either. `*later`: it was only submitted, and drop() has to wait for a mark behind it; else nothing more is
-  /// to come of it (an upload has dropped it already).
+  /// Uploads or downloads one piece. `*later`: it was only submitted, and drop() must wait for a later mark. Otherwise
+  /// the transfer is complete (and an upload has already dropped the piece).
   Status upload_piece(size_t piece, Device& device, char* to, bool* later);
   Status download_piece(size_t piece, Device& device, const char* from);
   /// Gives a piece's memory to other calls.
   void drop(size_t piece);
-  /// After the call, or after the download of what is copied: adds the copies that bring part of it to JavaScript's memory.
+  /// After the call, or after the download of the bytes in question: adds the copies that move part of the block to
+  /// JavaScript's memory.
   void copy_back(const BlockCopy& copy, std::vector<HostCopy>* out) const;
-  /// On the device's thread, after the call: later calls will find page-locked memory where this one did not.
-  /// Making it takes longer than many calls, so it waits until this one has settled.
+  /// On the device's thread, after the call: provides page-locked memory for later calls if this one had none.
+  /// Allocating it takes longer than many calls, so it waits until this one has settled.
   void learn();
 
  private:

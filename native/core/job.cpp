@@ -8,7 +8,7 @@
 
 namespace warploom {
 namespace {
-// Reports beyond this many undelivered ones are dropped: a busy event loop sees fewer, never late.
+// Progress reports beyond this many undelivered ones are dropped: a busy event loop gets fewer, but never late ones.
 constexpr int kReportsOnTheirWay = 64;
 }  // namespace
 
@@ -21,7 +21,7 @@ class Job::Settlement final : public Letter {
   std::unique_ptr<Job> job_;
 };
 
-/// The job cannot settle, and so not go, before its earlier letters are delivered.
+/// The job cannot settle, and so cannot be destroyed, before its earlier letters are delivered.
 class Job::ProgressReport final : public Letter {
  public:
   ProgressReport(napi_ref kept, std::shared_ptr<std::atomic<int>> count, double done, double total)
@@ -69,7 +69,7 @@ void Job::run(Session& session, Device& device) {
     return;
   }
   attempt([&] { return work(session, device); });
-  // Nothing may be on its way to or from memory that others get next.
+  // No transfer may still use memory that others get next.
   if (failure_ && session.submission() != nullptr) session.submission()->abandon(Submission::kNone);
 }
 
@@ -113,12 +113,12 @@ Failure Job::finish(napi_env env, napi_value, napi_value* result) {
 void Job::deliver(napi_env env) {
   napi_value kept = nullptr, result = nullptr;
   if (kept_ != nullptr) napi_get_reference_value(env, kept_, &kept);
-  if (!failure_ && cancelled()) failure_ = Failure::cancelled();  // done before it heard of it
+  if (!failure_ && cancelled()) failure_ = Failure::cancelled();  // it finished before it noticed
   if (!failure_) failure_ = finish(env, kept, &result);
   forget(*Environment::of(env));
   if (kept_ != nullptr) napi_delete_reference(env, kept_);
   if (deferred_ == nullptr) {
-    // The promise could not be made: the environment was ending.
+    // The promise could not be made because the environment was ending.
   } else if (failure_) {
     napi_reject_deferred(env, deferred_, make_error(env, failure_));
   } else {

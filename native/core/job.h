@@ -10,22 +10,21 @@
 
 namespace warploom {
 
-/// How long a job takes: less than handing it over to the device's thread; so little more that, now and then, it may keep the
-/// event loop; longer.
+/// How long a job takes. small: less than handing it to the device's thread. brief: little enough to block the event
+/// loop now and then. large: longer.
 enum class JobSize { small, brief, large };
 
-/// Base of every task that settles a promise. Derived classes do their device work in work() and
-/// make the promise's value in finish(). Destroyed on the JavaScript thread, or with the mailbox
-/// closed, anywhere.
+/// Base of every task that settles a promise. Derived classes do their device work in work(), and make the promise's
+/// value in finish(). Destroyed on the JavaScript thread or, once the mailbox is closed, on any thread.
 class Job : public Task, public Control {
  public:
-  /// Makes the promise; `kept` are JavaScript values held until the job settles (may be null).
+  /// Makes the promise. `kept` are JavaScript values held until the job settles (may be null).
   napi_value begin(napi_env env, napi_value kept);
   void set_id(double id) { flag_->id = id; }
   /// Reports progress to kept[0], a function.
   void set_progress() { progress_ = std::make_shared<std::atomic<int>>(0); }
 
-  /// Queues the job, or runs it and settles it here where it is short, nobody can cancel it and the device is idle.
+  /// Queues the job. If it is short, cannot be cancelled and finds the device idle, runs and settles it here instead.
   static void dispatch(napi_env env, Session& session, std::unique_ptr<Job> job, JobSize size);
 
   void run(Session& session, Device& device) final;
@@ -39,7 +38,7 @@ class Job : public Task, public Control {
 
  protected:
   virtual Status work(Session& session, Device& device) = 0;
-  /// Where work() left a mark: the rest, when it is reached.
+  /// If work() left a mark: does the rest once the mark is reached.
   virtual Status end_work(Session& session, Device& device) {
     (void)session, (void)device;
     return {};
@@ -61,7 +60,7 @@ class Job : public Task, public Control {
   napi_ref kept_ = nullptr;
   Failure failure_;
   const std::shared_ptr<CancelFlag> flag_ = std::make_shared<CancelFlag>();
-  std::shared_ptr<std::atomic<int>> progress_;  // reports on their way
+  std::shared_ptr<std::atomic<int>> progress_;  // undelivered reports
 };
 
 }  // namespace warploom

@@ -9,7 +9,7 @@
 
 namespace warploom::js {
 
-/// Runs a callback's body; what it throws in C++ becomes a JavaScript error.
+/// Runs a callback's body; turns C++ exceptions into JavaScript errors.
 template <class Body>
 napi_value guarded(napi_env env, Body body) {
   try {
@@ -22,7 +22,7 @@ napi_value guarded(napi_env env, Body body) {
   return nullptr;
 }
 
-/// Arguments of a callback; those not given are undefined.
+/// Arguments of a callback; missing ones are undefined.
 template <size_t kCount>
 struct Arguments {
   napi_value self = nullptr;
@@ -42,7 +42,7 @@ inline bool is_absent(napi_env env, napi_value value) {
   const napi_valuetype type = type_of(env, value);
   return type == napi_undefined || type == napi_null;
 }
-/// null when reading threw; then the exception is pending.
+/// Returns null if reading threw; then the exception is pending.
 inline napi_value property(napi_env env, napi_value object, const char* name) {
   napi_value value = nullptr;
   return napi_get_named_property(env, object, name, &value) == napi_ok ? value : nullptr;
@@ -52,15 +52,15 @@ napi_value string(napi_env env, const std::string& text);
 napi_value number(napi_env env, double value);
 napi_value boolean(napi_env env, bool value);
 void set(napi_env env, napi_value object, const char* name, napi_value value);
-/// An asynchronous function that failed before it began: a rejected promise.
+/// A rejected promise, for an asynchronous function that failed before it began.
 napi_value rejected(napi_env env, const Failure& failure);
 
-/// The text of a string value, at most 63 bytes of it.
+/// The text of a string value, cut to 63 bytes.
 std::string short_text(napi_env env, napi_value value);
 /// What a value is, for messages: "undefined", "NaN", "'abc'", "Float64Array of length 3".
 std::string describe(napi_env env, napi_value value);
 
-/// A finite number without fraction in [low, high].
+/// Reads a finite integer in [low, high].
 Failure read_integer(napi_env env, const std::string& name, napi_value value, int64_t low, int64_t high,
                      int64_t* out);
 Failure read_real(napi_env env, const std::string& name, napi_value value, double* out);

@@ -7,18 +7,19 @@
 
 namespace warploom {
 namespace {
-// What one turn of the event loop delivers at most. Large results make a turn long by themselves, so time counts too.
+// The most letters that one turn of the event loop delivers. Large results make a turn long by themselves, so time is
+// limited too.
 constexpr size_t kLettersInTurn = 64;
 constexpr auto kTurn = std::chrono::microseconds(500);
-constexpr int kAtOnce = 32;  // short calls that settle without a turn between them
+constexpr int kAtOnce = 32;  // short calls that may settle without a turn in between
 }  // namespace
 
 std::shared_ptr<Mailbox> Mailbox::open(napi_env env) {
   auto mailbox = std::make_shared<Mailbox>();
   napi_value name = nullptr;
   napi_create_string_utf8(env, "warploom", NAPI_AUTO_LENGTH, &name);
-  // The functions are owned by the environment and never released here: device threads use them only
-  // under mutex_ and only until close().
+  // The environment owns the functions, and they are never released here: device threads use them only under mutex_ and
+  // only until close().
   for (napi_threadsafe_function& wake : mailbox->wake_) {
     const napi_status status = napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr,
                                                                mailbox.get(), &Mailbox::on_wake, &wake);
@@ -83,7 +84,7 @@ void Mailbox::deliver_some(napi_env env) {
   spent_ = {};
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    awake_ = true;  // until the end: what is posted meanwhile waits for the next turn, or goes out in this one
+    awake_ = true;  // until the end: letters posted meanwhile wait for the next turn, or are delivered in this one
     turn_ ^= 1;
   }
   const auto end = std::chrono::steady_clock::now() + kTurn;

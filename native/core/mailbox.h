@@ -1,4 +1,4 @@
-// The way back from device threads to the JavaScript thread of one environment.
+// How device threads reach the JavaScript thread of one environment.
 #pragma once
 #include <chrono>
 #include <deque>
@@ -16,23 +16,24 @@ class Letter {
   virtual void deliver(napi_env env) = 0;
 };
 
-/// Delivers letters in order, a bounded number in one turn of the event loop. It outlives its environment: after
-/// close() letters are dropped, which is why a letter's destructor may not touch Node-API.
+/// Delivers letters in order, a limited number per turn of the event loop. It outlives its environment: after close()
+/// letters are dropped, so a letter's destructor may not touch Node-API.
 class Mailbox {
  public:
   /// Null when Node-API refuses (the environment is ending).
   static std::shared_ptr<Mailbox> open(napi_env env);
   /// From any thread.
   void post(std::unique_ptr<Letter> letter);
-  /// On the JavaScript thread: whether a call that is done already may settle at once, before any letter that is on its way.
-  /// False now and then, so that a chain of such calls lets the event loop turn.
+  /// On the JavaScript thread: whether a finished call may settle at once, ahead of letters not yet delivered. False
+  /// now and then, so that a chain of such calls lets the event loop turn.
   bool settles_at_once();
-  /// On the JavaScript thread: whether calls may still run there in this turn of the event loop, and the time that one took.
+  /// On the JavaScript thread: whether more calls may run there in this turn of the event loop. spend() counts the time
+  /// of one.
   bool has_time() const { return spent_ < kTime; }
   void spend(std::chrono::steady_clock::duration time) { spent_ += time; }
-  /// On the JavaScript thread, before the environment goes.
+  /// On the JavaScript thread, before the environment is destroyed.
   void close();
-  /// On the JavaScript thread: while a call is pending, the event loop stays alive.
+  /// On the JavaScript thread: keeps the event loop alive while a call is pending.
   void hold(napi_env env);
   void let_go(napi_env env);
 
@@ -44,14 +45,14 @@ class Mailbox {
 
   std::mutex mutex_;
   std::deque<std::unique_ptr<Letter>> letters_;
-  // Two, called in turn: Node calls one function again and again, up to a thousand times, before the event loop
-  // goes on to its timers, for as long as it is woken meanwhile. Letters posted while one delivers wake the other.
+  // Two functions, called in turn. As long as a function is woken again, Node keeps calling it, up to a thousand times,
+  // before the event loop reaches its timers. So letters posted during a delivery wake the other function.
   napi_threadsafe_function wake_[2] = {nullptr, nullptr};
   int turn_ = 0;        // the one to wake next
-  bool awake_ = false;  // a wake-up is on its way
+  bool awake_ = false;  // a wake-up is pending
   bool closed_ = false;
-  int64_t pending_ = 0;  // JavaScript thread only, as the next
-  int at_once_ = 0;      // calls that settled at once since letters were delivered
+  int64_t pending_ = 0;  // JavaScript thread only, as the next two
+  int at_once_ = 0;      // calls that settled at once since the last delivery of letters
   static constexpr std::chrono::milliseconds kTime{1};
   std::chrono::steady_clock::duration spent_{};  // by calls since then
 };

@@ -1,4 +1,5 @@
-// When the last call came to which of its steps, for `npm run bench -- calls`: switched on by native/bench, one call at a time.
+// When the last call reached each of its steps, for `npm run bench -- calls`. Switched on by native/bench, for one call
+// at a time.
 #pragma once
 #include <array>
 #include <atomic>
@@ -7,8 +8,8 @@
 
 namespace warploom {
 
-/// In the order in which a call on device arrays comes to them: JavaScript's thread up to `posted`, the device's thread up to
-/// `settled`, JavaScript's again.
+/// In the order in which a call on device arrays reaches them: on JavaScript's thread up to `posted`, on the device's
+/// thread up to `settled`, then on JavaScript's again.
 enum class Moment { entered, read, posted, taken, sent, launched, submitted, reached, settled, delivered, kCount };
 
 class Moments {

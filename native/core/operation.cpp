@@ -58,7 +58,7 @@ class FieldList {
   uint32_t count_ = 0;
 };
 
-/// visit()'s visitor of a table's row: doubles alone, named in the order in which they are stored.
+/// visit()'s visitor for a table's row: only doubles, named in the order in which they are stored.
 template <class Row>
 class Columns {
  public:
@@ -144,7 +144,7 @@ class Describer {
   void array(const char* name, Array<T>&, Role role) {
     add_array<T>(name, role);
   }
-  /// Words with a state in the low byte, and flags above it.
+  /// Words with a state in the low byte and flags above it.
   template <size_t kStates, size_t kFlags>
   void words(const char* name, Array<int32_t>&, Role role, const char* const (&states)[kStates], const char* const (&flags)[kFlags]) {
     const napi_value field = add_array<int32_t>(name, role);

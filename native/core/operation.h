@@ -1,4 +1,4 @@
-// The operations of operations.inc as the addon sees them: by name, with any parameter struct.
+// The operations of operations.inc as the addon sees them: found by name, independent of their parameter structs.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -31,7 +31,7 @@ struct OperationEntry {
   napi_value (*describe)(napi_env env);
 };
 
-/// By its number, the place in operations.inc; null when there is none.
+/// Finds an operation by its number, which is its position in operations.inc; null when there is none.
 const OperationEntry* find_operation(uint32_t number);
 /// All operations by name, in the order of their numbers.
 napi_value describe_operations(napi_env env);

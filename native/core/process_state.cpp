@@ -10,7 +10,7 @@
 
 namespace warploom {
 namespace {
-// A call that ignores its cancel flag for longer than this is left behind at exit.
+// A call that ignores its cancel flag for longer than this is abandoned at exit.
 constexpr auto kExitPatience = std::chrono::seconds(2);
 }  // namespace
 

@@ -1,6 +1,6 @@
-// The only state shared by all environments of the process: which sessions live, and whether the
-// process is exiting. After exit has begun no thread of the addon calls a device again; what is
-// still allocated then is left to the operating system.
+// The only state shared by all environments of the process: which sessions are alive, and whether the process is
+// exiting. Once exit has begun, no thread of the addon calls a device again; the operating system frees whatever is
+// still allocated.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -17,8 +17,8 @@ class ProcessState {
 
   bool exiting() const { return exiting_.load(std::memory_order_acquire); }
   void add(const std::shared_ptr<Session>& session);
-  /// Registers the exit handler again, so that it runs before those of libraries that a device's
-  /// opening has loaded (the CUDA runtime registers its own).
+  /// Registers the exit handler again, so that it runs before the handlers of libraries loaded when a device was opened
+  /// (the CUDA runtime registers its own).
   void arm_exit_handler();
 
  private:
@@ -28,7 +28,7 @@ class ProcessState {
   std::atomic<bool> exiting_{false};
 };
 
-/// Keeps the addon's code mapped for good: a device thread may outlive the worker that loaded it.
+/// Keeps the addon's code mapped for the rest of the process: a device thread may outlive the worker that loaded it.
 void pin_library();
 
 }  // namespace warploom

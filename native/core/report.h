@@ -1,4 +1,5 @@
-// The report of a call (cuda/core/report.h) with its type erased: memory for its tables, and its way to JavaScript.
+// The report of a call (cuda/core/report.h) with its type erased: memory for its tables, and conversion to JavaScript
+// values.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -18,7 +19,7 @@ struct TableRequest {
   Where where;
 };
 
-/// Fields of a report that a visitor passes over.
+/// Ignores fields of a report.
 struct PassedOver {
   template <class... Rest>
   void choice(Rest&&...) {}
@@ -36,7 +37,7 @@ struct PassedOver {
   void noted(Rest&&...) {}
 };
 
-/// visit()'s visitor that gives tables their numbers of rows, and collects what memory they need.
+/// visit()'s visitor that sets the row counts of tables and collects their memory requests.
 class TableRequests : public PassedOver {
  public:
   const std::vector<TableRequest>& list() const { return list_; }
@@ -55,13 +56,14 @@ class TableRequests : public PassedOver {
   std::vector<TableRequest> list_;
 };
 
-/// visit()'s visitor that finds the words of a call which may have no arrays of JavaScript's.
+/// visit()'s visitor that finds the status words of a call; they need not be in JavaScript's arrays.
 class WordsOfCall : public PassedOver {
  public:
   Table<NotedWord>* table = nullptr;  ///< null: the operation writes no words
-  const void *word_pointer = nullptr, *row_pointer = nullptr, *summary_pointer = nullptr;  ///< where they stand; the last may be null
+  /// Places in the parameters; the last may be null.
+  const void *word_pointer = nullptr, *row_pointer = nullptr, *summary_pointer = nullptr;
   int64_t summary_bytes = 0;
-  bool (*plain)(const void* summary) = nullptr;  ///< whether it says that all words are zero
+  bool (*plain)(const void* summary) = nullptr;  ///< whether the summary says that all words are zero
 
   template <class Summary>
   void noted(const char*, Table<NotedWord>& noted, const Array<int32_t>& words, const Array<int32_t>& rows, const Table<Summary>& summary) {
@@ -75,11 +77,11 @@ class WordsOfCall : public PassedOver {
   }
 };
 
-/// visit()'s visitor that makes the list JavaScript gets: the seconds on the device, then every field in order, choices
-/// and booleans as numbers, tables as Float64Arrays, records that nobody wanted as undefined.
+/// visit()'s visitor that makes the list JavaScript gets: the seconds on the device, then every field in order. Choices
+/// and booleans become numbers, tables become Float64Arrays, and records that nobody requested become undefined.
 class ReportWriter {
  public:
-  /// Memory of JavaScript for a table that has to be fetched.
+  /// JavaScript memory for a table that must be fetched.
   struct Fetch {
     void* const* table;
     char* memory;
@@ -137,13 +139,13 @@ class ReportWriter {
 class Report {
  public:
   virtual ~Report() = default;
-  /// For a checked call.
+  /// The call must have been checked.
   virtual void request(TableRequests& requests) = 0;
   virtual void write(ReportWriter& writer) = 0;
   virtual void find(WordsOfCall& words) = 0;
 };
 
-/// What visit() of the parameters makes of `v.report(p.report, p)`.
+/// The report that visit() of the parameters declares with `v.report(p.report, p)`.
 template <class Fields, class Parameters>
 class TypedReport final : public Report {
  public:

@@ -12,7 +12,7 @@
 namespace warploom {
 namespace {
 
-/// Housekeeping of the device's thread, outside the queue limit.
+/// Housekeeping on the device's thread, not subject to the queue limit.
 template <class Work>
 class Chore final : public Task {
  public:
@@ -32,11 +32,12 @@ std::unique_ptr<Task> chore(Work work, bool overlaps = true) {
   return std::make_unique<Chore<Work>>(std::move(work), overlaps);
 }
 
-// On a device with memory of its own, long enough that copies run at full rate and kernels fill the device, short enough that the
-// first begins early. In host memory, so short that what is copied is still in the caches when it is computed with.
+// Slice sizes. On a device with its own memory: long enough that copies run at full rate and kernels fill the device,
+// short enough that the first kernel begins early. In host memory: so short that what was copied is still in the caches
+// when the operation reads it.
 constexpr int64_t kSliceBytes = int64_t{16} << 20, kHostSliceBytes = int64_t{2} << 20;
 
-/// WARPLOOM_SLICE: bytes, so that tests cut small calls.
+/// WARPLOOM_SLICE: bytes; tests set it to cut small calls.
 int64_t slice_bytes_from_environment() {
   const char* const text = std::getenv("WARPLOOM_SLICE");
   return text != nullptr ? std::atoll(text) : 0;
@@ -72,10 +73,10 @@ std::shared_ptr<Session> Session::open(const Backend& backend, int32_t index,
     task->refuse(owner->unopened_);
     task->settle(std::move(*opening));
   }
-  // The thread owns the session; what callers hold ends the thread's work when the last one lets go.
+  // The thread owns the session. When the last caller releases its pointer, the thread's work ends.
   return std::shared_ptr<Session>(owner.get(), [owner](Session* session) mutable {
     session->close(nullptr);
-    owner.reset();  // weak pointers keep this function object
+    owner.reset();  // weak pointers keep this function object alive
   });
 }
 
@@ -163,7 +164,7 @@ void Session::cancel(double id) {
       flag = at->lock();
       if (flag != nullptr && flag->id != id) flag.reset();
     }
-    if (flag == nullptr) return;  // settled
+    if (flag == nullptr) return;  // already settled
     flag->set = true;
     for (auto at = queue_.begin(); at != queue_.end(); ++at) {
       if ((*at)->cancel_flag() != flag) continue;
@@ -181,7 +182,7 @@ void Session::cancel(double id) {
 }
 
 Status Session::allocate(int64_t bytes, void** out) {
-  // On a device in host memory the workspaces of calls in flight are counted with what they stage.
+  // On a device in host memory, workspaces of calls in flight count together with staged bytes.
   if (host_memory() && !staging_.fits(live_bytes_ + bytes)) {
     const MemoryUse use = device_->memory_use();
     return Status::out_of_memory(bytes, live_bytes_ + staging_.reserved_bytes(), use.limit_bytes);
@@ -196,7 +197,7 @@ Status Session::allocate(int64_t bytes, void** out) {
     status = device_->allocate(bytes, out);
   }
   if (status.ok()) {
-    const int64_t taken = std::max(bytes, in_use() - before);  // with what it is rounded up by
+    const int64_t taken = std::max(bytes, in_use() - before);  // includes rounding
     live_[*out] = taken;
     live_bytes_ += taken;
   }
@@ -281,7 +282,7 @@ void Session::wait_returned() {
   quiet_.wait(lock, [this] { return !borrowed(); });
 }
 
-/// Under mutex_: whether a task that runs or is in flight uses JavaScript's memory.
+/// Under mutex_: whether a running or in-flight task uses JavaScript's memory.
 bool Session::borrowed() const {
   return (running_ != nullptr && running_->borrows()) ||
          std::any_of(in_flight_.begin(), in_flight_.end(), [](const auto& task) { return task->borrows(); });

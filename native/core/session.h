@@ -1,4 +1,4 @@
-// An open device with the thread that alone talks to it, and the bounded queue between the two.
+// An open device, the only thread that talks to it, and the bounded queue in front of that thread.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -21,9 +21,9 @@ namespace warploom {
 
 class Session;
 
-/// Asks a call to end early. It outlives the call's work: cancelling counts until the promise settles.
+/// Asks a call to end early. It outlives the call's work: cancelling takes effect until the promise settles.
 struct CancelFlag {
-  double id = 0;  ///< number that cancel() of the session finds it by; 0 = none
+  double id = 0;  ///< number by which the session's cancel() finds it; 0 = none
   std::atomic<bool> set{false};
 };
 
@@ -33,29 +33,29 @@ class Task {
   virtual ~Task() = default;
   /// On the device's thread.
   virtual void run(Session& session, Device& device) = 0;
-  /// After run(): the mark that ends the task's work on the device, kNone where it has ended.
+  /// After run(): the mark that ends the task's work on the device; kNone if that has already ended.
   virtual Submission::Mark mark() const { return Submission::kNone; }
-  /// On the device's thread, when the mark is reached or has to be waited for.
+  /// On the device's thread, once the mark is reached or must be waited for.
   virtual void complete(Session& session, Device& device) { (void)session, (void)device; }
   /// Bytes that the task keeps on the device until it is complete.
   virtual int64_t weight() const { return 0; }
-  /// May run while earlier tasks have not reached their marks.
+  /// Whether the task may run before earlier tasks have reached their marks.
   virtual bool overlaps() const { return false; }
-  /// Instead of run(), when the device is lost or the call was cancelled before it began.
+  /// Called in place of run() when the device is lost, or when the call was cancelled before it began.
   virtual void refuse(const Failure& failure) { (void)failure; }
-  /// Hands the finished task to whoever settles it. The default destroys it.
+  /// Passes the finished task to whoever settles it. The default destroys it.
   virtual void settle(std::unique_ptr<Task> self) { (void)self; }
-  /// Null where the task cannot be cancelled.
+  /// Null if the task cannot be cancelled.
   virtual std::shared_ptr<CancelFlag> cancel_flag() const { return nullptr; }
-  /// True while JavaScript's memory is in use: the environment may not go before the task has ended.
+  /// True while the task uses JavaScript's memory: the environment must outlive that.
   virtual bool borrows() const { return false; }
-  /// Counts against the queue limit (releases of memory do not).
+  /// Whether the task counts against the queue limit (releases of memory do not).
   virtual bool counted() const { return true; }
-  /// Runs on a lost device too.
+  /// Whether the task runs on a lost device too.
   virtual bool closes() const { return false; }
 };
 
-/// Page-locked memory that JavaScript and jobs share; freed on the device's thread with its last owner.
+/// Page-locked memory shared by JavaScript and jobs; freed on the device's thread when the last owner lets go.
 struct PinnedBlock {
   std::shared_ptr<Session> session;
   char* memory = nullptr;
@@ -63,30 +63,30 @@ struct PinnedBlock {
   ~PinnedBlock();
 };
 
-/// A session lives while something holds the pointer that open() returned (the device object, its
-/// arrays, its calls), and is closed by close(), by the last holder or by its environment's end.
-/// Its thread and the Device stay until the last page-locked array is gone as well.
+/// A session lives while something holds the pointer that open() returned (the device object, its arrays, its calls).
+/// It is closed by close(), by its last holder, or when its environment ends. Its thread and the Device stay until the
+/// last page-locked array is gone too.
 class Session {
  public:
   /// Starts the thread, which opens the device, calls opened->run or ->refuse, then serves the queue. Calls may be
-  /// queued at once; where opening fails they are refused with the reason.
+  /// queued at once; if opening fails, they are refused with the reason.
   static std::shared_ptr<Session> open(const Backend& backend, int32_t index, const OpenOptions& options,
                                        int64_t queue_limit, std::unique_ptr<Task> opened);
 
   const Backend& backend() const { return backend_; }
   /// Whether the device has been opened.
   bool is_open() const { return open_.load(std::memory_order_acquire); }
-  /// Valid between is_open() and close(); thread rules as of Device.
+  /// Valid between is_open() and close(); the thread rules of Device apply.
   Device& device() const { return *device_; }
-  /// Whether the device works in host memory; true also while it is being opened, when nobody knows yet.
+  /// Whether the device works in host memory; also true while it is being opened, because the answer is not known yet.
   bool host_memory() const { return host_memory_.load(std::memory_order_relaxed); }
-  /// On the device's thread; null where the device works in host memory.
+  /// On the device's thread; null if the device works in host memory.
   Submission* submission() const { return submission_; }
   Staging& staging() { return staging_; }
-  /// Bytes of its arrays that a call in slices computes with at a time.
+  /// Bytes of its arrays that a sliced call processes at a time.
   int64_t slice_bytes() const;
 
-  /// Why a call cannot be queued now; no failure when it can.
+  /// Says why a call cannot be queued now; no failure if it can.
   Failure admit() const;
   /// Whether the device is open and not about to be closed.
   bool stays_open() const;
@@ -95,24 +95,26 @@ class Session {
   /// limit. `held`: what the call has been granted already.
   Failure reserve(int64_t bytes, int64_t held = 0);
   void post(std::unique_ptr<Task> task);
-  /// Runs a task on the calling thread where the device's thread has nothing to do and the device works in host memory: for
-  /// work that is over sooner than the other thread wakes. False: nothing was done, post() it.
+  /// Runs a task on the calling thread if the device works in host memory and its thread is idle: for work that ends
+  /// before the other thread would wake up. False: nothing was done; post() the task.
   bool perform_here(Task& task);
-  /// Queues the last call; later ones are refused as disposed.
+  /// Queues the last call; later ones are refused because the device is closed.
   void close(std::unique_ptr<Task> last);
-  /// Cancels the call with this id: a waiting one is refused at once, others are told, done or not.
+  /// Cancels the call with this id. If it is waiting, it is refused at once; otherwise it is told to stop, even if its
+  /// work is done.
   void cancel(double id);
 
-  /// What the garbage collector is told of an array of `bytes`. It takes all for host memory, and begins to collect with every
-  /// 64 MB: of a device with memory of its own, as much as that has is told as one GiB.
+  /// The size to report to the garbage collector for an array of `bytes`. The collector treats all reports as host
+  /// memory, and starts a collection every 64 MB. So for a device with its own memory, all of that memory is reported
+  /// as one GiB.
   int64_t told_bytes(int64_t bytes) const;
-  /// On the device's thread: memory of arrays and calls, with one retry after those in flight have ended and the pool was
-  /// given back.
+  /// On the device's thread: allocates memory for arrays and calls. Retries once, after the calls in flight have ended
+  /// and the pool was released.
   Status allocate(int64_t bytes, void** out);
   void release(void* memory);
-  /// On the device's thread: gives back all memory but page-locked arrays.
+  /// On the device's thread: releases all memory except page-locked arrays.
   void release_all();
-  /// From any thread: released behind the queued work.
+  /// From any thread: released after the queued work.
   void post_release(void* memory);
   void post_release_pinned(void* memory);
   /// No launch of the module is under way.
@@ -149,7 +151,7 @@ class Session {
   const int32_t index_;
   const OpenOptions options_;
   const int64_t queue_limit_;
-  const int64_t slice_bytes_;  // 0: as the device asks for
+  const int64_t slice_bytes_;  // 0: chosen by the device
   std::unique_ptr<Device> device_;
   Submission* submission_ = nullptr;  // the same object
   std::atomic<bool> open_{false};
@@ -164,14 +166,15 @@ class Session {
   std::condition_variable quiet_;  // a task ended
   std::deque<std::unique_ptr<Task>> queue_;
   std::deque<std::unique_ptr<Task>> in_flight_;  // submitted, in order; changed by the device's thread
-  int64_t weight_ = 0;                           // of those
+  int64_t weight_ = 0;                           // of all of them
   std::atomic<size_t> queued_{0};                // size of queue_
   std::chrono::steady_clock::duration usual_rest_{};  // between two tasks; device's thread only
   Task* running_ = nullptr;
-  std::vector<std::weak_ptr<CancelFlag>> cancellable_;  // of calls with an id, settled ones until the next is made
+  // Flags of calls with an id; settled ones stay until the next one is added.
+  std::vector<std::weak_ptr<CancelFlag>> cancellable_;
   int64_t waiting_ = 0;  // counted tasks in the queue
   bool busy_ = true;     // the thread is inside the device
-  bool here_ = false;    // another thread is, in perform_here(): the device's thread stays out
+  bool here_ = false;    // another thread is inside, in perform_here(): the device's thread stays out
   int64_t pinned_alive_ = 0;
   std::map<const char*, std::weak_ptr<PinnedBlock>> pinned_;
   bool closing_ = false;

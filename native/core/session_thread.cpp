@@ -1,4 +1,4 @@
-// The device's own thread of a session: opening, the queue, and the calls in flight.
+// The device's own thread in a session: opening, the queue, and the calls in flight.
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,13 +12,14 @@
 namespace warploom {
 namespace {
 
-// More would only wait on the device instead of here.
+// More calls would only wait on the device instead of in the queue.
 constexpr size_t kMostInFlight = 64;
-constexpr int64_t kMostWeight = int64_t{512} << 20;  // unless they are two: large calls keep the device busy by themselves
-// Calls one after the other find the thread awake, because waking it takes as long as a short call: it looks for the next one
-// for some time more than usually passes between two, where that is short, and for little where it is not.
+// Two calls may exceed this: large ones keep the device busy by themselves.
+constexpr int64_t kMostWeight = int64_t{512} << 20;
+// Waking the thread takes as long as a short call, so the thread stays awake between calls: a little longer than the
+// usual pause if that is short, only briefly if it is long.
 constexpr auto kAwake = std::chrono::microseconds(30), kLongestAwake = std::chrono::microseconds(400);
-// Waiting for the device: as long as a short call lasts, then with pauses of a 32nd of the time waited so far.
+// Waiting for the device: spin as long as a short call lasts, then pause for a 32nd of the time waited so far.
 constexpr auto kSpin = std::chrono::milliseconds(2);
 constexpr auto kLongestPause = std::chrono::milliseconds(1);
 
@@ -87,7 +88,7 @@ void Session::serve_queue() {
   device_.reset();
 }
 
-/// Until there is work, or none will come any more.
+/// Waits until there is work, or none can come any more.
 void Session::rest(std::unique_lock<std::mutex>& lock) {
   busy_ = false;
   quiet_.notify_all();
@@ -132,7 +133,7 @@ void Session::perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& 
     in_flight_.push_back(std::move(task));
     return;
   }
-  // It ended at once, because it failed: those before it settle first.
+  // It failed and so ended at once: earlier tasks must settle first.
   while (task->counted() && !in_flight_.empty()) complete_first(lock);
   quiet_.notify_all();
   lock.unlock();
@@ -152,7 +153,7 @@ void Session::complete_all() {
   while (!in_flight_.empty()) complete_first(lock);
 }
 
-/// Until the first task in flight has ended, or there is more to submit.
+/// Waits until the first task in flight has ended, or there is more to submit.
 void Session::await_first(std::unique_lock<std::mutex>& lock) {
   const Submission::Mark mark = in_flight_.front()->mark();
   const bool no_more = full();
@@ -173,7 +174,7 @@ void Session::await_first(std::unique_lock<std::mutex>& lock) {
   if (!more) complete_first(lock);
 }
 
-/// The end of the first task in flight: waits for it where need be.
+/// Completes the first task in flight, waiting for it if necessary.
 void Session::complete_first(std::unique_lock<std::mutex>& lock) {
   std::unique_ptr<Task> task = std::move(in_flight_.front());
   in_flight_.pop_front();

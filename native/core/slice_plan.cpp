@@ -8,7 +8,7 @@
 namespace warploom {
 namespace {
 
-// Addresses on the device are alike to those of the whole array's block modulo this, so that kernels choose alike.
+// Addresses in a slice equal those in the whole array modulo this, so that kernels make the same choices.
 constexpr int64_t kAlignment = 256;
 constexpr int64_t kGroup = Cuts::kGroup;
 
@@ -18,7 +18,7 @@ bool overlaps(const Buffer& a, const Buffer& b) {
   return a.source < b.source + b.bytes && b.source < a.source + a.bytes;
 }
 
-/// Slices come down while others still go up: results may share memory with nothing.
+/// Slices are downloaded while others are still being uploaded, so results must not share memory with anything.
 bool outputs_apart(const std::vector<Buffer>& buffers) {
   for (const Buffer& output : buffers) {
     if (!output.output || output.table || output.merged || output.bytes == 0) continue;
@@ -43,7 +43,7 @@ std::unique_ptr<SlicePlan> SlicePlan::make(Cuts cuts, std::vector<Buffer>& buffe
   std::unique_ptr<SlicePlan> plan(new SlicePlan(std::move(cuts)));
   if (!plan->add_regions(buffers, pointers, limits.host_memory) || !plan->same_parts(pointers)) return nullptr;
   const int64_t bytes = plan->bytes_of(0, plan->cuts_.count());
-  int64_t whole = 0;  // that travels as it is
+  int64_t whole = 0;  // bytes that are transferred whole
   for (size_t i = 0; i < buffers.size(); ++i) {
     const bool travels = limits.host_memory ? buffers[i].staged() && buffers[i].input : buffers[i].on_host();
     if (travels && plan->region_of(i) == nullptr) whole += buffers[i].bytes;
@@ -55,7 +55,7 @@ std::unique_ptr<SlicePlan> SlicePlan::make(Cuts cuts, std::vector<Buffer>& buffe
   return plan;
 }
 
-/// Those buffers whose views all say the same. False where a result is not among them.
+/// Adds the buffers whose views all agree. False if a result is not among them.
 bool SlicePlan::add_regions(const std::vector<Buffer>& buffers, const std::vector<Pointer>& pointers, bool host_memory) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Buffer& buffer = buffers[i];
@@ -76,7 +76,7 @@ bool SlicePlan::add_regions(const std::vector<Buffer>& buffers, const std::vecto
     }
   }
   std::stable_sort(regions_.begin(), regions_.end(), [](const Region& a, const Region& b) { return rank(a) < rank(b); });
-  // Results that lie where they are to be have to be addressed slice by slice as well.
+  // Views of memory that is used in place must be addressed slice by slice too.
   for (const Pointer& pointer : pointers) {
     const Buffer& buffer = buffers[pointer.buffer];
     if (!(buffer.on_device() || host_memory) || buffer.is_array) continue;
@@ -86,7 +86,7 @@ bool SlicePlan::add_regions(const std::vector<Buffer>& buffers, const std::vecto
   return !regions_.empty();
 }
 
-/// Real and imaginary parts are both in slices or both whole.
+/// Real and imaginary parts must be both sliced or both whole.
 bool SlicePlan::same_parts(const std::vector<Pointer>& pointers) const {
   for (const Pointer& a : pointers) {
     for (const Pointer& b : pointers) {
@@ -120,7 +120,8 @@ void SlicePlan::cut(const Limits& limits) {
   bounds_.assign(1, 0);
   while (bounds_.back() < count) {
     const int64_t begin = bounds_.back();
-    int64_t fits = std::min(begin + least, count), beyond = count + 1;  // the last end that fits, and the first that does not
+    // The last end that fits, and the first that does not.
+    int64_t fits = std::min(begin + least, count), beyond = count + 1;
     while (beyond - fits > 1) {
       const int64_t middle = fits + (beyond - fits) / 2;
       if (bytes_of(begin, middle) <= slice_bytes) fits = middle; else beyond = middle;

@@ -1,5 +1,5 @@
-// A call in slices: where the parts of its arrays lie, on their way and on the device. An operation says how it can be cut
-// (cuda/core/cuts.h); this decides whether it is and how far, and knows no operation.
+// A call in slices: where the parts of its arrays lie, in transit and on the device. The operation says how it can be
+// cut (cuda/core/cuts.h). This file decides whether and how far, without knowing any operation.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,33 +12,33 @@ namespace warploom {
 
 class SlicePlan {
  public:
-  /// An array of the caller's of which every slice has an interval.
+  /// One of the caller's arrays that is cut: every slice has an interval of it.
   struct Region {
     size_t buffer = 0;
     int view = 0;  ///< of Cuts
     int64_t element_bytes = 0;
     bool up = false, down = false;
-    bool staged = false;  ///< travels through the addon's own memory
+    bool staged = false;  ///< transferred through the addon's own memory
   };
   /// Bytes of a region's buffer.
   struct Range {
     int64_t first = 0, bytes = 0;
   };
-  /// What the device's memory holds for a slice. Staged regions come first: those that only go up, both ways, only down,
-  /// so that what goes up, and what comes down, is one piece.
+  /// The device memory of one slice. Staged regions come first, in the order up only, both ways, down only: all uploads
+  /// form one piece, and so do all downloads.
   struct Layout {
     std::vector<int64_t> places;  ///< by region
-    int64_t up = 0;               ///< bytes that go up, from 0 on
+    int64_t up = 0;               ///< bytes uploaded, starting at 0
     int64_t down_begin = 0, down_end = 0;
     int64_t end = 0;
   };
 
-  /// What is cut: on a device in host memory, only inputs that have to be copied.
+  /// What to cut: on a device in host memory, only inputs that must be copied.
   struct Limits {
-    int64_t slice_bytes = 0;  ///< of a slice, about
+    int64_t slice_bytes = 0;  ///< approximate bytes of a slice
     bool host_memory = false;
   };
-  /// The plan of a call that is worth cutting; null: it stays whole. The buffers of the regions become `sliced`.
+  /// The plan of a call that is worth cutting; null if it stays whole. Sets `sliced` of the regions' buffers.
   static std::unique_ptr<SlicePlan> make(Cuts cuts, std::vector<Buffer>& buffers, const std::vector<Pointer>& pointers,
                                          const Limits& limits);
 
@@ -49,7 +49,7 @@ class SlicePlan {
   int64_t end(size_t slice) const { return bounds_[slice + 1]; }
   Range range(const Region& region, size_t slice) const;
   Layout layout(size_t slice) const;
-  /// Slices that have memory on the device at once, and bytes of each.
+  /// The number of slices that have device memory at the same time, and the bytes of each.
   int turns() const;
   int64_t set_bytes() const { return set_bytes_; }
   /// After Cuts::select(): the parameters of a slice whose memory on the device is at `memory`.

@@ -4,7 +4,7 @@
 
 namespace warploom {
 namespace {
-constexpr size_t kLeaving = 2, kArriving = 2;  // pieces of host memory under way each way, beside the one at hand
+constexpr size_t kLeaving = 2, kArriving = 2;  // pieces of host memory in flight each way, besides the current one
 }  // namespace
 
 SliceRun::~SliceRun() {
@@ -35,7 +35,7 @@ Status run_slices(SlicePlan& plan, HostBlock& up, const std::vector<Pointer>& po
   return {};
 }
 
-/// A slice comes down behind the work of the next one, so that a download that has to be waited for keeps nobody waiting.
+/// A slice is downloaded after the next one has been submitted, so waiting for a download does not delay work.
 Status SliceRun::run() {
   const size_t slices = call_.plan.slices();
   call_.plan.cuts().settle();
@@ -51,7 +51,7 @@ Status SliceRun::run() {
   return {};
 }
 
-/// And the one after it, where that is there already: work may wait for the device in its middle.
+/// Also uploads the following slice if its data is ready, because the work may wait for the device half-way through.
 Status SliceRun::upload_up_to(size_t slice) {
   while (uploaded_ <= slice) WARPLOOM_TRY(upload(uploaded_++));
   const bool more = uploaded_ == slice + 1 && uploaded_ < call_.plan.slices();

@@ -1,4 +1,4 @@
-// The device's side of a call in slices: uploads, work and downloads of different slices at the same time.
+// The device's side of a call in slices: uploads, computation and downloads of different slices overlap.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -13,7 +13,7 @@
 
 namespace warploom {
 
-/// What a call in slices is made of.
+/// The parts of a call in slices.
 struct SlicedCall {
   Session& session;
   Device& device;
@@ -23,11 +23,11 @@ struct SlicedCall {
   SlicePlan& plan;
   std::shared_ptr<HostBlock> up, down;  ///< staged parts, a piece for every slice; may be null
   char* sets = nullptr;                 ///< memory on the device, plan.turns() times plan.set_bytes()
-  /// Results go to the caller's arrays as their slices come down, not when the call settles.
+  /// Results are copied to the caller's arrays as their slices arrive, not when the call settles.
   bool results_at_once = false;
 };
 
-/// The call's control as the operation on one slice sees it.
+/// The call's control as seen by the operation on one slice.
 class SliceControl final : public Control {
  public:
   SliceControl(Control& call, size_t slices) : call_(call), slices_(slices) {}
@@ -44,8 +44,8 @@ class SliceControl final : public Control {
   size_t slice_ = 0;
 };
 
-/// The slices of a call on a device in host memory, whose inputs are in `up` and whose other pointers stand: each while the
-/// next ones are being copied.
+/// Runs the slices of a call on a device in host memory, each while the next ones are being copied. The inputs are in
+/// `up`, and all other pointers are set.
 Status run_slices(SlicePlan& plan, HostBlock& up, const std::vector<Pointer>& pointers, Control& control,
                   const std::function<Status(Control&)>& perform);
 
@@ -56,9 +56,10 @@ class SliceRun final {
   SliceRun(const SliceRun&) = delete;
   SliceRun& operator=(const SliceRun&) = delete;
   ~SliceRun();
-  /// Submits all slices, whose pointers to whole arrays stand. The last downloads may be under way when it returns.
+  /// Submits all slices. Pointers to whole arrays must be set. The last downloads may still be in flight when it
+  /// returns.
   Status run();
-  /// When the call's mark is reached.
+  /// Called once the call's mark is reached.
   Status finish() {
     WARPLOOM_TRY(let_leave(0));
     return hand_over(0);
@@ -81,8 +82,8 @@ class SliceRun final {
   SlicedCall call_;
   SliceControl control_;
   size_t uploaded_ = 0;
-  Waiting leaving_;  // pieces on their way up, with marks behind them
-  Waiting arriving_;  // and down
+  Waiting leaving_;  // pieces being uploaded, with the marks after them
+  Waiting arriving_;  // and pieces being downloaded
 };
 
 }  // namespace warploom

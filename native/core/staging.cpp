@@ -14,11 +14,11 @@ namespace warploom {
 namespace {
 
 constexpr int64_t kSmallest = 4096;
-constexpr int64_t kMapped = int64_t{1} << 20;    // from here on straight from the system
-constexpr int64_t kPinnedAtOnce = 4;             // making one of some MB takes milliseconds, in which no call runs
-constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks serve whatever fits
+constexpr int64_t kMapped = int64_t{1} << 20;    // from here on, taken straight from the system
+constexpr int64_t kPinnedAtOnce = 4;             // making one of some MB takes milliseconds, during which no call runs
+constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks may serve any size that fits
 
-/// Sizes grow by eighths of a power of two, so that a block of a similar call fits again.
+/// Sizes grow by eighths of a power of two, so that a block fits later calls of similar size.
 int64_t rounded(int64_t bytes) {
   int64_t size = kSmallest;
   while (size < bytes) size *= 2;
@@ -27,8 +27,8 @@ int64_t rounded(int64_t bytes) {
   return (size + 63) / 64 * 64;
 }
 
-/// Ordinary pages: what huge ones save at the first touch they can cost ten times over where memory is in pieces, and
-/// copying gains nothing by them.
+/// Maps ordinary pages. Huge pages can cost ten times what they save at the first touch if memory is fragmented, and
+/// they do not speed up copying.
 char* map_block(int64_t bytes) {
   void* const memory = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return memory != MAP_FAILED ? static_cast<char*>(memory) : nullptr;
@@ -84,7 +84,7 @@ void Staging::release(int64_t bytes) {
   reserved_ -= bytes;
 }
 
-/// Under mutex_: the smallest block that holds `bytes` without wasting much; null memory when there is none.
+/// Under mutex_: the smallest block that holds `bytes` without much waste; null memory if there is none.
 StagingBlock Staging::find(Blocks& blocks, int64_t bytes) {
   const auto at = blocks.lower_bound(bytes);
   if (at == blocks.end() || at->first > std::max(kLoose, bytes + bytes / 2)) return {};
@@ -125,7 +125,8 @@ void Staging::give_back(StagingBlock block) {
     const std::lock_guard<std::mutex> lock(mutex_);
     (block.pinned ? pinned_ : plain_)[block.bytes].push_back(block);
     (block.pinned ? pinned_bytes_ : plain_bytes_) += block.bytes;
-    // The largest go first: their size fits the fewest calls. Page-locked ones can only be freed on the device's thread.
+    // The largest go first, because their size fits the fewest calls. Page-locked blocks can only be freed on the
+    // device's thread.
     while (plain_bytes_ > machine_ / 4) {
       const auto largest = std::prev(plain_.end());
       plain_bytes_ -= largest->first;
@@ -137,7 +138,7 @@ void Staging::give_back(StagingBlock block) {
   for (const StagingBlock& each : dropped) free_plain(each);
 }
 
-/// Null memory where no more can be page-locked: plain memory works as well.
+/// Returns null memory if no more can be page-locked; plain memory works as well.
 StagingBlock Staging::make_pinned(Device& device, int64_t bytes) {
   StagingBlock block;
   block.bytes = rounded(bytes);
@@ -164,7 +165,7 @@ void Staging::provide_pinned(Device& device, int64_t bytes, int64_t count) {
       const std::lock_guard<std::mutex> lock(mutex_);
       const auto ready = pinned_.find(rounded(bytes));
       if (ready != pinned_.end() && static_cast<int64_t>(ready->second.size()) >= kPinnedAtOnce) return;
-      // The one that it replaces would otherwise stay unused for good.
+      // Otherwise the block that it replaces would stay unused forever.
       old = find(plain_, bytes);
       plain_bytes_ -= old.bytes;
     }

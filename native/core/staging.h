@@ -1,4 +1,4 @@
-// Host memory that the arguments of calls are copied into, and how much of it the calls in flight may hold.
+// Host memory into which call arguments are copied, and the limit on how much of it calls in flight may hold.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -10,16 +10,16 @@
 
 namespace warploom {
 
-/// A block of host memory, 64-byte aligned, page-locked where the device profits and one was ready.
+/// A block of host memory, 64-byte aligned; page-locked if the device benefits and such a block was free.
 struct StagingBlock {
   char* memory = nullptr;
   int64_t bytes = 0;
   bool pinned = false;
 };
 
-/// Re-uses the blocks of earlier calls, whose pages are there already. take() never calls the device, so the
-/// JavaScript thread never waits for it: where page-locked blocks pay, the device's thread makes them after a call
-/// that had to do without, ready for the next one.
+/// Reuses the blocks of earlier calls, whose pages are already mapped. take() never calls the device, so the JavaScript
+/// thread never waits for it. Where page-locked blocks pay, the device's thread makes them after a call that had to do
+/// without, ready for the next one.
 class Staging {
  public:
   /// `limit`: bytes that calls in flight may hold; 0: half of the machine's memory.
@@ -28,15 +28,16 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  /// Counts `bytes` for a call, or refuses them. `in_use`: what arrays take of the same limit; `held`: what the call has already.
+  /// Counts `bytes` for a call, or refuses them. `in_use`: bytes of arrays under the same limit; `held`: bytes the call
+  /// already has.
   Failure reserve(int64_t bytes, int64_t in_use, int64_t held = 0);
-  /// Whether `bytes` more fit beside what is counted.
+  /// Whether `bytes` more fit within the limit.
   bool fits(int64_t bytes) const;
   int64_t reserved_bytes() const;
   void release(int64_t bytes);
 
-  /// A block of at least `bytes`, or one with null memory when the system has none. On the device's thread it may be made
-  /// page-locked, by `device`.
+  /// A block of at least `bytes`; its memory is null if the system has none. On the device's thread, pass `device` to
+  /// allow a new page-locked block.
   StagingBlock take(int64_t bytes, Device* device = nullptr);
   void give_back(StagingBlock block);
   /// On the device's thread: up to `count` more page-locked blocks of `bytes`, a few at a time.
@@ -45,7 +46,7 @@ class Staging {
   void trim(Device* device);
   /// Memory of unused blocks.
   int64_t free_bytes() const;
-  /// Most bytes that were counted at once, with what was in use beside them.
+  /// The most bytes ever counted at once, including what was in use besides them.
   int64_t peak_bytes() const;
 
  private:

@@ -1,4 +1,4 @@
-// The table of a backend that this build has no code for: every entry answers «not compiled».
+// The table of a backend that this build has no code for: every entry answers "not compiled".
 #pragma once
 #include "cuda/core/backend.h"
 

@@ -8,10 +8,10 @@
 namespace warploom {
 
 struct Traffic {
-  std::atomic<int64_t> taken{0};     ///< bytes copied from arrays at calls
+  std::atomic<int64_t> taken{0};     ///< bytes copied from arrays when calls were made
   std::atomic<int64_t> returned{0};  ///< bytes copied into arrays of results
   std::atomic<int64_t> settling{0};  ///< of those, copied by the event loop when calls settled
-  std::atomic<int64_t> fresh{0};     ///< bytes of staging memory asked of the system
+  std::atomic<int64_t> fresh{0};     ///< bytes of staging memory requested from the system
   std::atomic<int64_t> slices{0};    ///< computed, of calls that were cut
   static Traffic& get() {
     static Traffic traffic;

@@ -31,11 +31,11 @@ int64_t number_bytes(napi_typedarray_type type) {
   }
 }
 
-/// True when the buffer's own length can change: `resizable` of ArrayBuffer, `growable` of SharedArrayBuffer.
+/// True if the buffer's own length can change: `resizable` of ArrayBuffer, `growable` of SharedArrayBuffer.
 bool has_flag(napi_env env, napi_value buffer, const char* name) {
   const napi_value value = js::property(env, buffer, name);
   bool flag = false;
-  if (value == nullptr) {  // a getter of the caller's threw: trust nothing about this buffer
+  if (value == nullptr) {  // one of the caller's getters threw: trust nothing about this buffer
     napi_value error = nullptr;
     napi_get_and_clear_last_exception(env, &error);
     return true;
@@ -88,7 +88,7 @@ Failure read_typed_array(napi_env env, const std::string& name, napi_value value
     size_t numbers = 0;
     void* data = nullptr;
     const bool readable = napi_get_typedarray_info(env, value, &found, &numbers, &data, nullptr, nullptr) == napi_ok;
-    if (readable && found == typed_array_type(type) && numbers > 0) {  // a detached one has none
+    if (readable && found == typed_array_type(type) && numbers > 0) {  // a detached array has none
       *out = {static_cast<char*>(data), static_cast<int64_t>(numbers), static_cast<int64_t>(numbers) * number_bytes(found), false};
       return {};
     }

@@ -1,4 +1,4 @@
-// Element types, and what a JavaScript typed array is at one moment.
+// Element types, and the state of a JavaScript typed array at one moment.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ inline constexpr int kElementTypes = 7;
 int64_t element_bytes(ElementType type);
 inline const char* type_name(ElementType type) { return kElementTypeNames[static_cast<int>(type)]; }
 inline ElementType element_type(ScalarType type) { return static_cast<ElementType>(type); }
-/// float32 for complex64, float64 for complex128, else the type itself.
+/// float32 for complex64, float64 for complex128, otherwise the type itself.
 ElementType real_type(ElementType type);
 /// Numbers of the typed array per element: 2 for interleaved complex.
 inline int64_t numbers_per_element(ElementType type) {
@@ -38,8 +38,8 @@ template <> struct ElementTypeOf<int32_t> { static constexpr ElementType value =
 template <> struct ElementTypeOf<int64_t> { static constexpr ElementType value = ElementType::int64; };
 template <> struct ElementTypeOf<uint8_t> { static constexpr ElementType value = ElementType::uint8; };
 
-/// Memory of a typed array as found by read_typed_array; valid until JavaScript runs again, or for
-/// shared memory as long as the array is reachable.
+/// Memory of a typed array as found by read_typed_array. Valid until JavaScript runs again or, for shared memory, as
+/// long as the array is reachable.
 struct TypedArray {
   char* data = nullptr;
   int64_t numbers = 0;  ///< its `length`
@@ -47,11 +47,11 @@ struct TypedArray {
   bool shared = false;
 };
 
-/// Refuses values that are no typed array of `type`, and detached or resizable ones. `fixed`: it is known to lie on an
-/// ArrayBuffer that can never be resized; then nothing of the caller's runs.
+/// Refuses values that are not typed arrays of `type`, and detached or resizable ones. `fixed`: the array is known to
+/// lie on an ArrayBuffer that can never be resized; then none of the caller's code runs.
 Failure read_typed_array(napi_env env, const std::string& name, napi_value value, ElementType type,
                          TypedArray* out, bool fixed = false);
-/// The same memory as at the time of the call, or null when it was detached or resized since.
+/// Returns `data` if the array's memory is unchanged since the call; null if it was detached or resized.
 char* same_memory(napi_env env, napi_value value, const char* data, int64_t bytes);
 /// "a Float64Array of length 3", "an object".
 std::string describe_object(napi_env env, napi_value value);

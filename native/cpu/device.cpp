@@ -20,7 +20,7 @@ int64_t rounded(int64_t bytes) {
 void* allocate_block(int64_t bytes) {
   const int64_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
   void* memory = std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(bytes));
-  // Large arrays are walked with many page-sized strides at once: huge pages spare the TLB.
+  // Large arrays are read with many page-sized strides at once; huge pages save TLB misses.
   if (memory != nullptr && bytes >= kHugePage) {
     madvise(memory, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   }
@@ -33,7 +33,7 @@ struct NoControl final : Control {};
 
 CpuDevice::CpuDevice(DeviceDescription description, int64_t memory_limit_bytes, int threads)
     : description_(std::move(description)), threads_(threads) {
-  // Half, because the process has other things in memory, among them the arrays that the calls are made with.
+  // Half, because the process holds other data too, including the caller's own arrays.
   use_.limit_bytes = memory_limit_bytes > 0 ? memory_limit_bytes : description_.memory_bytes / 2;
   scratch_.assign(static_cast<size_t>(threads), nullptr);
 }
@@ -176,7 +176,7 @@ void CpuDevice::trim() {
 MemoryUse CpuDevice::memory_use() const {
   std::lock_guard<std::mutex> lock(mutex_);
   MemoryUse use = use_;
-  // Scratch is the library's own: free for re-use, not reachable by the caller.
+  // Scratch belongs to the library: it can be reused, and the caller cannot reach it.
   use.in_use_bytes -= scratch_total_;
   use.pooled_bytes += scratch_total_;
   return use;

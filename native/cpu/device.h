@@ -11,7 +11,7 @@
 
 namespace warploom::cpu {
 
-/// Alignment of every block: one cache line, the widest vector.
+/// Alignment of every block: one cache line, which is also the widest vector.
 inline constexpr int64_t kAlignment = 64;
 
 class CpuDevice : public Device {
@@ -57,7 +57,7 @@ class CpuDevice : public Device {
   int64_t scratch_total_ = 0;   // of all workers; guarded by mutex_
 };
 
-/// Device memory for the length of one operation.
+/// Device memory for the duration of one operation.
 class Workspace {
  public:
   explicit Workspace(Device& device) : device_(device) {}

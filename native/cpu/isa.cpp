@@ -6,7 +6,7 @@
 namespace warploom::cpu {
 namespace {
 
-/// The only set of builds with one, and in the others what every processor has.
+/// What every processor has; in builds with a single set, that set.
 #if defined(WARPLOOM_ONLY_AVX2)
 constexpr Isa kOnlyIsa = Isa::avx2;
 #else

@@ -39,7 +39,7 @@ void ThreadPool::start() {
     workers_.reserve(static_cast<size_t>(threads_ - 1));
     for (int i = 1; i < threads_; ++i) workers_.emplace_back(&ThreadPool::worker, this, i);
   } catch (const std::system_error&) {
-    // The system grants no more threads: the calling thread and those started do the work.
+    // The system grants no more threads; the calling thread and those already started do the work.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -80,7 +80,7 @@ void ThreadPool::worker(int index) {
     wake_.wait(lock, [&] { return closing_ || generation_ != seen; });
     if (closing_) return;
     seen = generation_;
-    // A run that ended before this thread woke has already been waited for by nobody: skip it.
+    // The run ended before this thread woke up, and nobody waits for the thread: skip it.
     if (task_ == nullptr) continue;
     ++busy_;
     lock.unlock();

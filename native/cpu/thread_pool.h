@@ -12,8 +12,8 @@
 
 namespace warploom::cpu {
 
-/// Fixed set of threads that take tasks from a shared counter. Threads are started by the first
-/// run() with more than one task and joined by the destructor; the calling thread works too.
+/// A fixed set of threads that take tasks from a shared counter. The first run() with more than one task starts the
+/// threads, and the destructor joins them; the calling thread works too.
 class ThreadPool {
  public:
   /// Called as task(index, worker), worker in 0…threads()-1; worker 0 is the calling thread.
@@ -26,10 +26,9 @@ class ThreadPool {
 
   int threads() const { return threads_; }
 
-  /// Runs tasks 0…tasks-1, each once, in no fixed order, and returns when none is running any
-  /// more. Between tasks the calling thread reports progress (as base + finished tasks of total)
-  /// and polls for cancellation; after a failure or a cancellation no further task starts.
-  /// Exceptions of a task become a Status.
+  /// Runs each of the tasks 0…tasks-1 once, in no fixed order, and returns when all have ended. Between tasks the
+  /// calling thread reports progress (as base + finished tasks, out of total) and polls for cancellation. After a
+  /// failure or a cancellation no further task starts. Exceptions in a task become a Status.
   Status run(int64_t tasks, const Task& task, Control& control, double progress_base = 0,
              double progress_total = 0);
 

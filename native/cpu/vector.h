@@ -1,7 +1,8 @@
-// A register of points, with the names of cuda/core/portable.h. Compiled once per instruction set, in the namespace WARPLOOM_ISA,
-// with WARPLOOM_VECTOR_BYTES the width of a register: include only from native/<domain>/isa_*.cpp, after every standard header.
+// A register of points, with the names of cuda/core/portable.h. Compiled once per instruction set, in the namespace
+// WARPLOOM_ISA; WARPLOOM_VECTOR_BYTES is the width of a register. Include only from native/<domain>/isa_*.cpp, after
+// every standard header.
 //
-// Every operation is that of portable.h in each lane, so that point functions have the same bits in vectors of any width.
+// Every operation does per lane what portable.h does, so point functions give the same bits with vectors of any width.
 #pragma once
 #include <cstdint>
 
@@ -45,8 +46,8 @@ struct Vector {
   Vector() = default;
   WARPLOOM_INLINE Vector(const Lanes& lanes) : v(lanes) {}
   WARPLOOM_INLINE explicit Vector(R value) : v(Lanes{} + value) {}
-  /// Memory of any alignment. (A memcpy would do, but GCC 12 moves structs of vectors in halves, which cannot be forwarded
-  /// from store to load.)
+  /// Memory of any alignment. (A memcpy would do, but GCC 12 moves structs of vectors in halves, and stores in halves
+  /// cannot be forwarded to later loads.)
   typedef Lanes Unaligned __attribute__((aligned(alignof(R)), may_alias));
   static WARPLOOM_INLINE Vector load(const R* from) { return Lanes(*reinterpret_cast<const Unaligned*>(from)); }
   WARPLOOM_INLINE void store(R* to) const { *reinterpret_cast<Unaligned*>(to) = v; }
@@ -71,7 +72,7 @@ WARPLOOM_UNARY(Vector, Vector, operator-, -a.v)
 #undef WARPLOOM_UNARY
 // clang-format on
 
-/// Calls scalar(x…) for each lane; the compiler makes one instruction of it where there is one.
+/// Calls scalar(x…) for each lane; where a single instruction exists, the compiler uses it.
 #define WARPLOOM_EACH_LANE(result, expression) \
   for (int l = 0; l < kWidth<R>; ++l) result.v[l] = expression;
 

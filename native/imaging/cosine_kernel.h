@@ -1,4 +1,4 @@
-// Cosine transforms of pairs of lines, one pair in each lane of a vector: include only from native/imaging/isa_table.h.
+// Cosine transforms of pairs of lines, one pair per vector lane: include only from native/imaging/isa_table.h.
 #pragma once
 #include <utility>
 
@@ -17,7 +17,7 @@ using ::warploom::imaging::LinesTask;
 using ::warploom::imaging::Pair;
 using ::warploom::imaging::place_of;
 
-/// The buffers of a group of pairs.
+/// Buffers for a group of pairs.
 template <class R>
 struct GroupBuffers {
   Pair<Vector<R>>*data, *other;
@@ -82,7 +82,8 @@ void complex_transform(const CosinePlan& plan, const R* table, GroupBuffers<R>& 
   }
 }
 
-/// Calls change(low, high, k, c, s) on the entries at k and n - k for all k up to n / 2; at k = 0 and n / 2 `high` is a copy.
+/// Calls change(low, high, k, c, s) on the entries at k and n - k for all k up to n / 2. At k = 0 and n / 2, `high` is
+/// a copy.
 template <class R, class Change>
 WARPLOOM_INLINE void each_two(const CosinePlan& plan, const R* table, Pair<Vector<R>>* data, const Change& change) {
   const R* const phases = table + 2 * plan.phases;
@@ -110,13 +111,13 @@ void join_lines(const CosinePlan& plan, const R* table, Pair<Vector<R>>* data) {
   });
 }
 
-/// The lines of a group: where the pair of each lane begins, and how many lines there are from the first on.
+/// The lines of a group: where the pair of each lane begins, and how many lines remain, counting the group's first.
 template <class R>
 struct LineGroup {
   static constexpr int kLines = 2 * kWidth<R>;
   int64_t base[kLines];
   int64_t left;
-  bool adjacent;  ///< all lines are there, and begin next to each other
+  bool adjacent;  ///< no line is missing, and lines start next to each other
 
   LineGroup(const LinesTask<R>& task, int64_t first) : left(task.lines - 2 * first), adjacent(task.stride > 1 && left >= kLines) {
     for (int i = 0; i < kLines; ++i) {

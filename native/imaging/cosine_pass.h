@@ -10,7 +10,7 @@
 
 namespace warploom::cpu {
 
-/// Points that a task of a pass has at least.
+/// The fewest points in a task of a pass.
 inline constexpr int64_t kLeastTaskPoints = 1 << 14;
 
 /// Plan and table of one axis.

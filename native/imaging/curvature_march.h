@@ -9,12 +9,12 @@
 
 namespace warploom::cpu {
 
-/// A call. Components beyond `group` follow on their own.
+/// One call. Each group of `group` components is processed on its own.
 template <class R>
 struct CurvatureCall {
   ::warploom::imaging::Grid grid;
   int64_t channels = 1;
-  int64_t group = 1;  ///< components with one norm
+  int64_t group = 1;  ///< components that share a norm
   const R* u = nullptr;
   R* result = nullptr;
   R eps16 = 0;
@@ -23,12 +23,12 @@ struct CurvatureCall {
   R weight4 = 0, dt = 0;
 };
 
-/// An image's rows as the planes of a volume of one row each: the same bits (curvature_point.h).
+/// Treats an image's rows as planes of a volume, each one row high: the same bits (curvature_point.h).
 inline ::warploom::imaging::Grid as_planes(const ::warploom::imaging::Grid& g) {
   return g.nz > 1 ? g : ::warploom::imaging::Grid{g.nx, 1, g.ny};
 }
 
-/// Planes that one task takes: enough to hide what it computes twice, few enough for all threads.
+/// Planes per task: enough to hide the work done twice at its ends, few enough to keep all threads busy.
 inline int64_t slab_planes(int64_t planes, int64_t plane_points, int64_t groups, int threads) {
   const int64_t least = std::max<int64_t>(1, 16384 / plane_points);
   const int64_t tasks = std::max<int64_t>(1, 4 * threads / groups);
@@ -63,7 +63,7 @@ Status march_curvature(CpuDevice& device, const CurvatureCall<R>& call, Control&
   }, control);
 }
 
-/// Point by point, for components that share a norm and for the variant `direct`.
+/// Point by point, for components that share a norm, and for the variant `direct`.
 template <class R>
 Status direct_curvature(CpuDevice& device, const CurvatureCall<R>& call, Control& control) {
   namespace im = ::warploom::imaging;

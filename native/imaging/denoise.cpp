@@ -14,7 +14,7 @@ namespace {
 
 using namespace ::warploom::imaging;
 
-/// Passes cancellation on, not progress: that is the driver's.
+/// Passes on cancellation but not progress, which the driver reports.
 class Quiet final : public Control {
  public:
   explicit Quiet(const Control& behind) : behind_(behind) {}
@@ -30,7 +30,7 @@ constexpr int64_t kSlabEdges = 4;
 struct Sizes {
   Grid planes;
   int64_t plane = 1, points = 1, all = 1, axes = 2, stride = 1, groups = 1, depth = 1, slabs = 1;
-  int64_t edges = 0;  ///< extrapolated planes at the slabs' ends
+  int64_t edges = 0;  ///< extrapolated planes at the ends of slabs
   int64_t parts = 0;  ///< bytes
   int64_t bytes = 0;
 
@@ -144,7 +144,7 @@ class CpuBackend final : public DenoiseBackend {
   /// Component c of q along an axis in plane z.
   const R* q_at(int64_t axis, int64_t c, int64_t z) const { return q_ + axis * s_.stride + c * s_.points + z * s_.plane; }
 
-  /// The step of the image in plane z of component c. zero: rows of zeros.
+  /// The image's step in plane z of component c. zero: a row of zeros.
   void primal(const TvStep<R>& step, int64_t c, int64_t z, R* bar, const R* zero) const {
     const Grid& g = s_.planes;
     const int64_t at = c * s_.points + z * s_.plane, along = s_.axes - 1;
@@ -164,7 +164,7 @@ class CpuBackend final : public DenoiseBackend {
       kernels_.primal_row(p, p_.noise == NoiseKind::impulse);
     }
   }
-  /// The step of the dual variable in plane z of the components from c on; bars hold `group_` planes each.
+  /// The dual variable's step in plane z, for the components from c on; bars hold `group_` planes each.
   void dual(const TvStep<R>& step, int64_t c, int64_t z, const R* bar, const R* above, R* zero) const {
     const Grid& g = s_.planes;
     for (int64_t y = 0; y < g.ny; ++y) {
@@ -187,13 +187,14 @@ class CpuBackend final : public DenoiseBackend {
     }
   }
 
-  /// Planes z0 … z1 - 1 of the components of a norm, as one thread takes them; `own`: scratch planes of the thread, `zero`: a row.
+  /// Planes z0 … z1 - 1 of the components that share a norm: the work of one thread. `own`: the thread's scratch
+  /// planes, `zero`: a row of zeros.
   struct Slab {
     int64_t group, index, first, z0, z1;
     R *own, *zero;
   };
-  /// Extrapolated planes that other slabs or later passes need: of the first iteration that of z0, of the second those of z0, z0 + 1 and
-  /// z1 - 1.
+  /// Extrapolated planes that other slabs or later passes need: from the first iteration plane z0; from the second the
+  /// planes z0, z0 + 1 and z1 - 1.
   enum Edge { kFirst, kSecond, kSecondNext, kSecondLast };
   R* edge(const Slab& s, Edge which, int64_t later = 0) const {
     return edges_ + ((s.group * s_.slabs + s.index + later) * kSlabEdges + which) * group_ * s_.plane;
@@ -219,18 +220,18 @@ class CpuBackend final : public DenoiseBackend {
   void primal_planes(const TvStep<R>& step, const Slab& s, int64_t z, R* bar) const {
     for (int64_t c = 0; c < group_; ++c) primal(step, s.first + c, z, bar + c * s_.plane, s.zero);
   }
-  /// What the dual step of the slab's last plane takes from above it.
+  /// The plane above the slab's last one, which the dual step of that last plane reads.
   const R* above_last(const Slab& s, Edge which, const R* bar) const { return s.z1 < s_.planes.nz ? edge(s, which, 1) : bar; }
   const TvStep<R>& step_of(int64_t k) const { return steps_.size() == 1 ? steps_[0] : steps_[static_cast<size_t>(k)]; }
 
-  /// An iteration, each plane of q right after the plane of the image above it. Slabs begin with a plane of the image whose step was made
-  /// before any of them changes q; its edge keeps what it was extrapolated to.
+  /// One iteration. Each plane of q is updated right after the image plane above it. The step of each slab's first
+  /// image plane runs before any slab changes q; the slab's edge keeps the extrapolated plane.
   Status iterate(int64_t k) {
     const TvStep<R> step = step_of(k);
     WARPLOOM_TRY(each_slab([&](const Slab& s) { primal_planes(step, s, s.z0, edge(s, kFirst)); }));
     return each_slab([&](const Slab& s) { sweep(step, s, [](int64_t) {}); });
   }
-  /// The planes of a slab in an iteration; `behind(z)` follows the dual step of plane z.
+  /// One iteration over the planes of a slab; `behind(z)` runs after the dual step of plane z.
   template <class Behind>
   void sweep(const TvStep<R>& step, const Slab& s, const Behind& behind) {
     const R* bar = edge(s, kFirst);
@@ -247,8 +248,9 @@ class CpuBackend final : public DenoiseBackend {
     }
   }
 
-  /// Two iterations in one sweep, the second a plane behind the first, so that what they read comes from memory once. The second's first
-  /// plane and the dual steps of its outermost planes need planes of other slabs: they are made up for afterwards.
+  /// Two iterations in one sweep, the second a plane behind the first, so that their inputs are read from memory once.
+  /// In the second iteration, the slab's first plane and the dual steps of its outermost planes need planes of other
+  /// slabs; they run afterwards.
   Status iterate_twice(int64_t k) {
     const TvStep<R> step = step_of(k), second = step_of(k + 1);
     const int64_t planes = group_ * s_.plane;
@@ -356,7 +358,7 @@ class CpuBackend final : public DenoiseBackend {
   const DenoiseKernels<R>& kernels_;
   Quiet control_;
   const bool flow_;
-  const int64_t group_;  ///< components of a norm
+  const int64_t group_;  ///< components that share a norm
   const R* f_;
   void* parts_;
   R *u_[2], *q_, *edges_;

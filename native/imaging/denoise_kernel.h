@@ -22,7 +22,7 @@ WARPLOOM_INLINE void put(R* to, const R& value) { *to = value; }
 template <class R>
 WARPLOOM_INLINE void put(R* to, const Vector<R>& value) { value.store(to); }
 
-/// body.template at<V>(x) for whole vectors of a row, then for the points left.
+/// Calls body.template at<V>(x) for whole vectors of a row, then for the remaining points.
 template <class R, class Body>
 WARPLOOM_INLINE void along(int64_t nx, const Body& body) {
   int64_t x = 0;
@@ -30,7 +30,7 @@ WARPLOOM_INLINE void along(int64_t nx, const Body& body) {
   for (; x < nx; ++x) body.template at<R>(x);
 }
 
-/// The values after those at x, and before them; beyond the row its end repeats.
+/// The values after those at x, and before them; beyond either end of the row, its end value repeats.
 template <class V, class R>
 WARPLOOM_INLINE V after(const R* row, int64_t x, int64_t nx) {
   if constexpr (sizeof(V) == sizeof(R)) {
@@ -53,7 +53,7 @@ WARPLOOM_INLINE V before(const R* row, int64_t x) {
     return typename V::Lanes(__builtin_shuffle(V::load(row + x).v, place));
   }
 }
-/// The values before those at x, zero before the row.
+/// The values before those at x; zero before the row.
 template <class V, class R>
 WARPLOOM_INLINE V before_or_zero(const R* row, int64_t x) {
   V values = before<V>(row, x);
@@ -65,7 +65,8 @@ WARPLOOM_INLINE V before_or_zero(const R* row, int64_t x) {
   }
 }
 
-/// Fluxes from the row `low` to the row `high` beside it; before and after: the rows beside each of them along the third axis.
+/// Fluxes from the row `low` to the adjacent row `high`. before and after: the rows next to each of them along the
+/// third axis.
 template <class R>
 struct FluxRows {
   const R *low, *low_before, *low_after, *high, *high_before, *high_after;
@@ -97,7 +98,7 @@ struct FluxAlong {
   }
 };
 
-/// The sums of the fluxes of a row, and what becomes of them; low_z takes high_z over.
+/// Adds up the fluxes of a row and writes the result; low_z receives high_z.
 template <class R, bool kFlow>
 struct Collect {
   const R *along_x, *low_y, *high_y, *high_z;  ///< along_x[-1]: zero

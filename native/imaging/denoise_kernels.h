@@ -1,5 +1,5 @@
-// Entry points of the per-instruction-set kernels of imaging.curvature and imaging.denoise. Names no type of cuda/imaging/ that point
-// functions are templates of (kernels.h).
+// Entry points of the per-instruction-set kernels of imaging.curvature and imaging.denoise. Includes no header of
+// cuda/imaging/ that has templates over number types (kernels.h says why).
 #pragma once
 #include <cstdint>
 
@@ -11,13 +11,14 @@ struct SurveyPart;
 
 namespace warploom::cpu {
 
-/// A plane of a grid and those beside it, for the curvature; rows and planes beyond the grid are its nearest. Fluxes are quarters.
+/// A plane of a grid and its neighbours, for the curvature; beyond the grid, the nearest rows and planes repeat. Fluxes
+/// are quarters.
 template <class R>
 struct CurvaturePlane {
   const R *below, *here, *above;
   int64_t nx, ny;
   R eps16;
-  R* low_z;   ///< nx * ny fluxes from `below`; afterwards those to `above`
+  R* low_z;   ///< nx * ny fluxes from `below`; on return those to `above`
   R* rows;    ///< scratch of 4 (nx + 1)
   R* result;
   // Only for the flow:
@@ -25,7 +26,7 @@ struct CurvaturePlane {
   R weight4, dt;
 };
 
-/// A row of the step of the image. q's rows may be such that are zero throughout.
+/// A row of the image's step. Rows of q may be rows of zeros.
 template <class R>
 struct PrimalRow {
   int64_t nx;
@@ -34,7 +35,8 @@ struct PrimalRow {
   R *u, *bar;
 };
 
-/// A row of the step of the dual variable, of `channels` components with one norm; a neighbour that is beyond the grid is the row itself.
+/// A row of the dual variable's step, for `channels` components that share a norm. A neighbour beyond the grid is the
+/// row itself.
 template <class R>
 struct DualRow {
   int64_t nx, channels;
@@ -44,14 +46,14 @@ struct DualRow {
   R *x, *y, *z;
 };
 
-/// Points begin … end - 1 of a row for the energies: begin is a multiple of 32. lanes: three times 32 sums.
+/// Points begin … end - 1 of a row, for the energies; begin is a multiple of 32. lanes: 3 x 32 sums.
 template <class R>
 struct EnergyRow {
   int64_t nx, begin, end, channels, points;  ///< points: between components
   bool impulse, flow;
   double weight, least, most;
   const R *u, *after, *above, *f, *x, *y, *y_before, *z, *z_before;  ///< z: null in images
-  int64_t y_stride, z_stride;  ///< of y_before and z_before between components: zero for rows of zeros
+  int64_t y_stride, z_stride;  ///< of y_before and z_before, between components; zero for rows of zeros
   double* lanes;
 };
 
@@ -59,7 +61,7 @@ struct EnergyRow {
 template <class R>
 struct DenoiseKernels {
   int lanes;  ///< of a vector
-  /// Fluxes from one plane to the next into task.low_z: the first part of a march; `below` and `here` are the planes.
+  /// Fluxes from plane `below` to plane `here`, into task.low_z: the start of a march.
   void (*flux_between)(const CurvaturePlane<R>&);
   void (*curvature_plane)(const CurvaturePlane<R>&, bool flow);
   void (*primal_row)(const PrimalRow<R>&, bool impulse);

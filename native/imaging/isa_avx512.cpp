@@ -8,7 +8,7 @@
 #if defined(__x86_64__)
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,fma,prefer-vector-width=512")
 #endif
-// Vectors are explicit here: the compiler must not make others, nor fuse what is not fma().
+// Vectors are explicit here: the compiler must not vectorise on its own, nor fuse anything except fma().
 #pragma GCC optimize("fp-contract=off", "no-tree-vectorize")
 #define WARPLOOM_ISA imaging_avx512
 #define WARPLOOM_VECTOR_BYTES 64

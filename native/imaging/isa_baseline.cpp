@@ -1,11 +1,12 @@
-// Baseline of x86-64 (and of any other processor: GCC lowers the vectors); fma is a function call where it has no instruction.
+// Baseline of x86-64 (and of any other processor: GCC lowers the vectors). Without an fma instruction, fma() is a
+// function call.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
 #include "native/imaging/kernels.h"
 
-// Vectors are explicit here: the compiler must not make others, nor fuse what is not fma().
+// Vectors are explicit here: the compiler must not vectorise on its own, nor fuse anything except fma().
 #pragma GCC optimize("fp-contract=off", "no-tree-vectorize")
 #define WARPLOOM_ISA imaging_baseline
 #define WARPLOOM_VECTOR_BYTES 16

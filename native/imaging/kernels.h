@@ -1,5 +1,5 @@
-// The kernels of imaging for each instruction set, and their choice at run time. Names no type of cuda/imaging/ that point functions
-// are templates of: isa_*.cpp must include those after the choice of the instruction set.
+// The kernels of imaging for each instruction set, and their selection at run time. Includes no header of cuda/imaging/
+// that has templates over number types: isa_*.cpp must select the instruction set before including those.
 #pragma once
 #include "native/cpu/isa.h"
 #include "native/imaging/denoise_kernels.h"
@@ -15,7 +15,7 @@ struct ImagingKernels {
   RegistrationKernels<R> registration;
 };
 
-/// Kernels of one instruction set. The bits of a result do not depend on which is taken.
+/// Kernels of one instruction set. Results have the same bits with every set.
 struct ImagingKernelSet {
   const char* name;
   ImagingKernels<float> float32;
@@ -26,11 +26,11 @@ const ImagingKernelSet& imaging_kernels_baseline();
 const ImagingKernelSet& imaging_kernels_avx2();
 const ImagingKernelSet& imaging_kernels_avx512();
 
-/// Sets this processor runs, the best one first.
+/// The sets that this processor can run, best first.
 int imaging_kernel_sets(const ImagingKernelSet* (&sets)[3]);
 const ImagingKernelSet& imaging_kernel_set(Isa isa);
 
-/// Kernels for R of the chosen set.
+/// The selected set's kernels for R.
 template <class R>
 const ImagingKernels<R>& imaging_kernels() {
   const ImagingKernelSet& set = imaging_kernel_set(chosen_isa());

@@ -1,4 +1,4 @@
-// imaging.registration on the cpu backend: the passes of the GPU, with the same bits, on vectors and threads.
+// imaging.registration on the cpu backend: the same passes as on the GPU, with the same bits, on vectors and threads.
 #include "cuda/imaging/registration.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace ::warploom::imaging;
 
-/// Rows of a task that goes over points one by one.
+/// Rows per task in passes that visit points one by one.
 constexpr int64_t kRowsPerTask = 16;
 
 /// Passes on cancellation, but not the progress of single passes.
@@ -212,7 +212,7 @@ class Call {
   Workspace field_memory_, trail_memory_, sums_memory_;
   std::vector<AxisTable<R>> tables_;
   std::vector<R> lambda_[3];
-  std::vector<::warploom::imaging::RegistrationEntry> unasked_;  // history of a call that reports none
+  std::vector<::warploom::imaging::RegistrationEntry> unasked_;  // history for a call that does not report one
   RowsTask<R> start_;
   R* field_ = nullptr;
   RegistrationState state_ = first_state();

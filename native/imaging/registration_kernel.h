@@ -1,4 +1,4 @@
-// Kernels of imaging.registration on vectors, a pair of rows in each lane: include only from native/imaging/isa_table.h.
+// Kernels of imaging.registration on vectors, one pair of rows per lane: include only from native/imaging/isa_table.h.
 #pragma once
 #include "native/imaging/cosine_kernel.h"
 
@@ -45,7 +45,7 @@ template <class R, int kAxes>
 struct RowGroup {
   using V = Vector<R>;
   using Index = typename VectorLanes<R>::Index;
-  int64_t first, left;  ///< pair of the first lane, and rows from its first row on
+  int64_t first, left;  ///< pair of the first lane, and rows that remain from its first row on
   Index offset[2];      ///< element at x = 0 of each lane's rows; 0 where there is no row
   V y[2], z[2];
 
@@ -62,11 +62,11 @@ struct RowGroup {
   bool has(int l, int half) const { return 2 * l + half < left; }
 };
 
-/// The buffers of a group's components, which share the second buffer of a transform, and its sums.
+/// The buffers of a group's components (which share the second buffer of a transform), and its sums.
 template <class R, int kAxes>
 struct RowBuffers {
   Pair<Vector<R>>*data[kAxes], *other;
-  ImageSums* sums;  ///< kSumLanes of each lane
+  ImageSums* sums;  ///< kSumLanes for each lane
 
   RowBuffers(void* scratch, int m) {
     Pair<Vector<R>>* next = static_cast<Pair<Vector<R>>*>(scratch);
@@ -115,7 +115,7 @@ void load_rows(const RowsTask<R>& task, const RowGroup<R, kAxes>& group, RowBuff
   }
 }
 
-/// Where an iteration starts; the first one has nothing before it.
+/// The starting point of an iteration; the first iteration has no predecessor.
 template <class R, int kAxes>
 WARPLOOM_INLINE void extrapolate(const RowsTask<R>& task, const RowGroup<R, kAxes>& group, int half, R* before, Vector<R>& u) {
   const Vector<R> trail = VectorLanes<R>::gather(before, group.offset[half]), present = u;
@@ -140,7 +140,7 @@ void smooth_lanes(const RowsTask<R>& task, const RowGroup<R, kAxes>& group, int 
   }
 }
 
-/// One point of every row of one half: moved, stored and counted.
+/// One point in every row of one half: displaced, stored and counted.
 template <class R, int kAxes>
 WARPLOOM_INLINE void move_lanes(const RowsTask<R>& task, const RowGroup<R, kAxes>& group, RowBuffers<R, kAxes>& buffers,
                                 const ForceFactors<Vector<R>>& factors, int half, int x) {
@@ -169,7 +169,7 @@ WARPLOOM_INLINE void move_lanes(const RowsTask<R>& task, const RowGroup<R, kAxes
   if (task.laplacian != nullptr) smooth_lanes<R, kAxes>(task, group, half, x, moved);
   for (int a = 0; a < kAxes; ++a) {
     V value = task.moves() ? moved[a] : u[a];
-    if (group.left < 2 * kWidth<R>) {  // zeros beside the last row of an odd count
+    if (group.left < 2 * kWidth<R>) {  // fills the lane beside the last row of an odd count with zeros
       for (int l = 0; l < kWidth<R>; ++l) {
         if (!group.has(l, half)) value.v[l] = R(0);
       }

@@ -20,17 +20,17 @@ namespace segmentation = ::warploom::imaging::segmentation;
 
 constexpr int64_t kPiecePoints = 8192;
 
-/// A level set with one point more on each side, where the border repeats.
+/// A level set with one extra point on each side, where the border repeats.
 template <class R>
 struct Padded {
   R* data = nullptr;
   Grid grid;
-  int64_t row = 0, plane = 0;  ///< distances; plane 0 of images
+  int64_t row = 0, plane = 0;  ///< distances; plane is 0 for images
 
   explicit Padded(const Grid& g) : grid(g), row(g.nx + 2), plane(g.nz > 1 ? (g.ny + 2) * (g.nx + 2) : 0) {}
   int64_t elements() const { return (grid.ny + 2) * row * (plane != 0 ? grid.nz + 2 : 1); }
   R* at(int64_t y, int64_t z) const { return data + (plane != 0 ? (z + 1) * plane : 0) + (y + 1) * row + 1; }
-  /// Repeats a row of the grid, just written, wherever it borders on the outside.
+  /// Repeats a row of the grid, just written, in the padding wherever it lies on the border.
   void spread(int64_t y, int64_t z) const {
     R* const from = at(y, z);
     from[-1] = from[0];
@@ -73,7 +73,7 @@ class SegmentCall {
   const Padded<R>& current() const { return buffer_[iterations_ % 2]; }
   const Padded<R>& other() const { return buffer_[(iterations_ + 1) % 2]; }
 
-  /// Calls body(row index y, z, worker, words of the piece) for all rows and adds up the words of the pieces.
+  /// Calls body(row index y, z, worker, words of the piece) for all rows, and adds up the words of all pieces.
   template <class Body>
   Status over_rows(int64_t count, int64_t* words, const Body& body) {
     const int64_t rows = p_.grid.ny * p_.grid.nz, most = std::max<int64_t>(1, points_ / kPiecePoints);

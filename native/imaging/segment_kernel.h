@@ -24,7 +24,7 @@ WARPLOOM_INLINE bool both(bool a, bool b) { return a && b; }
 template <class R>
 WARPLOOM_INLINE Mask<R> both(const Mask<R>& a, const Mask<R>& b) { return a & b; }
 
-/// Calls body.template at<T>(x) for whole vectors, then for the points left.
+/// Calls body.template at<T>(x) for whole vectors, then for the remaining points.
 template <class R, class Body>
 WARPLOOM_INLINE void along_row(int64_t nx, const Body& body) {
   int64_t x = 0;
@@ -32,7 +32,7 @@ WARPLOOM_INLINE void along_row(int64_t nx, const Body& body) {
   for (; x < nx; ++x) body.template at<R>(x);
 }
 
-/// The sum of rounded words of `count` terms, without the constant of rounding.
+/// Sums the rounded words of `count` terms, and subtracts the rounding constant.
 template <class R>
 WARPLOOM_INLINE int64_t sum_of_words(const R* terms, int64_t count, double scale) {
   using Lanes = typename RegisterOf<double>::Lanes;
@@ -53,7 +53,7 @@ WARPLOOM_INLINE int64_t sum_of_words(const R* terms, int64_t count, double scale
   return static_cast<int64_t>(sum - static_cast<uint64_t>(count) * segmentation::kRoundingWord);
 }
 
-/// Points of a row of 0 and 1.
+/// How many ones a row of 0 and 1 has.
 template <class R>
 WARPLOOM_INLINE int64_t count_of(const R* marks, int64_t count) { return sum_of_words(marks, count, 1.0); }
 
@@ -76,7 +76,7 @@ struct RowPoints {
     for (int64_t c = 1; c < p.channels; ++c) data = both(data, segmentation::has_data(*p.flow, pixel<T>(c, x)));
     return data;
   }
-  /// The value of a pixel where the mask holds, else 0.
+  /// The value of a pixel where the mask is set, else 0.
   template <class T, class M>
   WARPLOOM_INLINE T value(int64_t c, int64_t x, const M& mask) const {
     using portable::select;
@@ -84,7 +84,7 @@ struct RowPoints {
   }
 };
 
-/// A step, and rows of what is summed: the squared change, points that count as inside.
+/// One step, and rows of the terms to sum: squared changes and points that count as inside.
 template <class R>
 struct StepBody {
   RowPoints<R> points;
@@ -117,7 +117,7 @@ struct StepBody {
   }
 };
 
-/// Values of one channel where a row of marks is not 0.
+/// Values of one channel where a row of marks is nonzero.
 template <class R>
 struct MarkedBody {
   RowPoints<R> points;

@@ -1,4 +1,4 @@
-// Ranges of points of warp, resample and jacobian: include only from native/imaging/isa_table.h.
+// warp, resample and jacobian over ranges of points: include only from native/imaging/isa_table.h.
 #pragma once
 #include "native/cpu/vector.h"
 

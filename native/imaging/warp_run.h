@@ -1,4 +1,4 @@
-// Tasks of single points on the threads of a cpu device.
+// Runs point-by-point tasks on the threads of a cpu device.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -11,7 +11,7 @@ namespace warploom::cpu {
 
 inline constexpr int64_t kPointsPerTask = 1 << 14;
 
-/// Calls body(begin, end) for ranges that make up 0 … points - 1, and writes how long all took.
+/// Calls body(begin, end) for ranges that together cover 0 … points - 1, and records the total time.
 inline Status run_points(CpuDevice& device, int64_t points, Control& control, const std::function<void(int64_t, int64_t)>& body) {
   const auto start = std::chrono::steady_clock::now();
   WARPLOOM_TRY(device.threads().run((points + kPointsPerTask - 1) / kPointsPerTask, [&](int64_t index, int) {

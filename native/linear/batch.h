@@ -1,4 +1,5 @@
-// A batch of systems as the cpu backend sees it: arrays by addresses and strides, and how many systems of which length.
+// A batch of systems as the cpu backend sees it: addresses and strides of its arrays, and how many systems of which
+// length.
 #pragma once
 #include <cstdint>
 
@@ -24,7 +25,7 @@ struct Extents {
   int64_t systems = 0;
   int64_t rhs_count = 1;
   const int64_t* offsets = nullptr;
-  int64_t last_rows = -1;  ///< rows of the last system where it differs (chunks of one system)
+  int64_t last_rows = -1;  ///< rows of the last system if it differs (chunks of one system)
 
   int64_t problems() const { return systems * rhs_count; }
   int64_t rows(int64_t system) const {
@@ -55,7 +56,7 @@ Band<R> band_of(const View& view, bool complex, bool ragged) {
   return band;
 }
 
-/// Result words of a call; any may be null.
+/// Result words of a call; any pointer may be null.
 struct Results {
   int32_t* status = nullptr;
   int32_t* row = nullptr;

@@ -1,15 +1,15 @@
-// Registers of lanes to and from memory: transposing squares, pairs of complex parts, plain copies.
+// Moves registers of lanes to and from memory: transposed squares, pairs of complex parts, plain copies.
 // Include after the standard headers, once per instruction set.
 #pragma once
 #include "native/linear/lanes.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// Rows of one cache line.
+/// Rows in one cache line.
 template <class R>
 inline constexpr int64_t kLineRows = 64 / static_cast<int64_t>(sizeof(R));
 
-/// Stores a register to an address aligned to it, past the caches where the processor can.
+/// Stores a register to an address aligned to its size, bypassing the caches if the processor can.
 template <class R>
 WARPLOOM_INLINE void store_around(R* to, const typename RegisterOf<R>::Vector& value) {
 #if defined(__x86_64__) && WARPLOOM_VECTOR_BYTES == 64
@@ -25,7 +25,7 @@ WARPLOOM_INLINE void store_around(R* to, const typename RegisterOf<R>::Vector& v
   __builtin_memcpy(to, &value, sizeof(value));
 #endif
 }
-/// Orders stores past the caches before whatever follows.
+/// Orders stores that bypass the caches before whatever follows.
 WARPLOOM_INLINE void fence_stores() {
 #if defined(__x86_64__)
   __builtin_ia32_sfence();
@@ -65,7 +65,7 @@ struct LaneOrder {
     stages<kCount / 2>(r);
     (__builtin_memcpy(lane[K] + row, &r[K], sizeof(Vector)), ...);
   }
-  /// N pairs of numbers into the first and the second of each, N numbers each.
+  /// Splits N pairs of numbers into the first numbers and the second numbers.
   template <int N>
   static WARPLOOM_INLINE void split(const R* pairs, R* out) {
     for (int l = 0; l < N; l += kCount) {
@@ -91,7 +91,7 @@ struct LaneOrder {
       __builtin_memcpy(pairs + 2 * l + kCount, &high, sizeof(high));
     }
   }
-  /// The rows of one cache line, stored past the caches; each lane's line at once, so that few
+  /// Stores the rows of one cache line, bypassing the caches. Each lane's line is stored at once, so that few
   /// write-combining buffers are open.
   static WARPLOOM_INLINE void scatter_line(R* const* lane, int64_t row, const R* in, int64_t stride) {
     constexpr int kSquares = 64 / static_cast<int>(sizeof(Vector));
@@ -114,7 +114,7 @@ template <class R>
 struct LaneOrderOf<R, 16> : LaneOrder<R, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15> {};
 template <class R> using Order = LaneOrderOf<R, kRegisterLanes<R>>;
 
-/// Adjacent lanes, register by register: what is read next as registers must be written as such.
+/// Copies adjacent lanes register by register: store forwarding needs stores as wide as the register loads that follow.
 template <class R, int N>
 WARPLOOM_INLINE void copy_lanes(R* to, const R* from) {
   constexpr int kStep = N < kRegisterLanes<R> ? 1 : kRegisterLanes<R>;
@@ -141,7 +141,7 @@ WARPLOOM_INLINE void fill_lanes(R* to, R value) {
   }
 }
 
-/// copy_lanes past the caches; `to` starts a cache line.
+/// copy_lanes, bypassing the caches; `to` starts at a cache line.
 template <class R, int N>
 WARPLOOM_INLINE void store_lanes_around(R* to, const R* from) {
   for (int l = 0; l < N; l += kRegisterLanes<R>) {

@@ -1,9 +1,9 @@
-// Vectors of kLanes systems and complex numbers of them. Compiled once per instruction set, in the
+// Vectors of kLanes systems, and complex numbers made of them. Compiled once per instruction set, in the
 // namespace WARPLOOM_ISA, with WARPLOOM_VECTOR_BYTES the width of a register: include only from
 // the isa_*.cpp of a domain, after every standard header.
 //
-// A lane is one system. Lanes never meet in arithmetic and no operation is fused, so that results
-// have the same bits on every instruction set and whatever the neighbouring systems hold.
+// A lane is one system. Lanes never mix in arithmetic and no operation is fused, so results have the same bits on every
+// instruction set, whatever the neighbouring systems contain.
 #pragma once
 #include <cstdint>
 
@@ -14,7 +14,7 @@
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// Lanes of a full tile: one cache line of the real type.
+/// Lanes of a full tile: as many as one cache line holds of the real type.
 template <class R>
 inline constexpr int kTileLanes = 64 / static_cast<int>(sizeof(R));
 
@@ -182,7 +182,7 @@ struct Complex {
   V re, im;
 };
 
-/// Generic scalar S is a V or a Complex<V>.
+/// The vector type of a generic scalar S, which is a V or a Complex<V>.
 template <class S> struct ScalarOf {
   using Lanes = S;
   static constexpr bool kComplex = false;
@@ -195,7 +195,7 @@ template <class S> using LanesType = typename ScalarOf<S>::Lanes;
 template <class S> using RealType = typename LanesOf<LanesType<S>>::Real;
 template <class S> using BoolsType = typename LanesOf<LanesType<S>>::Bools;
 template <class S> using IndexType = typename LanesOf<LanesType<S>>::Index;
-/// Reals one S occupies per lane.
+/// Real numbers per lane in one S.
 template <class S> inline constexpr int kParts = ScalarOf<S>::kComplex ? 2 : 1;
 template <class S> inline constexpr int kLanes = LanesOf<LanesType<S>>::kCount;
 
@@ -240,7 +240,7 @@ template <class V>
 WARPLOOM_INLINE auto is_zero(const V& a) { return a == broadcast<V>(0); }
 template <class V>
 WARPLOOM_INLINE auto is_zero(const Complex<V>& a) { return is_zero(a.re) & is_zero(a.im); }
-/// Zero where every part is finite, NaN elsewhere.
+/// Zero where all parts are finite, NaN elsewhere.
 template <class V>
 WARPLOOM_INLINE V trouble(const V& a) { return a - a; }
 template <class V>

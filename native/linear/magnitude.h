@@ -17,7 +17,7 @@ template <> struct RealLimits<double> {
   static constexpr int kMantissaBits = 52, kBias = 1023;
 };
 
-/// up: the largest power of two <= size; down: 1 / up. Of subnormal and huge sizes the nearest pair of normal powers.
+/// up: the largest power of two <= size; down: 1 / up. For subnormal and huge sizes, the nearest pair of normal powers.
 template <class V>
 struct Powers {
   V up, down;
@@ -90,7 +90,8 @@ WARPLOOM_INLINE V larger(const V& a, const V& b) {
   return select(a < b, b, a);
 }
 
-/// |a|, of complex numbers without over- or underflow on the way; absolute() there is only within sqrt(2) of it.
+/// |a|. For complex numbers it does not overflow or underflow on the way, whereas absolute() is only accurate to a
+/// factor of sqrt(2).
 template <class V>
 WARPLOOM_INLINE V modulus(const V& a) {
   return absolute(a);
@@ -112,7 +113,7 @@ WARPLOOM_INLINE Complex<V> times(const V& factor, const Complex<V>& a) {
   return {factor * a.re, factor * a.im};
 }
 
-/// |r| / scale of one row; 0/0 is zero, anything not finite is infinite.
+/// |r| / scale of one row. 0/0 gives zero; anything not finite gives infinity.
 template <class V>
 WARPLOOM_INLINE V row_error(const V& residual, const V& scale) {
   using Limits = RealLimits<typename LanesOf<V>::Real>;

@@ -26,7 +26,7 @@ WARPLOOM_INLINE PreciseReal<R> add(const PreciseReal<R>& a, double b) {
   }
 }
 
-/// A number of type T (R or Complex<R>) so kept.
+/// A number of type T (R or Complex<R>), stored that way.
 template <class T> struct Precise {
   using R = T;
   PreciseReal<R> re;
@@ -45,8 +45,8 @@ template <class Real> struct Precise<Complex<Real>> {
   Complex<R> rounded() const { return {static_cast<R>(re.high), static_cast<R>(im.high)}; }
 };
 
-/// sum - a1 x1 - a2 x2 …: products of floats are exact in double; of doubles the roundings of products and sums are kept
-/// (Ogita, Rump, Oishi 2005).
+/// sum - a1 x1 - a2 x2 …: products of floats are exact in double. For doubles, the rounding errors of products and sums
+/// are kept (Ogita, Rump, Oishi 2005).
 template <class R>
 struct PreciseSum {
   double sum = 0, lost = 0;
@@ -73,7 +73,7 @@ class PreciseLanes {
   Precise<One<S>>* data_;
 };
 
-/// b - A x of one row of one lane, in units of `up`, and |A||x| + |b| likewise.
+/// b - A x of one row of one lane, in units of `up`, and |A||x| + |b| in the same units.
 struct PreciseRow {
   double re = 0, im = 0, scale = 0, up = 0;
 };

@@ -1,4 +1,4 @@
-// Spreads a batch over the device's threads, tile by tile, and writes what its words come to.
+// Spreads a batch over the device's threads, tile by tile, and summarises its status words.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -9,12 +9,12 @@
 
 namespace warploom::cpu {
 
-/// Systems shorter than this may share a tile however many rows it costs.
+/// Largest memory of a tile: beyond it, systems no longer share one.
 inline constexpr int64_t kMaxTileBytes = int64_t{256} << 20;
-/// Rows of work between two polls for cancellation, per thread: many tiles, since the first of a task
-/// finds nothing fetched ahead.
+/// Rows between two polls for cancellation, per thread. That is many tiles, because nothing was prefetched for the
+/// first tile of a task.
 inline constexpr int64_t kTaskRows = int64_t{1} << 18;
-/// Tasks per thread, where there are tiles enough.
+/// Tasks per thread, if there are enough tiles.
 inline constexpr int64_t kTasksPerThread = 8;
 
 /// Tiles of a task.
@@ -23,8 +23,9 @@ inline int64_t tiles_per_task(int64_t tiles, int64_t tile_rows, int threads) {
   return std::max<int64_t>(1, std::min(fair, most));
 }
 
-/// Calls body(first, count, scratch) for every tile of `count` systems or problems; `scratch` has room for `arrays` arrays of
-/// n rows of a tile. `tiles` says how many systems a tile has (lanes) and how large a row of it is (element_bytes).
+/// Calls body(first, count, scratch) for every tile of `count` systems or problems; `scratch` has room for `arrays`
+/// arrays of n tile rows. `tiles` says how many systems a tile holds (lanes) and how large one of its rows is
+/// (element_bytes).
 template <class Tiles, class Body>
 Status run_tiles(CpuDevice& device, const Tiles& tiles, int64_t n, int64_t count, int64_t arrays,
                  Control& control, const Body& body) {
@@ -43,13 +44,14 @@ Status run_tiles(CpuDevice& device, const Tiles& tiles, int64_t n, int64_t count
   return device.threads().run(tasks, task, control, 0, static_cast<double>(tasks));
 }
 
-/// Results of systems without rows, of which there may be more than a loop should visit.
+/// Results of systems without rows; there may be too many of them to loop over.
 template <class T>
 void fill(const Array<T>& results, T value) {
   if (results.data != nullptr) std::fill_n(results.data, results.length, value);
 }
 
-/// Fills a call's summary, if it has one, from its status words; of a slice, whose words are from `before` on, adds to it.
+/// Fills a call's summary, if it has one, from its status words. For a slice, whose words start at `before`, adds to
+/// the summary.
 template <class Parameters>
 void summarise(const Parameters& p, int64_t before = 0) {
   linear::Summary* const summary = linear::summary_of(p);

@@ -14,7 +14,7 @@ template <class R, int N>
 struct Plane {
   R* lane[N];
   int64_t row_stride = 0;
-  int64_t next_tile = 0;  ///< distance to the same lane of the next tile, where there is one
+  int64_t next_tile = 0;  ///< distance to the same lane of the next tile, if there is one
   Access access = Access::gather;
 
   /// Row `row` of every lane starts a cache line (contiguous lanes only).
@@ -38,7 +38,7 @@ struct Plane {
   }
 };
 
-/// Rows [from, to) of a plane whose lanes do not lie apart; row i goes to out[(i - from) * stride + lane].
+/// Rows [from, to) of a plane whose lanes are not far apart; row i goes to out[(i - from) * stride + lane].
 template <class R, int N>
 WARPLOOM_INLINE void load_rows(const Plane<R, N>& p, int64_t from, int64_t to, R* out, int64_t stride) {
   for (int64_t i = from; i < to; ++i, out += stride) {
@@ -53,17 +53,17 @@ WARPLOOM_INLINE void load_rows(const Plane<R, N>& p, int64_t from, int64_t to, R
   }
 }
 
-/// Rows [from, to) of `rows` of any plane.
+/// Rows [from, to) out of `rows`, of any plane.
 template <class R, int N>
 WARPLOOM_INLINE void load_plane(const Plane<R, N>& p, int64_t rows, int64_t from, int64_t to, R* out,
                                 int64_t stride) {
   if (p.access != Access::contiguous || N == 1) return load_rows(p, from, to, out, stride);
   constexpr int kRegister = N > 1 ? kRegisterLanes<R> : 1;
   const int64_t squares = from + (to - from) / kRegister * kRegister;
-  // The lines of the next block, and of the next tile towards the end: so many streams of a page or
-  // less are more than prefetchers follow.
+  // Prefetches the lines of the next block and, towards the end, of the next tile: hardware prefetchers cannot follow
+  // so many streams of a page or less.
   const int64_t ahead = to < rows ? to - from : p.next_tile - from;
-  // Lane by lane: cache lines at power-of-two strides share a set, so use each up at once.
+  // Lane by lane: cache lines at power-of-two strides share a set, so finish each before it is evicted.
   for (int g = 0; g < N; g += kRegister) {
     for (int64_t i = from; i < squares; i += kRegister) {
       if ((i - from) % kLineRows<R> == 0) {
@@ -79,8 +79,8 @@ WARPLOOM_INLINE void load_plane(const Plane<R, N>& p, int64_t rows, int64_t from
   }
 }
 
-/// Rows [from, to) back to memory, valid lanes only. `stream`: 64-byte aligned whole lines are
-/// written around the caches (the caller fences).
+/// Writes rows [from, to) back to memory, valid lanes only. `stream`: whole 64-byte-aligned lines bypass the caches
+/// (the caller fences).
 template <class R, int N>
 WARPLOOM_INLINE void store_plane(const Plane<R, N>& p, int lanes, int64_t from, int64_t to,
                                  const R* in, int64_t stride, bool stream) {
@@ -121,10 +121,10 @@ struct Source {
   Plane<R, kN> part[kParts<S>];
   bool conjugate = false;
   int64_t skip_first = 0, skip_last = 0;  ///< rows at the ends that must not be read
-  R fill = 0;                             ///< their value, and that of rows beyond a lane's end
+  R fill = 0;                             ///< used in their place, and for rows beyond a lane's end
 };
 
-/// Lanes of one tile: problem first + l in lane l; lanes beyond `lanes` repeat the last.
+/// Lanes of one tile: lane l has problem first + l; lanes beyond `lanes` repeat the last one.
 template <class S>
 struct TileLanes {
   using R = RealType<S>;
@@ -193,7 +193,7 @@ struct TileLanes {
     }
   }
 
-  /// Writes rows [from, to) of the solution; lanes that end earlier are left alone.
+  /// Writes rows [from, to) of the solution; lanes that end earlier are not touched.
   WARPLOOM_INLINE void store(const Source<S>& target, int64_t from, int64_t to, const S* in,
                              bool stream) const {
     constexpr int64_t kStride = kN * kParts<S>;
@@ -255,7 +255,7 @@ WARPLOOM_INLINE void set_lane(S& value, int lane, const One<S>& to) {
     reals[lane] = to;
   }
 }
-/// Row number of one lane of an index vector.
+/// The row number in one lane of an index vector.
 template <class S>
 WARPLOOM_INLINE int64_t get_row(const IndexType<S>& rows, int lane) {
   if constexpr (kLanes<S> == 1) {

@@ -1,4 +1,4 @@
-// scan.prefix on the cpu backend: chunks of fixed size on all cores, so that results depend on n alone.
+// scan.prefix on the cpu backend: fixed-size chunks on all cores, so that results depend on n alone.
 #include "cuda/scan/prefix.h"
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace {
 using ::warploom::scan::Operator;
 using ::warploom::scan::PrefixParameters;
 
-constexpr int64_t kChunk = int64_t{1} << 16;  ///< elements; a longer row is scanned in chunks of its own
+constexpr int64_t kChunk = int64_t{1} << 16;  ///< elements; longer rows are scanned in chunks
 
 template <class T, Operator kOp>
 struct Monoid {
   static T neutral() {
-    if (kOp == Operator::sum) return T(-0.0);  // to the bit: +0 would turn -0 into +0
+    if (kOp == Operator::sum) return T(-0.0);  // bit-exact: +0 would turn -0 into +0
     if (kOp == Operator::product) return T(1);
     return -std::numeric_limits<T>::infinity();
   }
@@ -71,7 +71,7 @@ class PrefixScan {
     }, control);
   }
 
-  /// Elements begin … begin+count-1 after `running`, the result of what stands before them.
+  /// Scans elements begin … begin+count-1, starting from `running`, the result of all elements before them.
   void sweep(int64_t begin, int64_t count, T running) const {
     const T* values = values_ + begin;
     T* result = result_ + begin;
@@ -110,7 +110,7 @@ class PrefixScan {
     return {};
   }
 
-  /// Turns a row's totals into what stands before each of its chunks.
+  /// Replaces a row's chunk totals by the result of all elements before each chunk.
   void chain(int64_t row) const {
     T running = M::neutral();
     for (int64_t task = row * chunks_; task < (row + 1) * chunks_; ++task) {

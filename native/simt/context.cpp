@@ -34,8 +34,7 @@ constexpr size_t kStackBytes = 128 * 1024;
 #ifndef WARPLOOM_SIMT_PORTABLE
 extern "C" void warploom_simt_switch(void** save, void* load);
 extern "C" void warploom_simt_start();
-// The callee-saved registers are all that a call may expect to survive; the control words of SSE and x87 are
-// the same in every fiber.
+// A call may rely only on callee-saved registers. The control words of SSE and x87 are the same in every fiber.
 asm(R"(
 .text
 .globl warploom_simt_switch

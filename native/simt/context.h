@@ -1,4 +1,4 @@
-// Stacks and context switches for fibers, with the announcements that ASan and TSan need.
+// Stacks and context switches for fibers, with the annotations that ASan and TSan need.
 #pragma once
 #include <cstddef>
 
@@ -9,7 +9,7 @@
 #define WARPLOOM_SIMT_TSAN 1
 #endif
 
-/// Functions of the shim are invisible to TSan: only accesses of device code are checked for races.
+/// Functions of the shim are invisible to TSan, so that only accesses by device code are checked for races.
 #define WARPLOOM_SHIM __attribute__((no_sanitize("thread")))
 
 namespace warploom::simt {
@@ -24,16 +24,16 @@ struct Context {
 
 using Entry = void (*)(void* argument);
 
-/// Fills `context` for the thread that calls, which must outlive the fibers it starts.
+/// Fills `context` for the calling thread, which must outlive the fibers it starts.
 void adopt_thread(Context& context);
 void release_thread(Context& context);
-/// Maps a stack (with a guard page) and makes the TSan fiber; false when memory is short.
+/// Maps a stack (with a guard page) and makes the TSan fiber; false if memory is short.
 bool make_context(Context& context);
 void destroy_context(Context& context);
-/// The next switch to `context` calls entry(argument), which must never return and first calls entered().
+/// After this, the next switch to `context` calls entry(argument). entry must call entered() first and never return.
 void prepare_context(Context& context, Entry entry, void* argument);
 void entered();
-/// Leaves `from` and goes on in `to`; no happens-before edge for TSan. `done`: `from` never runs again as it is.
+/// Switches from `from` to `to`, without a happens-before edge for TSan. `done`: `from` is never resumed.
 void switch_context(Context& from, Context& to, bool done);
 
 // Happens-before edges for TSan; nothing otherwise.

@@ -1,7 +1,8 @@
-// The names of cuda/core/device.cuh's CUDA branch for the host compiler: every CUDA thread is a fiber of
-// native/simt/fibers.cpp, so the real device code runs in tests, under sanitizers, in a chosen thread order.
-// Stricter than a GPU where the CUDA model allows it: threads that meet at different barriers, lanes missing from
-// a shuffle, threads gone at a barrier and copies read before async_wait are reported or give wrong results.
+// The names of cuda/core/device.cuh's CUDA branch, for the host compiler. Every CUDA thread is a fiber of
+// native/simt/fibers.cpp, so tests run the real device code, under sanitizers, in a chosen thread order. The shim is
+// stricter than a GPU where the CUDA model allows it. Threads that meet at different barriers, lanes missing from a
+// shuffle, threads that have exited before a barrier, and copies read before async_wait are reported or give wrong
+// results.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -13,7 +14,7 @@
 #define WARPLOOM_UNROLL
 #define WARPLOOM_NO_UNROLL
 
-// Default arguments of everything that waits: the call's own place names the barrier in reports and mutations.
+// Default arguments of everything that waits: the place of the call identifies the barrier in reports and mutations.
 #define WARPLOOM_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 namespace warploom::simt {
@@ -106,7 +107,8 @@ T shuffle_down(const Block& block, const T& value, int delta, int width = 32, WA
   const int source = (lane & (width - 1)) + delta >= width ? lane : lane + delta;
   return detail::exchange_value(block, detail::WarpOperation::shuffle_down, value, source, file, line);
 }
-/// As on CUDA: a target in a later group of `width` lanes gives the own value, one in an earlier group is read.
+/// As on CUDA: if the target is in a later group of `width` lanes, the lane gets its own value; a target in an earlier
+/// group is read.
 template <class T>
 T shuffle_xor(const Block& block, const T& value, int mask, int width = 32, WARPLOOM_SITE) {
   const int lane = block.lane(), target = lane ^ mask;
@@ -180,14 +182,14 @@ inline int atomic_min(int* address, int value) {
   }
   return old;
 }
-/// Threads that fence are ordered with the threads whose fences ran before.
+/// Orders threads that fence after the threads that fenced before them.
 inline void fence_device() { detail::fence(); }
-// Launches follow each other.
+// Launches run one after another anyway.
 inline void follow_previous_launch() {}
 inline void let_next_launch_begin() {}
 
-/// The destination holds a NaN pattern until async_wait copies, so both a read that comes too early and a
-/// copy started while others still read the destination give wrong results.
+/// The destination holds a NaN pattern until async_wait does the copy. So reading too early gives wrong results, and so
+/// does starting a copy while others still read the destination.
 template <int kBytes>
 void async_copy(const Block& block, void* shared, const void* global, WARPLOOM_SITE) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "sizes cp.async takes");

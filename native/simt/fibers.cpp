@@ -11,7 +11,7 @@ using device::detail::WarpOperation;
 
 namespace {
 
-// std::memcpy would be TSan's interceptor, which sees the shim's own accesses.
+// std::memcpy would go through TSan's interceptor, which sees the shim's own accesses.
 WARPLOOM_SHIM void copy_words(unsigned int* to, const unsigned int* from, int count) {
   for (int i = 0; i < count; ++i) static_cast<volatile unsigned int*>(to)[i] = from[i];
 }
@@ -49,7 +49,7 @@ WARPLOOM_SHIM void deliver(LaunchState& launch) {
   }
 }
 
-/// A thread that can run, in any block; null when there is none.
+/// A runnable thread in any block; null when there is none.
 WARPLOOM_SHIM Thread* anywhere(LaunchState& launch) {
   const int count = launch.resident;
   const int begin = launch.order == Order::random ? launch.random(count) : 0;
@@ -64,13 +64,13 @@ WARPLOOM_SHIM Thread* anywhere(LaunchState& launch) {
   return anywhere(launch);
 }
 
-/// The next thread after one that waits or is gone; null sends control back to the launch.
+/// The next thread to run after one that waits or has exited; null returns control to the launch.
 WARPLOOM_SHIM Thread* next(Thread* self) {
   Team& team = *self->team;
   Warp& warp = team.warps[self->index >> 5];
   if (warp.ready != 0) return first_of(team, self->index >> 5);
   team.ready_warps &= ~(1u << (self->index >> 5));
-  if (warp.waiting != 0 && warp.at_message == 0) {  // the warp can never complete what its lanes wait for
+  if (warp.waiting != 0 && warp.at_message == 0) {  // the warp can never complete the operation its lanes wait for
     team.launch->stuck = &team;
     return nullptr;
   }
@@ -103,7 +103,7 @@ WARPLOOM_SHIM void fail(Thread* self, Defect defect, const char* file, int line)
   std::abort();
 }
 
-/// Waits until all lanes of the warp are here; returns the phase that was completed.
+/// Waits until all lanes of the warp have arrived; returns the phase that was completed.
 WARPLOOM_SHIM unsigned int meet_warp(Thread* self, WarpOperation operation, const char* file, int line) {
   Warp& warp = self->team->warps[self->index >> 5];
   if (warp.waiting == 0) {
@@ -218,7 +218,7 @@ WARPLOOM_SHIM void exchange(Thread* self, WarpOperation operation, const unsigne
                             unsigned int* result, const char* file, int line) {
   Team& team = *self->team;
   const int warp = self->index >> 5;
-  // Two slots by phase: a lane that is ahead must not overwrite what a slower lane still has to read.
+  // Two slots, alternating by phase: a lane that is ahead must not overwrite what a slower lane has yet to read.
   copy_words(self->slot[team.warps[warp].phase & 1], words, count);
   const unsigned int phase = meet_warp(self, operation, file, line);
   copy_words(result, team.threads[warp * 32 + source]->slot[phase & 1], count);

@@ -12,7 +12,7 @@
 
 namespace warploom::simt {
 
-/// In which order ready threads, warps and blocks get their turn.
+/// The order in which ready threads, warps and blocks run.
 enum class Order { forward, reverse, random };
 
 struct Schedule {
@@ -38,8 +38,8 @@ struct BarrierSite {
   int line = 0;
 };
 
-/// Mutation seam of the test programs, for the whole process: notes the sites that are reached, and turns one
-/// of them into nothing. Off unless a test switches it on.
+/// Hook for the mutation tests, shared by the whole process: records the wait sites that are reached, and disables one
+/// of them. Off unless a test switches it on.
 class BarrierMutation {
  public:
   static void record(bool on);                           ///< starts with an empty list, or stops
@@ -52,9 +52,9 @@ class BarrierMutation {
 
 class FiberPool;
 
-/// Blocks run one after another, those of a cooperative launch together. A defect of the device code (threads at
-/// different barriers, a lane or thread that never comes, shared memory overrun, a copy never waited for) ends the
-/// launch with Code::internal, which says block, counts and places.
+/// Blocks run one after another; those of a cooperative launch run together. A defect in the device code ends the
+/// launch with Code::internal, and the message names block, counts and places. Defects are threads at different
+/// barriers, a lane or thread that never arrives, a shared memory overrun, and a copy never waited for.
 class Scheduler {
  public:
   Scheduler();
@@ -70,7 +70,7 @@ class Scheduler {
   uint64_t launches_ = 0;
 };
 
-/// Word that reads as NaN in float32 and, twice in a row, in float64: unwritten memory of the shim.
+/// A word that reads as NaN in float32 and, twice in a row, in float64; fills unwritten memory of the shim.
 inline constexpr uint32_t kUnwritten = 0xfff7a5a5u;
 /// Fills memory with kUnwritten.
 void fill_unwritten(void* memory, size_t bytes);

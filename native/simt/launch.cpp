@@ -19,8 +19,8 @@ constexpr size_t kSharedCanary = 0;  // ASan wants the exact size
 constexpr size_t kSharedCanary = kCanaryBytes;
 #endif
 constexpr int64_t kMaxFibers = 32768;
-// A fiber that is used again is ordered after the block it served before, and so are barrier tokens. TSan builds
-// use several sets in turn, so that races between blocks that stand near each other are seen.
+// Reused fibers and barrier tokens are ordered after the block they served before. TSan builds therefore rotate through
+// several sets, so that races between blocks that run close together are detected.
 #ifdef WARPLOOM_SIMT_TSAN
 constexpr int64_t kSets = 2;
 #else
@@ -32,7 +32,7 @@ const char* operation_name(device::detail::WarpOperation operation) {
   return names[static_cast<int>(operation)];
 }
 
-// Instrumented again, and touches nothing of the shim that changes.
+// Instrumented again; touches no shim data that changes.
 __attribute__((noinline)) void run_body(const std::function<void(const device::Block&)>& body,
                                         const device::Block& block) {
   body(block);
@@ -128,7 +128,7 @@ class FiberPool {
     clear();
     release_thread(launch.main);
   }
-  /// Drops the fibers of a launch that failed, wherever they stopped.
+  /// Drops the fibers of a failed launch, wherever they stopped.
   void abandon() {
     for (Thread* thread : threads_) race_release_as(thread->context, launch.main, &launch.end_token);
     clear();
@@ -183,7 +183,7 @@ WARPLOOM_SHIM void FiberPool::prepare(Team& team, int slot, int64_t block, int c
   team.at_barrier = team.gone = 0;
   team.shared = shared;
   for (int i = 0; i < count / 32; ++i) team.warps[i].waiting = team.warps[i].at_message = 0;
-  const int turn = static_cast<int>(block % count * 7 % count);  // thread t gets another fiber in each block
+  const int turn = static_cast<int>(block % count * 7 % count);  // thread t gets a different fiber in each block
   for (int i = 0; i < count; ++i) {
     Thread* thread = threads_[static_cast<size_t>(slot) * static_cast<size_t>(count) +
                               static_cast<size_t>((i + turn) % count)];
@@ -202,7 +202,7 @@ WARPLOOM_SHIM bool FiberPool::finish(Team& team, size_t shared_bytes) {
   bool intact = true;
   for (size_t i = 0; i < kSharedCanary; ++i) intact = intact && team.shared[shared_bytes + i] == kCanary;
 #ifdef WARPLOOM_SIMT_TSAN
-  retired_.push_back(team.shared);  // freeing is a write for TSan: not before the launch has ended
+  retired_.push_back(team.shared);  // TSan treats freeing as a write: not before the launch has ended
 #else
   std::free(team.shared);
 #endif
@@ -212,7 +212,7 @@ WARPLOOM_SHIM bool FiberPool::finish(Team& team, size_t shared_bytes) {
 
 namespace {
 
-/// Order of the blocks of a launch: a full cycle through all of them.
+/// Order of the blocks of a launch: a full cycle that visits each block once.
 class BlockOrder {
  public:
   BlockOrder(const Schedule& schedule, int64_t blocks, LaunchState& launch) : order_(schedule.order), blocks_(blocks) {
@@ -234,7 +234,7 @@ class BlockOrder {
   int64_t blocks_, start_ = 0, step_ = 1;
 };
 
-// Plain arrays and comparisons by hand: fibers come here, and TSan must not see it.
+// Plain arrays and hand-written comparisons, because fibers run this code and TSan must not see it.
 struct SitePlace {
   const char *kind, *file;
   int line;
@@ -338,7 +338,7 @@ Status Scheduler::run(const LaunchRequest& request) {
     const int first_team = static_cast<int>(turn / together % sets * together);
     pool.use_set(first_team);
     for (int i = 0; i < launch.resident; ++i) {
-      // sync_grid's blocks keep their place: `anywhere` gives them their turn in the schedule's order.
+      // Blocks that use sync_grid keep their place: `anywhere` runs them in the schedule's order.
       const int64_t block = request.cooperative ? i : order.at(turn + i);
       pool.prepare(launch.teams[i], first_team + i, block, request.threads, request.shared_bytes);
     }

@@ -1,4 +1,5 @@
-// What one launch of the shim is made of. Plain arrays throughout: fibers touch it from code that TSan does not see.
+// The state of one launch of the shim. Plain arrays throughout, because fibers use them from code that TSan does not
+// see.
 #pragma once
 #include <cstdint>
 
@@ -30,7 +31,7 @@ struct PendingCopy {
   int line;
 };
 
-/// One CUDA thread: a fiber that is used again by later blocks.
+/// One CUDA thread: a fiber that later blocks reuse.
 struct Thread {
   Context context;
   Team* team = nullptr;
@@ -38,7 +39,7 @@ struct Thread {
   ThreadState state = ThreadState::running;
   const char* file = nullptr;  ///< where it waits
   int line = 0;
-  const unsigned int* message = nullptr;  ///< at_message: what it waits for, and the tag
+  const unsigned int* message = nullptr;  ///< at_message: the message it waits for, and the tag
   unsigned int tag = 0;
   uint64_t open_group = 0;  ///< asynchronous copies: the group not yet committed
   int copies = 0;
@@ -54,7 +55,7 @@ struct Warp {
   const char* file = nullptr;
   int line = 0;
   unsigned int phase = 0;
-  char token[2] = {};  ///< TSan: alternate, so that a thread ahead does not order itself before the slow ones
+  char token[2] = {};  ///< TSan: they alternate, so that a thread ahead is not ordered before the slow ones
 };
 
 /// One block.
@@ -83,7 +84,7 @@ struct LaunchState {
   Team* teams = nullptr;
   int resident = 0;  ///< teams that run together
   char start_token = 0, end_token = 0;
-  bool posted = false;  ///< a message since those who wait for one were last looked at
+  bool posted = false;  ///< a message was posted since the waiting threads were last checked
   int at_grid = 0;
   unsigned int grid_phase = 0;
   unsigned int* grid_counter = nullptr;
@@ -92,9 +93,9 @@ struct LaunchState {
   char grid_token[2] = {};
   Defect defect = Defect::none;
   Thread* culprit = nullptr;
-  const Team* stuck = nullptr;  ///< block with a warp that can never go on
+  const Team* stuck = nullptr;  ///< block with a warp that can never proceed
 
-  /// Uniform enough for scheduling: 0…bound-1.
+  /// Uniform enough for scheduling: in 0…bound-1.
   WARPLOOM_SHIM int random(int bound) {
     random_state ^= random_state << 13;
     random_state ^= random_state >> 7;

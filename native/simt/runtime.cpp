@@ -39,14 +39,14 @@ struct Allocation {
 };
 constexpr size_t kLead = kCanaryBytes == 0 ? 0 : 256;
 
-/// A copy whose host side the device still needs.
+/// A copy whose host memory the device still needs.
 struct Transfer {
-  int64_t order;  // of the mark behind it
+  int64_t order;  // of the mark after it
   void* host;
-  std::vector<unsigned char> contents;  // what it read at once, or will write in the end
+  std::vector<unsigned char> contents;  // what it read at once, or will write at the end
   bool down;
 };
-constexpr unsigned char kUnderWay = 0xee;  // what the host sees of a download that is not over
+constexpr unsigned char kUnderWay = 0xee;  // what the host sees of an unfinished download
 
 class SimtDevice final : public GpuDevice, public Submission, public ModuleHost {
  public:
@@ -150,7 +150,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
       return {Code::internal, "a cooperative launch of more blocks than are resident"};
     }
     const Status status = scheduler_.run({blocks, threads, shared_bytes, cooperative, &body});
-    if (!status.ok()) clear_mailbox();  // stopped half-way: no launch may go on from what it left
+    if (!status.ok()) clear_mailbox();  // stopped half-way: later launches must not start from its leftovers
     return status;
   }
   // --- modules ---
@@ -191,7 +191,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
   }
   Status download_later(void* host, const void* device, int64_t bytes) override {
     WARPLOOM_TRY(seam());
-    // Earlier uploads from there are over in the device's order.
+    // In device order, earlier uploads from this memory have completed.
     for (Transfer& copy : transfers_) {
       const bool apart = static_cast<char*>(copy.host) + copy.contents.size() <= static_cast<char*>(host) ||
                          static_cast<char*>(host) + bytes <= static_cast<char*>(copy.host);
@@ -273,7 +273,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
     unsigned char bytes[kMailboxBytes];
   };
   void clear_mailbox() { std::memset(mailbox_.get(), 0, sizeof(Mailbox)); }
-  /// One numbered runtime call; `bytes` as in the message when memory is what it asks for.
+  /// One numbered runtime call; `bytes` as in the message, for calls that allocate memory.
   Status seam(int64_t bytes = 0) {
     if (lost_) return {Code::device_lost, "the device was lost in an earlier call; open it again"};
     const int error = fault_seam().next();
@@ -308,7 +308,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
     }
   }
 
-  /// Where a mark stands.
+  /// The state of a mark.
   struct Point {
     int64_t order = 0;
     std::chrono::steady_clock::time_point due{};
@@ -351,12 +351,12 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
   int64_t order_ = 0;
   Stage last_stage_[kTurns] = {Stage::download, Stage::download, Stage::download};
   std::chrono::steady_clock::time_point last_due_{};
-  // WARPLOOM_SIMT_DELAY: milliseconds from the end of a call's submission to its mark, on a device with memory of its own.
+  // WARPLOOM_SIMT_DELAY: milliseconds from the end of a call's submission to its mark, on a device with its own memory.
   const std::chrono::milliseconds delay_{std::getenv("WARPLOOM_SIMT_DELAY") != nullptr
                                              ? std::atoi(std::getenv("WARPLOOM_SIMT_DELAY")) : 0};
   const std::unique_ptr<Mailbox> mailbox_ = std::make_unique<Mailbox>();
   GpuLimits limits_;
-  // WARPLOOM_SIMT_DISCRETE=1: arguments travel as they do to a GPU, through staging and device blocks.
+  // WARPLOOM_SIMT_DISCRETE=1: arguments are transferred as for a GPU, through staging and device blocks.
   const bool host_memory_ = std::getenv("WARPLOOM_SIMT_DISCRETE") == nullptr;
   mutable std::mutex mutex_;
   std::unordered_map<void*, Allocation> allocations_;

@@ -1,4 +1,5 @@
-// swept.advance on the cpu backend: `cpu-classic`, one sweep of memory per sub-step, and `cpu-tiled`, many steps per visit.
+// swept.advance on the cpu backend: `cpu-classic` sweeps memory once per sub-step, `cpu-tiled` takes many steps per
+// visit.
 #include "cuda/swept/advance.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace {
 
 using namespace ::warploom::swept;
 
-/// One call with the equation's coefficients in hand.
+/// One call, with the equation's coefficients.
 template <class R>
 class Call {
  public:
@@ -77,7 +78,7 @@ class Call {
     return {};
   }
 
-  /// One piece of the points for each thread, barriers between sub-steps.
+  /// One piece of the points for each thread, with barriers between sub-steps.
   Status substep(int sub, const R* around, const R* base, R* result, int64_t step, int64_t steps) {
     const int64_t points = p_.batch * p_.n;
     const int64_t pieces = swept_policy::pieces(p_.equation, points, device_.thread_count());

@@ -12,10 +12,12 @@ using ::warploom::swept::Equation;
 
 /// Choices for one equation, measured on a Zen 3 core with AVX2.
 struct Entry {
-  /// Bringing a place into a tile and out again, against one step of it, per place that a step loses at both ends.
+  /// Cost of loading a point into a tile and storing it again, in units of one step of that point, for each point that
+  /// a step loses at the two ends.
   double balance;
-  int64_t length;      ///< most points of a tile, which is one lane of a vector: a group of tiles stays in half of a 512 KiB L2
-  int64_t least_work;  ///< points * steps that are worth waking a thread for: some 50 us
+  /// Most points of a tile, which is one lane of a vector: a group of tiles fits half of a 512 KiB L2 cache.
+  int64_t length;
+  int64_t least_work;  ///< points * steps that are worth waking a thread for: about 50 us
 };
 inline Entry entry(Equation equation) {
   switch (equation) {
@@ -25,12 +27,12 @@ inline Entry entry(Equation equation) {
   }
 }
 inline constexpr int64_t kMostSteps = 256;
-/// A visit costs as much as bringing this many places in besides.
+/// Fixed cost of a visit: as much as loading this many points.
 inline constexpr int64_t kVisitPlaces = 100;
 /// Groups of tiles for each thread, so that all end at nearly the same time.
 inline constexpr int64_t kGroupsPerThread = 4;
 
-/// Steps of one visit: few lose little to the overlap of tiles, many share the cost of the visit.
+/// Steps of one visit: with few, tiles lose little to their overlap; with many, the cost of the visit is shared.
 inline int64_t visit_steps(const Entry& entry, int64_t length, int lanes, int64_t steps, int depth) {
   const double places = static_cast<double>(length + kVisitPlaces) * lanes / 4;
   const int64_t best = depth > 0 ? depth : static_cast<int64_t>(std::sqrt(entry.balance * places));
@@ -39,12 +41,12 @@ inline int64_t visit_steps(const Entry& entry, int64_t length, int lanes, int64_
 
 /// How cpu-tiled cuts a call.
 struct Tiles {
-  int64_t steps = 1;   ///< of one visit of memory
+  int64_t steps = 1;   ///< of one pass through memory
   int64_t length = 1;  ///< points of a tile
   int64_t tiles = 1;   ///< of a problem
 };
 
-/// With `groups` vectors of tiles at least.
+/// Cuts into at least `groups` vectors of tiles.
 inline Tiles cut(const Entry& entry, int64_t n, int64_t batch, int64_t groups, int lanes) {
   const int64_t wanted = (groups * lanes + batch - 1) / batch;
   Tiles t;
@@ -65,7 +67,7 @@ inline Tiles tiles(Equation equation, int64_t n, int64_t batch, int64_t steps, i
   return t;
 }
 
-/// Pieces of `points` for the threads in one sub-step of cpu-classic.
+/// Number of pieces that `points` are divided into for the threads, in one sub-step of cpu-classic.
 inline int64_t pieces(Equation equation, int64_t points, int threads) {
   return std::clamp<int64_t>(points * 8 / entry(equation).least_work, 1, threads);
 }

@@ -1,4 +1,5 @@
-// One sub-step over a piece of a problem, from and to memory: each point does all its work, as in the paper's Classic.
+// One sub-step over a piece of a problem, reading from and writing to memory: each point does all its own work, as in
+// the paper's Classic.
 #pragma once
 #include "native/swept/equations.h"
 #include "native/swept/kernels.h"

@@ -13,14 +13,14 @@ using ::warploom::swept::Heat;
 using ::warploom::swept::KuramotoSivashinsky;
 using ::warploom::swept::Source;
 
-/// As cuda/swept/positive.h in each lane.
+/// Does in each lane what cuda/swept/positive.h does.
 template <class R>
 WARPLOOM_INLINE Mask<R> both_positive(const Vector<R>& a, const Vector<R>& b) {
   const Vector<R> least(portable::Range<R>::kLeast);
   return (a >= least) & (b >= least);
 }
 
-/// The equation of a kernel from the coefficients that the call passes; those of Euler come with any limiter.
+/// Makes a kernel's equation from the call's coefficients; those of Euler may carry any limiter.
 template <class E>
 WARPLOOM_INLINE E equation_at(const void* passed) {
   E equation;
@@ -31,7 +31,7 @@ WARPLOOM_INLINE E equation_at(const void* passed) {
   return equation;
 }
 
-/// The equation E with the number type V, and how its coefficients become V.
+/// The equation E with the number type V, and the conversion of its coefficients to V.
 template <class E, class V> struct With;
 template <class R, class V> struct With<Heat<R>, V> {
   using Type = Heat<V>;

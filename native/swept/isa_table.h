@@ -13,7 +13,7 @@ EquationKernels<typename E::Real> equation_kernels() {
   return kernels;
 }
 
-/// One set of kernels for each limiter, but under sanitizers, which compile slowly, one for all.
+/// One set of kernels for each limiter; under sanitizers, which compile slowly, one set for all.
 #if defined(WARPLOOM_SANITIZE_ADDRESS) || defined(WARPLOOM_SANITIZE_THREAD)
 inline constexpr bool kEachLimiter = false;
 #else

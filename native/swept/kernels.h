@@ -1,5 +1,6 @@
-// Entry points of the per-instruction-set kernels of swept, and their choice at run time. Names types of cuda/swept/ without including
-// their headers: isa_*.cpp must include those after the choice of the instruction set, since templates there take vectors.
+// Entry points of the per-instruction-set kernels of swept, and their selection at run time. Names types of cuda/swept/
+// without including their headers: isa_*.cpp must select the instruction set first, because templates in those headers
+// take vectors.
 #pragma once
 #include <cstdint>
 
@@ -12,7 +13,7 @@ namespace warploom::cpu {
 
 using ::warploom::swept::Domain;
 
-/// Points begin…end-1 of one problem for one sub-step, in memory.
+/// Points begin…end-1 of one problem for one sub-step, from memory to memory.
 template <class R>
 struct SubstepTask {
   const Domain* domain;
@@ -22,8 +23,8 @@ struct SubstepTask {
   int64_t begin, end;
 };
 
-/// Some steps of all problems, cut into tiles that take them independently: each tile starts from its points and as many beyond
-/// on both sides as the steps reach. Lanes of a vector are tiles.
+/// Several steps of all problems, cut into independent tiles. Each tile loads its own points and, on both sides, as
+/// many more as the steps reach. The lanes of a vector are tiles.
 template <class R>
 struct TileTask {
   const Domain* domain = nullptr;
@@ -56,7 +57,7 @@ struct SweptKernels {
   bool (*all_finite)(const R* values, int64_t count);
 };
 
-/// Kernels of one instruction set. The bits of a result do not depend on which is taken.
+/// Kernels of one instruction set. Results have the same bits with every set.
 struct SweptKernelSet {
   const char* name;
   SweptKernels<float> float32;
@@ -72,9 +73,9 @@ const SweptKernelSet& swept_kernels_baseline();
 const SweptKernelSet& swept_kernels_avx2();
 const SweptKernelSet& swept_kernels_avx512();
 
-/// Sets this processor runs, the best one first.
+/// The sets that this processor can run, best first.
 int swept_kernel_sets(const SweptKernelSet* (&sets)[3]);
-/// The best set, or the one that the environment variable WARPLOOM_CPU_ISA allows.
+/// The best set that the environment variable WARPLOOM_CPU_ISA allows.
 const SweptKernelSet& swept_kernels();
 
 }  // namespace warploom::cpu

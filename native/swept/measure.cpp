@@ -18,7 +18,7 @@ constexpr int64_t kTaskPoints = 65536;
 
 int64_t chunks_of(const MeasureParameters& p) { return (p.n + kChunk - 1) / kChunk; }
 
-/// The parts of a row's chunks, in the order of measure_part.h.
+/// Combines the parts of a row's chunks, in the order of measure_part.h.
 Part combine_chunks(const Part* parts, int64_t chunks) {
   Part lanes[kLanes];
   for (int lane = 0; lane < kLanes; ++lane) {

@@ -1,4 +1,4 @@
-// One chunk of swept.measure: the lanes of a segment are in vectors.
+// One chunk of swept.measure: vectors hold the lanes of a segment.
 #pragma once
 #include "cuda/swept/measure_part.h"
 #include "native/swept/kernels.h"
@@ -11,7 +11,7 @@ using ::warploom::swept::kSegment;
 using ::warploom::swept::kSegmentLanes;
 using ::warploom::swept::Part;
 
-/// Vectors of float64 that hold the lanes of a segment.
+/// Number of float64 vectors that hold the lanes of a segment.
 inline constexpr int kSegmentVectors = kSegmentLanes / kWidth<double>;
 
 /// kSegmentLanes values as float64, from register q on.

@@ -1,11 +1,11 @@
-// Many steps of a group of tiles in the cache. From sub-step to sub-step the part of a row that is right becomes shorter by the
-// reach at both ends; what is written beyond it is never read again.
+// Many steps of a group of tiles in the cache. With every sub-step the valid part of a row shrinks by the reach at both
+// ends; values written outside it are never read again.
 #pragma once
 #include "native/swept/tile_rows.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// Steps of the heat equation that pass() takes at once, their values in registers.
+/// Steps of the heat equation that pass() takes at once, with their values in registers.
 inline constexpr int kHeatSteps = 4;
 
 template <class E> class TileSteps;
@@ -18,7 +18,7 @@ class TileSteps<Heat<R>> {
   static constexpr int kRows = 1;
   WARPLOOM_INLINE TileSteps(const Heat<R>& equation) : equation_(With<Heat<R>, V>::make(equation)) {}
 
-  /// The places begin…end-1 of row 0 are right before, those of the own points after.
+  /// Before: points begin…end-1 of row 0 are valid. After: the tile's own points are.
   WARPLOOM_INLINE void run(const Group& group, R* const (&rows)[kRows], int64_t steps) const {
     int64_t begin = 0, end = group.places();
     while (steps > 0) {
@@ -113,7 +113,7 @@ class TileSteps<Euler<R, kLimiter>> {
   using Value = typename Euler<V, kLimiter>::Value;
   static constexpr int kLanes = kWidth<R>, kStride = 3 * kLanes;
 
-  /// Whether sides carry shares and differences pressures: for Limiter::paper.
+  /// Whether sides carry shares, and differences carry pressures: only for Limiter::paper.
   static constexpr bool kShares = kLimiter <= static_cast<int>(::warploom::swept::Limiter::paper);
   static_assert(::warploom::swept::kAnyLimiter < 0, "any limiter may be that of the paper");
 
@@ -125,11 +125,11 @@ class TileSteps<Euler<R, kLimiter>> {
   using Side = typename Euler<V, kLimiter>::Side;
   using Difference = typename Euler<V, kLimiter>::Difference;
 
-  /// Sides and differences of a block of cells, in memory: four vectors each, the last of Limiter::paper only.
+  /// Sides and differences of a block of cells, in memory: four vectors each, the last only for Limiter::paper.
   static constexpr int kBlock = 16;
   struct alignas(64) Block {
-    R left[kBlock][4 * kLanes];        ///< what a cell shows at its left face
-    R shown[kBlock + 1][4 * kLanes];   ///< what the cell before it shows there
+    R left[kBlock][4 * kLanes];        ///< the cell's side of its left face
+    R shown[kBlock + 1][4 * kLanes];   ///< the previous cell's side of that face
     R behind[kBlock + 1][4 * kLanes];  ///< the difference between the two
     R means[kBlock][4 * kLanes];
     R speeds[kBlock][3 * kLanes];
@@ -147,8 +147,8 @@ class TileSteps<Euler<R, kLimiter>> {
     else return V(R(0));
   }
 
-  /// Along the row, each cell reconstructed once and each flux computed once; kBlock cells at a time, so that many of the long chains
-  /// of a flux overlap.
+  /// Moves along the row, reconstructing each cell once and computing each flux once. Handles kBlock cells at a time,
+  /// so that many of the long dependency chains of a flux overlap.
   template <int kSubstep>
   __attribute__((noinline)) void substep(const R* around, const R* base, R* result, int64_t begin, int64_t end) const {
     Block block;
@@ -192,7 +192,7 @@ class TileSteps<Euler<R, kLimiter>> {
     }
   }
 
-  /// `count` cells from `row` on; the difference behind the first one is there.
+  /// Reconstructs `count` cells starting at `row`; the difference behind the first one must be set.
   WARPLOOM_INLINE void reconstruct(const R* row, int count, Block& block) const {
     Value here = values(row);
     V p_here = pressure(here);

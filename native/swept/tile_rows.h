@@ -1,18 +1,18 @@
-// The rows of a group of tiles: lane l of a vector belongs to the l-th tile, vector j to the j-th place of each. Neighbours in space
-// are neighbouring vectors, so a step needs no shuffles, no unaligned loads, and no lane knows of another.
+// The rows of a group of tiles: vector j holds the j-th point of each tile, and lane l belongs to tile l. Neighbours in
+// space are neighbouring vectors, so a step needs no shuffles or unaligned loads, and lanes are independent.
 #pragma once
 #include "native/swept/equations.h"
 #include "native/swept/kernels.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// Vectors before and after a row that may be written with anything.
+/// Vectors before and after a row that kernels may overwrite freely.
 inline constexpr int kRowPad = 8;
 
-/// What a tile's places beyond an end of the domain do where they do not obey the equation.
+/// A run of a tile's points beyond an end of the domain that do not obey the equation.
 struct RunOfLane {
-  int64_t boundary;  ///< the last place (from the domain's side) of the run, counted from the tile's first; < 0: none
-  bool frozen;       ///< all places of the run hold one value; otherwise they follow the place before the run
+  int64_t boundary;  ///< the run's last point, seen from the domain, as an index in the tile; < 0: no run
+  bool frozen;       ///< all points of the run hold one value; otherwise they follow the point before the run
 };
 
 template <class E>
@@ -21,7 +21,7 @@ class TileGroup {
   using R = typename E::Real;
   using V = Vector<R>;
   static constexpr int kLanes = kWidth<R>, kComponents = E::kComponents, kReach = E::kReach;
-  static constexpr int kStride = kComponents * kLanes;  ///< numbers of one place of a row
+  static constexpr int kStride = kComponents * kLanes;  ///< numbers per point of a row
 
   WARPLOOM_INLINE TileGroup(const E& equation, const TileTask<R>& task, int64_t group)
       : equation_(equation), task_(task), halo_(task.steps * E::kSubsteps * kReach), places_(task.length + 2 * halo_) {
@@ -38,10 +38,10 @@ class TileGroup {
   }
   int64_t places() const { return places_; }
   int64_t halo() const { return halo_; }
-  /// Some places do not obey the equation: fix() must follow each sub-step.
+  /// Whether some points do not obey the equation: then fix() must follow each sub-step.
   bool has_runs() const { return has_runs_; }
 
-  /// Fills a row from the state and finds the runs.
+  /// Fills a row from the state, and finds the runs.
   void gather(R* row) {
     bool inside = true;
     for (int l = 0; l < kLanes; ++l) inside = inside && first_[l] >= 0 && first_[l] + places_ <= task_.domain->n;
@@ -74,7 +74,7 @@ class TileGroup {
     }
   }
 
-  /// Sets what does not obey the equation right, as far as the next sub-step reads it.
+  /// Corrects the points that do not obey the equation, as far as the next sub-step reads them.
   void fix(R* row) const {
     for (int l = 0; l < kLanes; ++l) {
       fix_run(row + l, left_[l], -1, frozen_left_[l]);

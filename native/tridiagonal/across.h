@@ -1,15 +1,15 @@
-// Thomas elimination straight across adjacent systems (interleaved batches, many right-hand sides of
-// one matrix): rows need no transposition. Include once per instruction set.
+// Thomas elimination across adjacent systems (interleaved batches, many right-hand sides of one matrix): rows need no
+// transposition. Include once per instruction set.
 #pragma once
 #include "native/tridiagonal/tile_check.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// Cache lines of a row that go together at most, and the bytes elimination may keep of them: half a
-/// second-level cache of 512 KiB. Wide strips read memory in runs.
+/// The most cache lines of a row that one strip has, and the bytes that elimination may keep of it: half of a 512 KiB
+/// second-level cache. Wide strips read memory in longer runs.
 inline constexpr int64_t kStripLines = 8;
 inline constexpr int64_t kStripBytes = int64_t{256} << 10;
-/// Rows fetched ahead.
+/// Rows prefetched ahead.
 inline constexpr int64_t kStripAhead = 4;
 
 /// Tiles of kLanes systems in a strip.
@@ -154,7 +154,7 @@ void solve_across(const Problem<RealType<S>>& problem, const Options& options, c
       status[l] = 0;
       row[l] = -1;
       if (get_lane(state[l / kN].trouble_found(), static_cast<int>(l % kN)) == 0) continue;
-      // Before the stores: the solution may overwrite the right-hand side.
+      // Before the stores, because the solution may overwrite the right-hand side.
       const TileLanes<S> tile(problem, first + l, 1);
       diagnose_lane(tile, Sources<S>(tile, problem), 0, &status[l], &row[l]);
     }

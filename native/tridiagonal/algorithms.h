@@ -1,5 +1,4 @@
-// The solvers of one tile: kLanes systems of n rows side by side. Include after lanes.h, likewise
-// once per instruction set.
+// The solvers for one tile: kLanes systems of n rows side by side. Include after lanes.h, once per instruction set too.
 #pragma once
 #include "native/linear/magnitude.h"
 
@@ -14,18 +13,18 @@ struct Tile {
   S* x = nullptr;
   S* work = nullptr;
   IndexType<S> zero_row{};
-  bool scaled_rhs = false;  ///< for the pivoting solvers: rhs is that of the rows as row_scale() scales them
+  bool scaled_rhs = false;  ///< for the pivoting solvers: rhs was scaled with its rows by row_scale()
 };
 inline constexpr int64_t kWorkArrays = 9;
 
-/// The power of two that brings the largest of a row's entries to about one: a row scaled by it differs from the row by no
-/// rounding, and rows so scaled compare as pivot rows whatever units each was written in.
+/// The power of two that scales the largest entry of a row to about one. Scaling by it causes no rounding, and scaled
+/// rows can be compared as pivot rows, whatever units they were written in.
 template <class S>
 WARPLOOM_INLINE LanesType<S> row_scale(const S& lower, const S& diagonal, const S& upper) {
   return powers_of(larger(larger(absolute(lower), absolute(diagonal)), absolute(upper))).down;
 }
 
-/// Keeps the smallest row among those of this lane with a zero pivot.
+/// Keeps each lane's first row with a zero pivot.
 template <class S>
 WARPLOOM_INLINE void note_pivot(Tile<S>& t, const S& pivot, int64_t row) {
   const auto here = index_lanes<LanesType<S>>(row), none = index_lanes<LanesType<S>>(0);
@@ -51,7 +50,7 @@ void solve_thomas(Tile<S>& t) {
   for (int64_t i = t.n - 2; i >= 0; --i) t.x[i] = t.x[i] - ratio[i] * t.x[i + 1];
 }
 
-/// Four bands in memory of their own, for algorithms that overwrite them.
+/// Four bands in their own memory, for algorithms that overwrite them.
 template <class S>
 struct Rows {
   S *lower, *diagonal, *upper, *rhs;
@@ -69,8 +68,8 @@ void copy_rows(const Tile<S>& t, const Rows<S>& to) {
   }
 }
 
-/// One level of the downsweep of cyclic reduction (Hockney 1965): rows 2s-1, 4s-1, … absorb the rows
-/// s above and below, whose diagonals become reciprocals.
+/// One level of the forward reduction of cyclic reduction (Hockney 1965): rows 2s-1, 4s-1, … absorb the rows s above
+/// and below, whose diagonals become reciprocals.
 template <class S>
 void reduce_level(Tile<S>& t, const Rows<S>& r, int64_t s) {
   for (int64_t i = s - 1; i < t.n; i += 2 * s) {
@@ -91,7 +90,7 @@ void reduce_level(Tile<S>& t, const Rows<S>& r, int64_t s) {
   }
 }
 
-/// One level of the upsweep: rows s-1, 3s-1, … from their solved neighbours.
+/// One level of the back substitution: rows s-1, 3s-1, … from their solved neighbours.
 template <class S>
 void substitute_level(Tile<S>& t, const Rows<S>& r, int64_t s) {
   for (int64_t i = s - 1; i < t.n; i += 2 * s) {
@@ -102,7 +101,7 @@ void substitute_level(Tile<S>& t, const Rows<S>& r, int64_t s) {
   }
 }
 
-/// Cyclic reduction down to one row; cr-regpack is the same elimination in another mapping.
+/// Cyclic reduction down to one row; cr-regpack does the same elimination with another mapping.
 template <class S>
 void solve_cr(Tile<S>& t) {
   const Rows<S> r(t.work, t.n);
@@ -141,8 +140,8 @@ void reduce_parallel(Tile<S>& t, const Rows<S>& from, const Rows<S>& to, S* inve
   }
 }
 
-/// Parallel cyclic reduction of `n` rows in r (memory of 9 n entries from r.lower on); solution of
-/// row i goes to x[(i + 1) * row_scale - 1].
+/// Parallel cyclic reduction of `n` rows in r (9 n entries of memory from r.lower on). The solution of row i goes to
+/// x[(i + 1) * row_scale - 1].
 template <class S>
 void finish_parallel(Tile<S>& t, S* memory, int64_t n, int64_t row_scale) {
   Rows<S> from(memory, n), to(memory + 4 * n, n);
@@ -166,8 +165,8 @@ void solve_pcr(Tile<S>& t) {
   finish_parallel(t, t.work, t.n, 1);
 }
 
-/// Cyclic reduction until at most kParallelRows rows are left, those by parallel cyclic reduction
-/// (Zhang, Cohen, Owens 2010).
+/// Cyclic reduction until at most kParallelRows rows remain, then parallel cyclic reduction on those (Zhang, Cohen,
+/// Owens 2010).
 inline constexpr int64_t kParallelRows = 64;
 template <class S>
 void solve_cr_pcr(Tile<S>& t) {
@@ -176,8 +175,8 @@ void solve_cr_pcr(Tile<S>& t) {
   int64_t s = 1;
   for (; t.n / s > kParallelRows; s *= 2) reduce_level(t, r, s);
   const int64_t left = t.n / s;
-  // Rows s-1, 2s-1, … form the reduced system. 4 n + 9 left entries fit the work memory: left is
-  // at most 64, and where n is less than that nothing was reduced and r itself can be overwritten.
+  // Rows s-1, 2s-1, … form the reduced system. 4 n + 9 * left entries fit the work memory, because left is at most 64.
+  // If n is smaller than that, nothing was reduced and r itself can be overwritten.
   if (s == 1) {
     finish_parallel(t, t.work, t.n, 1);
     return;
@@ -194,8 +193,8 @@ void solve_cr_pcr(Tile<S>& t) {
   for (s /= 2; s >= 1; s /= 2) substitute_level(t, r, s);
 }
 
-/// Parallel cyclic reduction into kSubsystems interleaved systems, each by Thomas (hybrid of
-/// Sakharnykh 2009; Kim, Wu, Chang, Hwu 2011).
+/// Parallel cyclic reduction into kSubsystems interleaved systems, then Thomas on each (the hybrid of Sakharnykh 2009;
+/// Kim, Wu, Chang, Hwu 2011).
 inline constexpr int64_t kSubsystems = 16;
 template <class S>
 void solve_pcr_thomas(Tile<S>& t) {
@@ -238,7 +237,8 @@ struct ScaledRow {
   }
 };
 
-/// Gaussian elimination with partial pivoting of scaled rows in the order of LAPACK gtsv; exchanges by selection.
+/// Gaussian elimination with partial pivoting of scaled rows, in the order of LAPACK gtsv; rows are exchanged by
+/// selection.
 template <class S>
 void solve_pivoting(Tile<S>& t) {
   const int64_t n = t.n;

@@ -7,7 +7,7 @@
 
 namespace warploom::cpu {
 
-/// Whether rows of neighbouring problems are adjacent in memory, so that no tile need be transposed.
+/// Whether rows of neighbouring problems are adjacent in memory, so that tiles need no transposition.
 template <class R>
 bool adjacent(const Problem<R>& problem, bool complex) {
   if (problem.offsets != nullptr || problem.last_rows >= 0) return false;
@@ -20,8 +20,7 @@ bool adjacent(const Problem<R>& problem, bool complex) {
   return one(problem.rhs) && one(problem.solution);
 }
 
-/// Tiles of a batch: strips of adjacent systems, full vectors where several systems fit, else one
-/// system at a time.
+/// Tiles of a batch: strips for adjacent systems, full vectors if several systems fit, otherwise one system at a time.
 template <class R>
 const Kernels<R>& tile_kernels(const Problem<R>& problem, const Options& options, bool complex) {
   const Kernels<R>& wide = kernels_of<R>(kernels(), complex);
@@ -40,7 +39,7 @@ Status run_batch(CpuDevice& device, const Problem<R>& problem, const Options& op
   const int64_t problems = problem.problems();
   const int64_t narrow = kernels_of<R>(kernels(), complex).lanes;
   int64_t lanes = chosen.lanes;
-  // Strips share a batch: wide ones only while every thread has some.
+  // Threads share the strips of a batch, so strips are wide only if every thread gets some.
   while (lanes > narrow && problems < 2 * lanes * device.thread_count()) lanes /= 2;
   const int64_t tiles = (problems + lanes - 1) / lanes;
   const int64_t per_task = tiles_per_task(tiles, problem.n * lanes, device.thread_count());

@@ -1,9 +1,9 @@
-// One long system as chunks, each a lane: the two passes of the partition method. Include once per
-// instruction set, after the standard headers.
+// One long system as chunks, one per lane: the two passes of the partition method. Include once per instruction set,
+// after the standard headers.
 //
-// A chunk is interior rows and, except for the last, a separator row behind them. Eliminating the
-// interior leaves a tridiagonal system of the separators (Wang 1981; here one separator per chunk, as
-// in Polizzi, Sameh 2006 with a truncation of nothing).
+// A chunk consists of interior rows and, except for the last, a separator row after them. Eliminating the interior
+// leaves a tridiagonal system of the separators (Wang 1981; here with one separator per chunk, as in Polizzi, Sameh
+// 2006 without truncation).
 #pragma once
 #include "native/tridiagonal/streaming.h"
 
@@ -46,7 +46,7 @@ void reduce_chunks(const Problem<RealType<S>>& problem, const ChunkJob& job, int
   S left, right;
   chunk_couplings(tile, sources, &left, &right);
   S c = constant<S>(0), d = c, w = -left, p = c, q = constant<S>(-1), v = c;
-  // Only the last chunk may be longer than the others: they end here.
+  // The last chunk may be longer than the others, which end here.
   S ends[6] = {d, c, w, p, q, v};
   for (int64_t from = 0; from < tile.n; from += kBlock) {
     const int64_t to = from + kBlock < tile.n ? from + kBlock : tile.n;
@@ -58,13 +58,13 @@ void reduce_chunks(const Problem<RealType<S>>& problem, const ChunkJob& job, int
       const int64_t last = tile.rows[l] - 1;
       if (last >= from && last < to) set_lane(upper[last - from], l, get_lane(right, l));
     }
-    if (from == 0) lower[0] = constant<S>(1);  // with w = -left, c = d = 0: the coupling itself
+    if (from == 0) lower[0] = constant<S>(1);  // with w = -left and c = d = 0, this is the coupling itself
     for (int64_t k = 0; k < to - from; ++k) {
       const S inverse = reciprocal(diagonal[k] - lower[k] * c);
       d = (rhs[k] - lower[k] * d) * inverse;
       w = -((lower[k] * w) * inverse);
       c = upper[k] * inverse;
-      // x[0] = p - q x[i] - v left: starts as x[0] = x[0].
+      // x[0] = p - q x[i] - v left, starting from x[0] = x[0].
       p = p - q * d;
       v = v - q * w;
       q = -(q * c);
@@ -82,7 +82,7 @@ void reduce_chunks(const Problem<RealType<S>>& problem, const ChunkJob& job, int
   }
 }
 
-/// Second pass: interiors of the chunks from the separators (job.separators).
+/// Second pass: computes the interiors of the chunks from the separators (job.separators).
 template <class S>
 void solve_chunks(const Problem<RealType<S>>& problem, const ChunkJob& job, int64_t first, int lanes,
                   void* scratch) {
@@ -107,8 +107,8 @@ void solve_chunks(const Problem<RealType<S>>& problem, const ChunkJob& job, int6
   }
 }
 
-/// The system of the separators from the first pass, in bands of job.chunks - 1 rows; reads the
-/// separators' own rows of `problem` (whose systems are the chunks).
+/// Builds the system of the separators from the first pass, in bands of job.chunks - 1 rows. Reads the separators' own
+/// rows of `problem` (whose systems are the chunks).
 template <class S>
 void build_reduced(const Problem<RealType<S>>& problem, const ChunkJob& job, int64_t chunk_rows,
                    void* lower_band, void* diagonal_band, void* upper_band, void* right) {

@@ -1,4 +1,4 @@
-// tridiagonal.condition on the cpu backend: one system at a time, systems spread over the threads.
+// tridiagonal.condition on the cpu backend: each thread takes one system at a time.
 #include "cuda/tridiagonal/condition.h"
 
 #include "native/tridiagonal/matrix_run.h"
@@ -13,7 +13,7 @@ namespace {
 
 using operation::ConditionParameters;
 
-/// Bands and right-hand side, solution, weights, and what Inverse takes.
+/// Bands and right-hand side, solution, weights, and the arrays of Inverse.
 template <class T>
 constexpr int64_t condition_arrays() {
   return 6 + estimates::Inverse<T>::kArrays;

@@ -1,5 +1,5 @@
-// Higham's 1-norm estimator and the error bounds of gtcon and gtrfs for one system. Include after
-// tile_factor.h, in the namespace of the one-lane kernels.
+// Higham's 1-norm estimator and the error bounds of gtcon and gtrfs for one system. Include after tile_factor.h, in the
+// namespace of the one-lane kernels.
 #pragma once
 #include "native/tridiagonal/tile_factor.h"
 
@@ -12,14 +12,14 @@ class Inverse {
   using R = RealType<T>;
   static constexpr int64_t kArrays = 11;
 
-  /// `s` stays with the caller; memory: kArrays * n entries.
+  /// The caller keeps `s`; memory: kArrays * n entries.
   Inverse(const System<T>& s, T* memory) : forward_(s), adjoint_(s) {
     const int64_t n = s.n;
     adjoint_.lower = memory;
     adjoint_.diagonal = memory + n;
     adjoint_.upper = memory + 2 * n;
     result_ = memory + 3 * n;
-    work_ = memory + 4 * n;  // 5 n of pivoting; then the estimator's vector and signs
+    work_ = memory + 4 * n;  // 5 n for pivoting; then the estimator's vector and signs
     for (int64_t i = 0; i < n; ++i) {
       adjoint_.lower[i] = i > 0 ? conjugated(s.upper[i - 1]) : constant<T>(0);
       adjoint_.diagonal[i] = conjugated(s.diagonal[i]);
@@ -65,9 +65,8 @@ T sign_of(const T& a) {
   }
 }
 
-/// Estimate of |B|_1 (Higham 1988, algorithm 4.1; Higham, Tisseur 2000 with one column: LAPACK
-/// lacn2). apply(x, adjoint) replaces x by B x or B^H x and returns false when it cannot.
-/// Negative when an application failed.
+/// Estimate of |B|_1 (Higham 1988, algorithm 4.1; Higham, Tisseur 2000 with one column: LAPACK lacn2). apply(x,
+/// adjoint) replaces x by B x or B^H x, and returns false if it cannot. The result is negative if apply failed.
 template <class T, class Apply>
 double estimate_norm(int64_t n, T* x, T* signs, const Apply& apply) {
   const auto sum = [&] {
@@ -138,7 +137,7 @@ double norm_of(const System<T>& s) {
   return norm;
 }
 
-/// gtcon: 1 / (|A|_1 est|A^-1|_1); 0 for singular matrices and for those not finite.
+/// gtcon: 1 / (|A|_1 est|A^-1|_1); 0 for singular and non-finite matrices.
 template <class T>
 double reciprocal_condition(const System<T>& s, Inverse<T>& inverse) {
   if (s.n == 0) return 1;
@@ -150,14 +149,14 @@ double reciprocal_condition(const System<T>& s, Inverse<T>& inverse) {
   return estimate >= 0 && product > 0 && is_finite(product) ? 1 / product : 0;
 }
 
-/// gtrfs: componentwise backward error of x, and a bound on |x - xtrue|_inf / |x|_inf. `weights`: n
-/// entries. The bound is infinite where the matrix is singular or a value is not finite.
+/// gtrfs: componentwise backward error of x, and a bound on |x - xtrue|_inf / |x|_inf. `weights`: n entries. The bound
+/// is infinite if the matrix is singular or a value is not finite.
 template <class T>
 void error_bounds(const System<T>& s, const T* x, T* weights, Inverse<T>& inverse, double* backward,
                   double* forward) {
   using R = RealType<T>;
   using Limits = RealLimits<R>;
-  constexpr double kRowEntries = 4;  // of a row and its right-hand side
+  constexpr double kRowEntries = 4;  // in a row, with its right-hand side
   double size = 0;
   *backward = 0;
   for (int64_t i = 0; i < s.n; ++i) {
@@ -165,7 +164,7 @@ void error_bounds(const System<T>& s, const T* x, T* weights, Inverse<T>& invers
     R residual = modulus(row.residual), scale = row.scale, up = row.up;
     const double entries = wide_modulus(s.lower[i]) + wide_modulus(s.diagonal[i]) + wide_modulus(s.upper[i]);
     if (scale == Limits::kInfinity && is_finite(entries) && is_finite(wide_modulus(s.rhs[i]))) {
-      // Entries that vanish beside the right-hand side, which overflows in their units.
+      // The entries are negligible next to the right-hand side, which overflows in their units.
       residual = scale = modulus(s.rhs[i]);
       up = 1;
     }

@@ -1,4 +1,4 @@
-// L U with row exchanges of tridiagonal and periodic matrices, and the solves with it. The stores are
+// LU factorisation with row exchanges of tridiagonal and periodic matrices, and the solves with it. Stores are
 // FactorStore (vectors of lanes) or LaneStore (one lane). Include once per instruction set.
 #pragma once
 #include "native/tridiagonal/algorithms.h"
@@ -7,7 +7,7 @@
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// What put_choice takes: the pivot row was the running one, the next one, or (periodic) the last one.
+/// Values for put_choice: the pivot row was the running row, the next row, or (periodic) the last row.
 inline constexpr int kRunningRow = 0, kNextRow = 1, kLastRowOfAll = 2;
 
 /// gttrf: multipliers, three diagonals of U, and where rows were exchanged.
@@ -54,8 +54,8 @@ void solve_pivoted(const Store& store, int64_t n, S* x) {
   }
 }
 
-/// A row during periodic elimination: its entries in columns k, k+1, k+2, n-2 and n-1. What falls on
-/// one of the last two columns stands there and not in `first` or `second`.
+/// A row during periodic elimination: its entries in columns k, k+1, k+2, n-2 and n-1. An entry in one of the last two
+/// columns is kept there, not in `first` or `second`.
 template <class S>
 struct CyclicRow {
   S own, first, second, far, farthest;
@@ -65,13 +65,13 @@ WARPLOOM_INLINE CyclicRow<S> select(const B& m, const CyclicRow<S>& a, const Cyc
   return {select(m, a.own, b.own), select(m, a.first, b.first), select(m, a.second, b.second),
           select(m, a.far, b.far), select(m, a.farthest, b.farthest)};
 }
-/// row - multiplier * pivot, moved one column on.
+/// row - multiplier * pivot, shifted by one column.
 template <class S>
 WARPLOOM_INLINE CyclicRow<S> eliminated(const CyclicRow<S>& row, const S& multiplier, const CyclicRow<S>& pivot) {
   return {row.first - multiplier * pivot.first, row.second - multiplier * pivot.second, constant<S>(0),
           row.far - multiplier * pivot.far, row.farthest - multiplier * pivot.farthest};
 }
-/// Row k+1 of a periodic matrix, k < n-2, seen from column k.
+/// Row k+1 of a periodic matrix, k < n-2, relative to column k.
 template <class S>
 WARPLOOM_INLINE CyclicRow<S> cyclic_row(int64_t n, int64_t k, const S& lower, const S& diagonal, const S& upper) {
   const S zero = constant<S>(0);
@@ -79,10 +79,10 @@ WARPLOOM_INLINE CyclicRow<S> cyclic_row(int64_t n, int64_t k, const S& lower, co
           k + 3 == n ? diagonal : k + 4 == n ? upper : zero, k + 3 == n ? upper : zero};
 }
 
-/// L U of a periodic matrix of n >= 3 rows, pivoted as a whole (no leading part is taken to be
-/// regular). Column k < n-2 has entries in three rows only: the running one, row k+1 and row n-1 or
-/// what took its place; the largest is the pivot. kSecond holds the factor of x[k+2] where row k+1 is
-/// the pivot row, of x[n-2] otherwise.
+/// LU factorisation of a periodic matrix of n >= 3 rows, pivoted as a whole (no leading part is assumed to be regular).
+/// Column k < n-2 has entries in three rows only: the running row, row k+1, and row n-1 or the row that replaced it.
+/// The largest is the pivot. kSecond holds the coefficient of x[k+2] if row k+1 is the pivot row, otherwise that of
+/// x[n-2].
 template <class S, class Store>
 void factor_cyclic(const System<S>& s, const Store& store, Tile<S>& t) {
   using F = FactorStore<S>;

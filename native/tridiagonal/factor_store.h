@@ -17,14 +17,14 @@ constexpr ScalarType scalar_type_of() {
   }
 }
 
-/// The factors of one tile: arrays of tile rows, each row the lanes' real parts and then their
-/// imaginary parts. Those of a shared matrix are a tile of one lane, which every lane reads.
+/// The factors of one tile: arrays of tile rows, each row the lanes' real parts and then their imaginary parts. The
+/// factors of a shared matrix are a tile of one lane, which every lane reads.
 template <class S>
 class FactorStore {
  public:
   using R = RealType<S>;
   using V = LanesType<S>;
-  /// Arrays of the pivoted factorisation; the last two of periodic systems only.
+  /// Arrays of the pivoted factorisation; only periodic systems have the last two.
   enum Pivoted { kMultiplier = 0, kPivot = 1, kFirst = 2, kSecond = 3, kLastMultiplier = 4, kLastColumn = 5 };
 
   FactorStore(const FactorJob& job, const TileLanes<S>& tile)
@@ -39,7 +39,7 @@ class FactorStore {
     states_ = reinterpret_cast<int32_t*>(bytes + layout.states_at) + first;
     choices_ = reinterpret_cast<int8_t*>(bytes + layout.choices_at) + first * job.n;
   }
-  /// Index of the array with the border's solution of periodic systems.
+  /// Index of the array that holds the border's solution in periodic systems.
   int64_t border() const { return border_; }
 
   WARPLOOM_INLINE void put(int64_t array, int64_t row, const S& value) const {
@@ -71,13 +71,13 @@ class FactorStore {
     }
     return value;
   }
-  /// Fetches a row of an array ahead; rows that do not exist do no harm.
+  /// Prefetches a row of an array; rows that do not exist do no harm.
   WARPLOOM_INLINE void fetch(int64_t array, int64_t row) const {
     const R* from = data_ + (array * n_ + row) * lanes_ * kParts<S>;
     constexpr int kLine = 64 / static_cast<int>(sizeof(R));
     for (int at = 0; at < kLanes<S> * kParts<S>; at += kLine) __builtin_prefetch(from + at, 0, 3);
   }
-  /// Which row became the pivot row of a step, as a number in every lane.
+  /// Records which row became the pivot row of a step, as a number in every lane.
   WARPLOOM_INLINE void put_choice(int64_t row, const V& value) const {
     const R* reals = reinterpret_cast<const R*>(&value);
     for (int l = 0; l < lanes_; ++l) choices_[row * lanes_ + l] = static_cast<int8_t>(reals[l]);
@@ -128,7 +128,7 @@ class FactorStore {
   int8_t* choices_;
 };
 
-/// One lane of a store, with the names of FactorStore for one system.
+/// One lane of a store, with FactorStore's interface for one system.
 template <class S>
 struct LaneStore {
   using T = One<S>;

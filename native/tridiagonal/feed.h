@@ -1,12 +1,11 @@
-// The four bands of a tile, block by block: the next block is transposed and the next tile fetched
-// while the rows of this block are eliminated. Include once per instruction set.
+// Feeds the four bands of a tile block by block: while the rows of one block are eliminated, the next block is
+// transposed and the next tile prefetched. Include once per instruction set.
 #pragma once
 #include "native/tridiagonal/sources.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// Rows of the bands of a tile (lower, diagonal, upper, right-hand side): kLines cache lines of
-/// every lane.
+/// Rows of a tile's bands (lower, diagonal, upper, right-hand side): kLines cache lines of every lane.
 inline constexpr int kBands = 4;
 template <class S, int kLines>
 struct Block {
@@ -14,8 +13,8 @@ struct Block {
   alignas(64) S band[kBands][kRows];
 };
 
-/// Tiles of at most this many bytes are fetched one ahead: the rest of one, the start of the next and
-/// what elimination keeps fit a second-level cache of 512 KiB.
+/// Tiles of at most this many bytes are prefetched one ahead. The rest of one tile, the start of the next, and what
+/// elimination keeps then fit a 512 KiB second-level cache.
 inline constexpr int64_t kAheadBytes = int64_t{320} << 10;
 
 /// Moves a tile's bands into blocks.
@@ -25,7 +24,7 @@ class Feed {
   using R = RealType<S>;
   static constexpr int64_t kRows = Block<S, 1>::kRows;
 
-  /// Whether neighbouring tiles are close enough in memory, and small enough, to be fetched ahead.
+  /// Whether neighbouring tiles are close enough in memory, and small enough, to prefetch.
   static bool pays(const TileLanes<S>& tile, const Sources<S>& sources) {
     if (kN == 1 || kBands * tile.n * int64_t{sizeof(S)} > kAheadBytes) return false;
     const auto close = [&](const Source<S>& source) {
@@ -43,7 +42,7 @@ class Feed {
     }
   }
 
-  /// Rows [from, to), at most one block of them, at once.
+  /// Loads rows [from, to), at most one block of them, at once.
   void load(int64_t from, int64_t to, Block<S, 1>* out) const {
     for (int b = 0; b < kBands; ++b) tile_.load(*source_[b], from, to, out->band[b]);
   }
@@ -53,7 +52,7 @@ class Feed {
     return kN > 1 && from > 0 && from + kRows < tile_.least_rows;
   }
 
-  /// What share() leaves out of the block: bands whose lanes do not lie apart.
+  /// Loads the part of the block that share() leaves out: bands whose lanes are not far apart.
   void begin(int64_t from, Block<S, 1>* out) {
     due_ = 0;
     next_ = 0;
@@ -67,7 +66,7 @@ class Feed {
     }
   }
 
-  /// Loads one of kBlockRows shares of the block, and fetches a line of every plane.
+  /// Loads one of kBlockRows shares of the block, and prefetches a line of every plane.
   WARPLOOM_INLINE void share(int64_t from, Block<S, 1>* out) {
     if constexpr (kN > 1) {
       for (int64_t p = 0; p < planes_; ++p) {
@@ -96,12 +95,12 @@ class Feed {
   static constexpr int kRegister = kN > 1 ? kRegisterLanes<R> : 1;
   static constexpr int64_t kStride = kN * kParts<S>, kLine = 64;
 
-  /// One register's width of lanes of a plane.
+  /// The lanes of one register in a plane.
   struct Item {
     R* lane[kRegister];
     int64_t at;  ///< in a block, in reals
   };
-  /// The next cache line to fetch for a plane, and what each block adds to its place.
+  /// The next cache line to prefetch for a plane, and how far it advances with each block.
   struct Ahead {
     const char* line;
     int64_t turn;
@@ -123,18 +122,18 @@ class Feed {
     }
   }
 
-  /// The next tile's lines are fetched in the order of memory, a line of each plane in turn, as an
-  /// addition of arrays would read them: short streams in every lane are more than hardware
-  /// prefetchers follow, and runs of one plane were slower by a tenth.
+  /// The next tile's lines are prefetched in memory order, a line of each plane in turn, as an addition of arrays would
+  /// read them. Hardware prefetchers cannot follow short streams in every lane, and long runs of one plane were slower
+  /// by a tenth.
   Ahead ahead_of(const Plane<R, kN>& p) const {
-    // Padding between systems is skipped by the block, not by the lane.
+    // Padding between systems is skipped once per block, not once per lane.
     const int64_t blocks = tile_.n / kRows + 1, span = p.next_tile * int64_t{sizeof(R)};
     const int64_t run = kN * kLine, spread = span / blocks / kLine * kLine;
     return {reinterpret_cast<const char*>(p.lane[0] + p.next_tile), spread > run ? spread - run : 0};
   }
 
-  /// By the cache line: lines at power-of-two strides share a set of the first-level cache, so each
-  /// is used up at once.
+  /// One cache line at a time: lines at power-of-two strides share a set of the first-level cache, so each is used up
+  /// before it is evicted.
   WARPLOOM_INLINE void load_item(const Item& item, int64_t from, Block<S, 1>* out) const {
     R* to = reals(out) + item.at;
     for (int64_t i = 0; i < kRows; i += kRegister) {

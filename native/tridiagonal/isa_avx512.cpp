@@ -1,4 +1,4 @@
-// Kernels for AVX-512 without contraction: results have the bits of every other instruction set.
+// Kernels for AVX-512 without contraction, so that results have the same bits as with every other instruction set.
 #include <cstdint>
 
 #include "native/tridiagonal/kernels.h"
@@ -6,7 +6,7 @@
 #if defined(__x86_64__)
 #pragma GCC target("avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")
 #endif
-// Vectors are explicit here: the vectoriser of GCC 12 fuses complex multiply-adds even without contraction.
+// Vectors are explicit here: the vectoriser of GCC 12 fuses complex multiply-adds even when contraction is off.
 #pragma GCC optimize("fp-contract=off", "no-tree-vectorize")
 #define WARPLOOM_ISA avx512
 #define WARPLOOM_VECTOR_BYTES 64

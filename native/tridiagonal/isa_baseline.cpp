@@ -3,7 +3,7 @@
 
 #include "native/tridiagonal/kernels.h"
 
-// Vectors are explicit here: the vectoriser of GCC 12 fuses complex multiply-adds even without contraction.
+// Vectors are explicit here: the vectoriser of GCC 12 fuses complex multiply-adds even when contraction is off.
 #pragma GCC optimize("fp-contract=off", "no-tree-vectorize")
 #define WARPLOOM_ISA baseline
 #define WARPLOOM_VECTOR_BYTES 16

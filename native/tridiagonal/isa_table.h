@@ -23,7 +23,7 @@ constexpr ChunkKernels<RealType<S>> chunks_of() {
           &build_reduced<S>};
 }
 
-/// One set of kernels: A…D for float32, complex64, float64 and complex128, W…Z for adjacent systems.
+/// One set of kernels: A…D for float32, complex64, float64 and complex128; W…Z for adjacent systems.
 template <class A, class B, class C, class D>
 KernelSet set_of(const char* name, Kernels<float> w, Kernels<float> x, Kernels<double> y,
                  Kernels<double> z) {
@@ -41,7 +41,7 @@ inline KernelSet make_kernels(const char* name) {
   return set_of<F, Complex<F>, D, Complex<D>>(name, across_of<F>(), across_of<Complex<F>>(),
                                               across_of<D>(), across_of<Complex<D>>());
 }
-/// The same for one system at a time, of which none are adjacent.
+/// The same for one system at a time; there are no adjacent systems then.
 inline KernelSet make_single_kernels(const char* name) {
   return set_of<float, Complex<float>, double, Complex<double>>(name, {}, {}, {}, {});
 }

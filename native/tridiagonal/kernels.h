@@ -1,4 +1,4 @@
-// Entry points of the per-instruction-set kernels, and their choice at run time.
+// Entry points of the per-instruction-set kernels, and their selection at run time.
 #pragma once
 #include <cstdint>
 
@@ -6,30 +6,30 @@
 
 namespace warploom::cpu {
 
-/// Kernels for one element type. Tiles have `lanes` systems at most.
+/// Kernels for one element type. Tiles have at most `lanes` systems.
 template <class R>
 struct Kernels {
   int lanes;
   /// Solves problems first…first+count-1, count <= lanes.
   void (*solve)(const Problem<R>&, const Options&, const Results&, int64_t first, int count,
                 void* scratch);
-  /// Bytes of scratch `solve` needs for systems of up to n rows.
+  /// Bytes of scratch that `solve` needs for systems of up to n rows.
   int64_t (*bytes)(const Options&, bool periodic, int64_t n);
 };
 
-/// The operations beside solve; tiles are made of systems.
+/// The operations other than solve; tiles consist of systems.
 template <class R>
 struct MatrixKernels {
   int lanes;
   int64_t element_bytes;  ///< of one row of a tile
-  int64_t check_arrays;   ///< of n entries, that solve_factored needs with FactorJob::check
+  int64_t check_arrays;   ///< arrays of n entries that solve_factored needs with FactorJob::check
   void (*factor)(const Problem<R>&, const FactorJob&, int64_t first, int count, void* scratch);
   void (*solve_factored)(const Problem<R>&, const FactorJob&, int64_t first, int count, void* scratch);
   void (*multiply)(const Problem<R>&, double alpha, double beta, int64_t first, int count,
                    void* scratch);
 };
 
-/// The passes of the partition method; tiles are made of chunks.
+/// The passes of the partition method; tiles consist of chunks.
 template <class R>
 struct ChunkKernels {
   int lanes;
@@ -40,12 +40,12 @@ struct ChunkKernels {
                 void* upper, void* rhs);
 };
 
-/// Kernels of one instruction set. The bits of a result do not depend on which is taken.
+/// Kernels of one instruction set. Results have the same bits with every set.
 struct KernelSet {
   const char* name;
   Kernels<float> float32, complex64;
   Kernels<double> float64, complex128;
-  /// What streams() admits, for adjacent systems.
+  /// For adjacent systems, if streams() allows it.
   Kernels<float> across32, across_complex64;
   Kernels<double> across64, across_complex128;
   MatrixKernels<float> matrix32, matrix_complex64;
@@ -59,7 +59,7 @@ const KernelSet& kernels_single();
 const KernelSet& kernels_baseline();
 const KernelSet& kernels_avx2();
 const KernelSet& kernels_avx512();
-/// Those of chosen_isa() (native/cpu/isa.h).
+/// The kernels for chosen_isa() (native/cpu/isa.h).
 const KernelSet& kernels();
 
 template <class R>

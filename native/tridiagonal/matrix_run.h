@@ -1,4 +1,4 @@
-// Spreads the operations beside solve over the device's threads.
+// Spreads the operations other than solve over the device's threads.
 #pragma once
 #include "native/tridiagonal/batch_run.h"
 
@@ -7,7 +7,7 @@ namespace warploom::cpu {
 /// Arrays of n entries that a tile of any of these operations needs.
 inline constexpr int64_t kMatrixArrays = 5;
 
-/// Kernels for a shape. Depends on the shape alone: factor and solve_factored must agree.
+/// Kernels for a shape. Depends on the shape alone, because factor and solve_factored must agree.
 template <class R>
 const MatrixKernels<R>& matrix_tiles(bool complex, int64_t n, int64_t count) {
   const MatrixKernels<R>& wide = matrix_kernels_of<R>(kernels(), complex);
@@ -21,7 +21,7 @@ int64_t matrix_workspace(const CpuDevice& device, bool complex, int64_t n, int64
   return n * arrays * matrix_tiles<R>(complex, n, count).element_bytes * device.thread_count();
 }
 
-/// Whether results are so large that they leave the caches before anyone reads them.
+/// Whether results are so large that they are evicted from the caches before anyone reads them.
 template <class Parameters>
 bool stores_around_caches(const Parameters& p) {
   constexpr int64_t kStreamBytes = int64_t{16} << 20;
@@ -29,7 +29,7 @@ bool stores_around_caches(const Parameters& p) {
          p.n * std::max(p.batch, p.slice.whole) * p.rhs_count * scalar_bytes(p.type) >= kStreamBytes;
 }
 
-/// The shape and matrix part of any operation's parameters.
+/// The shape and matrix in any operation's parameters.
 template <class R, class Parameters>
 Problem<R> matrix_problem(const Parameters& p, bool complex) {
   Problem<R> problem;
@@ -38,7 +38,7 @@ Problem<R> matrix_problem(const Parameters& p, bool complex) {
   problem.offsets = p.offsets.data;
   problem.periodic = p.periodic;
   set_matrix(p.lower, p.diagonal, p.upper, p.transpose, p.structure, complex, &problem);
-  // Bands have no right-hand side of their own.
+  // Bands do not vary with the right-hand side.
   problem.lower.rhs_stride = problem.diagonal.rhs_stride = problem.upper.rhs_stride = 0;
   problem.rhs = problem.solution = problem.diagonal;
   return problem;

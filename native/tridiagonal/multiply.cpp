@@ -10,7 +10,7 @@ using operation::MultiplyParameters;
 
 template <class R>
 Status multiply(CpuDevice& device, const MultiplyParameters& p, Control& control) {
-  if (p.n == 0) return {};  // no element of y, however many systems
+  if (p.n == 0) return {};  // no element of y, however many systems there are
   const bool complex = is_complex(p.type);
   Problem<R> problem = matrix_problem<R>(p, complex);
   problem.rhs_count = p.rhs_count;

@@ -97,7 +97,7 @@ Status run_chunks(CpuDevice& device, const ChunkKernels<R>& kernels, Kernel kern
   return device.threads().run(tiles, task, control);
 }
 
-/// The whole method for one problem; *solved is false when it must be done by Thomas elimination.
+/// The whole method for one problem. *solved is false if Thomas elimination must solve it instead.
 template <class R>
 Status partition_problem(CpuDevice& device, const Problem<R>& problem, int64_t index,
                          const Options& options, bool complex, Control& control, bool* solved,
@@ -130,7 +130,7 @@ Status partition_problem(CpuDevice& device, const Problem<R>& problem, int64_t i
   *solved = memory.words[0] == 0 && all_finite(memory.reduced, 6 * chunks * reals);
   if (!*solved) return {};
   WARPLOOM_TRY(device.reserve_scratch(2 * (rows + 1) * kernels.element_bytes));
-  // Chunks read the separators' neighbours, never their rows: the order of these two is free.
+  // Chunks read the separators' neighbours, never their rows, so these two can run in either order.
   WARPLOOM_TRY(run_chunks(device, kernels, kernels.solve, parts, job, control));
   store_separators(parts, rows, memory.solution, complex);
   for (int64_t k = chunks - 1; k >= 0; --k) {

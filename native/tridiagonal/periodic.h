@@ -20,7 +20,7 @@ WARPLOOM_INLINE void exchange(const B& swap, BorderedRow<S>& a, BorderedRow<S>& 
        select(swap, old.qa, b.qa), select(swap, old.qb, b.qb), select(swap, old.rhs, b.rhs)};
 }
 
-/// row - (row.p0 / pivot.p0) * pivot, moved one column on.
+/// row - (row.p0 / pivot.p0) * pivot, shifted by one column.
 template <class S>
 WARPLOOM_INLINE BorderedRow<S> eliminate(const BorderedRow<S>& row, const BorderedRow<S>& pivot) {
   const S f = row.p0 / pivot.p0;
@@ -28,7 +28,7 @@ WARPLOOM_INLINE BorderedRow<S> eliminate(const BorderedRow<S>& row, const Border
           row.qa - f * pivot.qa, row.qb - f * pivot.qb, row.rhs - f * pivot.rhs};
 }
 
-/// Dense elimination with partial pivoting of the last m <= 4 columns; a has rows of m + 1 entries.
+/// Dense elimination with partial pivoting of the last m <= 4 columns; rows of `a` have m + 1 entries.
 template <class S>
 void solve_dense(Tile<S>& t, S (*a)[5], int m, S* x) {
   for (int k = 0; k < m; ++k) {
@@ -81,8 +81,8 @@ int last_rows(const Tile<S>& t, const BorderedRow<S>& carried, const BorderedRow
   return 4;
 }
 
-/// Partial pivoting of scaled rows over every candidate (the next and the last) of a periodic system, with
-/// coupling `top` of row 0 to x[n-1] and `bottom` of row n-1 to x[0]. Work: 5 n entries.
+/// Partial pivoting of scaled rows in a periodic system, with every candidate row (the next and the last). `top`
+/// couples row 0 to x[n-1], `bottom` couples row n-1 to x[0]. Work: 5 n entries.
 template <class S>
 void solve_pivoting_periodic(Tile<S>& t, const S& top, const S& bottom) {
   const int64_t n = t.n;

@@ -6,7 +6,7 @@
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// Adds up one row; entries are visited twice, for the row's power of two and then for the sums.
+/// Adds up one row. Entries are visited twice: for the row's power of two, then for the sums.
 template <class S>
 PreciseRow precise_row(const System<S>& s, const PreciseLanes<S>& x, int lane, int64_t i) {
   using R = RealType<S>;
@@ -60,7 +60,7 @@ PreciseRow precise_row(const System<S>& s, const PreciseLanes<S>& x, int lane, i
   return row;
 }
 
-/// The componentwise backward error of one lane, and b - A x times `scale` in `residual` where that is not null.
+/// The componentwise backward error of one lane. If `residual` is not null, it receives b - A x times `scale`.
 template <class S>
 double precise_residual(const System<S>& s, const PreciseLanes<S>& x, int lane, double scale, S* residual) {
   using R = RealType<S>;

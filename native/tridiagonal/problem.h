@@ -1,5 +1,5 @@
-// What the cpu backend solves, after transposition, structure and defaults are resolved: plain
-// data, shared by every instruction set.
+// What the cpu backend solves, once transposition, structure and defaults are resolved: plain data, shared by all
+// instruction sets.
 #pragma once
 #include <cstdint>
 
@@ -11,15 +11,15 @@ namespace warploom::cpu {
 
 namespace operation = ::warploom::tridiagonal;
 
-/// Batched systems of general structure, not transposed. Rows of `lower` below 1 and of `upper`
-/// above n-2 are not read, except for the corners.
+/// Batched systems of general structure, not transposed. Rows of `lower` below 1 and of `upper` above n-2 are read only
+/// for the corners.
 template <class R>
 struct Problem : Extents {
   Band<R> lower, diagonal, upper, rhs;
-  Band<R> solution;  ///< written through the same addresses
+  Band<R> solution;  ///< written at the same addresses
   bool periodic = false;
-  /// Rows at which the corners are read in their band: row 0's coupling to x[n-1] in `lower`, row
-  /// n-1's to x[0] in `upper`. kLastRow stands for n - 1 of the system, kEnd for n.
+  /// Rows of the bands at which the corners are read: row 0's coupling to x[n-1] in `lower`, row n-1's to x[0] in
+  /// `upper`. kLastRow stands for the system's n - 1, kEnd for its n.
   int64_t top_row = 0, bottom_row = 0;
 };
 inline constexpr int64_t kLastRow = -2, kEnd = -3;
@@ -28,16 +28,16 @@ inline int64_t corner_row(int64_t marker, int64_t n) {
   return marker == kLastRow ? n - 1 : marker == kEnd ? n : marker;
 }
 
-/// How a tile is judged and improved.
+/// How a tile is checked and improved.
 struct Options {
   operation::Algorithm algorithm = operation::Algorithm::thomas;
   bool check = false;
   bool refine = false;
-  double tolerance = 0;   ///< resolved: never zero when check
-  bool stream = false;    ///< results exceed the caches: store around them
+  double tolerance = 0;   ///< resolved: never zero with check
+  bool stream = false;    ///< results exceed the caches: stores bypass them
 };
 
-/// Whether a call is a plain Thomas solve, which passes from loads to stores without full tiles.
+/// Whether a call is a plain Thomas solve, which streams from loads to stores without full tiles.
 inline bool streams(const Options& options, bool periodic) {
   return options.algorithm == operation::Algorithm::thomas && !options.check && !options.refine &&
          !periodic;
@@ -46,7 +46,7 @@ inline bool streams(const Options& options, bool periodic) {
 /// The partition of one system. Numbers are elements of the call's type, complex ones as pairs.
 struct ChunkJob {
   int64_t chunks = 0;
-  void* reduced = nullptr;           ///< 6 * chunks: what the first pass leaves
+  void* reduced = nullptr;           ///< 6 * chunks: results of the first pass
   const void* separators = nullptr;  ///< chunks - 1 solved unknowns
   int32_t* status = nullptr;         ///< chunks words of the second pass, and rows within the chunk
   int32_t* row = nullptr;
@@ -61,7 +61,7 @@ struct FactorJob {
   bool periodic = false;
   bool shared = false;     ///< one matrix for all systems
   bool check = false;
-  double tolerance = 0;    ///< resolved: never zero when check
+  double tolerance = 0;    ///< resolved: never zero with check
   bool stream = false;     ///< as in Options
   int32_t* status = nullptr;
   int32_t* row = nullptr;

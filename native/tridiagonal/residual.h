@@ -1,22 +1,22 @@
-// Componentwise backward error of a tile, and residuals for refinement. Once per instruction set.
+// Componentwise backward error of a tile, and residuals for refinement. Include once per instruction set.
 #pragma once
 #include "native/tridiagonal/algorithms.h"
 #include "native/tridiagonal/sources.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// Bands and right-hand side of a tile as arrays of n rows, with the periodic corners apart (zero
-/// where there are none). rows[l] is the length of lane l.
+/// Bands and right-hand side of a tile as arrays of n rows; the periodic corners are separate (zero if there are none).
+/// rows[l] is the length of lane l.
 template <class S>
 struct System {
   int64_t n = 0;
   S *lower = nullptr, *diagonal = nullptr, *upper = nullptr, *rhs = nullptr;
-  S top, bottom;  ///< row 0 to x[n-1], row n-1 to x[0]
+  S top, bottom;  ///< couple row 0 to x[n-1], row n-1 to x[0]
   bool periodic = false;
   int64_t rows[kLanes<S>] = {};
 };
 
-/// What couples a row to the other end of a periodic system; zero elsewhere.
+/// The term that couples a row to the other end of a periodic system; zero elsewhere.
 template <class S>
 struct CornerTerm {
   S entry, unknown;
@@ -40,8 +40,8 @@ struct RowMeasure {
   LanesType<S> scale, up;
 };
 
-/// Without an error of its own beyond three roundings, down to rows of subnormal numbers. An unknown below the smallest
-/// normal number has lost digits that no solver could have kept: it counts as that number in the scale.
+/// Adds no error beyond three roundings, down to rows of subnormal numbers. An unknown below the smallest normal number
+/// has lost digits that no solver could have kept; the scale counts it as that number.
 template <class S>
 WARPLOOM_INLINE RowMeasure<S> measure_row(const System<S>& s, const S* x, int64_t i) {
   using V = LanesType<S>;
@@ -64,8 +64,8 @@ WARPLOOM_INLINE RowMeasure<S> measure_row(const System<S>& s, const S* x, int64_
   return row;
 }
 
-/// Componentwise backward error max_i |b - A x|_i / (|A||x| + |b|)_i of every lane (Oettli, Prager
-/// 1964). Where `residual` is not null, it receives b - A x, every row scaled by its row_scale().
+/// Componentwise backward error max_i |b - A x|_i / (|A||x| + |b|)_i of every lane (Oettli, Prager 1964). If `residual`
+/// is not null, it receives b - A x, with every row scaled by its row_scale().
 template <class S>
 LanesType<S> backward_error(const System<S>& s, const S* x, S* residual) {
   using V = LanesType<S>;

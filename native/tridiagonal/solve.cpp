@@ -23,7 +23,7 @@ Options options_of(const SolveParameters& p) {
   if (p.algorithm == Algorithm::automatic) {
     options.algorithm = p.stable ? Algorithm::pivoting : Algorithm::thomas;
   }
-  // Where a partition does not pay or is not possible, its chunk is the system.
+  // If a partition does not pay or is not possible, the whole system is solved as if it were a single chunk.
   if (p.algorithm == Algorithm::partition) options.algorithm = Algorithm::thomas;
   options.check = p.check;
   options.refine = p.refine;
@@ -32,7 +32,7 @@ Options options_of(const SolveParameters& p) {
   return options;
 }
 
-/// Few long systems: threads and lanes find work in chunks only. Depends on the shape alone.
+/// Few long systems: only chunks give threads and lanes enough work. Depends on the shape alone.
 template <class R>
 bool partitions(const SolveParameters& p, const Problem<R>& problem, const Options& options) {
   constexpr int64_t kFewSystems = 16;

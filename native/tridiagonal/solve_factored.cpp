@@ -8,7 +8,7 @@ namespace {
 
 using operation::SolveFactoredParameters;
 
-/// What the kernels walk through: one right-hand side at a time.
+/// The problem that the kernels process: one right-hand side at a time.
 template <class R>
 Problem<R> problem_of(const SolveFactoredParameters& p, bool complex) {
   Problem<R> problem;

@@ -1,16 +1,16 @@
-// Thomas elimination fused with the loads and stores of a tile: bands pass through blocks of a few
-// cache lines, only c' and d' stay (in the second-level cache). Include once per instruction set.
+// Thomas elimination fused with the loads and stores of a tile. Bands pass through blocks of a few cache lines, and
+// only c' and d' stay (in the second-level cache). Include once per instruction set.
 #pragma once
 #include "native/tridiagonal/algorithms.h"
 #include "native/tridiagonal/feed.h"
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// Arrays of n entries solve_streaming needs.
+/// Arrays of n entries that solve_streaming needs.
 inline constexpr int64_t kStreamingArrays = 2;
 
-/// Row-by-row reference of one lane, straight from memory: the first row with a non-finite entry,
-/// else the first row with a zero pivot under Thomas elimination; sets both words.
+/// Row-by-row reference for one lane, straight from memory. Finds the first row with a non-finite entry, or else the
+/// first row with a zero pivot under Thomas elimination, and sets both words.
 template <class S>
 void diagnose_lane(const TileLanes<S>& tile, const Sources<S>& sources, int lane, int32_t* status,
                    int32_t* row) {
@@ -48,13 +48,13 @@ void diagnose_lane(const TileLanes<S>& tile, const Sources<S>& sources, int lane
   *row = static_cast<int32_t>(zero);
 }
 
-/// What neighbours outside the tile's systems add to the product of their first and last row.
+/// Contribution of neighbours outside the tile's systems to the product in their first and last rows.
 template <class S>
 struct Boundary {
   S first, last;
 };
 
-/// Takes the boundary off rows [from, to) of the right-hand side.
+/// Subtracts the boundary terms from rows [from, to) of the right-hand side.
 template <class S>
 void subtract_boundary(const TileLanes<S>& tile, const Boundary<S>& boundary, int64_t from, int64_t to,
                        S* rhs) {
@@ -66,7 +66,7 @@ void subtract_boundary(const TileLanes<S>& tile, const Boundary<S>& boundary, in
   }
 }
 
-/// What elimination keeps of a row.
+/// The values of a row that elimination keeps.
 template <class S>
 struct Kept {
   S c, d;
@@ -76,13 +76,13 @@ struct Kept {
 template <class S>
 struct Elimination {
   using V = LanesType<S>;
-  S c, d;  ///< c' and d' of the row before
+  S c, d;  ///< c' and d' of the previous row
   V bad;
-  // Written out: an implicit constructor would not be compiled for the instruction set.
+  // Written out, because an implicit constructor would not be compiled for the instruction set.
   WARPLOOM_INLINE Elimination() : c(constant<S>(0)), d(c), bad(broadcast<V>(0)) {}
 
-  /// Every NaN, and an infinity in lower or rhs, spoils all later d; an infinity in diagonal or
-  /// upper makes this or the next pivot infinite, and so does a zero pivot: trouble() finds them.
+  /// A NaN anywhere, or an infinity in lower or rhs, spoils all later d. An infinity in diagonal or upper makes this
+  /// pivot or the next one infinite, and so does a zero pivot. trouble() finds all of these.
   WARPLOOM_INLINE void row(const S& lower, const S& diagonal, const S& upper, const S& rhs) {
     const S pivot = diagonal - lower * c;
     const S inverse = reciprocal(pivot);
@@ -97,11 +97,11 @@ struct Elimination {
     kept->c = c;
     kept->d = d;
   }
-  /// Zero in lanes without trouble: every input used and every intermediate was finite.
+  /// Zero in lanes without trouble: every input used, and every intermediate, was finite.
   V trouble_found() const { return bad + trouble(d); }
 };
 
-/// Forward elimination of a tile that is fed ahead; returns its trouble.
+/// Forward elimination of a tile that is prefetched by Feed; returns its trouble.
 template <class S>
 LanesType<S> eliminate_ahead(const TileLanes<S>& tile, const Sources<S>& sources, Kept<S>* kept,
                              const Boundary<S>* boundary) {
@@ -132,8 +132,8 @@ LanesType<S> eliminate_ahead(const TileLanes<S>& tile, const Sources<S>& sources
   return e.trouble_found();
 }
 
-/// The same for longer tiles and single systems: blocks of some lines, enough for memory pages and
-/// prefetchers to see streams.
+/// The same for longer tiles and single systems: blocks of several lines, long enough for prefetchers and memory pages
+/// to see streams.
 template <class S>
 LanesType<S> eliminate_blocks(const TileLanes<S>& tile, const Sources<S>& sources, Kept<S>* kept,
                               const Boundary<S>* boundary) {
@@ -168,7 +168,7 @@ void solve_streaming(const TileLanes<S>& tile, const Sources<S>& sources, S* mem
                                : eliminate_blocks(tile, sources, kept, boundary);
   for (int l = 0; l < tile.lanes; ++l) {
     if (get_lane(bad, l) == R(0)) continue;
-    // Before the stores: the solution may overwrite the right-hand side.
+    // Before the stores, because the solution may overwrite the right-hand side.
     diagnose_lane(tile, sources, l, &status[l], &row[l]);
   }
   alignas(64) S solved[kBlock];
@@ -188,7 +188,7 @@ void solve_streaming(const TileLanes<S>& tile, const Sources<S>& sources, S* mem
   }
   if (stream) fence_stores();
   for (int l = 0; l < tile.lanes; ++l) {
-    // A non-finite value anywhere reaches row 0: 0 * inf and inf - finite are not finite.
+    // A non-finite value anywhere propagates to row 0: 0 * inf and inf - finite are not finite.
     if (status[l] == 0 && tile.rows[l] > 0 && !is_finite(get_lane(next, l))) {
       status[l] = static_cast<int32_t>(operation::SystemStatus::inaccurate);
     }

@@ -5,7 +5,7 @@
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// Corrections of a refinement: each gains the digits that the matrix leaves to the working precision.
+/// Refinement steps at most. Each gains as many digits as the matrix's condition leaves of the working precision.
 inline constexpr int kRefinements = 5;
 
 /// Refinement with residuals and the solution in about twice the working precision (Moler 1967): up to
@@ -16,7 +16,7 @@ void refine_tile(FullTile<S>& f, operation::Algorithm algorithm) {
   using Number = Precise<One<S>>;
   const PreciseLanes<S> sum(f.precise), trial(f.precise + 2 * s.n);
   double error[kLanes<S>];
-  // Residuals are solved for in units of the right-hand side, so that they do not underflow.
+  // Residuals are solved for in units of the right-hand side, to avoid underflow.
   Powers<double> unit[kLanes<S>];
   bool active[kLanes<S>], any_active = false;
   for (int64_t i = 0; i < s.n; ++i) f.residual[i] = constant<S>(0);
@@ -53,8 +53,8 @@ void refine_tile(FullTile<S>& f, operation::Algorithm algorithm) {
   }
 }
 
-/// The componentwise backward error of lane `lane` of f.x. The quick one is off by a few roundings: where that matters for
-/// the verdict it is computed without.
+/// The componentwise backward error of lane `lane` of f.x. The quick value is off by a few roundings; if that could
+/// change the verdict, the error is recomputed precisely.
 template <class S>
 double exact_error(FullTile<S>& f, int lane, double quick, double tolerance) {
   constexpr double kQuickRoundings = 4 * static_cast<double>(RealLimits<RealType<S>>::kEpsilon);
@@ -64,7 +64,7 @@ double exact_error(FullTile<S>& f, int lane, double quick, double tolerance) {
   return precise_residual(f.system, x, lane, 1, static_cast<S*>(nullptr));
 }
 
-/// Judges one lane of a checked tile and solves it again by pivoting where it fails.
+/// Checks one lane of a tile, and solves it again by pivoting if it fails.
 template <class S>
 void check_lane(FullTile<S>& f, int lane, double tolerance, double* error, int32_t* status,
                 int32_t* row) {
@@ -80,7 +80,7 @@ void check_lane(FullTile<S>& f, int lane, double tolerance, double* error, int32
                                           : *error <= tolerance ? operation::SystemStatus::ok
                                                                 : operation::SystemStatus::inaccurate;
   *status = static_cast<int32_t>(outcome);
-  if (again.zero_row < 0) *status |= operation::kResolvedByPivoting;  // only where there is an answer
+  if (again.zero_row < 0) *status |= operation::kResolvedByPivoting;  // only if there is an answer
 }
 
 /// Status words of a tile after its solution, and the re-solves of `check`.
@@ -120,7 +120,7 @@ void solve_full(const TileLanes<S>& tile, const Sources<S>& sources, const Optio
   tile.store(sources.solution, 0, tile.n, f.x, options.stream);
 }
 
-/// Solves problems first…first+lanes-1 and writes their solution and status words.
+/// Solves problems first…first+lanes-1, and writes their solutions and status words.
 template <class S>
 void solve_tile(const Problem<RealType<S>>& problem, const Options& options, const Results& results,
                 int64_t first, int lanes, void* scratch) {
@@ -148,7 +148,7 @@ void solve_tile(const Problem<RealType<S>>& problem, const Options& options, con
   }
 }
 
-/// Scratch of solve_tile for systems of up to n rows.
+/// Scratch that solve_tile needs for systems of up to n rows.
 template <class S>
 int64_t tile_bytes(const Options& options, bool periodic, int64_t n) {
   const int64_t arrays = streams(options, periodic) ? kStreamingArrays : kTileArrays<S>;

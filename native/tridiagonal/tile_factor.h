@@ -1,5 +1,4 @@
-// Factorisations of a tile and products of a tile. Include once per instruction set, after the standard
-// headers.
+// Factorisations of a tile, and products with a tile. Include once per instruction set, after the standard headers.
 #pragma once
 #include "native/tridiagonal/factor_pivoted.h"
 #include "native/tridiagonal/tile_check.h"
@@ -9,7 +8,7 @@ namespace warploom::cpu::WARPLOOM_ISA {
 /// Arrays of the factorisations without exchanges: reciprocal pivots, lower band or multipliers, c'.
 enum PlainArray { kInverse = 0, kLower = 1, kRatio = 2 };
 
-/// Rows of factors fetched before they are used.
+/// How many rows ahead factors are prefetched.
 inline constexpr int64_t kFetchAhead = 12;
 
 /// Elimination multipliers without pivoting.
@@ -27,8 +26,8 @@ void factor_plain(const System<S>& s, const FactorStore<S>& store, Tile<S>& t) {
   }
 }
 
-/// L D L^H of a Hermitian positive definite matrix: reciprocal pivots and L. A pivot that is not
-/// positive is reported as zero, and becomes NaN so that no solve passes for good.
+/// L D L^H of a Hermitian positive definite matrix: reciprocal pivots and L. A pivot that is not positive is reported
+/// as zero, and becomes NaN so that every later solve shows it.
 template <class S>
 void factor_cholesky(const System<S>& s, const FactorStore<S>& store, Tile<S>& t) {
   using V = LanesType<S>;
@@ -68,7 +67,7 @@ WARPLOOM_INLINE S conjugated(const S& a) {
   else return a;
 }
 
-/// What is not finite on the way of a solve, as NaN in its lane.
+/// NaN in lanes where a solve met a non-finite value.
 template <class S>
 struct Noted {
   LanesType<S> rhs, solution;
@@ -79,7 +78,7 @@ WARPLOOM_INLINE Noted<S> nothing_noted() {
   return {broadcast<LanesType<S>>(0), broadcast<LanesType<S>>(0)};
 }
 
-/// Solves in place with factors without exchanges, and notes what is not finite.
+/// Solves in place with factors without exchanges, and notes non-finite values.
 template <class S>
 void apply_plain(const FactorStore<S>& store, int64_t n, S* x, Noted<S>* noted) {
   for (int64_t i = 0; i < n; ++i) {
@@ -113,14 +112,14 @@ WARPLOOM_INLINE void note_all(const S* x, int64_t n, LanesType<S>* noted) {
   for (int64_t i = 0; i < n; ++i) *noted = *noted + trouble(x[i]);
 }
 
-/// Whether every lane has `n` rows: then a tile is taken as a whole, else lane by lane where the
-/// last row counts.
+/// Whether every lane has `n` rows. If so, a tile is processed as a whole; otherwise lane by lane where the last row
+/// matters.
 template <class S>
 bool is_uniform(const TileLanes<S>& tile) {
   return tile.least_rows == tile.n;
 }
 
-/// One lane's rows of an array of a tile, and back.
+/// Copies one lane's rows out of an array of a tile, and back.
 template <class S>
 void copy_lane(const S* from, int64_t rows, int lane, One<S>* to) {
   for (int64_t i = 0; i < rows; ++i) to[i] = get_lane(from[i], lane);
@@ -173,8 +172,8 @@ void solve_pivoted_tile(const TileLanes<S>& tile, const FactorStore<S>& store, b
   }
 }
 
-/// Cuts the last row of periodic systems off and returns the border in s.rhs. For factors without
-/// exchanges, which need regular leading parts anyway.
+/// Cuts off the last row of periodic systems, and returns the border in s.rhs. For factors without exchanges, which
+/// need regular leading parts anyway.
 template <class S>
 void split_border(System<S>& s, const FactorStore<S>& store, One<S>* last_diagonal, int lanes) {
   using T = One<S>;

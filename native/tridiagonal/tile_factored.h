@@ -5,7 +5,7 @@
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-/// x from the factors and right-hand sides already in x. `scratch`: n entries.
+/// Computes x from the factors and the right-hand sides, which are already in x. `scratch`: n entries.
 template <class S>
 Noted<S> solve_with_factors(const TileLanes<S>& tile, const FactorJob& job, const FactorStore<S>& store, S* x,
                             S* scratch) {
@@ -46,7 +46,7 @@ Noted<S> solve_with_factors(const TileLanes<S>& tile, const FactorJob& job, cons
   return noted;
 }
 
-/// First row of a lane that is not finite, else -1.
+/// First non-finite row of a lane, else -1.
 template <class S>
 int64_t first_bad_row(const S* values, int64_t rows, int lane) {
   for (int64_t i = 0; i < rows; ++i) {
@@ -55,8 +55,8 @@ int64_t first_bad_row(const S* values, int64_t rows, int lane) {
   return -1;
 }
 
-/// Words of the lanes of a solved tile. Where the matrix is unsound, the solution becomes NaN. `rhs`: the right-hand
-/// sides as they were, for lanes that are noted; called once at most.
+/// Writes the status words of a solved tile. If the matrix is unsound, the solution becomes NaN. `rhs`: returns the
+/// original right-hand sides, for noted lanes; called at most once.
 template <class S, class Rhs>
 void factored_words(const TileLanes<S>& tile, const FactorStore<S>& store, const Noted<S>& noted, const Rhs& rhs, S* x,
                     int32_t* status, int32_t* row) {
@@ -94,7 +94,8 @@ void write_words(const FactorJob& job, int64_t first, int lanes, int64_t rhs, co
   }
 }
 
-/// Backward errors of a solved tile, and pivoting for those above the tolerance. f.system.rhs holds the right-hand side.
+/// Computes the backward errors of a solved tile, and solves lanes above the tolerance again by pivoting. f.system.rhs
+/// holds the right-hand side.
 template <class S>
 void check_factored(FullTile<S>& f, const FactorJob& job, int lanes, int32_t* status, int32_t* row, double* error) {
   using V = LanesType<S>;
@@ -105,8 +106,8 @@ void check_factored(FullTile<S>& f, const FactorJob& job, int lanes, int32_t* st
   }
 }
 
-/// Solves every right-hand side of systems first…first+lanes-1. `problem` counts one right-hand side; its bands are
-/// read by the check only.
+/// Solves every right-hand side of systems first…first+lanes-1. `problem` has one right-hand side; only the check reads
+/// its bands.
 template <class S>
 void solve_factored_tile(const Problem<RealType<S>>& problem, const FactorJob& job, int64_t first,
                          int lanes, void* scratch) {

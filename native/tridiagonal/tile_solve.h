@@ -1,5 +1,5 @@
-// One tile through every option: any algorithm, periodic corners, check, re-solve by pivoting and
-// refinement. Include once per instruction set, after the standard headers.
+// Solves one tile with every option: any algorithm, periodic corners, check, re-solve by pivoting and refinement.
+// Include once per instruction set, after the standard headers.
 #pragma once
 #include "native/tridiagonal/periodic.h"
 #include "native/tridiagonal/residual.h"
@@ -7,8 +7,8 @@
 
 namespace warploom::cpu::WARPLOOM_ISA {
 
-// Arrays of n entries of a full tile: bands and right-hand side, solution, border and its solution,
-// residual, correction, work, twice the solution in double precision, and the rows of one lane.
+// Arrays of n entries in a full tile: bands and right-hand side, solution, border and its solution, residual,
+// correction, work, the solution in double precision (twice the size), and the rows of one lane.
 inline constexpr int64_t kLaneArrays = 12;
 template <class S>
 inline constexpr int64_t kTileArrays =
@@ -78,8 +78,8 @@ void find_non_finite(const System<S>& s, int64_t* first) {
   }
 }
 
-/// Border method: with T the leading rows, T y = b, T z = f; x[n-1] follows from the last row (Schur
-/// complement), x = y - z x[n-1]. Lanes of one or two rows are taken as they are.
+/// Border method: with T the leading rows, T y = b and T z = f; x[n-1] follows from the last row (Schur complement),
+/// and x = y - z x[n-1]. Lanes of one or two rows are solved directly.
 template <class S>
 IndexType<S> solve_bordered(FullTile<S>& f, operation::Algorithm algorithm, const S* rhs, S* x) {
   using T = One<S>;
@@ -132,17 +132,17 @@ IndexType<S> solve_bordered(FullTile<S>& f, operation::Algorithm algorithm, cons
   return t.zero_row;
 }
 
-/// Corrections of a pivoted solution in working precision, of which one is nearly always enough.
+/// Most corrections of a pivoted solution in working precision; one is nearly always enough.
 inline constexpr int kCorrections = 5;
-/// From here on an error says no more than that some row is all wrong: it need not fall with the first corrections.
+/// An error this large only says that some row is completely wrong: the first corrections need not reduce it.
 template <class R>
 inline constexpr R kHopelessError = R(0.25);
 /// Componentwise backward error that needs no correction.
 template <class R>
 inline constexpr R kGoodError = 2 * RealLimits<R>::kEpsilon;
 
-/// x + correction, or zero where the correction takes all of x: what is left is rounding, and would be as wrong after any
-/// number of further corrections where the unknown is zero.
+/// x + correction, or zero if the correction cancels all of x: then only rounding is left and, if the unknown is really
+/// zero, further corrections would leave just as much.
 template <class S>
 WARPLOOM_INLINE S corrected(const S& x, const S& correction) {
   using V = LanesType<S>;
@@ -182,7 +182,7 @@ struct PivotedLane {
       system.rhs[i] = get_lane(rhs[i], lane);
     }
   }
-  /// `scaled`: rhs is that of the rows as row_scale() scales them.
+  /// `scaled`: rhs was scaled with its rows by row_scale().
   void solve(const T* rhs, T* to, bool scaled = false) {
     Tile<T> t{system.n, system.lower, system.diagonal, system.upper, rhs, to, work, -1, scaled};
     if (system.periodic) {
@@ -192,8 +192,7 @@ struct PivotedLane {
     }
     zero_row = t.zero_row;
   }
-  /// Solves, with steps of refinement in working precision while they help; returns the
-  /// componentwise backward error.
+  /// Solves, then refines in working precision as long as that helps; returns the componentwise backward error.
   RealType<S> solve_and_improve() {
     using R = RealType<S>;
     solve(system.rhs, x);
@@ -213,7 +212,7 @@ struct PivotedLane {
 };
 
 /// Solves for any right-hand side of the tile's systems; returns the rows of zero pivots. `scaled` (pivoting only): rhs
-/// is that of the rows as row_scale() scales them.
+/// was scaled with its rows by row_scale().
 template <class S>
 IndexType<S> solve_system(FullTile<S>& f, operation::Algorithm algorithm, const S* rhs, S* x, bool scaled = false) {
   System<S>& s = f.system;
@@ -240,8 +239,8 @@ IndexType<S> solve_system(FullTile<S>& f, operation::Algorithm algorithm, const 
   return t.zero_row;
 }
 
-/// Corrects a pivoted solution by its residual, in working precision, until every lane's componentwise backward error is
-/// that of rounding (Skeel 1980; LAPACK gtrfs). A lane keeps only what lowers its error.
+/// Corrects a pivoted solution by its residual, in working precision, until every lane's componentwise backward error
+/// is at rounding level (Skeel 1980; LAPACK gtrfs). A lane keeps only corrections that lower its error.
 template <class S>
 void improve_pivoted(FullTile<S>& f) {
   using V = LanesType<S>;
@@ -261,7 +260,7 @@ void improve_pivoted(FullTile<S>& f) {
   }
 }
 
-/// Loads a tile (its right-hand side, or zeros); corners of systems of one and two rows are added to the bands.
+/// Loads a tile (its right-hand side, or zeros). For systems of one and two rows, corners are added to the bands.
 template <class S>
 void load_system(const TileLanes<S>& tile, const Sources<S>& sources, System<S>* s, bool with_rhs) {
   using T = One<S>;

@@ -1,4 +1,4 @@
-// tridiagonal.vjp on the cpu backend: the solve with the adjoint matrix, then the gradients by bands.
+// tridiagonal.vjp on the cpu backend: the solve with the adjoint matrix, then the gradients of each band.
 #include "cuda/tridiagonal/vjp.h"
 
 #include "cuda/core/operations.h"
@@ -13,10 +13,10 @@ using operation::GradientBand;
 using operation::GradientTerm;
 using operation::VjpParameters;
 
-/// Terms of a task.
+/// Terms per task.
 constexpr int64_t kTaskEntries = int64_t{1} << 15;
 
-/// body(begin, end) over 0 … count-1.
+/// Calls body(begin, end) for ranges that cover 0 … count-1.
 template <class Body>
 Status in_tasks(CpuDevice& device, int64_t count, int64_t each, Control& control, const Body& body) {
   const int64_t tasks = (count + each - 1) / each;

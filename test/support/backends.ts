@@ -8,7 +8,7 @@ const asked = process.env.WARPLOOM_TEST_BACKENDS?.split(',');
 const skips = new Map<string, number>();
 const opened = new Map<BackendName, Promise<Device>>();
 
-/** Records `count` cases that do not run, and why. */
+/** Records `count` cases that are not run, and why. */
 export function skipCases(reason: string, count = 1): void {
   skips.set(reason, (skips.get(reason) ?? 0) + count);
 }
@@ -25,8 +25,8 @@ export function hasBackend(backend: BackendName): boolean {
 }
 
 /**
- * Backends for drills that open devices of their own: crashes, buffers, memory. Those that cannot run here are counted as skipped,
- * `cases` for each.
+ * Backends for tests that open devices of their own: crashes, buffers, memory. Backends that cannot run here are counted as skipped, with
+ * `cases` cases each.
  */
 export function drillBackends(cases: number, backends: readonly BackendName[] = ['cpu', 'simt', 'cuda']): readonly BackendName[] {
   return backends.filter((backend) => {
@@ -67,7 +67,7 @@ async function closeAndReport(): Promise<void> {
   skips.clear();
 }
 
-// Run by hooks.cjs: when all tests have ended, or those of a file where files share processes.
+// hooks.cjs calls this after all tests or, if files share a process, after those of each file.
 const kAfterTests = Symbol.for('warploom.test.after');
 const atEnd = globalThis as { [kAfterTests]?: (() => Promise<void>)[] };
 (atEnd[kAfterTests] ??= []).push(closeAndReport);

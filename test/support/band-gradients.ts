@@ -1,4 +1,4 @@
-// The gradients of vjp by the bands, summed one by one in JavaScript.
+// The gradients of vjp with respect to the bands, summed one by one in JavaScript.
 import type { DeviceArray } from '../../lib/core/device.ts';
 import { type Problem } from '../../lib/linear/problem.ts';
 import { resolveProblem } from '../../lib/tridiagonal/problem.ts';
@@ -22,12 +22,12 @@ function readerOf(vector: Vector, isComplex: boolean): Reader {
   return { re: data, im: data.subarray(1), step: 2 };
 }
 
-/** What `vjp` gives for the bands. */
+/** The part of vjp's result that concerns the bands. */
 export type Gradients = Pick<VjpResult, 'lower' | 'diagonal' | 'upper'>;
 /** Adds the (re, im) pair to the gradient at (system, row) of a band. */
 type Sink = (system: number, row: number, re: number, im: number) => void;
 
-/** Gradients by the bands for w = op(A)^-H cotangent and the solution x, both in host memory. */
+/** Gradients with respect to the bands for w = op(A)^-H cotangent and the solution x, both in host memory. */
 export function bandGradients(options: MatrixOptions & ShapeOptions, w: Vector, x: Vector): Gradients {
   const layout = options.layouts?.rhs ?? options.layout;
   const layouts = { ...options.layouts, ...(layout === undefined ? {} : { rhs: layout, solution: layout }) };
@@ -67,8 +67,8 @@ export function bandGradients(options: MatrixOptions & ShapeOptions, w: Vector, 
 }
 
 /**
- * Gradient by A[i][j], from positions of rows i and j. For op(A) = A: -w_i conj(x_j); for A^T:
- * -w_j conj(x_i); for A^H: -conj(w_j) x_i.
+ * Gradient with respect to A[i][j], from the positions of rows i and j. For op(A) = A: -w_i conj(x_j); for A^T: -w_j conj(x_i); for A^H:
+ * -conj(w_j) x_i.
  */
 function outerProduct(w: Reader, x: Reader, transpose: 'none' | 'transpose' | 'conjugate') {
   return (i: number, j: number): [number, number] => {

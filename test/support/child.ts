@@ -1,4 +1,4 @@
-// Child processes that use the library: for exits, workers, crashes and memory.
+// Child processes that use the library: for tests of exits, workers, crashes and memory.
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -41,7 +41,7 @@ export function libraryModule(): string {
   return bundled;
 }
 
-/** Systems of a call that takes a while. */
+/** Number of systems for a call that takes a while. */
 const kSystems: Readonly<Record<BackendName, number>> = { cpu: 20_000, simt: 60, cuda: 200_000 };
 
 /** Common first lines of scripts: the library, and a call that keeps one thread busy for a while. */

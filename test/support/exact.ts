@@ -1,11 +1,11 @@
-// Componentwise backward errors without rounding: products and residuals as integers times powers of two, whatever their exponents.
+// Componentwise backward errors without rounding: products and residuals are integers times powers of two, with any exponents.
 import { rowOf, type Problem } from './problem.ts';
 import { epsilon } from './reference.ts';
 import { isSingle, type Pair, type Stored } from './storage.ts';
 
 const words = new DataView(new ArrayBuffer(8));
 
-/** (re + i im) * 2^exponent; a zero's exponent is Infinity, so that it never decides a common one. */
+/** (re + i im) * 2^exponent. The exponent of zero is Infinity, so that it never determines a common one. */
 interface Scaled {
   readonly re: bigint;
   readonly im: bigint;
@@ -21,7 +21,7 @@ function partsOf(value: number): { readonly integer: bigint; readonly exponent: 
   return { integer: BigInt(value < 0 ? -fraction : fraction), exponent: Math.max(field, 1) - 1075 };
 }
 
-/** value * 2^(from - to) for from >= to; of zero, any. */
+/** value * 2^(from - to) for from >= to; for zero, any exponents. */
 const lowered = (value: bigint, from: number, to: number): bigint => (value === 0n ? 0n : value << BigInt(from - to));
 
 function scaledOf(pair: Pair): Scaled {
@@ -33,7 +33,7 @@ function scaledOf(pair: Pair): Scaled {
 const productOf = (a: Scaled, b: Scaled): Scaled => (
   { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re, exponent: a.exponent + b.exponent });
 
-/** first - all others. */
+/** first minus all others. */
 function difference(first: Scaled, others: readonly Scaled[]): Scaled {
   const exponent = others.reduce((least, other) => Math.min(least, other.exponent), first.exponent);
   let re = lowered(first.re, first.exponent, exponent);
@@ -47,7 +47,7 @@ function difference(first: Scaled, others: readonly Scaled[]): Scaled {
 
 const bitsOf = (value: bigint): number => (value < 0n ? -value : value).toString(16).length * 4;
 
-/** A modulus of 50 good bits, as size * 2^exponent. */
+/** A modulus with an accuracy of 50 bits, as size * 2^exponent. */
 interface Size {
   readonly size: number;
   readonly exponent: number;
@@ -68,8 +68,8 @@ function ratioOf(a: Size, b: readonly Size[]): number {
 }
 
 /**
- * max |b - op(A) x|_i / (|op(A)||x| + |b|)_i in machine epsilons, with true moduli. 0/0 is 0, and an unknown below the smallest
- * normal number of the type counts as that number in the denominator. Infinity for NaN.
+ * max |b - op(A) x|_i / (|op(A)||x| + |b|)_i in machine epsilons, with exact moduli. 0/0 is 0, and an unknown below the smallest normal
+ * number of the type counts as that number in the denominator. Infinity for NaN.
  */
 export function exactError(problem: Problem, x: Stored, s: number, r: number): number {
   const { n, type } = problem.spec;

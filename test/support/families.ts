@@ -9,7 +9,7 @@ export interface Family {
   readonly name: string;
   /** Diagonally dominant by columns or rows: solvers without pivoting must reach LAPACK's ratio. */
   readonly dominant: boolean;
-  /** A forward error makes sense (condition far below 1/epsilon). */
+  /** A forward error is meaningful (condition number far below 1/epsilon). */
   readonly forward: boolean;
   make(n: number, random: Random): Matrix;
 }
@@ -25,7 +25,7 @@ const constant = (value: number): Entry => () => value;
 const toeplitz = (a: number, b: number, c: number) => (n: number) => build(n, constant(a), constant(b), constant(c));
 const uniform = (random: Random): Entry => () => random.uniform();
 
-/** dorr(theta): a convection-diffusion matrix with a turning point (Dorr 1971). Rows here, from 0. */
+/** dorr(theta): a convection-diffusion matrix with a turning point (Dorr 1971). Rows are numbered from 0 here. */
 export function dorr(n: number, theta = 1e-4): Matrix {
   const h = 1 / (n + 1);
   const middle = Math.floor((n + 1) / 2);

@@ -1,6 +1,7 @@
-// Root hooks of every mocha run (.mocharc.json). A process that runs several files (`npm test`) loads modules of support/ once,
-// so what they do after a file's tests goes by way of these. (--no-experimental-require-module beside them: mocha would `require` test files
-// where Node lets it, and tsx would make CommonJS of what they import, so that modules behind `import()` were there a second time.)
+// Root hooks of every mocha run (.mocharc.json). A process that runs several files (`npm test`) loads modules of support/ only once, so
+// these hooks do what must be done after each file's tests. (.mocharc.json also has --no-experimental-require-module: mocha would otherwise
+// `require` test files where Node allows it, tsx would turn their imports into CommonJS, and modules loaded by `import()` would exist
+// twice.)
 'use strict';
 
 const kAfterTests = Symbol.for('warploom.test.after');

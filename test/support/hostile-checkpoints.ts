@@ -1,11 +1,11 @@
-// Checkpoints with a right checksum and wrong content, made from a right one.
+// Checkpoints with a correct checksum but invalid contents, made from a valid one.
 import { createHash } from 'node:crypto';
 
 const magic = Buffer.from('WARPLOOM-CHECKPOINT-1\n', 'latin1');
 
 type Json = Record<string, unknown>;
 
-/** A checkpoint taken apart. */
+/** The parts of a checkpoint. */
 export interface Opened {
   readonly header: Json;
   readonly data: Buffer;
@@ -17,7 +17,7 @@ export function open(file: Buffer): Opened {
   return { header: JSON.parse(body.toString('utf8', 4, end)) as Json, data: body.subarray(end) };
 }
 
-/** A file with a right checksum over any header text and data. */
+/** A file with a correct checksum for any header text and data. */
 export function seal(text: string, data: Uint8Array, announced?: number): Buffer {
   const header = Buffer.from(text, 'utf8');
   const length = Buffer.alloc(4);
@@ -26,19 +26,19 @@ export function seal(text: string, data: Uint8Array, announced?: number): Buffer
   return Buffer.concat([magic, createHash('sha256').update(body).digest(), body]);
 }
 
-/** Stands for a number that JSON text can hold and JSON.stringify cannot. */
+/** Stands for a number that JSON text can contain but JSON.stringify cannot write. */
 const raw = (text: string) => `\u0001${text}\u0001`;
 const textOf = (header: unknown): string => JSON.stringify(header).replace(/"\\u0001([^"]*)\\u0001"/g, '$1');
 
-/** Wrong for every field there is. */
+/** Invalid for every field. */
 const wrong: readonly unknown[] = [
   null, true, false, [], {}, [1], { a: 1 }, raw('1e999'), raw('-1e999'), -1, -1.5, 1e300, -1e300, '__proto__', '\u0000', '-1', '1e3', [[]], 'x'.repeat(5000),
 ];
-/** Wrong for numbers, and for whole ones. */
+/** Invalid for numbers, including integers. */
 const notNumbers: readonly unknown[] = ['x', '', '1', 'NaN'];
 const notWhole: readonly unknown[] = [1.5, 5e-324, 2 ** 53, 2 ** 31 + 0.5, raw('9007199254740993'), 1e-300];
 
-/** Any positive number may stand here. */
+/** Fields that accept any positive number. */
 const admitsLarge = /\.(dt|diffusivity|gamma)$/;
 
 function clone(value: Json): Json {
@@ -52,7 +52,7 @@ function set(header: Json, path: readonly string[], change: (owner: Json, key: s
   return textOf(copy);
 }
 
-/** Paths of all fields, those that hold others too. */
+/** Paths of all fields, including those that contain others. */
 function pathsOf(value: unknown, path: string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, part]) => [[...path, key], ...pathsOf(part, [...path, key])]);
@@ -68,7 +68,7 @@ export interface Hostile {
   readonly file: Buffer;
 }
 
-/** Every field wrong in every way, missing, or joined by another. `free`: fields that any text may stand in. */
+/** Makes every field invalid in every way, removes it, or adds another one. `free`: fields that accept any text. */
 function* wrongFields({ header, data }: Opened, free: readonly string[]): Generator<Hostile> {
   for (const path of pathsOf(header)) {
     const name = path.join('.');

@@ -1,11 +1,11 @@
-// Which modules of this package and of others an import loads, in a process of its own.
+// Finds which modules of this package and of others an import loads, in a separate process.
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { join } from 'node:path';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Runs in the process: every URL that is loaded as a module, and every file that is required. */
+/** Runs in that process: reports every URL that is loaded as a module, and every file that is required. */
 const program = `
 import { createRequire, register } from 'node:module';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
@@ -22,7 +22,7 @@ process.stdout.write(JSON.stringify([...urls]));
 process.exit(0);
 `;
 
-/** What importing a file of this checkout loads, as paths from its root. */
+/** The files that importing a file of this checkout loads, as paths relative to its root. */
 export function modulesLoadedBy(path: string): string[] {
   const output = execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program, pathToFileURL(join(root, path)).href], {
     cwd: root, encoding: 'utf8',

@@ -1,5 +1,5 @@
-// A right call of every public function and method, for tests that make them wrong. `walk` finds what there is; a function without a call
-// here fails the misuse test.
+// A valid call of every public function and method, for tests that turn them into invalid ones. `walk` finds all functions; one without a
+// call here fails the misuse test.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -70,7 +70,7 @@ const other = await device.array(real(8));
 
 const args = (...list: unknown[]): Maker => () => ({ args: structuredClone(list) });
 
-/** Arguments of functions, by name. Those of whole namespaces are called with what they take most. */
+/** Arguments of functions, by name. Functions of whole namespaces get as many options as possible. */
 export const functions: Readonly<Record<string, Maker>> = {
   version: args(), devices: args(), defaultDevice: args(),
   openDevice: args({ backend: 'cpu', index: 0, threads: 1, memoryLimit: 1e8, queueLimit: 8 }),
@@ -217,7 +217,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.validateStages': () => ({ args: [sdf(), flags(), stream.assignStages(sdf(), flags())] }),
 };
 
-/** An object of each public class with methods, and arguments of its methods; those of a method without any are left out. */
+/** An object of each public class that has methods, and arguments for its methods; methods without arguments are omitted. */
 export const objects: Readonly<Record<string, { make: () => Promise<object> | object; calls: Readonly<Record<string, () => unknown[]>> }>> = {
   Device: { make: () => device, calls: {
     array: () => ['float64', 8], pinned: () => ['float64', 8], memory: () => [], trim: () => [],
@@ -239,7 +239,7 @@ export const objects: Readonly<Record<string, { make: () => Promise<object> | ob
   'swept.RiemannSolution': { make: () => swept.exactRiemann(gas(), { ...gas(), pressure: 0.1 }, 1.4), calls: { at: () => [0.1] } },
 };
 
-/** Static methods that make objects or compute. */
+/** Static methods that create objects or compute. */
 export const statics: Readonly<Record<string, Maker>> = {
   'tridiagonal.HeatAdi.create': () => ({ self: tridiagonal.HeatAdi, args: [{ width: 4, height: 3, initial: real(12), diffusivity: 1, dt: 0.1, dx: 1, dy: 1,
     boundary: 'neumann', device }] }),
@@ -253,7 +253,7 @@ function simulationCalls(): Record<string, () => unknown[]> {
   };
 }
 
-/** Not called: internal to the library (marked so), or what the language calls. */
+/** Not called: internal to the library (marked as such), or called by the language. */
 export const notCalled: readonly string[] = [
   'swept.HeatSimulation.start', 'swept.WaveSimulation.start', 'swept.GasSimulation.start',
   'Device#close', 'swept.Figures#row',
@@ -275,7 +275,7 @@ export function walk(module: object = warploom, prefix = ''): Map<string, unknow
       continue;
     }
     if (value.prototype instanceof Error || value === warploom.swept.Simulation || value === warploom.stream.Solver) continue;
-    const internal = value === warploom.Device || value === warploom.DeviceArray; // their statics are the library's own
+    const internal = value === warploom.Device || value === warploom.DeviceArray; // their static methods are internal to the library
     for (const method of internal ? [] : Object.getOwnPropertyNames(value)) {
       if (typeof (value as unknown as Record<string, unknown>)[method] === 'function') found.set(`${name}.${method}`, (value as unknown as Record<string, unknown>)[method]);
     }

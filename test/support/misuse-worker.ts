@@ -1,22 +1,22 @@
-// A worker thread that makes right calls of public functions wrong, one after the other, and tells how each ends. What it is doing is
-// known outside, so that a call without an end can be found and named.
+// A worker thread that turns valid calls of public functions into invalid ones, one after the other, and reports how each ends. The test
+// always knows the current call, so that a call that never ends can be identified.
 import { parentPort, workerData } from 'node:worker_threads';
 import { ArgumentError, WarploomError } from '../../lib/index.ts';
 import { functions, notCalled, objects, statics, walk, type PublicCall } from './misuse-calls.ts';
 import { Random } from './random.ts';
 
-/** What the test hands over. */
+/** What the test passes to the worker. */
 export interface MisuseWork {
   readonly seed: number;
-  /** Calls of each function. */
+  /** Number of calls per function. */
   readonly each: number;
-  /** First call to make. */
+  /** Number of the first call to make. */
   readonly from: number;
-  /** Only these functions, where the list is not empty. */
+  /** If not empty, only these functions. */
   readonly only: readonly string[];
 }
 
-/** What comes back: what there is to call, a right call that was refused, a call that begins, one that ended wrongly, the end. */
+/** Messages to the test: the available functions, a valid call that was rejected, a call that begins, one that ended wrongly, the end. */
 export type MisuseNews =
   | { readonly kind: 'known'; readonly missing: readonly string[]; readonly functions: number; readonly cases: number }
   | { readonly kind: 'refused'; readonly name: string; readonly error: string }
@@ -27,10 +27,10 @@ export type MisuseNews =
 const { seed, each, from, only } = workerData as MisuseWork;
 const tell = (news: MisuseNews): void => parentPort!.postMessage(news);
 
-/** Milliseconds after which a promise counts as one that never settles. */
+/** A promise that has not settled after this many milliseconds counts as one that never does. */
 const patience = 5000;
 
-/** Functions that take long when they are right, and how many calls of them are made. */
+/** Functions whose valid calls take long, and how many calls of them are made. */
 const slow: Readonly<Record<string, number>> = {
   'stream.profile': 12, 'stream.pipelineByIlp': 30, 'stream.partitionTasksByIlp': 30, 'stream.partitionInstancesByIlp': 30, 'tridiagonal.tune': 40,
 };
@@ -46,7 +46,7 @@ const detached = (): Float64Array => {
 };
 const Resizable = ArrayBuffer as unknown as new (length: number, options: { maxByteLength: number }) => ArrayBuffer;
 
-/** Values of wrong kinds, created for each call. None of them is a whole number that could be meant. */
+/** Values of wrong types, created for each call. None of them is an integer that could be meant. */
 const wrong: readonly (readonly [string, () => unknown])[] = [
   ['undefined', () => undefined], ['null', () => null], ['true', () => true], ['0', () => 0], ['-1', () => -1], ['1.5', () => 1.5], ['NaN', () => NaN],
   ['Infinity', () => Infinity], ['-Infinity', () => -Infinity], ['2**60', () => 2 ** 60], ['""', () => ''], ['"x"', () => 'x'], ['"__proto__"', () => '__proto__'],
@@ -76,7 +76,7 @@ function pathsOf(value: unknown, path: Path = []): Path[] {
 function put(args: unknown[], path: Path, value: unknown): unknown[] {
   const copy = [...args];
   let owner = copy as unknown as Record<string | number, unknown>;
-  for (const key of path.slice(0, -1)) { // what is on the way is copied: makers may share it
+  for (const key of path.slice(0, -1)) { // copy everything on the path, because makers may share it
     const part = owner[key];
     owner[key] = Array.isArray(part) ? [...part as unknown[]] : { ...(part as object) };
     owner = owner[key] as Record<string | number, unknown>;
@@ -98,13 +98,13 @@ function makers(): Map<string, Maker> {
 
 interface Case { readonly name: string; readonly path: Path; readonly value: number }
 
-/** Cases of all functions in turn: a function's own do not depend on what others there are. */
+/** The cases of all functions in turn: those of one function do not depend on the existence of others. */
 async function casesOf(all: ReadonlyMap<string, Maker>): Promise<Case[]> {
   const lists: Case[][] = [];
   for (const [name, make] of [...all].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const random = new Random(seed + [...name].reduce((sum, letter) => (Math.imul(sum, 31) + letter.codePointAt(0)!) >>> 0, 7)); // its own: others may come and go
+    const random = new Random(seed + [...name].reduce((sum, letter) => (Math.imul(sum, 31) + letter.codePointAt(0)!) >>> 0, 7)); // its own, because other functions may come and go
     const { args } = await make();
-    // What tune measures without options takes long.
+    // The measurements of tune without options take long.
     const paths: Path[] = [...pathsOf(args), [args.length]].filter((path) => name !== 'tridiagonal.tune' || path.length > 1);
     const list = paths.flatMap((path) => wrong.map((_, value) => ({ name, path, value })));
     for (let i = list.length - 1; i > 0; i -= 1) {
@@ -120,7 +120,7 @@ async function casesOf(all: ReadonlyMap<string, Maker>): Promise<Case[]> {
   return cases;
 }
 
-/** Uses what a call gave so far that its work is done. */
+/** Uses the result of a call far enough to complete its work. */
 async function settle(result: unknown): Promise<void> {
   const value = await result as Record<PropertyKey, unknown> | undefined;
   if (typeof value !== 'object' || value === null) return;
@@ -139,7 +139,7 @@ function isExplained({ expected, received }: ArgumentError): boolean {
   return expected !== '' && received !== '' && expected !== received;
 }
 
-/** What is wrong with how a call ended; undefined: it gave a result, or one of the library's own errors. */
+/** What is wrong with the way a call ended; undefined if it returned a result, or threw one of the library's own errors. */
 async function outcome(fn: (...args: unknown[]) => unknown, self: object | undefined, args: unknown[]): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((resolve) => { timer = setTimeout(() => resolve('never settles'), patience); });
@@ -157,7 +157,7 @@ async function outcome(fn: (...args: unknown[]) => unknown, self: object | undef
 const prototypes = [Object.prototype, Array.prototype, Function.prototype, Map.prototype];
 const unspoilt = prototypes.map((prototype) => new Set(Reflect.ownKeys(prototype)));
 
-/** Whether a call wrote into what all objects inherit from ('__proto__' taken for an id); it is mended for the calls after it. */
+/** Whether a call has modified Object.prototype (by using '__proto__' as an id); restores it for later calls. */
 function spoilt(): boolean {
   const added = prototypes.map((prototype, i) => Reflect.ownKeys(prototype).filter((key) => !unspoilt[i]!.has(key)));
   added.forEach((keys, i) => { for (const key of keys) Reflect.deleteProperty(prototypes[i]!, key); });

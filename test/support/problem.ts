@@ -1,10 +1,10 @@
-// A batch of systems with its right-hand sides, stored in one layout and type, and its checks.
+// A batch of systems with right-hand sides, stored in a given layout and type, and its checks.
 import type { ElementType, MatrixOptions, ShapeOptions, Transpose, Vector } from '../../lib/tridiagonal/types.ts';
 import type { Random } from './random.ts';
 import { epsilon } from './reference.ts';
 import { isComplex, store, type LayoutKind, type Pair, type Sizes, type Stored } from './storage.ts';
 
-/** How a problem is made. */
+/** How to create a problem. */
 export interface ProblemSpec extends Sizes {
   readonly type: ElementType;
   readonly layout: LayoutKind;
@@ -36,7 +36,7 @@ const conjugate = ([a, b]: Pair): Pair => [a, -b];
 /** |re| + |im|, LAPACK's cabs1. */
 export const size = ([a, b]: Pair): number => Math.abs(a) + Math.abs(b);
 
-/** A problem with the entries that the functions give; `upper` stands above row i and is lower's conjugate when definite. */
+/** A problem with the entries that the functions return; `upper` is above row i, and the conjugate of lower if the matrix is definite. */
 export function problemOf(
   spec: ProblemSpec, entries: Record<'lower' | 'diagonal' | 'upper', (s: number, i: number) => Pair>, rhs: (s: number, i: number, r: number) => Pair,
 ): Problem {
@@ -121,7 +121,7 @@ export function systemError(problem: Problem, x: Stored, s: number, r: number): 
   return worst;
 }
 
-/** {@link systemError} over a whole real contiguous problem of one right-hand side, without a closure per element. */
+/** {@link systemError} for a whole real, contiguous problem with one right-hand side, without a closure per element. */
 function plainWorstError(problem: Problem, x: Stored): number {
   const { n, batch } = problem.spec;
   const [lower, diagonal, upper, b, v] = [problem.lower, problem.diagonal, problem.upper, problem.rhs, x]

@@ -1,4 +1,4 @@
-// Every exported function that gives a promise, with a call whose inputs a test may take away right after it.
+// Every exported function that returns a promise, with a call whose inputs a test may modify or detach right after it.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,23 +8,23 @@ import type { Device, DeviceArray } from '../../lib/index.ts';
 
 const { files, imaging, jobs, scan, scratchpad, stream, swept, tridiagonal } = library;
 
-/** What a call is made with. */
+/** The inputs of a call. */
 export interface Given {
-  /** `{}` for a call that names no device. */
+  /** `{}` for a call that does not specify a device. */
   readonly on: { readonly device?: Device };
-  /** Numbers in [low, high): a Float64Array, or where the test says so an array of the device. */
+  /** Numbers in [low, high): a Float64Array or, if the test says so, a device array. */
   array(length: number, low?: number, high?: number): Float64Array;
   bytes(...values: number[]): Uint8Array;
   list<T>(...values: T[]): T[];
 }
 
-/** One call. Everything it is given is made by `given`, and it has called the function when it returns. */
+/** One call. All its inputs come from `given`, and it has called the function by the time it returns. */
 export interface PublicCase {
-  /** True: it runs on a device; 'arrays': and takes device arrays. */
+  /** True: it runs on a device; 'arrays': it also accepts device arrays. */
   readonly device?: boolean | 'arrays';
   prepare?(on: Given['on']): Promise<unknown>;
   call(given: Given, prepared: never): Promise<unknown>;
-  /** What the result is, as plain data; default: itself. */
+  /** The result as plain data; default: the result itself. */
   use?(result: never, prepared: never): Promise<unknown>;
 }
 
@@ -61,7 +61,7 @@ const marched = async (simulation: Marching): Promise<unknown> => {
 };
 const rod = (on: Given['on']) => swept.heat({ n: 16, dx: 1, dt: 0.1, diffusivity: 1, initial: new Float64Array(16).fill(1), ...on });
 
-/** What is in a file that `write` made. */
+/** The contents of a file created by `write`. */
 async function written(name: string, write: (path: string) => Promise<unknown>): Promise<unknown> {
   const folder = mkdtempSync(join(tmpdir(), 'warploom-call-'));
   try {
@@ -284,10 +284,10 @@ const programs: Record<string, readonly PublicCase[]> = {
   }],
 };
 
-/** By the name of the export; several calls where a function has several ways. */
+/** By name of the export; several calls if a function can be called in several ways. */
 export const publicCases: Readonly<Record<string, readonly PublicCase[]>> = { ...core, ...linear, ...fields, ...work, ...programs };
 
-/** Functions that give promises and take no arrays but outputs, or go through another of the table; why. */
+/** Functions that return promises but accept no arrays except outputs, or are covered by another function in the table; with the reason. */
 export const withoutInputs: Readonly<Record<string, string>> = {
   'Device#run': 'generated from the registry',
   'Device#pinned': 'no input', 'Device#trim': 'no input', 'Device#close': 'no input', 'DeviceArray#read': 'an output',

@@ -53,7 +53,6 @@ export class Random {
     return mean + deviation * radius * Math.cos(2 * Math.PI * this.next());
   }
 
-  /** One of `choices`. */
   pick<T>(choices: readonly T[]): T {
     return choices[this.integer(0, choices.length - 1)]!;
   }

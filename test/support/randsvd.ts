@@ -1,5 +1,5 @@
-// Random matrices of given singular values, reduced to tridiagonal form: Higham's randsvd with bandred
-// (Accuracy and Stability of Numerical Algorithms, section 28.3).
+// Random matrices with given singular values, reduced to tridiagonal form: Higham's randsvd with bandred (Accuracy and Stability of
+// Numerical Algorithms, section 28.3).
 import type { Random } from './random.ts';
 import type { Matrix } from './reference.ts';
 
@@ -17,7 +17,7 @@ function singularValues(n: number, mode: RandsvdMode, condition: number): Float6
   });
 }
 
-/** Householder vector v with (I - beta v v^T) x = s e_1; beta = 0 when x is already so. */
+/** Householder vector v with (I - beta v v^T) x = s e_1; beta = 0 if x already has this form. */
 function householder(x: Float64Array): { v: Float64Array; beta: number } {
   const norm = Math.hypot(...x);
   const v = x.slice();
@@ -29,7 +29,7 @@ function householder(x: Float64Array): { v: Float64Array; beta: number } {
 
 type Dense = Float64Array[];
 
-/** Rows from `row` on: A <- (I - beta v v^T) A. */
+/** Applies the reflection to the rows starting at `row`: A <- (I - beta v v^T) A. */
 function reflectRows(a: Dense, row: number, { v, beta }: { v: Float64Array; beta: number }): void {
   if (beta === 0) return;
   const n = a.length;
@@ -38,7 +38,7 @@ function reflectRows(a: Dense, row: number, { v, beta }: { v: Float64Array; beta
   for (let i = 0; i < v.length; i += 1) for (let j = 0; j < n; j += 1) a[row + i]![j]! -= beta * v[i]! * sums[j]!;
 }
 
-/** Columns from `column` on: A <- A (I - beta v v^T). */
+/** Applies the reflection to the columns starting at `column`: A <- A (I - beta v v^T). */
 function reflectColumns(a: Dense, column: number, { v, beta }: { v: Float64Array; beta: number }): void {
   if (beta === 0) return;
   for (const line of a) {

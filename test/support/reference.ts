@@ -2,7 +2,10 @@
 // elimination (gtsv) in double-double, whose error is far below float64's.
 import { add, divide, exactly, multiply, product, subtract, toNumber, zero, type DoubleDouble } from './double-double.ts';
 
-/** One real tridiagonal matrix, one entry per row and band. Entry 0 of lower and the last of upper couple around when periodic. */
+/**
+ * One real tridiagonal matrix, with one entry per row and band. If it is periodic, entry 0 of lower and the last entry of upper are the
+ * corners.
+ */
 export interface Matrix {
   readonly lower: Float64Array;
   readonly diagonal: Float64Array;
@@ -31,7 +34,7 @@ export function residual(matrix: Matrix, x: Float64Array, b: Float64Array, perio
   return Float64Array.from(x, (_, i) => toNumber(subtract(exactly(b[i]!), rowProduct(matrix, x, i, periodic))));
 }
 
-/** The transposed matrix, row convention kept. */
+/** The transposed matrix in the same row convention. */
 export function transposed({ lower, diagonal, upper }: Matrix): Matrix {
   const n = diagonal.length;
   return {
@@ -82,7 +85,7 @@ export function residualRatio(matrix: Matrix, x: Float64Array, b: Float64Array, 
   return Number.isNaN(ratio) ? Infinity : ratio;
 }
 
-/** Largest |x - y| over largest |y|. */
+/** Largest |x - y| divided by largest |y|. */
 export function relativeDifference(x: Float64Array, y: Float64Array): number {
   let difference = 0;
   let size = 0;

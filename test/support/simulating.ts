@@ -1,14 +1,14 @@
-// What tests of simulations have in common.
+// Helpers for tests of simulations.
 import { ok } from 'node:assert/strict';
 import { WarploomError } from '../../lib/core/errors.ts';
 import { skipCases, type BackendName } from './backends.ts';
 
-/** Sizes that a backend manages in milliseconds: the shim runs every thread as a fiber. */
+/** Chooses a size that the backend can compute in milliseconds: the shim runs every thread as a fiber. */
 export function pick<T>(backend: BackendName, usual: T, simt: T): T {
   return backend === 'simt' ? simt : usual;
 }
 
-/** Neumaier's sum: exact enough to see what a scheme conserves. */
+/** Neumaier's sum: accurate enough to show what a scheme conserves. */
 export function sum(values: ArrayLike<number>, weight: (i: number) => number = () => 1): number {
   let total = 0;
   let lost = 0;
@@ -27,19 +27,19 @@ export function largest(values: ArrayLike<number>): number {
   return most;
 }
 
-/** Bytes of arrays, for comparisons that tell -0 from 0 and see every bit. */
+/** The bytes of an array, for comparisons that distinguish -0 from 0 and all other bits. */
 export function bits(values: Float32Array | Float64Array): Buffer {
   return Buffer.from(values.buffer, values.byteOffset, values.byteLength);
 }
 
-/** Fails unless both have the same bits; says where they part. */
+/** Fails unless both arrays have the same bits; says where they first differ. */
 export function sameBits(a: Float32Array | Float64Array, b: Float32Array | Float64Array, label: string): void {
   if (Buffer.compare(bits(a), bits(b)) === 0) return;
   const at = a.findIndex((value, i) => !Object.is(value, b[i]));
   ok(false, `${label}: element ${at} is ${a[at]}, not ${b[at]}`);
 }
 
-/** Runs a case; a refusal as unsupported is counted as skipped and gives undefined. */
+/** Runs a case; if it is rejected as unsupported, counts it as skipped and returns undefined. */
 export async function ifSupported<T>(work: () => Promise<T>, label: string): Promise<T | undefined> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-// One solve of a stored problem, with everything checked that holds for every solve.
+// Solves a stored problem once and checks everything that holds for every solve.
 import { deepStrictEqual, ok } from 'node:assert/strict';
 import { WarploomError } from '../../lib/core/errors.ts';
 import type { Device } from '../../lib/core/device.ts';
@@ -7,7 +7,7 @@ import { skipCases } from './backends.ts';
 import { emptySolution, inputsOf, worstError, type Problem } from './problem.ts';
 import { bitsOf, type Stored } from './storage.ts';
 
-/** A label that says how to make the problem again. */
+/** A label from which the problem can be recreated. */
 export function labelOf({ spec }: Problem, method: MethodOptions = {}): string {
   return JSON.stringify({ ...spec, ...method });
 }
@@ -21,8 +21,8 @@ export interface Checked {
 }
 
 /**
- * Solves into an array with canaries; inputs must keep their bits, gaps their canaries, every status must
- * be ok and the componentwise backward error at most `limit` epsilons.
+ * Solves into an array with canaries. Inputs must keep their bits and gaps their canaries, every status must be ok, and the componentwise
+ * backward error at most `limit` epsilons.
  */
 export async function solveChecked(problem: Problem, device: Device, method: MethodOptions = {}, limit = 40): Promise<Checked> {
   const x = emptySolution(problem);
@@ -37,7 +37,7 @@ export async function solveChecked(problem: Problem, device: Device, method: Met
   return { result, x, error };
 }
 
-/** Like {@link solveChecked}; a refusal as unsupported is counted as a skipped case and gives undefined. */
+/** Like {@link solveChecked}; if the solve is rejected as unsupported, counts the case as skipped and returns undefined. */
 export async function solveIfSupported(
   problem: Problem, device: Device, method: MethodOptions = {}, limit = 40,
 ): Promise<Checked | undefined> {

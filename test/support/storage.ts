@@ -19,7 +19,7 @@ export type Pair = readonly [number, number];
 export interface Stored {
   readonly vector: Vector;
   readonly layout: Layout;
-  /** Value stored for system s, row i, right-hand side r. */
+  /** The stored value for system s, row i, right-hand side r. */
   at(s: number, i: number, r?: number): Pair;
   /** True while every element outside the layout holds the canary. */
   gapsIntact(): boolean;
@@ -44,7 +44,7 @@ function makeArray(type: ElementType, length: number): RealArray {
   return isSingle(type) ? new Float32Array(length).fill(canary) : new Float64Array(length).fill(canary);
 }
 
-/** Stores `value` of every element; without `value` the array is left to be written. Bands have rhsCount 1. */
+/** Stores `value` of every element; without `value`, the array is left to be written by the call. Bands have rhsCount 1. */
 export function store(
   type: ElementType, kind: LayoutKind, sizes: Sizes, value?: (s: number, i: number, r: number) => Pair,
 ): Stored {
@@ -84,7 +84,7 @@ export function store(
   };
 }
 
-/** A copy whose bits can be compared: the same values as bytes. */
+/** The bytes of a vector, for comparing bits. */
 export function bitsOf(vector: Vector): Uint8Array {
   const bytes = (array: RealArray) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength).slice();
   if (ArrayBuffer.isView(vector)) return bytes(vector as RealArray);

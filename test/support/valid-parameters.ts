@@ -1,5 +1,5 @@
-// One small valid call per operation of the registry, for tests that are generated from it. Values solve
-// -x[i-1] + 4 x[i] - x[i+1] = 1, or scan ones.
+// One small valid call for each operation of the registry, for tests that are generated from it. Values solve -x[i-1] + 4 x[i] - x[i+1] =
+// 1, or scan ones.
 /** Parameters that a test may change before the call. */
 export type LooseParameters = Record<string, unknown>;
 
@@ -16,7 +16,7 @@ export const smallN = 5;
 export const smallBatch = 3;
 const elements = smallN * smallBatch;
 
-/** Contiguous systems: as many as `data` holds. */
+/** Contiguous systems: as many as fit into `data`. */
 export function viewOf(data: unknown, n = smallN, batch = n === 0 ? 0 : (data as { length: number }).length / n): LooseView {
   return { data, extents: [batch, n] };
 }
@@ -33,7 +33,7 @@ const words = (count = smallBatch): Int32Array => new Int32Array(count);
 const factorBytes = 512;
 
 const grid = { width: smallN, height: smallBatch, depth: 1 };
-/** Components of a grid's points, one after the other. */
+/** Components of a grid's points, one component after another. */
 const flat = (value: number, components = 1): LooseView => ({
   data: new Float64Array(components * elements).fill(value),
 });

@@ -28,7 +28,7 @@ Groups divide_block(int64_t threads, size_t problem_bytes, int64_t shared_limit)
   return groups;
 }
 
-/// Launches Agent over all problems of a batch, in slices where a grid cannot hold them.
+/// Launches Agent over all problems of a batch, in slices if a grid cannot hold them.
 template <class Agent>
 Status launch_groups(GpuDevice& device, typename Agent::Parameters p, Used* used) {
   const int64_t problems = p.batch.problems();
@@ -46,7 +46,7 @@ Status launch_groups(GpuDevice& device, typename Agent::Parameters p, Used* used
   return {};
 }
 
-/// The refusal of a system that does not fit a block's shared memory; `most` is the largest n that does.
+/// Refuses a system that does not fit a block's shared memory; `most` is the largest n that fits.
 inline Status too_large(const char* algorithm, int64_t n, int64_t most) {
   return Status(Code::unsupported,
                 std::string("algorithm '") + algorithm +
@@ -66,7 +66,7 @@ int64_t largest_fitting(int64_t limit, Bytes bytes) {
   return low;
 }
 
-/// Launches Agent with `workers` threads for each problem of p.batch, bytes(n) of shared memory for one of n
+/// Launches Agent with `workers` threads for each problem of p.batch, and bytes(n) of shared memory for a problem of n
 /// rows; refuses systems that do not fit a block.
 template <class Agent, class Bytes>
 Status launch_in_block(GpuDevice& device, operation::Algorithm algorithm, int64_t workers, Bytes bytes,

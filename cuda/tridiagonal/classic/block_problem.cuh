@@ -1,12 +1,12 @@
-// Frame of the algorithms that keep a problem in shared memory: a block holds one or more problems, each
-// worked on by a group of threads with its own slice of shared memory.
+// Frame of the algorithms that keep a problem in shared memory: a block holds one or more problems, each processed by a
+// group of threads with its own slice of shared memory.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// How a block is divided. Fixed by the host for a launch.
+/// How a block is divided; the host sets it for a launch.
 struct Groups {
   int threads = 32;           ///< per problem: a power of two, or whole warps
   int problems = 1;           ///< per block
@@ -38,7 +38,7 @@ struct SharedRows {
   }
 };
 
-/// The first rows that any of `width` neighbouring lanes noticed.
+/// The first rows noticed by any of `width` neighbouring lanes.
 WARPLOOM_DEVICE Outcome least_in_warp(const device::Block& block, const Outcome& mine, int width) {
   Outcome all = mine;
   const bool found = mine.input != Outcome::kNone || mine.pivot != Outcome::kNone || mine.solution != Outcome::kNone;
@@ -52,8 +52,8 @@ WARPLOOM_DEVICE Outcome least_in_warp(const device::Block& block, const Outcome&
   return all;
 }
 
-/// One thread's place in its group, and its group's problem. A group beyond the last problem has no rows and
-/// takes part in every barrier.
+/// One thread's place in its group, and its group's problem. A group beyond the last problem has no rows, but takes
+/// part in every barrier.
 template <class T>
 struct GroupProblem {
   Problem problem;
@@ -89,7 +89,7 @@ struct GroupProblem {
     batch.solution.store(batch.solution.index(problem.origin, row, problem.rhs), x);
   }
 
-  /// Gathers the group's outcomes (a barrier stands between the constructor and this) and writes the words.
+  /// Gathers the group's outcomes and writes the words. There must be a barrier between the constructor and this call.
   WARPLOOM_DEVICE void finish(const device::Block& block, const Batch<T>& batch, const Outcome& mine) const {
     if (mine.input != Outcome::kNone) device::atomic_min(&words[0], mine.input);
     if (mine.pivot != Outcome::kNone) device::atomic_min(&words[1], mine.pivot);
@@ -99,7 +99,7 @@ struct GroupProblem {
       write_outcome(batch, problem.index, Outcome{words[0], words[1], words[2]});
     }
   }
-  /// The same for groups of at most a warp, without a barrier of the block.
+  /// The same for groups of at most a warp, without a block barrier.
   WARPLOOM_DEVICE void finish_in_warp(const device::Block& block, const Batch<T>& batch, const Outcome& mine) const {
     const Outcome all = least_in_warp(block, mine, threads);
     if (active && lane == 0) write_outcome(batch, problem.index, all);

@@ -1,9 +1,10 @@
-// Cyclic reduction in shared memory (Hockney 1965; on GPUs Zhang, Cohen, Owens 2010, section 4.1): a reduction
-// phase halves the rows until one is left, a substitution phase doubles the known unknowns. CR-PCR (section 4.4 there)
-// ends the reduction when the rows fit the lanes of a warp, and solves those by parallel cyclic reduction in registers.
+// Cyclic reduction in shared memory (Hockney 1965; on GPUs Zhang, Cohen, Owens 2010, section 4.1). Each stage of the
+// reduction halves the rows until one is left; each stage of the substitution doubles the known unknowns. CR-PCR
+// (section 4.4 there) ends the reduction when the rows fit the lanes of a warp, and solves those by parallel cyclic
+// reduction in registers.
 //
-// A row is divided by its pivot once, when it is final: both rows that absorb it and its own substitution use the result. Stages of
-// at most 32 rows belong to one warp, which needs no barrier of the block for them.
+// A row is divided by its pivot once, when it is final: both rows that absorb it, and its own substitution, use the
+// result. Stages of at most 32 rows belong to one warp and need no block barrier.
 #pragma once
 #include "cuda/tridiagonal/classic/cr_rows.cuh"
 
@@ -16,7 +17,8 @@ struct CrAgent {
   struct Parameters {
     Batch<T> batch;
     Groups groups;
-    bool wide = false;  ///< every system of every array begins at a multiple of 16 bytes, its rows together
+    /// Every system of every array begins at a multiple of 16 bytes, with its rows contiguous.
+    bool wide = false;
   };
 
   static size_t problem_bytes(int64_t n) { return CrRows<T>::bytes(static_cast<int>(n)); }
@@ -32,7 +34,7 @@ struct CrAgent {
     }
     const bool one_warp = group.threads <= 32;
     const int n = static_cast<int>(p.batch.n);
-    int stages = 0;  // of the whole group
+    int stages = 0;  // for the whole group
     if (one_warp) {
       block.sync_warp();
     } else {

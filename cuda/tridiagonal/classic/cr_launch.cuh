@@ -6,8 +6,8 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Few threads for a system, so that what shared memory holds of systems fills the multiprocessor and most of the stages
-/// need no barrier; more where there are not enough systems for that.
+/// Few threads per system, so that the systems that fit shared memory fill the multiprocessor, and most stages need no
+/// barrier; more threads if there are too few systems for that.
 template <class Agent, class T>
 Groups divide_cr(const GpuDevice& device, const Batch<T>& batch) {
   constexpr int64_t kRowsPerThread = sizeof(T) == 4 ? 16 : 8, kFewThreads = 384, kBlockBytes = 8192;

@@ -1,13 +1,13 @@
-// The rows of one system in shared memory, for cyclic reduction: what a group of threads does with them.
+// The rows of one system in shared memory, for cyclic reduction, and the operations of a group of threads on them.
 #pragma once
 #include "cuda/tridiagonal/classic/block_problem.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Row i is in slot i+1 of four arrays, so that the rows of stage s are the slots at multiples of 2^s, those at odd
-/// multiples leave, and slot 0 and the one after the last row are zero: neighbours that are not there. One element is
-/// left out after each full width of the banks (and again after each full width of those), so that the strides 2, 4, 8…
-/// meet no bank twice (after Göddeke, Strzodka 2011).
+/// Row i is in slot i+1 of four arrays. The rows of stage s are then the slots at multiples of 2^s, and those at odd
+/// multiples leave. Slot 0 and the slot after the last row are zero: they stand for missing neighbours. One element is
+/// skipped after each full width of the banks (and again after each full width of those), so that the strides 2, 4, 8…
+/// cause no bank conflicts (after Göddeke, Strzodka 2011).
 template <class T>
 class CrRows {
  public:
@@ -20,7 +20,7 @@ class CrRows {
     return static_cast<int>(place + (place >> kBankBits) + (place >> (2 * kBankBits)));
   }
   static WARPLOOM_HOST_DEVICE int capacity(int n) { return at(n + 1) + 1; }
-  /// Systems that share a warp begin half the banks and one apart.
+  /// Systems that share a warp start half the banks plus one apart.
   static WARPLOOM_HOST_DEVICE size_t bytes(int n) {
     constexpr int kBanks = 1 << kBankBits, kBegin = kBanks / 2 + 1;
     const int elements = 4 * capacity(n);
@@ -30,7 +30,7 @@ class CrRows {
   WARPLOOM_DEVICE CrRows(unsigned char* memory, int n, int rows)
       : a_(reinterpret_cast<T*>(memory)), b_(a_ + capacity(n)), c_(b_ + capacity(n)), d_(c_ + capacity(n)), rows_(rows) {}
 
-  /// Rows from `begin` on, of any strides. A barrier must follow, here and below.
+  /// Loads rows from `begin` on, with any strides. A barrier must follow, also after the functions below.
   WARPLOOM_DEVICE void load(const Batch<T>& batch, const GroupProblem<T>& group, int begin, Outcome& outcome) const {
     WARPLOOM_NO_UNROLL
     for (int i = begin + group.lane; i < rows_; i += group.threads) {
@@ -39,11 +39,11 @@ class CrRows {
       put(i + 1, (i & 1) == 0, row, outcome);
     }
     if (group.lane > 1) return;
-    const int end = at(group.lane * (rows_ + 1));  // the neighbours that are not there
+    const int end = at(group.lane * (rows_ + 1));  // the missing neighbours
     a_[end] = c_[end] = d_[end] = zero<T>();
   }
 
-  /// 16 bytes at a time.
+  /// Loads 16 bytes at a time.
   WARPLOOM_DEVICE void load_wide(const Batch<T>& batch, const GroupProblem<T>& group, Outcome& outcome) const {
     const T* const lower = start(batch.lower, group, 0);
     const T* const diagonal = start(batch.diagonal, group, 0);
@@ -67,8 +67,8 @@ class CrRows {
     load(batch, group, whole, outcome);
   }
 
-  /// One stage of the reduction: rows at even multiples of 2^stage take in both neighbours. Those that leave in the next
-  /// stage are divided by their pivot, and with `all` the others too.
+  /// One stage of the reduction: rows at even multiples of 2^stage absorb both neighbours. Rows that leave in the next
+  /// stage are divided by their pivots; with `all`, the others too.
   WARPLOOM_DEVICE void reduce(int stage, int lane, int threads, bool all, Outcome& outcome) const {
     const int kept = rows_ >> (stage + 1), distance = 1 << stage;
     for (int j = lane + 1; j <= kept; j += threads) {
@@ -84,7 +84,7 @@ class CrRows {
     }
   }
 
-  /// One stage of the substitution: unknowns at odd multiples of 2^stage, in d, from their neighbours'.
+  /// One stage of the substitution: computes the unknowns at odd multiples of 2^stage, in d, from their neighbours.
   WARPLOOM_DEVICE void substitute(int stage, int lane, int threads) const {
     const int known = ((rows_ >> stage) + 1) >> 1, distance = 1 << stage;
     for (int j = lane; j < known; j += threads) {
@@ -94,7 +94,8 @@ class CrRows {
     }
   }
 
-  /// The unknowns of the rows at multiples of 2^stage, one per lane, at most `most` in any system of the warp.
+  /// Computes the unknowns of the rows at multiples of 2^stage, one per lane; no system of the warp has more than
+  /// `most`.
   WARPLOOM_DEVICE void solve_by_pcr(const device::Block& block, int stage, int most, int lane, int lanes,
                                     Outcome& outcome) const {
     const bool own = lane < rows_ >> stage;
@@ -102,7 +103,7 @@ class CrRows {
     Scaled row{zero<T>(), zero<T>(), zero<T>()};
     if (own) row = {a_[place], c_[place], d_[place]};
     for (int distance = 1; distance < most; distance *= 2) {
-      // A lane whose neighbour is not there gets its own row, and its factor is zero.
+      // A lane without a neighbour gets its own row, whose factor is zero.
       const Scaled left = device::shuffle_up(block, row, distance, lanes);
       const Scaled right = device::shuffle_down(block, row, distance, lanes);
       const T k = -row.a, m = -row.c;

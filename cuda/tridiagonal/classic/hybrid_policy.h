@@ -16,16 +16,16 @@ inline int pcr_thomas_subsystems(int64_t n) {
 
 /// pcr-thomas of large systems: PCR steps of each tiled pass, and the tile's shape.
 struct TilePlan {
-  int first_steps = 0;   ///< pass 1, on the rows as they are: 2^first_steps sub-systems
-  int first_depth = 0;   ///< rows a tile finishes
+  int first_steps = 0;   ///< pass 1, on the original rows: 2^first_steps sub-systems
+  int first_depth = 0;   ///< rows that a tile finishes
   int second_steps = 0;  ///< pass 2, on those sub-systems; 0: no second pass
   int second_depth = 0;
   int second_width_bits = 0;  ///< 2^bits neighbouring sub-systems in a tile
   int64_t subsystems() const { return int64_t{1} << (first_steps + second_steps); }
 };
 
-/// Enough sub-systems for `threads` threads over `problems` systems of n rows, with tiles of at most `tile_rows`
-/// rows of which at most half are halo.
+/// Enough sub-systems for `threads` threads over `problems` systems of n rows, with tiles of at most `tile_rows` rows,
+/// at most half of which are halo.
 inline TilePlan plan_tiles(int64_t n, int64_t problems, int64_t threads, int64_t tile_rows, int element_bytes) {
   TilePlan plan;
   const auto room = [](int64_t rows, int steps) { return 4 * ((int64_t{1} << steps) - 1) <= rows; };

@@ -5,7 +5,7 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Row i after one step: rows i-distance and i+distance of `from` eliminated where the system has them.
+/// Row i after one step: rows i-distance and i+distance of `from` are eliminated from it, if the system has them.
 template <class T, class Rows>
 WARPLOOM_DEVICE Row<T> pcr_step(const Rows& from, int i, int distance, int rows, int scale, int offset,
                                 Outcome& outcome) {
@@ -23,9 +23,9 @@ WARPLOOM_DEVICE Row<T> pcr_step(const Rows& from, int i, int distance, int rows,
   return row;
 }
 
-/// PCR steps over `rows` rows of the group, between two sets of rows, while distance < goal. Row i of these is
-/// row i*scale + offset of the system. Returns the set with the result. `most` is the largest `rows` of any
-/// group in the block: all groups take the same barriers.
+/// PCR steps over `rows` rows of the group, between two sets of rows, while distance < goal. Their row i is row i*scale
+/// + offset of the system. Returns the set with the result. `most` is the largest `rows` of any group in the block,
+/// because all groups must reach the same barriers.
 template <class T>
 WARPLOOM_DEVICE SharedRows<T> pcr_reduce(const device::Block& block, const GroupProblem<T>& group,
                                                 SharedRows<T> from, SharedRows<T> to, int rows,
@@ -42,8 +42,8 @@ WARPLOOM_DEVICE SharedRows<T> pcr_reduce(const device::Block& block, const Group
   return from;
 }
 
-/// Frame of the agents that begin with PCR: loads the group's problem, takes PCR steps while distance < goal,
-/// calls solve(group, rows, outcome), which stores the unknowns, and reports.
+/// Frame of the agents that begin with PCR: loads the group's problem, takes PCR steps while distance < goal, calls
+/// solve(group, rows, outcome), which stores the unknowns, and reports.
 template <class T, class Solve>
 WARPLOOM_DEVICE void solve_reduced(const device::Block& block, const Batch<T>& batch, const Groups& groups, int goal,
                                    const Solve& solve) {

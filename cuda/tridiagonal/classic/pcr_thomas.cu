@@ -1,4 +1,5 @@
-// Launch of `pcr-thomas`: in the registers of a warp or in one block where a system fits, otherwise tiled over global workspace.
+// Launch of `pcr-thomas`: in the registers of a warp or in one block if a system fits, otherwise tiled over global
+// workspace.
 #include "cuda/tridiagonal/classic/block_launch.cuh"
 #include "cuda/tridiagonal/classic/pcr_thomas.cuh"
 
@@ -11,7 +12,7 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 namespace {
 
 constexpr int kTileThreads = 256;
-constexpr int64_t kTileBytes = 100 * 1024;         // two blocks on a multiprocessor of 228 KB
+constexpr int64_t kTileBytes = 100 * 1024;         // two blocks fit a multiprocessor of 228 KB
 constexpr int64_t kSliceBytes = int64_t{1} << 30;
 
 /// The tiled passes over one slice of a batch's problems.

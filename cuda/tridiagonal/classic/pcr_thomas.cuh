@@ -5,8 +5,8 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Tiled passes over global workspace, whatever n. `slice_bytes`: workspace to stay under where several problems
-/// allow it.
+/// Tiled passes over global workspace, for any n. `slice_bytes`: limit for the workspace, if there are several problems
+/// to divide.
 template <class T>
 Status solve_pcr_thomas_tiled(GpuDevice&, const Batch<T>&, const operation::TilePlan&, int64_t slice_bytes, Used*);
 

@@ -5,7 +5,7 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Thomas over rows first, first+stride, … < rows of one sub-system in shared memory. Unknowns go to d.
+/// Thomas over rows first, first+stride, … < rows of one sub-system in shared memory. Writes the unknowns to d.
 template <class T>
 WARPLOOM_DEVICE void thomas_shared(const SharedRows<T>& shared, int first, int stride, int rows,
                                    Outcome& outcome) {

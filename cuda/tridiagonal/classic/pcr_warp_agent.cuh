@@ -1,7 +1,7 @@
-// Parallel cyclic reduction in registers: one warp per system, row 32 j + lane in register j of a lane, so that loads and
-// stores are lines. Steps of less than 32 rows exchange rows by shuffles and leave 32 systems, one per lane: longer steps
-// rename registers, or the Thomas algorithm ends it (kThomas). Nothing is staged in shared memory and no barrier is taken, the
-// design of the public kernels that do best at these algorithms (public-tridiagonal.json).
+// Parallel cyclic reduction in registers: one warp per system, with row 32 j + lane in register j of a lane, so that
+// loads and stores are whole lines. Steps of less than 32 rows exchange rows by shuffles, and leave 32 systems, one per
+// lane. Longer steps then only rename registers, or the Thomas algorithm finishes (kThomas). It needs no shared memory
+// and no barriers, like the fastest public kernels for these algorithms (public-tridiagonal.json).
 #pragma once
 #include "cuda/tridiagonal/classic/block_problem.cuh"
 
@@ -18,7 +18,7 @@ struct PcrWarpAgent {
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const int64_t index = p.first + block.index() * (block.threads() / 32) + block.warp();
-    const Problem problem = problem_of(p.batch, index);  // without rows beyond the last
+    const Problem problem = problem_of(p.batch, index);  // it has no rows beyond the last
     const int rows = static_cast<int>(problem.rows), lane = block.lane();
     Rows all;
     Outcome outcome;
@@ -58,7 +58,7 @@ struct PcrWarpAgent {
   }
 
  private:
-  /// The rows of one lane, 32 apart.
+  /// The rows of one lane, 32 rows apart.
   struct Rows {
     T a[kDepth], b[kDepth], c[kDepth], d[kDepth];
 
@@ -69,7 +69,7 @@ struct PcrWarpAgent {
     WARPLOOM_DEVICE Scaled scaled(int j) const { return {a[j], c[j], d[j]}; }
     static WARPLOOM_DEVICE Scaled none() { return {zero<T>(), zero<T>(), zero<T>()}; }
 
-    /// Divides every row by its pivot: independent of each other, with one branch for whatever is not ordinary.
+    /// Divides every row by its pivot. The divisions are independent, with one branch for all that are not ordinary.
     WARPLOOM_DEVICE void scale(int lane, Outcome& outcome) {
       bool ordinary = true;
       T inverse[kDepth];
@@ -97,7 +97,7 @@ struct PcrWarpAgent {
       a[j] = k * left.a;
       c[j] = m * right.c;
     }
-    /// Neighbours in other lanes, which for some are in the registers before or after. A lane sends what its receiver needs.
+    /// Neighbours are in other lanes, some in the register before or after. A lane sends what its receiver needs.
     WARPLOOM_DEVICE void step_across(const device::Block& block, int distance) {
       const int lane = block.lane();
       const bool wraps_up = lane + distance >= 32, wraps_down = lane < distance;
@@ -111,7 +111,7 @@ struct PcrWarpAgent {
         eliminate(j, left, right);
       }
     }
-    /// Steps of 32 k rows and more: neighbours are the lane's own.
+    /// Steps of 32 k rows and more: the neighbours belong to the lane itself.
     template <int k>
     WARPLOOM_DEVICE void steps_within(int64_t n, int lane, Outcome& outcome) {
       if constexpr (k < kDepth) {
@@ -127,7 +127,7 @@ struct PcrWarpAgent {
         steps_within<2 * k>(n, lane, outcome);
       }
     }
-    /// The Thomas algorithm over the lane's rows, which are scaled; the unknowns go to d.
+    /// The Thomas algorithm over the lane's scaled rows; writes the unknowns to d.
     WARPLOOM_DEVICE void substitute(int lane, Outcome& outcome) {
       WARPLOOM_UNROLL
       for (int j = 1; j < kDepth; ++j) {

@@ -21,8 +21,8 @@ Status launch_warps(GpuDevice& device, const Batch<T>& batch, Used* used) {
   return {};
 }
 
-/// Code::unsupported for complex systems, such as share a warp better in shared memory, and such as have more rows than the
-/// registers of a warp hold (float32 1024, float64 512).
+/// Code::unsupported for complex systems, for systems small enough to share a warp (shared memory suits them better),
+/// and for systems with more rows than fit the registers of a warp (float32 1024, float64 512).
 template <bool kThomas, class T>
 Status solve_by_warps(GpuDevice& device, operation::Algorithm algorithm, const Batch<T>& batch, Used* used) {
   used->algorithm = algorithm;

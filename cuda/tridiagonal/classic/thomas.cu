@@ -7,16 +7,17 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 namespace {
 
-/// Warps of a multiprocessor between which c' and d' may stay on chip; otherwise that many have them in a workspace. More
-/// would hide no more latency, and what they write would have left the caches when they read it.
+/// c' and d' stay on chip if at least kFewestOnChip warps then fit a multiprocessor. Otherwise kWarpsWithWorkspace
+/// warps keep them in a workspace: more would not hide more latency, and their values would leave the caches before
+/// they are read again.
 constexpr int64_t kFewestOnChip = 3, kWarpsWithWorkspace = 4;
 
-/// Workspace for c' and d' to stay under.
+/// Limit for the workspace for c' and d'.
 constexpr int64_t kWorkspaceBytes = int64_t{4} << 30;
 
 int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
 
-/// Whether neighbouring rows of a problem lie nearer to each other than neighbouring problems do.
+/// Whether neighbouring rows of a problem are closer in memory than neighbouring problems.
 template <class T>
 bool rows_are_near(const Batch<T>& batch) {
   const Strided<T>& d = batch.diagonal;
@@ -28,7 +29,7 @@ bool rows_are_near(const Batch<T>& batch) {
   return magnitude(d.row_stride) < magnitude(d.system_stride);
 }
 
-/// All inputs can be copied element by element, without looking at them.
+/// Whether all inputs can be copied element by element, without inspecting them.
 template <class T>
 bool holds_elements(const Batch<T>& batch) {
   for (const Strided<T>* array : {&batch.lower, &batch.diagonal, &batch.upper, &batch.rhs}) {
@@ -50,7 +51,8 @@ Status solve_threads(GpuDevice& device, const Batch<T>& batch, Used* used) {
   LaunchShape shape;
   shape.threads = 32;
   shape.shared_bytes = in_shared ? static_cast<size_t>(on_chip) : Agent::kRingBytes;
-  // Without workspace every problem may have its own thread; with it, as many slots as run at once and fit.
+  // Without a workspace every problem may have its own thread; with one, there are as many slots as run at once and
+  // fit.
   int64_t most = limits.max_blocks;
   if (!in_shared) {
     const int64_t fitting = kWorkspaceBytes / (32 * Agent::factor_bytes(batch.n));

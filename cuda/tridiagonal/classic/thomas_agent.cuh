@@ -1,19 +1,19 @@
-// The Thomas algorithm (Thomas 1949), one thread per problem, a warp per block. Rows come by asynchronous copies through
-// tiles in shared memory, two of which are in flight while a third is processed; where rows of a problem lie together a
-// tile is also their transposition, 32 problems x 64 bytes of rows. c' and d' go to shared memory or to a workspace and
-// come back the same way.
+// The Thomas algorithm (Thomas 1949), one thread per problem, one warp per block. Asynchronous copies bring rows
+// through tiles in shared memory; two tiles are in flight while a third is processed. If the rows of a problem are
+// contiguous, a tile also transposes them, as 32 problems x 64 bytes of rows. c' and d' go to shared memory or to a
+// workspace, and come back in the same way.
 #pragma once
 #include "cuda/core/stage.cuh"
 #include "cuda/tridiagonal/rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// kStaged: a tile is moved as lines of its problems' rows; otherwise by each lane for its own problem.
+/// kStaged: a tile is moved as lines of its problems' rows; otherwise each lane moves its own problem.
 template <class T, bool kStaged>
 struct ThomasAgent {
   static constexpr int kMaxThreads = 32;
   static constexpr int kMinBlocks = 8;
-  static constexpr int kRows = 64 / static_cast<int>(sizeof(T));  ///< of a tile
+  static constexpr int kRows = 64 / static_cast<int>(sizeof(T));  ///< of one tile
   static constexpr int kStages = 3;
   using Lines = Stage<T, kRows>;
   using Pack = device::Pack<T>;
@@ -23,10 +23,12 @@ struct ThomasAgent {
 
   struct Parameters {
     Batch<T> batch;
-    Pack* factors = nullptr;  ///< c' and d' of every slot, a chunk after the other; null: in shared memory behind the tiles
-    int64_t slots = 0;        ///< problems in work at once
+    /// c' and d' of every slot, one chunk after another; null: in shared memory after the tiles.
+    Pack* factors = nullptr;
+    int64_t slots = 0;        ///< problems processed at once
     bool chunks = false;      ///< kStaged: is_uniform, moved 16 bytes at a time
-    bool copies = false;      ///< not kStaged: elements of all inputs lie whole and aligned in memory
+    /// Not kStaged: the elements of all inputs are whole and aligned in memory.
+    bool copies = false;
   };
 
   /// Chunks of the factors of one problem.
@@ -45,9 +47,9 @@ struct ThomasAgent {
     int64_t first;   ///< the first lane's problem
     int tiles;       ///< of the warp's largest problem
     Pack *upper, *value;
-    int64_t apart;   ///< between chunks of the factors
+    int64_t apart;   ///< distance between chunks of the factors
   };
-  /// c' and d' of the row before.
+  /// c' and d' of the previous row.
   struct Running {
     T c, d;
   };
@@ -111,7 +113,7 @@ struct ThomasAgent {
     device::async_wait<0>(block);
   }
 
-  /// The last of `count` rows has no row after it; those behind it are no rows.
+  /// Clears the upper entry of the last of `count` rows; entries after it become identity rows.
   static WARPLOOM_DEVICE void end_rows(Row<T> (&rows)[kPerChunk], int64_t count) {
     WARPLOOM_UNROLL
     for (int e = 0; e < kPerChunk; ++e) {
@@ -137,7 +139,7 @@ struct ThomasAgent {
     }
   }
 
-  /// c' = c / (b - a c'), d' = (d - a d') / (b - a c'), by one reciprocal; all again where a row is not ordinary.
+  /// c' = c / (b - a c'), d' = (d - a d') / (b - a c'), with one reciprocal; repeated exactly if a row is not ordinary.
   static WARPLOOM_DEVICE void eliminate(const Row<T> (&rows)[kPerChunk], int64_t first, int64_t count, Running& at,
                                         Pack& upper, Pack& value, Outcome& outcome) {
     const Running before = at;
@@ -218,7 +220,7 @@ struct ThomasAgent {
     device::async_wait<0>(block);
   }
 
-  /// Where tile t's unknowns wait to be written: behind its factors.
+  /// Where tile t's unknowns wait to be written: after its factors.
   static WARPLOOM_DEVICE T* unknowns(const device::Block& block, int t) { return tile(block, t, 2); }
 
   static WARPLOOM_DEVICE void put_unknowns(const device::Block& block, const Parameters& p, const Work& w, int t, int chunk,
@@ -272,7 +274,7 @@ struct ThomasAgent {
     }
   }
 
-  /// Four lanes move 64 bytes of a problem.
+  /// Four lanes move 64 bytes of one problem.
   static WARPLOOM_DEVICE void fetch_chunks(const device::Block& block, const Strided<T>& from, const Parameters& p,
                                            const Work& w, int t, int array) {
     constexpr int kAtOnce = 32 / kChunks;
@@ -298,7 +300,8 @@ struct ThomasAgent {
     }
   }
 
-  /// kRows neighbouring rows of each of the 32 problems; not the first `skip_first` rows nor the last `skip_last` of one.
+  /// kRows neighbouring rows of each of the 32 problems, without the first `skip_first` and the last `skip_last` rows
+  /// of each.
   static WARPLOOM_DEVICE void gather(const device::Block& block, const Strided<T>& from, const Work& w, int t, int array,
                                      int skip_first, int skip_last) {
     const int64_t base = from.index(w.problem.origin, 0, w.problem.rhs), last = w.problem.rows - skip_last;
@@ -312,7 +315,7 @@ struct ThomasAgent {
     }
   }
 
-  /// A lane's own rows, which only it reads.
+  /// The rows of the lane's own problem, which no other lane reads.
   static WARPLOOM_DEVICE void fetch_own(const device::Block& block, const Strided<T>& from, const Parameters& p,
                                         const Work& w, int t, int array, int skip_first, int skip_last) {
     const int64_t first = int64_t{t} * kRows;

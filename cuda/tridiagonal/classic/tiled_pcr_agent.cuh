@@ -1,12 +1,12 @@
-// PCR-Thomas of systems larger than a block (after Kim, Wu, Chang, Hwu 2011, "tiled PCR"): tiles of rows with a
-// halo take PCR steps in shared memory and go to global workspace as rows of interleaved sub-systems; a second
-// pass may split those again; then one thread solves one sub-system.
+// PCR-Thomas for systems larger than a block (after Kim, Wu, Chang, Hwu 2011, "tiled PCR"). Tiles of rows with a halo
+// take PCR steps in shared memory, and go to global workspace as rows of interleaved sub-systems. A second pass may
+// split those again; then one thread solves each sub-system.
 #pragma once
 #include "cuda/tridiagonal/classic/block_problem.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Rows of a slice of a batch in workspace: row i of the slice's problem k is entry k*rows + i of each array.
+/// Rows of a slice of a batch, in workspace: row i of the slice's problem k is entry k*rows + i of each array.
 template <class T>
 struct StoredRows {
   T* data = nullptr;
@@ -24,8 +24,8 @@ struct StoredRows {
   }
 };
 
-/// First rows noticed by all blocks of a problem, in zeroed memory: row - kNone, so that the smallest row wins
-/// by atomic_min and zero means none.
+/// First rows noticed by any block of a problem, in zeroed memory, stored as row - kNone: then atomic_min keeps the
+/// smallest row, and zero means none.
 struct SharedOutcome {
   int32_t* words = nullptr;  ///< three per problem
 
@@ -42,17 +42,17 @@ struct SharedOutcome {
   }
 };
 
-/// One block: a tile of neighbouring sub-systems (sub-system j has rows j, j+stride, …), `depth` rows of each plus
-/// the halo that `steps` PCR steps reach over.
+/// One block: a tile of neighbouring sub-systems (sub-system j has rows j, j+stride, …), with `depth` rows of each,
+/// plus the halo that `steps` PCR steps need.
 template <class T>
 struct TiledPcrAgent {
   static constexpr int kMaxThreads = 512;
   static constexpr int kMinBlocks = 1;
   struct Parameters {
     Batch<T> batch;
-    StoredRows<T> from;         ///< data null: from the batch's own bands
+    StoredRows<T> from;         ///< data null: reads the batch's own bands
     StoredRows<T> to;
-    SharedOutcome outcome;      ///< of the slice's problems
+    SharedOutcome outcome;      ///< for the slice's problems
     int64_t first_problem = 0;  ///< of the slice
     int64_t stride = 1;         ///< sub-systems so far, a power of two
     int64_t tiles = 1;          ///< per problem: tiles along the rows * (stride >> width_bits)
@@ -80,7 +80,7 @@ struct TiledPcrAgent {
     block.sync();
     int begin = 0, end = tile.length;
     for (int distance = 1; distance <= p.halo(); distance *= 2) {
-      // Rows whose neighbours are outside the tile drop out, unless the system itself ends there.
+      // Rows whose neighbours are outside the tile are dropped, unless the system itself ends there.
       if (tile.start > 0) begin += distance;
       if (tile.start + tile.length < tile.own) end -= distance;
       for (int e = (begin << p.width_bits) + block.thread(); e < end << p.width_bits; e += block.threads()) {
@@ -108,7 +108,7 @@ struct TiledPcrAgent {
     int64_t start;
     int64_t own;         ///< rows of the tile's first sub-system, its longest
     int length;          ///< local rows
-    int first, last;     ///< local rows this tile is to finish
+    int first, last;     ///< local rows that this tile must finish
 
     WARPLOOM_DEVICE Tile(const device::Block& block, const Parameters& p) {
       slot = block.index() / p.tiles;
@@ -157,12 +157,12 @@ struct TiledPcrAgent {
   }
 };
 
-/// Thomas over one interleaved sub-system per thread, in place in the workspace; unknowns go to the solution.
+/// Thomas over one interleaved sub-system per thread, in place in the workspace; writes the unknowns to the solution.
 template <class T>
 struct SubsystemThomasAgent {
   static constexpr int kMaxThreads = 128;
   static constexpr int kMinBlocks = 1;
-  static constexpr int kAhead = sizeof(T) == 16 ? 2 : 4;  ///< rows loaded before they are needed
+  static constexpr int kAhead = sizeof(T) == 16 ? 2 : 4;  ///< how many rows ahead it loads
   struct Parameters {
     Batch<T> batch;
     StoredRows<T> rows;

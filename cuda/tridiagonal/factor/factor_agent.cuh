@@ -1,4 +1,4 @@
-// One thread factors one system. Factoring is done once; what counts is that the solves need no division.
+// One thread factors one system. Factoring happens once; what matters is that the solves need no division.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/factor/factor_layout.h"
@@ -6,13 +6,13 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// First row of a system in arrays that hold the rows of all systems one after another.
+/// First row of a system in arrays that hold the rows of all systems consecutively.
 template <class T>
 WARPLOOM_DEVICE int64_t packed_origin(const Batch<T>& batch, int64_t system) {
   return batch.offsets != nullptr ? batch.offsets[system] - batch.offsets[0] : system * batch.n;
 }
 
-/// Row of the first non-finite entry of the matrix, else -1.
+/// First row of the matrix with a non-finite entry, else -1.
 template <class T>
 WARPLOOM_DEVICE int64_t first_bad_row(const ProblemRows<T>& p) {
   if (p.rows == 0) return -1;
@@ -37,10 +37,10 @@ WARPLOOM_DEVICE RealOf<T> real_part(const T& a) {
   }
 }
 
-/// Rows of L D U without exchanges: l, 1/d and u; with `symmetric` of L D L^H, whose pivots must be positive.
+/// Rows of L D U without exchanges: l, 1/d and u. With `symmetric`, of L D L^H, whose pivots must be positive.
 template <class T>
 struct PlainFactor {
-  T inverse = T(0), above = T(0);  ///< of the row before
+  T inverse = T(0), above = T(0);  ///< for the previous row
   int64_t singular = -1;
 
   WARPLOOM_DEVICE void step(int64_t row, const T& lower, const T& diagonal, const T& upper, bool symmetric, T* l, T* u) {
@@ -68,7 +68,7 @@ struct FactorAgent {
     Layout layout;
     T* arrays;
     T* closing;
-    int32_t* states;  ///< null where systems have no rows
+    int32_t* states;  ///< null if systems have no rows
     int8_t* choices;
     int32_t* status;  ///< may be null
     int32_t* row;
@@ -91,7 +91,7 @@ struct FactorAgent {
     return factor.singular;
   }
 
-  /// z, the inverse Schur complement and the last row; the last row itself is left out of the recurrences.
+  /// Computes z, the inverse Schur complement and the last row; the recurrences leave out the last row itself.
   static WARPLOOM_DEVICE int64_t factor_border(const Parameters& p, const ProblemRows<T>& rows, int64_t system,
                                                int64_t origin, bool symmetric) {
     const int64_t n = rows.rows;
@@ -149,7 +149,7 @@ struct FactorAgent {
     const int64_t bad = first_bad_row(rows);
     write_words(p, system, bad, bad < 0 && rows.rows > 0 ? factor_system(p, rows, system) : -1);
   }
-  /// `bad`: row of the first non-finite entry; `singular`: of the first zero pivot; -1: none.
+  /// `bad`: first row with a non-finite entry; `singular`: row of the first zero pivot; -1: none.
   static WARPLOOM_DEVICE void write_words(const Parameters& p, int64_t system, int64_t bad, int64_t singular) {
     using operation::SystemStatus;
     const SystemStatus status = bad >= 0        ? SystemStatus::non_finite
@@ -161,7 +161,7 @@ struct FactorAgent {
   }
 };
 
-/// FactorAgent without exchanges, for contiguous systems of whole 16-byte chunks: a thread moves a chunk at a time.
+/// FactorAgent without exchanges, for contiguous systems of whole 16-byte chunks: a thread moves one chunk at a time.
 template <class T>
 struct FactorChunksAgent {
   using Whole = FactorAgent<T>;

@@ -1,4 +1,4 @@
-// The check of stored factors, for the operations that write or read them.
+// The check of stored factors, for operations that write or read them.
 #pragma once
 #include <string>
 

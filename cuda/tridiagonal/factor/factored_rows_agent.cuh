@@ -1,6 +1,7 @@
-// Solves with L D U factors of systems whose rows lie together in whole 16-byte vectors: kDepth rows per lane, read as vectors into
-// registers, one system by a group of lanes or by a block of up to kWarps warps. Factors are read once for all right-hand sides that
-// a group of lanes takes; the next one is read while one is worked on, and other warps' rows arrive meanwhile.
+// Solves with L D U factors for systems whose rows are contiguous, in whole 16-byte vectors. Each lane reads kDepth
+// rows as vectors into registers; a group of lanes, or a block of up to kWarps warps, solves one system. Factors are
+// read once for all right-hand sides of a group of lanes. The next right-hand side is read while the current one is
+// solved.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/linear/staging.cuh"
@@ -17,12 +18,15 @@ struct FactoredRowsParameters {
   const int32_t* states;
   const T* rhs;
   T* solution;
-  int64_t rhs_system, rhs_side, solution_system, solution_side;  ///< elements between systems, and right-hand sides of one
+  /// Elements between systems, and between right-hand sides of one system.
+  int64_t rhs_system, rhs_side, solution_system, solution_side;
   int32_t systems, sides, n;
   int32_t width, width_log2;  ///< lanes per system, a power of two; 32 with several warps
-  bool shared;                ///< the factors are of one matrix for all systems
-  int32_t shares;             ///< blocks that divide the right-hand sides of their matrices among themselves …
-  int32_t turns;              ///< … and how many each matrix has, in groups of as many as a block takes at once where it is shared
+  bool shared;                ///< one matrix's factors serve all systems
+  int32_t shares;             ///< blocks that share the right-hand sides of their matrices …
+  /// … and how many right-hand sides each matrix has, counted in groups as large as a block takes at once if the matrix
+  /// is shared.
+  int32_t turns;
   int32_t* status;
   int32_t* row;
 };
@@ -30,14 +34,14 @@ struct FactoredRowsParameters {
 template <class T, int kDepth, int kWarps>
 struct FactoredRowsAgent {
   static constexpr int kMaxThreads = kWarps == 1 ? 128 : 32 * kWarps;
-  /// Threads per multiprocessor that leave each the registers for all arrays and one right-hand side ahead.
+  /// Threads per multiprocessor, chosen so that each has registers for all arrays and for one right-hand side ahead.
   static constexpr int kThreads = kDepth * sizeof(T) <= 32 ? 896 : sizeof(T) < 16 ? 512 : 384;
   static constexpr int kMinBlocks = kThreads / kMaxThreads;
   using Parameters = FactoredRowsParameters<T>;
   using Pack = device::Pack<T>;
   static constexpr int kChunks = kDepth / Pack::kCount;
 
-  /// What warps tell each other.
+  /// What the warps exchange.
   struct Records {
     Affine<T> forward[kWarps], backward[kWarps];
     int verdict[kWarps];
@@ -74,10 +78,11 @@ struct FactoredRowsAgent {
  private:
   static constexpr int kNowhere = 1 << 30;  ///< first row of a lane without a system
 
-  /// The calling lane among those of its system.
+  /// The calling lane's place among the lanes of its system.
   struct Place {
-    int32_t slot;        ///< of the block's systems; of all, where each has its own matrix
-    int slots;           ///< systems of a block
+    /// Among the block's systems; among all systems if each has its own matrix.
+    int32_t slot;
+    int slots;           ///< systems per block
     int rank, width, first;
     int32_t state;       ///< of its factors
   };
@@ -91,7 +96,7 @@ struct FactoredRowsAgent {
     T lower[kDepth], inverse[kDepth], upper[kDepth];
   };
 
-  /// At least half of kWarps.
+  /// Returns at least half of kWarps.
   static WARPLOOM_DEVICE int warps_of(const device::Block& block) { return kWarps <= 2 ? kWarps : block.threads() / 32; }
   static WARPLOOM_DEVICE Place place_of(const device::Block& block, const Parameters& p, int32_t group) {
     Place place;
@@ -121,7 +126,7 @@ struct FactoredRowsAgent {
             system * p.solution_system + side * p.solution_side};
   }
 
-  /// A lane's rows from row `first` on; those that are not there are `otherwise`. kAll: they are all there.
+  /// A lane's rows from row `first` on; missing rows get the value `otherwise`. kAll: no row is missing.
   template <bool kAll>
   static WARPLOOM_DEVICE void load(const T* rows, int first, int n, const T& otherwise, T (&to)[kDepth]) {
     const auto* from = reinterpret_cast<const Pack*>(rows + first);
@@ -163,7 +168,7 @@ struct FactoredRowsAgent {
     f.upper[kDepth - 1] = device::conjugate(next);
   }
 
-  /// What enters the calling lane's rows, from what each lane's rows do.
+  /// The value that enters the calling lane's rows, from the effect of each lane's rows.
   template <bool kReverse>
   static WARPLOOM_DEVICE T entering(const device::Block& block, const Place& place, const Affine<T>& own, Affine<T>* records) {
     const int rank = kReverse ? place.width - 1 - place.rank : place.rank;
@@ -211,8 +216,8 @@ struct FactoredRowsAgent {
     }
   }
 
-  /// Verdict and solution. An entry of a right-hand side that is not finite makes its row of the solution so: right-hand sides
-  /// are looked through only then.
+  /// Verdict and solution. A non-finite entry of a right-hand side makes its row of the solution non-finite, so the
+  /// right-hand side is searched only then.
   static WARPLOOM_DEVICE void finish(const device::Block& block, const Parameters& p, const Place& place, const Line& line,
                                      T (&x)[kDepth]) {
     bool suspicious = place.state != -1;

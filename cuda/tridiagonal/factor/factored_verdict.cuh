@@ -1,4 +1,4 @@
-// What is said of a solve with factors.
+// The verdict on a solve with factors.
 #pragma once
 #include "cuda/linear/verdict.cuh"
 
@@ -6,7 +6,7 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 using namespace linear;
 
-/// A problem's verdict from what was found of its right-hand side and solution, and from the state of its factors.
+/// A problem's verdict, from the findings on its right-hand side and solution, and from the state of its factors.
 WARPLOOM_DEVICE int verdict_with(int32_t state, int found) {
   if (state == -1) return found;
   const int own = state >= 0 ? make_verdict(Finding::zero_pivot, state)

@@ -1,5 +1,5 @@
-// Solves with L D U factors kept as l, 1/d and u: each lane runs over its rows twice per recurrence, once for what
-// they do to an entering value, once with that value. Factors are loaded once for a block's right-hand sides.
+// Solves with L D U factors stored as l, 1/d and u. In each recurrence a lane passes over its rows twice: once to find
+// their effect on an entering value, once with that value. Factors are loaded once for all right-hand sides of a block.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/factor/factor_agent.cuh"
@@ -9,32 +9,34 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// `whole` systems in a block; else a block holds one segment of a problem, in three passes with a scan over the
-/// segments between them: `probe` what the forward recurrence does, `forward` run it and probe the backward one,
-/// `backward`.
+/// `whole`: whole systems in a block. Otherwise a block holds one segment of a problem, in three passes with scans over
+/// the segments in between: `probe` finds the effect of the forward recurrence, `forward` runs it and probes the
+/// backward one, `backward` runs that.
 enum class ScanMode : int32_t { whole = 0, probe = 1, forward = 2, backward = 3 };
 
 template <class T>
 struct ScanSolveParameters {
   using R = RealOf<T>;
-  Batch<T> batch;       ///< the bands are not used
+  Batch<T> batch;       ///< without its bands
   const T* lower;       ///< factors (FactorLayout); `upper` null: conj of the next row's lower
   const T* inverse;
   const T* upper;
   const T* border;      ///< periodic, else null
   const T* closing;
   const int32_t* states;
-  bool shared;          ///< the factors are of one matrix for all systems
+  bool shared;          ///< one matrix's factors serve all systems
   ScanMode mode;
   int32_t depth, width, systems;
-  int64_t rhs_groups;   ///< whole: blocks that share the right-hand sides of the same systems
+  int64_t rhs_groups;   ///< whole: blocks that divide the right-hand sides of the same systems
   int64_t segments;
-  bool systems_first;   ///< neighbouring threads move the same row of neighbouring systems' right-hand sides
-  Affine<T>* totals;    ///< per (problem, segment): probe and forward write what a segment does
-  const T* entering;    ///< likewise: forward and backward read the value that enters it
+  /// Neighbouring threads move the same row of neighbouring systems' right-hand sides.
+  bool systems_first;
+  /// Per (problem, segment): probe and forward write the effect of a segment.
+  Affine<T>* totals;
+  const T* entering;    ///< likewise: forward and backward read the entering value
   int32_t* flags;       ///< segments: one verdict per problem, zeroed
 
-  /// The system whose factors `system` has, and their first entry.
+  /// The system whose factors `system` uses, and their first entry.
   WARPLOOM_DEVICE int64_t factors_of(int64_t system) const { return shared ? 0 : system; }
   WARPLOOM_DEVICE int64_t factors_at(int64_t system) const { return shared ? 0 : packed_origin(batch, system); }
 };
@@ -46,7 +48,7 @@ struct ScanSolveAgent {
   using Parameters = ScanSolveParameters<T>;
 
   struct Shared {
-    T* lower;    ///< lanes * depth + 1 entries: a symmetric matrix looks one row ahead
+    T* lower;    ///< lanes * depth + 1 entries: a symmetric matrix reads one row ahead
     T* inverse;
     T* upper;
     T* x;        ///< right-hand side, then solution
@@ -72,7 +74,7 @@ struct ScanSolveAgent {
     return shared;
   }
 
-  /// The block's share: systems from `system`, right-hand sides begin…end-1, or one segment.
+  /// The block's work: systems from `system` on and right-hand sides begin…end-1, or one segment.
   struct Work {
     int64_t system, rhs_begin, rhs_end, first_row;
   };
@@ -94,7 +96,7 @@ struct ScanSolveAgent {
     return static_cast<int>(left < 0 ? 0 : left < capacity ? left : capacity);
   }
 
-  /// How threads walk rows: `across` systems side by side, else along the rows of one system.
+  /// How threads visit rows: `across` systems side by side, or along the rows of one system.
   struct Walk {
     int system, step, row, row_step;
   };
@@ -128,7 +130,7 @@ struct ScanSolveAgent {
       }
     }
     if (block.thread() == 0) {
-      // The row after the block's last: of the next segment, else none.
+      // The row after the block's last: from the next segment, if there is one.
       const int64_t next = work.first_row + capacity;
       const bool present = p.mode != ScanMode::whole && next < p.batch.rows(work.system);
       shared.lower[p.systems * capacity] =
@@ -136,8 +138,8 @@ struct ScanSolveAgent {
     }
   }
 
-  /// Moves rows of right-hand side `rhs` into shared memory; `from` is rhs or (second pass of segments) solution.
-  /// `judged`: entries that are not finite are noted.
+  /// Moves the rows of right-hand side `rhs` into shared memory; `from` is rhs or, in the second pass of segments, the
+  /// solution. `judged`: notes non-finite entries.
   static WARPLOOM_DEVICE void load_rhs(const device::Block& block, const Parameters& p, const Work& work,
                                        const Shared& shared, int64_t rhs, const Strided<T>& from, bool judged) {
     const Walk w = walk(block, p, p.systems_first);
@@ -146,7 +148,7 @@ struct ScanSolveAgent {
       int bad = 0;
       const int count = rows_of(p, work, s);
       const int64_t at_row = count > 0 ? from.index(p.batch.origin(work.system + s), work.first_row, rhs) : 0;
-      // Several loads fly together; a row that does not exist repeats the last one.
+      // Several loads are in flight together; a missing row repeats the last one.
       constexpr int kTogether = 4;
       WARPLOOM_NO_UNROLL
       for (int i = w.row; i < capacity; i += kTogether * w.row_step) {
@@ -170,7 +172,7 @@ struct ScanSolveAgent {
     }
   }
 
-  /// Where the verdict of the block's system s is collected.
+  /// Where the verdict on the block's system s is collected.
   static WARPLOOM_DEVICE int32_t* flags_of(const device::Block& block, const Parameters& p, const Shared& shared, int s) {
     return p.mode == ScanMode::whole ? &shared.flags[s] : &p.flags[block.index() / p.segments];
   }
@@ -226,7 +228,7 @@ struct ScanSolveAgent {
     lane.backward(compose_before<true>(block, lane.probe_backward(), p.width, shared.backward, &total).value);
   }
 
-  /// x[n-1] of a periodic system from the recurrences' answer y.
+  /// x[n-1] of a periodic system, from the answer y of the recurrences.
   static WARPLOOM_DEVICE T close(const T* closing, const T& first, const T& before_last, const T& last) {
     const T sum = device::fma(-closing[1], before_last, device::fma(-closing[2], first, last));
     return sum * closing[0];

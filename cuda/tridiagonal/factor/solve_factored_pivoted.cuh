@@ -11,17 +11,17 @@ struct PivotedSolveAgent {
   static constexpr int kMinBlocks = 4;
 
   struct Parameters {
-    Batch<T> batch;  ///< the bands are not used
+    Batch<T> batch;  ///< without its bands
     T* arrays;
     int8_t* choices;
     const int32_t* states;
     bool periodic;
     bool shared;  ///< as in ScanSolveParameters
-    int64_t factored_systems;  ///< among which the arrays of factors are interleaved
+    int64_t factored_systems;  ///< the arrays of factors interleave this many systems
   };
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    // Neighbouring threads share a right-hand side index, so that they read neighbouring factors.
+    // Neighbouring threads have the same right-hand side index, so that they read neighbouring factors.
     const int64_t index = block.index() * block.threads() + block.thread();
     if (index >= p.batch.problems()) return;
     const int64_t rhs = index / p.batch.systems, system = index - rhs * p.batch.systems;

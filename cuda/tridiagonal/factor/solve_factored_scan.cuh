@@ -1,16 +1,16 @@
-// First-order recurrences y[i] = t[i] + p[i] y[i-1] over groups of lanes: the triangular solves of L D U factors.
+// First-order recurrences y[i] = t[i] + p[i] y[i-1] over groups of lanes: the triangular solves with L D U factors.
 #pragma once
 #include "cuda/core/complex.cuh"
 #include "cuda/core/device.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// What a run of rows does to the value entering it: leaves product * entering + value.
+/// The effect of a run of rows on the value entering it: it becomes product * entering + value.
 template <class T>
 struct Affine {
   T product, value;
 };
-/// First a, then b.
+/// The effect of a, then b.
 template <class T>
 WARPLOOM_DEVICE Affine<T> then(const Affine<T>& a, const Affine<T>& b) {
   return {a.product * b.product, device::fma(b.product, a.value, b.value)};
@@ -18,13 +18,14 @@ WARPLOOM_DEVICE Affine<T> then(const Affine<T>& a, const Affine<T>& b) {
 template <class T>
 WARPLOOM_DEVICE Affine<T> unchanged() { return {T(RealOf<T>(1)), T(0)}; }
 
-/// From the lane `delta` before this one in its group, in order of lanes or, with `kReverse`, backwards.
+/// The value `delta` lanes before this one in its group, in the order of lanes or, with `kReverse`, backwards.
 template <bool kReverse, class V>
 WARPLOOM_DEVICE V shuffle_on(const device::Block& block, const V& value, int delta, int width) {
   return kReverse ? device::shuffle_down(block, value, delta, width) : device::shuffle_up(block, value, delta, width);
 }
 
-/// The composition of the lanes' runs up to and with this one, the `rank`-th of its group of `width` lanes in that order.
+/// The composition of the lanes' runs up to and including this one, which is number `rank` of its group of `width`
+/// lanes in that order.
 template <bool kReverse, class T>
 WARPLOOM_DEVICE Affine<T> compose_lanes(const device::Block& block, Affine<T> sum, int width, int rank) {
   WARPLOOM_UNROLL
@@ -37,9 +38,9 @@ WARPLOOM_DEVICE Affine<T> compose_lanes(const device::Block& block, Affine<T> su
   return sum;
 }
 
-/// The composition of all lanes' runs before this one in its group of `width` neighbouring threads (a power of two),
-/// in order of threads or, with `kReverse`, backwards. `records`: one per warp of the block, in shared memory, not
-/// read any more by others; groups wider than a warp meet at one barrier of the block. `total`: of the whole group.
+/// The composition of all lanes' runs before this one, in its group of `width` neighbouring threads (a power of two),
+/// in the order of threads or, with `kReverse`, backwards. `records`: one per warp of the block, in shared memory that
+/// others no longer read. Groups wider than a warp use one block barrier. `total`: that of the whole group.
 template <bool kReverse, class T>
 WARPLOOM_DEVICE Affine<T> compose_before(const device::Block& block, const Affine<T>& own, int width,
                                          Affine<T>* records, Affine<T>* total) {

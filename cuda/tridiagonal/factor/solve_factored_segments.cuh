@@ -1,10 +1,10 @@
-// Between and after the passes of a factored solve over systems too large for one block.
+// Kernels between and after the passes of a factored solve over systems too large for one block.
 #pragma once
 #include "cuda/tridiagonal/factor/solve_factored_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// One block per problem: the value entering each segment, from what the segments do.
+/// One block per problem: computes the value entering each segment, from the effects of the segments.
 template <class T>
 struct SegmentScanAgent {
   static constexpr int kMaxThreads = 256;
@@ -33,7 +33,8 @@ struct SegmentScanAgent {
   }
 };
 
-/// After the passes over segments: status words; periodic systems' last unknowns and their share in the others.
+/// After the passes over segments: status words; for periodic systems also the last unknowns and their contribution to
+/// the others.
 template <class T>
 struct ScanFinishAgent {
   static constexpr int kMaxThreads = 256;

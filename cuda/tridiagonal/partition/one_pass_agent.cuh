@@ -1,20 +1,21 @@
 // Partition method in one pass: a cooperative launch holds whole systems on chip, one chunk per block, and reads the
-// bands once. While the blocks' messages about one system travel, the next system is reduced: its rows are in
-// registers, the eliminated rows of the system before wait in shared memory, and the system after is on its way there.
+// bands once. While the blocks' messages about one system are in flight, the next system is reduced. Its rows are in
+// registers, the eliminated rows of the previous system wait in shared memory, and the copies of the following system
+// are in progress.
 #pragma once
 #include "cuda/tridiagonal/partition/one_pass_chunk.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// kRows = 1: up to 32 blocks per system. Their messages are few and come soon: the copies of the next system start
-/// at once, and a phase begins with the rows between the blocks of the phase before. More blocks wait for the slowest
-/// among them, and copies in flight hold up their messages: with kRows > 1 there is one phase, no more problems than
-/// slots. OnePassPairAgent takes more with half the blocks.
+/// kRows = 1: up to 32 blocks per system. Their messages are few and arrive early, so the copies of the next system
+/// start at once, and a phase begins with the rows between the blocks of the previous phase. More blocks wait for the
+/// slowest among them, and copies in flight delay their messages. So with kRows > 1 there is a single phase, with no
+/// more problems than slots. OnePassPairAgent solves more problems with half the blocks.
 template <class T, int kRows>
 struct OnePassAgent {
   static constexpr int kMaxThreads = kChunkThreads<T>;
   static constexpr int kMinBlocks = 1;
-  static constexpr int kChunks = 1;  ///< of a block
+  static constexpr int kChunks = 1;  ///< per block
   static constexpr int kLeastWarps = 2;
   using Parameters = OnePassParameters<T>;
   using Exchange = BlockExchange<T, 2, kRows>;
@@ -25,7 +26,7 @@ struct OnePassAgent {
   static constexpr int kAnnouncingWarp = 0, kListeningWarp = 1;
   static constexpr bool kManyPhases = kRows == 1;
 
-  /// What the warps of a block tell each other; by parity of the phase where one outlives the next.
+  /// What the warps of a block exchange; two copies, by parity of the phase, where data must outlive the next phase.
   class Shared {
    public:
     WARPLOOM_DEVICE explicit Shared(const device::Block& block)
@@ -64,7 +65,7 @@ struct OnePassAgent {
       const bool here = phase < count, listens = phase > 0 && block.warp() == kListeningWarp;
       if (kManyPhases && listens) {
         exchange.solve(block, phase - 1, shared.around(phase - 1));
-        piece.bring_back(block, warp, waiting);  // solving takes the registers
+        piece.bring_back(block, warp, waiting);  // solving overwrote the registers
       }
       if (here) {
         piece.take(block, p.batch, p.inputs, warp, run_of(block, p, place, phase));
@@ -100,7 +101,7 @@ struct OnePassAgent {
     if (phase < phases(place)) Piece::load(block, p.inputs, warp, run_of(block, p, place, phase), 0, 4);
   }
 
-  /// Reduces the block's rows to one and tells the other blocks, with the verdict that is complete by now.
+  /// Reduces the block's rows to one and posts it to the other blocks, with the verdict that is complete by now.
   static WARPLOOM_DEVICE void announce(const device::Block& block, const Exchange& exchange, int64_t phase,
                                        Piece& piece, const Shared& shared) {
     piece.compose(block, shared.records(phase), shared.outer(phase));
@@ -110,7 +111,7 @@ struct OnePassAgent {
     }
   }
 
-  /// Finds the unknowns of `phase`. Where there is a phase after it, `piece` holds that one's rows, which then wait.
+  /// Computes the unknowns of `phase`. If another phase follows, `piece` holds its rows, which then wait.
   static WARPLOOM_DEVICE void fill_in(const device::Block& block, const Parameters& p, const Warp& warp,
                                       const Place& place, int64_t phase, Piece& piece, Pivots& waiting,
                                       const Shared& shared) {

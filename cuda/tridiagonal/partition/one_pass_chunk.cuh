@@ -1,4 +1,4 @@
-// A chunk of a system that is solved in one pass: between its reduction and its substitution the eliminated rows may
+// A chunk of a system that is solved in one pass. Between its reduction and its substitution, the eliminated rows may
 // wait in shared memory.
 #pragma once
 #include "cuda/tridiagonal/partition/one_pass_exchange.cuh"
@@ -15,10 +15,10 @@ struct OnePassChunk : Chunk<T> {
   static constexpr int kWarpRows = Warp::kWarpRows;
   static constexpr bool kCrowded = operation::crowded(sizeof(T));
   static constexpr int kEarlyArrays = operation::early_arrays(sizeof(T));
-  /// Stage of four arrays, then the waiting rows: a, whose place also serves the solution, c and d.
+  /// A stage of four arrays, then the waiting rows: a (whose place is also used for the solution), c and d.
   static constexpr size_t kWarpBytes = 7 * Lane::kBytes;
 
-  /// The last row of a warp when the elimination across warps is done, and what it met there.
+  /// The last row of a warp after the elimination across warps, and the pivots met there.
   struct Outer {
     Equation<T> row;
     int flags;
@@ -54,14 +54,15 @@ struct OnePassChunk : Chunk<T> {
     rows.pivots = Pivots();
     block.sync_warp();
   }
-  /// Chunk::reduce; what waits afterwards are a, c and d of `rows`.
+  /// Chunk::reduce; afterwards a, c and d of `rows` may wait.
   WARPLOOM_DEVICE void reduce(const device::Block& block, WarpRecord<T>* records) {
     Base::reduce(block, records);
     rows.a[kDepth - 1] = row.a;
     rows.c[kDepth - 1] = row.c;
     rows.d[kDepth - 1] = row.d;
   }
-  /// Chunk::compose by one warp, for the others too. Lane warps-1 then has the chunk's record in `outer` and `front`.
+  /// Chunk::compose by one warp, on behalf of the others. Lane warps-1 then has the chunk's record in `outer` and
+  /// `front`.
   WARPLOOM_DEVICE void compose(const device::Block& block, const WarpRecord<T>* records, Outer* shared) {
     const Pivots pivots = Base::compose(block, records);
     if (block.lane() < Base::warps(block)) {
@@ -69,7 +70,8 @@ struct OnePassChunk : Chunk<T> {
     }
   }
 
-  /// To three arrays of the warp: the waiting rows, or those of the stage where no copies are on their way.
+  /// Saves the rows to three arrays of the warp: those for waiting rows, or those of the stage that no copies are
+  /// using.
   WARPLOOM_DEVICE void put_aside(const device::Block& block, const Warp& warp, int array = 4) const {
     Lane::write(warp.stage + array * kWarpRows, block.lane(), rows.a);
     Lane::write(warp.stage + (array + 1) * kWarpRows, block.lane(), rows.c);
@@ -81,8 +83,8 @@ struct OnePassChunk : Chunk<T> {
     Lane::read(warp.stage + (array + 2) * kWarpRows, block.lane(), rows.d);
     rows.pivots = waiting;
   }
-  /// Waits for a phase's messages and solves the rows between blocks. Where that takes the registers, the rows wait in
-  /// the arrays of the stage that are copied late.
+  /// Waits for a phase's messages, and solves the rows between blocks. If that needs all registers, the chunk's rows
+  /// wait in the arrays of the stage that are copied late.
   template <class Exchange>
   WARPLOOM_DEVICE void listen(const device::Block& block, const Exchange& exchange, const Warp& warp, int64_t phase,
                               Surroundings<T>* around) {
@@ -97,7 +99,8 @@ struct OnePassChunk : Chunk<T> {
       exchange.solve(block, phase, around);
     }
   }
-  /// Brings back the waiting rows and puts these aside, except a, which goes to `kept`: its place is for the solution.
+  /// Restores the waiting rows and saves the current ones, except a, which goes to `kept`, because its place is for the
+  /// solution.
   WARPLOOM_DEVICE void swap(const device::Block& block, const Warp& warp, Pivots& waiting, T (&kept)[kDepth]) {
     T other[kDepth];
     Lane::read(warp.stage + 5 * kWarpRows, block.lane(), other);
@@ -116,13 +119,13 @@ struct OnePassChunk : Chunk<T> {
     rows.pivots = waiting;
     waiting = pivots;
   }
-  /// The rest of put_aside, when the solution has been stored.
+  /// Completes put_aside, once the solution has been stored.
   WARPLOOM_DEVICE void put_aside_kept(const device::Block& block, const Warp& warp, const T (&kept)[kDepth]) const {
     block.sync_warp();
     Lane::write(warp.stage + 4 * kWarpRows, block.lane(), kept);
   }
 
-  /// All unknowns from the chunk's last one, what was met there, and the one before the chunk.
+  /// Computes all unknowns from the chunk's last one, the flags met there, and the unknown before the chunk.
   WARPLOOM_DEVICE void fill_in(const device::Block& block, const Outer* shared, const T& x_last, int flags,
                                const T& x_before) {
     const int warps = Base::warps(block);

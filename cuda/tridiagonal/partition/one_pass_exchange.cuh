@@ -1,11 +1,11 @@
-// What the blocks of a system that is solved in one pass exchange: every block posts its one remaining row, and solves the small
-// system of all these rows by itself, in one warp.
+// The exchange between the blocks of a system that is solved in one pass. Every block posts its one remaining row, and
+// solves the small system of all these rows by itself, in one warp.
 #pragma once
 #include "cuda/tridiagonal/regpack/chunk.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Most rows of the system between blocks in one lane: what the registers hold of their messages.
+/// Most rows per lane of the system between blocks, limited by the registers for their messages.
 template <class T>
 inline constexpr int kInterfaceDepth = sizeof(T) == 16 ? 2 : 4;
 
@@ -16,15 +16,17 @@ struct OnePassParameters {
   int blocks_per_system;
   int interface_width;  ///< lanes that solve the system between blocks, a power of two
   int slots;            ///< systems solved at once; slot s solves problems s, s + slots, …
-  int phases;           ///< problems of slot 0, the most of all
-  int* head;            ///< of the mailbox: tags used so far, slots that are done
-  int* slot_words;      ///< kSlotWords per slot: blocks that are done, verdicts on the last two problems; zero at launch
+  int phases;           ///< problems of slot 0, which has the most
+  /// Head of the mailbox: tags used so far, slots that have finished.
+  int* head;
+  /// kSlotWords per slot: blocks that have finished, verdicts on the last two problems; zero at launch.
+  int* slot_words;
   device::Message* messages;
 };
 
 /// A block's place among the slots.
 struct Place {
-  int part;             ///< of its system
+  int part;             ///< position in its system
   int slot, slots;
   int64_t phases;       ///< problems of the slot
 
@@ -37,32 +39,32 @@ struct Place {
   WARPLOOM_DEVICE int64_t problem(int64_t phase) const { return slot + phase * slots; }
 };
 
-/// What a block learns about its surroundings.
+/// What a block receives from its surroundings.
 template <class T>
 struct Surroundings {
-  T last, before;  ///< the block's last unknown, the one before its first row
-  int flags;       ///< of the block's last row there: 1 zero pivot, 2 infinite
+  T last, before;  ///< the block's last unknown; the unknown before its first row
+  int flags;       ///< for the block's last row: 1 zero pivot, 2 infinite
 };
 
-/// Messages of one launch. A block posts phase m only after it has received all of phase m-2, so four boxes in turn
-/// are enough. Tags go on from launch to launch: nothing left in the mailbox looks like a message of this launch.
-/// A block's verdict on its problem of phase m comes with the record of phase m + kLag; those on the last problems
-/// meet in the slot's words. One warp solves the rows between blocks, lane l has rows l*kRows…
-/// and the messages of kAtOnce of them in registers together.
+/// Messages of one launch. A block posts phase m only after it has received all of phase m-2, so four boxes in turn are
+/// enough. Tags continue from launch to launch, so nothing left in the mailbox looks like a message of this launch. A
+/// block's verdict on its problem of phase m is sent with the record of phase m + kLag; verdicts on the last problems
+/// are combined in the slot's words. One warp solves the rows between blocks: lane l has rows l*kRows…, and holds the
+/// messages of kAtOnce of them in registers at once.
 template <class T, int kLag, int kRows, int kAtOnce = kRows>
 struct BlockExchange {
-  static constexpr int kMostBlocks = 32 * kRows;  ///< of a system
+  static constexpr int kMostBlocks = 32 * kRows;  ///< per system
   static constexpr int kRecordWords = static_cast<int>(sizeof(WarpRecord<T>)) / 4;
-  static constexpr int kUnits = (kRecordWords + 1 + 2) / 3;  ///< messages of a record and a verdict
+  static constexpr int kUnits = (kRecordWords + 1 + 2) / 3;  ///< messages for a record and a verdict
   static constexpr int kMostTags = 1 << 30;
   static constexpr int kBoxes = 4, kSlotWords = 4, kMostSlots = 1024;
   static constexpr int64_t kHeadBytes = 256, kSlotBytes = kMostSlots * kSlotWords * 4;
 
   const OnePassParameters<T>& p;
   const Place& place;
-  unsigned int tag = 0;  ///< of phase 0, in the warps that have called begin
+  unsigned int tag = 0;  ///< tag of phase 0, in the warps that have called begin
 
-  /// Divides the mailbox; false when it is too small.
+  /// Divides the mailbox; false if it is too small.
   static bool place_mailbox(OnePassParameters<T>* p, void* mailbox, int64_t blocks) {
     char* at = static_cast<char*>(mailbox);
     p->head = reinterpret_cast<int*>(at);
@@ -77,7 +79,7 @@ struct BlockExchange {
     tag = device::shuffle(block, used, 0) + 1;
   }
 
-  /// One lane posts its block's record.
+  /// One lane posts the record of its block.
   WARPLOOM_DEVICE void post(const device::Block& block, int64_t phase, const WarpRecord<T>& record, int verdict) const {
     unsigned int words[3 * kUnits] = {};
     memcpy(words, &record, sizeof(record));
@@ -90,7 +92,7 @@ struct BlockExchange {
     }
   }
 
-  /// One warp waits for the records of a phase and solves the rows between blocks; `out` is in shared memory.
+  /// One warp waits for the records of a phase, and solves the rows between blocks; `out` is in shared memory.
   WARPLOOM_DEVICE void solve(const device::Block& block, int64_t phase, Surroundings<T>* out) const {
     using Small = RegpackLane<T, kRows>;
     const int count = p.blocks_per_system, first = block.lane() * kRows;
@@ -149,7 +151,8 @@ struct BlockExchange {
     if (block.lane() == 0 && place.part == 0) out->before = T(0);
   }
 
-  /// One thread, when its block is done: the verdicts on its last problems, and the tags of the next launch.
+  /// Called by one thread when its block has finished: publishes the verdicts on its last problems, and the tags of the
+  /// next launch.
   WARPLOOM_DEVICE void finish(const device::Block& block, int before, int last) const {
     int* words = p.slot_words + place.slot * kSlotWords;
     if (before != 0) device::atomic_min(&words[1], before);
@@ -164,14 +167,14 @@ struct BlockExchange {
     device::atomic_add(&words[1], -before);
     device::atomic_add(&words[2], -last);
     if (p.slots > 1 && device::atomic_add(&p.head[1], 1) != p.slots - 1) return;
-    // What the blocks have read of the mailbox is in their registers: it belongs to the next launch.
+    // The blocks have what they read from the mailbox in registers, so the mailbox belongs to the next launch.
     if (p.slots > 1) device::atomic_add(&p.head[1], -p.slots);
     const int used = static_cast<int>(tag) - 1;
     if (used < kMostTags - p.phases) {
       device::atomic_add(&p.head[0], p.phases);
       return;
     }
-    device::atomic_add(&p.head[0], -used);  // from the beginning: no old tag may stay
+    device::atomic_add(&p.head[0], -used);  // start again: no old tag may remain
     WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < kMostMessages; ++i) device::post(block, p.messages + i, {{0, 0, 0}, 0});
   }

@@ -1,17 +1,17 @@
-// Partition method in one pass with two chunks per block, for systems that fill the chip: the first chunk's
-// eliminated rows wait in shared memory while the second is reduced, and every chunk's copies run while the one before is being
+// Partition method in one pass with two chunks per block, for systems that fill the chip. The first chunk's eliminated
+// rows wait in shared memory while the second is reduced. The copies of every chunk run while the previous one is
 // processed.
 #pragma once
 #include "cuda/tridiagonal/partition/one_pass_chunk.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// kRows: of the system between blocks in one lane.
+/// kRows: rows per lane of the system between blocks.
 template <class T, int kRows>
 struct OnePassPairAgent {
   static constexpr int kMaxThreads = kChunkThreads<T>;
   static constexpr int kMinBlocks = 1;
-  static constexpr int kChunks = 2;  ///< of a block
+  static constexpr int kChunks = 2;  ///< per block
   static constexpr bool kManyPhases = true;
   static constexpr int kLeastWarps = kMaxThreads / 32;
   using Parameters = OnePassParameters<T>;
@@ -21,7 +21,7 @@ struct OnePassPairAgent {
   using Outer = typename Piece::Outer;
   static constexpr int kAnnouncingWarp = 0, kListeningWarp = 1;
 
-  /// What the warps of a block tell each other.
+  /// What the warps of a block exchange.
   struct Shared {
     WarpRecord<T> records[2][Piece::kWarps];
     Outer outer[2][Piece::kWarps];
@@ -76,8 +76,8 @@ struct OnePassPairAgent {
     if (step < 2 * place.phases) Piece::load(block, p.inputs, warp, run_of(block, p, place, step), first, last);
   }
 
-  /// Reduces a chunk to one row; after the second, joins both and tells the other blocks, with the verdict on the
-  /// problem before.
+  /// Reduces a chunk to one row. After the second chunk, joins both and posts the result to the other blocks, with the
+  /// verdict on the previous problem.
   static WARPLOOM_DEVICE void announce(const device::Block& block, const Exchange& exchange, int64_t phase, int chunk,
                                        Piece& piece, Shared& shared) {
     piece.compose(block, shared.records[chunk], shared.outer[chunk]);
@@ -86,7 +86,7 @@ struct OnePassPairAgent {
       shared.first = {piece.outer, piece.front};
       return;
     }
-    // The first chunk's last row leaves between the two.
+    // Eliminates the first chunk's last row, between the two chunks.
     Row<T> middle = shared.first.row;
     absorb_front(middle, piece.front);
     Pivots pivots;
@@ -108,7 +108,7 @@ struct OnePassPairAgent {
     return {row, front};
   }
 
-  /// The unknowns of the second chunk, which `piece` holds, then those of the first.
+  /// Computes the unknowns of the second chunk, which `piece` holds, then those of the first.
   static WARPLOOM_DEVICE void fill_in(const device::Block& block, const Parameters& p, const Warp& warp,
                                       const Place& place, int64_t step, Piece& piece, const Pivots& waiting,
                                       Shared& shared) {
@@ -119,7 +119,7 @@ struct OnePassPairAgent {
     const Run second = run_of(block, p, place, step), first = run_of(block, p, place, step - 1);
     piece.judge(p.batch, second, &shared.verdict);
     Piece back;
-    back.bring_back(block, warp, waiting);  // the place of a is then free for the solution
+    back.bring_back(block, warp, waiting);  // this frees the place of a for the solution
     warp.store(block, p.batch, second, second, piece.rows);
     back.fill_in(block, shared.outer[0], x_middle, shared.middle.flags, around.before);
     back.judge(p.batch, first, &shared.verdict);

@@ -1,6 +1,6 @@
-// Partition method in two passes over memory, for systems of any size: every chunk is reduced to one
-// row (ReduceAgent), the rows form a smaller system (AssembleAgent) solved by whatever fits it, and
-// every chunk is read again and filled in (SubstituteAgent).
+// Partition method in two passes over memory, for systems of any size. Every chunk is reduced to one row (ReduceAgent).
+// These rows form a smaller system (AssembleAgent), solved by any algorithm that fits. Then every chunk is read again
+// and filled in (SubstituteAgent).
 #pragma once
 #include "cuda/tridiagonal/regpack/chunk.cuh"
 
@@ -14,11 +14,11 @@ struct PartitionParameters {
   int64_t rows;             ///< per chunk
   ChunkRecord<T>* records;  ///< problems * chunks
   Batch<T> reduced;         ///< problems systems of `chunks` rows, contiguous
-  int* verdicts;            ///< one word per problem, zero before SubstituteAgent
+  int* verdicts;            ///< one word per problem, zero before SubstituteAgent runs
 };
 
-/// Persistent blocks over all chunks of all problems; kSubstitute: the second pass, which begins with what the first
-/// one has read last, as far as the L2 still holds it.
+/// Persistent blocks over all chunks of all problems. kSubstitute: the second pass, which starts with what the first
+/// pass read last, because the L2 may still hold it.
 template <class T, bool kSubstitute>
 struct ChunkAgent {
   static constexpr int kMaxThreads = kChunkThreads<T>;
@@ -108,7 +108,7 @@ struct AssembleAgent {
   }
 };
 
-/// Status words from the verdicts and from zero pivots of the system between chunks.
+/// Status words, from the verdicts and from zero pivots in the system between chunks.
 template <class T>
 struct VerdictAgent {
   static constexpr int kMaxThreads = 256;
@@ -121,8 +121,8 @@ struct VerdictAgent {
       int verdict = p.verdicts[q];
       const auto between = static_cast<operation::SystemStatus>(p.reduced.status[q]);
       if (between != operation::SystemStatus::ok) {
-        // A chunk's last row is judged between the chunks. What is not finite there comes from an entry
-        // some chunk has found, except an infinite pivot, which leaves a finite solution.
+        // A chunk's last row is checked in the system between chunks. A non-finite value there comes from an entry that
+        // some chunk has already found. The exception is an infinite pivot, which leaves a finite solution.
         const int64_t system = q / p.batch.rhs_count, rows = p.batch.rows(system);
         const int64_t end = (int64_t{p.reduced.row[q]} + 1) * p.rows;
         const int64_t row = (end < rows ? end : rows) - 1;

@@ -12,7 +12,7 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Carves typed arrays out of one allocation: first measured, then placed.
+/// Carves typed arrays out of one allocation: a first run measures, a second one assigns.
 class Carver {
  public:
   explicit Carver(const Workspace* memory = nullptr) : memory_(memory) {}
@@ -39,8 +39,8 @@ Status launch_per_item(GpuDevice& device, const P& p, int64_t items) {
   return launch<Agent>(device, shape, p);
 }
 
-/// One cooperative launch. Code::unsupported when a system does not fit the chip, or the problems need more phases than
-/// the agent has.
+/// One cooperative launch. Code::unsupported if a system does not fit the chip, or if the problems need more phases
+/// than the agent supports.
 template <class Agent, class T>
 Status solve_one_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
   using Exchange = typename Agent::Exchange;
@@ -70,8 +70,8 @@ Status solve_one_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
   return launch<Agent>(device, {blocks, threads, Agent::shared_bytes(threads), true}, p);
 }
 
-/// In one pass, more than 32 blocks per system. Problems that fit the chip together take every multiprocessor they can;
-/// of more, as many as possible are solved at once, with fewer messages each.
+/// In one pass, with more than 32 blocks per system. If all problems fit the chip together, they use as many
+/// multiprocessors as possible; otherwise as many problems as possible are solved at once, with fewer messages each.
 template <class T>
 Status solve_many_blocks(GpuDevice& device, const Batch<T>& batch, Used* used) {
   constexpr int kRows = kInterfaceDepth<T>;
@@ -82,8 +82,8 @@ Status solve_many_blocks(GpuDevice& device, const Batch<T>& batch, Used* used) {
   return solve_one_pass<OnePassPairAgent<T, kRows>>(device, batch, used);
 }
 
-/// Memory and the solve of one row per chunk between two passes over memory: `reduce` fills p.records, `substitute`
-/// reads p.reduced.solution.
+/// Memory for one row per chunk, and the solve of these rows, between two passes over memory: `reduce` fills p.records,
+/// `substitute` reads p.reduced.solution.
 template <class T, class Reduce, class Substitute>
 Status solve_by_chunks(GpuDevice& device, PartitionParameters<T>& p, int threads, Used* used, const Reduce& reduce,
                        const Substitute& substitute) {
@@ -142,8 +142,8 @@ Status solve_two_pass(GpuDevice& device, const Batch<T>& batch, Used* used) {
                          [&] { return launch<ChunkAgent<T, true>>(device, shape, p); });
 }
 
-/// Interleaved batches: both passes read lines of neighbouring systems. Bytes: the inputs twice, the solution once; of
-/// bands that all systems share, next to nothing (3 arrays where 2 are the least).
+/// Interleaved batches: both passes read lines of neighbouring systems. Memory traffic: the inputs twice and the
+/// solution once. Bands that all systems share cost almost nothing (3 arrays, where the minimum is 2).
 template <class T>
 Status solve_interleaved_chunks(GpuDevice& device, const Batch<T>& batch, Used* used) {
   constexpr int kDepth = kChunkDepth<T>;

@@ -4,33 +4,35 @@
 
 namespace warploom::tridiagonal {
 
-/// Tags of messages count phases in 30 bits: more problems than this go another way.
+/// Message tags count phases in 30 bits; more problems than this use two passes.
 inline constexpr int64_t kMostOnePassProblems = int64_t{1} << 28;
 
-/// What a phase costs beside its rows (messages, the system between blocks), in rows of a warp.
+/// Overhead of a phase (messages, the system between blocks), expressed in rows of a warp.
 inline constexpr int kPhaseWarps = 4;
 
-/// Two passes: blocks that share a multiprocessor, so that one computes while the other waits for its copies.
+/// Two passes: blocks per multiprocessor, so that one computes while another waits for its copies.
 inline constexpr int kTwoPassBlocks = 4;
 
-/// Interleaved batches in chunks: lanes per chunk, and systems per block, whose equal rows are one line of 128 bytes.
+/// Interleaved batches in chunks: lanes per chunk, and systems per block, whose corresponding rows are one line of 128
+/// bytes.
 inline constexpr int kAcrossWidth = 16;
 constexpr int across_systems(int element_bytes) { return element_bytes == 4 ? 32 : 16; }
 
-/// One pass: elements so small that a block has 512 threads, 128 registers each. Solving between blocks takes them all.
+/// One pass: whether elements are so small that a block has 512 threads with 128 registers each. Solving between blocks
+/// needs them all.
 constexpr bool crowded(int element_bytes) { return element_bytes == 4; }
 
-/// One pass, two chunks per block: of the four arrays of the next chunk, how many are copied before the messages after
-/// the second: copies in flight hold up the messages of a block. Where it is crowded, rows wait in three of the arrays.
+/// One pass, two chunks per block: how many of the next chunk's four arrays are copied before the messages after the
+/// second chunk. Copies in flight delay a block's messages. If registers are crowded, rows wait in three of the arrays.
 constexpr int early_arrays(int element_bytes) { return crowded(element_bytes) ? 0 : 3; }
 
-/// One pass: `slots` systems at once, each on `blocks` blocks of `warps` warps; no slots: it does not fit.
+/// One pass: `slots` systems at once, each on `blocks` blocks of `warps` warps; no slots means that it does not fit.
 struct OnePassShape {
   int warps = 0, blocks = 0, slots = 0;
 };
 
-/// The shape with the least work per multiprocessor, phases times its warps: whole multiprocessors per block where
-/// systems fill them, smaller blocks for what would be left of the last one and for few small systems.
+/// The shape with the least work per multiprocessor: phases times its warps. Blocks of a whole multiprocessor if
+/// systems fill them; smaller blocks if the last multiprocessor would be partly empty, and for a few small systems.
 /// `resident(warps)`: blocks that fit one multiprocessor.
 template <class Resident>
 OnePassShape one_pass_shape(int64_t n, int64_t problems, int multiprocessors, int most_warps, int least_warps,

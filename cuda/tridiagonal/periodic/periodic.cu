@@ -16,7 +16,7 @@ LaunchShape one_thread_each(int64_t count) {
   return shape;
 }
 
-/// z laid out like the solution: rows together or systems together.
+/// z has the layout of the solution: rows together or systems together.
 template <class T>
 Strided<T> like_solution(const Batch<T>& batch, int64_t systems, T* memory) {
   Strided<T> z;
@@ -71,7 +71,7 @@ Status solve_periodic(GpuDevice& device, const Batch<T>& batch, const T* corners
     column.row = z_row;
     const RowGrid grid = row_grid(column, z, rows);
     WARPLOOM_TRY(launch<BorderAgent<T>>(device, grid.shape(), {batch, corners, z, grid}));
-    Used again;  // algorithms may write `used` rather than add to it
+    Used again;  // algorithms may overwrite `used` rather than add to it
     WARPLOOM_TRY(solve(column, &again));
     used->launches += 1 + again.launches;
   } else {

@@ -24,7 +24,7 @@ struct CornersAgent {
   }
 };
 
-/// z = -(last column of A) in rows 0…n-2: nothing but the first corner and the upper entry of row n-2.
+/// z = -(last column of A) in rows 0…n-2: only the first corner and the upper entry of row n-2.
 template <class T>
 struct BorderAgent {
   static constexpr int kMaxThreads = RowGrid::kThreads;
@@ -33,7 +33,7 @@ struct BorderAgent {
     Batch<T> batch;  ///< the whole matrix
     const T* corners;
     Strided<T> z;
-    RowGrid grid;    ///< of the systems without their last rows
+    RowGrid grid;    ///< over the systems without their last rows
   };
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     int64_t system, i;
@@ -47,7 +47,7 @@ struct BorderAgent {
   }
 };
 
-/// x[n-1] and the words of one problem per thread.
+/// x[n-1] and the words; one problem per thread.
 template <class T>
 struct ClosingAgent {
   static constexpr int kMaxThreads = 128;
@@ -58,7 +58,7 @@ struct ClosingAgent {
     Strided<T> z;
     const int32_t* z_status;
     const int32_t* z_row;
-    bool shared_z;   ///< one z for all systems
+    bool shared_z;   ///< one z serves all systems
   };
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const int64_t index = block.index() * block.threads() + block.thread();
@@ -91,7 +91,7 @@ struct ClosingAgent {
                                  Outcome& outcome) {
     const Batch<T>& batch = p.batch;
     const T corner = p.corners[2 * system + 1];
-    // Row n-1 as lower, diagonal, corner and right-hand side.
+    // Row n-1: lower, diagonal, corner and right-hand side.
     Row<T> row;
     row.a = last > 0 ? batch.lower.load(batch.lower.index(problem.origin, last, 0)) : p.corners[2 * system];
     row.b = batch.diagonal.load(batch.diagonal.index(problem.origin, last, 0));
@@ -122,7 +122,7 @@ struct SpreadAgent {
   struct Parameters {
     Batch<T> batch;
     Strided<T> z;
-    RowGrid grid;  ///< of the problems without their last rows
+    RowGrid grid;  ///< over the problems without their last rows
   };
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     int64_t index, i;
@@ -135,7 +135,7 @@ struct SpreadAgent {
     const T value = device::fma(p.z.load(p.z.index(problem.origin, i, 0)), last, x.load(at));
     x.store(at, value);
     if (!device::is_finite(value)) {
-      // Only an overflow in this very step is news; `inaccurate` has all bits of the other codes.
+      // Only an overflow in this step is new; `inaccurate` includes all bits of the other codes.
       int* const word = &p.batch.status[index];
       const int inaccurate = static_cast<int>(operation::SystemStatus::inaccurate);
       if (device::atomic_or(word, 0) == 0) device::atomic_or(word, inaccurate);

@@ -10,20 +10,20 @@
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 namespace {
 
-/// Workspace that may be taken without knowing that it is needed.
+/// Workspace that may be allocated before it is known to be needed.
 constexpr int64_t kSpeculativeBytes = int64_t{64} << 20;
-/// Workspace aimed at when it is needed.
+/// Preferred workspace if it is needed.
 constexpr int64_t kWorkingBytes = int64_t{512} << 20;
 constexpr int kThreads = 64;
 
-/// Threads at work at once: whole warps where there are many.
+/// Threads working at once: whole warps if there are many.
 int64_t slots_for(int64_t problems, int64_t slot_bytes, int64_t bytes) {
   const int64_t slots = std::max<int64_t>(1, std::min<int64_t>(problems, bytes / slot_bytes));
   return slots > kThreads ? slots - slots % 32 : slots;
 }
 
-/// Workspace for a useful number of threads; none where the list proves empty. A list is counted on the host only when
-/// its threads need much memory or more than there is.
+/// Workspace for a useful number of threads; none if the list turns out to be empty. The host counts a list only if its
+/// threads need much memory, or more than there is.
 Status take_slots(GpuDevice& device, int64_t problems, int64_t slot_bytes, const ProblemList& list,
                   Workspace* memory, int64_t* slots) {
   const bool listed = list.count != nullptr;

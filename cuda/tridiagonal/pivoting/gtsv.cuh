@@ -17,11 +17,11 @@ struct Line {
   }
 };
 
-/// Which row became the pivot row of a step: the running one, the next one, or (periodic) the last one.
+/// The row that became the pivot row of a step: the running one, the next one, or (periodic) the last one.
 enum PivotChoice : int8_t { kRunningRow = 0, kNextRow = 1, kLastRow = 2 };
 
-/// Factors of one problem: arrays of `rows` entries, entry i of array a at base[(a * rows + i) * stride]. Neighbouring
-/// threads hold neighbouring bases, so that accesses coalesce.
+/// Factors of one problem: arrays of `rows` entries; entry i of array a is at base[(a * rows + i) * stride].
+/// Neighbouring threads hold neighbouring bases, so that accesses coalesce.
 template <class T>
 struct PivotedFactors {
   enum Array { kMultiplier = 0, kPivot = 1, kFirst = 2, kSecond = 3, kLastMultiplier = 4, kLastColumn = 5 };
@@ -36,8 +36,8 @@ struct PivotedFactors {
   WARPLOOM_DEVICE int8_t& choice(int64_t row) const { return choices[row * stride]; }
 };
 
-/// use(i, load(i)) for i = 0 … n-1 in order; several rows are loaded before the first is used, where a store between
-/// them would hold the loads back.
+/// use(i, load(i)) for i = 0 … n-1 in order. Several rows are loaded before the first is used, because stores in
+/// between would delay the loads.
 template <class T, int kAhead = kIsComplex<T> ? 2 : 8, class Load, class Use>
 WARPLOOM_DEVICE void read_ahead(int64_t n, const Load& load, const Use& use) {
   int64_t i = 0;
@@ -58,7 +58,7 @@ template <class T>
 struct BandRow {
   T lower, diagonal, upper;
 };
-/// A row of the matrix as given or, with kScaled, scaled by its powers(); the right-hand sides are then scaled as well.
+/// A row of the matrix, unchanged or (kScaled) scaled by its powers(); the right-hand sides are then scaled too.
 template <bool kScaled, class T>
 WARPLOOM_DEVICE BandRow<T> band_row(const ProblemRows<T>& p, int64_t row) {
   const BandRow<T> r{p.lower_of(row), p.diagonal_of(row), p.upper_of(row)};
@@ -67,7 +67,8 @@ WARPLOOM_DEVICE BandRow<T> band_row(const ProblemRows<T>& p, int64_t row) {
   return {times(scale, r.lower), times(scale, r.diagonal), times(scale, r.upper)};
 }
 
-/// L U with row exchanges of a tridiagonal matrix. Returns the row of the first exactly zero pivot, else -1.
+/// LU factorisation with row exchanges of a tridiagonal matrix. Returns the row of the first exactly zero pivot, else
+/// -1.
 template <bool kScaled = false, class T>
 WARPLOOM_DEVICE int64_t factor_pivoted(const ProblemRows<T>& p, const PivotedFactors<T>& f) {
   using F = PivotedFactors<T>;
@@ -95,8 +96,8 @@ WARPLOOM_DEVICE int64_t factor_pivoted(const ProblemRows<T>& p, const PivotedFac
   return singular;
 }
 
-/// A row during periodic elimination: its entries in columns k, k+1, k+2, n-2 and n-1. What falls on one of the last
-/// two columns stands there and not in `first` or `second`.
+/// A row during periodic elimination: its entries in columns k, k+1, k+2, n-2 and n-1. An entry in one of the last two
+/// columns is kept there, not in `first` or `second`.
 template <class T>
 struct CyclicRow {
   T own, first, second, far, farthest;
@@ -108,7 +109,7 @@ WARPLOOM_DEVICE CyclicRow<T> eliminated(const CyclicRow<T>& row, const T& multip
           device::fma(-multiplier, pivot.far, row.far), device::fma(-multiplier, pivot.farthest, row.farthest)};
 }
 
-/// Row k+1 of a periodic matrix, k < n-2, seen from column k.
+/// Row k+1 of a periodic matrix, k < n-2, relative to column k.
 template <class T>
 WARPLOOM_DEVICE CyclicRow<T> cyclic_row(int64_t n, int64_t k, const T& lower, const T& diagonal, const T& upper) {
   const T zero(0);
@@ -116,9 +117,9 @@ WARPLOOM_DEVICE CyclicRow<T> cyclic_row(int64_t n, int64_t k, const T& lower, co
           k + 3 == n ? diagonal : k + 4 == n ? upper : zero, k + 3 == n ? upper : zero};
 }
 
-/// The same for a periodic matrix. Column k < n-2 has entries in three rows only: the running one, row k+1 and row n-1
-/// (or what took its place); the largest is the pivot, so this is Gaussian elimination with full partial pivoting.
-/// kSecond holds the factor of x[k+2] where row k+1 is the pivot row, of x[n-2] otherwise.
+/// The same for a periodic matrix. Column k < n-2 has entries in three rows only: the running row, row k+1, and row n-1
+/// or the row that replaced it. The largest is the pivot, so this is Gaussian elimination with full partial pivoting.
+/// kSecond holds the coefficient of x[k+2] if row k+1 is the pivot row, otherwise that of x[n-2].
 template <bool kScaled = false, class T>
 WARPLOOM_DEVICE int64_t factor_cyclic(const ProblemRows<T>& p, const PivotedFactors<T>& f) {
   using F = PivotedFactors<T>;

@@ -6,11 +6,12 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// What one pass over the rows of an answer found.
+/// Findings of one pass over the rows of an answer.
 struct Judgement {
   double backward_error = 0;  ///< componentwise
-  double residual_ratio = 0;  ///< |r|_1 / (max|a| |x|_1 epsilon), at least the ratio made with |A|_1
-  bool finite = true;         ///< the answer
+  /// |r|_1 / (max|a| |x|_1 epsilon), an upper bound of the ratio with |A|_1.
+  double residual_ratio = 0;
+  bool finite = true;         ///< whether the answer is
 };
 
 template <class T, bool kPeriodic>
@@ -27,14 +28,14 @@ struct GtsvAgent {
     int8_t* choices;       ///< slots * rows
     int64_t rows;          ///< allocated per slot
     int64_t slots;
-    double tolerance;        ///< on the componentwise backward error; 0: on the residual ratio instead
+    double tolerance;        ///< for the componentwise backward error; 0: for the residual ratio instead
     double* backward_error;  ///< written for every problem solved, or null
-    int32_t flag;            ///< or-ed into the status word of answers
+    int32_t flag;            ///< or-ed into the status words of answers
   };
 
   static constexpr int kArrays = PivotedFactors<T>::arrays(kPeriodic);
 
-  /// Row of the first non-finite entry of the matrix or right-hand side, else -1.
+  /// First row of the matrix or right-hand side with a non-finite entry, else -1.
   static WARPLOOM_DEVICE int64_t first_non_finite(const ProblemRows<T>& p) {
     WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < p.rows; ++i) {
@@ -75,21 +76,21 @@ struct GtsvAgent {
     }
   }
 
-  /// b - A x, every row scaled by its powers(), rounded to T.
+  /// b - A x, with every row scaled by its powers(), rounded to T.
   static WARPLOOM_DEVICE void write_residual(const ProblemRows<T>& p, const Line<T>& x, const Line<T>& residual) {
     WARPLOOM_NO_UNROLL
     for (int64_t i = 0; i < p.rows; ++i) residual.set(i, narrow<T>(residual_of(p, x, i).residual));
   }
 
-  /// Whether a correction is kept. An error as large as a row says no more than that some row is all wrong: it need not
-  /// fall with the first corrections.
+  /// Whether to keep a correction. An error as large as a row only says that some row is completely wrong, so the first
+  /// corrections need not reduce it.
   static WARPLOOM_DEVICE bool better(const Judgement& next, const Judgement& best) {
     constexpr double kHopeless = 0.25;
     if (!next.finite) return false;
     return next.backward_error < best.backward_error || (best.backward_error > kHopeless && next.backward_error <= 1);
   }
 
-  /// Solves and refines while that lowers the backward error; leaves the best answer in `x`.
+  /// Solves, and refines as long as that lowers the backward error; leaves the best answer in `x`.
   static WARPLOOM_DEVICE Judgement solve_and_refine(const ProblemRows<T>& p, const PivotedFactors<T>& f,
                                                     const Line<T>& x, const Line<T>& work) {
     for (int64_t i = 0; i < p.rows; ++i) {
@@ -150,7 +151,8 @@ struct GtsvAgent {
     const Line<T> residual{p.workspace, nullptr, (kArrays + 1) * p.rows * p.slots + slot, p.slots};
     const Judgement verdict = solve_and_refine(rows, f, x, residual);
     for (int64_t i = 0; i < rows.rows; ++i) rows.store_solution(i, x.get(i));
-    // Where the solution is subnormal, the ratio counts digits that it cannot have; row by row they are made allowance for.
+    // If the solution is subnormal, the ratio counts digits that it cannot have; the row-by-row error makes allowance
+    // for that.
     const bool solved = verdict.backward_error <= 2 * kGoodError<RealOf<T>> || verdict.residual_ratio <= kLargestResidualRatio;
     const bool good = verdict.finite && (p.tolerance > 0 ? verdict.backward_error <= p.tolerance : solved);
     finish(p, rows, problem, static_cast<int32_t>(good ? SystemStatus::ok : SystemStatus::inaccurate), -1,

@@ -14,7 +14,7 @@ namespace {
 using ::warploom::tridiagonal::pivoting_shape;
 using ::warploom::tridiagonal::PivotingShape;
 
-/// Where the problems that must be solved again are collected.
+/// Collects the problems that must be solved again.
 struct Collected {
   Workspace memory;
   int32_t* list = nullptr;
@@ -114,7 +114,7 @@ Status solve_segments(GpuDevice& device, const Batch<T>& batch, const PivotingSh
   return {};
 }
 
-/// Corrections by the same segments, for the problems that are not as good as rounding allows.
+/// Corrections on the same segments, for problems that are not as accurate as rounding allows.
 template <class T>
 Status correct_segments(GpuDevice& device, const Batch<T>& batch, const PivotingShape& shape, const Collected& collected,
                         Used* used) {
@@ -148,12 +148,12 @@ Status solve_pivoting(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if (shape.segments == 1) {
     WARPLOOM_TRY(solve_whole(device, batch, shape, collected, used));
   } else {
-    // Segments store before the whole system's residual is known.
+    // Segments are stored before the whole system's residual is known.
     WARPLOOM_TRY(keep_rhs(device, batch, &rhs, &kept));
     WARPLOOM_TRY(solve_segments(device, kept, shape, collected, used));
   }
   WARPLOOM_TRY(solve_gtsv<T>(device, kept, nullptr, {collected.list, collected.count}, {}, used));
-  // Whole systems are corrected on chip.
+  // Systems that fit a block are corrected on chip.
   return shape.segments == 1 ? Status() : correct_segments(device, kept, shape, collected, used);
 }
 

@@ -1,7 +1,7 @@
-// One block of the partitioned pivoting solver: loads rows once, eliminates and merges on chip, substitutes, computes
-// the residual of what it is about to store from the rows in global memory (which the L2 still holds), eliminates again
-// with the residuals for right-hand sides where some answer is not as good as rounding allows, and stores only answers
-// that are; the others go on a list.
+// One block of the partitioned pivoting solver. It loads rows once, eliminates and merges on chip, and substitutes.
+// Then it computes the residuals of its answers from the rows in global memory (which the L2 still holds). If some
+// answer is not as accurate as rounding allows, it eliminates again, with the residuals as right-hand sides. It stores
+// only answers that are accurate; the others go on a list.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/tridiagonal/pivoting/pivoting_merge.cuh"
@@ -10,8 +10,8 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// `whole` systems in one block; else a block holds one segment of a system: `reduce` writes its two outer rows,
-/// `substitute` repeats the elimination and takes the outer values.
+/// `whole`: whole systems in one block. Otherwise a block holds one segment of a system: `reduce` writes its two outer
+/// rows, `substitute` repeats the elimination and uses the outer values.
 enum class PivotingMode : int32_t { whole = 0, reduce = 1, substitute = 2 };
 
 template <class T>
@@ -34,7 +34,7 @@ struct PivotingAgent {
     int32_t* count;
   };
 
-  /// How the block's threads walk (system, row): the system advances by `step`, the row by `row_step`.
+  /// How the block's threads visit (system, row): the system advances by `step`, the row by `row_step`.
   struct Walk {
     int system, step, row, row_step;
     int team;  ///< neighbouring threads on one system; 1: none
@@ -95,12 +95,13 @@ struct PivotingAgent {
     return {block.thread() / team, block.threads() / team, block.thread() % team, team, team};
   }
 
-  /// The rows of the block's system `s` that it holds.
+  /// The rows of the block's system `s` that the block holds.
   struct Part {
     ProblemRows<T> rows;
     int64_t problem, first;
     int count;
-    int without_lower, without_upper;  ///< the block's row that has no such entry; -1: none
+    /// The block's row that has no such entry; -1: none.
+    int without_lower, without_upper;
 
     WARPLOOM_DEVICE bool has_lower(int i) const { return i != without_lower; }
     WARPLOOM_DEVICE bool has_upper(int i) const { return i != without_upper; }
@@ -125,7 +126,7 @@ struct PivotingAgent {
     return result;
   }
 
-  /// Row 0 of the part in each band, and the steps from row to row; for `direct` arrays only.
+  /// Row 0 of the part in each band, and the strides from row to row; only for `direct` arrays.
   struct Pointers {
     const T* lower;
     const T* diagonal;
@@ -162,7 +163,7 @@ struct PivotingAgent {
     }
   }
 
-  /// The matrix beyond the system is the identity.
+  /// Beyond the system, the matrix is the identity.
   static WARPLOOM_DEVICE void fill_rest(const ChunkStore<T>& store, const Part& part_of, const Walk& w, int at, int capacity) {
     for (int i = w.row; i < capacity; i += w.row_step) {
       if (i < part_of.count) continue;
@@ -204,7 +205,7 @@ struct PivotingAgent {
     store.array(3)[at + i] = r.rhs_of(row);
   }
 
-  /// From a chunk's merged rows to its outer values, or to global memory and back, by one thread per system.
+  /// Turns a chunk's merged rows into its outer values, or transfers them through global memory; one thread per system.
   static WARPLOOM_DEVICE void top(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
     if (p.mode == PivotingMode::substitute) {
       if (block.thread() == 0) store.set_values(0, p.values[block.index()]);
@@ -215,7 +216,7 @@ struct PivotingAgent {
     }
   }
 
-  /// One row as it stands in global memory.
+  /// One row as in global memory.
   struct Entries {
     T lower, diagonal, upper, rhs;
   };
@@ -224,7 +225,8 @@ struct PivotingAgent {
     const int64_t row = part_of.first + i;
     return {r.lower_of(row), r.diagonal_of(row), r.upper_of(row), r.rhs_of(row)};
   }
-  /// Without branches, so that the loads of several rows fly together: what does not exist is read from the diagonal.
+  /// Has no branches, so that the loads of several rows are in flight together; missing entries are read from the
+  /// diagonal.
   static WARPLOOM_DEVICE Entries entries_of(const Pointers& from, const Part& part_of, int i) {
     const T* const diagonal = from.diagonal + i * from.diagonal_step;
     const T* const lower = part_of.has_lower(i) ? from.lower + i * from.lower_step : diagonal;
@@ -235,7 +237,7 @@ struct PivotingAgent {
     return e;
   }
 
-  /// Row i's share of the sums. The residual and the upper two bands take the places of the factors, for a correction.
+  /// Contribution of row i to the sums. The residual and the upper two bands replace the factors, for a correction.
   static WARPLOOM_DEVICE ResidualSums<R> sums_of_row(const Entries& e, const Part& part_of, const ChunkStore<T>& store,
                                                      int at, int i, const T& previous, const T& next) {
     const T* const x = store.array(3) + at;
@@ -249,7 +251,7 @@ struct PivotingAgent {
     return row_sums(e.lower, e.diagonal, e.upper, check, own);
   }
 
-  /// The calling thread's rows of a part, whose first is at place `at` of the store.
+  /// The calling thread's rows of a part that starts at place `at` of the store.
   static WARPLOOM_DEVICE ResidualSums<R> part_sums(const Parameters& p, const Part& part_of, const Walk& w,
                                                    const ChunkStore<T>& store, int at, const T& previous, const T& next) {
     ResidualSums<R> sums{R(0), R(0), R(0), 0};
@@ -279,7 +281,7 @@ struct PivotingAgent {
     return sums;
   }
 
-  /// Residual sums of every system into shared.partial, one per team and warp of it.
+  /// Residual sums of every system into shared.partial, one for each of its teams and warps.
   static WARPLOOM_DEVICE void measure(const device::Block& block, const Parameters& p, const Shared& shared) {
     const Walk w = walk(block, p);
     const int capacity = p.width * p.depth;
@@ -305,7 +307,7 @@ struct PivotingAgent {
     }
   }
 
-  /// Adds up the partial sums: flags of every system, or the segment's sums. True if a correction is wanted.
+  /// Adds up the partial sums: flags of every system, or the segment's sums. True if a correction is needed.
   static WARPLOOM_DEVICE bool judge(const device::Block& block, const Parameters& p, const Shared& shared) {
     const Walk w = walk(block, p);
     const int parts = w.team == 1 ? p.width : w.team > 32 ? w.team / 32 : 1;
@@ -325,7 +327,7 @@ struct PivotingAgent {
     return any != 0;
   }
 
-  /// The residuals become right-hand sides, the lower band is loaded again.
+  /// The residuals become right-hand sides, and the lower band is loaded again.
   static WARPLOOM_DEVICE void begin_correction(const device::Block& block, const Parameters& p, const Shared& shared,
                                                KeptChunk<T>* kept) {
     kept->take(shared.store, block.thread());
@@ -353,7 +355,7 @@ struct PivotingAgent {
     }
   }
 
-  /// From rows to unknowns in the store; false where the outer rows of a segment are all that is wanted.
+  /// Computes unknowns from rows, in the store; false if only the outer rows of a segment are needed.
   static WARPLOOM_DEVICE bool solve(const device::Block& block, const Parameters& p, const Shared& shared) {
     OuterRows<T> rows;
     const uint32_t next_rows = eliminate_chunk(shared.store, block.thread(), &rows);
@@ -364,7 +366,7 @@ struct PivotingAgent {
       if (block.thread() == 0) p.outer[block.index()] = shared.store.rows(0);
       return false;
     }
-    // The same thread goes on from a system's first lane in merge_up, top and merge_down.
+    // In merge_up, top and merge_down the same thread handles a system's first lane.
     top(block, p, shared.store);
     merge_down(block, shared.store, p.width);
     substitute_chunk(shared.store, block.thread(), next_rows, shared.store.values(block.thread()));

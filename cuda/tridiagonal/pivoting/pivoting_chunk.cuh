@@ -1,16 +1,17 @@
 // Gaussian elimination with partial pivoting on chunks of consecutive rows, below the tree of merges
-// (pivoting_merge.cuh). Rows are scaled by powers of two first (row_scale.cuh): their units do not choose the pivots.
+// (pivoting_merge.cuh). Rows are first scaled by powers of two (row_scale.cuh), so that their units do not affect the
+// choice of pivots.
 //
 // A chunk of rows i…i+depth-1 keeps two of its unknowns, x[i] (`first`) and x[i+depth-1] (`last`), and eliminates the
-// others. Column k, an inner one, has entries in three rows only: the chunk's first row, which is carried along as a
-// spike, the running row and row k+1. The largest of the three is the pivot, so this is elimination with full partial
+// others. An inner column k has entries in three rows only: the chunk's first row, which is carried along as a spike,
+// the running row, and row k+1. The largest of the three is the pivot, so this is elimination with full partial
 // pivoting in another column order (compare the partition of Klein and Strzodka, ICPP 2021, which eliminates twice with
-// two candidates each). Two rows are left, in the unknowns (previous, first, last, next). Two neighbouring chunks
-// make four such rows; eliminating the left one's last and the right one's first unknown, again with every row a
-// candidate, leaves two rows of the same form, and so on up to one chunk, a 2 by 2 system.
+// two candidates each). Two rows remain, in the unknowns (previous, first, last, next). Two neighbouring chunks have
+// four such rows. Eliminating the left one's last and the right one's first unknown, again with every row a candidate,
+// leaves two rows of the same form, and so on up to a single chunk, which is a 2 by 2 system.
 //
-// Pivot rows are stored divided by their pivots, in place of the rows they come from: an inner row needs four numbers,
-// a merge nine and a bit, so that matrix, factors and reduced systems share one buffer of little more than four
+// Pivot rows are divided by their pivots and stored in place of the rows they come from. An inner row needs four
+// numbers, a merge nine and one bit, so matrix, factors and reduced systems share one buffer of little more than four
 // numbers per row.
 #pragma once
 #include <cmath>
@@ -21,25 +22,26 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// A reduced row: factors of (previous, first, last, next) and the right-hand side.
+/// A reduced row: coefficients of (previous, first, last, next) and the right-hand side.
 template <class T>
 struct OuterRow {
   T outer[4];
   T rhs;
 };
-/// What a chunk's elimination leaves.
+/// The result of a chunk's elimination.
 template <class T>
 struct OuterRows {
   OuterRow<T> row[2];
 };
-/// Values of the four unknowns around and at the ends of a chunk: previous, first, last, next.
+/// Values of the four unknowns next to and at the ends of a chunk: previous, first, last, next.
 template <class T>
 struct OuterValues {
   T value[4];
 };
 
-/// Shared memory of the chunks of a block, one per thread: four arrays of lanes * depth entries (lower, diagonal, upper,
-/// rhs at first) and two of one entry per lane. depth is odd, so that lanes which walk them in step hit different banks.
+/// Shared memory for the chunks of a block, one per thread: four arrays of lanes * depth entries (initially lower,
+/// diagonal, upper, rhs) and two of one entry per lane. depth is odd, so that lanes that advance in step access
+/// different banks.
 template <class T>
 struct ChunkStore {
   T* words = nullptr;
@@ -48,7 +50,7 @@ struct ChunkStore {
 
   static WARPLOOM_HOST_DEVICE int64_t entries(int64_t lanes, int64_t depth) { return lanes * (4 * depth + 2); }
   WARPLOOM_DEVICE T* array(int which) const { return words + which * lanes * depth; }
-  /// Lane's slot w (0…9) for its reduced rows or a merge: the array entries its first and last row no longer need.
+  /// The lane's slot w (0…9) for its reduced rows or a merge: array entries that its first and last row no longer need.
   WARPLOOM_DEVICE T& slot(int w, int lane) const {
     if (w < 4) return words[w * lanes * depth + lane * depth];
     if (w < 8) return words[(w - 4) * lanes * depth + lane * depth + depth - 1];
@@ -72,7 +74,7 @@ struct ChunkStore {
       slot(5 * r + 4, lane) = rows.row[r].rhs;
     }
   }
-  /// Values live in the slots from 0 on, once the reduced rows there are used up.
+  /// Values occupy the slots from 0 on, once the reduced rows there have been used.
   WARPLOOM_DEVICE OuterValues<T> values(int lane) const {
     OuterValues<T> result;
     WARPLOOM_UNROLL
@@ -100,8 +102,8 @@ WARPLOOM_DEVICE T minus_product(const T& factor, const T& value, const T& from) 
   return device::fma(-factor, value, from);
 }
 
-/// 1 / pivot without branches. NaN for a zero, subnormal, huge or non-finite pivot: it reaches the system's answer, which
-/// is then refused and computed by scaled divisions.
+/// 1 / pivot without branches. NaN for a zero, subnormal, huge or non-finite pivot. The NaN reaches the system's
+/// answer, which is then refused and recomputed with scaled divisions.
 template <class R>
 WARPLOOM_DEVICE R pivot_inverse(const R& pivot) {
   bool ordinary = true;
@@ -118,7 +120,8 @@ WARPLOOM_DEVICE Complex<R> pivot_inverse(const Complex<R>& pivot) {
   return {pick(real, scale, ratio * scale), -pick(real, ratio * scale, scale)};
 }
 
-/// A row during the elimination of a chunk: previous, first, columns k and k+1, right-hand side.
+/// A row during the elimination of a chunk: coefficients of previous, first, columns k and k+1, and the right-hand
+/// side.
 template <class T>
 struct SpikeRow {
   T previous, first, own, above, rhs;
@@ -135,8 +138,9 @@ WARPLOOM_DEVICE ChunkRow<T> scaled_row(const T& lower, const T& diagonal, const 
   return {times(scale, lower), times(scale, diagonal), times(scale, upper), times(scale, rhs)};
 }
 
-/// Eliminates the inner unknowns of one lane's chunk and stores its pivot rows. Bit k of the result: the pivot row of
-/// column k is the original row k+1 (factors of x[k+1] and x[k+2]), else a running one (x[k+1], first, previous).
+/// Eliminates the inner unknowns of one lane's chunk, and stores its pivot rows. If bit k of the result is set, the
+/// pivot row of column k is the original row k+1 (coefficients of x[k+1] and x[k+2]); otherwise it is a running row
+/// (x[k+1], first, previous).
 template <class T>
 WARPLOOM_DEVICE uint32_t eliminate_chunk(const ChunkStore<T>& store, int lane, OuterRows<T>* left) {
   const int depth = store.depth, base = lane * depth;
@@ -168,7 +172,7 @@ WARPLOOM_DEVICE uint32_t eliminate_chunk(const ChunkStore<T>& store, int lane, O
     rhs[k] = value;
     const T first = pick(next_wins, zero, side), second = pick(next_wins, side, zero);
     const T other = pick(next_wins, running.own, next_own);
-    // The row that is left of (running, next), then the spike row.
+    // The remaining row of (running, next), then the spike row.
     SpikeRow<T> kept;
     kept.previous = minus_product(other, previous, pick(next_wins, running.previous, zero));
     kept.first = minus_product(other, first, pick(next_wins, running.first, zero));
@@ -184,7 +188,7 @@ WARPLOOM_DEVICE uint32_t eliminate_chunk(const ChunkStore<T>& store, int lane, O
     running = kept;
     bit *= 2;
   };
-  // An odd number of rows: pairs after the first, in which rows change their places without being moved.
+  // An odd number of rows: after the first, rows are handled in pairs, so that they swap roles without being moved.
   step(1);
   WARPLOOM_NO_UNROLL
   for (int k = 2; k + 1 < depth; k += 2) {
@@ -196,7 +200,7 @@ WARPLOOM_DEVICE uint32_t eliminate_chunk(const ChunkStore<T>& store, int lane, O
   return next_rows;
 }
 
-/// Inner unknowns of a lane's chunk from its four outer ones; the rhs array becomes the solution.
+/// Computes the inner unknowns of a lane's chunk from its four outer ones; the rhs array becomes the solution.
 template <class T>
 WARPLOOM_DEVICE void substitute_chunk(const ChunkStore<T>& store, int lane, uint32_t next_rows,
                                       const OuterValues<T>& values) {
@@ -226,13 +230,13 @@ WARPLOOM_DEVICE void substitute_chunk(const ChunkStore<T>& store, int lane, uint
   x[0] = first;
 }
 
-/// A chunk's solution while its correction is computed in its place: memory of its thread's own.
+/// A chunk's solution in its thread's own memory, while the correction is computed in the solution's place.
 template <class T>
 struct KeptChunk {
   static constexpr int kMostDepth = 17;
   T x[kMostDepth];
 
-  /// Takes x, and puts the residual, which stands in the place of `lower`, where the right-hand side is expected.
+  /// Takes x, and moves the residual from the place of `lower` to the place of the right-hand side.
   WARPLOOM_DEVICE void take(const ChunkStore<T>& store, int lane) {
     T* const rhs = store.array(3) + lane * store.depth;
     const T* const residual = store.array(0) + lane * store.depth;

@@ -1,6 +1,7 @@
-// The usual case of PivotingAgent: equal systems of contiguous rows, several to a block. Rows travel in chunks of 16
-// bytes where all is so aligned, and one by one elsewhere; a team of neighbouring lanes judges and stores each system. A
-// block in which some answer is not as good as rounding allows eliminates again, with the residuals for right-hand sides.
+// The usual case of PivotingAgent: systems of equal length with contiguous rows, several to a block. Rows are moved in
+// chunks of 16 bytes if everything is aligned, otherwise one by one; a team of neighbouring lanes checks and stores
+// each system. If some answer in a block is not as accurate as rounding allows, the block eliminates again, with the
+// residuals as right-hand sides.
 #pragma once
 #include "cuda/core/launch_shape.h"
 #include "cuda/tridiagonal/inputs.cuh"
@@ -23,9 +24,10 @@ struct PivotingFullAgent {
   struct Parameters {
     FullBatch<T> full;
     int32_t depth, width, systems;
-    /// Lanes that judge and store one system: 1 << team_log2, more than 32 only as threads / systems.
+    /// Lanes that check and store one system: 1 << team_log2; more than 32 only if that is threads / systems.
     int32_t team_log2;
-    int32_t last_place, last_row;  ///< of a system's last row: lane among its own, row in that lane's chunk
+    /// Place of a system's last row: the lane among the system's lanes, and the row in that lane's chunk.
+    int32_t last_place, last_row;
     int32_t* list;  ///< problems to solve again
     int32_t* count;
   };
@@ -40,7 +42,7 @@ struct PivotingFullAgent {
     return uniform && batch.solution.plain() && even(batch.solution) && batch.n % kPerChunk == 0 &&
            shape.width * shape.depth % kPerChunk == 0;
   }
-  /// Every system begins at a whole chunk.
+  /// Whether every system begins at a whole chunk.
   static bool even(const Strided<T>& view) {
     return reinterpret_cast<uintptr_t>(view.data) % sizeof(Chunk) == 0 && view.system_stride % kPerChunk == 0;
   }
@@ -70,7 +72,7 @@ struct PivotingFullAgent {
     return (static_cast<size_t>(entries) * sizeof(T) + 15) / 16 * 16;
   }
 
-  /// The block's first system, and how many of its places are taken.
+  /// The block's first system, and how many systems the block has.
   struct Span {
     int first, taken;
   };
@@ -91,7 +93,7 @@ struct PivotingFullAgent {
         WARPLOOM_UNROLL
         for (int k = 0; k < 4; ++k) device::async_copy<sizeof(Chunk)>(block, to + k * step + i, p.full.array[k] + from + i);
       }
-      // Rows beyond the system are those of the identity.
+      // Rows beyond the system become identity rows.
       for (int i = rows + rank; i < capacity; i += team) {
         to[i] = to[2 * step + i] = to[3 * step + i] = T(0);
         to[step + i] = T(R(1));
@@ -99,7 +101,8 @@ struct PivotingFullAgent {
     }
   }
 
-  /// The entries beyond a system's ends, whatever the arrays hold there, each by the lane whose chunk it is in.
+  /// Clears the entries beyond a system's ends, whatever the arrays hold there; each is cleared by the lane whose chunk
+  /// contains it.
   static WARPLOOM_DEVICE void clear_corners(const device::Block& block, const Parameters& p,
                                             const ChunkStore<T>& store) {
     const int place = block.thread() & (p.width - 1), chunk = block.thread() * p.depth;
@@ -117,8 +120,8 @@ struct PivotingFullAgent {
     return {memory, memory + block.threads() / 32};
   }
 
-  /// A chunk's flags; `at` is the place of its first row in the store, whose last array has the solution. kCorrects: the
-  /// residuals and the upper two bands take the places of the factors.
+  /// A chunk's flags. `at` is the place of its first row in the store, whose last array has the solution. kCorrects:
+  /// the residuals and the upper two bands replace the factors.
   template <bool kCorrects>
   static WARPLOOM_DEVICE int32_t check_chunk(const Parameters& p, const ChunkStore<T>& store, int64_t from, int at, int row) {
     Chunk entries[4], residual;
@@ -149,7 +152,7 @@ struct PivotingFullAgent {
     return flags;
   }
 
-  /// Or-ed over the team; teams wider than a warp meet in `warps`.
+  /// Or-ed over the team; teams wider than a warp use `warps`.
   static WARPLOOM_DEVICE int32_t team_flags(const device::Block& block, const Parameters& p, int32_t flags, int32_t* warps) {
     const int team = 1 << p.team_log2, reach = team < 32 ? team : 32;
     for (int mask = 1; mask < reach; mask *= 2) flags |= device::shuffle_xor(block, flags, mask);
@@ -161,9 +164,10 @@ struct PivotingFullAgent {
     return flags;
   }
 
-  /// A system's lanes are one warp, which also moves and judges it: nobody else looks at its rows but merge_up.
+  /// Whether a system's lanes are one warp, which also moves and checks it: nobody else accesses its rows, except
+  /// merge_up.
   static WARPLOOM_DEVICE bool has_warp(const Parameters& p) { return p.width == 32 && p.team_log2 == 5; }
-  /// After which the lanes of a system see what they wrote.
+  /// Afterwards the lanes of a system see each other's writes.
   static WARPLOOM_DEVICE void sync_systems(const device::Block& block, const Parameters& p) {
     if (has_warp(p)) {
       block.sync_warp();
@@ -172,7 +176,7 @@ struct PivotingFullAgent {
     }
   }
 
-  /// Flags of every system. True if one wants a correction.
+  /// Computes the flags of every system. True if one needs a correction.
   static WARPLOOM_DEVICE bool measure(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
     const Words own_words = words(block, store);
     const Span own = span(block, p);
@@ -191,7 +195,7 @@ struct PivotingFullAgent {
       if (rank == 0 && s < p.systems) own_words.flags[s] = flags;
       wanted = wanted || flags == kOverLimit;
     }
-    if (p.team_log2 > 5) block.sync();  // their words are read
+    if (p.team_log2 > 5) block.sync();  // the flags in their words have been read
     const bool in_warp = device::ballot(block, wanted) != 0;
     if (block.lane() == 0) own_words.warps[block.warp()] = in_warp ? 1 : 0;
     block.sync();
@@ -200,7 +204,7 @@ struct PivotingFullAgent {
     return any != 0;
   }
 
-  /// The residuals become right-hand sides, the bands are loaded again.
+  /// The residuals become right-hand sides, and the bands are loaded again.
   static WARPLOOM_DEVICE void begin_correction(const device::Block& block, const Parameters& p, const ChunkStore<T>& store,
                                                KeptChunk<T>* kept) {
     const Span own = span(block, p);
@@ -231,7 +235,7 @@ struct PivotingFullAgent {
     clear_corners(block, p, store);
   }
 
-  /// Stores the systems without flags; the others go on the list.
+  /// Stores systems without flags, and puts the others on the list.
   static WARPLOOM_DEVICE void finish(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
     const int32_t* const flags = words(block, store).flags;
     const Span own = span(block, p);
@@ -249,14 +253,14 @@ struct PivotingFullAgent {
     }
   }
 
-  /// From rows to unknowns in the store.
+  /// Computes unknowns from rows, in the store.
   static WARPLOOM_DEVICE void solve(const device::Block& block, const Parameters& p, const ChunkStore<T>& store) {
     OuterRows<T> rows;
     const uint32_t next_rows = eliminate_chunk(store, block.thread(), &rows);
     store.set_rows(block.thread(), rows);
     block.sync();
     merge_up(block, store, p.width);
-    // The same thread goes on from a system's first lane in merge_up, the top and merge_down.
+    // In merge_up, the top and merge_down the same thread handles a system's first lane.
     for (int s = block.thread(); s < p.systems; s += block.threads()) {
       store.set_values(s * p.width, solve_top(store.rows(s * p.width)));
     }

@@ -4,8 +4,9 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Pivot rows of a merge, divided by their pivots. The first, in u = the left chunk's last unknown: v = the right one's
-/// first, two outer unknowns of the side it comes from. The second, in v: four outer unknowns.
+/// Pivot rows of a merge, divided by their pivots. The first eliminates u, the left chunk's last unknown. It has v, the
+/// right chunk's first unknown, and two outer unknowns of the side it comes from. The second eliminates v, and has four
+/// outer unknowns.
 template <class T>
 struct MergeRows {
   T inner, pair[2], value;
@@ -13,7 +14,7 @@ struct MergeRows {
   T outer[4], second_value;
 };
 
-/// A row of a merge after u is gone: v, the four outer unknowns, right-hand side.
+/// A row of a merge once u is eliminated: v, the four outer unknowns, right-hand side.
 template <class T>
 struct HalfRow {
   T inner;
@@ -25,7 +26,7 @@ struct HalfRow {
 template <class T>
 WARPLOOM_DEVICE HalfRow<T> without_u(const T& own, const T& inner, const T& outer0, const T& outer1, const T& rhs,
                                      bool left, const MergeRows<T>& m) {
-  // The pivot's pair falls on the row's own pair when both come from one side.
+  // If both come from the same side, the pivot's pair coincides with the row's own pair.
   const bool same = left != m.from_right;
   const T zero(0);
   const T step0 = minus_product(own, m.pair[0], pick(same, outer0, zero));
@@ -55,7 +56,7 @@ WARPLOOM_DEVICE MergeRows<T> merge(OuterRows<T>* left, OuterRows<T> right) {
   m.pair[0] = pick(m.from_right, r[0].outer[2], l[0].outer[0]) * inverse;
   m.pair[1] = pick(m.from_right, r[0].outer[3], l[0].outer[1]) * inverse;
   m.value = pick(m.from_right, r[0].rhs, l[0].rhs) * inverse;
-  // The loser of the two largest: a left row when the pivot came from the right.
+  // The loser of the two largest; it is a left row if the pivot came from the right.
   HalfRow<T> rows[3] = {
       without_u(l[1].outer[2], l[1].outer[3], l[1].outer[0], l[1].outer[1], l[1].rhs, true, m),
       without_u(r[1].outer[0], r[1].outer[1], r[1].outer[2], r[1].outer[3], r[1].rhs, false, m),
@@ -103,7 +104,7 @@ WARPLOOM_DEVICE MergeRows<T> load_merge(const ChunkStore<T>& store, int lane) {
   return m;
 }
 
-/// The two unknowns of a merge from the merged chunk's outer values: u, then v.
+/// The two unknowns of a merge, u then v, from the merged chunk's outer values.
 template <class T>
 WARPLOOM_DEVICE void substitute_merge(const MergeRows<T>& m, const OuterValues<T>& values, T* u, T* v) {
   T second = m.second_value;
@@ -116,8 +117,8 @@ WARPLOOM_DEVICE void substitute_merge(const MergeRows<T>& m, const OuterValues<T
 }
 
 /// Merges each group of `width` lanes (a power of two) down to its first lane. Starts and ends with the reduced rows in
-/// the lanes' slots; the merges stay in the slots of the lanes merged from the right. The thread of the last merge of a
-/// group, the g-th for group g, has its rows; others only after a barrier.
+/// the lanes' slots; the merges stay in the slots of the lanes that were merged from the right. For group g, thread g
+/// did the last merge and has the resulting rows; other threads may read them only after a barrier.
 template <class T>
 WARPLOOM_DEVICE void merge_up(const device::Block& block, const ChunkStore<T>& store, int width) {
   for (int half = 1; half < width; half *= 2) {
@@ -131,13 +132,14 @@ WARPLOOM_DEVICE void merge_up(const device::Block& block, const ChunkStore<T>& s
     if (store.lanes > 64 * half) {
       block.sync();
     } else {
-      // All that is left is the first warp's.
+      // Only the first warp has work left.
       if (block.warp() != 0) return;
       block.sync_warp();
     }
   }
 }
-/// Spreads the outer values of each group, which the g-th thread has set for group g, from its first lane to all its lanes.
+/// Spreads the outer values of each group from its first lane to all its lanes. Thread g must have set them for group
+/// g.
 template <class T>
 WARPLOOM_DEVICE void merge_down(const device::Block& block, const ChunkStore<T>& store, int width) {
   for (int half = width / 2; half > 0; half /= 2) {
@@ -153,12 +155,12 @@ WARPLOOM_DEVICE void merge_down(const device::Block& block, const ChunkStore<T>&
     if (half == 1 || store.lanes > 32 * half) {
       block.sync();
     } else {
-      block.sync_warp();  // the first one sets and reads
+      block.sync_warp();  // the first warp both sets and reads them
     }
   }
 }
 
-/// The last step: first and last unknown of a whole system, whose previous and next do not exist.
+/// The last step: first and last unknown of a whole system, which has no previous and next.
 template <class T>
 WARPLOOM_DEVICE OuterValues<T> solve_top(OuterRows<T> rows) {
   OuterRow<T>* const r = rows.row;

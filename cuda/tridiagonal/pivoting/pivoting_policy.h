@@ -6,7 +6,7 @@
 
 namespace warploom::tridiagonal {
 
-/// One launch: `width` lanes (a power of two) of `depth` rows (odd) each hold a system; `systems` share a block.
+/// One launch: `width` lanes (a power of two) of `depth` rows each (odd) hold one system; `systems` share a block.
 struct PivotingShape {
   int depth = 3;
   int width = 1;
@@ -17,8 +17,8 @@ struct PivotingShape {
 
 inline constexpr int kPivotingMaxThreads = 256;
 
-/// Rows per lane aimed at: enough to make merges rare, few enough to fill a multiprocessor's shared memory with warps.
-/// Wide types gain from fewer merges only where there are several levels of them, and where that keeps a system in a
+/// Target for rows per lane: enough to make merges rare, few enough to fill a multiprocessor's shared memory with
+/// warps. Wide types gain from fewer merges only if there are several levels of them, and if that keeps a system in one
 /// block; 16-byte elements fill the shared memory of a block of more than 64 lanes.
 inline int pivoting_depth(int element_bytes, int64_t n) {
   if (element_bytes <= 4) return 17;
@@ -28,10 +28,10 @@ inline int pivoting_depth(int element_bytes, int64_t n) {
 /// Threads of a block that holds several systems: small blocks wait less for their merges.
 inline int pivoting_threads(int element_bytes) { return element_bytes <= 4 ? 128 : element_bytes <= 8 ? 64 : 32; }
 
-/// The shape for `depth` rows per lane and blocks of `threads` threads, where systems are that small.
+/// The shape for `depth` rows per lane and blocks of `threads` threads, if systems are small enough.
 inline PivotingShape lane_shape(int element_bytes, int64_t n, int64_t depth, int threads) {
   PivotingShape shape;
-  // Blocks of whole 16-byte chunks, where that is not many more lanes than the rows need.
+  // Blocks of whole 16-byte chunks, if that needs few lanes beyond those for the rows.
   const int64_t per_chunk = larger(1, 16 / element_bytes);
   int64_t width = n >= 3 * per_chunk ? per_chunk : 1;
   while (width * depth < n && width < kPivotingMaxThreads) width *= 2;
@@ -50,7 +50,8 @@ inline PivotingShape lane_shape(int element_bytes, int64_t n, int64_t depth, int
 inline PivotingShape pivoting_shape(int element_bytes, int64_t n) {
   return lane_shape(element_bytes, n, pivoting_depth(element_bytes, n), pivoting_threads(element_bytes));
 }
-/// The shape for solves with factors, which need no merges: more rows per lane only if a block would not hold the system.
+/// The shape for solves with factors, which need no merges: more rows per lane only if the system would not fit a block
+/// otherwise.
 inline PivotingShape factored_shape(int element_bytes, int64_t n) {
   const bool in_block = element_bytes <= 8 && n > 9 * kPivotingMaxThreads && n <= 17 * kPivotingMaxThreads;
   const int depth = element_bytes <= 4 || in_block ? 17 : 9;

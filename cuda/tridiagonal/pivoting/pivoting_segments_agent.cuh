@@ -1,5 +1,6 @@
-// The two small kernels between and after the passes over a system too large for one block: one block per problem
-// merges the outer rows of all its segments and spreads the values back; one thread per problem adds up the residuals.
+// The two small kernels between and after the passes over a system too large for one block. In the first, one block per
+// problem merges the outer rows of all its segments and spreads the values back. In the second, one thread per problem
+// adds up the residuals.
 #pragma once
 #include "cuda/tridiagonal/pivoting/pivoting_agent.cuh"
 
@@ -13,7 +14,8 @@ struct SegmentTopAgent {
 
   struct Parameters {
     int64_t segments;
-    const OuterRows<T>* outer;  ///< one per (problem, segment), as the rest
+    /// One per (problem, segment), like the others.
+    const OuterRows<T>* outer;
     MergeRows<T>* merges;
     OuterValues<T>* values;
   };
@@ -22,7 +24,7 @@ struct SegmentTopAgent {
     return static_cast<size_t>(ChunkStore<T>::entries(threads, kDepth)) * sizeof(T);
   }
 
-  /// Each thread merges its run of segments in order; a thread without any stands for a chunk of zeros.
+  /// Each thread merges its run of segments in order; a thread without segments represents a chunk of zeros.
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const ChunkStore<T> store{block.shared<T>(), kDepth, block.threads()};
     const int64_t each = (p.segments + block.threads() - 1) / block.threads();

@@ -1,15 +1,15 @@
-// The pivoted solver's judgement of an answer before it is stored.
+// How the pivoted solver judges an answer before storing it.
 #pragma once
 #include "cuda/tridiagonal/pivoting/pivoting_chunk.cuh"
 #include "cuda/tridiagonal/verify/problem_rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// What the rows of an answer show, or-ed together; zero: every row's backward error is that of rounding.
+/// Flags of an answer's rows, or-ed together. Zero: every row's backward error is at rounding level.
 enum RowFlag : int32_t { kOverLimit = 1, kLost = 2 };
-/// Corrections of an answer on chip, of which one is nearly always enough; what they leave goes on the list.
+/// Corrections of an answer on chip; one is nearly always enough. Answers that still fail go on the list.
 inline constexpr int kChipCorrections = 2;
-/// Below the backward error that is promised, 4 epsilon, by what rounding in the residual may hide.
+/// The promised backward error is 4 epsilon; the limit is lower by what rounding in the residual may hide.
 template <class R>
 inline constexpr R kRowLimit = static_cast<R>(2.5 * kEpsilon<R>);
 
@@ -24,7 +24,8 @@ template <class R>
 WARPLOOM_DEVICE ResidualSums<R> combine(const ResidualSums<R>& a, const ResidualSums<R>& b) {
   return {a.residual + b.residual, a.solution + b.solution, device::maximum(a.peak, b.peak), a.flags | b.flags};
 }
-/// |r|_1 / (|A|_1 |x|_1) <= 30 epsilon, with max|a| for |A|_1, which it never exceeds. False for NaN and overflow.
+/// |r|_1 / (|A|_1 |x|_1) <= 30 epsilon, with max|a| in place of |A|_1, which is never smaller. False for NaN and
+/// overflow.
 template <class R>
 WARPLOOM_DEVICE bool accepted(const ResidualSums<R>& s) {
   if (!device::is_finite(s.solution) || !device::is_finite(s.residual)) return false;
@@ -54,7 +55,7 @@ WARPLOOM_DEVICE RowCheck<T> check_row(const T& lower, const T& diagonal, const T
   return {times(powers.up, residual), device::is_finite(size) ? over : kOverLimit | kLost};
 }
 
-/// One row's share.
+/// Contribution of one row.
 template <class T>
 WARPLOOM_DEVICE ResidualSums<RealOf<T>> row_sums(const T& lower, const T& diagonal, const T& upper,
                                                  const RowCheck<T>& check, const T& own) {
@@ -63,7 +64,8 @@ WARPLOOM_DEVICE ResidualSums<RealOf<T>> row_sums(const T& lower, const T& diagon
   return {device::absolute(check.residual), device::absolute(own), peak, check.flags};
 }
 
-/// Writes the problem's words, or lists it: what is not finite is sorted out there. `words` has arrays `status`, `row`.
+/// Writes the problem's words, or lists it; the solver of the list deals with non-finite values. `words` has the arrays
+/// `status` and `row`.
 template <class B>
 WARPLOOM_DEVICE void settle(bool good, const B& words, int64_t problem, int32_t* list, int32_t* count) {
   if (!good) {

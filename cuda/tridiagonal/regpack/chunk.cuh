@@ -1,5 +1,5 @@
-// A chunk of consecutive rows on one block, in registers: reduced to its last row and its front, and
-// later filled in between known unknowns. What partition solvers of large systems are made of.
+// A chunk of consecutive rows on one block, in registers. It is reduced to its last row and its front, and later filled
+// in between known unknowns. Partition solvers of large systems are built from it.
 #pragma once
 #include "cuda/tridiagonal/regpack/cr_regpack_agent.cuh"
 
@@ -13,7 +13,7 @@ inline constexpr int kChunkThreads = sizeof(T) == 4 ? 512 : 256;
 template <class T>
 inline constexpr int kChunkRows = kChunkDepth<T> * kChunkThreads<T>;
 
-/// One chunk between its reduction and its substitution.
+/// One chunk, between its reduction and its substitution.
 template <class T>
 struct Chunk {
   static constexpr int kDepth = kChunkDepth<T>;
@@ -27,7 +27,7 @@ struct Chunk {
 
   /// Warps of the block, a power of two.
   static WARPLOOM_DEVICE int warps(const device::Block& block) { return block.threads() / 32; }
-  /// The warp's part of the block's `chunk`-th chunk of a problem.
+  /// The warp's part of chunk number `chunk` of a problem, which the block processes.
   static WARPLOOM_DEVICE Run run_of(const device::Block& block, const Batch<T>& batch, int64_t problem,
                                     int64_t chunk) {
     Run run{32, block.lane(), 0, 0, 0, 0, 0, (chunk * warps(block) + block.warp()) * Warp::kWarpRows};
@@ -39,16 +39,16 @@ struct Chunk {
     return run;
   }
 
-  /// Reduces the rows taken to one per warp. `records`: shared memory of kWarps entries, not in use by
-  /// the chunk before. A barrier must follow.
+  /// Reduces the loaded rows to one per warp. `records`: kWarps entries of shared memory that the previous chunk no
+  /// longer uses. A barrier must follow.
   WARPLOOM_DEVICE void reduce(const device::Block& block, WarpRecord<T>* records) {
     Downsweep<kDepth>::down(rows);
     Front<T> own;
     Warp::template eliminate<true>(block, rows, row, own, 32);
     if (block.lane() == 31) records[block.warp()] = {row, own};
   }
-  /// Reduces the warps' rows to one, every warp for itself: lane warps-1 holds the chunk's last row in
-  /// `outer` and its `front`. Returns what lane w met at the row of warp w.
+  /// Reduces the warps' rows to one; every warp does this independently. Lane warps-1 then holds the chunk's last row
+  /// in `outer` and its `front`. Returns the pivots that lane w met at the row of warp w.
   WARPLOOM_DEVICE Pivots compose(const device::Block& block, const WarpRecord<T>* records) {
     Pivots pivots;
     const int width = warps(block);
@@ -64,7 +64,7 @@ struct Chunk {
     return pivots;
   }
 
-  /// Fills in all unknowns from the chunk's last one and the one before the chunk.
+  /// Computes all unknowns from the chunk's last one and the one before the chunk.
   WARPLOOM_DEVICE void substitute(const device::Block& block, const T& x_last, const T& x_before) {
     const T x = substitute_lanes(block, outer, x_last, x_before, warps(block));
     const T own = device::shuffle(block, x, block.warp());
@@ -72,19 +72,19 @@ struct Chunk {
     Warp::descend(block, rows, row, own, block.warp() == 0 ? x_before : previous, 32);
   }
 
-  /// What compose met at one row, in one word.
+  /// The pivots that compose met at one row, as one word.
   static WARPLOOM_DEVICE int flags_of(const Pivots& pivots) {
     return (pivots.zero != 0 ? 1 : 0) | (pivots.infinite ? 2 : 0);
   }
-  /// Adds what was met outside the warp at its last row, in the lane that owns the row.
+  /// Adds the findings outside the warp about its last row, in the lane that owns the row.
   WARPLOOM_DEVICE void note(const device::Block& block, int flags) {
     if (block.lane() != 31) return;
     rows.pivots.zero |= (flags & 1) != 0 ? 1u << (kDepth - 1) : 0u;
     rows.pivots.infinite = rows.pivots.infinite || (flags & 2) != 0;
   }
 
-  /// Reports this lane's findings to the problem's verdict word; the barrier of Warp::store then keeps the
-  /// inputs until all lanes have looked.
+  /// Reports this lane's findings to the problem's verdict word. The barrier of Warp::store then preserves the inputs
+  /// until all lanes have read them.
   WARPLOOM_DEVICE void judge(const Batch<T>& batch, const Run& run, int* verdict) const {
     if (Warp::suspicious(rows)) {
       device::atomic_min(verdict, Warp::inspect(batch, run, batch.rows(run.system), rows));
@@ -92,7 +92,7 @@ struct Chunk {
   }
 };
 
-/// What a chunk tells the other chunks of its system: WarpRecord, in global memory.
+/// What a chunk sends to the other chunks of its system: WarpRecord, in global memory.
 template <class T>
 using ChunkRecord = WarpRecord<T>;
 

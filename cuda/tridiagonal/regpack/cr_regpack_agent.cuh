@@ -1,10 +1,11 @@
 // CR-RegPack (Davidson & Owens 2011): kDepth rows per lane in registers, one system per group of lanes
-// (WarpRegpackAgent: no block barrier at all) or per block (BlockRegpackAgent: one barrier per system).
+// (WarpRegpackAgent: no block barriers at all) or per block (BlockRegpackAgent: one barrier per system).
 //
-// The first log2(kDepth) stages of cyclic reduction run inside lanes, the next five across lanes by
-// shuffles. A block's warps do not wait for each other at each stage: a warp's last lane follows, besides
-// its own row, how the warp's first unknown depends on its borders (Front), so that one exchange of
-// (row, front) per warp gives a system of one row per warp, which every warp solves for itself.
+// The first log2(kDepth) stages of cyclic reduction run inside lanes, the next five across lanes by shuffles. A block's
+// warps do not wait for each other at each stage. Instead, besides its own row, a warp's last lane tracks how the
+// warp's first unknown depends on its borders (Front). One exchange of (row, front) per warp then gives a system of one
+// row per warp, which every warp solves independently. Blocks are persistent: the copies of the next system run while
+// the current one is solved.
 // Blocks are persistent: the copies of the next system run while this one is solved.
 #pragma once
 #include <type_traits>
@@ -16,10 +17,11 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 template <class T>
 struct RegpackParameters {
-  FullBatch<T> full;  ///< first, and all that kFull agents read in the usual course
+  FullBatch<T> full;  ///< first, and everything that kFull agents usually read
   int width;          ///< lanes per system, a power of two (32 for blocks)
   int systems_log2;   ///< log2(32 / width): systems per warp
-  int64_t span;       ///< tiles per worker when consecutive ones share a matrix; 0: workers interleave
+  /// Tiles per worker when consecutive ones share a matrix; 0: workers interleave.
+  int64_t span;
   bool shared_bands;  ///< every staged band is the same for all systems
   bool merged;        ///< as Inputs::merged
   Batch<T> batch;
@@ -29,8 +31,8 @@ struct RegpackParameters {
   WARPLOOM_HOST_DEVICE const auto& source(std::bool_constant<false>) const { return inputs; }
 };
 
-/// The tiles one worker (warp or block) solves, in order. Index: int32_t in the usual case, where 64-bit
-/// arithmetic would lengthen the way to the first copies.
+/// The tiles that one worker (warp or block) solves, in order. Index: int32_t in the usual case, because 64-bit
+/// arithmetic would delay the first copies.
 template <class Index>
 struct Tiles {
   Index next, end, step;
@@ -41,7 +43,7 @@ struct Tiles {
   }
 };
 
-/// Registers and shared memory allow this many threads per block of depth*sizeof(T) bytes of rows.
+/// How many threads per block registers and shared memory allow, with depth*sizeof(T) bytes of rows.
 template <class T, int kDepth>
 inline constexpr int kRegpackThreads = kDepth % 2 != 0                         ? kSpanThreads<T, kDepth>
                                        : kDepth * sizeof(T) <= 64 && sizeof(T) < 16 ? 512
@@ -54,7 +56,7 @@ template <class T, int kDepth, bool kFull>
 struct WarpRegpackAgent {
   static constexpr int kRowBytes = kDepth * static_cast<int>(sizeof(T));
   static constexpr int kMaxThreads = kRowBytes > 256 ? 64 : 128;
-  // Blocks per multiprocessor that leave each thread the registers its rows and their addresses take.
+  // Blocks per multiprocessor, chosen so that each thread has enough registers for its rows and their addresses.
   static constexpr int kMinBlocks = kDepth % 2 != 0  ? kSpanBlocks<T, kDepth>
                                     : kRowBytes > 128 ? 1
                                     : kRowBytes > 64 ? 2
@@ -104,7 +106,7 @@ struct WarpRegpackAgent {
   static WARPLOOM_DEVICE Index problem_of(const device::Block& block, const Parameters& p, Index tile) {
     return (tile << p.systems_log2) + (block.lane() >> (5 - p.systems_log2));
   }
-  /// The run to move: the whole tile at once where its systems stand next to each other.
+  /// The run to move: the whole tile at once if its systems are contiguous.
   static WARPLOOM_DEVICE Run moved(const device::Block& block, const Parameters& p, Index tile,
                                    const Run& own) {
     if (!p.merged) return own;
@@ -119,7 +121,7 @@ struct WarpRegpackAgent {
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) { run_as<WarpRegpackAgent>(block, p); }
 
  protected:
-  /// All tiles of a warp, which Self takes and solves.
+  /// All tiles of a warp, which Self loads and solves.
   template <class Self>
   static WARPLOOM_DEVICE void run_as(const device::Block& block, const Parameters& p) {
     using Lane = typename Self::Warp;
@@ -130,7 +132,7 @@ struct WarpRegpackAgent {
                                   (problems(p) + (1 << p.systems_log2) - 1) >> p.systems_log2,
                                   static_cast<Index>(p.span));
     Run next{};
-    // One pass more than there are tiles: the copies of a tile start while the one before is solved.
+    // One pass more than there are tiles: the copies of a tile start while the previous one is solved.
     for (Index tile = -1;;) {
       typename Lane::Rows rows;
       const Run run = next;
@@ -195,8 +197,8 @@ struct WarpRegpackAgent {
   }
 };
 
-/// WarpRegpackAgent of an odd depth that judges its answers: its stage holds the rows until they are measured, so that the copies
-/// of the next tile do not run meanwhile; other warps' do, of which there are more.
+/// WarpRegpackAgent of an odd depth that checks its answers. Its stage holds the rows until they are measured, so the
+/// copies of the next tile cannot run meanwhile; more warps make up for that.
 template <class T>
 struct CheckedRegpackParameters : RegpackParameters<T> {
   Judging judging;
@@ -240,22 +242,22 @@ struct CheckedWarpRegpackAgent : WarpRegpackAgent<T, kDepth, true> {
         if (verdict != 0) store_verdict(p.full, problem, verdict);
         tridiagonal::judge(p.judging, p.full, problem, found, verdict != 0 ? p.full.status[problem] : 0);
       }
-      block.sync_warp();  // the right-hand sides are read
+      block.sync_warp();  // the right-hand sides have been read
       warp.template store<true>(block, p.full, own, all, rows);
-      block.sync_warp();  // the stage is read
+      block.sync_warp();  // the stage has been read
     }
   }
 };
 
-/// What a warp tells the other warps of its system.
+/// What a warp sends to the other warps of its system.
 template <class T, class V = T>
 struct WarpRecord {
   Row<T, V> row;      ///< last row: complete on the left, untouched on the right
   Front<T, V> front;  ///< of the warp's rows
 };
 
-/// Solves one system of a block, every warp kDepth rows per lane of it. `after_barrier` runs once all warps have finished
-/// the system before.
+/// Solves one system of a block, with kDepth rows per lane in every warp. `after_barrier` runs once all warps have
+/// finished the previous system.
 template <class Warp, int kDepth, bool kUnrolled, class T, class V, class Rows, class After>
 WARPLOOM_DEVICE void solve_in_block(const device::Block& block, Rows& rows, WarpRecord<T, V>* records, After after_barrier) {
   Warp::reduce(rows);
@@ -265,7 +267,7 @@ WARPLOOM_DEVICE void solve_in_block(const device::Block& block, Rows& rows, Warp
   if (block.lane() == 31) records[block.warp()] = {row, front};
   block.sync();
   after_barrier();
-  // One row per warp; every warp solves it for itself.
+  // One row per warp; every warp solves this system independently.
   const int warps = block.threads() / 32;
   int width = 1;
   while (width < warps) width *= 2;

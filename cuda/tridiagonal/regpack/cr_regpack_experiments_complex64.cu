@@ -1,4 +1,4 @@
-// CR-RegPack for complex64 at the depths that no policy takes.
+// CR-RegPack for complex64 at the depths that no policy chooses.
 #include "cuda/tridiagonal/regpack/cr_regpack_launch.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {

@@ -12,7 +12,7 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Every staged band is the same for all systems.
+/// Whether every staged band is the same for all systems.
 template <class T>
 bool shares_bands(const Inputs<T>& inputs) {
   bool shared = true;
@@ -55,14 +55,15 @@ Status launch_regpack(GpuDevice& device, typename Agent::Parameters p, int64_t t
   return launch<Agent>(device, shape, p);
 }
 
-/// Depths whose rows leave half after half (RegpackLane::kHalves), under names of their own in the kernel budget:
+/// Depths whose rows are eliminated in two halves (RegpackLane::kHalves), under separate names in the kernel budget:
 /// their registers are full, and complex128 at depth 32 keeps part of its rows in local memory.
 template <class T, int kDepth>
 struct DeepWarpRegpackAgent : WarpRegpackAgent<T, kDepth, false> {};
 template <class T, int kDepth>
 struct DeepBlockRegpackAgent : BlockRegpackAgent<T, kDepth, false> {};
 
-/// The paper's largest block, 4096 rows at depth 4 (Table 1): as many threads as a block may have, 64 registers each.
+/// The paper's largest block, 4096 rows at depth 4 (Table 1): as many threads as a block may have, with 64 registers
+/// each.
 template <class T, int kDepth>
 struct WideBlockRegpackAgent : BlockRegpackAgent<T, kDepth, true> {
   static constexpr int kMaxThreads = 1024;
@@ -77,19 +78,19 @@ template <class T, int kDepth>
 using GeneralBlockAgent = std::conditional_t<RegpackLane<T, kDepth>::kHalves, DeepBlockRegpackAgent<T, kDepth>,
                                              BlockRegpackAgent<T, kDepth, false>>;
 
-/// The full case of RegpackLane is compiled where lanes hold whole 16-byte chunks of real numbers.
+/// The full case of RegpackLane is compiled if lanes hold whole 16-byte chunks of real numbers.
 template <class T, int kDepth>
 inline constexpr bool kHasFull =
     !kIsComplex<T> && kDepth % 2 == 0 && kDepth >= 4 && kDepth * sizeof(T) >= 16 && !RegpackLane<T, kDepth>::kHalves;
 
-/// Uniform, and as long as the lanes hold.
+/// Whether the batch is uniform, and its systems are exactly as long as the lanes hold.
 template <class T>
 bool is_full(const Batch<T>& batch, const Inputs<T>& inputs, int64_t capacity) {
   return capacity == batch.n && is_uniform(batch, inputs);
 }
 
-/// What FullSpanLane takes, where a system has a warp or more, or lies next to the others (`merged`); compiled at the depth
-/// that most systems get.
+/// Whether FullSpanLane supports the batch: each system has at least a warp, or they are contiguous (`merged`).
+/// Compiled at the depth that most systems get.
 template <class T>
 bool is_full_span(const Batch<T>& batch, const Inputs<T>& inputs, bool whole_warps) {
   bool result = is_uniform_anywhere(batch, inputs) && (whole_warps || inputs.merged);
@@ -101,7 +102,7 @@ bool is_full_span(const Batch<T>& batch, const Inputs<T>& inputs, bool whole_war
 template <class T, int kDepth>
 inline constexpr bool kHasFullSpan = !kIsComplex<T> && kDepth == 17;
 
-/// By one warp per tile: Full for what it takes (void: nothing), General for anything else.
+/// Launches one warp per tile: Full for what it supports (void: nothing), General for anything else.
 template <class Full, class General, int kDepth, class T>
 Status launch_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
   while (p.width << p.systems_log2 < 32) ++p.systems_log2;
@@ -110,7 +111,7 @@ Status launch_by_warps(GpuDevice& device, RegpackParameters<T>& p) {
   p.merged = p.inputs.merged;
   p.shared_bands = shares_bands(p.inputs);
   const int64_t tiles = (p.batch.problems() + (1 << p.systems_log2) - 1) >> p.systems_log2;
-  // A few warps per block; one where that spreads a small batch over more multiprocessors.
+  // A few warps per block, or one if that spreads a small batch over more multiprocessors.
   constexpr int kMost = General::kMaxThreads / 32;
   const int warps = tiles >= 4 * int64_t{device.limits().multiprocessors} ? kMost : 1;
   if constexpr (!std::is_void_v<Full>) {
@@ -143,14 +144,14 @@ Status solve_by_blocks(GpuDevice& device, RegpackParameters<T>& p, int threads) 
   return launch_regpack<GeneralBlockAgent<T, kDepth>>(device, p, p.batch.problems(), threads, threads);
 }
 
-/// Batches that DirectRegpackAgent reads: uniform, of systems that end with a 16-byte vector.
+/// Whether DirectRegpackAgent can read the batch: uniform, with systems that end with a 16-byte vector.
 template <class T>
 bool reads_direct(const Batch<T>& batch) {
   return !kIsComplex<T> && batch.n % (16 / static_cast<int64_t>(sizeof(T))) == 0 &&
          is_uniform(batch, inputs_of(batch, false));
 }
 
-/// Most warps per system of DirectRegpackAgent; 0: it is not compiled.
+/// Most warps per system of DirectRegpackAgent; 0: not compiled.
 template <class T, int kDepth>
 inline constexpr int kDirectWarps =
     kIsComplex<T> || kDepth % 2 == 1 ? 0 : operation::direct_warps(sizeof(T), kDepth, false);
@@ -164,8 +165,8 @@ Status launch_direct(GpuDevice& device, const typename Agent::Parameters& p, int
   return launch<Agent>(device, shape, p);
 }
 
-/// Uniform batches of systems that need at most kDirectWarps warps each; `width` lanes per system where one is enough.
-/// `p` holds no more yet than what it solves.
+/// Uniform batches of systems that need at most kDirectWarps warps each; `width` lanes per system if one warp is
+/// enough. So far `p` only describes the problem.
 template <class T, int kDepth, bool kChecks = false>
 Status solve_direct(GpuDevice& device, typename DirectRegpackAgent<T, kDepth, 1, kChecks>::Parameters p, int64_t lanes, int width) {
   p.width = width;
@@ -179,11 +180,11 @@ Status solve_direct(GpuDevice& device, typename DirectRegpackAgent<T, kDepth, 1,
   return launch_direct<DirectRegpackAgent<T, kDepth, 1, kChecks>>(device, p, threads);
 }
 
-/// Interleaved batches of systems on `width` lanes each.
+/// Interleaved batches of systems, with `width` lanes each.
 template <class T, int kDepth>
 Status solve_interleaved(GpuDevice& device, const Batch<T>& batch, int width) {
   using Agent = InterleavedRegpackAgent<T, kDepth>;
-  // Two neighbouring sectors at least, and eight warps where registers allow them.
+  // At least two neighbouring sectors, and eight warps if registers allow.
   InterleavedParameters<T> p{batch, width, 64 / static_cast<int>(sizeof(T))};
   while (p.systems * width < 256) p.systems *= 2;
   while (p.systems * width > Agent::kMaxThreads) p.systems /= 2;
@@ -264,7 +265,7 @@ int depth_for(GpuDevice& device, const Batch<T>& batch) {
   return operation::span_depth(sizeof(T), batch.n, even, aligned);
 }
 
-/// The depth of the kernels that judge answers of systems which are no whole vectors.
+/// The depth of the kernels that check answers of systems that are not whole vectors.
 inline constexpr int kCheckedSpan = 17;
 
 template <class T>
@@ -325,7 +326,7 @@ Status solve_cr_regpack_checked(GpuDevice& device, const Batch<T>& batch, int de
   return {Code::internal, "cr-regpack: no kernel judges these answers"};
 }
 
-// Depths that no policy takes, for callers who name them: cr_regpack_experiments_*.cu.
+// Depths that no policy chooses, for callers who request them: cr_regpack_experiments_*.cu.
 WARPLOOM_OPTIONAL Status solve_cr_regpack_experiment(GpuDevice&, const Batch<float>&, int depth, Used*);
 WARPLOOM_OPTIONAL Status solve_cr_regpack_experiment(GpuDevice&, const Batch<double>&, int depth, Used*);
 WARPLOOM_OPTIONAL Status solve_cr_regpack_experiment(GpuDevice&, const Batch<Complex<float>>&, int depth, Used*);

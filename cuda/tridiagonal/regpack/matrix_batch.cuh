@@ -1,11 +1,11 @@
-// Which batches are right-hand sides of one matrix, or of one each, to solve_matrix_rows.
+// Which batches solve_matrix_rows treats as right-hand sides of one matrix, or of one matrix each.
 #pragma once
 #include "cuda/tridiagonal/inputs.cuh"
 #include "cuda/tridiagonal/regpack/matrix_policy.h"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// What solve_matrix_rows takes.
+/// Whether solve_matrix_rows supports the batch.
 template <class T>
 bool takes_matrix_rows(const Batch<T>& batch, int multiprocessors) {
   const int64_t problems = batch.planned_problems(), per_matrix = is_one_matrix(batch) ? problems : batch.rhs_count;

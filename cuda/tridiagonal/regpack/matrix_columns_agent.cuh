@@ -1,7 +1,7 @@
-// CR-RegPack for interleaved systems that share a matrix, in one pass: a block takes as many neighbouring systems as it has
-// registers for, 32 bytes of each row at least, and holds all their right-hand sides. Thread t takes rows of unit t % units
-// (a double or two floats side by side) from (t / units) * kDepth on. One row per thread is left between them; a
-// warp solves those of a unit, turned in shared memory. The matrix is worked out once per block (MatrixTable).
+// CR-RegPack for interleaved systems that share a matrix, in one pass. A block takes as many neighbouring systems as it
+// has registers for, at least 32 bytes of each row, and holds all their right-hand sides. Thread t holds rows of unit t
+// % units (a double, or two adjacent floats) from (t / units) * kDepth on. One row per thread is left between them; a
+// warp solves those of a unit, transposed in shared memory. The matrix is factored once per block (MatrixTable).
 #pragma once
 #include <type_traits>
 
@@ -14,7 +14,7 @@ struct MatrixColumnsParameters {
   Batch<T> batch;
   int units;      ///< per block, a power of two up to 16
   int ranks;      ///< threads per unit
-  bool paired;    ///< units are 8 bytes that lie together, at multiples of 8
+  bool paired;    ///< units are contiguous 8 bytes, at multiples of 8
   int64_t tiles;  ///< of units*kWidth systems
 };
 
@@ -24,7 +24,7 @@ struct MatrixColumnsAgent {
   static constexpr int kMostRanks = 32 * kInner;
   static constexpr int kMaxThreads = 512;
   static constexpr int kMinBlocks = 1;
-  static constexpr int kWidth = 8 / static_cast<int>(sizeof(T));  ///< systems of a unit
+  static constexpr int kWidth = 8 / static_cast<int>(sizeof(T));  ///< systems per unit
   static constexpr int kFewestUnits = 4, kMostUnits = 16;
   using Parameters = MatrixColumnsParameters<T>;
   using V = std::conditional_t<kWidth == 2, Sides<T, 2>, T>;
@@ -34,7 +34,7 @@ struct MatrixColumnsAgent {
   using InnerRows = SideRows<T, kInner, V, PartsInMemory<T, kInner>>;
   using Between = LaneParts<T, 5>;
 
-  /// Place of a rank's row among those of its unit: those of a lane, then a gap, against bank conflicts.
+  /// Position of a rank's row among those of its unit: the rows of a lane, then a gap, to avoid bank conflicts.
   static constexpr WARPLOOM_HOST_DEVICE int place(int rank) { return rank + rank / kInner; }
   static constexpr WARPLOOM_HOST_DEVICE int pitch(int units) { return place(kMostRanks) + kMostUnits / units; }
   static size_t shared_bytes(int units, int ranks) {
@@ -72,13 +72,15 @@ struct MatrixColumnsAgent {
  private:
   const device::Block& block_;
   const Parameters& p_;
-  const int unit_, rank_, first_;  ///< of the calling thread: its unit, its place in it, its first row
+  /// The calling thread's unit, its rank in it, and its first row.
+  const int unit_, rank_, first_;
   const Outer outer_;
   const Inner inner_;
-  V *const sides_, *const fronts_, *const unknowns_;  ///< a row per thread; unit u from u*pitch on
-  T* const next_;                                     ///< by rank: the factor of the next thread's front
+  /// One row per thread; unit u starts at u*pitch.
+  V *const sides_, *const fronts_, *const unknowns_;
+  T* const next_;                                     ///< by rank: the coefficient of the next thread's front
   Between* const between_;                            ///< by lane
-  int* const verdicts_;                               ///< of a tile and the one before
+  int* const verdicts_;                               ///< of a tile and the previous one
 
   WARPLOOM_DEVICE MatrixColumnsAgent(const device::Block& block, const Parameters& p)
       : block_(block), p_(p), unit_(block.thread() & (p.units - 1)), rank_(block.thread() / p.units), first_(rank_ * kDepth),
@@ -98,7 +100,7 @@ struct MatrixColumnsAgent {
     else return value;
   }
 
-  /// Systems of the thread's unit that there are.
+  /// How many systems of the thread's unit exist.
   WARPLOOM_DEVICE int present(int64_t tile) const {
     const int64_t left = p_.batch.systems - system_of(tile);
     return left < 0 ? 0 : left < kWidth ? static_cast<int>(left) : kWidth;
@@ -146,7 +148,8 @@ struct MatrixColumnsAgent {
     }
   }
 
-  /// Works the matrix out: inside the threads' rows, between those of a lane of 8 of them, between lanes. Ends with a barrier.
+  /// Factors the matrix: inside the threads' rows, between the rows of each lane's 8 threads, and between lanes. Ends
+  /// with a barrier.
   WARPLOOM_DEVICE void factor() const {
     outer_.set(block_, outer_.template load<kDepth / kFewestUnits>(block_, p_.batch, 0, p_.ranks), p_.ranks);
     block_.sync();
@@ -172,7 +175,7 @@ struct MatrixColumnsAgent {
       between.factor(block_, row, front, 32, met, kInner - 1);
       if (lane == 31) between.inverse = met.reciprocal(row.b, kInner - 1);
       between_[lane] = between;
-      // What was met at the threads' last rows is theirs to report.
+      // Findings at the threads' last rows are reported by these threads.
       for (int j = 0; j < kInner; ++j) {
         const int rank = lane * kInner + j;
         const unsigned int zero = (met.zero >> j & 1u) << (kDepth - 1);
@@ -182,7 +185,7 @@ struct MatrixColumnsAgent {
     block_.sync();
   }
 
-  /// The threads' last unknowns, and the words of the tile before.
+  /// Computes the threads' last unknowns, and the words of the previous tile.
   WARPLOOM_DEVICE void solve_between(Rows& rows, int64_t previous, int parity) const {
     const int at = unit_ * pitch(p_.units) + place(rank_);
     sides_[at] = rows.d[kDepth - 1];
@@ -195,7 +198,7 @@ struct MatrixColumnsAgent {
     rows.x_left = rank_ > 0 ? unknowns_[unit_ * pitch(p_.units) + place(rank_ - 1)] : V{};
     rows.d[kDepth - 1] = unknowns_[at];
   }
-  /// By one warp: a lane takes the rows of kInner threads.
+  /// Called by one warp: a lane takes the rows of kInner threads.
   WARPLOOM_DEVICE void solve_unit(int unit) const {
     const int lane = block_.lane(), from = lane * kInner, base = unit * pitch(p_.units);
     PartsInMemory<T, kInner> parts;
@@ -235,7 +238,7 @@ struct MatrixColumnsAgent {
       if (verdict != 0) device::atomic_min(&verdicts_[(parity * p_.units + unit_) * kWidth + k], verdict);
     }
   }
-  /// The words of a tile; after a barrier.
+  /// Writes the words of a tile; call it after a barrier.
   WARPLOOM_DEVICE void report(int64_t tile, int parity) const {
     const int slot = block_.thread();
     if (tile < 0 || slot >= p_.units * kWidth) return;

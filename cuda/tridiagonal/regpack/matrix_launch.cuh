@@ -1,4 +1,4 @@
-// How solve_matrix_rows and solve_matrix_columns launch, for one element type; the .cu files instantiate them.
+// The launches of solve_matrix_rows and solve_matrix_columns for one element type; the .cu files instantiate them.
 #pragma once
 #include "cuda/core/launch.cuh"
 #include "cuda/tridiagonal/regpack/matrix_batch.cuh"
@@ -7,7 +7,7 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Lines of one group where those of all systems are evenly spaced, in right-hand sides and solutions.
+/// Lines of one group, if those of all systems are evenly spaced in right-hand sides and solutions.
 template <class T>
 void group_lines(MatrixRowsParameters<T>* p) {
   const Batch<T>& batch = p->batch;
@@ -58,7 +58,7 @@ Status launch_matrix_depth(GpuDevice& device, const MatrixRowsParameters<T>& p, 
                                   : launch_matrix_agent<T, kDepth, Team::lanes>(device, p, used);
 }
 
-/// Batches which lie_in_vectors, of rows that has_matrix_rows, of any size.
+/// Batches that satisfy lie_in_vectors and has_matrix_rows, of any size.
 template <class T>
 Status launch_matrix_rows(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if (batch.problems() >= 1 << 30) return {Code::unsupported, "cr-regpack: too many right-hand sides to count in a word"};
@@ -87,7 +87,7 @@ Status solve_matrix_columns(GpuDevice& device, const Batch<T>& batch, Used* used
   }
   MatrixColumnsParameters<T> p{};
   p.batch = batch;
-  // Lines of 128 bytes where a block has the threads, as long as every multiprocessor has something to do.
+  // Lines of 128 bytes if a block has enough threads, as long as every multiprocessor has work.
   p.units = Agent::kMostUnits;
   const auto ranks_for = [&](int units) {
     const int step = units < 32 ? 32 / units : 1;

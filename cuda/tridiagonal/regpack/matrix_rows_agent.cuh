@@ -1,5 +1,5 @@
-// CR-RegPack for right-hand sides that share a matrix and whose rows lie together: a block works the matrix out once
-// (MatrixTable), then takes one right-hand side after the other; the copies of the next one run meanwhile.
+// CR-RegPack for right-hand sides that share a matrix and have contiguous rows. A block factors the matrix once
+// (MatrixTable), then solves one right-hand side after another, while the copies of the next one run.
 #pragma once
 #include <type_traits>
 
@@ -8,33 +8,34 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Right-hand sides are lines, `lines` of them in each of `groups`: all of one matrix in one group where they are evenly spaced,
-/// else those of a system.
+/// Right-hand sides are lines, `lines` of them in each of `groups`. If evenly spaced, all lines of one matrix are one
+/// group; otherwise the lines of each system are.
 template <class T>
 struct MatrixRowsParameters {
   Batch<T> batch;    ///< rows of right-hand sides and solutions are whole 16-byte vectors
-  int width;         ///< lanes per right-hand side: a power of two, Team::warps: of all its warps
+  /// Lanes per right-hand side, a power of two; for Team::warps, the lanes of all its warps.
+  int width;
   int width_log2;
-  bool one_matrix;   ///< for all groups; otherwise for each its own
+  bool one_matrix;   ///< one matrix for all groups; otherwise one for each
   int32_t groups, lines, tiles_per_group;
   int32_t span;      ///< consecutive tiles per block; 0: blocks take turns, in one group
   int64_t rhs_group, rhs_line, solution_group, solution_line;  ///< elements between them
 };
 
-/// What a right-hand side takes: lanes of a warp, or one warp or several whose lanes are all filled with rows.
+/// The lanes of a right-hand side: some lanes of a warp, or one warp or several, with all lanes filled with rows.
 enum class Team { lanes, warp, warps };
 
 template <class T, int kDepth, Team kTeam>
 struct MatrixRowsAgent {
   static constexpr bool kWhole = kTeam != Team::lanes, kWarps = kTeam == Team::warps;
-  /// Right-hand sides that a lane works on at once, so that what is known of the matrix is read once for them, and one's latencies
-  /// are filled with another's work.
+  /// Right-hand sides that a lane solves at once: the matrix data is read once for all of them, and the work on one
+  /// hides the latencies of another.
   static constexpr int kSides = kWarps && sizeof(T) == 8 ? 1 : 2;
   static constexpr int kMaxThreads = !kWarps ? 128 : sizeof(T) == 8 ? 256 : 512;
   static constexpr int kMinBlocks = kWarps ? 1 : kDepth * sizeof(T) > 64 ? 3 : 4;
   using Parameters = MatrixRowsParameters<T>;
   using Table = MatrixTable<T, kDepth>;
-  // With more rows, or in double precision, they would take more registers than there are.
+  // With more rows, or in double precision, there are not enough registers.
   using Parts = std::conditional_t<kDepth * sizeof(T) <= 32, PartsInRegisters<T, kDepth>, PartsInMemory<T, kDepth>>;
   using V = std::conditional_t<kSides == 1, T, Sides<T, kSides>>;
   using Rows = SideRows<T, kDepth, V, Parts>;
@@ -95,15 +96,17 @@ struct MatrixRowsAgent {
 
   const device::Block& block_;
   const Parameters& p_;
-  const int lane_, first_;  ///< of the calling thread: its lane of the matrix, and its first row
-  const int slots_;         ///< lines of a block beside each other; the next side of a lane is so many on
+  /// The calling thread's lane of the matrix, and its first row.
+  const int lane_, first_;
+  /// Lines that a block solves side by side; a lane's next side is that many lines further on.
+  const int slots_;
   T* const stage_;
   const Table table_;
-  const Teams teams_;  ///< of Team::warps
+  const Teams teams_;  ///< for Team::warps
   Parts parts_;
   LaneParts<T, 5, kWarps> between_lanes_;
   Pivots pivots_;
-  Place previous_{-1, 0};  ///< whose words are still to be written
+  Place previous_{-1, 0};  ///< its words are still to be written
   int parity_ = 0;
 
   static constexpr size_t kStageBytes = kSides * Lane::kBytes;
@@ -117,7 +120,8 @@ struct MatrixRowsAgent {
     else return {block, block.shared<unsigned char>(block.threads() / 32 * kStageBytes + Table::bytes(p.width)), p.width / 32};
   }
 
-  /// Lanes of a right-hand side; of them, those of a warp, and the calling one among these; and their rows.
+  /// The lanes of a right-hand side; how many of them are in a warp, and the calling lane's rank among these; and their
+  /// rows.
   static WARPLOOM_DEVICE int lanes(const Parameters& p) { return kTeam == Team::warp ? 32 : p.width; }
   static WARPLOOM_DEVICE int lanes_log2(const Parameters& p) { return kTeam == Team::warp ? 5 : p.width_log2; }
   WARPLOOM_DEVICE int width() const { return kWhole ? 32 : p_.width; }
@@ -137,7 +141,7 @@ struct MatrixRowsAgent {
     return (place.tile * kSides + side) * slots_ + (block_.thread() >> lanes_log2(p_));
   }
 
-  /// Starts the copies of a warp's rows: consecutive vectors by consecutive lanes.
+  /// Starts the copies of a warp's rows: consecutive lanes copy consecutive vectors.
   WARPLOOM_DEVICE void copy(const Place& place) const {
     const int base = (block_.lane() - rank()) * kDepth, begin = first_ - rank() * (kDepth - Pack::kCount);
     WARPLOOM_UNROLL
@@ -177,7 +181,7 @@ struct MatrixRowsAgent {
     block_.sync_warp();
   }
   WARPLOOM_DEVICE void store(const Place& place, const Rows& rows) const {
-    const int here = kWhole ? 2 * kDepth : this->rows() - first_;  // its neighbour's rows count too
+    const int here = kWhole ? 2 * kDepth : this->rows() - first_;  // includes its neighbour's rows
     WARPLOOM_UNROLL
     for (int side = 0; side < kSides; ++side) {
       const int line = line_of(place, side);
@@ -191,11 +195,11 @@ struct MatrixRowsAgent {
     }
   }
 
-  /// Works the matrix of `system` out.
+  /// Factors the matrix of `system`.
   WARPLOOM_DEVICE void factor(int64_t system) {
     const int lanes = MatrixRowsAgent::lanes(p_);
     const auto entries = table_.template load<kMostLanes * kDepth / kMaxThreads>(block_, p_.batch, system, lanes);
-    block_.sync();  // the table of the matrix before is read
+    block_.sync();  // the table of the previous matrix has been read
     table_.set(block_, entries, lanes);
     block_.sync();
     if (block_.thread() < lanes) table_.reduce(block_.thread());
@@ -224,7 +228,7 @@ struct MatrixRowsAgent {
     Downsweep<kDepth>::up(rows);
   }
 
-  /// The verdict on one side, known at run time only: one copy of what is hardly ever run.
+  /// The verdict on one side, which is only known at run time: a single copy of code that hardly ever runs.
   WARPLOOM_DEVICE int inspect_side(int64_t problem, const Rows& rows, int side) const {
     T d[kDepth];
     WARPLOOM_UNROLL
@@ -253,7 +257,7 @@ struct MatrixRowsAgent {
       return;
     }
     const bool any = device::ballot(block_, suspicious) != 0;
-    // A lane for each side, where there are so many.
+    // One lane per side, if there are enough.
     WARPLOOM_UNROLL
     for (int turn = 0; turn < (kWhole ? 1 : kSides); ++turn) {
       const int side = kWhole ? lane_ : turn;
@@ -273,7 +277,7 @@ struct MatrixRowsAgent {
     }
     block_.sync_warp();  // in place, a lane's neighbour writes over what it has read here
   }
-  /// The words of the lines before, of the other parity; after a barrier.
+  /// Writes the words of the previous lines, of the other parity; call it after a barrier.
   WARPLOOM_DEVICE void tell() const {
     const int slot = block_.thread(), lines = teams_.lines(), line = previous_.tile * lines + slot;
     if (previous_.group < 0 || slot >= lines || line >= p_.lines) return;

@@ -1,6 +1,6 @@
-// One matrix for many right-hand sides: what cyclic reduction makes of the bands is worked out once per block and kept, so
-// that a right-hand side takes two multiplications per row on each way and no reciprocal. Its operations are those of
-// RegisterRows and eliminate_lanes, on the same numbers: the same bits.
+// One matrix for many right-hand sides. The results of cyclic reduction on the bands are computed once per block and
+// kept, so that a right-hand side takes two multiplications per row in each direction and no reciprocal. The operations
+// are those of RegisterRows and eliminate_lanes, on the same numbers: the same bits.
 #pragma once
 #include "cuda/core/downsweep.cuh"
 #include "cuda/linear/verdict.cuh"
@@ -9,13 +9,15 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// What is kept of a row that leaves inside its lane. The last row of a lane stays: `inverse` is its diagonal entry.
+/// What is kept of a row that leaves inside its lane. The last row of a lane remains, and `inverse` is its diagonal
+/// entry.
 enum class Part {
-  lower,    ///< its entries, over the pivot
+  lower,    ///< its entries, divided by the pivot
   upper,
   inverse,  ///< 1 / pivot
-  above,    ///< factor of the kept row above it, or of the lane's front where there is none
-  below,    ///< factor of the kept row below it
+  /// Coefficient of the kept row above it or, if there is none, of the lane's front.
+  above,
+  below,    ///< coefficient of the kept row below it
 };
 inline constexpr int kParts = 5;
 
@@ -28,8 +30,9 @@ WARPLOOM_DEVICE Row<T> row_of_matrix(const Batch<T>& batch, int64_t system, int6
           row + 1 < batch.n ? batch.upper.load(batch.upper.index(system, row, 0)) : T(0), T(0)};
 }
 
-/// The parts of all rows of a matrix, kDepth (a power of two) of them per lane, in shared memory. Within a lane they lie in the
-/// order in which rows leave, as vectors; a lane has an odd number of those, so that neighbouring lanes meet other banks.
+/// The parts of all rows of a matrix, kDepth (a power of two) per lane, in shared memory. Within a lane they are
+/// vectors, in the order in which rows leave; a lane has an odd number of vectors, so that neighbouring lanes use
+/// different banks.
 template <class T, int kDepth>
 struct MatrixTable {
   static_assert((kDepth & (kDepth - 1)) == 0 && kDepth <= 32, "a word has a bit for each row");
@@ -47,7 +50,7 @@ struct MatrixTable {
       : parts(reinterpret_cast<T*>(memory)), fronts(reinterpret_cast<Front<T>*>(parts + lanes * kPitch)),
         flags(reinterpret_cast<int*>(fronts + lanes)) {}
 
-  /// Place of a row among those of its lane: rows of the first stage, of the second, …, the last row.
+  /// Position of a row among those of its lane: rows of the first stage, of the second, …, the last row.
   static constexpr WARPLOOM_HOST_DEVICE int order(int row) {
     int stride = 1;
     while (stride < kDepth && (row & (2 * stride - 1)) != stride - 1) stride *= 2;
@@ -60,12 +63,13 @@ struct MatrixTable {
   }
   WARPLOOM_DEVICE T& at(int lane, Part part, int row) const { return parts[lane * kPitch + place(part, row)]; }
 
-  /// Entries of rows on their way into the table.
+  /// Entries of rows on their way to the table.
   template <int kCount>
   struct Entries {
     Row<T> rows[kCount];
   };
-  /// Starts the loads of the matrix of `system` by all threads of the block, whose number is a multiple of kDepth, kCount rows each.
+  /// Starts loading the matrix of `system`, with kCount rows per thread. All threads of the block call it; their number
+  /// is a multiple of kDepth.
   template <int kCount>
   WARPLOOM_DEVICE Entries<kCount> load(const device::Block& block, const Batch<T>& batch, int64_t system, int lanes) const {
     Entries<kCount> entries;
@@ -76,7 +80,7 @@ struct MatrixTable {
     }
     return entries;
   }
-  /// Sets them before reduce().
+  /// Writes them to the table, before reduce().
   template <int kCount>
   WARPLOOM_DEVICE void set(const device::Block& block, const Entries<kCount>& entries, int lanes) const {
     const unsigned int thread = static_cast<unsigned int>(block.thread()), step = static_cast<unsigned int>(block.threads()) / kDepth;
@@ -89,10 +93,10 @@ struct MatrixTable {
   }
   WARPLOOM_DEVICE void set(int lane, int row, const Row<T>& entries) const { set(&at(lane, Part::lower, row), entries); }
 
-  /// The stages inside a lane whose rows are set, by one thread.
+  /// The stages inside a lane whose rows are set; called by one thread.
   WARPLOOM_DEVICE void reduce(int lane) const;
 
-  /// A lane's last row after reduce(); the right-hand side is none of its business.
+  /// A lane's last row after reduce(), without a right-hand side.
   WARPLOOM_DEVICE Row<T> last(int lane) const {
     constexpr int kLast = kDepth - 1;
     return {at(lane, Part::lower, kLast), at(lane, Part::inverse, kLast), at(lane, Part::upper, kLast), T(0)};
@@ -103,7 +107,7 @@ struct MatrixTable {
     pivots.infinite = flags[2 * lane + 1] != 0;
     return pivots;
   }
-  /// More of a lane, by one thread.
+  /// Records findings about a lane; called by one thread.
   WARPLOOM_DEVICE void note(int lane, unsigned int zero, bool infinite) const {
     flags[2 * lane] |= static_cast<int>(zero);
     flags[2 * lane + 1] |= infinite ? 1 : 0;
@@ -118,8 +122,8 @@ struct MatrixTable {
   }
 };
 
-/// A lane of the matrix: items of a downsweep that takes the entries from the table when they are first needed, and puts the parts
-/// there as soon as they are known, so that few registers are taken at once.
+/// A lane of the matrix: items of a downsweep that reads entries from the table when they are first needed, and writes
+/// parts there as soon as they are known, so that few registers are in use at once.
 template <class T, int kDepth>
 struct FactoredLane : RegisterRows<T, kDepth, PivotCare::guarded, NoSide> {
   using Rows = RegisterRows<T, kDepth, PivotCare::guarded, NoSide>;
@@ -177,7 +181,7 @@ WARPLOOM_DEVICE void MatrixTable<T, kDepth>::reduce(int lane) const {
   flags[2 * lane + 1] = rows.pivots.infinite ? 1 : 0;
 }
 
-/// A lane's parts where they are, in shared memory.
+/// A lane's parts, left in shared memory.
 template <class T, int kDepth>
 struct PartsInMemory {
   const T* parts;
@@ -200,13 +204,13 @@ struct PartsInRegisters {
   WARPLOOM_DEVICE T get(Part part, int row) const { return parts[static_cast<int>(part)][row]; }
 };
 
-/// One lane's rows of a right-hand side: items of a downsweep, as RegisterRows without its bands.
+/// One lane's rows of a right-hand side: items of a downsweep, like RegisterRows but without its bands.
 template <class T, int kDepth, class V, class Parts>
 struct SideRows {
   const Parts& parts;
   V d[kDepth];
-  V front;   ///< after Downsweep::down: what the lane before takes in
-  V x_left;  ///< last unknown of the lane before, set before Downsweep::up
+  V front;   ///< after Downsweep::down: what the previous lane absorbs
+  V x_left;  ///< last unknown of the previous lane, set before Downsweep::up
 
   WARPLOOM_DEVICE explicit SideRows(const Parts& of) : parts(of) {}
   template <int kCount, int kStride>
@@ -226,7 +230,7 @@ struct SideRows {
     const V before = left == kOutside ? x_left : d[left];
     d[i] = device::fma(-parts.get(Part::lower, i), before, device::fma(-parts.get(Part::upper, i), d[right], d[i]));
   }
-  /// Zero times what is not finite is not zero.
+  /// Zero times a non-finite number is not zero.
   WARPLOOM_DEVICE bool finite() const {
     V sums[2] = {};
     WARPLOOM_UNROLL
@@ -243,17 +247,18 @@ struct SideRows {
   }
 };
 
-/// What the stages across lanes make of the calling lane's row, for groups of up to 2^kStages lanes. kFront: the last lane follows
-/// how the group's first unknown depends on its borders.
+/// Results of the stages across lanes for the calling lane's row, for groups of up to 2^kStages lanes. kFront: the last
+/// lane tracks how the group's first unknown depends on its borders.
 template <class T, int kStages, bool kFront = false>
 struct LaneParts {
-  T next;            ///< factor of the next lane's front
-  T lower, upper;    ///< of the row when it leaves, over the pivot
-  T inverse;         ///< 1 / pivot, of the last lane too
-  T left[kStages];   ///< factors of the rows that leave on either side
-  T right[kStages];  ///< in the last lane: of its front
+  T next;            ///< coefficient of the next lane's front
+  T lower, upper;    ///< of the row when it leaves, divided by the pivot
+  T inverse;         ///< 1 / pivot, also in the last lane
+  T left[kStages];   ///< coefficients of the rows that leave on either side
+  T right[kStages];  ///< in the last lane: those of its front
 
-  /// `row` with its own upper entry, `front` of the next lane (kFront: of the first in the last lane). They become the group's.
+  /// `row` has its own upper entry, `front` belongs to the next lane (kFront: in the last lane, to the first). They
+  /// become the group's row and front.
   WARPLOOM_DEVICE void factor(const device::Block& block, Row<T>& row, Front<T>& front, int width, Pivots& pivots, int bit) {
     const int position = (block.lane() & (width - 1)) + 1, leaves_at = position & -position;
     const bool last = position == width;
@@ -294,7 +299,8 @@ struct LaneParts {
     upper = row.c;
   }
 
-  /// A right-hand side: `d` of the calling lane's row, `front` of its lane; kFront: the group's in the last lane then.
+  /// Eliminates a right-hand side: `d` of the calling lane's row, `front` of its lane. With kFront, the last lane then
+  /// has the group's front.
   template <class V>
   WARPLOOM_DEVICE void reduce(const device::Block& block, V& d, V& front, int width) const {
     const int position = (block.lane() & (width - 1)) + 1, leaves_at = position & -position;
@@ -313,7 +319,7 @@ struct LaneParts {
       if (kFront && last) front = device::fma(right[k], after, front);
     }
   }
-  /// Every lane's unknown, from the last lane's and the one before the group.
+  /// Computes every lane's unknown, from the last lane's and the one before the group.
   template <class V>
   WARPLOOM_DEVICE V substitute(const device::Block& block, const V& d, const V& x_last, const V& x_before, int width) const {
     const Row<T, V> row{lower, T(0), upper, d};
@@ -321,7 +327,7 @@ struct LaneParts {
   }
 };
 
-/// The verdict on a lane's rows, from the inputs in global memory; `d`: its unknowns of one right-hand side.
+/// The verdict on a lane's rows, from the inputs in global memory. `d`: the lane's unknowns for one right-hand side.
 template <class T, int kDepth>
 WARPLOOM_DEVICE int inspect_rows(const Batch<T>& batch, int64_t system, int64_t rhs, int64_t first, const Pivots& pivots,
                                  const T (&d)[kDepth]) {

@@ -1,11 +1,11 @@
-// Warps that work on one right-hand side together: what they tell each other of the matrix, and of the sides. The operations are
-// those of solve_in_block, on the same numbers: the same bits.
+// Warps that solve one right-hand side together, and what they exchange about the matrix and the sides. The operations
+// are those of solve_in_block, on the same numbers: the same bits.
 #pragma once
 #include "cuda/tridiagonal/regpack/matrix_table.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// In shared memory; V: of as many right-hand sides as a lane works on at once, kSides.
+/// In shared memory. V holds the kSides right-hand sides that a lane solves at once.
 template <class T, class V, int kSides, int kDepth>
 struct MatrixTeams {
   static constexpr int kMostWarps = 8;  ///< of a team, a power of two
@@ -21,7 +21,7 @@ struct MatrixTeams {
     return 2 * warps * sizeof(Side) + 32 * sizeof(Between) + kMostWarps * sizeof(Record) + 2 * warps * kSides * sizeof(int);
   }
 
-  int warps, team_warps;  ///< of the block; of a team
+  int warps, team_warps;  ///< per block; per team
   Side* sides;            ///< by warp, two sets in turn
   Between* between;       ///< by lane, the same in all warps
   Record* records;        ///< by warp of the first team
@@ -34,10 +34,10 @@ struct MatrixTeams {
         verdicts(reinterpret_cast<int*>(records + kMostWarps)) {
     if (block.thread() < 2 * lines()) verdicts[block.thread()] = 0;
   }
-  /// That the block takes at once.
+  /// How many lines the block takes at once.
   WARPLOOM_DEVICE int lines() const { return warps / team_warps * kSides; }
 
-  /// From a warp's last row and its front, of lane 31. Begins and ends with a barrier.
+  /// Input: a warp's last row and its front, in lane 31. Begins and ends with a barrier.
   WARPLOOM_DEVICE void factor(const device::Block& block, const Row<T>& own, const Front<T>& own_front, Pivots& pivots) const {
     const int lane = block.lane(), warp = block.warp();
     if (warp < team_warps && lane == 31) records[warp] = {own, own_front};
@@ -60,7 +60,8 @@ struct MatrixTeams {
     block.sync();
   }
 
-  /// The unknowns at both ends of the calling warp, from its last row and its front. `meanwhile` runs after the barrier.
+  /// Computes the unknowns at both ends of the calling warp, from its last row and its front. `meanwhile` runs after
+  /// the barrier.
   template <class Meanwhile>
   WARPLOOM_DEVICE void solve(const device::Block& block, int parity, const V& own, const V& own_front, V& before, V& last,
                              Meanwhile meanwhile) const {

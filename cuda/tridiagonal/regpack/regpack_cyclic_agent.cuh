@@ -1,12 +1,12 @@
-// CR-RegPack for periodic systems that fill their lanes: cyclic reduction closes over the lanes of a system, whose first
-// row stands to the right of its last one, so that nothing is eliminated but the right-hand side. The last unknown is
-// left with the Schur complement of all others as its pivot, as in periodic.cuh.
+// CR-RegPack for periodic systems that fill their lanes. Cyclic reduction closes over the lanes of a system: the first
+// row is treated as the right neighbour of the last one, so only the right-hand side is eliminated. The pivot left for
+// the last unknown is the Schur complement of all others, as in periodic.cuh.
 #pragma once
 #include "cuda/tridiagonal/regpack/cr_regpack_agent.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// WarpRegpackAgent of periodic systems of width * kDepth rows.
+/// WarpRegpackAgent for periodic systems of width * kDepth rows.
 template <class T, int kDepth, bool kFull>
 struct CyclicWarpRegpackAgent : WarpRegpackAgent<T, kDepth, kFull> {
   using Base = WarpRegpackAgent<T, kDepth, kFull>;

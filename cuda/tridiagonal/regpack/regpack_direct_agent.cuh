@@ -1,8 +1,8 @@
-// CR-RegPack without staging: few rows per lane, so that the lanes' rows come as coalesced vectors from global
-// memory to registers; one system per block of kWarps warps, or several per warp (kWarps = 1), and one tile per
-// worker. What a small batch waits for is one chain of latencies, so the usual course has no branch and one
-// barrier: pivots are taken as ordinary ones, and a block that meets any other, or an unknown between its
-// warps that is not finite, begins again with every pivot taken exactly.
+// CR-RegPack without staging: few rows per lane, loaded as coalesced vectors from global memory to registers. One
+// system per block of kWarps warps, or several per warp (kWarps = 1), and one tile per worker. A small batch is limited
+// by one chain of latencies, so the fast path has no branches and one barrier: it assumes that pivots are ordinary. A
+// block that meets any other pivot, or a non-finite unknown between its warps, starts again and treats every pivot
+// exactly.
 #pragma once
 #include "cuda/tridiagonal/regpack/cr_regpack_agent.cuh"
 #include "cuda/tridiagonal/regpack/regpack_kept.cuh"
@@ -17,17 +17,17 @@ struct DirectParameters {
   int systems_log2;  ///< log2(systems per block)
 };
 
-/// With `check`: how the answers are judged.
+/// With `check`: how to judge the answers.
 template <class T>
 struct CheckedDirectParameters : DirectParameters<T> {
   Judging judging;
 };
 
-/// kChecks: answers are measured, by rows that stay on chip.
+/// kChecks: answers are measured with rows that stay on chip.
 template <class T, int kDepth, int kWarps, bool kChecks = false>
 struct DirectRegpackAgent {
   static constexpr int kMaxThreads = kWarps == 1 ? 128 : 32 * kWarps;
-  /// With `check`: warps per multiprocessor, as many as without.
+  /// With `check`: as many warps per multiprocessor as without.
   static constexpr int kRowBytes = kDepth * static_cast<int>(sizeof(T));
   static constexpr int kWarpsResident = kRowBytes > 32 ? 16 : sizeof(T) == 4 ? 28 : 20;
   static constexpr int kMinBlocks = kChecks ? kWarpsResident * 32 / kMaxThreads : 1;
@@ -37,7 +37,8 @@ struct DirectRegpackAgent {
   using Pack = device::Pack<T>;
   static constexpr int kChunks = kDepth / Pack::kCount;
   static constexpr size_t kRecordBytes = kWarps * sizeof(WarpRecord<T>);
-  /// Shared memory with `check`: after the records and the verdict what warps tell each other of their answers, and kept rows.
+  /// Shared memory with `check`: after the records and the verdict, the data that warps exchange about their answers,
+  /// and the kept rows.
   static constexpr size_t kEdgesAt = (kRecordBytes + sizeof(int) + 7) / 8 * 8, kFindingsAt = kEdgesAt + kWarps * sizeof(T);
   static constexpr size_t kKeptAt =
       !kChecks || kWarps == 1 ? 0 : ((kFindingsAt + 7) / 8 * 8 + kWarps * sizeof(RowsFinding) + 15) / 16 * 16;
@@ -52,7 +53,7 @@ struct DirectRegpackAgent {
     const bool quick = solve<PivotCare::quick>(block, p, place, answer);
     if (!kChecks && quick) return;
     if (!quick) {
-      if (kWarps > 1) block.sync();  // the records are read
+      if (kWarps > 1) block.sync();  // the records have been read
       solve<PivotCare::exact>(block, p, place, answer);
     }
     if constexpr (kChecks) {
@@ -67,12 +68,12 @@ struct DirectRegpackAgent {
   template <PivotCare kCare>
   using Outer = RegisterRows<T, kWarps, kCare>;
 
-  /// What the calling lane works on.
+  /// The rows and system of the calling lane.
   struct Place {
     int system, rank, width, first;  ///< first: its first row
-    bool present;                    ///< there is such a system
+    bool present;                    ///< the system exists
   };
-  /// With `check`: a lane's unknowns, the one before them, and its rows.
+  /// With `check`: a lane's unknowns, the previous one, and its rows.
   struct Answer {
     T x[kDepth], before;
     Kept kept;
@@ -90,7 +91,7 @@ struct DirectRegpackAgent {
     }
   }
 
-  /// False when the quick course is not good for this block (with one warp: this warp); nothing is stored then.
+  /// False if the fast path failed for this block (with one warp: this warp); then nothing is stored.
   template <PivotCare kCare>
   static WARPLOOM_DEVICE bool solve(const device::Block& block, const Parameters& p, const Place& place, Answer& answer) {
     constexpr bool kQuick = kCare == PivotCare::quick;
@@ -134,10 +135,10 @@ struct DirectRegpackAgent {
       for (int j = 0; j < kDepth; ++j) answer.x[j] = rows.d[j];
       answer.before = rows.x_left;
     } else if constexpr (kQuick) {
-      // Whatever else is not finite now overflowed on the way back: no row to name.
+      // Any other non-finite value overflowed during the substitution: no row to name.
       const bool overflow = place.present && Lane::suspicious(rows);
       if constexpr (kWarps > 1) {
-        // After the barrier that follows thread 0's words.
+        // After the barrier that follows the words of thread 0.
         if (overflow) {
           device::atomic_or(&p.full.status[place.system], static_cast<int>(operation::SystemStatus::inaccurate));
         }
@@ -155,8 +156,8 @@ struct DirectRegpackAgent {
     return true;
   }
 
-  /// Measures the answers and judges each system of the block.
-  /// `exact`: after the exact course, which has given a word; the quick one has none to give.
+  /// Measures the answers, and judges each system of the block.
+  /// `exact`: after the exact path, which has written a word; the fast path writes none.
   static WARPLOOM_DEVICE void measure(const device::Block& block, const Parameters& p, const Place& place,
                                       const Answer& answer, bool exact) {
     const int rank = kWarps > 1 ? block.lane() : place.rank, left = p.full.n - place.first;
@@ -198,7 +199,8 @@ struct DirectRegpackAgent {
     }
   }
 
-  /// Rows beyond the system are identity rows, with kChecks of answers that can be measured; entries outside it are zero.
+  /// Rows beyond the system are identity rows; with kChecks their answers can be measured. Entries outside the system
+  /// are zero.
   template <PivotCare kCare>
   static WARPLOOM_DEVICE void take(const FullBatch<T>& full, const Place& place, Rows<kCare>& rows) {
     load(full, place, 0, T(0), rows.a);
@@ -238,7 +240,7 @@ struct DirectRegpackAgent {
     }
   }
 
-  /// The stages across the lanes of a warp; `row` and `front` as eliminate_lanes leaves them.
+  /// The stages across the lanes of a warp; leaves `row` and `front` like eliminate_lanes.
   template <PivotCare kCare>
   static WARPLOOM_DEVICE void eliminate(const device::Block& block, const Place& place, Rows<kCare>& rows, Row<T>& row,
                                         Front<T>& front) {
@@ -253,7 +255,8 @@ struct DirectRegpackAgent {
     rows.pivots.ordinary = rows.pivots.ordinary & ordinary;
   }
 
-  /// Every warp's row and front to all warps. A pivot that was not ordinary is passed on as one: as NaN.
+  /// Sends every warp's row and front to all warps. A pivot that was not ordinary is passed on as NaN, which is not
+  /// ordinary either.
   static WARPLOOM_DEVICE void publish(const device::Block& block, const Pivots& pivots, Row<T> row,
                                       const Front<T>& front, WarpRecord<T>* records) {
     const bool ordinary = device::ballot(block, !pivots.ordinary) == 0;
@@ -264,7 +267,7 @@ struct DirectRegpackAgent {
     block.sync();
   }
 
-  /// Every thread solves the rows between warps in registers of its own.
+  /// Every thread solves the rows between warps in its own registers.
   template <PivotCare kCare>
   static WARPLOOM_DEVICE void between_warps(const WarpRecord<T>* records, Outer<kCare>& outer) {
     WARPLOOM_UNROLL
@@ -293,7 +296,7 @@ struct DirectRegpackAgent {
     for (int w = 0; w < kWarps; ++w) result = result && device::is_finite(outer.d[w]);
     return result;
   }
-  /// Hands what was met between the warps to the lane that owns the row.
+  /// Passes the findings between the warps to the lane that owns the row.
   template <PivotCare kCare>
   static WARPLOOM_DEVICE void note(const device::Block& block, const Outer<kCare>& outer, Rows<kCare>& rows) {
     if (kCare == PivotCare::quick || block.lane() != 31) return;
@@ -301,7 +304,7 @@ struct DirectRegpackAgent {
     rows.pivots.infinite = rows.pivots.infinite || outer.pivots.infinite;
   }
 
-  /// The words of a system, from what its lanes have to report.
+  /// Writes the words of a system, from its lanes' findings.
   static WARPLOOM_DEVICE void report(const device::Block& block, const Parameters& p, const Place& place,
                                      const Rows<PivotCare::exact>& rows, int* shared_verdict) {
     int verdict = 0;

@@ -1,14 +1,14 @@
-// CR-RegPack on interleaved batches, whose equal rows of neighbouring systems are neighbours in memory: a
-// block takes a tile of such systems, thread t the rows of system t % systems from (t / systems) * kDepth on,
-// so that every access is a line of neighbouring systems. Between the lanes of a system the tile is turned
-// in shared memory: one row per lane there and one unknown back. Systems of more lanes than a warp has are taken in chunks,
-// in two passes around the solve of one row per chunk (partition_launch.cuh).
+// CR-RegPack on interleaved batches, where the same row of neighbouring systems is adjacent in memory. A block takes a
+// tile of such systems. Thread t has the rows of system t % systems from (t / systems) * kDepth on, so that every
+// access is a line of neighbouring systems. Between the lanes of a system the tile is transposed in shared memory: one
+// row per lane goes there, and one unknown comes back. Systems with more lanes than a warp are taken in chunks, in two
+// passes around the solve of one row per chunk (partition_launch.cuh).
 #pragma once
 #include "cuda/tridiagonal/regpack/chunk.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// What a launch makes of its rows: whole systems, a record of each chunk, or a chunk's unknowns from those at its ends.
+/// What a launch computes: whole systems, a record of each chunk, or a chunk's unknowns from those at its ends.
 enum class Pass { whole, reduce, substitute };
 
 template <class T>
@@ -16,7 +16,7 @@ struct InterleavedParameters {
   Batch<T> batch;
   int width;    ///< lanes per system or chunk, a power of two up to 32
   int systems;  ///< per block, a power of two; systems*width threads
-  // For chunks, as in PartitionParameters; blocks take neighbouring systems first.
+  // For chunks, as in PartitionParameters; blocks run through neighbouring systems first.
   int64_t tiles = 1, chunks = 1, rows = 0;
   ChunkRecord<T>* records = nullptr;
   const T* between = nullptr;  ///< the last unknown of every chunk
@@ -78,7 +78,7 @@ struct InterleavedRegpackAgent {
   }
 
  private:
-  /// The first system of a block, and its chunk. The second pass begins with what the first has read last.
+  /// The first system of a block, and its chunk. The second pass begins with what the first pass read last.
   struct Tile {
     int64_t system, chunk;
   };
@@ -99,7 +99,7 @@ struct InterleavedRegpackAgent {
     load(batch.upper, run, first, 0, rows_left - 1, T(0), rows.c);
     load(batch.rhs, run, first, 0, rows_left, T(0), rows.d);
   }
-  /// Rows begin … end-1 of a lane, `otherwise` elsewhere.
+  /// Rows begin … end-1 of a lane; others get the value `otherwise`.
   static WARPLOOM_DEVICE void load(const Strided<T>& array, const Run& run, int64_t first, int begin, int64_t end,
                                    const T& otherwise, T (&to)[kDepth]) {
     int64_t at = array.index(run.system, first, 0);
@@ -118,7 +118,7 @@ struct InterleavedRegpackAgent {
     }
   }
 
-  /// Neighbouring lanes solve the rows between the lanes of one system; the unknowns take the rows' place.
+  /// Neighbouring lanes solve the rows between the lanes of one system; the unknowns replace the rows.
   static WARPLOOM_DEVICE void solve_between(const device::Block& block, const Parameters& p, const Tile& tile, T* values,
                                             int* flags, int size) {
     const int rank = block.thread() & (p.width - 1);

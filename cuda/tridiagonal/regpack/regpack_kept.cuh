@@ -1,20 +1,22 @@
-// A lane's rows as they were given, kept while they are solved, so that its answers can be measured by them.
+// A lane's original rows, kept while they are solved, so that its answers can be measured with them.
 #pragma once
 #include "cuda/tridiagonal/inputs.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// In shared memory, every thread its own: no barrier. 65536 systems of 512 rows take 178 us (float64 385), in registers 199 (395).
+/// In shared memory, separate for every thread: no barrier. 65536 systems of 512 rows take 178 us (float64 385), with
+/// rows in registers 199 (395).
 template <class T, int kDepth>
 struct KeptRows {
   static constexpr bool kIdentityBeyond = true;
   using Pack = device::Pack<T>;
   static constexpr int kChunks = kDepth / Pack::kCount;
   static constexpr size_t kThreadBytes = 4 * kDepth * sizeof(T);
-  Pack* place;  ///< of the calling thread: neighbours next to it, so that there are no bank conflicts
+  /// The calling thread's place; neighbouring threads are adjacent, so that there are no bank conflicts.
+  Pack* place;
   int threads;
 
-  /// `rows` as they are taken: zero outside of the matrix, x = 1 beyond the system.
+  /// `rows` as loaded: zero outside the matrix, x = 1 beyond the system.
   template <class Rows>
   WARPLOOM_DEVICE void keep(const device::Block& block, unsigned char* memory, const Rows& rows) {
     place = reinterpret_cast<Pack*>(memory) + block.thread();

@@ -1,5 +1,5 @@
-// What every register-packed solver does with the rows of one warp: stage, take into registers, hand
-// over at lane borders, judge, store.
+// What every register-packed solver does with the rows of one warp: stage them, load them into registers, exchange at
+// lane borders, judge, store.
 #pragma once
 #include "cuda/linear/verdict.cuh"
 #include "cuda/tridiagonal/inputs.cuh"
@@ -7,24 +7,25 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Warp-level steps for kDepth rows per lane. kFull: the usual case with everything else compiled away;
-/// one right-hand side, equal systems that fill their lanes, unit row strides, 16-byte alignment.
-/// kCyclic: periodic systems that fill their lanes, whose corners stand in row 0 of `lower` and the last row of `upper`.
+/// Warp-level steps for kDepth rows per lane. kFull: the usual case, with everything else compiled out: one right-hand
+/// side, systems of equal length that fill their lanes, unit row strides, 16-byte alignment. kCyclic: periodic systems
+/// that fill their lanes; their corners are in row 0 of `lower` and in the last row of `upper`.
 template <class T, int kDepth, bool kFull = false, bool kCyclic = false>
 struct RegpackLane {
   using Rows = RegisterRows<T, kDepth>;
   using Lane = Stage<T, kDepth>;
   static constexpr int kWarpRows = 32 * kDepth;
   static constexpr size_t kWarpBytes = 5 * Lane::kBytes;  ///< shared memory of one warp
-  /// Four bands of so many rows do not fit a thread's registers: half of them leave before the others are taken.
+  /// Four bands of this many rows do not fit a thread's registers, so half of the rows are eliminated before the others
+  /// are loaded.
   static constexpr bool kHalves = kDepth * sizeof(T) > 128 && kDepth % 2 == 0;
 
   T* stage;  ///< five arrays of kWarpRows: lower, diagonal, upper, right-hand side, solution
 
   WARPLOOM_DEVICE explicit RegpackLane(T* memory) : stage(memory) {}
 
-  /// Starts the copies of one run; with `keep` the bands are in the stage already. One loop over the
-  /// arrays keeps the code small: short launches are bound by instruction fetches.
+  /// Starts the copies of one run; with `keep` the bands are already in the stage. A single loop over the arrays keeps
+  /// the code small, because short launches are limited by instruction fetches.
   WARPLOOM_DEVICE void load(const device::Block& block, const Inputs<T>& inputs, const Run& run,
                             bool keep) const {
     if constexpr (Lane::kLaneChunks > 0) {
@@ -48,9 +49,9 @@ struct RegpackLane {
     load_full_rows<T, kDepth>(block, stage, run, keep, [&](int k) { return full.array[k] + at; });
   }
 
-  /// Stage to registers once the copies are complete. Rows past the run become identity rows, and the
-  /// entries outside the system zero, by selection: whatever stands there, even NaN, has no effect.
-  /// With kHalves the rows are reduced on the way, half after half.
+  /// Loads rows from the stage to registers once the copies are complete. Rows past the run become identity rows, and
+  /// entries outside the system become zero, by selection: whatever is there, even NaN, has no effect. With kHalves the
+  /// rows are reduced on the way, one half after the other.
   WARPLOOM_DEVICE void take(const Inputs<T>& inputs, const Run& run, int lane, int64_t system_rows,
                             Rows& rows) const {
     if constexpr (kHalves) {
@@ -67,14 +68,14 @@ struct RegpackLane {
     }
   }
 
-  /// The stages inside lanes, as far as `take` has left them.
+  /// The remaining stages inside lanes; with kHalves, `take` has done most of them.
   template <class R>
   static WARPLOOM_DEVICE void reduce(R& rows) {
     if constexpr (!kHalves) Downsweep<kDepth>::down(rows);
   }
 
-  /// The stages across lanes, after those inside lanes: completes every lane's last row with the next
-  /// lane's front, then eliminates over groups of `width` lanes. `row` and `front` as eliminate_lanes leaves them.
+  /// The stages across lanes, after those inside lanes. Completes every lane's last row with the next lane's front,
+  /// then eliminates over groups of `width` lanes. Leaves `row` and `front` like eliminate_lanes.
   template <bool kFront, bool kUnrolled = false, class R, class V>
   static WARPLOOM_DEVICE void eliminate(const device::Block& block, R& rows, Row<T, V>& row, Front<T, V>& front, int width) {
     const int rank = block.lane() & (width - 1);
@@ -86,7 +87,7 @@ struct RegpackLane {
     });
   }
 
-  /// The way back inside lanes: `row` of eliminate_lanes, the unknown of the group's last lane, the one
+  /// Substitution inside lanes, from `row` of eliminate_lanes, the unknown of the group's last lane, and the unknown
   /// before the group. Leaves the solution in rows.d.
   template <bool kUnrolled = false, class R, class V>
   static WARPLOOM_DEVICE void descend(const device::Block& block, R& rows, const Row<T, V>& row, const V& x_last,
@@ -118,7 +119,7 @@ struct RegpackLane {
     return bad;
   }
 
-  /// Verdict on this lane's rows, from the inputs in global memory: call it before they are overwritten.
+  /// The verdict on this lane's rows, from the inputs in global memory: call it before they are overwritten.
   template <class R>
   static WARPLOOM_DEVICE int inspect(const Batch<T>& batch, const Run& run, int64_t system_rows,
                                      const R& rows) {
@@ -136,14 +137,15 @@ struct RegpackLane {
     return make_verdict(rows.pivots.zero != 0 ? Finding::zero_pivot : Finding::overflow, first + j);
   }
 
-  /// Registers to global memory: `own` are this lane's rows, `run` what is moved. Its stage is free again after the next sync_warp.
+  /// Stores rows from registers to global memory. `own`: this lane's rows, `run`: the rows to move. Its stage can be
+  /// reused after the next sync_warp.
   WARPLOOM_DEVICE void store(const device::Block& block, const Batch<T>& batch, const Run& /*own*/, const Run& run,
                              const Rows& rows, bool /*present*/ = true) const {
     Lane::write(stage + 4 * kWarpRows, block.lane(), rows.d);
     block.sync_warp();
     store_rows<kDepth>(batch.solution, stage + 4 * kWarpRows, run);
   }
-  /// store for kFull; a group that repeats the last system (not `present`) leaves it to the other.
+  /// store for kFull. A group that repeats the last system (not `present`) does not store.
   WARPLOOM_DEVICE void store(const device::Block& block, const FullBatch<T>& full, const Run& /*own*/, const Run& run,
                              const Rows& rows, bool present = true) const {
     Lane::write(stage + 4 * kWarpRows, block.lane(), rows.d);
@@ -179,7 +181,7 @@ struct RegpackLane {
       }
     }
     if (!kCyclic && kBegin == 0 && run.first_row + begin == 0) rows.a[0] = T(0);
-    const int64_t left = system_rows - 1 - run.first_row - begin;  // this lane's index of the last row
+    const int64_t left = system_rows - 1 - run.first_row - begin;  // index of the last row, counted in this lane
     if (kFull || run.rows == run.width * kDepth) {
       if (!kCyclic && kBegin + kCount == kDepth && left == kDepth - 1) rows.c[kDepth - 1] = T(0);
     } else {
@@ -194,7 +196,7 @@ struct RegpackLane {
     }
   }
 
-  /// Element `row` of a system in array k, the one before or after a lane's part: from the stage, or from memory where
+  /// Element `row` of a system in array k, just before or after a lane's part: from the stage, or from memory if
   /// another warp has it. Zero outside the system.
   WARPLOOM_DEVICE T next_to(const Inputs<T>& inputs, int k, const Run& run, int64_t row, int64_t system_rows) const {
     if (row < 0 || row >= system_rows) return T(0);

@@ -1,6 +1,6 @@
-// CR-RegPack for periodic systems: a right-hand side and the system's last column are eliminated together, so that all
-// unknowns come from one pass over the bands (periodic.cuh has the equations). The copies of a block's next problem run while
-// one is solved; the bands of a system stay in shared memory for all its right-hand sides.
+// CR-RegPack for periodic systems. A right-hand side and the system's last column are eliminated together, so that all
+// unknowns come from one pass over the bands (periodic.cuh has the equations). The copies of a block's next problem run
+// while the current one is solved; a system's bands stay in shared memory for all its right-hand sides.
 #pragma once
 #include "cuda/tridiagonal/regpack/cr_regpack_agent.cuh"
 
@@ -8,7 +8,8 @@ namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
 template <class T>
 struct PeriodicParameters {
-  Batch<T> batch;  ///< rows lie together (moves_spans); the corners stand in row 0 of `lower` and the last row of `upper`
+  /// Rows are contiguous (moves_spans); the corners are in row 0 of `lower` and in the last row of `upper`.
+  Batch<T> batch;
   Inputs<T> inputs;
   int64_t span;  ///< consecutive problems per block
 };
@@ -70,7 +71,8 @@ struct PeriodicRegpackAgent {
   /// The rows of the calling warp.
   struct Work {
     Run run;
-    int64_t rows;  ///< of the system that is eliminated: without the last one
+    /// Rows of the system that is eliminated: without the last one.
+    int64_t rows;
     WARPLOOM_DEVICE Work(const device::Block& block, const Parameters& p, int64_t problem)
         : run{32, block.lane(), 0, 0, problem, problem, 0, int64_t(block.warp()) * Lane::kWarpRows}, rows(p.batch.n - 1) {
       if (p.batch.rhs_count != 1) {
@@ -85,7 +87,7 @@ struct PeriodicRegpackAgent {
   static WARPLOOM_DEVICE const T* address(const Strided<T>& array, const Run& run) {
     return array.data + Lane::begin_of(array, run);
   }
-  /// Starts the copies of a problem, with `keep` of its right-hand side alone.
+  /// Starts the copies of a problem; with `keep`, only of its right-hand side.
   static WARPLOOM_DEVICE void load(const device::Block& block, const Parameters& p, const Work& work, T* stage, bool keep) {
     WARPLOOM_NO_UNROLL
     for (int k = keep ? 3 : 0; k < 3; ++k) {
@@ -135,7 +137,7 @@ struct PeriodicRegpackAgent {
     WARPLOOM_UNROLL
     for (int j = 0; j < kDepth; ++j) {
       const bool inside = begin + j < work.run.rows, end = first + j + 1 == work.rows;
-      // The right-hand side of the last column: nothing but the first corner and the last row's upper entry.
+      // The right-hand side for the last column: only the first corner and the last row's upper entry.
       const T corner = first + j == 0 ? T(0) - closing.first : T(0);
       rows.d[j].item[0] = inside ? from[j] : T(0);
       rows.d[j].item[1] = !inside ? T(0) : end ? corner - rows.c[j] : corner;
@@ -145,7 +147,8 @@ struct PeriodicRegpackAgent {
     }
   }
 
-  /// The last unknown; leaves all others in item 0. The words for what the last row and the corners show.
+  /// Computes the last unknown, and leaves all others in item 0. Also writes the words for findings about the last row
+  /// and the corners.
   static WARPLOOM_DEVICE T close(const device::Block& block, const Work& work, const Closing& closing, T* ends,
                                  int* verdict, Rows& rows) {
     const int64_t first = work.run.first_row + block.lane() * kDepth;
@@ -184,7 +187,7 @@ struct PeriodicRegpackAgent {
     return x;
   }
 
-  /// The right-hand side's part of what Lane::inspect looks at.
+  /// The part of Lane::inspect's input that belongs to the right-hand side.
   struct One {
     Pivots pivots;
     T d[kDepth];
@@ -210,7 +213,7 @@ struct PeriodicRegpackAgent {
     block.sync_warp();
   }
 
-  /// After a barrier: the words, and the last unknown.
+  /// After a barrier: writes the words, and the last unknown.
   static WARPLOOM_DEVICE void finish(const device::Block& block, const Parameters& p, const Work& work, const T& last,
                                      int* verdict) {
     if (block.thread() != 0) return;

@@ -19,8 +19,8 @@ Status launch_periodic(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if (lanes > Agent::kMaxThreads || resident < 1) return {Code::unsupported, "cr-regpack: the system does not fit a block"};
   PeriodicParameters<T> p{batch, inputs_of(batch, true), 1};
   const int64_t most = resident * device.limits().multiprocessors, problems = batch.problems();
-  // As in launch_regpack: long runs where problems share a matrix. Runs of float32 win nothing (297 us with and without at 65536x512
-  // on an H200; float64 487 for 520).
+  // As in launch_regpack: long runs if problems share a matrix. In float32, runs gain nothing (297 us with and without,
+  // 65536x512 on an H200; in float64 487 us with, 520 without).
   if (batch.rhs_count > 1) {
     p.span = (problems + most - 1) / most;
   } else if (sizeof(T) > 4 && problems > most * operation::kTilesPerWorker) {
@@ -32,7 +32,7 @@ Status launch_periodic(GpuDevice& device, const Batch<T>& batch, Used* used) {
   return launch<Agent>(device, shape, p);
 }
 
-/// Systems that closes_over_lanes.
+/// Whether the systems satisfy closes_over_lanes.
 template <class T>
 Status launch_cyclic(GpuDevice& device, const Batch<T>& batch, Used* used) {
   constexpr int kDepth = operation::kCyclicDepth;
@@ -44,8 +44,8 @@ Status launch_cyclic(GpuDevice& device, const Batch<T>& batch, Used* used) {
   return launch_by_warps<CyclicWarpRegpackAgent<T, kDepth, true>, CyclicWarpRegpackAgent<T, kDepth, false>, kDepth>(device, p);
 }
 
-/// Periodic systems in one pass over their bands, which have the corners: no band is moved. Code::unsupported where they do
-/// not fit.
+/// Periodic systems in one pass over their bands, which include the corners, so no band is shifted. Code::unsupported
+/// if they do not fit.
 template <class T>
 Status solve_periodic_regpack(GpuDevice& device, const Batch<T>& batch, Used* used) {
   if constexpr (!kIsComplex<T>) {

@@ -1,6 +1,6 @@
-// Cyclic reduction on rows held in registers: inside a lane (RegisterRows, through the downsweep
-// pattern), then across lanes (eliminate_lanes, substitute_lanes). Equations of Davidson & Owens 2011,
-// section 4, with every leaving row scaled by its pivot, so that three of its four values stay.
+// Cyclic reduction on rows in registers: inside a lane (RegisterRows, through the downsweep pattern), then across lanes
+// (eliminate_lanes, substitute_lanes). Equations of Davidson & Owens 2011, section 4, with every leaving row scaled by
+// its pivot, so that three of its four values remain.
 #pragma once
 #include "cuda/core/complex.cuh"
 #include "cuda/core/downsweep.cuh"
@@ -8,23 +8,23 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// a*x[left] + b*x[here] + c*x[right] = d; V: of one right-hand side, or Sides.
+/// a*x[left] + b*x[here] + c*x[right] = d; V is one right-hand side, or Sides.
 template <class T, class V = T>
 struct Row {
   T a, b, c;
   V d;
 };
 
-/// How the first unknown of a segment depends on its surroundings once the segment's inner rows are
-/// gone: x[first] = d' with -d' = ..., kept as the terms a row in front of it gains per unit of its own
-/// upper entry c:  b += c*front.b,  d += c*front.d,  c = c*front.c (now the segment's last unknown).
+/// How the first unknown of a segment depends on its surroundings once the segment's inner rows are eliminated. Stored
+/// as the terms that a row in front of it gains per unit of its own upper entry c:
+///   b += c*front.b,  d += c*front.d,  c = c*front.c (now the segment's last unknown).
 template <class T, class V = T>
 struct Front {
   T b, c;
   V d;
 };
 
-/// The front of a segment of which nothing has been eliminated.
+/// The front of a segment before any elimination.
 template <class T>
 WARPLOOM_DEVICE Front<T> untouched_front() { return {T(0), T(1), T(0)}; }
 
@@ -35,7 +35,7 @@ struct Equation {
   V d;
 };
 
-/// A row takes in the front of the segment to its right.
+/// A row absorbs the front of the segment to its right.
 template <class T, class V>
 WARPLOOM_DEVICE void absorb_front(Row<T, V>& row, const Front<T, V>& front) {
   row.b = device::fma(row.c, front.b, row.b);
@@ -43,14 +43,14 @@ WARPLOOM_DEVICE void absorb_front(Row<T, V>& row, const Front<T, V>& front) {
   row.c = row.c * front.c;
 }
 
-/// Extraordinary pivots of one lane: bit j of `zero` is set when row j of the lane met a zero pivot;
-/// `infinite` when one was infinite (its reciprocal vanishes, so that the solution would look finite).
+/// Extraordinary pivots of one lane: bit j of `zero` is set if row j of the lane met a zero pivot; `infinite` is set if
+/// one was infinite (its reciprocal vanishes, so the solution would look finite).
 struct Pivots {
   unsigned int zero = 0;
   bool infinite = false;
-  bool ordinary = true;  ///< false: PivotCare::quick met a pivot it cannot take
+  bool ordinary = true;  ///< false: PivotCare::quick met a pivot it cannot handle
 
-  /// 1/pivot whatever the pivot is; the place where zero and infinite ones are noted.
+  /// 1/pivot for any pivot; zero and infinite pivots are noted here.
   template <class T>
   WARPLOOM_DEVICE T extraordinary(const T& pivot, int row) {
     const T value = device::reciprocal(pivot);
@@ -66,27 +66,27 @@ struct Pivots {
   }
 };
 
-/// guarded: one test and branch per stage; quick: no branch, the caller looks at Pivots::ordinary and begins
-/// again with exact.
+/// guarded: one test and branch per stage. quick: no branches; the caller checks Pivots::ordinary and starts again with
+/// exact.
 enum class PivotCare { guarded, quick, exact };
 
-/// kDepth consecutive rows of one lane. After Downsweep::down row kDepth-1 misses what lies to its
-/// right, which `front` of the next lane supplies in one exchange (r_save of every stage folded into
-/// one message); after Downsweep::up, d holds the solution.
+/// kDepth consecutive rows of one lane. After Downsweep::down, row kDepth-1 lacks what lies to its right, which the
+/// next lane's `front` supplies in one exchange (r_save of every stage, combined in one message). After Downsweep::up,
+/// d holds the solution.
 template <class T, int kDepth, PivotCare kCare = PivotCare::guarded, class V = T>
 struct RegisterRows {
   T a[kDepth], b[kDepth], c[kDepth];
   V d[kDepth];
   Front<T, V> front;
   Pivots pivots;
-  V x_left;  ///< last unknown of the lane before, set before Downsweep::up
+  V x_left;  ///< last unknown of the previous lane, set before Downsweep::up
 
-  /// Turns the pivots of all outer rows of the stage, within kLength rows from kBegin on, into their reciprocals:
-  /// independent of each other, with one branch for whatever is not ordinary among them.
+  /// Replaces the pivots of all outer rows of the stage, within kLength rows from kBegin on, by their reciprocals. They
+  /// are independent of each other, with one branch for all that are not ordinary.
   template <int kCount, int kStride, int kBegin = 0, int kLength = kDepth>
   WARPLOOM_DEVICE void prepare() {
     constexpr int kStep = 2 * kStride;
-    constexpr bool kAll = kStride == kLength;  // the last row alone, which a caller prepares
+    constexpr bool kAll = kStride == kLength;  // only the last row, which a caller prepares
     constexpr int kAt = kAll ? kLength - 1 : (kLength - 1 + kStride) % kStep;
     constexpr int kFirst = kBegin + kAt;
     constexpr int kLeaving = kAll ? 1 : (kLength - 1 - kStride - kAt) / kStep + 1;
@@ -109,7 +109,7 @@ struct RegisterRows {
     WARPLOOM_UNROLL
     for (int k = 0; k < kLeaving; ++k) b[k * kStep + kFirst] = inverse[k];
   }
-  /// Divides row i by its pivot, of which b[i] is the reciprocal.
+  /// Divides row i by its pivot; b[i] is the pivot's reciprocal.
   WARPLOOM_DEVICE void scale(int i) {
     a[i] = a[i] * b[i];
     c[i] = c[i] * b[i];
@@ -135,10 +135,10 @@ struct RegisterRows {
   }
   template <int kCount>
   WARPLOOM_DEVICE void save(int first, int stride) {
-    // The first row leaves at the lowest bit of kDepth - 1.
+    // The first row leaves at the lowest set bit of kDepth - 1.
     extend(front, first, stride == ((kDepth - 1) & -(kDepth - 1)));
   }
-  /// A front takes in row i, which leaves; `untouched`: it is the first.
+  /// A front absorbs row i, which leaves; `untouched`: it is the first row.
   WARPLOOM_DEVICE void extend(Front<T, V>& reach, int i, bool untouched) const {
     const T k = untouched ? T(-1) : -reach.c;
     reach.b = untouched ? -a[i] : device::fma(k, a[i], reach.b);
@@ -160,7 +160,7 @@ struct RegisterRows {
   }
 };
 
-/// Rows kBegin … kBegin+kLength-1 of a lane as items of a downsweep of their own.
+/// Rows kBegin … kBegin+kLength-1 of a lane as items of a separate downsweep.
 template <class T, int kDepth, int kBegin, int kLength>
 struct RowsPart {
   RegisterRows<T, kDepth>& rows;
@@ -187,8 +187,8 @@ struct RowsPart {
 };
 
 namespace detail {
-/// The stages of eliminate_lanes. kExact: any pivot, noted in `pivots`; otherwise free of branches, and
-/// false in lanes whose pivot was not ordinary.
+/// The stages of eliminate_lanes. kExact: accepts any pivot and notes it in `pivots`. Otherwise free of branches;
+/// returns false in lanes whose pivot was not ordinary.
 template <bool kFront, bool kExact, bool kUnrolled, bool kCyclic = false, class T, class V>
 WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T, V>& row, Front<T, V>& front, int width,
                                            Pivots& pivots, int bit) {
@@ -219,7 +219,7 @@ WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T, V>
       row.d = device::fma(k, left.d, row.d);
       row.a = k * left.a;
     }
-    // Three conditions of their own rather than nested ones: predicates, no branches.
+    // Three separate conditions rather than nested ones: predicates, no branches.
     if (leaves_at > stride && (kCyclic || !last)) {
       const T m = -row.c;
       row.b = device::fma(m, right.a, row.b);
@@ -246,14 +246,13 @@ WARPLOOM_DEVICE bool eliminate_lane_stages(const device::Block& block, Row<T, V>
 }
 }  // namespace detail
 
-/// Cyclic reduction of one row per lane over groups of `width` lanes (a power of two); the last lane of
-/// a group stays. `begin(row, front)` sets the rows, complete on their right except the last lane's,
-/// whose right side is `front` (what lies before the group's first row): with kFront it follows the
-/// elimination, because a wrapped shuffle brings the last lane exactly the rows that leave at the
-/// group's front. Without kFront the last row's c is taken as zero; with kCyclic the group's first row stands to its
-/// right, and what is left of the last row says (a + b + c) * x = d. A warp that meets a pivot that is
-/// not ordinary begins again and takes every pivot exactly: `begin` may run twice.
-/// kUnrolled: shorter in time, longer in code and registers.
+/// Cyclic reduction of one row per lane over groups of `width` lanes (a power of two); the last lane of a group
+/// remains. `begin(row, front)` sets the rows. They are complete on the right except in the last lane, whose right side
+/// is `front` (what lies before the group's first row). With kFront, `front` follows the elimination: a wrapped shuffle
+/// brings the last lane exactly the rows that leave at the group's front. Without kFront the last row's c is treated as
+/// zero. With kCyclic the group's first row is its right neighbour, and what remains of the last row says (a + b + c) *
+/// x = d. A warp that meets a pivot that is not ordinary starts again and treats every pivot exactly, so `begin` may
+/// run twice. kUnrolled: takes less time, more code and more registers.
 template <bool kFront, bool kUnrolled = false, bool kCyclic = false, class T, class V, class Begin>
 WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T, V>& row, Front<T, V>& front, int width,
                                      Pivots& pivots, int bit, Begin begin) {
@@ -265,8 +264,8 @@ WARPLOOM_DEVICE void eliminate_lanes(const device::Block& block, Row<T, V>& row,
   }
 }
 
-/// Back substitution of eliminate_lanes: `x` is the last lane's unknown (other lanes' values are not
-/// used), x_before the unknown before the group. Returns every lane's unknown.
+/// Back substitution for eliminate_lanes. `x` is the last lane's unknown (other lanes' values are ignored), x_before
+/// the unknown before the group. Returns every lane's unknown.
 template <bool kUnrolled = false, class T, class V>
 WARPLOOM_DEVICE V substitute_lanes(const device::Block& block, const Row<T, V>& row, V x, const V& x_before, int width) {
   const int position = (block.lane() & (width - 1)) + 1;
@@ -291,7 +290,7 @@ WARPLOOM_DEVICE V substitute_lanes(const device::Block& block, const Row<T, V>& 
   return x;
 }
 
-/// Whole solve of one row per lane over a group: first row's a and last row's c are zero.
+/// Complete solve with one row per lane over a group; the first row's a and the last row's c are zero.
 template <class T, class V, class Begin>
 WARPLOOM_DEVICE V solve_lanes(const device::Block& block, Row<T, V>& row, int width, Pivots& pivots, int bit,
                               Begin begin) {

@@ -1,6 +1,6 @@
-// Depths that are not powers of two, so that systems a little longer than one need no lanes for twice their rows; and
-// systems that start at any element. Rows stand in the stage as they stand in memory: 16-byte copies between the ends
-// of a run whatever it starts at, and as the depth is odd, lanes that read their rows one by one meet every bank once.
+// Depths that are not powers of two, so that systems slightly longer than one do not need lanes for twice their rows;
+// and systems that start at any element. Rows are arranged in the stage as in memory: 16-byte copies between the ends
+// of a run, wherever it starts. Because the depth is odd, lanes that read their rows one by one have no bank conflicts.
 #pragma once
 #include <type_traits>
 
@@ -9,10 +9,10 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// Threads that a block of the odd depths has registers for.
+/// How many threads of a block the registers allow at odd depths.
 template <class T, int kDepth>
 inline constexpr int kSpanThreads = ::warploom::tridiagonal::span_threads(sizeof(T), kDepth);
-/// Blocks of 128 threads per multiprocessor, likewise.
+/// The same for blocks of 128 threads per multiprocessor.
 template <class T, int kDepth>
 inline constexpr int kSpanBlocks = kDepth * sizeof(T) > 96 ? 2 : kDepth * sizeof(T) > 64 ? 3 : 4;
 
@@ -24,7 +24,8 @@ struct SpanLane : RegpackLane<T, kDepth> {
   using Base::kWarpRows, Base::stage;
   static_assert(kDepth % 2 == 1, "an even depth has bank conflicts");
   static constexpr int kPerChunk = 16 / static_cast<int>(sizeof(T));
-  static constexpr int kElements = kWarpRows + kPerChunk;  ///< of one array; a run may start anywhere in its first chunk
+  /// Elements of one array; a run may start anywhere in its first chunk.
+  static constexpr int kElements = kWarpRows + kPerChunk;
   static constexpr size_t kWarpBytes = 5 * kElements * sizeof(T);
 
   WARPLOOM_DEVICE explicit SpanLane(T* memory) : Base(memory) {}
@@ -46,7 +47,8 @@ struct SpanLane : RegpackLane<T, kDepth> {
     }
   };
 
-  /// A run of one warp as chunks; of part of one, which may begin anywhere in the stage, as elements.
+  /// Copies a run of one warp as chunks. A part of such a run may begin anywhere in the stage, and is copied as
+  /// elements.
   static WARPLOOM_DEVICE void copy(const device::Block& block, T* to, const T* from, const Run& run) {
     constexpr int kElementBytes = static_cast<int>(sizeof(T));
     if (run.width < 32) {
@@ -118,7 +120,7 @@ struct SpanLane : RegpackLane<T, kDepth> {
       for (int j = 0; j < kDepth - 1; ++j) rows.c[j] = rows.c[j + 1];
       rows.c[kDepth - 1] = after;
     }
-    const int64_t left = system_rows - 1 - run.first_row - begin;  // this lane's index of the last row
+    const int64_t left = system_rows - 1 - run.first_row - begin;  // index of the last row, counted in this lane
     if (run.first_row + begin == 0) rows.a[0] = T(0);
     WARPLOOM_UNROLL
     for (int j = 0; j < kDepth; ++j) {
@@ -137,7 +139,7 @@ struct SpanLane : RegpackLane<T, kDepth> {
     T* const x = stage + 4 * kElements;
     T* const to = array.data + begin_of(array, run);
     const int phase = spans ? phase_of(to) : 0, begin = own.rank * kDepth;
-    // Next to the rows of the systems beside it, as in global memory; else in a place of its own.
+    // Next to the rows of neighbouring systems, as in global memory; otherwise in a separate place.
     const bool packed = run.width != own.width;
     T* const mine = x + phase + (packed ? static_cast<int>(own.origin - run.origin) * static_cast<int>(batch.n) : own.base) + begin;
     WARPLOOM_UNROLL
@@ -154,14 +156,15 @@ struct SpanLane : RegpackLane<T, kDepth> {
   }
 
  private:
-  /// Where the run's first row stands in the stage of array k.
+  /// Where the run's first row is in the stage of array k.
   static WARPLOOM_DEVICE int place_of(const Inputs<T>& inputs, int k, const Run& run, int lane) {
     if (inputs.transfer[k] != Transfer::copies) return run.base;
     const Strided<T>& array = inputs.array[k];
     const T* const from = array.data + begin_of(array, run);
     if (run.width == 32) return phase_of(from);
     if (!inputs.merged) return run.base;
-    const int before = lane / run.width * static_cast<int>(array.system_stride);  // of the systems moved with it
+    // Elements of the systems that are moved with it and come before it.
+    const int before = lane / run.width * static_cast<int>(array.system_stride);
     return phase_of(from - before) + before;
   }
   WARPLOOM_DEVICE void read(const Inputs<T>& inputs, int k, const Run& run, int lane, T (&values)[kDepth]) const {
@@ -175,7 +178,7 @@ struct SpanLane : RegpackLane<T, kDepth> {
       for (int j = 0; j < kDepth; ++j) values[j] = from[j];
     }
   }
-  /// Element `row` of a system in array k, the one before or after a lane's part: from the stage, or from memory where
+  /// Element `row` of a system in array k, just before or after a lane's part: from the stage, or from memory if
   /// another warp has it. Zero outside the system.
   WARPLOOM_DEVICE T next_to(const Inputs<T>& inputs, int k, const Run& run, int lane, int64_t row, int64_t system_rows) const {
     if (row < 0 || row >= system_rows) return T(0);
@@ -186,8 +189,8 @@ struct SpanLane : RegpackLane<T, kDepth> {
   }
 };
 
-/// SpanLane for uniform batches whose four inputs start at the same place of a 16-byte chunk, and whose systems take whole
-/// warps or lie next to each other: one address and one set of conditions for all arrays.
+/// SpanLane for uniform batches whose four inputs start at the same offset in a 16-byte chunk, and whose systems take
+/// whole warps or are contiguous: one address and one set of conditions for all arrays.
 template <class T, int kDepth>
 struct FullSpanLane : SpanLane<T, kDepth> {
   using Base = SpanLane<T, kDepth>;
@@ -221,13 +224,14 @@ struct FullSpanLane : SpanLane<T, kDepth> {
     }
   }
 
-  /// A lane's own run; rows past its end become identity rows: in the stage where a system has a warp, else by selection.
+  /// Loads a lane's own run. Rows past its end become identity rows: in the stage if a system has a warp, otherwise by
+  /// selection.
   WARPLOOM_DEVICE void take(const device::Block& block, const FullBatch<T>& full, const Run& run, Rows& rows) const {
     const int before = run.width == 32 ? 0 : block.lane() / run.width * full.n;  // rows of the systems moved with it
     const int64_t at = run.origin * full.system_stride + run.first_row;
     T* const system = stage + Base::phase_of(full.array[3] + at - before) + before;
     const int begin = run.rank * kDepth;
-    const int64_t left = full.n - 1 - run.first_row;  // the warp's index of the last row
+    const int64_t left = full.n - 1 - run.first_row;  // index of the last row, counted in the warp
     if (run.width == 32) {
       WARPLOOM_NO_UNROLL
       for (int e = run.rows + block.lane(); e < kWarpRows; e += 32) {
@@ -257,11 +261,12 @@ struct FullSpanLane : SpanLane<T, kDepth> {
     }
   }
 
-  /// Entry of array `v` in row `j` of the lane, as given; zero outside of the matrix. Until the stage is loaded again.
+  /// The original entry of array `v` in row `j` of the lane; zero outside the matrix. Valid until the stage is loaded
+  /// again.
   struct Entries {
     static constexpr bool kIdentityBeyond = false;
     const T* from;    ///< the lane's first row in the stage
-    int first, last;  ///< of the system, among the lane's rows
+    int first, last;  ///< the system's first and last row, counted from the lane's
     WARPLOOM_DEVICE T at(int v, int j) const {
       const bool outside = (v == 0 && j == first) || (v == 2 && j == last);
       const T entry = from[v * kElements + j];
@@ -276,14 +281,14 @@ struct FullSpanLane : SpanLane<T, kDepth> {
             static_cast<int>(full.n - 1 - run.first_row) - begin};
   }
 
-  /// kOver: in the stage of the right-hand side, which nobody needs any more after a barrier of the warp.
+  /// kOver: uses the stage of the right-hand side, which is no longer needed after a warp barrier.
   template <bool kOver = false>
   WARPLOOM_DEVICE void store(const device::Block& block, const FullBatch<T>& full, const Run& own, const Run& run,
                              const Rows& rows, bool /*present*/ = true) const {
     T* const to = full.array[4] + run.origin * full.solution_stride + run.first_row;
     const int phase = Base::phase_of(to), begin = own.rank * kDepth;
     T* const x = stage + (kOver ? 3 : 4) * kElements + phase;
-    // Next to the rows of the systems beside it, as in global memory.
+    // Next to the rows of neighbouring systems, as in global memory.
     T* const mine = x + static_cast<int>(own.origin - run.origin) * full.n + begin;
     const int count = own.width == 32 ? kDepth : own.rows - begin;
     WARPLOOM_UNROLL
@@ -295,7 +300,7 @@ struct FullSpanLane : SpanLane<T, kDepth> {
   }
 };
 
-/// What the agents of cr-regpack move and solve a warp's rows with.
+/// The lane type with which agents of cr-regpack move and solve a warp's rows.
 template <class T, int kDepth, bool kFull>
 using RegpackLaneOf = std::conditional_t<kDepth % 2 == 0, RegpackLane<T, kDepth, kFull>,
                                          std::conditional_t<kFull, FullSpanLane<T, kDepth>, SpanLane<T, kDepth>>>;

@@ -1,4 +1,4 @@
-// What the rows of an answer show, and what becomes of it.
+// What the rows of an answer show, and what to do about it.
 #pragma once
 #include <cstring>
 
@@ -17,7 +17,7 @@ struct RowsFinding {
   int64_t lost_rows = 0;  ///< rows whose answer is not finite
 };
 
-/// a before b in row order.
+/// a precedes b in row order.
 WARPLOOM_DEVICE RowsFinding combine(const RowsFinding& a, const RowsFinding& b) {
   RowsFinding result;
   result.backward_error = device::maximum(a.backward_error, b.backward_error);
@@ -49,8 +49,8 @@ WARPLOOM_DEVICE unsigned int group_maximum(const device::Block& block, unsigned 
   }
   return value;
 }
-/// The same of numbers without sign. Of a whole warp by words: the largest high word,
-/// then the largest low one beside it.
+/// The same for non-negative numbers. For a whole warp by words: the largest high word, then the largest low word that
+/// goes with it.
 WARPLOOM_DEVICE double group_maximum(const device::Block& block, double value, int width) {
   if (width == 32) {
     uint64_t bits;
@@ -68,7 +68,7 @@ WARPLOOM_DEVICE double group_maximum(const device::Block& block, double value, i
   return value;
 }
 
-/// How the answers of a call are judged, and where those to solve again are listed.
+/// How to judge the answers of a call, and where to list those to solve again.
 struct Judging {
   double tolerance;
   double* backward_error;  ///< one per problem; may be null
@@ -76,7 +76,7 @@ struct Judging {
   int32_t* count;
 };
 
-/// The words of one problem: `given` is the solver's. `batch` has the arrays `status` and `row`.
+/// Writes the words of one problem; `given` is the solver's word. `batch` has the arrays `status` and `row`.
 template <class B>
 WARPLOOM_DEVICE void judge(const Judging& p, const B& batch, int64_t problem, const RowsFinding& found, int32_t given) {
   using ::warploom::linear::SystemStatus;

@@ -1,16 +1,17 @@
-// Answers measured where they are made: by the lanes that hold them, while the rows they are answers of are near.
+// Measures answers where they are computed: in the lanes that hold them, while their rows are close by.
 //
-// The backward error of a system is the largest of its rows', each exact to a rounding (entries_residual) and a division. Most
-// rows are far from the largest: a rough figure of each row shows which ones have to be measured exactly, mostly one of a warp.
+// The backward error of a system is the largest of its rows' errors, each exact up to a rounding (entries_residual) and
+// a division. Most rows are far from the largest. A rough estimate for each row shows which rows must be measured
+// exactly: usually one per warp.
 #pragma once
 #include "cuda/tridiagonal/verify/finding.cuh"
 #include "cuda/tridiagonal/verify/problem_rows.cuh"
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// rhs - lower * below - upper * above - diagonal * own, from products and differences with what rounding leaves of them
-/// (Ogita, Rump, Oishi 2005): with u half a unit, within 2 u of itself and 12 u^2 of the scale, the sum of the terms'
-/// sizes. Conversions of floats to double would take longer than what is computed with them.
+/// rhs - lower * below - upper * above - diagonal * own, from products and differences together with their rounding
+/// errors (Ogita, Rump, Oishi 2005). With u half a unit, it is accurate to 2 u of itself and 12 u^2 of the scale, which
+/// is the sum of the terms' magnitudes. Converting floats to double would take longer than the computation.
 template <class T>
 struct RoughResidual {
   T residual, scale;
@@ -27,9 +28,9 @@ struct RoughResidual {
   }
 };
 
-/// Rough backward errors of rows, as words that compare as they do. They are never less than the exact ones but for 2^-10 of
-/// them, as long as they are above kLeast and no row's scale is `strange`: terms that only the exact figure counts make that
-/// smaller.
+/// Rough backward errors of rows, as words that compare like the errors. They are at least the exact errors minus 2^-10
+/// of them, as long as they are above kLeast and no row's scale is `strange`: terms that only the exact error counts
+/// make it smaller.
 template <class T> struct RoughErrors;
 
 template <>
@@ -48,12 +49,12 @@ struct RoughErrors<double> {
   static WARPLOOM_DEVICE unsigned int word_of(double error) { return device::high_word(error); }
 };
 
-/// Index of the lowest bit that is set, of 24.
+/// Index of the lowest set bit, of 24.
 WARPLOOM_DEVICE int lowest_bit(unsigned int bits) {
   return static_cast<int>(device::high_word(static_cast<float>(bits & (0u - bits))) >> 23) - 127;
 }
 
-/// Moves values[at], values[at + 1] and values[at + 2] to the front, by the bits of `at` from kBit on.
+/// Moves values[at], values[at + 1] and values[at + 2] to the front, bit by bit of `at`, starting at kBit.
 template <int kBit, class T, int kCount>
 WARPLOOM_DEVICE void move_to_front(T (&values)[kCount], int at) {
   const bool far = (at & kBit) != 0;
@@ -65,9 +66,9 @@ WARPLOOM_DEVICE void move_to_front(T (&values)[kCount], int at) {
   if constexpr (kBit > 1) move_to_front<kBit / 2>(values, at);
 }
 
-/// Measures the answers of the kDepth rows of each lane, for groups of `width` lanes. `Entries`: at(v, j) is the entry of array v
-/// (lower, diagonal, upper, right-hand side) in the lane's row j, zero outside of the matrix; with kIdentityBeyond a lane's rows
-/// that are not there say x = 1, whose error is none.
+/// Measures the answers of the kDepth rows of each lane, for groups of `width` lanes. `Entries`: at(v, j) is the entry
+/// of array v (lower, diagonal, upper, right-hand side) in the lane's row j, zero outside the matrix. With
+/// kIdentityBeyond a lane's missing rows say x = 1, which has no error.
 template <class T, int kDepth, class Entries>
 struct LaneMeasure {
   using Rough = RoughErrors<T>;
@@ -75,11 +76,11 @@ struct LaneMeasure {
   const T (&x)[kDepth];
   const T &before, &after;  ///< the unknowns before the lane's first one and after its last one
   int64_t first_row;
-  int count;     ///< rows of the lane that are there
+  int count;     ///< rows that the lane has
   int width;
-  bool present;  ///< the group has any
+  bool present;  ///< the group has rows
 
-  /// j is known when compiled.
+  /// j must be a compile-time constant.
   WARPLOOM_DEVICE const T& unknown(int j) const { return j < 0 ? before : j < kDepth ? x[j < 0 || j >= kDepth ? 0 : j] : after; }
   WARPLOOM_DEVICE unsigned int all_rows() const { return count > 0 ? (2u << (count - 1)) - 1u : 0u; }
 
@@ -99,7 +100,7 @@ struct LaneMeasure {
     return most;
   }
 
-  /// Exact errors of the rows whose bits are set: one copy of the code, usually run for one row or two.
+  /// Exact errors of the rows whose bits are set: a single copy of the code, usually run for one or two rows.
   WARPLOOM_DEVICE RowsFinding exactly(unsigned int rows) const {
     RowsFinding found;
     WARPLOOM_NO_UNROLL
@@ -119,7 +120,7 @@ struct LaneMeasure {
     return found;
   }
 
-  /// The group's; `every`: by all rows. All lanes of the warp take part.
+  /// The group's error; `every`: measures all rows. All lanes of the warp must call it.
   WARPLOOM_DEVICE RowsFinding measure(const device::Block& block, bool every) const {
     unsigned int word[kDepth], rows = all_rows();
     bool strange = every;
@@ -139,7 +140,7 @@ struct LaneMeasure {
       found = exactly(rows);
       if (__builtin_expect(all, 0)) break;
       found.backward_error = group_maximum(block, found.backward_error, width);
-      // The rough figures were right where the exact ones say so.
+      // The rough errors were right if the exact ones confirm them.
       all = device::ballot(block, present && Rough::word_of(found.backward_error) < most - Rough::kMargin / 2) != 0;
       if (__builtin_expect(!all, 1)) return found;
       rows = all_rows();

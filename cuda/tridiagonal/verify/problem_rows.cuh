@@ -5,8 +5,8 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// The powers by which a row is scaled: `down` brings its largest entry to about one. A row so scaled differs from the row
-/// by no rounding, and such rows compare as pivot rows whatever units each was written in.
+/// The powers by which a row is scaled: `down` brings its largest entry to about one. Scaling causes no rounding, and
+/// scaled rows can be compared as pivot rows, whatever units they were written in.
 template <class T>
 WARPLOOM_DEVICE Powers<RealOf<T>> row_powers(const T& lower, const T& diagonal, const T& upper) {
   return powers_of(device::maximum(device::maximum(device::absolute(lower), device::absolute(diagonal)),
@@ -19,7 +19,8 @@ struct ProblemRows {
   Strided<T> lower, diagonal, upper, rhs, solution;
   int64_t lower_at = 0, diagonal_at = 0, upper_at = 0, rhs_at = 0, solution_at = 0;
   int64_t rows = 0;
-  T corner_first = T(0), corner_last = T(0);  ///< periodic: factor of x[n-1] in row 0, of x[0] in row n-1
+  /// Periodic: coefficient of x[n-1] in row 0, and of x[0] in row n-1.
+  T corner_first = T(0), corner_last = T(0);
 
   ProblemRows() = default;
   WARPLOOM_DEVICE ProblemRows(const Batch<T>& batch, int64_t problem, const T* corners = nullptr)
@@ -53,7 +54,7 @@ struct ProblemRows {
   WARPLOOM_DEVICE void store_solution(int64_t row, const T& value) const {
     solution.store(solution_at + row * solution.row_stride, value);
   }
-  /// By which the row is scaled, its corner included.
+  /// The powers by which the row is scaled, including its corner.
   WARPLOOM_DEVICE Powers<RealOf<T>> powers(int64_t row) const {
     RealOf<T> size = device::maximum(device::maximum(device::absolute(lower_of(row)), device::absolute(diagonal_of(row))),
                                      device::absolute(upper_of(row)));
@@ -61,7 +62,7 @@ struct ProblemRows {
     if (row + 1 == rows) size = device::maximum(size, device::absolute(corner_last));
     return powers_of(size);
   }
-  /// All entries of the row, right-hand side and the row's corner included, are finite.
+  /// Whether all entries of the row are finite, including the right-hand side and the corner.
   WARPLOOM_DEVICE bool finite(int64_t row) const {
     bool result = device::is_finite(lower_of(row)) && device::is_finite(diagonal_of(row)) &&
                   device::is_finite(upper_of(row)) && device::is_finite(rhs_of(row));
@@ -71,7 +72,7 @@ struct ProblemRows {
   }
 };
 
-/// The residual of one row, from its entries and the unknowns below, its own, and above.
+/// The residual of one row, from its entries, its own unknown, and those below and above.
 template <class T>
 WARPLOOM_DEVICE RowResidual<T> entries_residual(const T& lower, const T& diagonal, const T& upper, const T& rhs,
                                                 const WideOf<T>& below, const WideOf<T>& own, const WideOf<T>& above) {
@@ -82,7 +83,7 @@ WARPLOOM_DEVICE RowResidual<T> entries_residual(const T& lower, const T& diagona
   return sum.result();
 }
 
-/// Calls visit(entry, row of its unknown) for the entries of a row in memory, periodic corners included.
+/// Calls visit(entry, row of its unknown) for the entries of a row in memory, including periodic corners.
 template <class T, class Visit>
 WARPLOOM_DEVICE void each_entry(const ProblemRows<T>& p, int64_t row, bool periodic, const Visit& visit) {
   if (row > 0) visit(p.lower_of(row), row - 1);
@@ -92,7 +93,7 @@ WARPLOOM_DEVICE void each_entry(const ProblemRows<T>& p, int64_t row, bool perio
   if (periodic && row + 1 == p.rows) visit(p.corner_last, int64_t{0});
 }
 
-/// With unknowns from `unknown(row)`, in the wide type.
+/// The same with unknowns from `unknown(row)`, in the wide type.
 template <class T, class Unknown>
 WARPLOOM_DEVICE RowResidual<T> residual_at(const ProblemRows<T>& p, int64_t row, bool periodic, const Unknown& unknown) {
   RowSum<T> sum(p.rhs_of(row), p.powers(row));

@@ -9,7 +9,7 @@
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 namespace {
 
-/// Corrections at most: each gains the digits that the matrix leaves to the working precision.
+/// Most corrections. Each gains as many digits as the matrix's condition leaves of the working precision.
 constexpr int kLargestCount = 5;
 
 /// The buffers of one refinement and the launches on them.
@@ -65,7 +65,7 @@ class Refinement {
     return launch<Agent>(device_, stream_shape(batch_.problems() * walk_.segments * walk_.width), p);
   }
 
-  /// Measures the candidate of this iteration and decides; `active`: problems that want another correction.
+  /// Measures the candidate of this iteration and decides; `active`: number of problems that need another correction.
   Status decide(int iteration, int32_t* active) {
     WARPLOOM_TRY(stream(RefineStep::measure, iteration));
     WARPLOOM_TRY(device_.fill_zero(active_, sizeof(int32_t)));

@@ -1,5 +1,5 @@
-// Iterative refinement with the solution and residuals in about twice the precision (precise.cuh), as streaming kernels:
-// measure a candidate, decide per problem, apply, form the next right-hand side, round at the end.
+// Iterative refinement with solution and residuals in about twice the precision (precise.cuh), as streaming kernels:
+// measure a candidate, decide per problem, apply it, compute the next right-hand side, round at the end.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/linear/precise.cuh"
@@ -8,7 +8,7 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// A candidate's worst row and largest residual entry; scale-free and scaled progress of one problem.
+/// A candidate's worst row and largest residual entry: scale-free and scaled progress of one problem.
 struct RefineFinding {
   double backward_error = 0;
   double largest_residual = 0;
@@ -23,19 +23,19 @@ WARPLOOM_DEVICE RefineFinding combine(const RefineFinding& a, const RefineFindin
 /// Progress of one problem.
 struct RefineState {
   double backward_error = 0;
-  /// The right-hand side of correction k is the residual times scale[k & 1], a power of two, so that it neither over- nor
-  /// underflows.
+  /// The right-hand side of correction k is the residual times scale[k & 1], a power of two, so that it neither
+  /// overflows nor underflows.
   double scale[2] = {0, 0};
-  int32_t accepted = 0;  ///< the last correction is added
-  int32_t active = 0;    ///< another correction is wanted
+  int32_t accepted = 0;  ///< whether the last correction is added
+  int32_t active = 0;    ///< whether another correction is needed
 };
 
-/// One kernel for all streaming steps: they walk the rows alike and differ in what they do there.
+/// One kernel for all streaming steps: they visit rows in the same way and differ in what they do there.
 enum class RefineStep : int32_t {
   begin = 0,    ///< sum = x
   measure = 1,  ///< findings of sum + correction
-  apply = 2,    ///< sum += correction where accepted
-  residual = 3, ///< correction = (b - A sum) * scale where active, else 0
+  apply = 2,    ///< sum += correction if accepted
+  residual = 3, ///< correction = (b - A sum) * scale if active, otherwise 0
   round = 4,    ///< x = sum, rounded
 };
 
@@ -61,13 +61,14 @@ struct RefineAgent {
     PackedLines<Precise> sum;
     Strided<T> correction;
     RefineStep step;
-    int32_t iteration;  ///< number of the correction in hand, or (residual) the one asked for; measure: 0 before any
+    /// Number of the current correction or (residual) of the requested one; measure: 0 before any.
+    int32_t iteration;
     Walk walk;
     RefineFinding* findings;  ///< [segment][problem]
     const RefineState* states;
   };
 
-  /// Rows of one problem with where its precise unknowns and corrections stand.
+  /// Rows of one problem, and the positions of its precise unknowns and corrections.
   struct Lines {
     ProblemRows<T> rows;
     int64_t sum_at, correction_at;
@@ -138,7 +139,8 @@ struct RefineAgent {
   }
 };
 
-/// One thread per problem: keeps a correction that lowers the backward error; asks for another while it halves.
+/// One thread per problem: keeps a correction that lowers the backward error, and requests another as long as it
+/// halves.
 template <class T>
 struct RefineJudgeAgent {
   static constexpr int kMaxThreads = 128;
@@ -148,10 +150,10 @@ struct RefineJudgeAgent {
     Batch<T> batch;
     int64_t segments;
     int32_t iteration;
-    double good_enough;  ///< a backward error that wants no correction
+    double good_enough;  ///< a backward error that needs no correction
     const RefineFinding* findings;
     RefineState* states;
-    int32_t* active;  ///< counts the problems that want another correction
+    int32_t* active;  ///< counts the problems that need another correction
   };
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {

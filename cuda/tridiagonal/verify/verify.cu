@@ -51,7 +51,7 @@ RowWalk measuring_walk(const Batch<T>& batch, const T* corners) {
 
 }  // namespace
 
-/// Judges the problems of a call and solves again the ones that fail.
+/// Judges the problems of a call, and solves those that fail again.
 template <class T>
 class Trial {
  public:

@@ -1,9 +1,9 @@
-// What tridiagonal.solve calls after (or around) an algorithm: the check of every answer, its repair by
-// pivoting, refinement with precise residuals, and the pivoted solver of periodic systems.
+// What tridiagonal.solve calls after (or around) an algorithm: the check of every answer, its repair by pivoting,
+// refinement with precise residuals, and the pivoted solver of periodic systems.
 //
-// Order in the front (solve.cu), each step only where asked for:
+// Order of the calls (solve_call.cuh), each step only if requested:
 //   keep_rhs (check or refine, in place)  ->  the algorithm  ->  refine  ->  verify
-// or, where a kernel measures its answers itself,
+// or, if a kernel measures its own answers,
 //   keep_rhs (in place)  ->  solve_verified
 #pragma once
 #include <functional>
@@ -13,40 +13,40 @@
 
 namespace warploom::WARPLOOM_TARGET::tridiagonal {
 
-/// How answers are judged.
+/// How to judge answers.
 template <class T>
 struct Verification {
   /// Largest accepted componentwise backward error max_i |b - A x|_i / (|A||x| + |b|)_i (Oettli, Prager 1964);
   /// 0 means 64 epsilon of the real type.
   double tolerance = 0;
   double* backward_error = nullptr;  ///< one per problem, device memory; may be null
-  /// Periodic systems: for system s the factor of x[n-1] in row 0 at [2 s] and of x[0] in row n-1 at [2 s + 1], of
-  /// op(A), in device memory; null when not periodic. n = 1 and n = 2 need no special case: the corners add up.
+  /// Periodic systems: for system s of op(A), the coefficient of x[n-1] in row 0 at [2 s], and that of x[0] in row n-1
+  /// at [2 s + 1], in device memory; null if not periodic. n = 1 and n = 2 need no special case: the corners add up.
   const T* corners = nullptr;
 };
 
-/// Leaves `kept` equal to `batch`, but with the right-hand sides copied into `memory` when the solution overwrites
-/// them, so that residuals can be computed afterwards. Does nothing more when rhs and solution are different buffers.
+/// Makes `kept` equal to `batch`, but copies the right-hand sides into `memory` if the solution overwrites them, so
+/// that residuals can be computed afterwards. If rhs and solution are different buffers, nothing is copied.
 template <class T>
 Status keep_rhs(GpuDevice&, const Batch<T>& batch, Workspace* memory, Batch<T>* kept);
 
-/// Computes every problem's componentwise backward error from its rows in global memory, and solves again by partial
-/// pivoting (with refinement in working precision) the problems that exceed the tolerance, are not finite although
-/// their input was, or met a zero pivot. Those get kResolvedByPivoting in their status word; what then still exceeds
-/// the tolerance is `inaccurate`, what has an exactly zero pivot after pivoting is `zero_pivot` with its row.
+/// Computes every problem's componentwise backward error from its rows in global memory. By partial pivoting (with
+/// refinement in working precision) it solves again the problems that exceed the tolerance, have non-finite answers to
+/// finite inputs, or met a zero pivot. Those get kResolvedByPivoting in their status word. Problems that still exceed
+/// the tolerance are `inaccurate`; problems with an exactly zero pivot after pivoting are `zero_pivot`, with its row.
 /// `batch.rhs` must still hold the right-hand sides (keep_rhs); `batch.status` and `row` hold the algorithm's words.
 template <class T>
 Status verify(GpuDevice&, const Batch<T>& batch, const Verification<T>&, Used*);
 
-/// cr-regpack and verify at once, where one kernel does both: the rows pass memory once. Code::unsupported elsewhere, with
-/// nothing solved.
+/// cr-regpack and verify in one kernel, which reads the rows from memory once. Code::unsupported, with nothing solved,
+/// if there is no such kernel.
 template <class T>
 Status solve_verified(GpuDevice&, const Batch<T>& batch, int depth, const Verification<T>&, Used*);
 
-/// Refines solutions with residuals, and the sum, in about twice the precision of T: x += solve(b - A x) up to five
-/// times, per problem only while its backward error at least halves; x is rounded to T at the end. `solve` runs the
-/// algorithm on another right-hand side of the same systems (the batch it receives has its own rhs, solution, status and
-/// row).
+/// Refines solutions with residuals and sums in about twice the precision of T: x += solve(b - A x), up to five times,
+/// and per problem only as long as its backward error at least halves. x is rounded to T at the end. `solve` runs the
+/// algorithm on another right-hand side of the same systems (the batch it receives has its own rhs, solution, status
+/// and row).
 template <class T>
 Status refine(GpuDevice&, const Batch<T>& batch, const Verification<T>&,
               const std::function<Status(const Batch<T>&)>& solve, Used*);
@@ -55,8 +55,8 @@ template <class T>
 Status refine_until(GpuDevice&, const Batch<T>& batch, const T* corners, double good_enough, int most,
                     const std::function<Status(const Batch<T>&)>& solve, Used*);
 
-/// Partial pivoting over all candidate rows of a periodic system, one thread per problem (in place allowed).
-/// `corners` as in Verification; the bands' own corner entries are not read.
+/// Partial pivoting over all candidate rows of a periodic system, one thread per problem (may run in place). `corners`
+/// as in Verification; the bands' own corner entries are not read.
 template <class T>
 Status solve_pivoting_periodic(GpuDevice&, const Batch<T>& batch, const T* corners, Used*);
 

@@ -1,4 +1,4 @@
-// Measures answers in global memory: componentwise backward errors, and which problems must be solved again.
+// Measures answers in global memory: computes componentwise backward errors, and finds the problems to solve again.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/linear/stretch.cuh"
@@ -40,8 +40,8 @@ struct MeasureAgent {
   }
 };
 
-/// The same for uniform systems whose rows lie together, which are not periodic: the rows of a 16-byte chunk at a time, so that
-/// enough loads are under way. `kAligned`: systems are whole chunks, read as such.
+/// The same for uniform systems that are not periodic and have contiguous rows. It takes the rows of a 16-byte chunk at
+/// a time, so that enough loads are in flight. `kAligned`: systems consist of whole chunks, and are read as such.
 template <class T, bool kAligned>
 struct MeasureChunksAgent {
   static constexpr int kMaxThreads = 128;
@@ -62,7 +62,7 @@ struct MeasureChunksAgent {
   }
   static int64_t chunks_of(int64_t n) { return (n + kPerChunk - 1) / kPerChunk; }
 
-  /// The chunk of an array from `at` on, of which `rows` rows are there.
+  /// The chunk of an array at `at`; only `rows` rows of it exist.
   static WARPLOOM_DEVICE Chunk chunk_at(const T* at, int64_t rows) {
     if constexpr (kAligned) return *reinterpret_cast<const Chunk*>(at);
     Chunk chunk;

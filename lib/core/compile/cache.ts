@@ -7,7 +7,7 @@ import { cpus, homedir, tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { UnavailableError, WarploomError } from '../errors.ts';
 
-/** Flags of Node's permission model, by the permission that is missing. */
+/** Flags of Node's permission model, by the permission they grant. */
 const permissions: Readonly<Record<string, string>> = {
   ChildProcess: '--allow-child-process', FileSystemRead: '--allow-fs-read', FileSystemWrite: '--allow-fs-write',
   WorkerThreads: '--allow-worker',
@@ -15,12 +15,12 @@ const permissions: Readonly<Record<string, string>> = {
 
 type SystemError = Error & { readonly code?: string; readonly permission?: string; readonly resource?: string };
 
-/** Whether Node's permission model forbids what was tried. */
+/** Whether Node's permission model denied the operation. */
 export function isDenied(error: unknown): boolean {
   return (error as SystemError).code === 'ERR_ACCESS_DENIED';
 }
 
-/** What the system did not allow, as an error of ours. `what`: what was to be done. */
+/** Converts an error of the operating system to one of ours. `what`: the operation that failed. */
 export function systemError(what: string, error: unknown): WarploomError {
   const { code, message, permission = '', resource = '' } = error as SystemError;
   if (isDenied(error)) {
@@ -33,7 +33,7 @@ export function systemError(what: string, error: unknown): WarploomError {
   return new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `cannot ${what}: ${message}`, { cause: error });
 }
 
-/** Does what needs files; the file system's errors become errors of ours. */
+/** Runs code that uses files, and converts errors of the file system to ours. */
 export async function withFiles<T>(what: string, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
@@ -43,7 +43,7 @@ export async function withFiles<T>(what: string, body: () => Promise<T>): Promis
   }
 }
 
-/** Why a folder is not safe to keep programs in; undefined: it is. */
+/** Why a folder is not safe to keep programs in; undefined if it is safe. */
 function danger(path: string): string | undefined {
   const found: Stats = lstatSync(path);
   if (!found.isDirectory()) return 'it is no folder';
@@ -52,7 +52,7 @@ function danger(path: string): string | undefined {
   return (found.mode & 0o022) === 0 ? undefined : 'others may write to it';
 }
 
-/** Makes the folder, or throws where it is not the user's alone. */
+/** Creates the folder. Throws if others can write to it. */
 function makePrivate(path: string): string {
   mkdirSync(path, { recursive: true, mode: 0o700 });
   const reason = danger(path);
@@ -63,7 +63,7 @@ function makePrivate(path: string): string {
 
 let own: string | undefined;
 
-/** A folder of this process alone, removed when it ends. */
+/** A folder for this process only, removed when it ends. */
 function ownFolder(): string {
   if (own !== undefined) return own;
   const made = mkdtempSync(join(tmpdir(), 'warploom-'));
@@ -96,7 +96,7 @@ export function cacheFolder(given: string | undefined, name: 'stream' | 'modules
 
 let known: string | undefined;
 
-/** The processor: programs are made for its instructions. */
+/** Identifies the processor: programs are compiled for its instruction set. */
 export function processor(): string {
   return known ??= JSON.stringify([cpus()[0]?.model, flagsOf()]);
 }
@@ -153,7 +153,7 @@ async function intact(entry: string): Promise<string | undefined> {
     return path;
   } catch (error) {
     if (isDenied(error)) throw error;
-    return undefined; // none yet, or not whole
+    return undefined; // missing or incomplete
   }
 }
 
@@ -183,7 +183,7 @@ export function cachedProgram(
   });
 }
 
-/** Gives a whole entry its name; whoever was first with one that is intact wins. */
+/** Gives a complete entry its name. If several processes compete, the first intact one wins. */
 async function putInPlace(made: string, entry: string): Promise<string> {
   for (let attempt = 0; ; ++attempt) {
     try {
@@ -193,7 +193,7 @@ async function putInPlace(made: string, entry: string): Promise<string> {
       const found = await intact(entry);
       if (found !== undefined) return found;
       if (attempt >= 4) throw error;
-      // Broken: out of the way in one step, so that nobody sees half of it.
+      // The existing entry is corrupt: rename it in one step, so that nobody sees half of it.
       await rename(entry, `${made}-broken${attempt}`).catch(() => undefined);
     }
   }

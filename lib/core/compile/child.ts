@@ -1,4 +1,4 @@
-// Child processes: bounded in time and memory, with nothing of this process's environment but what they need.
+// Child processes with limits on time and memory and a minimal environment.
 import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { WarploomError } from '../errors.ts';
@@ -6,7 +6,7 @@ import { reasonOf } from '../progress.ts';
 import { systemError } from './cache.ts';
 
 export interface ChildResult {
-  /** Exit status; undefined if a signal ended it. */
+  /** Exit status; undefined if it was ended by a signal. */
   readonly code: number | undefined;
   /** How it ended, in words. */
   readonly reason: string;
@@ -23,24 +23,26 @@ export const childMemory = 16 * 2 ** 30;
 
 export interface ChildOptions {
   readonly cwd: string;
-  /** Milliseconds. */
+  /** Time limit in milliseconds. */
   readonly timeout: number;
-  /** All of its environment. Default: the language alone. */
+  /** The complete environment. Default: only the language. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Bytes of address space; default {@link childMemory}. Not enforced on Windows. */
+  /** Limit on the address space in bytes; default {@link childMemory}. Not enforced on Windows. */
   readonly memory?: number;
   readonly signal?: AbortSignal;
   /** Whether what it writes is wanted. */
   readonly output?: boolean;
 }
 
-/** The program as the shell starts it, which sets the limit of memory and is then replaced by it; arguments are passed, never parsed. */
+/**
+ * Starts the program through a shell that sets the memory limit and then replaces itself with it. Arguments are passed on, never parsed.
+ */
 function limited(path: string, args: readonly string[], bytes: number): readonly [string, readonly string[]] {
   if (process.platform === 'win32') return [path, args];
   return ['/bin/sh', ['-c', 'ulimit -v "$0" || exit 126; exec "$@"', String(Math.floor(bytes / 1024)), path, ...args]];
 }
 
-/** The environment of a child: what it is given, the plain language, and where libraries are that stand in no usual place. */
+/** The environment of a child: the given variables, the plain language, and the search paths of libraries in unusual places. */
 export function childEnvironment(given: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { ...kept(['LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'SystemRoot']), LANG: 'C', LC_ALL: 'C', ...given };
 }
@@ -70,7 +72,8 @@ const running = new Set<() => void>();
 process.on('exit', () => { for (const stop of running) stop(); });
 
 /**
- * Runs a program until it ends, the time is over or the signal comes (then the signal's reason is thrown). What it started ends with it.
+ * Runs a program until it ends, its time is over, or the signal fires (then the signal's reason is thrown). Its child processes end with
+ * it.
  */
 export function runChild(path: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
   const { signal, timeout, cwd, memory = childMemory, env = {}, output = false } = options;
@@ -83,7 +86,7 @@ export function runChild(path: string, args: readonly string[], options: ChildOp
     const messages = collect(child.stderr), written = collect(child.stdout);
     let isLate = false;
     const stop = (): void => {
-      // A compiler is several processes: all of its group.
+      // A compiler consists of several processes: kill its whole group.
       if (isGroup && child.pid !== undefined) killGroup(child.pid);
       else child.kill('SIGKILL');
     };
@@ -116,6 +119,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // It has already ended.
   }
 }

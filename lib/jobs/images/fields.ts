@@ -12,7 +12,7 @@ const noise = z.strictObject({
   seed: count.default(0),
 });
 
-/** A generated image whose true answer is known. */
+/** A generated image whose ground truth is known. */
 const phantom = z.strictObject({
   phantom: z.enum(['shepp-logan', 'discs']),
   size: size.describe('pixels of each side'),
@@ -23,7 +23,7 @@ const phantom = z.strictObject({
 export const input = z.union([path, phantom])
   .describe('PNG, TIFF, NIfTI, DICOM (a file or a folder), .npy or raw file; or a phantom with its size');
 
-/** How files are read and what their numbers mean. */
+/** How files are read, and what their numbers mean. */
 const read = z.strictObject({
   page: count.optional().describe('one page of a TIFF, from 0; default all, as slices'),
   series: z.string().optional().describe('SeriesInstanceUID of a DICOM folder that holds several'),

@@ -13,7 +13,7 @@ export interface LoadedImage {
   readonly meta: ImageMeta | undefined;
   /** Intensities that were mapped to 0 and 1. */
   readonly range: readonly [number, number];
-  /** The image without noise, if that is known. */
+  /** The image without noise, if it is known. */
   readonly truth: HostImage | undefined;
   /** The labels of `discs`. */
   readonly mask: Uint8Array | undefined;
@@ -21,7 +21,7 @@ export interface LoadedImage {
   readonly label: string;
 }
 
-/** Least and greatest finite value; [0, 1] where there are none or only one. */
+/** Smallest and largest finite value; [0, 1] if there are fewer than two different ones. */
 function ownRange(data: Float32Array | Float64Array): [number, number] {
   let [low, high] = [Infinity, -Infinity];
   for (const value of data) {
@@ -40,7 +40,7 @@ export function rescale(image: HostImage, [low, high]: readonly [number, number]
   return { ...image, data };
 }
 
-/** The range of a job for a file. */
+/** The intensity range of a file in a job. */
 function rangeFor(job: ImageJob, meta: ImageMeta | undefined, data: Float32Array | Float64Array): readonly [number, number] {
   const unitFile = meta === undefined || ((meta.format === 'png' || meta.format === 'tiff') && meta.sampleType.startsWith('u'));
   const { range = unitFile ? 'unit' : 'own' } = job;
@@ -61,7 +61,7 @@ function generate(input: Exclude<ImageInput, string>, type: 'float32' | 'float64
   return discs(input.size, options) as { image: HostImage; mask: Uint8Array };
 }
 
-/** Reads or generates an image. `resolve` turns a job file's path into one of the file system. */
+/** Reads or generates an image. `resolve` maps paths in the job file to paths in the file system. */
 export async function loadImage(input: ImageInput, job: ImageJob, resolve: (path: string) => string): Promise<LoadedImage> {
   const type = job.precision;
   if (typeof input !== 'string') {

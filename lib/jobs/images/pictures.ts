@@ -11,7 +11,7 @@ interface Plane {
   readonly at: (x: number, y: number, c: number) => number;
 }
 
-/** Intensities that are drawn black and white. */
+/** The intensities that are drawn black and white. */
 export type Shades = readonly [black: number, white: number];
 
 /** One column of a picture. */
@@ -85,11 +85,11 @@ export function panelsPng(panels: readonly Panel[]): Uint8Array {
   return encode({ width, height, data: picture, channels: 3, depth: 8 });
 }
 
-/** A line through points, x first. */
+/** An SVG path through points, x first. */
 const pathOf = (points: readonly (readonly [number, number])[], closed: boolean): string =>
   `M${points.map(([x, y]) => `${Number(x.toFixed(2))},${Number(y.toFixed(2))}`).join('L')}${closed ? 'Z' : ''}`;
 
-/** An SVG of lines over a faint or full picture of the image's middle plane; pixel (x, y) has its centre at (x, y). */
+/** An SVG of lines over a faint or full-strength picture of the image's middle plane; the centre of pixel (x, y) is at (x, y). */
 export function linesSvg(
   image: HostImage, lines: readonly (readonly (readonly [number, number])[])[],
   { closed = false, shades = [0, 1] as Shades, faint = false, colour = '#ff3b30', title = '' } = {},

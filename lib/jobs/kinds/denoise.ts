@@ -33,7 +33,7 @@ export type DenoiseJob = z.infer<typeof denoiseJobSchema>;
 
 /** Result of {@link runDenoise}. */
 export interface Denoised {
-  /** Pixels as the computation has them, 0 to 1. */
+  /** Pixels in the range of the computation, 0 to 1. */
   readonly image: HostImage;
   /** Energy per pixel and relative gap (flow: relative decrease) at every check. */
   readonly energies: readonly number[];
@@ -51,7 +51,6 @@ async function quality(image: HostImage, { truth, image: noisy }: LoadedImage): 
   return { psnr: psnr(image, truth), psnrBefore: psnr(noisy, truth), ...similar };
 }
 
-/** Denoises a loaded image. */
 export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device, signal, onProgress }: Running): Promise<Denoised> {
   const { method, noise, weight, sigma, coupled, missing, iterations, tolerance } = job;
   const begin = performance.now();

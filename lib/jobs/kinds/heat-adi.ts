@@ -67,7 +67,7 @@ function enlarge({ width, height, values }: Grid, times: number): Grid {
   return { width: wide, height: tall, values: result };
 }
 
-/** Neumaier's compensated sum: the conserved total to rounding, whatever the grid's size. */
+/** Neumaier's compensated sum: the conserved total, accurate to rounding for any grid size. */
 function total(values: ArrayLike<number>): number {
   let sum = 0;
   let lost = 0;
@@ -81,8 +81,8 @@ function total(values: ArrayLike<number>): number {
 }
 
 /**
- * Relative error of the device's answer for one cosine mode after `steps` steps of the job's grid and
- * step size, against the scheme's exact factor: checks every operation of the run with a known answer.
+ * Relative error of the device's result for one cosine mode after `steps` steps, with the grid and step size of the job, compared with the
+ * scheme's exact factor. Checks every operation of the run against a known answer.
  */
 async function modeError(job: HeatAdiJob, { width, height }: Grid, device: ItemContext['device']): Promise<number> {
   const [p, q, steps] = [Math.min(3, width - 1), Math.min(2, height - 1), 4];
@@ -103,10 +103,10 @@ async function modeError(job: HeatAdiJob, { width, height }: Grid, device: ItemC
   return most;
 }
 
-/** Kind of the checkpoints; another one when what they hold changes. */
+/** Kind of the checkpoints; to be changed whenever their contents change. */
 const kind = 'heat-adi-job-2';
 
-/** What a checkpoint belongs to. */
+/** Identifies the run to which a checkpoint belongs. */
 interface Belongs {
   /** The item's hash: a state with other parameters or inputs is never continued. */
   readonly hash: string;
@@ -115,7 +115,7 @@ interface Belongs {
   readonly height: number;
 }
 
-/** After how many steps each picture is drawn, in their order. */
+/** The step at which each picture is drawn, in order. */
 const goalsOf = ({ steps, snapshots }: HeatAdiJob): number[] =>
   Array.from({ length: snapshots }, (_, i) => Math.round((steps * (i + 1)) / snapshots));
 
@@ -131,7 +131,7 @@ export function checkpointFormat(job: HeatAdiJob, own: Belongs): CheckpointForma
       state: { type: precision === 'float32' ? 'Float32Array' : 'Float64Array', length: width * height },
     }),
     check({ parameters, step }, refuse) {
-      if (parameters.hash !== own.hash) return; // of another run: not continued
+      if (parameters.hash !== own.hash) return; // from another run: not continued
       for (const field of ['precision', 'width', 'height'] as const) {
         if (parameters[field] !== own[field]) refuse(`parameters.${field}`, String(own[field]), String(parameters[field]));
       }
@@ -147,12 +147,12 @@ async function saved(path: string, job: HeatAdiJob, own: Belongs, warn: ItemCont
       (error) => warn(`${error.message}. The previous checkpoint was used instead`));
     return found?.parameters.hash === own.hash ? found : undefined;
   } catch (error) {
-    if (error instanceof ArgumentError && error.argument === 'path') return undefined; // of another kind of job
+    if (error instanceof ArgumentError && error.argument === 'path') return undefined; // from another kind of job
     throw error;
   }
 }
 
-/** Steps the equation, drawing `snapshots` pictures; resumes from its last picture after a kill. */
+/** Steps the equation and draws `snapshots` pictures; resumes from the last picture if it was killed. */
 export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
   const { device, folder, signal, onProgress, hash } = context;
   const grid = enlarge(await readGrid(context.input(job.initial.file)), job.initial.enlarge);

@@ -21,12 +21,12 @@ type Schemas<Kinds> = { [Place in keyof Kinds]: Kinds[Place] extends { readonly 
 export const jobSchema = z.discriminatedUnion('kind', kinds.map(({ schema }) => schema) as unknown as Schemas<typeof kinds>);
 /** A job with all its defaults. */
 export type Job = z.infer<typeof jobSchema>;
-/** A job as it is written: every field that has a default may be omitted. */
+/** A job as it is written: fields with defaults may be omitted. */
 export type JobDescription = z.input<typeof jobSchema>;
 
 const kindsByName: ReadonlyMap<string, JobKind> = new Map(kinds.map((kind) => [kind.kind, kind as unknown as JobKind]));
 
-/** The kind of a job, which every job accepted by {@link jobSchema} has. */
+/** The kind of a job; every job accepted by {@link jobSchema} has one. */
 export function kindOf(job: Job): JobKind<Job['kind'], z.ZodType<Job>> {
   const kind = kindsByName.get(job.kind);
   if (kind === undefined) throw new Error(`no kind '${job.kind}'`);

@@ -37,7 +37,7 @@ export const registerJobSchema = z.strictObject({
 });
 export type RegisterJob = z.infer<typeof registerJobSchema>;
 
-/** Points of the reference and of the template that belong together, in pixels, x first. */
+/** Corresponding points of the reference and the template, in pixels, x first. */
 export interface Landmarks {
   readonly reference: Float64Array;
   readonly template: Float64Array;
@@ -60,7 +60,7 @@ export interface Registered {
   readonly report: Pick<ItemReport, 'summary' | 'figures' | 'accuracy' | 'notes'>;
 }
 
-/** Landmarks of a .npy file of shape (n, 2, dimensions): of each pair the point of the reference, then that of the template. */
+/** Reads landmarks from a .npy file of shape (n, 2, dimensions): for each pair, the point of the reference, then that of the template. */
 async function readLandmarks(path: string, dimensions: number): Promise<Landmarks> {
   const { shape, data } = parseNpy(await readBytes(path), 'landmarks');
   if (shape.length !== 3 || shape[1] !== 2 || shape[2] !== dimensions) {
@@ -95,7 +95,6 @@ export async function loadPair(job: RegisterJob, resolve: (path: string) => stri
   return { reference: first, template: second, exact: undefined, landmarks };
 }
 
-/** Registers a loaded pair. */
 export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, signal, onProgress }: Running): Promise<Registered> {
   const { measure, alpha, tau, levels, iterations, tolerance } = job;
   const { reference, template, exact, landmarks } = pair;
@@ -129,7 +128,7 @@ export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, 
   };
 }
 
-/** Absolute differences, black where they are none. */
+/** Absolute differences; black means none. */
 const difference = (a: HostImage, b: HostImage): HostImage =>
   ({ ...a, data: a.data.map((value: number, i: number) => Math.abs(value - elementAt(b.data, i))) });
 

@@ -17,7 +17,7 @@ import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
 import { plotSvg } from '../pictures/plot.ts';
 
 const point = z.array(z.number()).min(2).max(3);
-/** First contours with their places, in pixels, x first. */
+/** Initial contours and their positions, in pixels, x first. */
 const shapes = [
   z.strictObject({ kind: z.literal('checkerboard'), square: positive.optional().describe('side of a square, default 5') }),
   z.strictObject({
@@ -59,7 +59,7 @@ export interface Segmented {
   readonly report: Pick<ItemReport, 'summary' | 'figures' | 'accuracy' | 'notes'>;
 }
 
-/** Labels of the same extents from a file. */
+/** Reads labels of the same extents from a file. */
 async function readTruth(path: string | undefined, { image, mask }: LoadedImage): Promise<Uint8Array | undefined> {
   if (path === undefined) return mask;
   const { image: { data } } = await readImage(path, { values: 'stored' });
@@ -73,7 +73,7 @@ async function hausdorffOf(mask: Uint8Array, truth: Uint8Array, image: HostImage
   return Number.isFinite(distance) ? { hausdorffPixels: distance } : {};
 }
 
-/** Mean values in the file's own numbers. */
+/** Mean values in the units of the file. */
 function meansOf({ inside, outside }: { inside: ArrayLike<number>; outside: ArrayLike<number> }, { range: [low, high] }: LoadedImage) {
   const own = (value: number) => value * (high - low) + low;
   return { meanInside: own(elementAt(inside, 0)), meanOutside: own(elementAt(outside, 0)) };

@@ -2,7 +2,7 @@
 import type { JobKind } from '../kind.ts';
 import { simulateJobSchema } from '../simulate/schema.ts';
 
-/** The kind `simulate`; what it runs with (the reader and writer of Zarr) is loaded by its first item. */
+/** The kind `simulate`; the modules it needs (the reader and writer of Zarr) are loaded by the first item. */
 export const simulateKind: JobKind<'simulate', typeof simulateJobSchema> = {
   kind: 'simulate', schema: simulateJobSchema,
   inputs: ({ initial }) => ({ 'initial.file': typeof initial === 'object' && 'file' in initial ? initial.file : undefined }),

@@ -25,7 +25,7 @@ export const splineJobSchema = z.strictObject({
 });
 export type SplineJob = z.infer<typeof splineJobSchema>;
 
-/** A number as written, or an ISO date as a fractional year; times without a zone are UTC, wherever this runs. */
+/** A number as written, or an ISO date as a fractional year; times without a zone are UTC on every machine. */
 function abscissa(text: string): number {
   const value = Number(text);
   if (text.trim() !== '' && Number.isFinite(value)) return value;

@@ -3,7 +3,7 @@ import { interpolateInferno } from 'd3-scale-chromatic';
 import { decode, encode } from 'fast-png';
 import { elementAt, required } from '../../core/known.ts';
 
-/** 256 colours of the perceptually even inferno ramp, as RGB bytes. */
+/** 256 colours of the perceptually uniform inferno colour map, as RGB bytes. */
 const RAMP = new Uint8Array(256 * 3);
 for (let level = 0; level < 256; ++level) {
   const hex = interpolateInferno(level / 255);
@@ -13,7 +13,7 @@ for (let level = 0; level < 256; ++level) {
 }
 const MISSING = [128, 128, 128];
 
-/** Smallest and largest finite value; [0, 1] when there is none. */
+/** Smallest and largest finite value; [0, 1] if there is none. */
 export function finiteRange(values: ArrayLike<number>): [number, number] {
   let low = Infinity;
   let high = -Infinity;
@@ -27,8 +27,8 @@ export function finiteRange(values: ArrayLike<number>): [number, number] {
 }
 
 /**
- * Range between the quantiles `share` and 1 - `share` of the finite values: a few extremes then do not
- * leave the rest of a picture dark. [0, 1] when there is no finite value.
+ * Range between the quantiles `share` and 1 - `share` of the finite values, so that a few extreme values do not leave the rest of a picture
+ * dark. [0, 1] if there is no finite value.
  */
 export function clippedRange(values: ArrayLike<number>, share = 0.005): [number, number] {
   const finite = Float64Array.from(values).filter(Number.isFinite).sort();

@@ -4,8 +4,8 @@
 export type PlotSpecification = object;
 
 /**
- * The SVG of a Vega-Lite specification, or undefined where the optional packages `vega` and
- * `vega-lite` are not installed (results are then written without pictures).
+ * The SVG of a Vega-Lite specification, or undefined if the optional packages `vega` and `vega-lite` are not installed (results are then
+ * written without pictures).
  */
 export async function plotSvg(specification: PlotSpecification): Promise<string | undefined> {
   let vega: typeof import('vega');

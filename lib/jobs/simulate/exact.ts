@@ -1,4 +1,4 @@
-// Exact solutions beside the computed ones, where the job has one.
+// Exact solutions for comparison, if the job has one.
 import { elementAt, required } from '../../core/known.ts';
 import { exactRiemann, heatSeries } from '../../swept/exact.ts';
 import { sod } from '../../swept/initial.ts';
@@ -6,7 +6,7 @@ import type { GasState, Setup } from '../../swept/types.ts';
 import type { Fields } from './fields.ts';
 import type { SimulateJob } from './schema.ts';
 
-/** Values at a place, by field. */
+/** Values at a position, by field. */
 export type Exact = (x: number) => Readonly<Record<string, number>>;
 
 type HeatJob = SimulateJob & { readonly equation: 'heat' };
@@ -27,7 +27,7 @@ function exactHeat(job: HeatJob, { n, dx, left, right, diffusivity }: Setup, tim
   return (x) => ({ u: heatSeries(x, time, series) });
 }
 
-/** The Riemann solution, while no wave has reached an end. */
+/** The solution of the Riemann problem, valid until a wave reaches an end. */
 function exactGas(job: GasJob, { n, dx, gamma, left, right }: Setup, time: number): Exact | undefined {
   const initial = job.initial === 'sod' || job.initial === undefined ? { kind: 'riemann', ...sod } : job.initial;
   if (typeof initial === 'string' || 'file' in initial || initial.kind !== 'riemann' || left === 'periodic') return undefined;
@@ -48,13 +48,13 @@ function exactGas(job: GasJob, { n, dx, gamma, left, right }: Setup, time: numbe
   };
 }
 
-/** The exact solution of a job at its end; undefined where none is known. */
+/** The exact solution of a job at its end; undefined if none is known. */
 export function exactOf(job: SimulateJob, setup: Setup, time: number): Exact | undefined {
   if (job.equation === 'heat') return exactHeat(job, setup, time);
   return job.equation === 'euler' ? exactGas(job, setup, time) : undefined;
 }
 
-/** The exact solution at all places. */
+/** The exact solution at all positions. */
 export function exactFields(x: Float64Array, exact: Exact): Fields {
   const names = Object.keys(exact(elementAt(x, 0)));
   const fields = Object.fromEntries(names.map((name) => [name, new Float64Array(x.length)]));
@@ -65,7 +65,7 @@ export function exactFields(x: Float64Array, exact: Exact): Fields {
   return fields;
 }
 
-/** dx Σ|computed - exact| of each field, without end cells that hold a state. */
+/** dx Σ|computed - exact| for each field, without end cells that hold a fixed state. */
 export function l1Errors({ x, setup }: { x: Float64Array; setup: Setup }, computed: Fields, exact: Exact): Record<string, number> {
   const held = (end: string) => Number(setup.equation === 'euler' && end === 'dirichlet');
   const errors: Record<string, number> = {};

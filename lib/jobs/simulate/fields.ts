@@ -1,4 +1,4 @@
-// The state of a simulation as a job writes and draws it.
+// The fields of a simulation that a job writes and draws.
 import type { RealArray } from '../../swept/types.ts';
 
 /** Fields of one snapshot by name. */

@@ -34,7 +34,7 @@ async function readInitial(initial: SimulateJob['initial'], input: (path: string
 /** Starts the job's simulation from time 0. */
 function start(job: SimulateJob, initial: unknown, device: ItemContext['device']): Promise<swept.AnySimulation> {
   const { n, dx, length, dt, precision, variant, paper, onUnstable } = job;
-  const checked = { boundary: job.boundary as never, initial: initial as never }; // by the schema, and by the library
+  const checked = { boundary: job.boundary as never, initial: initial as never }; // checked by the schema, and by the library
   const options = { n, dx, length, dt, precision, variant, paper, onUnstable, device, ...checked };
   switch (job.equation) {
     case 'heat': return swept.heat({ ...options, diffusivity: job.diffusivity, fourier: job.fourier });
@@ -43,7 +43,7 @@ function start(job: SimulateJob, initial: unknown, device: ItemContext['device']
   }
 }
 
-/** The simulation of an earlier, killed run of the same item; undefined when there is none. */
+/** The simulation of an earlier, killed run of the same item; undefined if there is none. */
 async function resume(
   path: string, fresh: swept.AnySimulation, job: SimulateJob, context: ItemContext,
 ): Promise<swept.AnySimulation | undefined> {
@@ -59,8 +59,8 @@ async function resume(
 }
 
 /**
- * Step and time of every snapshot, the initial one first: after whole steps, so that they change nothing, and the last one at the
- * end of the run. There are fewer where there are fewer steps.
+ * Step and time of every snapshot, including the initial one. Snapshots are taken after whole steps, so that they do not affect the
+ * computation, and the last one at the end of the run. There are fewer if there are fewer steps.
  */
 export function timetable({ until, snapshots }: SimulateJob, dt: number): { steps: number[]; times: number[] } {
   const { whole, rest } = 'time' in until ? new Clock(dt).plan(until.time) : { whole: until.steps, rest: 0 };
@@ -80,7 +80,7 @@ function fieldsOf(state: RealArray | swept.GasFields): Fields {
 
 type Sums = Readonly<Record<string, { readonly sum: number; readonly size: number }>>;
 
-/** Sums that the ends do not change (of a gas: while no wave has reached an open end), with the size of what they sum. */
+/** Sums that boundaries do not change (for a gas: until a wave reaches an open end), with the sum of absolute values. */
 async function conservedSums(simulation: swept.AnySimulation): Promise<Sums> {
   const { equation, left, right } = simulation.setup;
   const periodic = left === 'periodic';
@@ -93,7 +93,7 @@ async function conservedSums(simulation: swept.AnySimulation): Promise<Sums> {
     [name, { sum: required(totals[name]), size: simulation.dx * figures.at(required(component[name])).absoluteSum }]));
 }
 
-/** Runs from where the simulation stands to the last snapshot, writing each, with a checkpoint now and then. */
+/** Runs from the simulation's current state to the last snapshot and writes each one, with a checkpoint now and then. */
 async function march(
   job: SimulateJob, simulation: swept.AnySimulation, series: FieldSeries, picture: SpaceTime, context: ItemContext,
 ): Promise<void> {
@@ -103,7 +103,7 @@ async function march(
   const options = { signal, onProgress: () => onProgress(simulation.stepsDone, total) };
   let saved = performance.now();
   const save = async (): Promise<void> => {
-    await series.flush(); // the checkpoint says that all before it is there
+    await series.flush(); // the checkpoint asserts that everything before it has been written
     await simulation.save(join(folder, checkpointName), { tag: hash });
     saved = performance.now();
   };
@@ -111,7 +111,7 @@ async function march(
   const first = steps.findIndex((step, k) => k > 0 && step >= simulation.stepsDone);
   for (let index = first; index > 0 && index < steps.length; index += 1) {
     const end = index + 1 === steps.length && 'time' in job.until ? job.until.time : undefined;
-    const goal = end === undefined ? elementAt(steps, index) : total - 1; // the last step to a time may be a shortened one
+    const goal = end === undefined ? elementAt(steps, index) : total - 1; // the last step to a given time may be shortened
     while (simulation.stepsDone < goal) {
       const { steps: done, deviceSeconds } = simulation.info;
       const piece = done === 0 ? 1 : Math.max(1, Math.floor((checkpointEvery * done) / Math.max(deviceSeconds, 1e-9)));
@@ -165,7 +165,7 @@ function report({ job, simulation, final, exact, drift, seconds }: Outcome, file
   };
 }
 
-/** Steps the equation and writes result.zarr, profile.svg and space-time.png; resumes from its checkpoint after a kill. */
+/** Steps the equation and writes result.zarr, profile.svg and space-time.png; resumes from its checkpoint if it was killed. */
 export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   const { folder, device } = context;
   const begin = performance.now();
@@ -177,7 +177,7 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   const zarrFolder = join(folder, 'result.zarr');
   const checkpoint = join(folder, checkpointName);
   const resumed = isThere(join(zarrFolder, 'zarr.json')) ? await resume(checkpoint, fresh, job, context) : undefined;
-  if (resumed === undefined) await removeCheckpoints(checkpoint); // before anything of this run stands where that one's was
+  if (resumed === undefined) await removeCheckpoints(checkpoint); // before this run writes anything over the results of that one
   await using simulation = resumed ?? fresh;
   const { steps, times } = timetable(job, simulation.dt);
   const series = await FieldSeries.create(zarrFolder, {

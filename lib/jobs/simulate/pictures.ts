@@ -1,14 +1,14 @@
-// Pictures of a simulation: profiles at the end, and space against time.
+// Pictures of a simulation: profiles at the end, and space-time diagrams.
 import { elementAt, required } from '../../core/known.ts';
 import { finiteRange, gridPng } from '../pictures/grid.ts';
 import type { PlotSpecification } from '../pictures/plot.ts';
 import type { Fields } from './fields.ts';
 
-/** Most points of a drawn curve, and pixels of a picture's side. */
+/** The maximum number of points of a curve, and of pixels along a side of a picture. */
 const mostPoints = 1500;
 const mostPixels = 1024;
 
-/** One field over space (across) and time (down), at no more pixels than a screen has. */
+/** One field over space (horizontal) and time (vertical), with no more pixels than a screen has. */
 export class SpaceTime {
   readonly #width: number;
   readonly #rows: (Float32Array | undefined)[] = [];
@@ -25,7 +25,7 @@ export class SpaceTime {
     this.#rows[index] = Float32Array.from({ length: this.#width }, (_, i) => elementAt(values, Math.floor((i * this.#n) / this.#width)));
   }
 
-  /** The picture; rows are repeated until it is at least a third as high as wide. */
+  /** The picture; rows are repeated until its height is at least a third of its width. */
   png(): Uint8Array {
     const thin = Math.ceil(this.#rows.length / mostPixels);
     const rows = Array.from(this.#rows, (row) => row ?? new Float32Array(this.#width).fill(NaN)).filter((_, i) => i % thin === 0);
@@ -47,7 +47,7 @@ export interface Profile {
   readonly time: number;
 }
 
-/** Points and lines of every field at the end, the exact solution beside them where there is one. */
+/** Points and lines of every field at the end, with the exact solution if there is one. */
 export function profilePlot({ title, x, initial, final, exact, time }: Profile): PlotSpecification {
   const stride = Math.ceil(x.length / mostPoints);
   const series = (fields: Fields, name: string, label: string) =>

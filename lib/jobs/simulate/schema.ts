@@ -28,7 +28,7 @@ const simulation = {
   onUnstable: z.enum(['refuse', 'warn']).default('refuse').describe('what to do about an unstable time step before the run'),
 };
 
-/** A boundary: one end for both, or left and right. */
+/** A boundary: one condition for both ends, or left and right. */
 function boundaryOf<T extends z.ZodType>(end: T) {
   return z.union([end, z.strictObject({ left: end, right: end })]).optional();
 }

@@ -17,7 +17,7 @@ function parseText(content: string, path: string): Float64Array {
   });
 }
 
-/** Scalars of the items in a file, by its ending; `rate`: of a WAV file, hertz. */
+/** Reads the scalars of the items in a file; the format follows from the extension. `rate`: sampling rate of a WAV file in hertz. */
 export async function readItems(path: string, type: IrType): Promise<{ numbers: ArrayLike<number>; rate?: number }> {
   const bytes = await readBytes(path);
   switch (endingOf(path)) {
@@ -43,11 +43,11 @@ function scalarsPerItem(type: IrType): number {
 export interface SoundOptions {
   /** Samples per second and channel. Default 48000. */
   readonly rate?: number | undefined;
-  /** Channels that alternate. Default 1. */
+  /** Interleaved channels. Default 1. */
   readonly channels?: number | undefined;
 }
 
-/** Writes items by the file's ending; returns how many there are. `sound`: of a .wav file. */
+/** Writes items; the format follows from the extension. Returns the number of items. `sound`: for a .wav file. */
 export async function writeItems(path: string, numbers: ArrayLike<number>, type: IrType, sound: SoundOptions = {}): Promise<number> {
   const isInteger = type.kind === 'scalar' && type.name !== 'float' && type.name !== 'double';
   switch (endingOf(path)) {

@@ -1,4 +1,4 @@
-// The `stream` job: runs a program, writes what comes out and the program's graph, and says how fast and how right it was.
+// The `stream` job: runs a program, writes its output and graph, and reports how fast and how accurate it was.
 import { basename, join } from 'node:path';
 import { refusal } from '../../core/errors.ts';
 import { readBytes, writeFileAtomic } from '../../core/files.ts';
@@ -10,7 +10,7 @@ import { compileProgram } from './program.ts';
 import type { StreamJob } from './schema.ts';
 import { distortion, kSoundRate, stereoBroadcast } from './signal.ts';
 
-/** Items that the interpreter makes to compare with. */
+/** Number of items that are compared with the interpreter's. */
 const compared = 2000;
 
 interface Input {
@@ -35,7 +35,7 @@ async function filesOf(graph: stream.StreamGraph, path: (path: string) => string
   return files;
 }
 
-/** Against the sound that was sent, or, for files, against the interpreter on the first items. */
+/** Accuracy compared with the transmitted sound or, for files, with the interpreter's first items. */
 async function accuracyOf(
   job: StreamJob, graph: stream.StreamGraph, options: stream.StreamRunOptions, output: ArrayLike<number>,
 ): Promise<ItemReport['accuracy']> {

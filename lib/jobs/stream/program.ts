@@ -1,19 +1,19 @@
-// The program of a `stream` job: compiled, with the files that it reads.
+// The compiled program of a `stream` job, and the files that it reads.
 import { basename } from 'node:path';
 import { readBytes, readText, unlessAbsent } from '../../core/files.ts';
 import * as stream from '../../stream/index.ts';
 import type { StreamJob } from './schema.ts';
 
-/** A program, and what it reads beside its input. */
+/** A program, and the files that it reads besides its input. */
 interface Program {
   readonly compiled: stream.Compiled;
-  /** Files that its readers read, which must be there. */
+  /** Files that its readers read; they must exist. */
   readonly readers: readonly string[];
-  /** Tables that it is elaborated with; zeros where they are not there. */
+  /** Tables read during elaboration; zeros if a file does not exist. */
   readonly tables: readonly string[];
 }
 
-/** Compiles the program of a job. Paths in it are relative to the job file, as those of the job are. */
+/** Compiles the program of a job. Paths in it are relative to the job file, like those in the job. */
 export async function compileProgram(job: StreamJob, resolve: (path: string) => string, signal?: AbortSignal): Promise<Program> {
   const path = resolve(job.program);
   const sources = [{ name: basename(path), text: await readText(path) }];

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { common, path } from '../fields.ts';
 
-/** Files of a job that its output must not take the place of. */
+/** Files of a job that its output must not replace. */
 const taken: readonly string[] = ['result.json', 'graph.svg', 'state.checkpoint', 'state.checkpoint.previous', 'result.zarr'];
 
 /** `stream`. */

@@ -1,9 +1,10 @@
-// What a stereo receiver receives: a melody, multiplexed as in broadcasting and modulated on a carrier; and how well it was received.
+// The input of a stereo receiver: a melody, multiplexed as in broadcasting and modulated on a carrier. Also measures how well it was
+// received.
 import { elementAt } from '../../core/known.ts';
 
 /** Samples per second of the modulated signal. */
 export const kSignalRate = 240_000;
-/** Samples per second of the sound that the receivers make. */
+/** Samples per second of the receivers' output. */
 export const kSoundRate = 48_000;
 
 const deviation = 75_000;
@@ -11,7 +12,10 @@ const pilot = 19_000;
 const emphasis = 50e-6;
 const noteSeconds = 0.3;
 
-/** Beethoven's theme of joy: half tones above c' and lengths in quarters. The second voice has the roots and fifths of its chords. */
+/**
+ * The theme of Beethoven's "Ode to Joy": semitones above c' and lengths in quarter notes. The second voice plays the roots and fifths of
+ * its chords.
+ */
 const melody: readonly (readonly [tone: number, quarters: number])[] = [
   [4, 1], [4, 1], [5, 1], [7, 1], [7, 1], [5, 1], [4, 1], [2, 1], [0, 1], [0, 1], [2, 1], [4, 1], [4, 1.5], [2, 0.5], [2, 2],
   [4, 1], [4, 1], [5, 1], [7, 1], [7, 1], [5, 1], [4, 1], [2, 1], [0, 1], [0, 1], [2, 1], [4, 1], [2, 1.5], [0, 0.5], [0, 2],
@@ -20,13 +24,13 @@ const bass: readonly (readonly [tone: number, quarters: number])[] = [
   [-12, 4], [-5, 4], [-12, 4], [-5, 4], [-12, 4], [-5, 4], [-12, 4], [-5, 2], [-12, 2],
 ];
 
-/** The note that sounds in every half quarter, and how many half quarters it has sounded by then. */
+/** The note that sounds in every eighth, and how many eighths it has sounded by then. */
 const slots = (notes: typeof melody) => notes.flatMap(([tone, quarters]) =>
   Array.from({ length: 2 * quarters }, (_, i) => ({ frequency: 261.63 * 2 ** (tone / 12), before: i, length: quarters * noteSeconds })));
 const melodySlots = slots(melody);
 const bassSlots = slots(bass);
 
-/** A voice at a time in seconds, in -1 .. 1: four partials of a plucked string; the theme again and again. */
+/** A voice at a time in seconds, in -1 .. 1: four partials of a plucked string; the theme repeats endlessly. */
 function voice(notes: typeof melodySlots, t: number): number {
   const halves = (2 * t) / noteSeconds;
   const { frequency, before, length } = elementAt(notes, Math.floor(halves) % notes.length);
@@ -36,16 +40,16 @@ function voice(notes: typeof melodySlots, t: number): number {
   return envelope * (0.55 * Math.sin(w) + 0.25 * Math.sin(2 * w) + 0.13 * Math.sin(3 * w) + 0.07 * Math.sin(4 * w));
 }
 
-/** Left and right at a time: the melody mostly left, the bass mostly right. */
+/** Left and right channel at a time: the melody mostly left, the bass mostly right. */
 export function stereoSound(t: number): readonly [left: number, right: number] {
   const [high, low] = [voice(melodySlots, t), voice(bassSlots, t)];
   return [0.8 * high + 0.1 * low, 0.8 * low + 0.1 * high];
 }
 
 /**
- * A broadcast as complex samples (real and imaginary parts in turn) at {@link kSignalRate}: sum, pilot and difference on twice the
- * pilot's frequency, modulated with 75 kHz deviation. `noise`: standard deviation of the noise that is added to each part, where the
- * carrier is 1.
+ * A broadcast as complex samples (alternating real and imaginary parts) at {@link kSignalRate}: sum, pilot, and difference at twice the
+ * pilot frequency, modulated with a deviation of 75 kHz. `noise`: standard deviation of the noise added to each part, for a carrier of
+ * amplitude 1.
  */
 export function stereoBroadcast(
   seconds: number, noise = 0.01, sound: (t: number) => readonly [number, number] = stereoSound,
@@ -86,9 +90,9 @@ function gaussian(seed: number): () => number {
 }
 
 /**
- * What sound received by fm-stereo.str (left and right in turn, at {@link kSoundRate}) has beside the melody that was sent: noise and
- * distortion over signal, as amplitudes. The receiver's filters delay by 64 samples of the signal, and its deemphasis at the sound's rate
- * by 2 less than the sender's emphasis at the signal's. The first tenth of a second is left out.
+ * Noise and distortion relative to the signal, as an amplitude ratio, in sound received by fm-stereo.str (left and right interleaved, at
+ * {@link kSoundRate}) compared with the transmitted melody. The receiver's filters cause a delay of 64 signal samples; its de-emphasis at
+ * the sound rate delays by 2 samples less than the transmitter's pre-emphasis at the signal rate. The first tenth of a second is ignored.
  */
 export function distortion(received: ArrayLike<number>): number {
   let [error, power] = [0, 0];

@@ -1,10 +1,10 @@
-// Copies of code under other names, with some parts replaced.
+// Copies code with new names and with some parts replaced.
 import { get, type Body, type Buffer, type Expression, type Label, type Local, type Statement } from '../ir.ts';
 import { labelsLeft, mapBodies, mapExpression, mapExpressions, type Names } from '../visit.ts';
 
-/** What stands for what in a copy. */
+/** The replacements in a copy. */
 export interface Renaming {
-  /** Locals, for reading; those that are set must stand for locals. */
+  /** What reads of locals become; for locals that are set, this must be a local. */
   readonly locals?: ReadonlyMap<Local, Expression>;
   readonly labels?: ReadonlyMap<Label, Label>;
   readonly buffers?: ReadonlyMap<Buffer, Buffer>;
@@ -18,7 +18,7 @@ export function renameExpression(e: Expression, { locals, buffers }: Renaming): 
   });
 }
 
-/** A body with everything renamed. */
+/** A body with all replacements made. */
 export function renameBody(body: Body, renaming: Renaming): Body {
   return body.map((s) => renameStatement(s, renaming));
 }
@@ -42,7 +42,7 @@ function renameStatement(s: Statement, renaming: Renaming): Statement {
   }
 }
 
-/** New locals for old ones, ready for a {@link Renaming}. */
+/** New locals for the given ones, as a {@link Renaming} takes them. */
 export function freshLocals(locals: Iterable<Local>, names: Names): Map<Local, Expression> {
   return new Map(Array.from(locals, (local) => [local, get({ ...local, name: names.make(local.name) })]));
 }
@@ -63,12 +63,12 @@ export function freshLabels(body: Body, names: Names): Map<Label, Label> {
   return found;
 }
 
-/** A body as code of its own, with labels of its own. */
+/** A copy of a body, with labels of its own. */
 export function copyBody(body: Body, names: Names, locals: ReadonlyMap<Local, Expression> = new Map()): Body {
   return renameBody(body, { locals, labels: freshLabels(body, names) });
 }
 
-/** Whether a body leaves or goes on with the loop or block of a label. */
+/** Whether a body breaks out of or continues the loop or block with this label. */
 export function isLeft(body: Body, label: Label): boolean {
   return labelsLeft(body).has(label);
 }

@@ -1,5 +1,5 @@
-// Arrays that only pass something on: a copy of another buffer that is read and not written, and an array that is made to be copied.
-// Where nothing comes between, the other buffer is used itself.
+// Copy propagation for arrays: removes arrays that are only copies of a buffer that is not written meanwhile, and arrays that are built
+// only to be copied elsewhere. The other buffer is then used directly.
 import {
   exact, get, i32, set, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program, type Statement,
   type StatementOf,
@@ -12,7 +12,7 @@ import { isWrittenWhole } from './scalars.ts';
 
 type Copy = StatementOf<'copy'>;
 
-/** How many times each buffer is named in a body. */
+/** How many times each buffer is mentioned in a body. */
 function usesIn(body: Body): Map<Buffer, number> {
   const found = new Map<Buffer, number>();
   const count = (buffer: Buffer): void => { found.set(buffer, (found.get(buffer) ?? 0) + 1); };
@@ -33,14 +33,14 @@ function isWhole(buffer: Buffer, index: Expression, count: Expression): boolean 
   return buffer.role === 'local' && valueOf(index) === 0 && valueOf(count) === buffer.length;
 }
 
-/** Whether an index is the same all over a body. */
+/** Whether an index has the same value throughout a body. */
 function isFixed(index: Expression, body: Body): boolean {
   const assigned = assignedIn(body);
   const isUnset = [...readsOf(index)].every((local) => !assigned.has(local));
   return isUnset && !hasLoad(index);
 }
 
-/** Whether a body goes to its end or ends the run. */
+/** Whether a body either runs to its end or ends the run. */
 function reachesEnd(body: Body): boolean {
   const left = new Set(labelsLeft(body));
   let found = true;
@@ -66,7 +66,7 @@ function plus(index: Expression, offset: number): Expression {
   return offset === 0 ? index : at === undefined ? exact('add', index, i32(offset)) : i32(at + offset);
 }
 
-/** A body with `buffer` being what lies in another one from an index on. */
+/** A body in which `buffer` is replaced by another buffer from an index on. */
 function replaced(body: Body, buffer: Buffer, by: Buffer, start: Expression): Body {
   const moved = (index: Expression): Expression => {
     if (valueOf(index) === 0) return start;
@@ -86,7 +86,7 @@ function replaced(body: Body, buffer: Buffer, by: Buffer, start: Expression): Bo
 
 const names = (s: Statement, buffer: Buffer): boolean => usesIn([s]).has(buffer);
 
-/** The loop as a copy, where it moves one element after the other from one buffer to another. */
+/** Converts a loop that moves consecutive elements from one buffer to another into a copy. */
 function asCopy(s: StatementOf<'for'>, isRead: (local: Local) => boolean): Statement {
   const [only, ...others] = s.body;
   const [first, end] = [valueOf(s.from), valueOf(s.to)];
@@ -101,15 +101,15 @@ function asCopy(s: StatementOf<'for'>, isRead: (local: Local) => boolean): State
     kind: 'copy', to: buffer, toIndex: start(only.index, only.offset), from: value.buffer, fromIndex: start(value.index, value.offset),
     count: i32(end - first),
   };
-  // Others would not go, and compilers do better with loops.
+  // Other copies could not be removed, and compilers handle loops better.
   return isWhole(buffer, made.toIndex, made.count) || isWhole(value.buffer, made.fromIndex, made.count) ? made : s;
 }
 
-/** Element loops as copies. */
+/** Converts element loops to copies. */
 function withCopies(body: Body): Body {
   const reads = new Map<Local, number>();
   walkBody(body, { expression: (e) => { if (e.kind === 'get') reads.set(e.local, (reads.get(e.local) ?? 0) + 1); } });
-  // What a counter holds behind its loop, nobody asks for.
+  // Valid only if the counter is not read after its loop.
   const isReadElsewhere = (s: StatementOf<'for'>) => (local: Local): boolean => {
     let inside = 0;
     walkBody(s.body, { expression: (e) => { if (e.kind === 'get' && e.local === local) ++inside; } });
@@ -118,7 +118,7 @@ function withCopies(body: Body): Body {
   return mapBody(body, { statement: (s) => (s.kind === 'for' ? asCopy(s, isReadElsewhere(s)) : s) });
 }
 
-/** Takes copies out of one function. */
+/** Removes copies from one function. */
 class Copies {
   /** Uses of each buffer in the whole function. */
   readonly #uses: Map<Buffer, number>;
@@ -144,7 +144,7 @@ class Copies {
     return made.length === body.length && made.every((s, i) => s === body[i]) ? body : made;
   }
 
-  /** Without the copy at `at` into an array that is not written any more. */
+  /** Removes the copy at `at` into an array that is not written afterwards. */
   #withoutRead(body: Body, at: number, { to, toIndex, from, fromIndex, count }: Copy): Statement[] | undefined {
     if (!isWhole(to, toIndex, count)) return undefined;
     const end = body.findLastIndex((s) => names(s, to)) + 1, region = body.slice(at + 1, end);
@@ -154,18 +154,18 @@ class Copies {
     return [...body.slice(0, at), ...this.#replaced(region, to, from, fromIndex), ...body.slice(end)];
   }
 
-  /** Without the copy at `at` of an array that is not used any more. */
+  /** Removes the copy at `at` from an array that is not used afterwards. */
   #withoutWrite(body: Body, at: number, { to, toIndex, from, fromIndex, count }: Copy): Statement[] | undefined {
     if (!isWhole(from, fromIndex, count)) return undefined;
     const start = body.findIndex((s) => names(s, from)), region = body.slice(start, at);
     if (!this.#isAllOf(from, region) || usesIn(region).has(to)) return undefined;
     if ((writesIn(region).calls && to.role !== 'local') || !isFixed(toIndex, region) || !reachesEnd(region)) return undefined;
-    // What it holds from an iteration before would lie elsewhere.
+    // Values kept from an earlier iteration would be in the wrong place.
     if (!isWrittenWhole(from, region)) return undefined;
     return [...body.slice(0, start), ...this.#replaced(region, from, to, toIndex), ...body.slice(at + 1)];
   }
 
-  /** Whether a buffer is used there and in the copy alone. */
+  /** Whether a buffer is used only in the region and in the copy. */
   #isAllOf(buffer: Buffer, region: Body): boolean {
     return (usesIn(region).get(buffer) ?? 0) + 1 === this.#uses.get(buffer);
   }
@@ -179,7 +179,7 @@ class Copies {
   }
 }
 
-/** Drops copies between local arrays and other buffers, element loops among them. */
+/** Removes copies between local arrays and other buffers, including element loops. */
 export function dropCopies(program: Program): Program {
   return mapFunctions(program, (f) => {
     if (f.buffers.length === 0) return f;

@@ -1,4 +1,4 @@
-// Dead code: values that nothing reads, arrays that nothing loads, code that nothing reaches.
+// Removes dead code: values and arrays that are never read, and unreachable code.
 import type { Body, Buffer, Label, Local, Program, Statement } from '../ir.ts';
 import { buffersIn, endsEarly, expressionsOf, loadedIn, mapBody, mapFunctions, readsOf, walkBody } from '../visit.ts';
 import { isLeft } from './clone.ts';
@@ -6,12 +6,12 @@ import { required } from '../../core/known.ts';
 
 type Live = ReadonlySet<Local>;
 
-/** Walks a function from its end to its start, with the locals that are read further on. */
+/** Walks a function backwards, keeping track of the locals that are live. */
 class Liveness {
   readonly #breaks = new Map<Label, Live>();
   readonly #continues = new Map<Label, Live>();
 
-  /** What is left of a body, and what is read in or behind it. */
+  /** What remains of a body, and the locals that are live at its start. */
   body(body: Body, after: Live): [Body, Live] {
     let live = after;
     const made: Statement[] = [];
@@ -80,7 +80,7 @@ function union(a: Live, b: Live): Live {
   return new Set([...a, ...b]);
 }
 
-/** Without writes to local buffers that nothing loads from, and blocks that nothing leaves. */
+/** Removes writes to local buffers that are never loaded, and blocks that nothing leaves. */
 function withoutWrites(body: Body): Body {
   const loaded = loadedIn(body);
   const isUnread = (buffer: Buffer): boolean => buffer.role === 'local' && !loaded.has(buffer);
@@ -91,7 +91,7 @@ function withoutWrites(body: Body): Body {
   } });
 }
 
-/** Drops what has no effect in each function: sets that nothing reads, writes that nothing loads, loops that do nothing. */
+/** Removes code without effect from each function: unread sets, writes that are never loaded, empty loops. */
 export function dropDead(program: Program): Program {
   return mapFunctions(program, (f) => {
     let { body } = f;
@@ -106,7 +106,7 @@ export function dropDead(program: Program): Program {
   });
 }
 
-/** Drops functions that are reached from none of these, imports that nothing calls, and buffers that nothing uses any more. */
+/** Removes functions that are unreachable from the roots, imports that nothing calls, and unused buffers. */
 export function dropUnreached(program: Program, roots: ReadonlySet<string>): Program {
   const called = new Set(roots);
   const functions = program.functions.toReversed().filter(({ name, body }) => {

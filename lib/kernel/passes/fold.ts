@@ -1,4 +1,4 @@
-// Expressions whose value is known, and those that are the same as simpler ones; all to the bit.
+// Constant folding and algebraic simplification of expressions. All results are bit-identical.
 import {
   bool, constant, isVector, valueOf, type BinaryOp, type Expression, type ExpressionOf, type ScalarType,
 } from '../ir.ts';
@@ -6,12 +6,12 @@ import { binaryOn, compared, conversionOf, mathOf, unaryOn } from '../semantics.
 import { mapExpression } from '../visit.ts';
 import { required } from '../../core/known.ts';
 
-/** An expression that is known already. */
+/** Whether an expression is a certain constant. */
 function isValue(e: Expression, x: number): boolean {
   return e.kind === 'constant' && Object.is(e.value, x);
 }
 
-/** Whether two expressions are the same, so that they give the same while nothing is written. */
+/** Whether two expressions are identical, and so have the same value as long as nothing is written. */
 export function isSame(a: Expression, b: Expression): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind || a.type !== b.type) return false;
@@ -38,7 +38,7 @@ export function isSame(a: Expression, b: Expression): boolean {
   }
 }
 
-/** Right operands that leave the left one as it is. */
+/** Right operands that leave the left one unchanged. */
 const neutral: Readonly<Partial<Record<BinaryOp, Readonly<Partial<Record<ScalarType, number>>>>>> = {
   add: { i32: 0, f32: -0, f64: -0 }, sub: { i32: 0, f32: 0, f64: 0 }, mul: { i32: 1, f32: 1, f64: 1 }, div: { i32: 1, f32: 1, f64: 1 },
   bor: { i32: 0 }, xor: { i32: 0 }, band: { i32: -1 }, shl: { i32: 0 }, shr: { i32: 0 }, shr_u: { i32: 0 },
@@ -48,7 +48,7 @@ const commutative: ReadonlySet<BinaryOp> = new Set(['add', 'mul', 'band', 'bor',
 function foldBinary(e: ExpressionOf<'binary'>): Expression {
   const { op, type, isExact } = e;
   if (isVector(type)) return e;
-  // A constant stands on the right.
+  // Constants go on the right.
   const swaps = commutative.has(op) && e.left.kind === 'constant' && e.right.kind !== 'constant';
   const [left, right] = swaps ? [e.right, e.left] : [e.left, e.right];
   const [a, b] = [valueOf(left), valueOf(right)];
@@ -65,13 +65,13 @@ function foldBinary(e: ExpressionOf<'binary'>): Expression {
   return swaps ? { ...e, left, right } : e;
 }
 
-/** Two constants that follow each other in a chain of one operation. */
+/** Folds two constants in a chain of one operation. */
 function chain(op: BinaryOp, left: Expression, b: number | undefined, isExact: boolean): Expression | undefined {
   if (b === undefined || left.kind !== 'binary' || left.op !== op || !(op === 'add' || op === 'mul' || op === 'band')) return undefined;
   const inner = valueOf(left.right);
   if (inner === undefined) return undefined;
   const whole = op === 'add' ? inner + b : op === 'mul' ? inner * b : inner & b;
-  // Sums of one sign do not wrap on the way where their total does not.
+  // Partial sums of the same sign do not wrap if the total does not.
   const keeps = isExact && left.isExact === true && whole === (whole | 0) && (op === 'mul' || (inner >= 0) === (b >= 0));
   const made = { ...left, right: constant('i32', op === 'mul' ? Math.imul(inner, b) : whole | 0) };
   if (keeps) return foldBinary({ ...made, isExact: true });
@@ -84,7 +84,7 @@ function foldCompare(e: ExpressionOf<'compare'>): Expression {
   if (a !== undefined && b !== undefined) return bool(compared(e.op, a, b));
   const isInt = e.left.type === 'i32';
   if (isInt && e.left.kind === 'get' && isSame(e.left, e.right)) return bool(e.op === 'eq' || e.op === 'le' || e.op === 'ge');
-  // A condition as 0 or 1, asked again.
+  // A condition converted to 0 or 1 and tested again.
   if (b === 0 && e.left.kind === 'convert' && e.left.operand.type === 'bool' && (e.op === 'ne' || e.op === 'eq')) {
     const { operand } = e.left;
     return e.op === 'ne' ? operand : fold({ kind: 'unary', type: 'bool', op: 'not', operand });
@@ -100,7 +100,7 @@ function foldUnary(e: ExpressionOf<'unary'>): Expression {
   const x = valueOf(operand);
   if (x !== undefined) return constant(type, required(unaryOn(op, type))(x));
   if ((op === 'not' || op === 'neg') && operand.kind === 'unary' && operand.op === op) return operand.operand;
-  // With integers, where no NaN makes both false.
+  // For integers only, because a NaN would make both false.
   if (op === 'not' && operand.kind === 'compare' && operand.left.type === 'i32' && operand.op !== 'lt_u') {
     return { ...operand, op: opposite[operand.op] };
   }
@@ -121,12 +121,12 @@ function foldConvert(e: ExpressionOf<'convert'>): Expression {
     return constant(type, required(conversionOf(operand.type as ScalarType, type))(x));
   }
   if (operand.kind !== 'convert') return e;
-  // 0 or 1 as a condition again; a single that was widened.
+  // 0 or 1 back to a condition; a single that was widened.
   const { operand: inner } = operand;
   return (type === 'bool' && inner.type === 'bool') || (type === 'f32' && inner.type === 'f32' && operand.type === 'f64') ? inner : e;
 }
 
-/** An expression whose parts are folded already. */
+/** Folds an expression whose parts are already folded. */
 export function fold(e: Expression): Expression {
   switch (e.kind) {
     case 'load': {
@@ -156,7 +156,7 @@ export function fold(e: Expression): Expression {
   }
 }
 
-/** An expression with all of its parts folded. */
+/** Folds an expression and all of its parts. */
 export function foldExpression(e: Expression): Expression {
   return mapExpression(e, fold);
 }

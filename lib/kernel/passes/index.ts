@@ -12,23 +12,23 @@ import { vectoriseLoops } from './vectorise-loops.ts';
 export type Pass = (program: Program) => Program;
 
 export interface OptimiseOptions {
-  /** Functions that are called from outside; what they do not reach is dropped. Default: all stay. */
+  /** Functions that are called from outside; unreachable ones are removed. Default: all are kept. */
   readonly roots?: ReadonlySet<string>;
-  /** Functions whose calls are replaced by their bodies. Default: all. */
+  /** Functions to inline. Default: all. */
   readonly inline?: (f: KernelFunction) => boolean;
-  /** Nodes that a loop may take when it is unrolled; default 256. */
+  /** The maximum size in nodes of an unrolled loop; default 256. */
   readonly unroll?: number;
-  /** Elements up to which arrays are kept in locals; default 64. */
+  /** The maximum number of elements of an array that is kept in locals; default 64. */
   readonly arrays?: number;
-  /** Makes vectors, for targets whose compiler does not: WebAssembly. Default true. */
+  /** Whether to vectorise, for targets whose compilers do not: WebAssembly. Default true. */
   readonly vectors?: boolean;
-  /** Called with the name and result of every pass: to verify, print or time. */
+  /** Called with the name and result of every pass, in order to verify, print or time it. */
   readonly onPass?: (name: string, program: Program) => void;
 }
 
 export type NamedPass = readonly [name: string, pass: Pass];
 
-/** The list of passes, by name. */
+/** The passes in order, by name. */
 export function passesFor({ roots, inline, unroll = 256, arrays = 64, vectors = true }: OptimiseOptions = {}): readonly NamedPass[] {
   const clean = [['simplify', simplify], ['dropDead', dropDead]] as const;
   const reach: readonly NamedPass[] = roots === undefined ? [] : [['dropUnreached', (program) => dropUnreached(program, roots)]];
@@ -37,7 +37,7 @@ export function passesFor({ roots, inline, unroll = 256, arrays = 64, vectors = 
   ];
   return [
     ['inlineCalls', (program) => inlineCalls(program, inline)], ...reach, ['simplify', simplify], ['useRanges', useRanges], ...clean,
-    // Loops around loops first, while they are there.
+    // Jam outer loops first, while the loops are still nested.
     ...(vectors ? [['unrollAndJam', (program: Program) => unrollAndJam(program, 4)] as const, ...lanes] : []),
     ['unrollShort', (program) => unrollShort(program, unroll)], ...clean,
     ['replaceArrays', (program) => replaceArrays(program, arrays)], ['dropNeedlessFills', dropNeedlessFills], ...clean,

@@ -1,14 +1,14 @@
-// Replaces calls by the bodies of functions.
+// Inlines calls.
 import { get, set, type Body, type Buffer, type KernelFunction, type Label, type Local, type Program, type StatementOf } from '../ir.ts';
 import { localsOf, mapBodies, mapBody, Names, walkBody } from '../visit.ts';
 import { freshLabels, freshLocals, renameBody } from './clone.ts';
 import { required } from '../../core/known.ts';
 
-/** Calls in a function become the bodies of those that are called, under new names. */
+/** Replaces calls in a function by the bodies of the callees, with new names. */
 class Inliner {
   readonly #functions: ReadonlyMap<string, KernelFunction>;
   readonly #names: Names;
-  /** Local buffers that come along. */
+  /** Local buffers of the inlined functions. */
   readonly buffers: Buffer[] = [];
 
   constructor(functions: ReadonlyMap<string, KernelFunction>, names: Names) {
@@ -32,7 +32,7 @@ class Inliner {
     return [...given, ...this.#whole(body, returned), ...taken];
   }
 
-  /** A body whose returns set locals and go to its end. */
+  /** A body whose returns set locals and jump to its end. */
   #whole(body: Body, returned: readonly Local[]): Body {
     const last = body.at(-1);
     const early = last?.kind === 'return' ? body.slice(0, -1) : body;
@@ -59,12 +59,12 @@ function hasReturn(body: Body): boolean {
   return found;
 }
 
-/** Replaces calls of functions that `isInlined` names by their bodies; the functions stay (see dropUnreached). */
+/** Inlines the functions that `isInlined` selects; the functions themselves remain (see dropUnreached). */
 export function inlineCalls(program: Program, isInlined: (f: KernelFunction) => boolean = () => true): Program {
   const inlined = new Map<string, KernelFunction>();
   const functions: KernelFunction[] = [];
   for (const f of program.functions) {
-    // Names of buffers that came along before are taken.
+    // The names of previously inlined buffers are in use too.
     const inliner = new Inliner(inlined, Names.of({ ...program, functions: [...functions, ...program.functions] }, f));
     const body = inliner.body(f.body);
     const made = body === f.body ? f : { ...f, body, buffers: [...f.buffers, ...inliner.buffers] };

@@ -1,4 +1,5 @@
-// An element that a loop reads and writes in every iteration, such as a sum of products, kept in a local while the loop runs.
+// Scalar replacement: an element that a loop reads and writes in every iteration, such as a sum of products, is kept in a local during the
+// loop.
 import {
   get, load, set, store, type Body, type Buffer, type Expression, type ExpressionOf, type Local, type Program, type Statement,
   type StatementOf,
@@ -33,14 +34,14 @@ function mentions(s: Statement, buffer: Buffer): boolean {
   return found;
 }
 
-/** Whether the index is the same in every iteration. */
+/** Whether an index is loop-invariant. */
 function isFixed(index: Expression, assigned: ReadonlySet<Local>): boolean {
   let found = true as boolean;
   walkExpression(index, (e) => { found &&= e.kind !== 'load' && !(e.kind === 'get' && assigned.has(e.local)); });
   return found;
 }
 
-/** Whether the loop knows the buffer by this element alone, and goes nowhere from where the element could be missed. */
+/** Whether the loop accesses the buffer only at this element, and cannot be left where the element is out of date. */
 function isAlone({ body, label }: For, target: Store): boolean {
   const { buffer } = target;
   let found = [...labelsLeft(body)].every((each) => each === label);
@@ -50,7 +51,7 @@ function isAlone({ body, label }: For, target: Store): boolean {
       else if (s.kind === 'copy') found &&= s.to !== buffer && s.from !== buffer;
       else if (s.kind === 'fill') found &&= s.buffer !== buffer;
       else if (s.kind === 'call') found = false;
-      // What happens to a local buffer when the function is left does not matter.
+      // The contents of a local buffer do not matter after the function returns.
       else if (s.kind === 'return' || s.kind === 'trap' || s.kind === 'guard') found &&= buffer.role === 'local';
     },
     expression: (e) => { if (e.kind === 'load') found &&= e.buffer !== buffer || isElement(target, e); },
@@ -58,7 +59,7 @@ function isAlone({ body, label }: For, target: Store): boolean {
   return found;
 }
 
-/** A store in the loop whose element can be kept: it is read first, in every iteration, of which there is one at least. */
+/** A store in the loop whose element can be kept: every iteration reads it first, and there is at least one iteration. */
 function candidate(s: For): Store | undefined {
   if ((tripsOf(s) ?? 0) < 2) return undefined;
   const stores = s.body.filter((each) => each.kind === 'store');

@@ -1,4 +1,4 @@
-// Indices as sums: terms with factors, and a constant. All modulo 2^32, as i32 computes.
+// Linear forms of indices: terms with factors, plus a constant. All modulo 2^32, as in i32 arithmetic.
 import { valueOf, type Expression } from '../ir.ts';
 import { isSame } from './fold.ts';
 import { required } from '../../core/known.ts';
@@ -18,7 +18,7 @@ function add(a: Linear, b: Linear, sign: number): Linear {
   return { terms: terms.filter(({ factor }) => factor !== 0), constant: (a.constant + Math.imul(b.constant, sign)) | 0 };
 }
 
-/** An i32 as a sum. */
+/** The linear form of an i32. */
 export function linearOf(e: Expression): Linear {
   const x = valueOf(e);
   if (x !== undefined) return { terms: [], constant: x };
@@ -30,7 +30,7 @@ export function linearOf(e: Expression): Linear {
   return { terms: terms.map((term) => ({ ...term, factor: Math.imul(term.factor, factor) })), constant: Math.imul(constant, factor) };
 }
 
-/** How much more `b` is than `a`, where that is known. */
+/** The difference `b` - `a` if it is constant. */
 export function distance(a: Linear, b: Linear): number | undefined {
   const { terms, constant } = add(b, a, -1);
   return terms.length === 0 ? constant : undefined;

@@ -1,5 +1,5 @@
-// Bounds of integers: guards that always hold are removed, comparisons whose outcome is known become constants, arithmetic that
-// cannot wrap is marked, and constants move from indices into offsets, which printers put into addresses.
+// Range analysis for integers. Guards that always hold are removed, comparisons with a known outcome become constants, arithmetic that
+// cannot wrap is marked, and constants move from indices to offsets, which printers fold into addresses.
 import {
   bool, lanesOf, load, valueOf, type Body, type Buffer, type Expression, type ExpressionOf, type Local, type Program, type Range,
   type Statement, type StatementOf,
@@ -8,7 +8,7 @@ import { assignedIn, endsEarly, mapChildren, mapExpressions, mapProgram } from '
 
 const whole: Range = [-2147483648, 2147483647];
 
-/** Bounds of locals that are better than their own. */
+/** Ranges of locals that are tighter than their own. */
 type Bounds = Map<Local, Range>;
 
 function fits([low, high]: Range): boolean {
@@ -24,7 +24,7 @@ function meet(a: Range, b: Range): Range {
   return both[0] <= both[1] ? both : a;
 }
 
-/** Bounds of exact sums, differences and products. */
+/** The range of an exact sum, difference or product. */
 function exactRange(op: 'add' | 'sub' | 'mul', a: Range, b: Range): Range {
   if (op === 'add') return [a[0] + b[0], a[1] + b[1]];
   if (op === 'sub') return [a[0] - b[1], a[1] - b[0]];
@@ -66,7 +66,7 @@ function binaryRange(e: ExpressionOf<'binary'>, a: Range, b: Range): Range {
 
 const ofTables = new WeakMap<Buffer, Range>();
 
-/** Bounds of what a table of i32 holds. */
+/** The range of the contents of an i32 table. */
 function tableRange(buffer: Buffer): Range {
   if (buffer.role !== 'constant' || buffer.element !== 'i32') return whole;
   let found = ofTables.get(buffer);
@@ -82,7 +82,7 @@ function tableRange(buffer: Buffer): Range {
   return found;
 }
 
-/** What is certain of a comparison. */
+/** The outcome of a comparison, if it is certain. */
 function decided(op: ExpressionOf<'compare'>['op'], a: Range, b: Range): boolean | undefined {
   switch (op) {
     case 'lt': return a[1] < b[0] ? true : a[0] >= b[1] ? false : undefined;
@@ -115,7 +115,7 @@ class RangePass {
     return found === undefined ? own : meet(own, found);
   }
 
-  /** Bounds of an i32. */
+  /** The range of an i32. */
   range(e: Expression): Range {
     switch (e.kind) {
       case 'constant': return [e.value, e.value];
@@ -150,7 +150,7 @@ class RangePass {
     return made.kind === 'binary' && made.type === 'i32' ? this.#marked(made) : made;
   };
 
-  /** The right condition is asked only where the left one has not decided. */
+  /** The right condition is evaluated only if the left one has not decided. */
   #logic(e: ExpressionOf<'logic'>): Expression {
     const left = this.#expression(e.left);
     const before = new Map(this.#bounds);
@@ -165,9 +165,9 @@ class RangePass {
     return fits(exactRange(e.op, this.range(e.left), this.range(e.right))) ? { ...e, isExact: true } : e;
   }
 
-  /** Moves a constant from an index to the offset where what is left is not negative. */
+  /** Moves a constant from an index to the offset if the remaining index is not negative. */
   #split(index: Expression, offset: number): { index: Expression; offset: number } {
-    // The index that is left must not be negative (ir.ts), as one that wraps would be.
+    // The remaining index must not be negative (ir.ts), which it would be if it wrapped.
     if (index.kind !== 'binary' || index.op !== 'add') return { index, offset };
     const add = valueOf(index.right);
     if (add === undefined || add < 0 || this.range(index.left)[0] < 0) return { index, offset };
@@ -203,7 +203,7 @@ class RangePass {
     }
   }
 
-  /** A body that may be left anywhere: what it changes is not known behind it. */
+  /** A body that may be left anywhere: afterwards, nothing is known of what it changes. */
   #apart(body: Body): Body {
     const changed = assignedIn(body);
     const after = new Map([...this.#bounds].filter(([local]) => !changed.has(local)));
@@ -244,7 +244,7 @@ class RangePass {
     this.#forget([...assignedIn(s.body), s.counter]);
     const outside = new Map(this.#bounds);
     const [first, last] = [valueOf(s.from), valueOf(s.to)];
-    // With both ends known, the last value of the counter is.
+    // If both ends are known, so is the last value of the counter.
     const high = first !== undefined && last !== undefined ? first + Math.floor((last - 1 - first) / s.step) * s.step : to[1] - 1;
     if (high >= from[0]) this.#bounds.set(s.counter, [from[0], high]);
     const body = this.body(s.body);
@@ -260,7 +260,7 @@ class RangePass {
     this.#bounds.set(local, meet(this.#of(local), range));
   }
 
-  /** Notes what follows from a condition. */
+  /** Records what a condition implies. */
   #assume(e: Expression, holds: boolean): void {
     if (e.kind === 'unary' && e.op === 'not') this.#assume(e.operand, !holds);
     else if (e.kind === 'logic' && (e.op === 'and') === holds) {
@@ -297,7 +297,7 @@ function joined(a: Bounds, b: Bounds): Bounds {
   }));
 }
 
-/** Uses bounds of integers: drops guards and comparisons that are decided, marks what cannot wrap, splits indices. */
+/** Applies range analysis: drops guards and comparisons that are decided, marks arithmetic that cannot wrap, splits indices. */
 export function useRanges(program: Program): Program {
   return mapProgram(program, (body) => new RangePass().body(body));
 }

@@ -1,4 +1,4 @@
-// Arrays of a function: kept in locals where all places are known, and not filled with zeros that nothing reads.
+// Local arrays: those with only constant indices become locals, and zero fills that are never read are removed.
 import {
   constant, get, i32, isVector, lanesOf, load, set, store, valueOf, type Body, type Buffer, type Expression, type KernelFunction,
   type Local, type Program, type Statement, type StatementOf,
@@ -9,7 +9,7 @@ import {
 import { required } from '../../core/known.ts';
 import { linearOf, type Linear } from './linear.ts';
 
-/** Buffers of the function that are used at known places only. */
+/** Buffers of the function that are accessed only at constant indices. */
 function replaceable({ buffers, body }: KernelFunction, most: number): Set<Buffer> {
   const found = new Set(buffers.filter(({ length }) => required(length) <= most));
   const need = (buffer: Buffer, index: Expression, count: Expression | undefined, size = 1): void => {
@@ -23,7 +23,7 @@ function replaceable({ buffers, body }: KernelFunction, most: number): Set<Buffe
       else if (s.kind === 'fill') need(s.buffer, s.index, s.count);
       else if (s.kind === 'copy') {
         need(s.to, s.toIndex, s.count);
-        // What becomes locals is copied one by one.
+        // Copies of arrays that become locals are made element by element.
         if (found.has(s.from)) need(s.from, s.fromIndex, s.count);
         if ((valueOf(s.count) ?? Infinity) > most) {
           found.delete(s.to);
@@ -40,7 +40,7 @@ function plus(index: Expression, offset: number): Expression {
   return at === undefined ? index : i32(at + offset);
 }
 
-/** Keeps arrays of up to `most` elements in locals, where every index is a constant. Fold before. */
+/** Replaces arrays of up to `most` elements by locals if every index is constant. Fold the program first. */
 export function replaceArrays(program: Program, most = 64): Program {
   return mapFunctions(program, (f) => {
     const found = replaceable(f, most);
@@ -48,7 +48,7 @@ export function replaceArrays(program: Program, most = 64): Program {
     const names = Names.of(program, f);
     const elements = new Map([...found].map((buffer) => [buffer, Array.from({ length: required(buffer.length) }, (_, i): Local =>
       ({ name: names.make(`${buffer.name}_at${i}`), type: buffer.element }))]));
-    // Contents are not specified at the start; liveness tells which of these sets are needed.
+    // The initial contents are unspecified; liveness analysis removes the sets that are not needed.
     const start = [...elements].flatMap(([{ element }, locals]) => locals.map((local) => set(local, constant(element, 0))));
     const body = mapBody(f.body, { expression: (e) => replaceLoad(e, elements), statement: (s) => replaceWrite(s, elements, names) });
     return { ...f, buffers: f.buffers.filter((buffer) => !found.has(buffer)), body: [...start, ...body] };
@@ -89,7 +89,7 @@ function setElements({ index, offset, value }: StatementOf<'store'>, locals: rea
   return [set(whole, value), ...parts];
 }
 
-/** One by one, all read before any is written. */
+/** Copies element by element; all are read before any is written. */
 function copyElements({ to, toIndex, from, fromIndex, count }: StatementOf<'copy'>, elements: Elements, names: Names): Body {
   const temporaries = Array.from({ length: required(valueOf(count)) }, (): Local => ({ name: names.make('copied'), type: to.element }));
   const [target, source] = [elements.get(to), elements.get(from)];
@@ -100,7 +100,7 @@ function copyElements({ to, toIndex, from, fromIndex, count }: StatementOf<'copy
   return [...temporaries.map((local, i) => set(local, read(i))), ...temporaries.map((local, i) => write(i, get(local)))];
 }
 
-/** Elements of a buffer that are written, as far as statements in a row tell. */
+/** Tracks which elements of a buffer consecutive statements certainly write. */
 class Coverage {
   readonly #buffer: Buffer;
   readonly #written: Uint8Array;
@@ -114,7 +114,7 @@ class Coverage {
     return !this.#written.includes(0);
   }
 
-  /** Goes on behind a statement; false where it may read what was not written, or leave. */
+  /** Processes a statement; returns false if it may read elements not yet written, or leave. */
   passes(s: Statement): boolean {
     if (expressionsOf(s).some((e) => !this.#isRead(e))) return false;
     switch (s.kind) {
@@ -129,7 +129,7 @@ class Coverage {
         if (s.to === this.#buffer) this.#write(valueOf(s.toIndex), 0, valueOf(s.count) ?? 0);
         return true;
       case 'for': return this.#loop(s);
-      // What is in there may or may not run: it must read nothing, and what it writes does not count.
+      // The bodies may or may not run: they must not read unwritten elements, and their writes do not count.
       case 'if': case 'while': case 'block': return bodiesOf(s).every((body) => this.#isPlain(body)) && !endsEarly([s]);
       case 'break': case 'continue': case 'return': return false;
       default: return true;
@@ -153,7 +153,7 @@ class Coverage {
     return found;
   }
 
-  /** A body that reads nothing of the buffer but what is written already, and goes nowhere else. */
+  /** Whether a body reads only elements that are already written, and cannot be left. */
   #isPlain(body: Body): boolean {
     let found = labelsLeft(body).size === 0;
     walkBody(body, {
@@ -165,7 +165,7 @@ class Coverage {
     return found;
   }
 
-  /** Counted loops, one inside the other: what they write for certain. */
+  /** Nested counted loops: records what they certainly write. */
   #loop(s: StatementOf<'for'>): boolean {
     if (!this.#isPlain(s.body)) return false;
     if (iterationsIn(s) <= mostIterations) this.#run(s, new Map());
@@ -186,7 +186,7 @@ class Coverage {
     known.delete(counter);
   }
 
-  /** What a statement of a loop does to locals that are known, and to the buffer. */
+  /** The effect of a statement of a loop on known locals and on the buffer. */
   #step(s: Statement, known: Map<Local, number>): () => void {
     if (s.kind === 'for') return () => { this.#run(s, known); };
     if (s.kind === 'store') {
@@ -207,17 +207,17 @@ class Coverage {
   }
 }
 
-/** Iterations that are followed to see what is written. */
+/** The maximum number of iterations that are simulated to find what is written. */
 const mostIterations = 1 << 14;
 
-/** Iterations of the innermost bodies of loops of known lengths. */
+/** Iterations of the innermost body in nested loops of known length. */
 function iterationsIn(s: StatementOf<'for'>): number {
   const [first, end] = [valueOf(s.from), valueOf(s.to)];
   const trips = first === undefined || end === undefined ? Infinity : Math.max(0, Math.ceil((end - first) / s.step));
   return trips * s.body.reduce((sum, each) => sum + (each.kind === 'for' ? iterationsIn(each) : 0), 1);
 }
 
-/** An index from locals that are known, if it depends on nothing else. */
+/** The value of an index, if it depends only on known locals. */
 function valueIn({ terms, constant: start }: Linear, known: ReadonlyMap<Local, number>): number | undefined {
   let value = start;
   for (const { of, factor } of terms) {
@@ -230,7 +230,7 @@ function valueIn({ terms, constant: start }: Linear, known: ReadonlyMap<Local, n
 
 const mostElements = 1 << 16;
 
-/** Whether all of a local buffer is written before anything of it is read, and before the statements go elsewhere. */
+/** Whether a local buffer is completely written before any of it is read, and before control can leave. */
 export function isWrittenWhole(buffer: Buffer, rest: Body): boolean {
   if (required(buffer.length) > mostElements) return false;
   const coverage = new Coverage(buffer);
@@ -253,7 +253,7 @@ function dropFills(body: Body): Body {
   return isSame ? body : made;
 }
 
-/** Drops zeros written to local arrays that are written whole before they are read. */
+/** Removes zero fills of local arrays that are completely overwritten before they are read. */
 export function dropNeedlessFills(program: Program): Program {
   return mapProgram(program, dropFills);
 }

@@ -9,31 +9,31 @@ import { localsOf, mapBody, Names, walkBody } from '../visit.ts';
 import { required } from '../../core/known.ts';
 import { renameBody } from './clone.ts';
 
-/** What is called instead of a function. */
+/** The call that replaces a call of the original function. */
 export interface SharedCall {
   readonly callee: string;
-  /** Behind those of the function itself. */
+  /** Arguments that follow those of the function itself. */
   readonly args: readonly ExpressionOf<'constant'>[];
-  /** By buffer that stands for others in the function that is called: the one that is meant. */
+  /** For each placeholder buffer of the callee: the actual buffer. */
   readonly buffers: ReadonlyMap<Buffer, Buffer>;
 }
 
 export interface SharedFunctions {
-  /** Those of one shape once, where they are several; the others as they were. */
+  /** One function for each shape that occurs several times; other functions unchanged. */
   readonly functions: readonly KernelFunction[];
-  /** Buffers that stand for others: external ones, for whoever calls to give. */
+  /** Placeholder buffers: external ones, supplied by the caller. */
   readonly buffers: readonly Buffer[];
-  /** By name of each function that was given. */
+  /** By name of each original function. */
   readonly calls: ReadonlyMap<string, SharedCall>;
 }
 
-/** More parameters than that cost more than they save. */
+/** More parameters than this cost more than they save. */
 const mostParameters = 48;
 
-/** What is asked of the parts of a function that another of its shape may have otherwise. */
+/** Visits the parts in which functions of the same shape may differ. */
 interface Slots {
   readonly number: (type: ScalarType, value: number) => Expression;
-  /** For buffers that are not the function's own. */
+  /** For buffers that do not belong to the function. */
   readonly buffer: (buffer: Buffer) => Buffer;
 }
 
@@ -43,7 +43,7 @@ function indexed(index: Expression, offset: number, { number }: Slots): { readon
   return x === undefined ? { index: exact('add', index, add), offset: 0 } : { index, offset: x };
 }
 
-/** The body with other parts, which are asked for in an order that its shape alone decides. */
+/** The body with its slots replaced. They are visited in an order that depends on the shape only. */
 function mapSlots(body: Body, slots: Slots): Body {
   const bufferOf = (buffer: Buffer): Buffer => (buffer.role === 'local' ? buffer : slots.buffer(buffer));
   return mapBody(body, {
@@ -56,7 +56,7 @@ function mapSlots(body: Body, slots: Slots): Body {
         case 'store': return { ...s, buffer: bufferOf(s.buffer), ...indexed(s.index, s.offset, slots) };
         case 'copy': return { ...s, to: bufferOf(s.to), from: bufferOf(s.from) };
         case 'fill': return { ...s, buffer: bufferOf(s.buffer) };
-        // How often it turns at most is not the same in all.
+        // The maximum number of iterations may differ.
         case 'for': return forLoop(s.label, s.counter, s, s.body);
         default: return s;
       }
@@ -64,12 +64,12 @@ function mapSlots(body: Body, slots: Slots): Body {
   });
 }
 
-/** A function's shape as text, and what is in its slots. */
+/** A function's shape as text, and the contents of its slots. */
 interface Taken {
   readonly f: KernelFunction;
   readonly key: string;
   readonly numbers: readonly ExpressionOf<'constant'>[];
-  /** Buffers that are not its own, in the order in which they appear. */
+  /** Buffers that do not belong to it, in order of appearance. */
   readonly buffers: readonly Buffer[];
 }
 
@@ -77,7 +77,7 @@ function isWritable({ role, isReadOnly }: Buffer): boolean {
   return role !== 'constant' && isReadOnly !== true;
 }
 
-/** The function with neutral names, without the contents of its slots. */
+/** The function with neutral names and without the contents of its slots. */
 function taken(f: KernelFunction): Taken {
   const numbers: ExpressionOf<'constant'>[] = [];
   const placeholders = new Map<Buffer, Buffer>();
@@ -108,19 +108,19 @@ function taken(f: KernelFunction): Taken {
   return { f, key, numbers, buffers: [...placeholders.keys()] };
 }
 
-/** A slot of all functions of a shape: what each has there, and what stands for it where they differ. */
+/** A slot of all functions of a shape: its contents in each, and the parameter for it if they differ. */
 interface Parameter<Place, By> {
   readonly at: Place;
   readonly by: By;
 }
 
-/** A body whose locals are not bound to ranges, which others need not keep. */
+/** A body without the ranges of locals, which may not hold for the other functions. */
 function withoutRanges(f: KernelFunction, body: Body): Body {
   const ranged = localsOf(f).filter(({ range }) => range !== undefined);
   return renameBody(body, { locals: new Map(ranged.map((local) => [local, get({ name: local.name, type: local.type })])) });
 }
 
-/** The functions of one shape as one. Undefined where that takes too many parameters. */
+/** Merges the functions of one shape. Undefined if that takes too many parameters. */
 function joined(name: string, members: readonly Taken[], names: Names): SharedFunctions | undefined {
   const [first] = members as [Taken];
   const numbers = new Map<string, Parameter<number, Local>>();
@@ -157,8 +157,8 @@ function joined(name: string, members: readonly Taken[], names: Names): SharedFu
 }
 
 /**
- * Makes those functions once that are of one shape. They call no other, and who calls them is told what to call instead. `prefix`: of the
- * names of shared ones.
+ * Merges functions of the same shape. They must not call other functions; `calls` says what to call instead of each. `prefix`: for the
+ * names of the merged functions.
  */
 export function shareFunctions(program: Program, functions: readonly KernelFunction[], prefix: string): SharedFunctions {
   const classes = new Map<string, Taken[]>();

@@ -1,18 +1,18 @@
-// Constant folding through a function: locals are replaced by known values, and branches and loops whose outcome is known are removed.
+// Constant propagation: locals are replaced by known values, and branches and loops with a known outcome are removed.
 import { valueOf, type Body, type Expression, type Label, type Local, type Program, type Statement, type StatementOf } from '../ir.ts';
 import { assignedIn, endsEarly, mapExpression, mapExpressions, mapProgram } from '../visit.ts';
 import { isLeft } from './clone.ts';
 import { fold } from './fold.ts';
 import { required } from '../../core/known.ts';
 
-/** What locals hold: a constant or another local. */
+/** Known values of locals: a constant or another local. */
 type Known = Map<Local, Expression>;
 
 class Simplifier {
   #known: Known = new Map();
-  /** Locals that others have been copies of. */
+  /** Locals that have been copied to others. */
   readonly #copied = new Set<Local>();
-  /** What holds wherever a label's block is left, as far as it was seen. */
+  /** What is known at the exits of a label's block seen so far. */
   readonly #left = new Map<Label, Known[]>();
 
   body(body: Body): Body {
@@ -25,7 +25,7 @@ class Simplifier {
     return made.length === body.length && made.every((s, i) => s === body[i]) ? body : made;
   }
 
-  /** Forgets what locals hold, and who holds what they held. */
+  /** Forgets the values of locals, and of their copies. */
   #forget(locals: Iterable<Local>): void {
     const gone = new Set(locals);
     let isCopied = false;
@@ -47,7 +47,7 @@ class Simplifier {
       case 'set': {
         if (s.value.kind === 'get' && s.value.local === s.local) return [];
         this.#forget([s.local]);
-        // A local with a range says more than what it is a copy of.
+        // A local with a range carries more information than the local it copies.
         const isCopy = s.value.kind === 'constant' || (s.value.kind === 'get' && s.local.range === undefined);
         if (isCopy) this.#known.set(s.local, s.value);
         if (isCopy && s.value.kind === 'get') this.#copied.add(s.value.local);
@@ -87,7 +87,7 @@ class Simplifier {
     return [then === s.then && otherwise === s.otherwise ? s : { ...s, then, otherwise }];
   }
 
-  /** A body that may run several times; what it changes is forgotten before it and behind it. */
+  /** A body that may run several times; what it changes is unknown both at its start and after it. */
   #repeated(body: Body, more: readonly Local[]): Body {
     const changed = [...assignedIn(body), ...more];
     this.#forget(changed);
@@ -121,7 +121,7 @@ class Simplifier {
     const ends = endsEarly(body) ? seen : [this.#known, ...seen];
     if (ends.length > 0) this.#known = ends.reduce(common);
     if (!isLeft(body, s.label)) return body;
-    // A break at the end goes where control goes by itself.
+    // A break at the end of the block is redundant.
     const last = required(body.at(-1));
     if (last.kind === 'break' && last.label === s.label) {
       const rest = body.slice(0, -1);

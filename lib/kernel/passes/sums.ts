@@ -1,4 +1,4 @@
-// Loops around sums, as in products with a matrix: four sums at a time, written so that they become vector lanes.
+// Jams loops around sums, as in matrix products: four sums at a time, in a form that becomes vector lanes.
 import { type Body, type Local, type Program, type Statement, type StatementOf } from '../ir.ts';
 import { mapBody, mapFunctions, Names, readsOf } from '../visit.ts';
 import { required } from '../../core/known.ts';
@@ -6,26 +6,26 @@ import { jammed, mentionsIn, sizeOf, tripsOf, whole } from './unroll.ts';
 
 type For = StatementOf<'for'>;
 
-/** Sums of single precision that make up lanes. */
+/** How many single-precision sums form a vector. */
 const width = 4;
 
 function isSum(s: Statement): boolean {
   return s.kind === 'set' && s.local.type === 'f32' && readsOf(s.value).has(s.local);
 }
 
-/** A loop that does nothing but add to one sum, so often that it is worth it. */
+/** A loop whose body only adds to one sum, with enough iterations to be worthwhile. */
 function sumsUp(s: Statement): s is For {
   return s.kind === 'for' && s.body.length === 1 && isSum(required(s.body[0])) && (tripsOf(s) ?? 0) >= width;
 }
 
-/** The loop around a sum with four sums at a time; written out, with the loop of the sums, where that takes up to `most` nodes. */
+/** Jams the loop around a sum by four. Both loops are unrolled if the result has at most `most` nodes. */
 function jammedSums(s: For, most: number, names: Names, mentions: ReadonlyMap<Local, number>): Statement | Body {
   const trips = tripsOf(s);
   const inner = s.body.filter(({ kind }) => kind === 'for');
   if (trips === undefined || trips % width !== 0 || inner.length !== 1 || !inner.every(sumsUp)) return s;
   const made = jammed(s, width, names, mentions);
   if (!Array.isArray(made)) return s;
-  // Nothing is left for the loop of the rest.
+  // There is no remainder loop.
   const [main] = made as [For];
   const short = main.body.flatMap((each): Body => {
     const turns = each.kind === 'for' ? required(tripsOf(each)) : 0;
@@ -36,8 +36,8 @@ function jammedSums(s: For, most: number, names: Names, mentions: ReadonlyMap<Lo
 }
 
 /**
- * Runs four sums of single precision through one loop where a loop with constant bounds, of a multiple of four iterations, makes one in
- * each. Each sum adds in the order in which it did.
+ * Where a loop with constant bounds and a multiple of four iterations computes a single-precision sum in each iteration, computes four sums
+ * in one inner loop. The order of additions within each sum stays the same.
  */
 export function jamSums(program: Program, most = 1500): Program {
   return mapFunctions(program, (f) => {

@@ -11,13 +11,13 @@ import { exposedIn, mentionsIn, tripsOf } from './unroll.ts';
 
 type For = StatementOf<'for'>;
 
-/** Elements of a table, and statements that finding all of them may take. */
+/** The maximum size of a table, and the maximum number of statements for computing it. */
 const mostElements = 4096;
 const mostStatements = 200_000;
-/** Tables for one loop. */
+/** The maximum number of tables per loop. */
 const mostTables = 4;
 
-/** Whether an expression gives the same in every run, and by every target. */
+/** Whether an expression has the same value in every run and on every target. */
 function isFixed(e: Expression): boolean {
   let found = true as boolean;
   walkExpression(e, (part) => {
@@ -28,7 +28,7 @@ function isFixed(e: Expression): boolean {
   return found;
 }
 
-/** Whether a statement does nothing but set locals to such values. */
+/** Whether a statement only sets locals to such values. */
 function isPure(s: Statement): boolean {
   if (!(s.kind === 'set' || s.kind === 'for' || s.kind === 'while' || s.kind === 'if' || s.kind === 'block' || s.kind === 'break'
     || s.kind === 'continue')) return false;
@@ -43,7 +43,7 @@ function hasLoop(s: Statement): boolean {
   return found;
 }
 
-/** How many statements at the head of a loop's body find values in loops of their own, from the counter alone. */
+/** How many statements at the start of a loop's body compute values from the counter alone, using loops of their own. */
 function headOf({ body, counter }: For): number {
   const end = body.findIndex((s) => !isPure(s));
   for (let count = end < 0 ? body.length : end; count > 0; --count) {
@@ -57,7 +57,7 @@ function headOf({ body, counter }: For): number {
   return 0;
 }
 
-/** What locals hold behind the head, by value of the counter; undefined where that takes too long. */
+/** The values of locals after these statements, by value of the counter; undefined if that takes too long. */
 function valuesOf(
   { counter, step, from, to }: For, head: Body, locals: readonly Local[],
 ): ReadonlyMap<number, readonly number[]> | undefined {
@@ -73,7 +73,7 @@ function valuesOf(
     const end = required(valueOf(to));
     for (let at = required(valueOf(from)); at < end; at += step) found.set(at, machine.call('head', [at]) as readonly number[]);
   } catch {
-    // It takes too long, or goes wrong: it may do so where it stands.
+    // It takes too long or fails, so it stays where it is.
     return undefined;
   }
   return found;
@@ -85,13 +85,13 @@ function tabulated(s: For, mentions: ReadonlyMap<Local, number>, table: (element
   const count = headOf(s);
   const head = s.body.slice(0, count);
   const own = mentionsIn(head);
-  // The counter counts as mentioned by the loop.
+  // The loop itself mentions its counter.
   const locals = [...own.keys()].filter((local) => local !== s.counter && own.get(local) !== mentions.get(local));
   if (count === 0 || locals.length === 0 || locals.length > mostTables || locals.some(({ type }) => type === 'bool')) return s;
   const found = valuesOf(s, head, locals);
   if (found === undefined) return s;
   const sets = locals.map((local, i) => {
-    // Elements that are not asked for hold what the first one does, so that bounds are those of the others.
+    // Unused elements get the value of the first one, so that they do not widen the range of the table.
     const values = new Float64Array(end).fill(required(required(found.get(first))[i]));
     for (const [at, all] of found) values[at] = required(all[i]);
     return set(local, load(table(local.type as ScalarType, values), get(s.counter)));
@@ -100,8 +100,8 @@ function tabulated(s: For, mentions: ReadonlyMap<Local, number>, table: (element
 }
 
 /**
- * Replaces, by tables, code at the head of counted loops with constant bounds that finds values in loops of its own from nothing but
- * the counter.
+ * In counted loops with constant bounds: replaces code at the start of the body with table lookups, if it uses loops of its own to compute
+ * values from the counter alone.
  */
 export function tabulate(program: Program): Program {
   const tables: Buffer[] = [];

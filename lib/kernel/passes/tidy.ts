@@ -1,10 +1,10 @@
-// Cleaning up after a pass that changes few functions: most programs have many, and processing all of them takes time.
+// Cleans up after a pass that changes only a few functions: programs may have many, and processing all of them takes time.
 import type { Program } from '../ir.ts';
 import { dropDead } from './dead.ts';
 import { useRanges } from './ranges.ts';
 import { simplify } from './simplify.ts';
 
-/** Puts what is known in place in the functions that are not those of the program before. */
+/** Simplifies the functions that have changed since `before`. */
 export function tidy(before: Program, after: Program): Program {
   const same = new Set(before.functions);
   const changed = after.functions.filter((f) => !same.has(f));

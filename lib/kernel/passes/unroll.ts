@@ -11,25 +11,25 @@ import { required } from '../../core/known.ts';
 
 type For = StatementOf<'for'>;
 
-/** Nodes of a body. */
+/** Size of a body in nodes. */
 export function sizeOf(body: Body): number {
   let size = 0;
   walkBody(body, { statement: () => { ++size; }, expression: () => { ++size; } });
   return size;
 }
 
-/** Iterations of a loop whose bounds are constants. */
+/** The trip count of a loop with constant bounds. */
 export function tripsOf({ from, to, step }: For): number | undefined {
   const [first, end] = [valueOf(from), valueOf(to)];
   return first === undefined || end === undefined ? undefined : Math.max(0, Math.ceil((end - first) / step));
 }
 
-/** Whether a loop may make as many iterations as are to go together. */
+/** Whether a loop may have at least `factor` iterations. */
 export function mayMake(s: For, factor: number): boolean {
   return (s.most ?? factor) >= factor && (tripsOf(s) ?? factor) >= factor;
 }
 
-/** One iteration on its own, in which `continue` goes to the end. */
+/** A single iteration, in which `continue` jumps to the end. */
 function iteration(body: Body, label: Label, names: Names): Body {
   const copy = copyBody(body, names);
   let continues = false as boolean;
@@ -47,7 +47,7 @@ function breaks(body: Body, label: Label): boolean {
   return found;
 }
 
-/** A loop of so many iterations as these iterations. */
+/** A fully unrolled loop. */
 export function whole(s: For, trips: number, names: Names): Body {
   const from = required(valueOf(s.from));
   const copies = Array.from({ length: trips }, (_, i): Body =>
@@ -55,7 +55,7 @@ export function whole(s: For, trips: number, names: Names): Body {
   return breaks(s.body, s.label) ? [{ kind: 'block', label: s.label, body: copies.flat() }] : copies.flat();
 }
 
-/** Unrolls loops with constant bounds whose code takes up to `most` nodes then, inner ones first. */
+/** Unrolls loops with constant bounds if the result has at most `most` nodes, inner ones first. */
 export function unrollShort(program: Program, most = 256): Program {
   return mapFunctions(program, (f) => {
     const names = Names.of(program, f);
@@ -67,12 +67,15 @@ export function unrollShort(program: Program, most = 256): Program {
   });
 }
 
-/** A loop split into one with a multiple of `factor` iterations, and one with the rest; undefined where its step does not allow it. */
+/**
+ * A loop split into one with a multiple of `factor` iterations, and one with the remaining iterations; undefined if its step does not allow
+ * it.
+ */
 export interface Split {
-  /** What has to stand before. */
+  /** Statements that must precede the loops. */
   readonly before: Body;
   readonly from: Expression;
-  /** Where the first loop ends and the second begins. */
+  /** Where the first loop ends and the second one begins. */
   readonly middle: Expression;
   readonly to: Expression;
 }
@@ -87,7 +90,7 @@ export function splitLoop(s: For, factor: number, names: Names): Split | undefin
   if (s.step !== 1) return undefined;
   const local = (name: string): Local => ({ name: names.make(name), type: 'i32' });
   const [from, to, middle] = [local('first'), local('end'), local('middle')];
-  // As unsigned numbers, so that the difference may be anything.
+  // As unsigned numbers, because the difference may exceed the range of i32.
   const count = binary('band', binary('sub', binary('max', get(to), get(from)), get(from)), i32(-factor));
   return {
     before: [set(from, s.from), set(to, s.to), set(middle, binary('add', get(from), count))],
@@ -95,7 +98,7 @@ export function splitLoop(s: For, factor: number, names: Names): Split | undefin
   };
 }
 
-/** A body of one iteration for the counter and so much more. */
+/** A body for the counter plus an offset. */
 function shifted(body: Body, counter: Local, by: number): Body {
   if (by === 0) return body;
   return renameBody(body, { locals: new Map([[counter, exact('add', get(counter), i32(by))]]) });
@@ -113,7 +116,7 @@ function unrolled(s: For, factor: number, names: Names): Statement | Body {
   ];
 }
 
-/** Makes `factor` iterations, a power of two, at a time of the innermost loops that `isWanted` names. */
+/** Unrolls the innermost loops that `isWanted` selects by `factor`, a power of two. */
 export function unrollInner(program: Program, factor: number, isWanted: (s: For) => boolean = () => true): Program {
   return mapFunctions(program, (f) => {
     const names = Names.of(program, f);
@@ -139,13 +142,13 @@ export function exposedIn(body: Body, known: ReadonlySet<Local> = new Set()): Se
     });
     const inside = s.kind === 'for' ? new Set([...set, s.counter]) : set;
     for (const inner of bodiesOf(s)) for (const local of exposedIn(inner, inside)) found.add(local);
-    // What bodies set may not be set behind them.
+    // Sets in nested bodies may not be executed.
     if (s.kind === 'set' || s.kind === 'call') for (const local of localsSetBy(s)) set.add(local);
   }
   return found;
 }
 
-/** Mentions of locals in a body. */
+/** How often a body mentions each local. */
 export function mentionsIn(body: Body): Map<Local, number> {
   const found = new Map<Local, number>();
   const add = (local: Local): void => { found.set(local, (found.get(local) ?? 0) + 1); };
@@ -156,7 +159,9 @@ export function mentionsIn(body: Body): Map<Local, number> {
   return found;
 }
 
-/** Locals that belong to one iteration: set in the body before they are read there, and not mentioned outside. */
+/**
+ * Locals that belong to one iteration: set in the body before they are read, and not mentioned outside. Undefined if others are set too.
+ */
 export function privateTo(body: Body, mentions: ReadonlyMap<Local, number>): Set<Local> | undefined {
   const exposed = exposedIn(body);
   const own = mentionsIn(body);
@@ -166,7 +171,9 @@ export function privateTo(body: Body, mentions: ReadonlyMap<Local, number>): Set
   return assigned;
 }
 
-/** Whether iterations may run between each other: no exits or calls, and what is written is written once, at the top, and not read. */
+/**
+ * Whether iterations may be interleaved: no exits or calls, and everything that is written is written once, at the top level, and not read.
+ */
 function isIndependent(body: Body): boolean {
   const written = new Set<unknown>();
   let found = true;
@@ -185,7 +192,7 @@ function isIndependent(body: Body): boolean {
   return found;
 }
 
-/** Copies of one body, statement by statement; loops with the same bounds become one. */
+/** Interleaves copies of one body statement by statement; loops with the same bounds are fused. */
 function jam(copies: readonly Body[]): Body {
   const [first, ...others] = copies as [Body, ...Body[]];
   return first.flatMap((s, i): Body => {
@@ -204,7 +211,10 @@ function hasLoop(body: Body): boolean {
   return body.some((s) => s.kind === 'for');
 }
 
-/** A loop around loops with `factor` iterations at a time, and a loop for the rest; itself where that cannot be. */
+/**
+ * Unrolls a loop around other loops by `factor` and fuses the copies of the inner loops; adds a loop for the remaining iterations. Returns
+ * the loop itself if that is not possible.
+ */
 export function jammed(s: For, factor: number, names: Names, mentions: ReadonlyMap<Local, number>): Statement | Body {
   if (!mayMake(s, factor) || isLeft(s.body, s.label) || !hasLoop(s.body) || !isIndependent(s.body)) return s;
   const own = privateTo(s.body, mentions);
@@ -219,7 +229,7 @@ export function jammed(s: For, factor: number, names: Names, mentions: ReadonlyM
   ];
 }
 
-/** Makes `factor` iterations, a power of two, at a time of loops around loops, where these run through the inner loops together. */
+/** Unrolls outer loops by `factor`, a power of two, and fuses the copies of their inner loops. */
 export function unrollAndJam(program: Program, factor: number): Program {
   return mapFunctions(program, (f) => {
     const names = Names.of(program, f);

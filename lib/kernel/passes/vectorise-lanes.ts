@@ -1,5 +1,6 @@
-// Straight-line code in which statements occur four times (doubles: twice), each copy on its own values: turned into one statement
-// on vector lanes. Jammed and unrolled loops look like that. Each lane is rounded as it would be alone, so all bits stay the same.
+// Superword-level parallelism: in straight-line code, four (doubles: two) copies of a statement on different values become one statement on
+// vector lanes. Jammed and unrolled loops produce such code. Each lane is rounded as it would be on its own, so the results are
+// bit-identical.
 import {
   extract, get, lanes, lanesOf, set, splat, vectorOf, type Body, type Expression, type ExpressionOf, type Local, type Program,
   type ScalarType, type Statement, type StatementOf, type Type,
@@ -12,7 +13,7 @@ import { hasLanes, onLanes } from './vectorise-loops.ts';
 import { required } from '../../core/known.ts';
 
 type Plain = StatementOf<'set' | 'store'>;
-/** What may stand between them. */
+/** Statements that may occur between them. */
 type InRun = Plain | StatementOf<'fill' | 'copy'>;
 type Load = ExpressionOf<'load'>;
 
@@ -22,18 +23,18 @@ interface Pack {
   readonly locals: readonly Local[];
 }
 
-/** A run of sets and stores on lanes. */
+/** Packs a run of sets and stores into lanes. */
 class Packer {
   readonly #names: Names;
   readonly #run: readonly InRun[];
   #found: ReadonlySet<Local> | undefined;
   readonly #packOf = new Map<Local, Pack>();
-  /** Packs whose locals hold something before the run. */
+  /** Packs whose locals have a value before the run. */
   readonly carried = new Set<Pack>();
   readonly #body: Statement[] = [];
-  /** Locals that are read as themselves. */
+  /** Locals that are read as scalars. */
   readonly #alone = new Set<Local>();
-  /** Operations saved, less those that bring values into lanes and out of them. */
+  /** Operations saved, minus those that move values into and out of lanes. */
   gain = 0;
 
   constructor(names: Names, run: readonly InRun[]) {
@@ -45,7 +46,7 @@ class Packer {
     return this.#found ??= exposedIn(this.#run);
   }
 
-  /** The run on lanes; undefined where a value is needed both in lanes and alone. */
+  /** The run on lanes; undefined if a value is needed both in lanes and as a scalar. */
   body(): Body | undefined {
     const run = this.#run;
     for (let at = 0; at < run.length;) {
@@ -60,7 +61,7 @@ class Packer {
         this.#body.push(required(run[at++]));
       }
     }
-    // The next iteration would read what is kept in lanes only.
+    // The next iteration would read the scalars, which are out of date.
     for (const { locals } of this.carried) if (locals.some((local) => this.#alone.has(local))) return undefined;
     return this.#body;
   }
@@ -69,7 +70,7 @@ class Packer {
     return new Set(this.#packOf.values());
   }
 
-  /** Whether a statement on its own touches what is in lanes. */
+  /** Whether a scalar statement uses values that are in lanes. */
   #isMixed(s: InRun): boolean {
     if (s.kind === 'set' && this.#packOf.has(s.local)) return true;
     return expressionsOf(s).some((e) => this.#readsPacked(e));
@@ -82,7 +83,7 @@ class Packer {
     return found;
   }
 
-  /** Several statements as one, where they are copies of each other. */
+  /** Merges statements into one if they are copies of each other. */
   #group(group: readonly Plain[]): Statement | undefined {
     return required(group[0]).kind === 'set' ? this.#sets(group) : this.#stores(group);
   }
@@ -97,11 +98,11 @@ class Packer {
     if (sets.length < group.length || new Set(locals).size < locals.length || !isAlike) return undefined;
     const old = this.#packOf.get(first);
     if (locals.some((local) => this.#packOf.get(local) !== old) || (old !== undefined && !isEqual(old.locals, locals))) return undefined;
-    // No copy may need what another sets.
+    // No copy may depend on another.
     if (sets.some(({ value, local }) => [...readsOf(value)].some((read) => read !== local && locals.includes(read)))) return undefined;
     const pack = old ?? { vector: { name: this.#names.make(first.name), type: vectorOf[first.type as ScalarType] }, locals };
     const isCarried = old === undefined && locals.some((local) => this.#exposed.has(local));
-    // Accumulators are lanes before the first iteration.
+    // Accumulators are in lanes before the first iteration.
     if (isCarried) for (const local of locals) this.#packOf.set(local, pack);
     const gain = this.gain;
     const value = this.#value(sets.map((s) => s.value));
@@ -131,7 +132,7 @@ class Packer {
     return value === undefined ? undefined : { ...first, value };
   }
 
-  /** Values as lanes; undefined where that is no gain. */
+  /** Values as lanes; undefined if that does not pay off. */
   #value(parts: readonly Expression[]): Expression | undefined {
     const [first] = parts as [Expression];
     if (parts.some(({ kind, type }) => type !== first.type || kind !== first.kind)) return undefined;
@@ -145,7 +146,7 @@ class Packer {
       }
       case 'load': return this.#load(parts as readonly Load[]);
       case 'extract': {
-        // Lanes that were taken apart, in order.
+        // Extracted lanes, in order.
         const { vector } = first;
         const isWhole = vector.type === vectorOf[first.type as ScalarType]
           && parts.every((part, lane) => (part as typeof first).lane === lane && isSame((part as typeof first).vector, vector));
@@ -180,13 +181,13 @@ class Packer {
       this.gain += parts.length - 1;
       return { ...first, type: vectorOf[first.type as ScalarType] };
     }
-    // One by one, as they would be alone, each put into its lane.
+    // Computed as scalars, each inserted into its lane.
     this.gain -= parts.length;
     return lanes(...parts);
   }
 }
 
-/** Whether these are elements behind each other. */
+/** Whether these are adjacent elements. */
 function areNear(parts: readonly Pick<Load, 'buffer' | 'index' | 'offset'>[]): boolean {
   const [first] = parts as [Load];
   const start = linearOf(first.index);
@@ -200,7 +201,7 @@ function isEqual(a: readonly Local[], b: readonly Local[]): boolean {
   return a.length === b.length && a.every((local, i) => local === b[i]);
 }
 
-/** Copies of a statement that make up lanes. */
+/** How many copies of a statement form a vector. */
 function widthOf(s: InRun): number {
   if (!isPlain(s)) return 1;
   const type: Type = s.kind === 'set' ? s.local.type : s.value.type;
@@ -215,7 +216,7 @@ function isInRun(s: Statement): s is InRun {
   return isPlain(s) || s.kind === 'fill' || s.kind === 'copy';
 }
 
-/** What a run becomes: what stands before it (or the loop around it), itself, and what stands behind. */
+/** The result of packing a run: statements before it (or before the loop around it), the run itself, statements after it. */
 interface Packed {
   readonly before: Body;
   readonly body: Body;
@@ -236,14 +237,14 @@ class FunctionPacker {
     return this.#found ??= mentionsIn(this.#body);
   }
 
-  /** @param isLoop the run is all of a loop's body */
+  /** @param isLoop the run is the whole body of a loop */
   #packed(run: readonly InRun[], isLoop: boolean): Packed | undefined {
     const packer = new Packer(this.#names, run);
     const body = packer.body();
     if (body === undefined) return undefined;
     const own = mentionsIn(run);
     const isOutside = (local: Local): boolean => own.get(local) !== this.#mentions.get(local);
-    // What is read later but not before would have to be in lanes even if the loop does not run.
+    // What is read only after the loop would have to be in lanes even if the loop does not run.
     const outside = [...packer.packs].filter(({ locals }) => locals.some(isOutside));
     if (isLoop && outside.some((pack) => !packer.carried.has(pack))) return undefined;
     const moved = [...outside, ...packer.carried].reduce((sum, { locals }) => sum + locals.length, 0);
@@ -268,7 +269,7 @@ class FunctionPacker {
     return packed === undefined || isUsed ? s : [...packed.before, { ...s, body: packed.body }, ...packed.after];
   }
 
-  /** Sets and stores behind each other, between which fills and copies may stand. */
+  /** Consecutive sets and stores, possibly with fills and copies between them. */
   #runs(body: Body): Body {
     const made: Body[] = [];
     let done = 0;
@@ -287,7 +288,7 @@ class FunctionPacker {
   }
 }
 
-/** Whether as many statements as make up lanes are alike anywhere. */
+/** Whether enough statements to form a vector are alike. */
 function hasGroup(run: readonly InRun[]): boolean {
   let alike = 0;
   for (const [i, s] of run.entries()) {
@@ -299,7 +300,7 @@ function hasGroup(run: readonly InRun[]): boolean {
   return false;
 }
 
-/** Turns statements that stand once for each lane into statements on lanes, in loops and outside. */
+/** Merges groups of similar statements into statements on lanes, inside and outside of loops. */
 export function vectoriseLanes(program: Program): Program {
   return mapFunctions(program, (f) => {
     const body = new FunctionPacker(Names.of(program, f), f.body).body(f.body);

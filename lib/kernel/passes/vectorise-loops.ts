@@ -1,5 +1,5 @@
-// Counted loops whose iterations are independent, four (doubles: two) at a time in vectors. Each lane is rounded as it would be
-// alone, and sums are not reassociated, so all bits stay the same.
+// Vectorises counted loops with independent iterations, four (doubles: two) at a time. Each lane is rounded as it would be on its own, and
+// sums are not reassociated, so the results are bit-identical.
 import {
   binary, elementOf, get, i32, isVector, lanes, lanesOf, splat, vectorOf, type Body, type Buffer, type Expression, type ExpressionOf,
   type Local, type Program, type ScalarType, type Statement, type StatementOf, type Type,
@@ -19,7 +19,7 @@ const laneBinary: Readonly<Record<ScalarType, ReadonlySet<string>>> = {
 };
 const shifts: ReadonlySet<string> = new Set(['shl', 'shr', 'shr_u']);
 
-/** Whether there is an instruction for it on lanes of the operands' type. */
+/** Whether there is an instruction for lanes of the operands' type. */
 export function hasLanes(e: ExpressionOf<'unary' | 'binary' | 'convert'>): boolean {
   if (e.kind === 'convert') return (e.type === 'f32' && e.operand.type === 'i32') || (e.type === 'i32' && e.operand.type === 'f32');
   if (e.type === 'bool' || isVector(e.type)) return false;
@@ -51,7 +51,7 @@ class LoopVectoriser {
     this.#written = new Map(loop.body.flatMap((s) => (s.kind === 'store' ? [[s.buffer, s] as const] : [])));
   }
 
-  /** The body on lanes; undefined where it cannot be. */
+  /** The body on lanes; undefined if it cannot be vectorised. */
   body(): Body | undefined {
     const stores = this.#loop.body.filter(({ kind }) => kind === 'store').length;
     if (stores !== this.#written.size || stores === 0) return undefined;
@@ -72,7 +72,7 @@ class LoopVectoriser {
     return value === undefined ? undefined : { ...s, value };
   }
 
-  /** How far an index moves in each iteration; undefined where that is not one number. */
+  /** How far an index moves per iteration; undefined if that is not constant. */
   #stride(index: Expression): number | undefined {
     const linear = linearOf(index);
     const counter = get(this.#loop.counter);
@@ -80,7 +80,7 @@ class LoopVectoriser {
     return isPlain ? factorOf(linear, counter) * this.#loop.step | 0 : undefined;
   }
 
-  /** Whether a value is the same in every iteration. */
+  /** Whether a value is loop-invariant. */
   #isInvariant(e: Expression): boolean {
     let found = true;
     walkExpression(e, (part) => {
@@ -126,7 +126,7 @@ class LoopVectoriser {
 
   #load(e: ExpressionOf<'load'>): Expression | undefined {
     const store = this.#written.get(e.buffer);
-    // What is written may be read at its own place only.
+    // A written buffer may be read only at the element that is written.
     if (store !== undefined && !(isSame(store.index, e.index) && store.offset === e.offset)) return undefined;
     return this.#stride(e.index) === 1 ? { ...e, type: vectorOf[elementOf[e.type] as ScalarType] } : undefined;
   }
@@ -143,7 +143,7 @@ function vectorised(s: For, names: Names, mentions: () => ReadonlyMap<Local, num
   const split = body === undefined ? undefined : splitLoop(s, width, names);
   if (body === undefined || split === undefined) return s;
   const main: Statement = { ...s, from: split.from, to: split.middle, step: s.step * width, body };
-  // Nothing may be left.
+  // No iterations remain.
   if (isSame(split.middle, split.to)) return [...split.before, main];
   const rest = copyBody(s.body, names, freshLocals(own, names));
   return [
@@ -152,7 +152,7 @@ function vectorised(s: For, names: Names, mentions: () => ReadonlyMap<Local, num
   ];
 }
 
-/** Turns counted loops of sets and stores into loops of vectors and loops of what remains. */
+/** Converts counted loops of sets and stores to vector loops and loops for the remaining iterations. */
 export function vectoriseLoops(program: Program): Program {
   return mapFunctions(program, (f) => {
     const names = Names.of(program, f);

@@ -1,5 +1,5 @@
-// Arithmetic of printed programs as lib/kernel/ir.ts has it, for C++17 and CUDA C++. Needs contraction off
-// (-ffp-contract=off, -fmad=false). Lanes are vectors of the compiler, or plain structs where WL_STRUCT_LANES is defined, as CUDA needs.
+// The arithmetic of lib/kernel/ir.ts for printed programs, in C++17 and CUDA C++. Contraction must be off (-ffp-contract=off, -fmad=false).
+// Vectors are those of the compiler, or plain structs if WL_STRUCT_LANES is defined; CUDA always needs structs.
 #pragma once
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define WL_CUDA 1
@@ -14,7 +14,7 @@
 #define WARPLOOM_DEVICE static inline
 #endif
 #endif
-// In a loop: its iterations are worked on one after the other.
+// In the body of a loop, keeps the compiler from running several iterations at once.
 #define WL_SERIAL asm volatile("")
 #ifdef WL_CUDA
 #define WL_TABLE static __device__ const
@@ -37,13 +37,13 @@ WARPLOOM_DEVICE int wl_neg(int a) { return wl_sub(0, a); }
 WARPLOOM_DEVICE int wl_abs(int a) { return a < 0 ? wl_sub(0, a) : a; }
 WARPLOOM_DEVICE int wl_min(int a, int b) { return a < b ? a : b; }
 WARPLOOM_DEVICE int wl_max(int a, int b) { return a > b ? a : b; }
-/// Towards zero; values out of range give the nearest integer, NaN 0.
+/// Truncates towards zero; values out of range give the nearest integer, NaN gives 0.
 WARPLOOM_DEVICE int wl_int(double a) {
   return a >= 2147483647.0 ? 2147483647 : a <= -2147483648.0 ? (-2147483647 - 1) : a != a ? 0 : (int)a;
 }
 
-// GCC makes (float)(int)x one truncation, which gives -0 where the integer was 0. A zero that it cannot see keeps it from that: programs
-// that cut floats define WL_CUTS, and who defines that defines `wl_nil`.
+// GCC compiles (float)(int)x to a single truncation, which gives -0 instead of 0. XOR with a zero that GCC cannot see prevents that.
+// Programs that truncate floats define WL_CUTS, and `wl_nil` must be defined with them.
 #ifdef WL_CUTS
 extern int wl_nil;
 WARPLOOM_DEVICE float wl_f32(int a) { return (float)(a ^ wl_nil); }
@@ -53,7 +53,7 @@ WARPLOOM_DEVICE float wl_f32(int a) { return (float)a; }
 WARPLOOM_DEVICE double wl_f64(int a) { return (double)a; }
 #endif
 
-// Constant, so that tables can hold them.
+// constexpr, so that tables can hold them.
 WARPLOOM_DEVICE constexpr float wl_nan_f32() { return __builtin_nanf(""); }
 WARPLOOM_DEVICE constexpr float wl_inf_f32() { return __builtin_inff(); }
 WARPLOOM_DEVICE constexpr double wl_nan_f64() { return __builtin_nan(""); }
@@ -64,7 +64,7 @@ WARPLOOM_DEVICE bool wl_is_negative(double a) { return __double_as_longlong(a) <
 WARPLOOM_DEVICE bool wl_is_negative(double a) { return __builtin_signbit(a); }
 #endif
 
-// NaN if either is; -0 is less than +0.
+// NaN if either is NaN; -0 is less than +0.
 #define WL_EXTREMES(T)                                                                                         \
   WARPLOOM_DEVICE T wl_min(T a, T b) {                                                                         \
     return a < b ? a : b < a ? b : a == b ? (wl_is_negative(a) ? a : b) : a != a ? a : b;                      \
@@ -86,7 +86,7 @@ WARPLOOM_DEVICE double wl_floor(double a) { return floor(a); }
 WARPLOOM_DEVICE double wl_ceil(double a) { return ceil(a); }
 WARPLOOM_DEVICE double wl_rint(double a) { return rint(a); }
 WARPLOOM_DEVICE double wl_rem(double a, double b) { return fmod(a, b); }
-/// As JavaScript has it: NaN as exponent gives NaN, and so does infinity to the base of 1 or -1.
+/// As in JavaScript: NaN as the exponent gives NaN, and so do infinite powers of 1 and -1.
 WARPLOOM_DEVICE double wl_pow(double a, double b) {
   const bool is_unclear = b != b || ((a == 1 || a == -1) && (b == wl_inf_f64() || b == -wl_inf_f64()));
   return is_unclear ? wl_nan_f64() : pow(a, b);
@@ -168,12 +168,12 @@ WARPLOOM_DEVICE wl_i32x4 wl_shr_u(wl_i32x4 a, int b) WL_EACH(wl_i32x4, 4, wl_shr
 WARPLOOM_DEVICE wl_f32x4 wl_floats(wl_i32x4 a) WL_EACH(wl_f32x4, 4, wl_f32(a[i]))
 WARPLOOM_DEVICE wl_i32x4 wl_ints(wl_f32x4 a) WL_EACH(wl_i32x4, 4, wl_int(a[i]))
 
-/// Between arrays that do not overlap.
+/// Copies between arrays that do not overlap.
 template <class T>
 WARPLOOM_DEVICE void wl_copy(T* to, const T* from, int count) {
   for (int i = 0; i < count; ++i) to[i] = from[i];
 }
-/// Within an array, as if all were read before any is written.
+/// Copies within an array, as if everything were read before anything is written.
 template <class T>
 WARPLOOM_DEVICE void wl_move(T* to, const T* from, int count) {
 #ifdef WL_CUDA
@@ -191,7 +191,7 @@ WARPLOOM_DEVICE void wl_fill(T* to, int count) {
   for (int i = 0; i < count; ++i) to[i] = 0;
 }
 
-/// Where a thread's run trapped, for printed functions that give false then.
+/// A trap, recorded by printed functions before they return false.
 struct wl_fault {
   int site;
   double value;

@@ -1,4 +1,4 @@
-// What C++ and CUDA C++ have in common: expressions, statements, functions. Each describes its differences in a CFamily.
+// What C++ and CUDA C++ have in common: expressions, statements, functions. A CFamily describes the differences of each.
 import { fileURLToPath } from 'node:url';
 import { readBytesSync } from '../../core/files.ts';
 import {
@@ -9,40 +9,40 @@ import { singleText } from '../text.ts';
 import { assignedIn, bodiesOf, expressionsOf, localsSetBy, readsOf, walkBody } from '../visit.ts';
 import { required } from '../../core/known.ts';
 
-/** What languages of the family differ in. */
+/** The differences between the languages of the family. */
 export interface CFamily {
-  /** How a trap ends a run: by a call that does not come back, or by a result of false up to the caller. */
+  /** How a trap ends a run: by a call that does not return, or by returning false up to the caller. */
   readonly traps: 'call' | 'result';
-  /** Words before the name of a function. */
+  /** Specifiers before the name of a function. */
   readonly qualifiers: string;
-  /** Buffers that functions get as pointers; the others are declared with the program. */
+  /** Buffers that functions take as pointers; the others are declared with the program. */
   isParameter(buffer: Buffer): boolean;
-  /** Whether a function gets pointers marked as never overlapping. */
+  /** The keyword for pointers that never overlap, or nothing. */
   readonly restrict: string;
-  /** Words before the declaration of a buffer of the program, and of a function's own. */
+  /** Specifiers before the declaration of a buffer of the program or of a function. */
   storage(buffer: Buffer): string;
   ownStorage(buffer: Buffer): string;
-  /** Whether compilers are kept from working on several iterations of a loop at once. */
+  /** Whether to keep the compiler from running several iterations of this loop at once. */
   isSerial?(s: StatementOf<'for'>): boolean;
-  /** Words before a function, beside those of all. */
+  /** Additional specifiers of a function. */
   attributes?(f: KernelFunction): string;
-  /** The text that a program stands behind has declared its imports. */
+  /** The text before the program already declares its imports. */
   readonly knowsImports?: boolean;
   /** Prints part of a program: see {@link CUnit}. Default: all. */
   readonly unit?: CUnit;
-  /** Words before the declaration of a buffer that another unit holds. */
+  /** Specifiers before the declaration of a buffer defined in another unit. */
   readonly outer?: string;
 }
 
-/** One of several texts that are compiled apart and make up a program. */
+/** One of several texts that make up a program and are compiled separately. */
 export interface CUnit {
-  /** Functions in it. */
+  /** The functions in it. */
   readonly functions: ReadonlySet<KernelFunction>;
-  /** It holds the program's buffers, and declares the functions of the others. */
+  /** It defines the program's buffers, and declares the functions of the other units. */
   readonly isFirst: boolean;
 }
 
-/** The header that printed programs need: see arithmetic.h. */
+/** The header that printed programs include: see arithmetic.h. */
 export function arithmeticHeader(): string {
   return readBytesSync(fileURLToPath(new URL('./arithmetic.h', import.meta.url))).toString('utf8');
 }
@@ -59,7 +59,7 @@ const reserved: ReadonlySet<string> = new Set(`
   thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq abs acos
   asin atan atan2 ceil cos cosh exp fabs floor fmod hypot log log10 pow rint sin sinh sqrt tan tanh made lane`.trim().split(/\s+/));
 
-/** A name of the representation as one that is free in the language; different names stay different. */
+/** A valid identifier for a name of the representation; different names stay different. */
 export function cName(name: string): string {
   return reserved.has(name) || /^(?:wl_|WL_|q0|_)|__/.test(name) ? `q0${name.replaceAll('_', '_0')}` : name;
 }
@@ -106,7 +106,7 @@ function convertText({ type, operand }: ExpressionOf<'convert'>): string {
   return type === 'i32' && operand.type !== 'bool' ? `wl_int(${a})` : `((${cTypes[type]})${a})`;
 }
 
-/** An expression as an operand that needs no brackets around it. */
+/** An expression as an operand that needs no parentheses. */
 export function cExpression(e: Expression): string {
   const text = cExpression;
   switch (e.kind) {
@@ -132,7 +132,7 @@ export function cExpression(e: Expression): string {
   }
 }
 
-/** What functions use beyond their own: buffers that they get as pointers, and whether they can trap. */
+/** What functions use besides their own locals: buffers passed as pointers, and whether they can trap. */
 export interface Uses {
   readonly buffers: ReadonlySet<Buffer>;
   readonly traps: boolean;
@@ -163,7 +163,7 @@ export function usesOf({ functions, buffers }: Program, family: CFamily): Readon
   return found;
 }
 
-/** Locals that are mentioned in a statement: by itself, and by bodies in it. A loop declares its own counter. */
+/** Locals that a statement mentions: directly, and in nested bodies. A loop declares its own counter. */
 interface Mentions {
   readonly own: ReadonlySet<Local>;
   readonly inner: readonly ReadonlySet<Local>[];
@@ -171,7 +171,6 @@ interface Mentions {
 
 const none = { own: new Set<Local>(), inner: new Set<Local>() } as const;
 
-/** Prints one function. */
 export class FunctionPrinter {
   readonly #f: KernelFunction;
   readonly #family: CFamily;
@@ -179,7 +178,7 @@ export class FunctionPrinter {
   readonly #lines: string[] = [];
   readonly #mentions = new Map<Statement, Mentions>();
   readonly #loops: Label[] = [];
-  /** By label: names of what `goto` goes to, where something has to. */
+  /** By label: the targets of `goto`, if it needs any. */
   readonly #targets = new Map<Label, { break?: string; continue?: string }>();
   #depth = 1;
   #next = 0;
@@ -203,7 +202,7 @@ export class FunctionPrinter {
     return this.#family.traps === 'result' && this.#uses.get(name)?.traps === true;
   }
 
-  /** Declares the function: parameters, results by reference, pointers to buffers, and where a trap is noted. */
+  /** The function's head: parameters, results by reference, pointers to buffers, and where to record a trap. */
   head(): string {
     const { name, parameters, results } = this.#f;
     const list = [
@@ -251,7 +250,7 @@ export class FunctionPrinter {
     return found;
   }
 
-  /** Prints a body that declares these locals: each where it is first mentioned, or in the one body that alone mentions it. */
+  /** Prints a body that declares these locals: each at its first mention, or inside the only nested body that mentions it. */
   #body(body: Body, declares: ReadonlySet<Local>): void {
     const places = new Map<Local, { readonly first: Statement; isOnly: boolean }>();
     for (const s of body) {
@@ -277,7 +276,10 @@ export class FunctionPrinter {
     }
   }
 
-  /** @param own locals to be declared with or before the statement; @param inner in one of its bodies */
+  /**
+   * @param own locals to declare with or before the statement
+   * @param inner locals to declare in one of its bodies
+   */
   #statement(s: Statement, own: Set<Local>, inner: ReadonlySet<Local>): void {
     const text = cExpression;
     const isDeclared = s.kind === 'set' && own.has(s.local) && !readsOf(s.value).has(s.local);
@@ -347,7 +349,7 @@ export class FunctionPrinter {
     this.#loops.pop();
     const { continue: next, break: out } = this.#targets.get(label) ?? {};
     if (next !== undefined) {
-      // Declarations in the body must not be jumped over.
+      // `goto` must not jump over declarations in the body.
       this.#lines.splice(from + 1, 0, `${'  '.repeat(this.#depth)}{`);
       this.#lines.splice(this.#lines.length - 1, 0, `${'  '.repeat(this.#depth)}} ${next}:;`);
     }

@@ -1,4 +1,4 @@
-// Programs in C++ and CUDA C++: buffers, declarations, functions, in one text or in several that are compiled separately.
+// Programs in C++ and CUDA C++: buffers, declarations and functions, as one text or as several that are compiled separately.
 import type { Buffer, KernelFunction, Program } from '../ir.ts';
 import { required } from '../../core/known.ts';
 import { buffersIn } from '../visit.ts';
@@ -12,12 +12,12 @@ function bufferText(buffer: Buffer, family: CFamily): string {
   return `${family.storage(buffer)}${declarationText(buffer)}${data};`;
 }
 
-/** A buffer as a unit sees it that does not hold it. */
+/** The declaration of a buffer that another unit defines. */
 function outerText(buffer: Buffer, family: CFamily): string {
   return buffer.role === 'constant' ? bufferText(buffer, family) : `${family.outer ?? 'extern '}${declarationText(buffer)};`;
 }
 
-/** Prints buffers, declarations of imports, and functions; what stands before (arithmetic.h) and behind is the caller's. */
+/** Prints buffers, declarations of imports, and functions; the caller adds the text before (arithmetic.h) and after them. */
 export function printCFamily(program: Program, family: CFamily): string {
   const { unit, qualifiers, knowsImports = false } = family;
   const uses = usesOf(program, family);
@@ -36,7 +36,7 @@ export function printCFamily(program: Program, family: CFamily): string {
   ].join('\n');
 }
 
-/** Pointers to buffers that printed functions take behind their arguments and results, in order, by name. */
+/** The buffers that printed functions take as pointers after their arguments and results, in order, by function name. */
 export function bufferParameters(program: Program, family: CFamily): ReadonlyMap<string, readonly Buffer[]> {
   return new Map([...usesOf(program, family)].map(([name, { buffers }]) => [name, [...buffers]]));
 }

@@ -7,20 +7,20 @@ import { bufferParameters, printCFamily } from './c-program.ts';
 export interface CppOptions {
   /** Buffers of the program of which each thread has its own. Default: none. */
   readonly isOwn?: (buffer: Buffer) => boolean;
-  /** Words before a function: attributes of the compiler. */
+  /** Specifiers before a function: compiler attributes. */
   readonly attributes?: (f: KernelFunction) => string;
-  /** The text that the program stands behind has declared its imports. Default: they are declared here, as functions of the file. */
+  /** The text before the program already declares its imports. Default: they are declared here, as functions of the file. */
   readonly knowsImports?: boolean;
-  /** Prints one of several texts that are compiled apart. No thread has buffers of its own then. Default: the whole program. */
+  /** Prints one of several texts that are compiled separately. Threads cannot have their own buffers then. Default: the whole program. */
   readonly unit?: CUnit;
 }
 
-/** Elements from which on a function's own buffer does not belong on the stack. */
+/** Larger buffers of a function do not go on the stack. */
 const mostOnStack = 4096;
 
 /**
- * A loop of unknown length around loops that only move elements. GCC makes vectors across its iterations, which gather what lies apart:
- * transpositions take three times as long.
+ * A loop of unknown length around loops that only move elements. GCC would vectorise across its iterations and gather scattered elements:
+ * transpositions then take three times as long.
  */
 function movesRows(s: StatementOf<'for'>): boolean {
   if (valueOf(s.to) !== undefined || !s.body.some(({ kind }) => kind === 'for')) return false;
@@ -34,7 +34,7 @@ function movesRows(s: StatementOf<'for'>): boolean {
 
 function familyOf({ isOwn, attributes, knowsImports = false, unit }: CppOptions): CFamily {
   const aligned = 'alignas(64) ';
-  // Units see what others hold as they see their own: by a place that is known, not by a table of addresses.
+  // With hidden visibility, units address each other's buffers directly instead of through a table.
   const common = '__attribute__((visibility("hidden")))';
   const global = (buffer: Buffer): string =>
     (unit !== undefined ? `${common} ` : isOwn?.(buffer) === true ? 'static thread_local ' : 'static ');
@@ -48,12 +48,12 @@ function familyOf({ isOwn, attributes, knowsImports = false, unit }: CppOptions)
   };
 }
 
-/** Prints a verified program, to stand behind arithmetic.h and a declaration of `wl_trap`. External buffers are parameters. */
+/** Prints a verified program, to follow arithmetic.h and a declaration of `wl_trap`. External buffers are parameters. */
 export function printCpp(program: Program, options: CppOptions = {}): string {
   return printCFamily(program, familyOf(options));
 }
 
-/** Pointers that printed functions take behind their arguments and results, in order, by name. */
+/** The buffers that printed functions take as pointers after their arguments and results, in order, by function name. */
 export function cppParameters(program: Program): ReadonlyMap<string, readonly Buffer[]> {
   return bufferParameters(program, familyOf({}));
 }

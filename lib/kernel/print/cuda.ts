@@ -64,12 +64,12 @@ function isUniform(e: Expression, same: ReadonlySet<Local>): boolean {
   return found;
 }
 
-/** Pointers that printed functions take behind their arguments and results, in order, by name. */
+/** The buffers that printed functions take as pointers after their arguments and results, in order, by function name. */
 export function cudaParameters(program: Program): ReadonlyMap<string, readonly Buffer[]> {
   return bufferParameters(program, cudaFamily);
 }
 
-/** Whether a printed function gives false, with a fault noted, where it fails. */
+/** Whether a printed function can fail, returning false after recording a fault. */
 export function cudaCanFail(program: Program, name: string): boolean {
   return canTrap(program, cudaFamily, name);
 }

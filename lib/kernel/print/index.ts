@@ -1,4 +1,4 @@
-// The printers: what a program can be printed as. One line for each.
+// The printers, one line each.
 import type { Program } from '../ir.ts';
 import { printCpp } from './cpp.ts';
 import { printCuda } from './cuda.ts';

@@ -1,12 +1,12 @@
-// WebAssembly's binary form, as much of it as programs need. After the WebAssembly Core Specification 2.0, chapter 5.
+// WebAssembly's binary format, as far as programs need it. Follows chapter 5 of the WebAssembly Core Specification 2.0.
 import { lanesOf, type BinaryOp, type CompareOp, type ScalarType, type Type, type UnaryOp } from '../ir.ts';
 
-/** Types of values by their codes; conditions are integers. */
+/** Codes of value types; conditions are integers. */
 export const typeCode: Readonly<Record<Type, number>> = {
   i32: 0x7f, bool: 0x7f, f32: 0x7d, f64: 0x7c, i32x4: 0x7b, f32x4: 0x7b, f64x2: 0x7b,
 };
 
-/** Instructions without operands of their own, by their names in the specification. */
+/** Instructions without immediate operands, by their names in the specification. */
 export const op = {
   unreachable: 0x00, block: 0x02, loop: 0x03, if: 0x04, else: 0x05, end: 0x0b, br: 0x0c, br_if: 0x0d, return: 0x0f, call: 0x10,
   select: 0x1b, local_get: 0x20, local_set: 0x21, local_tee: 0x22, global_get: 0x23, i32_const: 0x41, f32_const: 0x43, f64_const: 0x44,
@@ -14,7 +14,7 @@ export const op = {
   i32_add: 0x6a, i32_sub: 0x6b, i32_div_s: 0x6d, i32_shl: 0x74, f32_demote_f64: 0xb6, f64_promote_f32: 0xbb,
 } as const;
 
-/** Instructions of scalars and, behind the prefix 0xfd, of lanes; -1 where there is none. */
+/** Instructions for scalars and, after the prefix 0xfd, for lanes; -1 if there is none. */
 export const unaryCode: Readonly<Record<UnaryOp, Readonly<Record<'f32' | 'f64' | 'i32x4' | 'f32x4' | 'f64x2', number>>>> = {
   not: { f32: -1, f64: -1, i32x4: -1, f32x4: -1, f64x2: -1 },
   neg: { f32: 0x8c, f64: 0x9a, i32x4: 161, f32x4: 225, f64x2: 237 },
@@ -40,7 +40,7 @@ export const compareCode: Readonly<Record<CompareOp, Readonly<Record<ScalarType,
   le: { i32: 0x4c, f32: 0x5f, f64: 0x65 }, gt: { i32: 0x4a, f32: 0x5e, f64: 0x64 }, ge: { i32: 0x4e, f32: 0x60, f64: 0x66 },
   lt_u: { i32: 0x49, f32: -1, f64: -1 },
 };
-/** Conversions between scalars; those behind the prefix 0xfc are negative. */
+/** Conversions between scalars; negative codes follow the prefix 0xfc. */
 export const convertCode: Readonly<Record<ScalarType, Readonly<Record<ScalarType, number>>>> = {
   i32: { i32: 0, f32: 0xb2, f64: 0xb7 }, f32: { i32: -1, f32: 0, f64: 0xbb }, f64: { i32: -3, f32: 0xb6, f64: 0 },
 };
@@ -56,7 +56,7 @@ export const loadLanes = { splat: { 4: 9, 8: 10 }, zero: { 4: 92, 8: 93 }, lane:
 
 const voidBlock = 0x40;
 
-/** Bytes that grow: instructions of one function, or a section. */
+/** A growing byte array: the instructions of one function, or a section. */
 export class Bytes {
   #data = new Uint8Array(64);
   length = 0;
@@ -144,12 +144,12 @@ export class Bytes {
     return this.op('local_tee').unsigned(local);
   }
 
-  /** What a load or store says of its address: alignment, and a constant added to it. */
+  /** The immediates of a load or store: alignment and offset. */
   access(size: number, offset: number): this {
     return this.push(Math.log2(size)).unsigned(offset);
   }
 
-  /** Begins a block, loop or branch with a value, or with none. */
+  /** Begins a block, loop or branch, with or without a value. */
   begin(name: 'block' | 'loop' | 'if', type?: Type): this {
     return this.op(name).push(type === undefined ? voidBlock : typeCode[type]);
   }
@@ -158,7 +158,7 @@ export class Bytes {
 export const bytesOf: Readonly<Record<ScalarType, number>> = { i32: 4, f32: 4, f64: 8 };
 export const vectorBytes = 16;
 
-/** Bytes of a value in memory. */
+/** Size of a value in memory, in bytes. */
 export function sizeOf(type: Type): number {
   return lanesOf[type] > 1 ? vectorBytes : bytesOf[type as ScalarType];
 }
@@ -171,23 +171,23 @@ export interface Signature {
 export interface ModuleFunction {
   readonly name: string;
   readonly signature: Signature;
-  /** Types of its further variables. */
+  /** Types of its variables, without parameters. */
   readonly locals: readonly Type[];
   readonly code: Bytes;
 }
 
 export interface ModuleParts {
-  /** Functions of the host, numbered before the module's own; taken from `host`. */
+  /** Functions imported from `host`, which are numbered before the module's own. */
   readonly imports: readonly (Signature & { readonly name: string })[];
   readonly functions: readonly ModuleFunction[];
-  /** Names of functions that can be called from outside. */
+  /** Names of exported functions. */
   readonly exports: ReadonlySet<string>;
-  /** Pages of 64 KiB that the memory begins with; shared by several threads or not. */
+  /** Initial size of the memory in pages of 64 KiB; whether several threads share it. */
   readonly pages: number;
   readonly isShared: boolean;
 }
 
-/** Pages that a memory may have: 4 GiB. */
+/** The maximum size of a memory: 4 GiB. */
 export const mostPages = 65536;
 
 function section(id: number, items: readonly Bytes[]): Bytes {
@@ -209,7 +209,7 @@ function codeOf({ locals, code }: ModuleFunction): Bytes {
   return new Bytes().unsigned(body.length).append(body);
 }
 
-/** A module that takes its memory, the base of its own part of it (global `own`) and functions from `host`. */
+/** A module that imports its memory, the base of its own part of it (global `own`) and functions from `host`. */
 export function moduleBytes({ imports, functions, exports, pages, isShared }: ModuleParts): Uint8Array<ArrayBuffer> {
   const types: Bytes[] = [];
   const numbers = new Map<string, number>();

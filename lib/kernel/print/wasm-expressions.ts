@@ -10,10 +10,10 @@ import {
 import type { WasmLayout, WasmPlace } from './wasm-layout.ts';
 import { required } from '../../core/known.ts';
 
-/** Prints the expressions of one function, and knows its variables and where buffers lie. */
+/** Prints the expressions of one function. Keeps track of its variables and the addresses of buffers. */
 export class ExpressionPrinter {
   readonly code = new Bytes();
-  /** Types of variables behind the parameters. */
+  /** Types of the variables after the parameters. */
   readonly types: Type[] = [];
   readonly #index = new Map<Local, number>();
   readonly #spare: { readonly [T in Type]?: number[] } = {};
@@ -22,7 +22,7 @@ export class ExpressionPrinter {
   readonly #layout: WasmLayout;
   readonly #functions: ReadonlyMap<string, number>;
 
-  /** @param functions numbers of what can be called, by name */
+  /** @param functions indices of the functions that can be called, by name */
   constructor(f: KernelFunction, layout: WasmLayout, functions: ReadonlyMap<string, number>) {
     this.#f = f;
     this.#layout = layout;
@@ -42,7 +42,7 @@ export class ExpressionPrinter {
     return required(this.#functions.get(name));
   }
 
-  /** Addresses of external buffers, which are found when the function begins. */
+  /** Loads the addresses of external buffers at the start of the function. */
   #loadPointers(): void {
     const need = (buffer: Buffer): void => {
       const place = this.#place(buffer);
@@ -62,7 +62,7 @@ export class ExpressionPrinter {
     return this.#f.parameters.length + this.types.length - 1;
   }
 
-  /** A variable of the printer's while `use` runs. */
+  /** Reserves a temporary variable while `use` runs. */
   with(type: Type, use: (local: number) => void): void {
     const spare = (this.#spare as Partial<Record<Type, number[]>>)[type] ??= [];
     const local = spare.pop() ?? this.#newVariable(type);
@@ -80,7 +80,7 @@ export class ExpressionPrinter {
     return isOwn ? this.code.op('global_get').unsigned(0) : this.code.constant('i32', 0);
   }
 
-  /** Writes the address of an element but for a constant, which it gives. */
+  /** Writes the address of an element, except for a constant part, which it returns. */
   address(buffer: Buffer, index: Expression, offset: number): number {
     const place = this.#place(buffer);
     const size = bytesOf[buffer.element];
@@ -96,13 +96,13 @@ export class ExpressionPrinter {
     return at;
   }
 
-  /** Writes the whole address of an element. */
+  /** Writes the complete address of an element. */
   wholeAddress(buffer: Buffer, index: Expression): void {
     const at = this.address(buffer, index, 0);
     if (at !== 0) this.code.constant('i32', at).op('i32_add');
   }
 
-  /** A condition as 0 or any other integer. */
+  /** A condition, as 0 or any other integer. */
   condition(e: Expression): void {
     if (e.kind === 'convert') this.value(e.operand);
     else this.value(e);
@@ -178,7 +178,7 @@ export class ExpressionPrinter {
     }
   }
 
-  /** Division of integers; the least integer by -1 is the least integer again. */
+  /** Integer division; the smallest integer divided by -1 is the smallest integer again. */
   #divide({ left, right }: ExpressionOf<'binary'>): void {
     const code = this.code;
     const by = valueOf(right);
@@ -209,7 +209,7 @@ export class ExpressionPrinter {
     });
   }
 
-  /** Remainder of floats, by the host. It is exact, so singles may be computed as doubles. */
+  /** Remainder of floats, computed by the host. It is exact, so singles may be computed as doubles. */
   #remainder({ type, left, right }: ExpressionOf<'binary'>): void {
     for (const each of [left, right]) {
       this.value(each);
@@ -307,7 +307,7 @@ function whenBuffer(part: unknown, use: (buffer: Buffer) => void): void {
   if (typeof part === 'object' && part !== null && 'role' in part) use(part as Buffer);
 }
 
-/** Whether a value may be found although it is not needed. */
+/** Whether a value is cheap enough to be evaluated even if it is not needed. */
 function isCheap(e: Expression): boolean {
   let size = 0;
   let isSafe = true as boolean;

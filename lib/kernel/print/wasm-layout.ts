@@ -1,13 +1,13 @@
-// Where the buffers of a program are in WebAssembly's memory.
+// Assigns the buffers of a program to addresses in WebAssembly's memory.
 import type { Buffer, Program } from '../ir.ts';
 import { bytesOf } from './wasm-binary.ts';
 
-/** Where a buffer lies. */
+/** Where a buffer is. */
 export interface WasmPlace {
-  /** Address, or of a thread's own part of memory: bytes from its start. */
+  /** Address; in a thread's own part of the memory, the offset in bytes from its start. */
   readonly at: number;
   readonly isOwn: boolean;
-  /** What lies there is the address of the buffer, to be set before each call. */
+  /** The memory there holds the address of the buffer, which must be set before each call. */
   readonly isPointer: boolean;
 }
 
@@ -15,15 +15,18 @@ export interface WasmLayout {
   readonly places: ReadonlyMap<Buffer, WasmPlace>;
   /** Pages before the threads' own parts. */
   readonly pages: number;
-  /** Bytes of a thread's own part. */
+  /** Size of a thread's own part, in bytes. */
   readonly ownBytes: number;
 }
 
 export const pageBytes = 65536;
-/** Buffers begin with lines of the cache. */
+/** Buffers are aligned to cache lines. */
 const line = 64;
 
-/** Local buffers and pointers to external ones of unknown length are each thread's own, and what `isOwn` says; all else is shared. */
+/**
+ * Each thread has its own copy of local buffers, of pointers to external buffers of unknown length, and of the buffers that `isOwn`
+ * selects; everything else is shared.
+ */
 export function layoutWasm(program: Program, isOwn: (buffer: Buffer) => boolean = () => false): WasmLayout {
   const places = new Map<Buffer, WasmPlace>();
   const next = { shared: 0, own: 0 };

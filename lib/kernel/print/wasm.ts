@@ -14,7 +14,7 @@ export interface WasmOptions {
   readonly layout: WasmLayout;
   /** Several threads use the memory. */
   readonly isShared?: boolean;
-  /** Functions that can be called from outside. Default: all. */
+  /** Functions to export. Default: all. */
   readonly exports?: ReadonlySet<string>;
 }
 
@@ -22,7 +22,7 @@ type Callable = Signature & { readonly name: string };
 const trapImport: Callable = { name: 'trap', parameters: ['i32', 'f64'], results: [] };
 const modImport: Callable = { name: 'mod', parameters: ['f64', 'f64'], results: ['f64'] };
 
-/** What a program takes from the host beside its imports: traps, functions of mathematics, the remainder of doubles (`mod`). */
+/** What a program imports besides its own imports: traps, mathematical functions, the remainder of doubles (`mod`). */
 function neededImports({ functions }: Program): Callable[] {
   const found = new Map<string, Callable>();
   const need = (each: Callable): void => { found.set(each.name, each); };
@@ -38,10 +38,10 @@ function neededImports({ functions }: Program): Callable[] {
   return [...found.values()];
 }
 
-/** Bytes up to which memory is copied and filled by instructions of its own: engines call a function for more. */
+/** Up to this many bytes, memory is copied and filled by inline instructions: engines call a function for bulk operations. */
 const mostShort = 512;
 
-/** Bytes of so many elements, where these are known and few. */
+/** Size in bytes of `count` elements, if it is known and small. */
 function shortBytes(element: ScalarType, count: Expression): number | undefined {
   const known = valueOf(count);
   const bytes = known === undefined ? Infinity : known * bytesOf[element];
@@ -55,7 +55,7 @@ function eachPart(bytes: number, use: (at: number, size: number) => void): void 
   for (; at < bytes; at += 4) use(at, 4);
 }
 
-/** What `br` counts: blocks around, and what leaving each means. */
+/** What `br` counts: the enclosing blocks, and the meaning of leaving each. */
 interface Frame {
   readonly label: Label | undefined;
   readonly isContinue: boolean;
@@ -96,7 +96,7 @@ class FunctionPrinter {
     this.#code.op('end');
   }
 
-  /** As {@link #inside}, in a block that can be left, where anything leaves it. */
+  /** Like {@link #inside}, but in a block that can be left, if anything leaves it. */
   #leavable(kind: 'break' | 'continue', label: Label, write: () => void): void {
     if (!this.#left[kind].has(label)) {
       write();
@@ -144,7 +144,7 @@ class FunctionPrinter {
     this.#code.op('call').unsigned(this.#write.callee('trap')).op('unreachable');
   }
 
-  /** How many blocks lie between here and what a statement leaves. */
+  /** How many enclosing blocks a statement leaves. */
   #depth({ kind, label }: StatementOf<'break' | 'continue'>): number {
     const at = this.#frames.findLastIndex((frame) => frame.label === label && frame.isContinue === (kind === 'continue'));
     return this.#frames.length - 1 - at;
@@ -201,7 +201,7 @@ class FunctionPrinter {
     });
   }
 
-  /** Moves bytes whose address is on the stack: lanes, or an integer. */
+  /** Moves bytes whose address is on the stack, as lanes or as an integer. */
   #part(how: 'load' | 'store', size: number, at: number): void {
     if (size === vectorBytes) this.#code.lanes(lane[how]).access(4, at);
     else this.#code.push((how === 'load' ? loadCode : storeCode).i32).access(4, at);
@@ -230,7 +230,7 @@ class FunctionPrinter {
     });
   }
 
-  /** A loop that tests at the end of each iteration whether there is another; `stays` writes the condition. */
+  /** A loop that tests at the end of each iteration whether to continue; `stays` writes the condition. */
   #rotated(label: Label, body: Body, isEntered: boolean, next: () => void, stays: (() => void) | undefined): void {
     const code = this.#code;
     const skips = stays !== undefined && !isEntered;

@@ -1,6 +1,6 @@
-// Fewest bytes by branch and bound. Blocks are placed by rising offset, each as low as those before it allow: every placement can
-// be pushed down to one of these (canonical placements and dominance after Moffitt, MiniMalloc, ASPLOS 2023; here with
-// alignment and an interference graph that need not come from intervals).
+// Minimises bytes by branch and bound. Blocks are placed by increasing offset, each as low as the previous ones allow: any placement can be
+// pushed down to one of this form (canonical placements and dominance after Moffitt, MiniMalloc, ASPLOS 2023; here with alignment, and an
+// interference graph that need not come from intervals).
 import { addAt, elementAt, lastOf, required } from '../../core/known.ts';
 import type { Work } from '../work.ts';
 import { packing } from './packing.ts';
@@ -12,25 +12,25 @@ export interface ExactResult {
   readonly complete: boolean;
 }
 
-/** Stands for a placed block in the text of a state. */
+/** Marks a placed block in the key of a state. */
 const maxCode = 0xffff;
-/** States of the search that are kept. */
+/** The maximum number of states that are remembered. */
 const maxRemembered = 400_000;
 
-/** How a state was reached: where the next block may begin (offset and block in one number), and the height so far. */
+/** How a state was reached: where the next block may begin (offset and block combined in one number), and the height so far. */
 interface Arrival {
   readonly from: number;
   readonly height: number;
 }
 
-/** A clique with the most that its topmost block can leave free below the next multiple of the alignment. */
+/** A clique, with the maximum space that its topmost block can leave free below the next multiple of the alignment. */
 interface SearchedClique {
   readonly blocks: readonly number[];
   readonly alignment: number;
   readonly slack: number;
 }
 
-/** A state of the search, and the block tried in it now, or -1. */
+/** A state of the search, and the block being tried in it, or -1. */
 interface Frame {
   readonly height: number;
   readonly candidates: readonly number[];
@@ -39,13 +39,13 @@ interface Frame {
   raised: [block: number, floor: number][];
 }
 
-/** One clique of a block, and what the block takes of it. */
+/** A clique that contains a block, and the block's padded size in it. */
 interface Membership {
   readonly clique: number;
   readonly padded: number;
 }
 
-/** For each block the one before it that could trade places with it: same size, alignment and neighbours, adjacent or not. */
+/** For each block, the previous one that is interchangeable with it: same size, alignment and neighbours, adjacent or not. */
 function twinsOf({ bytes, alignment, neighbours }: Prepared): number[] {
   const latest = new Map<string, number>();
   return bytes.map((size, block) => {
@@ -58,24 +58,24 @@ function twinsOf({ bytes, alignment, neighbours }: Prepared): number[] {
   });
 }
 
-/** Search over one connected part of the interference graph. */
+/** Searches one connected component of the interference graph. */
 class Search {
   readonly bytes: readonly number[];
   private readonly alignment: readonly number[];
   private readonly neighbours: readonly (readonly number[])[];
   private readonly cliques: readonly SearchedClique[];
   private readonly cliquesOf: readonly (readonly Membership[])[];
-  /** A block of the same size, alignment and neighbours that must be placed before, or -1. */
+  /** An interchangeable block that must be placed first, or -1. */
   private readonly twin: readonly number[];
   private readonly floor: number[];
   private readonly placed: boolean[];
   private readonly rest: number[];
-  /** A placement's floors as text: one character each where they are small. */
+  /** Whether the key of a state can have a single character per floor, because floors are small. */
   private readonly compact: boolean;
   private readonly codes: number[];
   private readonly offsets: number[];
   private readonly known = new Map<string, Arrival>();
-  /** Bytes to beat. */
+  /** The number of bytes to beat. */
   least: number;
   best: readonly number[] | undefined;
   private readonly frames: Frame[] = [];
@@ -106,7 +106,9 @@ class Search {
     this.enter(0, -1, 0);
   }
 
-  /** Tries canonical placements until all are tried, the work runs out or `slice` operations are spent; whether it is to go on. */
+  /**
+   * Tries canonical placements until all are tried, the work budget runs out, or `slice` operations are spent. Returns whether to continue.
+   */
   proceed(slice: number): boolean {
     const until = Math.max(0, this.work.left - slice);
     while (this.frames.length > 0 && this.work.left > until) this.advance();
@@ -118,7 +120,7 @@ class Search {
     return this.frames.length === 0;
   }
 
-  /** Whether the unplaced blocks of some clique, stacked from the lowest place that any of them can have, reach `least`. */
+  /** Whether the unplaced blocks of some clique, stacked from the lowest offset possible for any of them, reach `least`. */
   private hopeless(last: number): boolean {
     for (let c = 0; c < this.cliques.length; ++c) {
       const rest = required(this.rest[c]);
@@ -135,20 +137,20 @@ class Search {
     return false;
   }
 
-  /** Unplaced blocks that may come next, lowest floor first, large before small. */
+  /** Unplaced blocks that may come next: lowest floor first, then largest first. */
   private candidates(last: number, lastBlock: number): number[] {
     const { floor, bytes, placed } = this;
-    let reach = Infinity; // a block that would begin at or above the end of another one's free room is dominated
+    let reach = Infinity; // a block that would begin at or above the end of another one's free space is dominated
     for (let block = 0; block < placed.length; ++block) {
       if (placed[block]) continue;
       reach = Math.min(reach, required(floor[block]) + required(bytes[block]));
-      // Left behind: only a neighbour placed first can still lift it to where blocks go now.
+      // Left behind: it can only move up to the current offset if an unplaced neighbour is placed first.
       if (required(floor[block]) < last && required(this.neighbours[block]).every((other) => placed[other])) return [];
     }
     const found: number[] = [];
     for (let block = 0; block < placed.length; ++block) {
       if (placed[block] || required(floor[block]) >= reach || required(floor[block]) < last) continue;
-      if (floor[block] === last && block < lastBlock) continue; // equal offsets: one order of them is enough
+      if (floor[block] === last && block < lastBlock) continue; // equal offsets: one order is enough
       const twin = required(this.twin[block]);
       if (twin >= 0 && !placed[twin]) continue;
       found.push(block);
@@ -157,7 +159,7 @@ class Search {
     return found.sort((a, b) => required(floor[a]) - required(floor[b]) || required(bytes[b]) - required(bytes[a]) || a - b);
   }
 
-  /** Notes a state: blocks placed and floors of the others. True when it was met before, no higher and no further on. */
+  /** Records a state: placed blocks, and floors of the others. True if it has been seen before, at no greater height or offset. */
   private seen(last: number, lastBlock: number, height: number): boolean {
     const { floor, placed, codes } = this;
     for (let block = 0; block < placed.length; ++block) codes[block] = placed[block] ? maxCode : required(floor[block]);
@@ -170,7 +172,7 @@ class Search {
     return false;
   }
 
-  /** Enters a state: notes a complete placement, or begins to try the blocks that may come next. */
+  /** Enters a state: records a complete placement, or starts trying the blocks that may come next. */
   private enter(last: number, lastBlock: number, height: number): void {
     const depth = this.frames.length;
     if (depth === this.placed.length) {
@@ -182,7 +184,7 @@ class Search {
     this.frames.push({ height, candidates: this.candidates(last, lastBlock), tried: 0, block: -1, raised: [] });
   }
 
-  /** Tries the next block of the innermost state, or leaves the state where there is none. */
+  /** Tries the next block of the innermost state, or leaves the state if there is none. */
   private advance(): void {
     const frame = lastOf(this.frames);
     if (frame.block >= 0) this.lift(frame);
@@ -223,7 +225,7 @@ class Search {
   }
 }
 
-/** Connected parts of the interference graph, each as ascending block indices. */
+/** Connected components of the interference graph, each as ascending block indices. */
 function components({ count, neighbours }: Prepared): number[][] {
   const part: number[] = new Array<number>(count).fill(-1);
   const parts: number[][] = [];
@@ -243,7 +245,7 @@ function components({ count, neighbours }: Prepared): number[][] {
   return parts;
 }
 
-/** The problem of some of the blocks, which share no edge with the others. */
+/** The problem restricted to some blocks, which share no edge with the others. */
 function restrict(problem: Prepared, members: readonly number[]): Prepared {
   const place = new Map(members.map((block, i) => [block, i]));
   const bytes = members.map((block) => elementAt(problem.bytes, block));
@@ -257,17 +259,17 @@ function restrict(problem: Prepared, members: readonly number[]): Prepared {
   };
 }
 
-/** Operations between two turns of the event loop. */
+/** Operations between two yields to the event loop. */
 const kSlice = 300_000;
 
 /**
- * Least bytes, or the best found when the work ran out. Parts of the graph that share no edge are searched one by one, and only as
- * long as they decide the size of the pool. Yields now and then, so that a caller can do other things.
+ * Finds the minimum number of bytes, or the best found when the work budget runs out. Connected components are searched one by one, and
+ * only as long as they determine the size of the pool. Yields regularly, so that the caller can do other work.
  */
 export function* exact(problem: Prepared, work: Work): Generator<void, ExactResult> {
   const offsets = packing(problem, work);
   const parts = components(problem).map((members) => ({ members, part: restrict(problem, members) }));
-  // What one part must have at least, no other part need beat.
+  // No component needs to be smaller than the minimum of another one.
   let goal = problem.lowerBound;
   let complete = true;
   for (const { members, part } of parts.sort((a, b) => b.part.lowerBound - a.part.lowerBound)) {

@@ -1,10 +1,10 @@
-// Offsets by first fit: several live blocks may be placed inside the space of one that is dead, as in Fig. 4(b) of Moazeni et al. (2009).
+// First-fit offsets: several live blocks may be placed inside the space of a dead one, as in Fig. 4(b) of Moazeni et al. (2009).
 import { elementAt } from '../../core/known.ts';
 import { Work } from '../work.ts';
 import { coloring } from './partitions.ts';
 import { alignUp, heightOf, type Prepared } from './prepared.ts';
 
-/** Places blocks in order, each at the lowest offset free of the neighbours placed before it. */
+/** Places blocks in order, each at the lowest offset that is free of the neighbours placed before it. */
 function firstFit(problem: Prepared, order: readonly number[]): number[] {
   const offsets: number[] = new Array<number>(problem.count).fill(-1);
   for (const block of order) {
@@ -20,18 +20,18 @@ function firstFit(problem: Prepared, order: readonly number[]): number[] {
   return offsets;
 }
 
-/** Repairs tried from one order. */
+/** The maximum number of repairs per initial order. */
 const maxRepairs = 64;
 
-/** Blocks by falling weight, ties in source order. */
+/** Blocks by decreasing weight; ties in source order. */
 function byWeight(problem: Prepared, weight: (block: number) => number): number[] {
   return problem.bytes.map((_, block) => block).sort((a, b) => weight(b) - weight(a) || a - b);
 }
 
 /**
- * First fit, largest first, then repair: as long as the pool is larger than the bound, a block that ends at its top goes to the
- * front of the order and everything is placed again, a block at most once. The same from two other orders (bytes times number
- * of neighbours, number of neighbours); the best placement counts, and never one worse than `coloring`'s.
+ * First fit, largest first, then repair: while the pool exceeds the bound, a block at its top moves to the front of the order and
+ * everything is placed again; each block moves at most once. Repeats this for two other orders (bytes times number of neighbours; number of
+ * neighbours) and returns the best placement, which is never worse than that of `coloring`.
  */
 export function packing(problem: Prepared, work = new Work()): number[] {
   let best = coloring(problem);

@@ -3,8 +3,8 @@ import { elementAt } from '../../core/known.ts';
 import { alignUp, type Prepared } from './prepared.ts';
 
 /**
- * Colours blocks in the given order, each with the first colour that no neighbour has, and lays the partitions out one after
- * another in the order of their colours. A partition is as large as its largest member and aligned for all.
+ * Colours blocks in the given order, each with the first colour that no neighbour has, and places the partitions one after another in order
+ * of their colours. A partition is as large as its largest member, and aligned for all its members.
  */
 function colourInOrder(problem: Prepared, order: Iterable<number>): number[] {
   const colour: number[] = new Array<number>(problem.count).fill(-1);
@@ -28,9 +28,9 @@ function colourInOrder(problem: Prepared, order: Iterable<number>): number[] {
 }
 
 /**
- * The order in which Algorithm 1 adds blocks to its set B': it begins with the first block, then adds a block that is adjacent to
- * one already added. Where several are, the one that stands first in the source; where none is (another component of the
- * graph, which the paper's listing leaves open), the first that remains.
+ * The order in which Algorithm 1 adds blocks to its set B': it starts with the first block, then repeatedly adds a block that is adjacent
+ * to one already added. Of several candidates, it takes the first in source order; if there is none (another component of the graph, a case
+ * the paper's listing leaves open), the first remaining block.
  */
 function* adjacencyOrder({ count, neighbours }: Prepared): Generator<number> {
   const state: ('far' | 'adjacent' | 'added')[] = new Array<'far'>(count).fill('far');
@@ -48,7 +48,7 @@ export function greedy(problem: Prepared): number[] {
   return colourInOrder(problem, adjacencyOrder(problem));
 }
 
-/** The same colouring with the largest block first: a partition never grows after its first block. Ties in source order. */
+/** The same colouring with the largest block first, so that a partition never grows after its first block. Ties in source order. */
 export function coloring(problem: Prepared): number[] {
   const order = problem.bytes.map((_, block) => block);
   return colourInOrder(problem, order.sort((a, b) => elementAt(problem.bytes, b) - elementAt(problem.bytes, a) || a - b));

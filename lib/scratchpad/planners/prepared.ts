@@ -1,36 +1,38 @@
-// A plan problem in the form that planners work on: interference matrix, cliques, byte arithmetic.
+// A planning problem in the form that planners use: interference matrix, cliques, arithmetic in units.
 import { elementAt } from '../../core/known.ts';
 import type { Block, PlanProblem } from '../types.ts';
 
-/** Alignment of a block that names none. */
+/** Default alignment of a block. */
 export const defaultAlignment = 16;
 
-/** What every planner reads. Blocks go by their index; all sizes and offsets are in units of the least alignment of a block. */
+/**
+ * The input of every planner. Blocks are identified by index; all sizes and offsets are in units of the smallest alignment of any block.
+ */
 export interface Prepared {
   readonly count: number;
-  /** Bytes of a unit. */
+  /** Size of a unit in bytes. */
   readonly unit: number;
   readonly bytes: readonly number[];
   readonly alignment: readonly number[];
-  /** Blocks that must not share bytes with a block, ascending. */
+  /** For each block, the blocks with which it must not share bytes, ascending. */
   readonly neighbours: readonly (readonly number[])[];
-  /** Sets of blocks that pairwise must not share bytes: all that are live at one point, with conflicts that fit. */
+  /** Sets of blocks that must pairwise not share bytes: all blocks live at one point, extended by conflicts. */
   readonly cliques: readonly Clique[];
-  /** Largest room of a clique. */
+  /** The largest space needed by a clique. */
   readonly lowerBound: number;
 }
 
-/** Blocks that pairwise must not share bytes. */
+/** Blocks that must pairwise not share bytes. */
 export interface Clique {
   /** Ascending. */
   readonly blocks: readonly number[];
-  /** Their least alignment: where any of them begins, so what each takes but for the topmost. */
+  /** Their smallest alignment: each block begins at a multiple of it, so every block but the topmost is padded to one. */
   readonly alignment: number;
 }
 
-/** Most cliques that are looked for in a graph with conflicts. */
+/** The maximum number of cliques to find in a graph with conflicts. */
 const maxCliques = 600;
-/** Most cliques that are compared with each other. */
+/** The maximum number of cliques to compare with each other. */
 const maxCompared = 2000;
 
 /** Smallest multiple of `alignment` (a power of two) that is at least `offset`. */
@@ -38,7 +40,7 @@ export function alignUp(offset: number, alignment: number): number {
   return Math.ceil(offset / alignment) * alignment;
 }
 
-/** What a clique needs at least: each block up to the next place where another can begin, but for the topmost. */
+/** The minimum space of a clique: every block but the topmost is padded to the next offset at which another block can begin. */
 export function roomOf({ blocks, alignment }: Clique, bytes: readonly number[]): number {
   let sum = 0;
   let slack = 0;
@@ -50,16 +52,16 @@ export function roomOf({ blocks, alignment }: Clique, bytes: readonly number[]):
   return sum - slack;
 }
 
-/** Bytes of a placement: the largest end of a block. */
+/** Height of a placement: the highest end of a block. */
 export function heightOf(offsets: readonly number[], bytes: readonly number[]): number {
   return offsets.reduce((height, offset, i) => Math.max(height, offset + elementAt(bytes, i)), 0);
 }
 
-/** Sets of blocks live together, where no further one begins before one ends. Calls `together` for every pair that is. */
+/** Maximal sets of blocks that are live at the same time. Calls `together` for every pair of such blocks. */
 function liveSets(blocks: readonly Block[], together: (a: number, b: number) => void): number[][] {
   const events = blocks.flatMap(({ live }, block) => live.flatMap(({ begin, end }) => [
     { at: begin, block, begins: true }, { at: end, block, begins: false }]));
-  // Ranges are half-open: at one point what ends leaves before what begins.
+  // Ranges are half-open: at the same point, ends come before begins.
   events.sort((a, b) => a.at - b.at || Number(a.begins) - Number(b.begins) || a.block - b.block);
   const sets: number[][] = [];
   const live = new Set<number>();
@@ -70,7 +72,7 @@ function liveSets(blocks: readonly Block[], together: (a: number, b: number) => 
       live.add(block);
       grown = true;
     } else {
-      if (grown) sets.push([...live].sort((a, b) => a - b)); // a maximum: the next event takes one away
+      if (grown) sets.push([...live].sort((a, b) => a - b)); // a maximum: the next event removes a block
       grown = false;
       live.delete(block);
     }
@@ -78,7 +80,7 @@ function liveSets(blocks: readonly Block[], together: (a: number, b: number) => 
   return sets;
 }
 
-/** Maximal cliques of a graph by the algorithm of Bron and Kerbosch with pivots; stops at `limit`. */
+/** Maximal cliques of a graph by the Bron-Kerbosch algorithm with pivoting; stops at `limit`. */
 function maximalCliques(neighbours: readonly (readonly number[])[], limit: number): number[][] {
   const near = neighbours.map((others) => new Set(others));
   const found: number[][] = [];
@@ -98,7 +100,7 @@ function maximalCliques(neighbours: readonly (readonly number[])[], limit: numbe
   return found;
 }
 
-/** The sets with their most strictly aligned parts, none contained in another of the same alignment. */
+/** The sets, and the subsets of their more strictly aligned members; none is contained in another of the same alignment. */
 function cliquesOf(sets: readonly (readonly number[])[], alignment: readonly number[]): Clique[] {
   const found = new Map<string, Clique>();
   for (const set of sets) {
@@ -118,7 +120,7 @@ function cliquesOf(sets: readonly (readonly number[])[], alignment: readonly num
   return kept.map(({ clique }) => clique);
 }
 
-/** Builds the interference graph: an edge where live ranges meet or a conflict is named. */
+/** Builds the interference graph: an edge for overlapping live ranges and for each conflict. */
 export function prepare(problem: PlanProblem): Prepared {
   const { blocks, conflicts = [] } = problem;
   const count = blocks.length;
@@ -126,7 +128,7 @@ export function prepare(problem: PlanProblem): Prepared {
   const meets = (a: number, b: number) => matrix[a * count + b] === 1;
   const connect = (a: number, b: number) => { matrix[a * count + b] = matrix[b * count + a] = 1; };
   const sets = liveSets(blocks, connect);
-  // Without ranges of several parts and conflicts, live sets are all the maximal cliques.
+  // Without blocks with several ranges and without conflicts, the live sets are exactly the maximal cliques.
   const intervals = blocks.every((block) => block.live.length < 2) && conflicts.every(([a, b]) => meets(a, b));
   for (const [a, b] of conflicts) connect(a, b);
   const neighbours = blocks.map((_, a) => {
@@ -136,7 +138,7 @@ export function prepare(problem: PlanProblem): Prepared {
   });
   const grown = intervals ? sets : [...sets, ...maximalCliques(neighbours, maxCliques)];
   const covered = new Set(grown.flat());
-  for (let block = 0; block < count; ++block) if (!covered.has(block)) grown.push([block]); // never live: still has bytes
+  for (let block = 0; block < count; ++block) if (!covered.has(block)) grown.push([block]); // never live, but still has bytes
   const unit = blocks.reduce((least, { alignment = defaultAlignment }) => Math.min(least, alignment), Infinity);
   const alignment = blocks.map((block) => (block.alignment ?? defaultAlignment) / unit);
   const bytes = blocks.map((block) => Math.ceil(block.bytes / unit));

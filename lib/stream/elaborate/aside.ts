@@ -1,26 +1,26 @@
-// Elaboration that lets other work of the process go on and can be stopped.
+// Elaboration that does not block other work of the process and can be stopped.
 import { apart, NoWorker } from '../apart/index.ts';
 import type { Checked } from '../front/checked.ts';
 import { trusted } from '../require.ts';
 import { longestTime, timeOver, within } from '../stop.ts';
 import { elaboration, type Elaborated, type ElaborateOptions } from './index.ts';
 
-/** What can end an elaboration before its time. */
+/** What can end an elaboration early. */
 export interface ElaborationStop {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds from `begin` on. */
+  /** Milliseconds, counted from `begin`. */
   readonly timeout: number;
   readonly begin: number;
 }
 
-/** Milliseconds for which an elaboration keeps the calling thread, and the most that code of the program may run in it at a stretch. */
+/** How long an elaboration may keep the calling thread, and how long code of the program may run in it at a stretch; in milliseconds. */
 const sliceMilliseconds = 20;
 const ownStretch = 50;
 
-/** Code of the program that runs too long for the calling thread. */
+/** Code of the program runs too long for the calling thread. */
 class TooLong extends Error {}
 
-/** In the calling thread, which gets other things done between streams. `moves`: code that runs long throws {@link TooLong}. */
+/** Runs in the calling thread, which can do other work between streams. `moves`: code that runs long throws {@link TooLong}. */
 async function elaborateHere(checked: Checked, options: ElaborateOptions, stop: ElaborationStop, moves: boolean): Promise<Elaborated> {
   const { signal, timeout, begin } = stop;
   let since = performance.now();
@@ -43,9 +43,9 @@ async function elaborateHere(checked: Checked, options: ElaborateOptions, stop: 
 }
 
 /**
- * As `elaborate`, in slices between which the event loop turns. Code of the program (bodies, `init`, `static` sections) that runs longer
- * than 50 ms at a stretch makes the elaboration begin again on a worker thread, where `signal` and `timeout` end it at once; where there is
- * none, `timeout` holds there too and `signal` only between streams.
+ * Like `elaborate`, but in slices between which the event loop runs. If code of the program (bodies, `init`, `static` sections) runs longer
+ * than 50 ms at a stretch, the elaboration starts again on a worker thread, where `signal` and `timeout` end it at once. Without worker
+ * threads, `timeout` applies all the same, and `signal` is checked only between streams.
  */
 export async function elaborateAside(checked: Checked, options: ElaborateOptions, stop: ElaborationStop): Promise<Elaborated> {
   const { signal, timeout, begin } = stop;

@@ -1,4 +1,4 @@
-// What stands on the left of assignments, and assignments themselves: indices evaluated before values, once.
+// Targets of assignments, and assignments themselves: indices are evaluated before values, and only once.
 import type { Expression, Span, Statement } from '../ast.ts';
 import { Fault } from '../interpret/fault.ts';
 import { isScalar, scalar, typeText } from '../interpret/values.ts';
@@ -6,7 +6,7 @@ import type { IrBinary, IrExpression, IrPlace, IrStatement } from '../ir.ts';
 import { constant, known } from './fold.ts';
 import type { Translation } from './translation.ts';
 
-/** A place as the program writes it. `how`: what is done to it, for messages. */
+/** Translates an assignment target. `how`: what is done to it, for messages. */
 export function place(t: Translation, e: Expression, how = 'assigned'): IrPlace {
   switch (e.kind) {
     case 'name': {
@@ -51,7 +51,7 @@ function hasEffects(e: IrExpression): boolean {
   }
 }
 
-/** The place with its indices evaluated beforehand where `isDue`. */
+/** The target, with the indices for which `isDue` holds evaluated beforehand. */
 export function steady(t: Translation, target: IrPlace, isDue: (index: IrExpression) => boolean, position = t.before.length): IrPlace {
   switch (target.kind) {
     case 'element': {

@@ -1,4 +1,4 @@
-// Bodies of pipelines, split-joins and feedback loops: executed, and their children joined by channels.
+// Bodies of pipelines, split-joins and feedback loops: executes them and connects their children by channels.
 import { elementAt, lastOf } from '../../core/known.ts';
 import type { CompositeDeclaration, Creator, Span, SplitPolicy, Statement } from '../ast.ts';
 import type { Type } from '../front/checked.ts';
@@ -12,7 +12,7 @@ import { endType, voidType, type BoundParameter, type Instantiate, type Piece, t
 import { Runner } from './runner.ts';
 import { Reported, type End, type Scope, type Session } from './session.ts';
 
-/** What the execution of a body has collected. */
+/** What executing a body has collected. */
 interface Parts {
   readonly children: Piece[];
   body: Piece | undefined;
@@ -20,11 +20,11 @@ interface Parts {
   split: Policy | undefined;
   join: Policy | undefined;
   readonly enqueued: { readonly type: IrType; readonly value: Value; readonly span: Span }[];
-  /** A child could not be made, and has been reported. */
+  /** A child could not be created; this has been reported. */
   isBroken: boolean;
 }
 
-/** A splitter or joiner as written, its weights evaluated. */
+/** A splitter or joiner as written, with its weights evaluated. */
 interface Policy {
   readonly span: Span;
   readonly kind: 'duplicate' | 'roundrobin';
@@ -131,7 +131,7 @@ function join(session: Session, declaration: CompositeDeclaration, parts: Parts,
   return { ...make(session, { declaration, parts, declared, name }), name, span: declaration.at };
 }
 
-/** Everything that joining needs. */
+/** The data for connecting children. */
 interface Joining {
   readonly declaration: CompositeDeclaration;
   readonly parts: Parts;
@@ -167,7 +167,7 @@ function weightsFor(given: Policy, count: number, what: string): number[] {
   return [...weights];
 }
 
-/** The one type of several ends, those that are void left out. */
+/** The common type of several ends, ignoring void ones. */
 function commonType(pieces: readonly Piece[], side: 'input' | 'output'): IrType {
   let type = voidType;
   for (const piece of pieces) {
@@ -187,7 +187,7 @@ function checkWeight(piece: Piece, weight: number, side: 'input' | 'output', spa
   }
 }
 
-/** Makes a splitter and joins it to the children; undefined where nothing is to be split. */
+/** Creates a splitter and connects it to the children; undefined if there is nothing to split. */
 function splitter(session: Session, given: Policy, children: readonly Piece[], name: string): { node: number; input: End } | undefined {
   const type = commonType(children, 'input');
   if (type.kind === 'void') return undefined;
@@ -238,7 +238,7 @@ function splitjoin(session: Session, { declaration, parts, name }: Joining): Joi
   return { tree, input: split?.input, output: joined?.output };
 }
 
-/** What a feedback loop cannot be without. */
+/** A required part of a feedback loop. */
 function needed<K extends 'join' | 'split' | 'body' | 'loop'>({ declaration, parts }: Joining, what: K): NonNullable<Parts[K]> {
   const found = parts[what];
   if (found === undefined) throw new Fault('S4048', `this feedbackloop has no '${what}'`, declaration.at);

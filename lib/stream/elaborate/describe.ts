@@ -1,4 +1,4 @@
-// A graph and its code as text, for people and golden files.
+// Describes a graph and its code as text, for people and golden files.
 import { truth } from '../../core/checks.ts';
 import { elementAt } from '../../core/known.ts';
 import { normally, optionsOf } from '../../core/options.ts';
@@ -9,7 +9,7 @@ import { withGraph } from '../require.ts';
 
 const describeOptions = optionsOf('stream.describeGraph', { code: normally(truth, false) });
 
-/** The graph: hierarchy, nodes with their rates, channels. With `code`: the filters' code too. Equal graphs give equal texts. */
+/** The graph: hierarchy, nodes with their rates, channels; with `code`, also the code of the filters. Equal graphs give equal texts. */
 export function describeGraph(graph: StreamGraph, given: { readonly code?: boolean } = {}): string {
   const options = describeOptions.read(given, 'options');
   return withGraph(graph, () => described(graph, options));

@@ -1,4 +1,4 @@
-// One filter with its arguments: `init` executed, work translated, rates checked, fields sorted into constants, scratch and state.
+// One filter with its arguments: executes `init`, translates work, checks rates, and classifies fields as constants, scratch and state.
 import { required } from '../../core/known.ts';
 import type { Expression, FilterDeclaration, FunctionDeclaration, Rate } from '../ast.ts';
 import type { NameSymbol } from '../front/checked.ts';
@@ -19,10 +19,10 @@ import { Translator } from './translate.ts';
 type Block = FilterCode['work']['body'];
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Steps that following one work function may take. */
+/** The maximum number of steps for simulating one work function. */
 const simulationSteps = 150_000;
 
-/** Makes the code of a filter. `scope`: its parameters, and what its surroundings give. */
+/** Creates the code of a filter. `scope`: its parameters and the names of its surroundings. */
 export function makeFilter(session: Session, declaration: FilterDeclaration, scope: Scope, name: string): FilterCode {
   return new FilterMaker(session, declaration, scope).make(name);
 }
@@ -34,7 +34,7 @@ class FilterMaker {
   readonly #namer = new Namer();
   readonly #tables: StateVariable[] = [];
   readonly #state: StateVariable[] = [];
-  /** Evaluates what is known when the fields have their values. */
+  /** Evaluates what is known once the fields have their values. */
   readonly #constants: Runner;
 
   constructor(session: Session, declaration: FilterDeclaration, scope: Scope) {
@@ -77,7 +77,7 @@ class FilterMaker {
     return found;
   }
 
-  /** Gives the fields their first values and runs `init`. */
+  /** Initialises the fields and runs `init`. */
   #initialise(): void {
     const { checked } = this.#session;
     const runner = new Runner(this.#session, (symbol) => this.#scope.find(symbol));
@@ -90,7 +90,7 @@ class FilterMaker {
       runner.setField(variable, value);
       fields.push([symbol, variable]);
     };
-    // A parameter that the code assigns is a field that begins with its argument.
+    // A parameter that the code assigns becomes a field that starts with the argument.
     for (const parameter of this.#declaration.parameters) {
       const symbol = checked.symbolOfDeclaration(parameter);
       const entity = this.#scope.find(symbol);
@@ -159,7 +159,7 @@ class FilterMaker {
     if (rate === undefined) return [0, 0];
     const value = (e: Expression | undefined, otherwise: number): number => {
       if (e === undefined) return otherwise;
-      // Functions and parts of structs are evaluated; what changes from firing to firing is refused.
+      // Function calls and struct members are evaluated; values that change between firings are rejected.
       const x = this.#session.usage.refersTo(e, (symbol) => this.#scope.find(symbol)?.kind === 'state')
         ? translator.constantInt(e, `the ${what} rate`) : this.#constants.int(e);
       if (x < 0) throw new Fault('S4030', `the ${what} rate is ${x}`, e.span, { hint: 'rates are 0 or more' });
@@ -208,7 +208,9 @@ class FilterMaker {
     return { ...made, work: required(work), prework, state, functions, stateful };
   }
 
-  /** The function with rates that its code keeps. What differs from the declaration is said; an error where it depends on the data. */
+  /**
+   * The function with the rates that its code actually has. Reports differences from the declaration; an error if rates depend on the data.
+   */
   #settle(
     part: FilterCode['work'], found: Findings, origin: FunctionDeclaration, code: { input: IrType; output: IrType },
   ): FilterCode['work'] {
@@ -249,7 +251,7 @@ class FilterMaker {
   }
 }
 
-/** The body with `count` pops behind it; undefined where a `return` inside could pass them by. */
+/** The body followed by `count` pops; undefined if a `return` inside could skip them. */
 function withPops(body: Block, count: number, type: IrType): Block | undefined {
   const last = body.statements.at(-1);
   const kept = last?.kind === 'return' ? body.statements.slice(0, -1) : body.statements;

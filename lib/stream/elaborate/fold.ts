@@ -1,19 +1,19 @@
-// Constants among expressions: making them, reading them, and working out what is known already.
+// Constant expressions: creating, reading and folding them.
 import { elementAt, required } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
 import { ArithmeticError, binaryOf, complexMath, conversionOf, mathOf, unaryOf, vectorBinary } from '../interpret/arithmetic.ts';
 import { normalise, sameType, scalar, scalarCount, vectorSizes } from '../interpret/values.ts';
 import type { ConstantData, IrBinary, IrExpression, IrType, MathName, ScalarName } from '../ir.ts';
 
-/** Scalars from the narrowest to the widest. */
+/** Scalar types from the narrowest to the widest. */
 const order: readonly ScalarName[] = ['boolean', 'bit', 'int', 'float', 'double'];
 
 type Scalar = Extract<IrType, { kind: 'scalar' }>;
 
-/** Exact values of literals that were rounded to float or cut to int, in case they become doubles, or floats. */
+/** Exact values of literals that were rounded to float or truncated to int, in case they are converted to double or float later. */
 const exact = new WeakMap<IrExpression, number>();
 
-/** A constant scalar, brought to its type. */
+/** A constant scalar, converted to its type. */
 export function constant(name: ScalarName, x: number, span: Span | undefined): IrExpression {
   const type = scalar(name);
   const made: IrExpression = { kind: 'constant', type, value: { type, numbers: [normalise(name, x)] }, span };
@@ -25,12 +25,12 @@ export function constantOf(data: ConstantData, span: Span | undefined): IrExpres
   return { kind: 'constant', type: data.type, value: data, span };
 }
 
-/** The number of a constant scalar; undefined for everything else. */
+/** The value of a constant scalar; undefined for everything else. */
 export function known(e: IrExpression): number | undefined {
   return e.kind === 'constant' && e.type.kind === 'scalar' ? e.value.numbers[0] : undefined;
 }
 
-/** The part of a constant from `offset` on that has the type. */
+/** The part of a constant that starts at `offset` and has the given type. */
 export function slice(data: ConstantData, type: IrType, offset: number): ConstantData {
   const count = scalarCount(type);
   if (count === 1) return { type, numbers: [elementAt(data.numbers, offset)] };
@@ -55,7 +55,7 @@ export function makeUnary(operator: '-' | '!' | '~', operand: IrExpression, span
 
 const truth = new Set<IrBinary>(['==', '!=', '<', '<=', '>', '>=', '&&', '||']);
 
-/** The operator on operands of one type; undefined where there is none. */
+/** The operator on operands of one type; undefined if there is none. */
 export function makeBinary(operator: IrBinary, left: IrExpression, right: IrExpression, span: Span | undefined): IrExpression | undefined {
   const { type } = left;
   if (type.kind === 'vector') {
@@ -100,7 +100,7 @@ export function makeMath(name: MathName, args: readonly IrExpression[], type: Ir
   return numbers.includes(undefined) ? made : constant(type.name, f(...numbers as number[]), span);
 }
 
-/** Conversion to a type; undefined where there is none. */
+/** Conversion to a type; undefined if there is none. */
 export function makeConversion(e: IrExpression, type: IrType): IrExpression | undefined {
   if (sameType(e.type, type)) return e;
   const { span } = e;
@@ -121,7 +121,7 @@ export function makeConversion(e: IrExpression, type: IrType): IrExpression | un
   return constant(type.name, conversionOf(e.type.name, type.name)(from), span);
 }
 
-/** The type at which an operator works on operands of two types; `?`: the type that holds both. */
+/** The common type in which an operator works on operands of two types; `?`: the type that can hold both. */
 export function operandType(operator: IrBinary | '?', a: IrType, b: IrType): IrType | undefined {
   if (a.kind === 'vector' || b.kind === 'vector') {
     if (a.kind === 'vector' && b.kind === 'vector') return a.name === b.name ? a : undefined;

@@ -1,4 +1,4 @@
-// Helper functions: translated once for each set of argument types, with arguments that lengths depend on as constants.
+// Helper functions: translated once for each combination of argument types; arguments that array lengths depend on become constants.
 import { elementAt } from '../../core/known.ts';
 import type { Expression, FunctionDeclaration, Parameter, Span } from '../ast.ts';
 import type { NameSymbol } from '../front/checked.ts';
@@ -16,11 +16,11 @@ import { rootName } from './usage.ts';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Arguments as values, each with what its parameter is bound to. */
+/** Arguments as values, each with its parameter. */
 interface Bound {
   readonly symbol: NameSymbol;
   readonly value: IrExpression;
-  /** A number that is known and matters for lengths. */
+  /** A known number that array lengths depend on. */
   readonly fixed: boolean;
   /** An array that the function changes. */
   readonly changed: boolean;
@@ -47,7 +47,10 @@ function bindArguments(translator: Translation, declaration: FunctionDeclaration
   });
 }
 
-/** An argument as its parameter takes it; arrays come as they are, with the length that they have. `by`: what changes the array. */
+/**
+ * An argument, converted for its parameter; arrays are passed as they are, with their own length. `by`: the function, if it changes the
+ * array.
+ */
 function argument(translator: Translation, parameter: Parameter, arg: Expression, by: FunctionDeclaration | undefined): IrExpression {
   const type = translator.session.checked.typeOfNode(parameter.type);
   if (type.kind !== 'array' || arg.kind === 'array-literal') {
@@ -60,7 +63,9 @@ function argument(translator: Translation, parameter: Parameter, arg: Expression
   return value;
 }
 
-/** An array that a function changes: a variable or field or a part of one; what no name is left for is kept until the call is over. */
+/**
+ * An array that a function changes: a variable or field, or a part of one. Any other array is kept in a variable until the call is over.
+ */
 function changeable(translator: Translation, arg: Expression, by: FunctionDeclaration): IrExpression {
   if (rootName(arg) !== undefined) {
     return place(translator, arg, `changed by ${by.name}`);
@@ -70,7 +75,7 @@ function changeable(translator: Translation, arg: Expression, by: FunctionDeclar
   return translator.storedAt(translator.before.length, value, 'row');
 }
 
-/** The call of a function of the program, its translation made if there is none yet for such arguments. */
+/** Calls a function of the program; translates it if it has not been translated yet for such arguments. */
 export function callFunction(translator: Translation, declaration: FunctionDeclaration, args: readonly Expression[],
   span: Span): IrExpression {
   const bound = bindArguments(translator, declaration, args, span);
@@ -102,7 +107,7 @@ function translateFunction(translator: Translation, declaration: FunctionDeclara
   return withBody(translator, declaration, scope, (result) => {
     const made: Writable<IrFunction> = { name: namer.unique(declaration.name), parameters, result,
       body: { kind: 'block', statements: [] } };
-    // Known before its body is translated, which may call it again.
+    // Registered before its body is translated, because the function may call itself.
     translator.functions.set(key, made);
     session.deeper(declaration.span, () => {
       const body = translateBlock(translator, declaration.body) as IrFunction['body'];
@@ -112,7 +117,7 @@ function translateFunction(translator: Translation, declaration: FunctionDeclara
   });
 }
 
-/** The body of a function that can end without a result: zero then. */
+/** The body of a function that may end without a result; it returns zero in that case. */
 function endedByZero(translator: Translation, body: IrFunction['body'], type: IrType): IrFunction['body'] {
   const variable = { name: translator.namer.unique('nothing'), type };
   return {
@@ -121,7 +126,7 @@ function endedByZero(translator: Translation, body: IrFunction['body'], type: Ir
   };
 }
 
-/** Runs `make` with the translator set up for the body of a function, and puts everything back. */
+/** Runs `make` with the translator set up for the body of a function, and restores its state afterwards. */
 export function withBody<T>(
   translator: Translation, declaration: FunctionDeclaration, scope: Scope, make: (result: IrType) => T,
 ): T {

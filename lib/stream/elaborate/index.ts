@@ -1,4 +1,4 @@
-// Elaboration: a checked program becomes a graph of filters whose code has all types, sizes and rates known.
+// Elaboration: turns a checked program into a graph of filters whose code has known types, sizes and rates.
 import { WarploomError } from '../../core/errors.ts';
 import { elementAt } from '../../core/known.ts';
 import type { Span, StreamDeclaration } from '../ast.ts';
@@ -23,13 +23,13 @@ export type { ParameterValue, ParameterValues } from './parameters.ts';
 export { toSdf } from './to-sdf.ts';
 
 export interface ElaborateOptions {
-  /** The main stream. Default: the program's own. */
+  /** The main stream. Default: the one of the program. */
   readonly main?: string;
   /** Values for the parameters of the main stream, by name. */
   readonly parameters?: ParameterValues;
   /** Limits that override {@link defaultLimits}. */
   readonly limits?: Partial<ElaborationLimits>;
-  /** Contents of files that the program reads while it is elaborated (`init_array_1D_float`), by the path in the program. */
+  /** Contents of files that the program reads during elaboration (`init_array_1D_float`), by the path in the program. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
 }
 
@@ -71,9 +71,8 @@ export function* elaboration(checked: Checked, options: ElaborateOptions, watch?
 }
 
 /**
- * Says where rates do not balance: such a program has no schedule, and items pile up when it is interpreted. Loops in which nothing can
- * begin
- * are errors.
+ * Reports unbalanced rates: such a program has no schedule, and items pile up when it is interpreted. A loop in which nothing can start is
+ * an error.
  */
 function checkRates(session: Session, graph: StreamGraph): void {
   if (graph.nodes.some(isDynamic)) return;
@@ -123,7 +122,7 @@ function entryOf(session: Session, main: string | undefined): StreamDeclaration 
   return found;
 }
 
-/** Keeps what ended the elaboration, unless it has been kept where it happened. */
+/** Records what ended the elaboration, unless it has already been recorded. */
 function keep(session: Session, error: unknown): void {
   if (error instanceof Reported) return;
   if (error instanceof Fault) {

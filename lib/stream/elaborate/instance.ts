@@ -1,4 +1,4 @@
-// One stream with its arguments becomes a piece of the graph with at most one end on each side.
+// Turns one stream with its arguments into a piece of the graph with at most one end on each side.
 import { elementAt, required } from '../../core/known.ts';
 import type { Creator, Expression, Span, StreamDeclaration } from '../ast.ts';
 import type { NameSymbol, Target } from '../front/checked.ts';
@@ -14,14 +14,14 @@ import type { Runner } from './runner.ts';
 import { staticEntity } from './statics.ts';
 import { Scope, type Entity, type Session } from './session.ts';
 
-/** Elaborates a stream and all in it, a bit at each step. */
+/** Elaborates a stream and everything in it, in small steps. */
 export function* elaborated(whole: Task): Generator<void, Piece> {
   const tasks = [whole];
   let piece: Piece | undefined;
   let failure: { readonly error: unknown } | undefined;
   for (let task = tasks.at(-1); task !== undefined; task = tasks.at(-1)) {
     try {
-      // A task that begins takes nothing.
+      // The first step of a task takes no value.
       const step = failure === undefined ? task.next(piece as Piece) : task.throw(failure.error);
       [piece, failure] = [undefined, undefined];
       if (step.done === true) {
@@ -38,7 +38,7 @@ export function* elaborated(whole: Task): Generator<void, Piece> {
   return required(piece);
 }
 
-/** Elaborates what `add`, `body` or `loop` makes, in the stream whose body `runner` executes. */
+/** Elaborates the stream that `add`, `body` or `loop` creates, within the stream whose body `runner` executes. */
 export function* instantiate(session: Session, creator: Creator, runner: Runner): Task {
   const portals = session.checked.portalsOf(creator).map((symbol) => {
     const entity = runner.scope.find(symbol);
@@ -53,7 +53,7 @@ export function* instantiate(session: Session, creator: Creator, runner: Runner)
       if (made.kind === 'filter' && made.code.handlers.length > 0) portal.receivers.push(node);
     }
   }
-  // What does not fit is said where the stream is added.
+  // Mismatches are reported where the stream is added.
   return { ...piece, span: creator.span };
 }
 
@@ -62,7 +62,7 @@ function* make(session: Session, creator: Creator, runner: Runner, target: Targe
   if (target.kind === 'stream') {
     const { declaration } = target;
     const captured = new Map<NameSymbol, Entity | undefined>();
-    // Values of the surroundings as they are now, each copied once.
+    // Current values of the surroundings, each copied once.
     const outside = creator.kind === 'named' ? (symbol: NameSymbol) => staticEntity(session, symbol) : (symbol: NameSymbol) => {
       if (!captured.has(symbol)) captured.set(symbol, runner.captured(symbol));
       return captured.get(symbol);
@@ -88,7 +88,7 @@ function* make(session: Session, creator: Creator, runner: Runner, target: Targe
   };
 }
 
-/** How a stream is made. */
+/** How a stream is created. */
 interface Making {
   readonly span: Span;
   readonly args: readonly Expression[];
@@ -102,7 +102,7 @@ export function* stream(session: Session, declaration: StreamDeclaration, making
   return yield* boundStream(session, declaration, { ...making, bound: bindParameters(session, declaration, making) });
 }
 
-/** Elaborates a stream whose parameters have their values. */
+/** Elaborates a stream whose parameters are bound. */
 export function* boundStream(session: Session, declaration: StreamDeclaration,
   { bound, span, outside }: Pick<Making, 'span' | 'outside'> & { readonly bound: readonly BoundParameter[] }): Task {
   const label = declaration.name === '' ? declaration.kind : declaration.name + labelOf(bound);
@@ -165,7 +165,7 @@ function withScope<T>(runner: Runner, scope: Scope, make: () => T): T {
   }
 }
 
-/** An array comes as it is; its length should be the one that the parameter declares. */
+/** Arrays are passed as they are; their length should be the one that the parameter declares. */
 function arrayArgument(
   session: Session, runner: Runner, { symbol, arg, lengths }: { symbol: NameSymbol; arg: Expression; lengths: Map<NameSymbol, number> },
 ): Entity {
@@ -198,7 +198,7 @@ function labelOf(bound: readonly BoundParameter[]): string {
   }).join(', ')})`;
 }
 
-/** A text that is the same exactly for equal constants. */
+/** A text that is the same if and only if the constants are equal. */
 function keyOf(entity: Entity | undefined): string {
   if (entity === undefined) return '-';
   if (entity.kind === 'text') return `"${entity.text}"`;

@@ -1,4 +1,4 @@
-// Expressions parts of which may not be evaluated, and increments inside expressions.
+// Expressions with parts that may not be evaluated, and increments inside expressions.
 import { lastOf, required } from '../../core/known.ts';
 import type { Expression } from '../ast.ts';
 import { Fault } from '../interpret/fault.ts';
@@ -8,7 +8,7 @@ import { increment } from './assign.ts';
 import { constant, known, makeBinary, makeUnary, operandType } from './fold.ts';
 import type { Translation } from './translation.ts';
 
-/** An expression with the statements that must be executed before it. */
+/** An expression with the statements that must precede it. */
 interface Prepared {
   readonly value: IrExpression;
   readonly before: readonly IrStatement[];
@@ -25,7 +25,7 @@ function prepared(t: Translation, make: () => IrExpression): Prepared {
   }
 }
 
-/** `condition ? a : b` by an `if` statement and a variable. */
+/** Translates `condition ? a : b` to an `if` statement and a variable. */
 function byStatement(t: Translation, condition: IrExpression, type: IrType, branches: readonly [Prepared, Prepared]): IrExpression {
   const variable: Variable = { name: t.namer.unique('chosen'), type };
   const target: IrPlace = { kind: 'variable', variable, type, span: condition.span };
@@ -37,7 +37,7 @@ function byStatement(t: Translation, condition: IrExpression, type: IrType, bran
   return target;
 }
 
-/** `a && b`, `a || b`: b only where it matters. */
+/** `a && b`, `a || b`: evaluates b only if it matters. */
 export function lazyBoth(t: Translation, e: Extract<Expression, { kind: 'binary' }>): IrExpression {
   const left = t.condition(e.left);
   const right = prepared(t, () => t.condition(e.right));
@@ -73,7 +73,7 @@ export function lazyConditional(t: Translation, e: Extract<Expression, { kind: '
   return { kind: 'conditional', condition, then: then.value, otherwise: otherwise.value, type, span: e.span };
 }
 
-/** `x++` and its like: the increment goes before the statement, the value takes its place. */
+/** `x++` and the like: the increment is moved before the statement, and the value takes its place. */
 export function incrementExpression(t: Translation, e: Extract<Expression, { kind: 'increment' }>): IrExpression {
   const statements = increment(t, e);
   const assign = lastOf(statements);

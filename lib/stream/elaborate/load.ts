@@ -1,4 +1,4 @@
-// Arrays that a program reads from a file while it is elaborated.
+// Arrays that a program reads from a file during elaboration.
 import { elementAt } from '../../core/known.ts';
 import type { Expression } from '../ast.ts';
 import { Fault } from '../interpret/fault.ts';
@@ -10,9 +10,8 @@ import type { Translation } from './translation.ts';
 export type EvaluateNow = (e: Expression) => { readonly type: IrType; readonly value: Value };
 
 /**
- * The text that an expression gives: a literal, a parameter or variable that holds one, or such and values joined by `+`; undefined for
- * other
- * expressions. `now`: works out the values; without it only constants are known.
+ * The text of an expression: a literal, a parameter or variable that holds one, or texts and values joined by `+`; undefined for other
+ * expressions. `now` evaluates values; without it, only constants are known.
  */
 export function textOf(translator: Translation, e: Expression, now?: EvaluateNow): string | undefined {
   if (e.kind === 'string') return e.value;
@@ -41,8 +40,10 @@ function valueText(translator: Translation, e: Expression, now: EvaluateNow | un
   return undefined;
 }
 
-/** `init_array_1D_int(file, count)`: numbers as text between blanks, or 32-bit words, little end first; missing ones are zeros. Without
- * the file the program is elaborated with zeros, but not run. */
+/**
+ * `init_array_1D_int(file, count)`: reads whitespace-separated numbers, or little-endian 32-bit words. Missing numbers are zeros. Without
+ * the file, the program is elaborated with zeros but not run.
+ */
 export function loadArray(translator: Translation, e: Extract<Expression, { kind: 'call' }>, element: 'int' | 'float'): ConstantData {
   const { session } = translator;
   const [pathArg, countArg] = e.args;

@@ -1,4 +1,4 @@
-// Loops whose number of turns is known, and indices that are proved to lie inside their arrays (by intervals).
+// Computes trip counts of loops, and proves by interval analysis that indices are in bounds.
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import { binaryOf } from '../interpret/arithmetic.ts';
 import { isScalar } from '../interpret/values.ts';
@@ -10,10 +10,10 @@ type Loop = Extract<IrStatement, { kind: 'loop' }>;
 type Range = readonly [low: number, high: number];
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Turns of counters that are multiplied or shifted: they reach a bound within 32 or never. */
+/** Iterations to try for counters that are multiplied or shifted: they reach a bound within 32, or never. */
 const mostTurns = 64;
 
-/** The variable or field at the root of a place. */
+/** The variable or field at the root of an assignment target. */
 export function rootOf(place: IrExpression): Variable | undefined {
   switch (place.kind) {
     case 'variable': case 'state': return place.variable;
@@ -34,7 +34,7 @@ export function addChanged(e: IrExpression, to: Set<Variable>): void {
 }
 
 const assignedIn = new WeakMap<IrStatement, ReadonlySet<Variable>>();
-/** Variables and fields that a statement assigns (or declares), or passes to functions that change them. */
+/** Variables and fields that a statement assigns or declares, or passes to functions that change them. */
 export function assignedVariables(s: IrStatement): ReadonlySet<Variable> {
   let found = assignedIn.get(s) as Set<Variable> | undefined;
   if (found === undefined) {
@@ -49,7 +49,7 @@ export function assignedVariables(s: IrStatement): ReadonlySet<Variable> {
   return found;
 }
 
-/** Whether the body can leave its loop before the end. */
+/** Whether the body can leave its loop early. */
 function leaves(s: IrStatement): boolean {
   switch (s.kind) {
     case 'break': case 'return': return true;
@@ -60,7 +60,7 @@ function leaves(s: IrStatement): boolean {
   }
 }
 
-/** The counter of a loop: `for (i = a; i < b; i += c)` and its like, i assigned nowhere else. */
+/** The counter of a loop: `for (i = a; i < b; i += c)` and the like, with no other assignment to i. */
 export interface Counter {
   readonly variable: Variable;
   readonly first: number;
@@ -95,7 +95,7 @@ type Rule = {
   stride: number | undefined;
 };
 
-/** A counter that moves by a fixed amount: turns by division, tried at the ends. */
+/** A counter with a constant step: the trip count by division, verified at the ends. */
 function countStrides(variable: Variable, first: number, holds: Rule['holds'], bound: number, stride: number): Counter | undefined {
   if (holds(first, bound) === 0) return { variable, first, last: first, trips: 0 };
   if (stride === 0) return undefined;
@@ -127,7 +127,7 @@ function count(variable: Variable, first: number, { holds, bound, advance, by, s
 
 const bitwise = (x: number): number => 2 ** Math.ceil(Math.log2(x + 1)) - 1;
 
-/** Bounds of an int expression; undefined where nothing is known. */
+/** The range of an int expression; undefined if nothing is known. */
 function rangeOf(e: IrExpression, ranges: ReadonlyMap<Variable, Range>): Range | undefined {
   const x = known(e);
   if (x !== undefined) return [x, x];
@@ -148,7 +148,7 @@ function rangeOfBinary(e: Extract<IrExpression, { kind: 'binary' }>, ranges: Rea
   const b = rangeOf(e.right, ranges);
   const a = rangeOf(e.left, ranges);
   const fixed = b !== undefined && b[0] === b[1] ? b[0] : undefined;
-  // A mask, and a remainder of what is not negative, bound any operand.
+  // A mask bounds any operand, and so does the remainder of a non-negative value.
   if (e.operator === '&' && fixed !== undefined && fixed >= 0) return [0, fixed];
   if (e.operator === '%' && fixed !== undefined && fixed > 0) return a !== undefined && a[0] >= 0 ? [0, Math.min(a[1], fixed - 1)]
     : [1 - fixed, fixed - 1];
@@ -172,7 +172,7 @@ function rangeOfBinary(e: Extract<IrExpression, { kind: 'binary' }>, ranges: Rea
   }
 }
 
-/** Fills in `trips` of loops and `safe` of elements throughout a body. */
+/** Sets `trips` of loops and `safe` of elements throughout a body. */
 export function proveLoops(body: IrStatement): void {
   proveStatement(body, new Map());
 }
@@ -199,7 +199,7 @@ function proveStatement(s: IrStatement, ranges: Map<Variable, Range>): void {
       if (counter.trips > 0) ranges.set(counter.variable, [Math.min(counter.first, counter.last), Math.max(counter.first, counter.last)]);
     }
     proveStatement(s.body, ranges);
-    // In the step and the condition the counter is beyond its last value.
+    // In the step and the condition, the counter is past its last value.
     if (counter !== undefined) ranges.delete(counter.variable);
     for (const part of s.step) proveStatement(part, ranges);
   }

@@ -1,4 +1,5 @@
-// Names fit for every target language: letters, digits and single underscores, no words of C++, CUDA or JavaScript, unique.
+// Names that are valid in every target language: letters, digits and single underscores, no reserved words of C++, CUDA or JavaScript,
+// unique.
 
 const reserved = new Set(`
 alignas alignof and and_eq any arguments as asm assert async atomic auto await bitand bitor bit bool boolean break byte case catch char
@@ -21,22 +22,22 @@ long4 char4 uchar4 short4 double1 double2 double3 double4 int64 uint64
 
 const longest = 48;
 
-/** The nearest fit name; not yet unique. */
+/** The nearest valid name; not yet unique. */
 export function fitName(name: string): string {
   let fit = name.slice(0, 2 * longest).replace(/[^A-Za-z0-9_]/g, '_').replace(/_{2,}/g, '_').replace(/^_+/, '');
   fit = fit.slice(0, longest);
   if (!/^[A-Za-z]/.test(fit)) fit = `x${fit === '' || fit.startsWith('_') ? '' : '_'}${fit}`;
   if (fit.startsWith('wl_')) fit = `x_${fit}`;
-  // Words of all capitals may be macros: EOF, M_PI, NULL.
+  // All-capital words may be macros: EOF, M_PI, NULL.
   if (reserved.has(fit) || (fit.length > 1 && /^[A-Z][A-Z0-9_]*$/.test(fit))) fit = fit.endsWith('_') ? `${fit}v` : `${fit}_`;
   return fit;
 }
 
-/** Hands out unique fit names. */
+/** Assigns unique valid names. */
 export class Namer {
   readonly #next = new Map<string, number>();
 
-  /** The name made fit; with a number where it was given before. */
+  /** A valid form of the name, with a number if it has been used before. */
   unique(name: string): string {
     const fit = fitName(name);
     const seen = this.#next.get(fit);

@@ -1,4 +1,4 @@
-// Values from outside for the parameters of the stream that a program begins with.
+// Values from the caller for the parameters of the main stream.
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import type { StreamDeclaration } from '../ast.ts';
@@ -12,16 +12,19 @@ import { Runner } from './runner.ts';
 import type { Entity, Session } from './session.ts';
 import { staticEntity } from './statics.ts';
 
-/** A value for a parameter: a number, a truth value, a text, or an array of values (typed arrays too). */
+/** A value for a parameter: a number, a boolean, a string, or an array of values (typed arrays too). */
 export type ParameterValue = number | boolean | string | ArrayLike<number> | readonly ParameterValue[];
 /** Values by the names of parameters. */
 export type ParameterValues = Readonly<Record<string, ParameterValue>>;
 
-/** What the program's hint says where a value is missing. */
+/** The hint in the message about a missing value. */
 const howToGive = (name: string): string =>
   `give it: the option parameters: { ${name}: … }, or --param ${name}=… on the command line`;
 
-/** Parameters of `entry` with the values given for them. @throws ArgumentError `parameters.NAME` where a value does not fit */
+/**
+ * The parameters of `entry` with the given values.
+ * @throws ArgumentError `parameters.NAME` if a value does not fit
+ */
 export function givenParameters(session: Session, entry: StreamDeclaration, values: ParameterValues): BoundParameter[] {
   const known = entry.parameters.map(({ name }) => name);
   for (const name of Object.keys(values)) {

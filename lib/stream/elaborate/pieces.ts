@@ -1,4 +1,4 @@
-// What streams become when they are elaborated.
+// The results of elaborating streams.
 import type { Creator, Span } from '../ast.ts';
 import type { NameSymbol } from '../front/checked.ts';
 import type { GraphTree } from '../graph.ts';
@@ -6,7 +6,7 @@ import type { IrType } from '../ir.ts';
 import type { Runner } from './runner.ts';
 import type { End, Entity, Session } from './session.ts';
 
-/** A stream that has been elaborated. An end is undefined where the stream is void on that side. */
+/** An elaborated stream. An end is undefined if the stream is void on that side. */
 export interface Piece {
   readonly tree: GraphTree;
   readonly input: End | undefined;
@@ -23,17 +23,17 @@ export function endType(end: End | undefined): IrType {
 }
 
 /**
- * A stream being elaborated. It yields the streams in it, and is given what they become: they may be nested deeper than the stack
- * allows.
+ * Elaborates a stream. It yields the tasks of the streams in it and receives their pieces, because streams may be nested deeper than the
+ * call stack allows.
  */
 export type Task = Generator<Task, Piece, Piece>;
 
-/** A parameter and what it stands for. */
+/** A parameter and its value. */
 export interface BoundParameter {
   readonly symbol: NameSymbol;
   readonly entity: Entity;
 }
 
 
-/** Elaborates what `add`, `body` or `loop` makes, in the stream whose body `runner` executes. */
+/** Elaborates the stream that `add`, `body` or `loop` creates, within the stream whose body `runner` executes. */
 export type Instantiate = (session: Session, creator: Creator, runner: Runner) => Task;

@@ -1,4 +1,4 @@
-// Executes code at elaboration: bodies of composites, `init` functions, initial values of fields and `static` sections.
+// Executes code during elaboration: bodies of composites, `init` functions, initial values of fields and `static` sections.
 import { elementAt } from '../../core/known.ts';
 import type { Declarator, Expression, Span, Statement } from '../ast.ts';
 import type { NameSymbol, Type } from '../front/checked.ts';
@@ -28,7 +28,7 @@ export class Runner {
   /** Bytes of the variables declared so far. */
   #bytes = 0;
 
-  /** @param outside what names of enclosing streams stand for */
+  /** @param outside resolves names of enclosing streams */
   constructor(session: Session, outside: (symbol: NameSymbol) => Entity | undefined) {
     this.session = session;
     this.scope = new Scope(outside);
@@ -37,13 +37,13 @@ export class Runner {
     this.#compiler = new Compiler(this.machine);
   }
 
-  /** Gives the memory of the variables back. */
+  /** Releases the memory of the variables. */
   finish(): void {
     this.session.budget.bytes += this.#bytes;
     this.#bytes = 0;
   }
 
-  /** A new variable with a value that nobody else holds. */
+  /** A new variable with a value that nothing else refers to. */
   bind(symbol: NameSymbol, type: IrType, value: Value): void {
     const bytes = typeBytes(type) - (this.#held.get(symbol) ?? 0);
     this.machine.take(bytes, symbol.declaration.span);
@@ -51,7 +51,7 @@ export class Runner {
     this.#held.set(symbol, typeBytes(type));
     const old = this.#variables.get(symbol);
     if (old !== undefined && !sameType(old.type, type)) {
-      // What was translated for the old type no longer fits.
+      // Translations for the old type are no longer valid.
       this.#statements.clear();
       this.#expressions.clear();
     }
@@ -77,7 +77,7 @@ export class Runner {
     return toConstant(variable.type, elementAt(this.machine.fields, this.machine.fieldSlot(variable)));
   }
 
-  /** What a name of this instance stands for, as the streams inside see it: its value now. */
+  /** The current value of a name of this instance, as seen by the streams inside. */
   captured(symbol: NameSymbol): Entity | undefined {
     const entity = this.scope.find(symbol);
     if (entity?.kind !== 'variable') return entity;
@@ -85,12 +85,12 @@ export class Runner {
     return { kind: 'constant', data: toConstant(variable.type, elementAt(this.machine.frame, this.#compiler.slot(variable))) };
   }
 
-  /** Functions of the program that the translator has met become known to the compiler. */
+  /** Registers functions that the translator has encountered with the compiler. */
   #prepare(): void {
     for (const made of this.translator.functions.values()) this.#compiler.functions.set(made.name, made);
   }
 
-  /** Evaluates an expression, converted to a type if one is given. The value is the caller's own. */
+  /** Evaluates an expression, converted to a type if one is given. The value belongs to the caller. */
   evaluate(e: Expression, type?: IrType): { type: IrType; value: Value } {
     let made = this.#expressions.get(e);
     if (made === undefined || !sameWanted(made.wanted, type)) {
@@ -115,24 +115,24 @@ export class Runner {
     return { type: e.type, run: this.#compiler.expression(e) };
   }
 
-  /** The text that an expression gives now; undefined if it gives none. */
+  /** The current text of an expression; undefined if it has none. */
   text(e: Expression): string | undefined {
     return textOf(this.translator, e, (part) => this.evaluate(part));
   }
 
-  /** Evaluates an int, for lengths, weights and rates. */
+  /** Evaluates an int: a length, weight or rate. */
   int(e: Expression): number {
     return this.evaluate(e, { kind: 'scalar', name: 'int' }).value as number;
   }
 
-  /** Executes a statement in which no part of a graph is made. */
+  /** Executes a statement that creates no part of a graph. */
   execute(s: Statement): Flow {
     const step = this.steps(s).next();
     if (step.done === true) return step.value;
     throw new Fault('S4025', `'${step.value.kind}' is only allowed in the body of a composite stream`, step.value.span);
   }
 
-  /** Executes a statement, and gives those that make parts of a graph to the caller, one after the other. */
+  /** Executes a statement, and yields the nested statements that create parts of a graph one after the other. */
   *steps(s: Statement): Generator<Statement, Flow, void> {
     switch (s.kind) {
       case 'block': {
@@ -175,7 +175,7 @@ export class Runner {
     this.bind(symbol, type, d.value === undefined ? zero(type) : this.evaluate(d.value, type).value);
   }
 
-  /** A type with its lengths evaluated now. */
+  /** A type, with its lengths evaluated now. */
   typeOf(type: Type, span: Span): IrType {
     return this.session.sized(type, (length) => this.int(length), span);
   }

@@ -1,4 +1,4 @@
-// What one elaboration knows and has made so far: limits, findings, types, constants of the program, nodes and channels.
+// The state of one elaboration: limits, diagnostics, types, constants of the program, nodes and channels.
 import { elementAt } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
 import type { Checked, NameSymbol, Type } from '../front/checked.ts';
@@ -12,9 +12,9 @@ import type { ElaborationLimits } from './limits.ts';
 import { fitName, Namer } from './names.ts';
 import { Usage } from './usage.ts';
 
-/** What a name stands for at a point of the elaboration. */
+/** The meaning of a name at a point of the elaboration. */
 export type Entity =
-  | { readonly kind: 'constant'; readonly data: ConstantData; /** For a table of it. */ readonly name?: string }
+  | { readonly kind: 'constant'; readonly data: ConstantData; /** For its table. */ readonly name?: string }
   | { readonly kind: 'variable'; readonly variable: Variable }
   | { readonly kind: 'state'; readonly variable: StateVariable }
   | { readonly kind: 'text'; readonly text: string }
@@ -26,7 +26,7 @@ export interface Portal {
   readonly receivers: number[];
 }
 
-/** Names and what they stand for; what is not found here is looked up outside. */
+/** Names and their meanings; names not found here are looked up in the enclosing scope. */
 export class Scope {
   readonly #own = new Map<NameSymbol, Entity>();
   readonly #outside: ((symbol: NameSymbol) => Entity | undefined) | undefined;
@@ -44,7 +44,7 @@ export class Scope {
   }
 }
 
-/** Omits what differs by kind of node. */
+/** Omits the properties that all kinds of nodes have. */
 type Shape<T> = T extends unknown ? Omit<T, 'id' | 'name' | 'inputs' | 'outputs'> : never;
 export type NodeShape = Shape<GraphNode>;
 type Open<T> = T extends unknown ? Omit<T, 'inputs' | 'outputs'> & { inputs: (number | undefined)[]; outputs: (number | undefined)[] }
@@ -57,10 +57,10 @@ export interface End {
   readonly type: IrType;
 }
 
-/** What can be given from outside for one elaboration. */
+/** What the caller can specify for one elaboration. */
 export interface SessionOptions {
   readonly limits: ElaborationLimits;
-  /** Bytes of a file that the program reads while it is elaborated; undefined where there is none. */
+  /** Bytes of a file that the program reads during elaboration; undefined if there is no such file. */
   readonly file: (path: string) => Uint8Array | undefined;
   /** Called every few milliseconds while code is executed; may throw. */
   readonly watch?: (() => void) | undefined;
@@ -75,10 +75,10 @@ export class Session {
   readonly nodes: Open<GraphNode>[] = [];
   readonly channels: Channel[] = [];
   readonly portals: Portal[] = [];
-  /** Files that were wanted and not given. */
+  /** Files that were needed but not given. */
   readonly missing = new Set<string>();
   readonly faults: { readonly fault: Fault; readonly path: string; readonly severity: 'error' | 'warning' }[] = [];
-  /** Instances entered, outermost first, for messages. */
+  /** The instances being elaborated, outermost first, for messages. */
   readonly path: string[] = [];
   readonly codes = new Map<string, FilterCode>();
   readonly codeNames = new Namer();
@@ -91,7 +91,7 @@ export class Session {
   readonly #failed = new Set<object>();
   readonly #statics = new Map<NameSymbol, Entity>();
   #graphBytes = 0;
-  /** Steps left for following work functions without their data. */
+  /** Steps left for simulating work functions without data. */
   simulationSteps = 20_000_000;
 
   constructor(checked: Checked, options: SessionOptions) {
@@ -103,14 +103,14 @@ export class Session {
     this.budget = watchedBudget({ steps, bytes, depth: nesting }, options.watch);
   }
 
-  /** A number for a declaration, the same each time. */
+  /** A number for a declaration; always the same for the same one. */
   idOf(declaration: object): number {
     let id = this.#ids.get(declaration);
     if (id === undefined) this.#ids.set(declaration, id = this.#nextId++);
     return id;
   }
 
-  /** What a constant of a `static` section stands for; sections are evaluated by `evaluate` when first needed. */
+  /** The value of a constant of a `static` section; `evaluate` is called for a section when it is first needed. */
   static(symbol: NameSymbol & { kind: 'static' }, evaluate: (into: Map<NameSymbol, Entity>) => void): Entity | undefined {
     if (!this.#statics.has(symbol)) {
       if (this.#evaluated.has(symbol.owner) && !this.#failed.has(symbol.owner)) throw new Fault(
@@ -120,7 +120,7 @@ export class Session {
       try {
         evaluate(this.#statics);
       } catch (error) {
-        // Said once; the streams that need it are lost.
+        // Reported once; the streams that need it cannot be elaborated.
         this.#failed.add(symbol.owner);
         throw error;
       }
@@ -128,7 +128,7 @@ export class Session {
     return this.#statics.get(symbol);
   }
 
-  /** Keeps a finding; the same finding at the same place is kept once. */
+  /** Records a diagnostic, but only once for the same place. */
   report(fault: Fault, severity: 'error' | 'warning' = 'error'): void {
     const key = `${fault.code} ${fault.message} ${fault.span?.file} ${fault.span?.start}`;
     if (this.#seen.has(key)) return;
@@ -149,7 +149,7 @@ export class Session {
         ++this.budget.depth;
       }
     } catch (error) {
-      // The path belongs to the finding, so it is kept here, where it is complete.
+      // The path belongs to the diagnostic, which is recorded here because the path is complete here.
       if (error instanceof Fault && !error.fatal) {
         this.report(error);
         throw new Reported();
@@ -260,12 +260,12 @@ export class Session {
   }
 }
 
-/** The instances around, the middle left out where there are many. */
+/** The enclosing instances; the middle is omitted if there are many. */
 function shortened(path: readonly string[]): string {
   return (path.length <= 8 ? path : [...path.slice(0, 3), '…', ...path.slice(-3)]).join(' / ');
 }
 
-/** Thrown after a finding was kept: the instance is lost, its siblings go on. */
+/** Thrown after a diagnostic was recorded: the instance is abandoned, its siblings continue. */
 export class Reported extends Error {}
 
 export type { FileFormat };

@@ -1,5 +1,5 @@
-// Executes a work function without its data: what is known (counters, constants) is computed, what is not forks or widens. Tells how many
-// items are popped, pushed and peeked, and which fields are read before they are written.
+// Executes a work function without its data: known values (counters, constants) are computed, unknown ones fork or widen the state. Finds
+// how many items are popped, pushed and peeked at, and which fields are read before they are written.
 import { elementAt } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
 import { binaryOf, conversionOf, unaryOf } from '../interpret/arithmetic.ts';
@@ -11,17 +11,17 @@ import { assignedVariables, rootOf } from './loops.ts';
 
 type Flow = 'normal' | 'break' | 'continue' | 'return' | 'unclear';
 
-/** What a simulation found. */
+/** The results of a simulation. */
 export interface Findings {
-  /** Items, at least and at most; `Infinity` where there is no bound. */
+  /** Minimum and maximum number of items; `Infinity` if there is no bound. */
   readonly pop: readonly [low: number, high: number];
   readonly push: readonly [low: number, high: number];
-  /** Largest number of items that certainly must stand on the input: one more than the farthest peek or pop, and its place. */
+  /** The largest number of items that the input must certainly hold: one more than the farthest peek or pop, and its place. */
   readonly peek: number;
   readonly peekSpan: Span | undefined;
   /** Fields that some path may read before it has written them. */
   readonly carried: ReadonlySet<Variable>;
-  /** False if the work was too long to follow: rates are bounds only and all written fields count as carried. */
+  /** False if the work was too long to simulate: rates are bounds only, and all written fields count as carried. */
   readonly complete: boolean;
 }
 
@@ -32,7 +32,7 @@ interface State {
   push: [number, number];
 }
 
-/** Where a value lies: `at` undefined: somewhere in `from` … `from + count`. */
+/** The place of a value; if `at` is undefined, it is somewhere in `from` … `from + count`. */
 interface Place {
   readonly root: Variable;
   readonly at: number | undefined;
@@ -42,13 +42,13 @@ interface Place {
 
 class TooLong extends Error {}
 
-/** Follows `body` within `steps` steps. `fields`: those that the work (or what it calls) writes. */
+/** Simulates `body` within `steps` steps. `fields`: those that the work, or a function it calls, writes. */
 export function simulate(
   body: IrStatement, functions: ReadonlyMap<string, IrFunction>, fields: ReadonlySet<Variable>, steps: number,
 ): Findings & { readonly steps: number } {
   const run = new Simulation(functions, fields, steps);
   try {
-    // An early end somewhere: what was counted after it may not have happened.
+    // An early exit somewhere: what was counted after it may not have happened.
     if (run.statement(body) === 'unclear') run.state = { ...run.state, pop: [0, run.state.pop[1]], push: [0, run.state.push[1]] };
   } catch (error) {
     if (!(error instanceof TooLong)) throw error;
@@ -72,7 +72,7 @@ class Simulation {
   #returned: number | undefined;
   /** Array parameters, and the places they refer to. */
   readonly #references = new Map<Variable, Place>();
-  /** Whether statements are plain, and the arrays they mention, some of which may be parameters that refer to fields. */
+  /** Whether statements are plain, and the arrays they mention. Some of these may be parameters that refer to fields. */
   readonly #plain = new WeakMap<IrStatement, { readonly isPlain: boolean; readonly arrays: ReadonlySet<Variable> }>();
 
   constructor(functions: ReadonlyMap<string, IrFunction>, fields: ReadonlySet<Variable>, steps: number) {
@@ -144,7 +144,7 @@ class Simulation {
     return marks;
   }
 
-  /** Root and offset of a place; its indices are evaluated. */
+  /** Root and offset of a place; evaluates its indices. */
   #place(e: IrExpression): Place | undefined {
     if (e.kind === 'variable' || e.kind === 'state') {
       return this.#references.get(e.variable) ?? { root: e.variable, at: 0, from: 0, count: scalarCount(e.type) };
@@ -277,7 +277,7 @@ class Simulation {
     else this.#references.set(parameter, place);
   }
 
-  /** Some paths left early: keep what was certain before, and what may have been counted since. */
+  /** Some paths have left early: keeps what was certain before, and the maximum counts since. */
   #backTo(before: State): void {
     const { pop, push } = this.state;
     this.state = { ...before, pop: [before.pop[0], pop[1]], push: [before.push[0], push[1]] };
@@ -292,7 +292,7 @@ class Simulation {
     return flows[0] === flows[1] ? elementAt(flows, 0) : 'unclear';
   }
 
-  /** Both ways from the present state, joined. */
+  /** Simulates both paths from the current state, and merges the results. */
   #either(first: () => void, second: () => void): void {
     const before = this.#copy();
     ++this.#forks;
@@ -328,7 +328,7 @@ class Simulation {
     state.push = [Math.min(state.push[0], other.push[0]), Math.max(state.push[1], other.push[1])];
   }
 
-  /** Whether a loop touches neither the channels nor written fields, so that only its variables matter. */
+  /** Whether a loop uses neither channels nor written fields, so that only its variables matter. */
   #isPlain(s: IrStatement, mayReturn = false): boolean {
     let plain = this.#plain.get(s);
     if (plain === undefined) {
@@ -377,7 +377,7 @@ class Simulation {
     for (const variable of assignedVariables(s)) this.state.env.delete(variable);
   }
 
-  /** Any number of further turns. */
+  /** An unknown number of further iterations. */
   #someTurns(s: Extract<IrStatement, { kind: 'loop' }>): Flow {
     this.#forget(s);
     const before = this.#copy();
@@ -398,7 +398,7 @@ class Simulation {
   }
 }
 
-/** Whether a statement holds a `break`, `continue` or `return`. */
+/** Whether a statement contains a `break`, `continue` or `return`. */
 function leaves(s: IrStatement): boolean {
   return someStatement(s, ({ kind }) => kind === 'break' || kind === 'continue' || kind === 'return');
 }

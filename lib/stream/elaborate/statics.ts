@@ -1,4 +1,4 @@
-// `static` sections: evaluated when a name of theirs is first used.
+// `static` sections: evaluated when one of their names is first used.
 import type { StaticDeclaration } from '../ast.ts';
 import type { NameSymbol } from '../front/checked.ts';
 import { Fault } from '../interpret/fault.ts';
@@ -7,7 +7,7 @@ import type { StateVariable } from '../ir.ts';
 import { Runner } from './runner.ts';
 import type { Entity, Session } from './session.ts';
 
-/** What a name of a static section stands for; other names have no value outside of streams. */
+/** The value of a name of a static section; other names have no value outside of streams. */
 export function staticEntity(session: Session, symbol: NameSymbol): Entity | undefined {
   if (symbol.kind !== 'static') return undefined;
   return session.static(symbol, (into) => evaluateSection(session, symbol.owner, into));

@@ -1,4 +1,4 @@
-// A graph as scheduling sees it.
+// The view of a graph that scheduling uses.
 import type { Channel, GraphNode, StreamGraph } from '../graph.ts';
 import { typeBytes } from '../interpret/values.ts';
 import { ArgumentError } from '../../core/errors.ts';
@@ -6,7 +6,7 @@ import { elementAt } from '../../core/known.ts';
 import type { SdfActor, SdfChannel, SdfGraph } from '../sdf.ts';
 import { trusted, withGraph } from '../require.ts';
 
-/** Items that a node moves through a port in one firing. */
+/** How many items a node moves through a port in one firing. */
 export interface PortRates {
   readonly push: number;
   readonly pop: number;
@@ -15,14 +15,14 @@ export interface PortRates {
 
 const totals = new WeakMap<readonly number[], number>();
 
-/** Items that one firing of a splitter or joiner moves. Kept: it is asked for once for each port, of which there may be thousands. */
+/** How many items one firing of a splitter or joiner moves. Cached, because it is needed once per port, of which there may be thousands. */
 function totalOf(weights: readonly number[]): number {
   let total = totals.get(weights);
   if (total === undefined) totals.set(weights, total = weights.reduce((sum, weight) => sum + weight, 0));
   return total;
 }
 
-/** Rates of one port of a node; `first`: of its first firing. Inputs have pop and peek, outputs push. */
+/** Rates of one port of a node; `first`: those of its first firing. Inputs have pop and peek, outputs push. */
 export function ratesOf(node: GraphNode, port: number, first = false): PortRates {
   switch (node.kind) {
     case 'filter': return (first ? node.code.prework ?? node.code.work : node.code.work).rates;
@@ -38,7 +38,7 @@ export function ratesOf(node: GraphNode, port: number, first = false): PortRates
   }
 }
 
-/** Whether some filter's rates are known only when it fires. */
+/** Whether the rates of a node are known only when it fires. */
 export function isDynamic(node: GraphNode): boolean {
   return node.kind === 'filter' && (node.code.work.rates.dynamic !== undefined || node.code.prework?.rates.dynamic !== undefined);
 }
@@ -58,7 +58,7 @@ function sdfChannel(graph: StreamGraph, channel: Channel): SdfChannel {
   };
 }
 
-/** Whether a filter knows only when it fires how many items it takes, looks at, or gives. */
+/** Whether a filter's pop, peek or push rate is known only when it fires. */
 function isOpen(node: GraphNode, side: 'inputs' | 'outputs'): boolean {
   if (node.kind !== 'filter') return false;
   return [node.code.work, node.code.prework].some((work) => {
@@ -68,8 +68,8 @@ function isOpen(node: GraphNode, side: 'inputs' | 'outputs'): boolean {
 }
 
 /**
- * Some nodes and the channels between them, as scheduling sees them; undefined where rates of these are known only when filters fire.
- * Actors keep their ids, channels do not.
+ * Some nodes and the channels between them, as scheduling sees them; undefined if their rates are known only when filters fire. Actors keep
+ * their ids, channels do not.
  */
 export function partToSdf(graph: StreamGraph, nodes: ReadonlySet<number>): SdfGraph | undefined {
   const channels = graph.channels.filter(({ from, to }) => nodes.has(from) && nodes.has(to));
@@ -86,14 +86,14 @@ function actorsOf(graph: StreamGraph): SdfActor[] {
 }
 
 /**
- * The graph with rates alone. Actors and channels keep their ids. Throws {@link ArgumentError} if a filter has dynamic rates: such graphs
+ * Reduces a graph to its rates. Actors and channels keep their ids. Throws {@link ArgumentError} if a filter has dynamic rates: such graphs
  * have no static schedule.
  */
 export function toSdf(graph: StreamGraph): SdfGraph {
   return withGraph(graph, () => trusted(sdfOf(graph)));
 }
 
-/** As {@link toSdf}, of a graph that is known to be whole. */
+/** Like {@link toSdf}, for a graph that is known to be valid. */
 export function sdfOf(graph: StreamGraph): SdfGraph {
   const dynamic = graph.nodes.find(isDynamic);
   if (dynamic !== undefined) {

@@ -1,4 +1,5 @@
-// Statements of functions to the intermediate representation: dead branches dropped, locals that never change replaced by their values.
+// Translates statements of functions to the intermediate representation: drops dead branches, and replaces locals that never change by
+// their values.
 import type { Declarator, Expression, FilterDeclaration, FunctionDeclaration, Statement } from '../ast.ts';
 import { Fault } from '../interpret/fault.ts';
 import type { IrExpression, IrPlace, IrStatement, Variable } from '../ir.ts';
@@ -11,13 +12,13 @@ import type { Translation } from './translation.ts';
 
 type Of<K extends Statement['kind']> = Extract<Statement, { kind: K }>;
 
-/** The statements of a block in a block. */
+/** Translates a block, or a single statement, to a block. */
 export function translateBlock(t: Translation, statement: Statement): IrStatement {
   const statements = statement.kind === 'block' ? statement.statements : [statement];
   return { kind: 'block', statements: statements.flatMap((each) => translateStatement(t, each)), span: statement.span };
 }
 
-/** One statement as however many it takes. */
+/** Translates one statement to any number of statements. */
 export function translateStatement(t: Translation, statement: Statement): IrStatement[] {
   const outer = t.before;
   t.before = [];
@@ -93,7 +94,7 @@ function expressionStatement(t: Translation, s: Of<'expression'>): IrStatement[]
   return [{ kind: 'evaluate', value: t.expression(e), span: s.span }];
 }
 
-/** What is printed, piece by piece: `"a" + x` is a text and a value. */
+/** The pieces to print: `"a" + x` is a text and a value. */
 function printPieces(t: Translation, e: Expression): (IrExpression | { text: string })[] {
   const text = textOf(t, e);
   if (text !== undefined) return [{ text }];
@@ -121,7 +122,7 @@ function conditional(t: Translation, s: Of<'if'>): IrStatement[] {
   return [{ kind: 'if', condition, then, otherwise, span: s.span }];
 }
 
-/** A condition and the statements that must be executed each time before it. */
+/** A condition and the statements that must be executed before each evaluation. */
 function loopCondition(t: Translation, e: Expression | undefined): { condition: IrExpression | undefined; before: IrStatement[] } {
   if (e === undefined) return { condition: undefined, before: [] };
   const outer = t.before;
@@ -132,7 +133,7 @@ function loopCondition(t: Translation, e: Expression | undefined): { condition: 
   return { condition, before };
 }
 
-/** Variables that the statements declare, and the statements with assignments instead of these declarations. */
+/** Separates the variables that the statements declare from the statements, where assignments replace the declarations. */
 function undeclared(statements: readonly IrStatement[]): { declared: IrStatement[]; assigned: IrStatement[] } {
   const declared: IrStatement[] = [];
   const assigned = statements.map((statement): IrStatement => {
@@ -161,7 +162,7 @@ function loop(t: Translation, s: Of<'while' | 'do' | 'for'>): IrStatement[] {
   return counterOf(made)?.trips === 0 ? initial : [made];
 }
 
-/** The name under which a handler is known to senders and receivers. */
+/** The name by which senders and receivers refer to a handler. */
 export function handlerName(filter: FilterDeclaration, handler: FunctionDeclaration): string {
   const names = new Namer();
   for (const each of filter.functions) {

@@ -1,4 +1,5 @@
-// Expressions of the syntax tree to the intermediate representation: constants in place, conversions written out, types and sizes known.
+// Translates expressions of the syntax tree to the intermediate representation: constants are substituted, conversions explicit, types and
+// sizes known.
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import type { Expression, FunctionDeclaration, Span } from '../ast.ts';
 import type { Callee, NameSymbol, Type } from '../front/checked.ts';
@@ -13,14 +14,14 @@ import type { Namer } from './names.ts';
 import type { Entity, Scope, Session } from './session.ts';
 import type { Ends, Translation } from './translation.ts';
 
-/** Works out an int that nothing of a firing changes. `find`: what names stand for. */
+/** Evaluates an int that does not depend on a firing. `find` resolves names. */
 export type EvaluateInt = (e: Expression, find: (symbol: NameSymbol) => Entity | undefined) => number;
 
 const parts: Readonly<Record<string, number>> = { real: 0, imag: 1, x: 0, y: 1, z: 2, w: 3 };
 
 /**
- * Translates the code of one filter, or (without ends) what is evaluated during elaboration. `tables` collects the constant arrays that the
- * code refers to; without it they stay in place.
+ * Translates the code of one filter, or (without ends) code that is evaluated during elaboration. `tables` collects the constant arrays
+ * that the code refers to; without it, they stay inline.
  */
 export class Translator implements Translation {
   readonly session: Session;
@@ -30,15 +31,15 @@ export class Translator implements Translation {
   readonly tables: StateVariable[] | undefined;
   readonly #evaluate: EvaluateInt | undefined;
   scope: Scope;
-  /** Variables of the present body that are assigned after their declaration; the others may be constants. */
+  /** Variables of the current body that are assigned after their declaration; the others may be constants. */
   assigned: ReadonlySet<NameSymbol> = new Set();
-  /** Result of the function being translated. */
+  /** Result type of the function being translated. */
   result: IrType = { kind: 'void' };
-  /** Statements to be executed before the present one. */
+  /** Statements to be executed before the current one. */
   before: IrStatement[] = [];
   readonly #tableOf = new Map<ConstantData, StateVariable>();
 
-  /** @param options `evaluate`: calls functions of the program for the length of an array; without it lengths have no calls */
+  /** @param options `evaluate`: calls functions of the program for array lengths; without it, lengths cannot contain calls */
   constructor(session: Session, scope: Scope, options: { namer: Namer; ends?: Ends; tables?: StateVariable[]; evaluate?: EvaluateInt }) {
     this.session = session;
     this.scope = scope;
@@ -48,7 +49,7 @@ export class Translator implements Translation {
     this.#evaluate = options.evaluate;
   }
 
-  /** The expression as the program's types have it. */
+  /** Translates an expression. */
   expression(e: Expression): IrExpression {
     switch (e.kind) {
       case 'int': return constant('int', e.wide ?? e.value, e.span);
@@ -73,7 +74,7 @@ export class Translator implements Translation {
     }
   }
 
-  /** The expression converted to a type. */
+  /** Translates an expression and converts it to a type. */
   as(e: Expression, type: IrType): IrExpression {
     return e.kind === 'array-literal' ? this.arrayLiteral(e, type) : this.converted(this.expression(e), type, e.span);
   }
@@ -87,7 +88,7 @@ export class Translator implements Translation {
     return made;
   }
 
-  /** The expression if it is a constant int, else a fault that names `what`. */
+  /** Translates an expression that must be a constant int; otherwise throws a fault that names `what`. */
   constantInt(e: Expression, what: string): number {
     const value = this.as(e, scalar('int'));
     const x = known(value);
@@ -222,8 +223,8 @@ export class Translator implements Translation {
   }
 
   /**
-   * Makes expressions that are evaluated one after the other: where a later one needs statements of its own before it, the values of
-   * earlier ones are kept, by `keep` at a position among those statements: in variables.
+   * Translates expressions that are evaluated in order. If a later one needs preceding statements, the values of earlier ones are saved in
+   * variables, by `keep`, at a position among those statements.
    */
   ordered(makes: readonly (() => IrExpression)[],
     keep = (position: number, e: IrExpression): IrExpression => this.storedAt(position, e, 'operand')): IrExpression[] {
@@ -240,14 +241,14 @@ export class Translator implements Translation {
     return made;
   }
 
-  /** The value in a variable, set before the statements that were put first after `position`. */
+  /** Saves the value in a variable that is set before the statements added after `position`. */
   storedAt(position: number, e: IrExpression, name: string): IrExpression {
     const variable: Variable = { name: this.namer.unique(name), type: e.type };
     this.before.splice(position, 0, { kind: 'declare', variable, value: e, span: e.span });
     return { kind: 'variable', variable, type: e.type, span: e.span };
   }
 
-  /** The operator, its operands brought to one type. */
+  /** The operator, with its operands converted to one type. */
   binary(operator: IrBinary, left: IrExpression, right: IrExpression, span: Span): IrExpression {
     const type = operandType(operator, left.type, right.type);
     if (type !== undefined) {
@@ -259,7 +260,7 @@ export class Translator implements Translation {
     throw new Fault('S4017', `${operator} has no meaning for ${typeText(left.type)} and ${typeText(right.type)}`, span);
   }
 
-  /** A scalar beside a float2 to float4 stands for all its parts; beside a complex number it is the real part. */
+  /** A scalar combined with a float2 to float4 stands for all components; combined with a complex number, it is the real part. */
   #operand(e: IrExpression, type: IrType, span: Span): IrExpression {
     if (e.type.kind !== 'scalar' || type.kind !== 'vector' || type.name === 'complex') return this.converted(e, type, span);
     const single = this.stored(this.converted(e, scalar('float'), span), 'factor');
@@ -278,7 +279,7 @@ export class Translator implements Translation {
     return required(all);
   }
 
-  /** The value in a variable of its own unless repeating it is harmless. */
+  /** Saves the value in a variable, unless evaluating it again is harmless. */
   stored(e: IrExpression, name: string): IrExpression {
     if (e.kind === 'constant' || e.kind === 'variable') return e;
     return this.storedAt(this.before.length, e, name);
@@ -294,7 +295,7 @@ export class Translator implements Translation {
     return this.converted(operand, type, e.span);
   }
 
-  /** An array literal; `type` as the context has it, or the type of its first element. */
+  /** An array literal; its type comes from the context, or else from its first element. */
   arrayLiteral(e: Extract<Expression, { kind: 'array-literal' }>, type: IrType | undefined): IrExpression {
     const { elements } = e;
     const element = type?.kind === 'array' ? type.element : undefined;
@@ -316,7 +317,7 @@ export class Translator implements Translation {
       if (data === undefined) return this.#filled(whole, values, e.span);
       for (let i = 0; i < data.numbers.length; ++i) numbers.push(elementAt(data.numbers, i));
     }
-    // Elements that are not given are zeros.
+    // Missing elements are zeros.
     return this.#constantValue(toConstant(whole, unflatten(whole, numbers, { at: 0 })), e.span);
   }
 

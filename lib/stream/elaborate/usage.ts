@@ -1,4 +1,4 @@
-// What a piece of the syntax tree assigns, calls and refers to: found once, whatever arguments it is elaborated with.
+// What a part of the syntax tree assigns, calls and refers to: computed once, independently of arguments.
 import { required } from '../../core/known.ts';
 import type { CompositeDeclaration, Creator, Declarator, Expression, FunctionDeclaration, Parameter, Statement,
   StreamDeclaration } from '../ast.ts';
@@ -11,13 +11,13 @@ function visitValue(value: unknown, visit: Visit): void {
   else if (typeof value === 'object' && value !== null) visitNode(value, visit);
 }
 
-/** Calls `visit` for every expression and statement at and below the node (types, rates and anonymous streams with their insides too). */
+/** Calls `visit` for every expression and statement at and below the node, including types, rates and the contents of anonymous streams. */
 export function visitNode(node: object, visit: Visit): void {
   if ('kind' in node) visit(node as Expression);
   for (const [key, value] of Object.entries(node)) if (key !== 'span' && key !== 'at') visitValue(value, visit);
 }
 
-/** The variable at the root of what stands on the left of an assignment. */
+/** The variable at the root of an assignment target. */
 export function rootName(target: Expression): Extract<Expression, { kind: 'name' }> | undefined {
   if (target.kind === 'name') return target;
   if (target.kind === 'index') return rootName(target.array);
@@ -26,7 +26,7 @@ export function rootName(target: Expression): Extract<Expression, { kind: 'name'
 
 const graphStatements = new Set(['add', 'body', 'loop', 'split', 'join', 'enqueue', 'message']);
 
-/** Answers about the tree of one program, remembered. */
+/** Answers questions about the syntax tree of one program, with caching. */
 export class Usage {
   readonly #checked: Checked;
   readonly #assigned = new WeakMap<object, ReadonlySet<NameSymbol>>();
@@ -40,7 +40,7 @@ export class Usage {
     this.#checked = checked;
   }
 
-  /** Variables and fields that the node assigns, or passes to functions that change them. What functions do beside is not counted. */
+  /** Variables and fields that the node assigns, or passes to functions that change them. Other effects of functions are not counted. */
   assigned(node: object): ReadonlySet<NameSymbol> {
     const known = this.#assigned.get(node);
     if (known !== undefined) return known;
@@ -64,12 +64,12 @@ export class Usage {
     return call.args.filter((_, i) => changed.has(i));
   }
 
-  /** Array parameters that a function changes, by itself or by what it passes them to: the arrays of its caller change. */
+  /** Array parameters that a function changes, directly or through functions it calls: the caller's arrays change. */
   changedParameters(declaration: FunctionDeclaration): ReadonlySet<number> {
     const known = this.#changed.get(declaration);
     if (known !== undefined) return known;
     const found = new Map([...this.#reached(declaration)].map((each) => [each, new Set<number>()]));
-    // Until nothing is added: functions may call each other in cycles.
+    // Until nothing new is found, because functions may call each other in cycles.
     for (let isNew = true; isNew;) {
       isNew = false;
       for (const [each, changed] of found) {
@@ -120,7 +120,7 @@ export class Usage {
     return this.#called(e).size > 0;
   }
 
-  /** Whether an expression, or a function that it calls, refers to such a name. */
+  /** Whether `isSuch` holds for a name in an expression or in a function that it calls. */
   refersTo(e: Expression, isSuch: (symbol: NameSymbol) => boolean): boolean {
     const nodes: object[] = [e, ...[...this.#called(e)].flatMap((callee) => [...this.#reached(callee)]).map(({ body }) => body)];
     let found = false;
@@ -128,14 +128,14 @@ export class Usage {
     return found;
   }
 
-  /** A function and all that it calls. */
+  /** A function and all functions that it calls, directly or indirectly. */
   #reached(entry: FunctionDeclaration): Set<FunctionDeclaration> {
     const seen = new Set([entry]);
     for (const declaration of seen) for (const callee of this.#called(declaration.body)) seen.add(callee);
     return seen;
   }
 
-  /** Fields (and variables) that a function and all that it calls assign. */
+  /** Fields and variables that a function assigns, directly or through functions it calls. */
   written(entry: FunctionDeclaration): ReadonlySet<NameSymbol> {
     const known = this.#written.get(entry);
     if (known !== undefined) return known;
@@ -168,7 +168,7 @@ export class Usage {
     if (creator.kind === 'anonymous') addParameters(creator.stream, own);
   }
 
-  /** Whether a statement makes no part of a graph and declares no arrays, so that it can be translated as a whole. */
+  /** Whether a statement creates no part of a graph and declares no arrays, so that it can be translated as a whole. */
   isPlain(statement: Statement): boolean {
     let plain = this.#plain.get(statement);
     if (plain === undefined) {
@@ -183,7 +183,7 @@ export class Usage {
     return plain;
   }
 
-  /** Arguments and variables of a function on which lengths of its arrays may depend. */
+  /** Arguments and variables of a function on which its array lengths may depend. */
   lengths(declaration: FunctionDeclaration): ReadonlySet<NameSymbol> {
     const known = this.#lengths.get(declaration);
     if (known !== undefined) return known;
@@ -199,7 +199,7 @@ export class Usage {
         if (variable.value !== undefined) values.set(this.#checked.symbolOfDeclaration(variable), variable.value);
       }
     });
-    for (const symbol of found) if (values.has(symbol)) addNames(required(values.get(symbol))); // a set: what is added meanwhile comes, too
+    for (const symbol of found) if (values.has(symbol)) addNames(required(values.get(symbol))); // visits those added meanwhile, too
     this.#lengths.set(declaration, found);
     return found;
   }

@@ -1,4 +1,4 @@
-// Nodes of a graph as things that fire.
+// The nodes of a graph as actors that fire.
 import { required } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
 import type { GraphNode } from '../graph.ts';
@@ -9,14 +9,14 @@ import type { Fifo } from './fifo.ts';
 import { Machine, type Budget, type Execute, type Tape } from './machine.ts';
 import { copyValue, fromConstant, unflatten, type Value } from './values.ts';
 
-/** The input ended in the middle of a firing of dynamic rate. */
+/** The input ended in the middle of a firing with dynamic rates. */
 export class EndOfInput extends Error {}
 
-/** Where the items of a port go or come from; undefined for void ends. */
+/** The queues at a node's ports; undefined for void ends. */
 export interface Ports {
   readonly inputs: readonly (Fifo | undefined)[];
   readonly outputs: readonly (((item: Value) => void) | undefined)[];
-  /** Asks for `count` items on an input of a filter with dynamic rates; false if there will never be so many. */
+  /** Requests `count` items on an input of a filter with dynamic rates; false if there will never be that many. */
   readonly demand: (port: number, count: number) => boolean;
 }
 
@@ -25,18 +25,18 @@ export interface Actor {
   firings: number;
   /** In the middle of a firing. */
   isBusy: boolean;
-  /** Items that it has pushed in a firing that is not over. */
+  /** How many items it has pushed in an unfinished firing. */
   readonly unfinished: number;
-  /** Items that must stand on an input for the next firing. */
+  /** How many items an input must hold for the next firing. */
   need(port: number): number;
-  /** Items of an input that the last firing, or the one it is in, has taken or looked at, or was sure to find. */
+  /** How many items of an input the current or last firing has popped or peeked at, or was certain to find. */
   reach(port: number): number;
-  /** Whether the next firing, or a later one, can push to the output. */
+  /** Whether the next firing or a later one can push to the output. */
   gives(port: number): boolean;
   fire(): void;
 }
 
-/** Splitters, joiners, identities: items moved by weights. */
+/** Splitters, joiners and identities: they move items according to weights. */
 export class Mover implements Actor {
   firings = 0;
   isBusy = false;
@@ -82,7 +82,7 @@ export class Mover implements Actor {
   }
 }
 
-/** A file reader: the file's items over and over. */
+/** A file reader: repeats the items of the file endlessly. */
 export class Reader implements Actor {
   firings = 0;
   isBusy = false;
@@ -148,7 +148,7 @@ export class Writer implements Actor {
   }
 }
 
-/** Code of a filter compiled for all nodes that share it. */
+/** The compiled code of a filter, used by all nodes that share it. */
 export interface CompiledFilter {
   readonly code: FilterCode;
   readonly work: Execute;
@@ -156,7 +156,7 @@ export interface CompiledFilter {
   readonly handlers: ReadonlyMap<string, (machine: Machine, args: readonly Value[]) => void>;
 }
 
-/** Compiles code; fields get the places of their order in `code.state`. */
+/** Compiles code; the fields are numbered in the order of `code.state`. */
 export function compileFilter(code: FilterCode, budget: Budget): CompiledFilter {
   const machine = new Machine(budget);
   for (const field of code.state) machine.fieldSlot(field);
@@ -178,7 +178,7 @@ export function compileFilter(code: FilterCode, budget: Budget): CompiledFilter 
   };
 }
 
-/** What a filter needs from its surroundings beside its ports. */
+/** What a filter needs from its environment besides its ports. */
 export interface FilterHost {
   readonly budget: Budget;
   readonly seed: number;
@@ -186,7 +186,6 @@ export interface FilterHost {
   readonly send: Machine['send'];
 }
 
-/** A filter. */
 export class FilterActor implements Actor, Tape {
   firings = 0;
   isBusy = false;
@@ -211,7 +210,7 @@ export class FilterActor implements Actor, Tape {
     this.machine.send = host.send;
   }
 
-  /** Executes a handler of messages between firings. */
+  /** Executes a message handler between firings. */
   handle(handler: string, args: readonly Value[]): void {
     this.#compiled.handlers.get(handler)?.(this.machine, args);
   }
@@ -279,7 +278,7 @@ export class FilterActor implements Actor, Tape {
     return required(this.#ports.inputs[0]).peek(index);
   }
 
-  /** Static rates were met before the firing; dynamic ones are met on the way. */
+  /** Static rates are satisfied before the firing; dynamic ones as they come up. */
   #require(count: number): void {
     const input = required(this.#ports.inputs[0]);
     if (this.#popped + count > this.#reach) this.#reach = this.#popped + count;

@@ -5,7 +5,7 @@ import type { IrBinary, MathName, ScalarName, VectorName } from '../ir.ts';
 export type Binary = (a: number, b: number) => number;
 export type Unary = (a: number) => number;
 
-/** An operation without a value, such as a division by zero. */
+/** An operation has no result, such as a division by zero. */
 export class ArithmeticError extends Error {}
 
 function divideInts(a: number, b: number): number {
@@ -35,7 +35,7 @@ const doubles: Partial<Record<IrBinary, Binary>> = {
   '+': (a, b) => a + b, '-': (a, b) => a - b, '*': (a, b) => a * b, '/': (a, b) => a / b, '%': (a, b) => a % b,
 };
 
-/** The operator on two scalars of one type; undefined where there is none. `/` and `%` of ints throw {@link ArithmeticError}. */
+/** The operator on two scalars of the same type; undefined if there is none. `/` and `%` of ints throw {@link ArithmeticError}. */
 export function binaryOf(operator: IrBinary, operands: ScalarName): Binary | undefined {
   const comparison = comparisons[operator];
   if (comparison !== undefined) return comparison;
@@ -45,7 +45,7 @@ export function binaryOf(operator: IrBinary, operands: ScalarName): Binary | und
   return operator === '&' || operator === '|' || operator === '^' ? ints[operator] : undefined;
 }
 
-/** The operator on a scalar; undefined where there is none. */
+/** The operator on a scalar; undefined if there is none. */
 export function unaryOf(operator: '-' | '!' | '~', operand: ScalarName): Unary | undefined {
   if (operator === '!') return (a) => (a === 0 ? 1 : 0);
   if (operator === '~') return operand === 'bit' ? (a) => a ^ 1 : operand === 'int' ? (a) => ~a : undefined;
@@ -71,7 +71,7 @@ function roundHalfEven(a: number): number {
   const low = Math.floor(a);
   const rest = a - low;
   const whole = rest < 0.5 || (rest === 0.5 && low % 2 === 0) ? low : rest >= 0.5 ? low + 1 : a;
-  // What is rounded to 0 keeps its sign.
+  // A result that is rounded to 0 keeps its sign.
   return whole === 0 ? a * 0 : whole;
 }
 
@@ -81,7 +81,7 @@ const functions: Partial<Record<MathName, (...args: number[]) => number>> = {
   round: (a: number) => Math.floor(a + 0.5), sin: Math.sin, sinh: Math.sinh, sqrt: Math.sqrt, tan: Math.tan, tanh: Math.tanh,
 };
 
-/** The function of mathematics on scalars of a type; undefined where there is none (`random` and those of complex numbers). */
+/** The mathematical function on scalars of a type; undefined if there is none (`random` and functions of complex numbers). */
 export function mathOf(name: MathName, operands: ScalarName): ((...args: number[]) => number) | undefined {
   const f = functions[name];
   if (f === undefined) return undefined;
@@ -97,7 +97,10 @@ function partsOf(z: Float32Array): readonly [number, number] {
   return [required(z[0]), required(z[1])];
 }
 
-/** The operator on two vectors of one type: by parts; products and quotients of complex numbers in the usual form, each step rounded. */
+/**
+ * The operator on two vectors of the same type, by component. Products and quotients of complex numbers use the usual formulas, with each
+ * step rounded.
+ */
 export function vectorBinary(operator: IrBinary, name: VectorName, a: Float32Array, b: Float32Array): Float32Array | undefined {
   const f = Math.fround;
   if (name === 'complex' && operator === '*') {
@@ -114,7 +117,7 @@ export function vectorBinary(operator: IrBinary, name: VectorName, a: Float32Arr
 }
 
 const f = Math.fround;
-/** Functions of a complex number that give one; computed in double, rounded once. */
+/** Functions from complex numbers to complex numbers: computed in double precision, rounded once. */
 const complexFunctions: Partial<Record<MathName, (re: number, im: number) => [number, number]>> = {
   csqrt: squareRoot, sqrt: squareRoot,
   exp: (re, im) => [Math.exp(re) * Math.cos(im), Math.exp(re) * Math.sin(im)],
@@ -131,7 +134,7 @@ function squareRoot(re: number, im: number): [number, number] {
   return [Math.abs(im) / (2 * root), im < 0 ? -root : root];
 }
 
-/** A function of a complex number: a number for `abs` and `arg`, else a complex number; undefined where there is none. */
+/** A function of a complex number: a number for `abs` and `arg`, otherwise a complex number; undefined if there is none. */
 export function complexMath(name: MathName, z: Float32Array): number | Float32Array | undefined {
   const [re, im] = partsOf(z);
   if (name === 'abs') return f(Math.sqrt(re * re + im * im));

@@ -1,4 +1,4 @@
-// Expressions of the intermediate representation as closures.
+// Compiles expressions of the intermediate representation to closures.
 import { required } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
 import type { ConstantData, IrBinary, IrExpression, IrType } from '../ir.ts';
@@ -7,7 +7,7 @@ import { Fault } from './fault.ts';
 import type { Evaluate, Machine, Places } from './machine.ts';
 import { copyValue, fromConstant, scalarCount, vectorSizes, zero, type Value } from './values.ts';
 
-/** A fault at run time: an index outside its array. */
+/** A run-time fault: an index out of bounds. */
 export function outside(index: number, length: number, span: Span | undefined): Fault {
   return new Fault('S5001', `index ${index} is outside an array of ${length}`, span);
 }
@@ -18,7 +18,7 @@ export function fieldIndex(type: IrType, field: string): number {
   return index;
 }
 
-/** Whether the expression makes a new value, so that nobody else holds it. */
+/** Whether the expression creates a new value, which nothing else refers to. */
 export function isFresh(expression: IrExpression): boolean {
   if (expression.type.kind === 'scalar' || expression.type.kind === 'void') return true;
   return ['call', 'math', 'pop', 'unary', 'binary', 'compose', 'convert'].includes(expression.kind);
@@ -43,7 +43,7 @@ function constantValue(data: ConstantData): Value {
   return value;
 }
 
-/** Makes a closure of an expression. Values of arrays, vectors and structs may be shared: see {@link owned}. */
+/** Compiles an expression to a closure. Values of arrays, vectors and structs may be shared: see {@link owned}. */
 export function compileExpression(places: Places, e: IrExpression): Evaluate {
   switch (e.kind) {
     case 'constant': {
@@ -151,7 +151,7 @@ function unary(places: Places, e: Extract<IrExpression, { kind: 'unary' }>): Eva
   return (m) => f(operand(m) as number);
 }
 
-/** Whether evaluating can change a variable that an operand before it has read by reference. */
+/** Whether evaluating can change a variable that an earlier operand has read by reference. */
 function mayWrite(e: IrExpression): boolean {
   if (e.kind === 'call') return true;
   return Object.values(e).some((part: unknown) => Array.isArray(part)

@@ -1,4 +1,4 @@
-// Statements and functions of the intermediate representation as closures.
+// Compiles statements and functions of the intermediate representation to closures.
 import { required } from '../../core/known.ts';
 import type { IrExpression, IrFunction, IrPlace, IrStatement, IrType, Variable } from '../ir.ts';
 import { compileExpression, fieldIndex, outside, owned } from './compile-expression.ts';
@@ -6,7 +6,7 @@ import { Flow, type Callable, type Evaluate, type Execute, type Machine, type Pl
 import { statementSize } from './walk.ts';
 import { copyInto, printed, scalarCount, typeBytes, zero, type Value } from './values.ts';
 
-/** Compiles code of one filter (or of one stream under elaboration): variables get places in a frame, fields places in the machine. */
+/** Compiles the code of one filter (or of one stream being elaborated): variables get slots in a frame, fields get slots in the machine. */
 export class Compiler implements Places {
   readonly machine: Machine;
   /** Functions that may be called, by name. */
@@ -19,7 +19,7 @@ export class Compiler implements Places {
     this.machine = machine;
   }
 
-  /** The place of a variable in the frame. */
+  /** The slot of a variable in the frame. */
   slot(variable: Variable): number {
     let slot = this.#slots.get(variable);
     if (slot === undefined) {
@@ -188,7 +188,7 @@ export class Compiler implements Places {
     };
   }
 
-  /** Copies into the very array or struct that is in the place: others may refer to it. */
+  /** Copies into the existing array or struct, because others may refer to it. */
   #copy(target: IrPlace, from: IrExpression): Execute {
     const [place, value] = [this.expression(target), this.expression(from)];
     const cost = scalarCount(target.type) >> 3;
@@ -200,7 +200,7 @@ export class Compiler implements Places {
     };
   }
 
-  /** Stores what `value` gives in the place; indices are evaluated first. */
+  /** Stores the result of `value`; the indices of the target are evaluated first. */
   assignment(target: IrPlace, value: Evaluate): Execute {
     if (target.kind === 'variable') {
       const slot = this.slot(target.variable);
@@ -225,7 +225,7 @@ export class Compiler implements Places {
   }
 }
 
-/** Whether values of the type may be referred to by a parameter. */
+/** Whether a parameter may refer to values of the type. */
 const isShared = (type: IrType): boolean => type.kind === 'array' || type.kind === 'struct';
 
 type Row = { [at: number]: Value };

@@ -19,9 +19,9 @@ export interface EngineOptions {
   readonly files: Readonly<Record<string, Uint8Array>>;
   readonly limits: RunLimits;
   readonly seed: number;
-  /** Sees each item that is put on a channel. */
+  /** Receives each item that is pushed to a channel. */
   readonly tap?: (channel: number, item: Value) => void;
-  /** Called every few milliseconds, in the middle of firings too; may throw. */
+  /** Called every few milliseconds, also in the middle of firings; may throw. */
   readonly watch?: () => void;
 }
 
@@ -31,7 +31,7 @@ export class Engine {
   readonly actors: readonly Actor[];
   /** Scalars of the items on the open output. */
   readonly output: number[] = [];
-  /** Items on the open output; without one those in files; without any, lines that are printed. */
+  /** Items on the open output; without one, items written to files; without those, printed lines. */
   items = 0;
   readonly #printout: Printout;
   readonly #channels: readonly Fifo[];
@@ -44,11 +44,11 @@ export class Engine {
   #prints = 0;
   readonly #countsLines: boolean;
   readonly #mail: Mail;
-  /** Nodes that will never fire again, so that no message of theirs is waited for. */
+  /** Nodes that will never fire again, so that no message from them need be awaited. */
   readonly #over = new Set<number>();
   /** Nodes in the middle of a firing for which the input has ended. */
   readonly #stuck = new Set<number>();
-  /** By node: items that it waits for in the middle of a firing. */
+  /** By node: how many items it waits for in the middle of a firing. */
   readonly #asked = new Map<number, number>();
 
   constructor(graph: StreamGraph, options: EngineOptions) {
@@ -127,7 +127,7 @@ export class Engine {
     return channel === undefined ? required(this.graph[side]).type : elementAt(this.graph.channels, channel).type;
   }
 
-  /** Adds the scalars of an item that has come out. */
+  /** Appends the scalars of an output item. */
   #keep(item: Value, numbers: number[]): void {
     flatten(item, numbers);
     if (8 * numbers.length > this.#options.limits.bytes) {
@@ -165,7 +165,7 @@ export class Engine {
     return { inputs, outputs, demand: (port, count) => this.#demand(id, port, count) };
   }
 
-  /** Fires what is upstream of a port until `count` items stand on it. */
+  /** Fires upstream nodes until a port has `count` items. */
   #demand(id: number, port: number, count: number): boolean {
     const channel = elementAt(this.graph.nodes, id).inputs[port];
     const fifo = channel === undefined ? this.#external : this.#channels[channel];
@@ -178,7 +178,7 @@ export class Engine {
     return true;
   }
 
-  /** Whether a node cannot go on with its next firing, or the one it is in, without a firing of `upstream`. */
+  /** Whether a node cannot continue with its current or next firing unless `upstream` fires. */
   #wants(node: number, upstream: number): boolean {
     const seen = new Set([node]);
     for (const id of seen) {
@@ -194,7 +194,7 @@ export class Engine {
     return false;
   }
 
-  /** The first input of a node that holds too little for its next firing. */
+  /** The first input of a node that holds too few items for its next firing. */
   #missing(id: number): number | undefined {
     const node = elementAt(this.graph.nodes, id);
     const actor = elementAt(this.actors, id);
@@ -208,15 +208,15 @@ export class Engine {
   }
 
   /**
-   * Fires a node once, and before it whatever it needs. False if it can never fire again: the input is used up, or nodes wait for each
-   * other. `isEnough`: what else would do, where senders of messages that fire first bring it about.
+   * Fires a node once, after everything it depends on. False if it can never fire again: the input is used up, or nodes wait for each
+   * other. `isEnough`: an alternative condition that suffices if senders of messages, which fire first, bring it about.
    */
   fire(target: number, isEnough = (): boolean => false): boolean {
     const stack = [target];
     const waiting = new Set(stack);
-    /** Places in the stack of nodes that fire first only because they may send a message. */
+    /** Positions in the stack of nodes that fire first only because they may send a message. */
     const guards: number[] = [];
-    /** What cannot fire now never will; a node that waited for its messages only goes on without them. */
+    /** A node that cannot fire now never will. A node that only waited for its messages continues without them. */
     const giveUp = (): boolean => {
       const from = guards.pop();
       if (from === undefined) return false;
@@ -250,7 +250,7 @@ export class Engine {
         if (guards.at(-1) !== stack.length) continue;
         guards.pop();
         if (!this.#mail.isTraced) continue;
-        // In the middle of its firing the sender may have had the others fire that stand here.
+        // In the middle of its firing, the sender may have fired other nodes on this stack.
         if (isEnough()) return true;
         for (const each of stack.splice(1)) waiting.delete(each);
         guards.length = 0;
@@ -275,7 +275,10 @@ export class Engine {
     this.#guard(id, () => { throw this.#mail.impossible(elementAt(stack, guard), elementAt(stack, guard - 1)); });
   }
 
-  /** The error of a node that is wanted in the middle of its firing; `guard`: the last place of one that may send a message. */
+  /**
+   * The error for a node that must fire while it is in the middle of a firing; `guard`: the position of the last node that may send a
+   * message.
+   */
   #entangled(stack: readonly number[], guard: number | undefined): Error {
     if (guard === undefined) return this.#deadlock([lastOf(stack), ...stack.slice(0, -1)]);
     const [receiver, sender] = [elementAt(stack, guard - 1), elementAt(stack, guard)];
@@ -283,7 +286,7 @@ export class Engine {
     return runError(this.graph, this.#mail.impossible(sender, receiver), name, elementAt(this.actors, receiver).firings);
   }
 
-  /** The error of nodes that wait for each other, each for the next. */
+  /** The error for nodes that wait for each other in a cycle. */
   #deadlock(cycle: readonly number[]): Error {
     const nodes = cycle.map((id) => elementAt(this.graph.nodes, id));
     const wanted = nodes.map(({ id, name, inputs }, i): Wanted => {
@@ -300,7 +303,7 @@ export class Engine {
     return runError(this.graph, fault, '', 0);
   }
 
-  /** The node that can give what an input lacks. */
+  /** The node that can produce what an input lacks. */
   #source(id: number, port: number): number | undefined {
     const channel = elementAt(this.graph.nodes, id).inputs[port];
     if (channel === undefined) return undefined;
@@ -327,7 +330,7 @@ export class Engine {
       });
       return true;
     } catch (error) {
-      // The filter stays in the middle of its firing: it waits for items that never come.
+      // The filter remains in the middle of its firing: it waits for items that never come.
       if (error instanceof EndOfInput) {
         this.#stuck.add(id);
         return false;
@@ -357,7 +360,7 @@ export class Engine {
   }
 }
 
-/** Whether printed lines are all that comes out of a program. */
+/** Whether printed lines are the only output of a program. */
 export function countsLines(graph: StreamGraph): boolean {
   return graph.output === undefined && graph.nodes.every(({ kind }) => kind !== 'writer');
 }

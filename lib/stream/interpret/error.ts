@@ -5,11 +5,11 @@ import { formatDiagnostic, Reporter, type Diagnostic } from '../diagnostics.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { Fault } from './fault.ts';
 
-/** A program went wrong while it ran: `diagnostic` says what and where in the source, `node` in which node of the graph. */
+/** A run-time error of a program: `diagnostic` says what went wrong and where in the source, `node` in which node of the graph. */
 export class StreamRunError extends WarploomError {
   override readonly name = 'StreamRunError';
   readonly diagnostic: Diagnostic;
-  /** Name of the node; '' if none is to blame. */
+  /** Name of the node; '' if no node is responsible. */
   readonly node: string;
   /** The node's firing, from 0. */
   readonly firing: number;
@@ -22,7 +22,7 @@ export class StreamRunError extends WarploomError {
   }
 }
 
-/** The error of a fault in a node; `firing` is -1 where nobody counts firings. */
+/** The error for a fault in a node; `firing` is -1 if firings are not counted. */
 export function runError(graph: StreamGraph, fault: Fault, node: string, firing: number): StreamRunError {
   const files = graph.files ?? [];
   const reporter = new Reporter(files);

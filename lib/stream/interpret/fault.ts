@@ -6,7 +6,7 @@ export class Fault extends Error {
   readonly code: string;
   readonly span: Span | undefined;
   readonly hint: string;
-  /** Nothing that follows can be trusted or afforded: stop at once. */
+  /** What follows is unreliable or too expensive: stop at once. */
   readonly fatal: boolean;
 
   constructor(code: string, message: string, span: Span | undefined, options: { hint?: string; fatal?: boolean } = {}) {

@@ -3,7 +3,7 @@ import { required } from '../../core/known.ts';
 import { Fault } from './fault.ts';
 import type { Value } from './values.ts';
 
-/** Bytes that all queues of a run may still take. */
+/** How many bytes the queues of a run may still use. */
 export interface Meter {
   bytes: number;
 }
@@ -11,7 +11,7 @@ export interface Meter {
 export class Fifo {
   #items: Value[] = [];
   #head = 0;
-  /** Items that were taken so far. */
+  /** How many items have been popped so far. */
   popped = 0;
   readonly #meter: Meter;
   readonly #itemBytes: number;
@@ -32,7 +32,7 @@ export class Fifo {
     this.#items.push(item);
   }
 
-  /** The item `index` places behind the first. */
+  /** The item `index` places after the first. */
   peek(index: number): Value {
     return required(this.#items[this.#head + index]);
   }

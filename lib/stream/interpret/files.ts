@@ -1,10 +1,10 @@
-// Files as programs read and write them: little-endian 32-bit words (doubles: 64 bits); bits packed 32 to a word, lowest first.
+// Files as programs read and write them: little-endian 32-bit words (doubles: 64 bits); bits are packed 32 to a word, lowest first.
 import { elementAt } from '../../core/known.ts';
 import type { IrType, ScalarName } from '../ir.ts';
 import { Fault } from './fault.ts';
 import { isScalar, vectorSizes } from './values.ts';
 
-/** Scalars of a value in memory order. */
+/** The scalars of a type in memory order. */
 export function scalarsOf(type: IrType, into: ScalarName[] = []): ScalarName[] {
   switch (type.kind) {
     case 'scalar': into.push(type.name); break;
@@ -18,7 +18,7 @@ export function scalarsOf(type: IrType, into: ScalarName[] = []): ScalarName[] {
 
 const width = (name: ScalarName): number => (name === 'double' ? 8 : 4);
 
-/** Numbers of a file's whole items of a type, in order. Throws a fault if there is not one item. */
+/** The numbers of a file's complete items, in order. Throws a fault if there is not a single item. */
 export function decodeFile(bytes: Uint8Array, type: IrType, path: string): Float64Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (isScalar(type, 'bit')) {
@@ -48,7 +48,7 @@ function nonEmpty(numbers: Float64Array, path: string): Float64Array {
   return numbers;
 }
 
-/** The bytes of numbers as a file; the last word of bits is filled up with zeros. */
+/** Encodes numbers as a file; the last word of bits is padded with zeros. */
 export function encodeFile(numbers: ArrayLike<number>, type: IrType): Uint8Array {
   if (isScalar(type, 'bit')) {
     const words = new DataView(new ArrayBuffer(Math.ceil(numbers.length / 32) * 4));

@@ -20,7 +20,7 @@ export { decodeFile, encodeFile } from './files.ts';
 export { defaultRunLimits, type RunLimits } from './limits.ts';
 export type { Interpretation, InterpretOptions } from './options.ts';
 
-/** Fires sinks one after the other until `isDone`; each value is a firing. */
+/** Fires sinks in turn until `isDone`; yields after each firing. */
 function* firings(engine: Engine, options: InterpretOptions): Generator<void, boolean> {
   const { graph } = engine;
   const { items, iterations } = options;
@@ -40,7 +40,7 @@ function* firings(engine: Engine, options: InterpretOptions): Generator<void, bo
     return false;
   }
   const counted = iterations === undefined ? sinks : countedNodes(graph);
-  // Without a steady state each sink fires once.
+  // Without a steady state, each sink counts as firing once.
   const rates = iterations === undefined || graph.nodes.some(isDynamic) ? undefined : repetitions(sdfOf(graph));
   const alive = counted.map(() => true);
   for (let i = 1; iterations === undefined ? alive.includes(true) : i <= iterations; ++i) {
@@ -75,9 +75,8 @@ function resultOf(engine: Engine, options: InterpretOptions, exhausted: boolean)
 }
 
 /**
- * Runs a graph by firing nodes one at a time. Equal arguments give equal results, on every machine. Throws StreamRunError, with the place
- * in the
- * source, if the program goes wrong: an index outside its array, an integer division by zero, rates other than declared, a limit.
+ * Runs a graph by firing nodes one at a time. Equal arguments give equal results on every machine. Throws StreamRunError, with the place in
+ * the source, if the program goes wrong: an index out of bounds, an integer division by zero, rates other than declared, an exceeded limit.
  */
 export function interpretSync(graph: StreamGraph, options: InterpretOptions = {}): Interpretation {
   const own = readOptions(options);
@@ -102,7 +101,7 @@ function recorder(graph: StreamGraph, most: number) {
   return { recorded, tap };
 }
 
-/** Runs a graph and keeps the first items put on each channel: up to `most` scalars each, in memory order. */
+/** Runs a graph and records the first items pushed to each channel: up to `most` scalars each, in memory order. */
 export function recordChannels(graph: StreamGraph, options: InterpretOptions, most: number): number[][] {
   const { recorded, tap } = recorder(graph, most);
   const run = firings(engineFor(graph, options, { tap }), options);
@@ -110,11 +109,11 @@ export function recordChannels(graph: StreamGraph, options: InterpretOptions, mo
   return recorded;
 }
 
-/** Milliseconds for which a run keeps the calling thread: at a time, and in all before it goes to a worker thread. */
+/** How long a run may keep the calling thread, in milliseconds: at a stretch, and in total before it moves to a worker thread. */
 const sliceMilliseconds = 20;
 const ownMilliseconds = 100;
 
-/** A run that is too long for the calling thread. */
+/** A run takes too long for the calling thread. */
 class TooLong extends Error {}
 
 /** Runs in the calling thread, which can do other work between firings. `moves`: a long run throws {@link TooLong}. */
@@ -142,7 +141,7 @@ async function interpretHere<T>(job: Job<T>, moves: boolean, begin: number): Pro
   }
 }
 
-/** What is to be found out by interpreting, here or on a worker thread. */
+/** Something to be computed by the interpreter, here or on a worker thread. */
 interface Job<T> {
   readonly graph: StreamGraph;
   readonly options: InterpretOptions;
@@ -150,7 +149,7 @@ interface Job<T> {
   readonly apart: (options: InterpretOptions, stop: AbortSignal) => Promise<T>;
 }
 
-/** Does short work here and long work on a worker thread, or here as well if there are no worker threads. */
+/** Does short work here and long work on a worker thread; all of it here if there are no worker threads. */
 async function hereOrApart<T>(job: Job<T>): Promise<T> {
   const { signal, timeout, ...rest } = job.options;
   const begin = performance.now();
@@ -169,10 +168,10 @@ async function hereOrApart<T>(job: Job<T>): Promise<T> {
 }
 
 /**
- * Like {@link interpretSync}, but does not block other work of the process, and ends when `signal` is aborted or the time is over:
- * runs that take longer than a tenth of a second, or a fiftieth in one firing, move to a worker thread. If there are no worker
- * threads (Node's permission model without `--allow-worker`, programs bundled into one file) everything runs in the calling thread,
- * which then checks `signal` between firings. `options`: already checked, and not shared with anyone.
+ * Like {@link interpretSync}, but does not block other work of the process, and ends when `signal` is aborted or the time is over. Runs
+ * that take longer than a tenth of a second, or a fiftieth in one firing, move to a worker thread. If there are no worker threads (Node's
+ * permission model without `--allow-worker`, programs bundled into one file), everything runs in the calling thread, which then checks
+ * `signal` between firings. `options` must be checked, and not shared with anyone.
  */
 export async function interpretAside(graph: StreamGraph, options: InterpretOptions): Promise<Interpretation> {
   return hereOrApart({

@@ -6,7 +6,7 @@ import { Fault } from './fault.ts';
 import { limitHint } from './limits.ts';
 import { zero, type Value } from './values.ts';
 
-/** Where `pop`, `peek` and `push` go. */
+/** The target of `pop`, `peek` and `push`. */
 export interface Tape {
   pop(span: Span | undefined): Value;
   /** `index` counts from the next item to be popped. */
@@ -14,10 +14,10 @@ export interface Tape {
   push(value: Value, span: Span | undefined): void;
 }
 
-/** What a budget allows; `steps` are evaluated expressions and statements, copied scalars counted an eighth. */
+/** A budget; `steps` are evaluated expressions and statements, and a copied scalar counts as an eighth. */
 export interface Budget {
   steps: number;
-  /** Called when no steps are left; true: there are some again. */
+  /** Called when no steps are left; returns true if there are more. */
   readonly more?: () => boolean;
   /** Bytes alive in frames. */
   bytes: number;
@@ -27,7 +27,7 @@ export interface Budget {
 /** Steps between two calls of `watch`. */
 const watchedSteps = 50_000;
 
-/** A budget of at most `steps`, which calls `watch` every few milliseconds of a computation; that may throw. */
+/** A budget of at most `steps` that calls `watch` every few milliseconds of computation; `watch` may throw. */
 export function watchedBudget(most: Pick<Budget, 'steps' | 'bytes' | 'depth'>, watch?: () => void): Budget {
   let left = most.steps;
   const budget: Budget = {
@@ -50,13 +50,13 @@ export function spend(budget: Budget, steps: number, span: Span | undefined): vo
     { hint: `is there an infinite loop? ${limitHint('steps')}`, fatal: true });
 }
 
-/** A message as sent: arguments evaluated. */
+/** Sends a message whose arguments have been evaluated. */
 export type SendMessage = (statement: Extract<IrStatement, { kind: 'message' }>, args: Value[]) => void;
 
 export type Evaluate = (machine: Machine) => Value;
 export type Execute = (machine: Machine) => Flow;
 
-/** A function ready to be called. */
+/** A function that is ready to be called. */
 export interface Callable {
   readonly slots: readonly number[];
   frameSize: number;
@@ -64,10 +64,10 @@ export interface Callable {
   body: Execute;
 }
 
-/** Where the code being compiled finds its variables, fields and functions. */
+/** Resolves the variables, fields and functions of the code being compiled. */
 export interface Places {
   readonly machine: Machine;
-  /** The place of a variable in the frame. */
+  /** The slot of a variable in the frame. */
   slot(variable: Variable): number;
   /** A function with a frame of its own. */
   callable(name: string): Callable;
@@ -77,10 +77,10 @@ export interface Places {
 export const Flow = { normal: 0, break: 1, continue: 2, return: 3 } as const;
 export type Flow = (typeof Flow)[keyof typeof Flow];
 
-/** Runs compiled code. One for each filter of a graph, and one for each stream that is being elaborated. */
+/** Runs compiled code: one machine for each filter of a graph, and for each stream being elaborated. */
 export class Machine {
   frame: Value[] = [];
-  /** Fields, by the place that {@link fieldSlot} gives. */
+  /** Fields, indexed by {@link fieldSlot}. */
   readonly fields: Value[] = [];
   tape: Tape | undefined;
   iteration = 0;
@@ -118,7 +118,7 @@ export class Machine {
       { hint: limitHint('bytes'), fatal: true });
   }
 
-  /** A fixed place in {@link fields} for the field; a new field begins as zeros. */
+  /** The fixed index of the field in {@link fields}; a new field starts with zeros. */
   fieldSlot(field: Variable): number {
     let slot = this.#fieldSlots.get(field.name);
     if (slot === undefined) {

@@ -1,18 +1,18 @@
 // Messages between filters, delivered by information wavefronts.
 //
-// S(m) is the least number of firings of the upstream filter without which the downstream one cannot fire m times. A message that is sent
+// S(m) is the minimum number of firings of the upstream filter without which the downstream one cannot fire m times. A message that is sent
 // in the sender's n-th firing (from 1) with latency k arrives
 // - downstream: right before the receiver's first firing m with S(m) >= n + k, the first that sees data of the sender's firing n + k;
 // - upstream: right after the receiver's firing S(n + k), the last that can still affect the sender's firing n + k;
 // - without latency: before the receiver's next firing.
-// For a range [low:high] the greatest latency counts, for an open one the bound that is given. Nodes wait where a message could
-// still come for their next firing: a receiver upstream does not run ahead of the sender, one downstream of a sender with negative
-// latency behind it.
+// For a range [low:high], the higher latency counts; for an open range, the bound that is given. Nodes wait as long as a message could
+// still arrive for their next firing: a receiver upstream does not run ahead of the sender, and a receiver downstream of a sender with
+// negative latency stays behind it.
 //
-// Between constant rates S is counted ahead of the run (wavefront.ts). Where rates on the way are known only when a filter fires, it comes
-// from what has been fired (trace.ts): downstream, S(m) of a firing that is about to begin, for a receiver of dynamic rates by the items
-// that it needs at least; upstream, the receiver fires only where the sender's next firing cannot do without it, so that its count when
-// the sender's firing n + k is over is S(n + k).
+// With constant rates, S is computed ahead of the run (wavefront.ts). If rates on the path are known only when a filter fires, S is derived
+// from the firings so far (trace.ts). Downstream, this is S(m) of a firing that is about to begin; for receivers with dynamic rates, it
+// follows from the minimum number of items they need. Upstream, the receiver fires only if the sender's next firing cannot do without it,
+// so its count at the end of the sender's firing n + k is S(n + k).
 import { elementAt, required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { IrStatement } from '../ir.ts';
@@ -28,18 +28,18 @@ type Message = Extract<IrStatement, { kind: 'message' }>;
 interface Route {
   readonly sender: number;
   readonly receiver: number;
-  /** Undefined: all its messages come as soon as they can. */
+  /** Undefined: all its messages arrive as soon as possible. */
   readonly way: Way | undefined;
-  /** The least latency that any of its messages has. */
+  /** The lowest latency of its messages. */
   least: number;
 }
 
-/** How messages with latency go from a sender to a receiver. */
+/** How messages with latency travel from a sender to a receiver. */
 interface Way {
   readonly isDownstream: boolean;
-  /** Tells of each firing m of the receiver whether it comes after a message that belongs to the sender's firing `firing`. */
+  /** Returns a test for each firing m of the receiver: whether it comes after a message that belongs to the sender's firing `firing`. */
   due(firing: number): (m: number) => boolean;
-  /** Whether the receiver's firing m may come when the sender has fired `done` times and no latency is below `least`. */
+  /** Whether the receiver may perform firing m once the sender has fired `done` times, given that no latency is below `least`. */
   mayGo(m: number, done: number, least: number): boolean;
 }
 
@@ -58,9 +58,9 @@ const upstreamBy = (wavefront: Wavefront): Way => ({
   mayGo: (m, done, least) => m <= wavefront.needs(done + 1 + least),
 });
 
-/** What the messages of a run see of its nodes. */
+/** What message delivery needs to know of the nodes. */
 export interface Nodes extends Tapes {
-  /** Whether a node cannot go on with its next firing, or the one it is in, without a firing of `upstream`. */
+  /** Whether a node cannot continue with its current or next firing unless `upstream` fires. */
   wants(node: number, upstream: number): boolean;
 }
 
@@ -71,7 +71,7 @@ interface Letter {
   readonly isDue: (m: number) => boolean;
 }
 
-/** Latency of a message by the rule above; undefined: none. */
+/** Latency of a message by the rule above; undefined if it has none. */
 const latencyOf = ({ low, high }: Message): number | undefined => high ?? low;
 
 function messagesOf(graph: StreamGraph, node: number): Message[] {
@@ -93,9 +93,9 @@ export class Mail {
   readonly #letters: Letter[][];
   readonly #nodes: Nodes;
   readonly #traces: Trace[] = [];
-  /** Whether there is any to look after. */
+  /** Whether there are any messages. */
   readonly isUsed: boolean;
-  /** Whether some wavefront comes from what has been fired. */
+  /** Whether some wavefront is derived from the firings so far. */
   isTraced = false;
 
   constructor(graph: StreamGraph, nodes: Nodes) {
@@ -164,7 +164,7 @@ export class Mail {
     return `the message ${message.handler.replace(/_\d*$/, '')} of ${elementAt(nodes, sender).name} to ${elementAt(nodes, receiver).name}`;
   }
 
-  /** Keeps a message that `sender` sends in its n-th firing (from 1) for all receivers of its portal. */
+  /** Queues a message that `sender` sends in its n-th firing (from 1) for all receivers of its portal. */
   send(sender: number, n: number, message: Message, args: readonly Value[]): void {
     const latency = latencyOf(message);
     for (const receiver of this.#receivers.get(message.portal) ?? []) {
@@ -174,17 +174,17 @@ export class Mail {
     }
   }
 
-  /** A node begins to fire. */
+  /** Called when a node begins to fire. */
   begins(node: number): void {
     for (const trace of this.#traces) trace.begins(node);
   }
 
-  /** A node has fired. */
+  /** Called when a node has fired. */
   ended(node: number): void {
     for (const trace of this.#traces) trace.ended(node);
   }
 
-  /** Messages that arrive before firing `m` (from 1) of a node, taken out. */
+  /** Removes and returns the messages that arrive before firing `m` (from 1) of a node. */
   arriving(node: number, m: number): readonly Letter[] {
     const letters = elementAt(this.#letters, node);
     if (letters.length === 0) return letters;
@@ -193,7 +193,7 @@ export class Mail {
     return due;
   }
 
-  /** A node that must fire before the next firing of `node`, because it may still send a message for it. */
+  /** A node that must fire before the next firing of `node`, because it may still send a message to it. */
   awaited(node: number, isOver: (sender: number) => boolean): number | undefined {
     const m = this.#nodes.firings(node) + 1;
     for (const { sender, receiver, way, least } of elementAt(this.#routes, node)) {
@@ -203,7 +203,7 @@ export class Mail {
     return undefined;
   }
 
-  /** The error of a node that waits for a message for which its sender waits. */
+  /** The error for a node that waits for a message while the sender waits for that node. */
   impossible(sender: number, receiver: number): Fault {
     const { least, way } = required(this.#route(sender, receiver, true));
     const message = required(messagesOf(this.#graph, sender).find((each) => latencyOf(each) === least));

@@ -18,17 +18,17 @@ export interface InterpretOptions {
    */
   readonly items?: number;
   /**
-   * Stop after this many steady states, that is, when each sink, and each node of a loop that leads nowhere, has fired its
-   * repetitions that often (a first firing of prework counts as one firing). With dynamic rates there are no steady states: stop
-   * when each sink has fired that often.
+   * Stop after this many steady states: when each sink, and each node of a loop that leads to no sink, has fired its repetitions that often
+   * (a first firing that runs the prework counts as one). With dynamic rates there are no steady states: stop when each sink has fired that
+   * often.
    */
   readonly iterations?: number;
-  /** Contents of the files that are read, by the path in the program. */
+  /** Contents of the files that the program reads, by the path it uses. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
   readonly limits?: Partial<RunLimits>;
   /** Cancels `interpret`, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Milliseconds that `interpret` may take. Default: no limit other than `limits`. */
+  /** Time limit of `interpret` in milliseconds. Default: no limit other than `limits`. */
   readonly timeout?: number;
   /** Seed of `random`. Default 1. Each filter has its own sequence, so the order of firings does not matter. */
   readonly seed?: number;
@@ -39,19 +39,19 @@ export interface Interpretation {
   /** Scalars of the items on the open output, in memory order. */
   readonly output: readonly number[];
   /**
-   * What was printed: by steady state, within each by filter from the source on, and for each filter by firing. Without steady
-   * states (dynamic rates, rates that do not balance), in the order of firing, which is on demand.
+   * What was printed: by steady state, within each by filter in stream order, and for each filter by firing. Without steady states (dynamic
+   * rates, unbalanced rates), in the demand-driven order of firing.
    */
   readonly printed: string;
   /** Firings of each node. */
   readonly firings: readonly number[];
   /** Files that were written. */
   readonly files: Readonly<Record<string, Uint8Array>>;
-  /** Whether the run stopped because nothing could fire any longer, before `items` or `iterations` were reached. */
+  /** Whether the run stopped because no node could fire any longer, before `items` or `iterations` were reached. */
   readonly exhausted: boolean;
 }
 
-/** Checks of how much a run is to do, for every back end. */
+/** Checks of the amount that a run is to do, for every back end. */
 export const amountChecks = { items: whole(0), iterations: whole(0) };
 
 const options = optionsOf('stream.interpret', {
@@ -64,7 +64,7 @@ export function readOptions(given: InterpretOptions): InterpretOptions {
   return { ...read, limits: runLimits.read(read.limits ?? {}) };
 }
 
-/** Rejects a run that would never end, or that has no output by which progress could be counted. */
+/** Rejects a run that would never end, or that has no output for measuring progress. */
 export function requireAmount(graph: StreamGraph, given: Pick<InterpretOptions, 'input' | 'items' | 'iterations'>): void {
   const asked = oneOf(given, ['items', 'iterations']);
   if (graph.input !== undefined && given.input === undefined) {
@@ -78,7 +78,7 @@ export function requireAmount(graph: StreamGraph, given: Pick<InterpretOptions, 
   }
 }
 
-/** Whether something comes out that can be counted: items on the output or in files, lines. */
+/** Whether there is countable output: items on the output or in files, or lines. */
 function hasItems(graph: StreamGraph): boolean {
   return graph.output !== undefined || graph.nodes.some(
     (node) => node.kind === 'writer' || (node.kind === 'filter' && prints(node.code)));

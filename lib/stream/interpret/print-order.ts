@@ -1,7 +1,6 @@
-// The order of what is printed. Back ends fire in orders of their own; if several nodes print, the texts are sorted into an order
-// that is the same for all: by steady state, starting with what precedes the first one; within each by node, following the channels
-// forward; and for each node by firing. Programs without a steady state (dynamic rates, rates that do not balance) run only in the
-// interpreter, in its own order.
+// The order of printed output. Each back end fires nodes in an order of its own. If several nodes print, the texts are sorted into the same
+// order for all back ends: by steady state, starting with the initialisation; within each by node, following the channels forward; and for
+// each node by firing. Programs without a steady state (dynamic rates, unbalanced rates) run only in the interpreter, in its own order.
 import { elementAt } from '../../core/known.ts';
 import { isDynamic, sdfOf } from '../elaborate/to-sdf.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
@@ -9,7 +8,7 @@ import { ScheduleError } from '../schedule/error.ts';
 import { scheduled, type SteadyState } from '../schedule/steady.ts';
 import { bodiesOf, someStatement } from './walk.ts';
 
-/** Values that a run may print. */
+/** The maximum number of values that a run may print. */
 export const mostPrinted = 1e7;
 
 /** Whether a node's code prints. */
@@ -17,13 +16,13 @@ export function prints(node: GraphNode): boolean {
   return node.kind === 'filter' && bodiesOf(node.code).some((body) => someStatement(body, ({ kind }) => kind === 'print'));
 }
 
-/** Nodes that print, where there are several; else none, for the lines of one come as it fires. */
+/** The nodes that print, if there are several; otherwise none, because the lines of one node are in order as it fires. */
 export function severalPrinters({ nodes }: StreamGraph): readonly number[] {
   const found = nodes.filter(prints).map(({ id }) => id);
   return found.length > 1 ? found : [];
 }
 
-/** The steady state of a graph; undefined where there is none. */
+/** The steady state of a graph; undefined if there is none. */
 export function steadyOf(graph: StreamGraph): SteadyState | undefined {
   if (graph.nodes.some(isDynamic)) return undefined;
   try {
@@ -41,7 +40,7 @@ interface Entry {
   text: string;
 }
 
-/** Texts that several nodes print, put in order. */
+/** Sorts the texts of several printing nodes. */
 export class OrderedTexts {
   readonly #steady: SteadyState;
   readonly #places: readonly number[];
@@ -54,13 +53,13 @@ export class OrderedTexts {
     this.#places = places;
   }
 
-  /** The steady state to which a node's firing (from 0) belongs; -1: before the first. */
+  /** The steady state of a node's firing (from 0); -1: before the first one. */
   stateOf(node: number, firing: number): number {
     const { initFirings, repetitions } = this.#steady;
     return firing < elementAt(initFirings, node) ? -1 : Math.floor((firing - elementAt(initFirings, node)) / elementAt(repetitions, node));
   }
 
-  /** Adds what a node prints in a firing (from 0); texts of one firing in their order. */
+  /** Adds what a node prints in a firing (from 0); the texts of one firing keep their order. */
   add(node: number, firing: number, text: string): void {
     const last = this.#entries.at(-1);
     const place = elementAt(this.#places, node);
@@ -68,7 +67,7 @@ export class OrderedTexts {
     else this.#entries.push({ state: this.stateOf(node, firing), place, firing, text });
   }
 
-  /** All of it, in order. */
+  /** The complete text, in order. */
   toString(): string {
     const sorted = this.#entries.sort((a, b) => a.state - b.state || a.place - b.place || a.firing - b.firing);
     return sorted.map(({ text }) => text).join('');
@@ -81,15 +80,15 @@ const linesIn = (text: string): number => {
   return lines;
 };
 
-/** What a run by the interpreter prints, and how many of its lines have found their place. */
+/** The printed output of a run in the interpreter, and how many of its lines are final. */
 export class Printout {
-  /** Lines before which no other can come any more. */
+  /** How many lines at the start are final. */
   lines = 0;
   readonly #texts: OrderedTexts | undefined;
   #text = '';
   /** By printing node: the steady state of its next firing. */
   readonly #states = new Map<number, number>();
-  /** The least of these: all lines before it are settled. */
+  /** The minimum of these: all lines before it are final. */
   #settled = -1;
   readonly #linesOf = new Map<number, number>();
 
@@ -114,7 +113,7 @@ export class Printout {
     this.#linesOf.set(state, (this.#linesOf.get(state) ?? 0) + lines);
   }
 
-  /** A node has fired so often. */
+  /** Called when a node has fired `firings` times. */
   fired(node: number, firings: number): void {
     if (this.#texts === undefined) return;
     const before = this.#states.get(node);

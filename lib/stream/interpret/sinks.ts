@@ -1,15 +1,15 @@
-// The nodes of a graph whose firings count, and those that pull all the others.
+// The nodes whose firings count, and those that pull all others.
 import { elementAt, required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 
-/** Nodes whose firings make steady states: sinks, and all that no sink pulls. */
+/** Nodes whose firings define steady states: sinks, and all nodes that no sink pulls. */
 export function countedNodes(graph: StreamGraph): number[] {
   return sinksOf(graph, true);
 }
 
 /**
- * Nodes that pull everything else: those without outputs, the one at the open output, and one (or each, with `isEach`) of each loop that
- * leads nowhere.
+ * Nodes that pull all others: those without outputs, the one at the open output, and one (with `isEach`: each) of every loop that leads to
+ * no sink.
  */
 export function sinksOf(graph: StreamGraph, isEach = false): number[] {
   const sinks: number[] = [];

@@ -1,29 +1,28 @@
-// How many firings of one node another needs, derived from the firings so far: for rates that are known only at run time.
+// How many firings of one node another one needs, derived from the firings so far, for rates that are known only at run time.
 //
-// Each firing is marked with the number of firings of the upstream node that it needs: the largest mark of any item that it
-// consumed or peeked at, and no less than that of the firing before it. The items that it pushes carry its mark; items that were on
-// channels initially carry 0.
+// Each firing is marked with the number of firings of the upstream node that it needs: the largest mark of any item that it consumed or
+// peeked at, but at least the mark of the previous firing. The items that it pushes carry its mark; initial items of channels carry 0.
 import { elementAt, required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { Between, Wavefront } from './wavefront.ts';
 
-/** What a trace sees of a run. */
+/** What a trace needs to know of a run. */
 export interface Tapes {
   firings(node: number): number;
-  /** Items that were taken off a channel so far, and those that stand on it. */
+  /** How many items have been popped from a channel so far, and how many are on it. */
   popped(channel: number): number;
   standing(channel: number): number;
-  /** Items that the next firing of a node needs on a port to begin, and those that the last, or the one it is in, has looked at. */
+  /** How many items the next firing of a node needs on a port to begin, and how many the current or last one has looked at. */
   need(node: number, port: number): number;
   reach(node: number, port: number): number;
 }
 
-/** Marks of the items of a channel: of all up to the `ends[i]`-th, counted from 1, at most `marks[i]`. */
+/** Marks of the items of a channel: the items up to the `ends[i]`-th, counted from 1, have at most the mark `marks[i]`. */
 interface Log {
   readonly producer: number;
   ends: number[];
   marks: number[];
-  /** Entries that nobody will ask for any more. */
+  /** How many entries are no longer needed. */
   past: number;
 }
 
@@ -41,7 +40,7 @@ export class Trace implements Wavefront {
   readonly #logs = new Map<number, Log>();
   /** By node: the mark of its last firing. */
   readonly #marks = new Map<number, number>();
-  /** By node: items that had been taken off its inputs when its last firing began. */
+  /** By node: how many items had been popped from its inputs when its last firing began. */
   readonly #begun = new Map<number, readonly number[]>();
   /** Nodes whose unfinished firing is being marked. */
   readonly #asked = new Set<number>();
@@ -61,7 +60,7 @@ export class Trace implements Wavefront {
     }
   }
 
-  /** The highest mark that the downstream node's next firing carries: of what it fired before and of the items it reads. */
+  /** The mark of the downstream node's next firing: the maximum over its previous firings and the items it will read. */
   needs(): number {
     const tapes = this.#tapes;
     return Math.max(this.#marks.get(this.#down) ?? 0, ...required(this.#inputs.get(this.#down)).map(({ port, channel }) =>
@@ -88,7 +87,7 @@ export class Trace implements Wavefront {
     }
   }
 
-  /** The mark of the n-th firing of a node, as far as it has come. */
+  /** The mark of the n-th firing of a node, as far as it has got. */
   #firingOf(node: number, n: number): number {
     if (node === this.#up) return n;
     const begun = this.#begun.get(node);
@@ -96,12 +95,12 @@ export class Trace implements Wavefront {
       this.#markOf(channel, begun?.[i] ?? 0, this.#tapes.reach(node, port))));
   }
 
-  /** The mark of the `count`-th item behind the first `from` of a channel. */
+  /** The mark of the `count`-th item after the first `from` items of a channel. */
   #markOf(channel: number, from: number, count: number): number {
     if (count === 0) return 0;
     const { producer, ends, marks, past } = required(this.#logs.get(channel));
     for (let i = past; i < ends.length; ++i) if (elementAt(ends, i) >= from + count) return elementAt(marks, i);
-    // In a loop, items can be taken that a firing pushed which is not over.
+    // In a loop, a node may read items pushed by a firing that is still unfinished.
     if (this.#asked.has(producer)) return this.#marks.get(producer) ?? 0;
     this.#asked.add(producer);
     const mark = this.#firingOf(producer, this.#tapes.firings(producer) + 1);

@@ -1,15 +1,15 @@
-// Values of a running program: numbers for scalars, typed arrays for rows of scalars and for vectors, plain arrays for everything else.
+// Values of a running program: numbers for scalars, typed arrays for arrays of scalars and for vectors, plain arrays for everything else.
 import { required } from '../../core/known.ts';
 import type { ConstantData, IrType, ScalarName, VectorName } from '../ir.ts';
 
-/** bit and boolean are 0 or 1. Arrays, vectors and structs are owned by one place: copy before storing. */
+/** bit and boolean are 0 or 1. An array, vector or struct has a single owner: copy before storing. */
 export type Value = number | Int32Array | Float32Array | Float64Array | Value[];
 
 export const vectorSizes: Readonly<Record<VectorName, number>> = { complex: 2, float2: 2, float3: 3, float4: 4 };
 const scalarBytes: Readonly<Record<ScalarName, number>> = { bit: 4, boolean: 4, int: 4, float: 4, double: 8 };
 
 const scalarTypes = new Map<string, IrType>();
-/** The one type object of a scalar. */
+/** The unique type object of a scalar. */
 export function scalar(name: ScalarName): IrType & { kind: 'scalar' } {
   let type = scalarTypes.get(name);
   if (type === undefined) scalarTypes.set(name, type = { kind: 'scalar', name });
@@ -20,7 +20,7 @@ export function isScalar(type: IrType, name: ScalarName): boolean {
   return type.kind === 'scalar' && type.name === name;
 }
 
-/** Scalars that a value of the type holds. */
+/** How many scalars a value of the type has. */
 export function scalarCount(type: IrType): number {
   switch (type.kind) {
     case 'scalar': return 1;
@@ -42,7 +42,7 @@ export function typeBytes(type: IrType): number {
   }
 }
 
-/** The type as a program writes it. */
+/** The type in the syntax of programs. */
 export function typeText(type: IrType): string {
   if (type.kind === 'array') {
     let element: IrType = type;
@@ -69,7 +69,6 @@ function rowOf(type: IrType, length: number): Value | undefined {
   return type.name === 'double' ? new Float64Array(length) : new Int32Array(length);
 }
 
-/** A new value of zeros. */
 export function zero(type: IrType): Value {
   switch (type.kind) {
     case 'scalar': case 'void': return 0;
@@ -85,7 +84,7 @@ export function copyValue(value: Value): Value {
   return Array.isArray(value) ? value.map(copyValue) : value.slice();
 }
 
-/** Makes an array or struct equal to another of its type, part by part in place. */
+/** Makes an array or struct equal to another of its type, in place. */
 export function copyInto(target: Value, from: Value): void {
   if (target === from || typeof target === 'number' || typeof from === 'number') return;
   if (!Array.isArray(target)) target.set(from as Float64Array);
@@ -103,7 +102,7 @@ export function flatten(value: Value, into: number[]): void {
   else for (const number of value) into.push(number);
 }
 
-/** Reads a value of the type from numbers in memory order, beginning at `from.at`, which moves on. */
+/** Reads a value of the type from numbers in memory order, starting at `from.at`, which is advanced. */
 export function unflatten(type: IrType, numbers: ArrayLike<number>, from: { at: number }): Value {
   if (type.kind === 'scalar') return normalise(type.name, numbers[from.at++] ?? 0);
   const value = zero(type);
@@ -119,7 +118,7 @@ export function unflatten(type: IrType, numbers: ArrayLike<number>, from: { at: 
   return value;
 }
 
-/** The value as a constant. */
+/** Converts a value to a constant. */
 export function toConstant(type: IrType, value: Value): ConstantData {
   if (typeof value === 'number') return { type, numbers: [value] };
   if (!Array.isArray(value)) return { type, numbers: value.slice() };
@@ -128,12 +127,12 @@ export function toConstant(type: IrType, value: Value): ConstantData {
   return { type, numbers };
 }
 
-/** A new value from a constant. */
+/** Creates a new value from a constant. */
 export function fromConstant(data: ConstantData): Value {
   return unflatten(data.type, data.numbers, { at: 0 });
 }
 
-/** A whole number of a type as the program would hold it: floats rounded, ints wrapped, bits and booleans 0 or 1. */
+/** A scalar as a program would hold it: floats rounded, ints wrapped, bits and booleans 0 or 1. */
 export function normalise(name: ScalarName, x: number): number {
   switch (name) {
     case 'bit': return x & 1;
@@ -144,7 +143,7 @@ export function normalise(name: ScalarName, x: number): number {
   }
 }
 
-/** Shortest decimal that reads back as the same single. */
+/** The shortest decimal that is read back as the same single. */
 function shortestSingle(x: number): string {
   for (let digits = 1; digits < 9; ++digits) {
     const text = x.toPrecision(digits);
@@ -153,7 +152,10 @@ function shortestSingle(x: number): string {
   return String(Number(x.toPrecision(9)));
 }
 
-/** What `print` writes for a value: shortest decimals that read back, `true` and `false`, parts in brackets, complex as `a+bi`. */
+/**
+ * What `print` writes for a value: shortest decimals that are read back exactly, `true` and `false`, components in brackets, complex as
+ * `a+bi`.
+ */
 export function printed(type: IrType, value: Value): string {
   switch (type.kind) {
     case 'scalar': {

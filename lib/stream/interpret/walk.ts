@@ -1,12 +1,12 @@
 // Walks over statements and expressions of the intermediate representation.
 import type { FilterCode, IrExpression, IrStatement } from '../ir.ts';
 
-/** Everything that a filter can execute: work, prework, functions and handlers. */
+/** All code that a filter can execute: work, prework, functions and handlers. */
 export function bodiesOf({ work, prework, functions, handlers }: FilterCode): IrStatement[] {
   return [work, ...(prework === undefined ? [] : [prework]), ...functions, ...handlers].map(({ body }) => body);
 }
 
-/** Statements directly inside of one. */
+/** The direct parts of a statement. */
 function partsOf(s: IrStatement): readonly IrStatement[] {
   switch (s.kind) {
     case 'block': return s.statements;
@@ -16,28 +16,28 @@ function partsOf(s: IrStatement): readonly IrStatement[] {
   }
 }
 
-/** Calls `visit` for the statement and those inside it. */
+/** Calls `visit` for the statement and all nested ones. */
 export function eachStatement(s: IrStatement, visit: (s: IrStatement) => void): void {
   visit(s);
   for (const part of partsOf(s)) eachStatement(part, visit);
 }
 
-/** Whether the statement or one inside it is such. */
+/** Whether `isSuch` holds for the statement or a nested one. */
 export function someStatement(s: IrStatement, isSuch: (s: IrStatement) => boolean): boolean {
   return isSuch(s) || partsOf(s).some((part) => someStatement(part, isSuch));
 }
 
-/** Whether the expression or one inside it is such. */
+/** Whether `isSuch` holds for the expression or a part of it. */
 export function someExpression(e: IrExpression, isSuch: (e: IrExpression) => boolean): boolean {
   return isSuch(e) || operands(e).some((part) => someExpression(part, isSuch));
 }
 
-/** Whether some expression in the statement, or in one inside it, is such. */
+/** Whether `isSuch` holds for some expression in the statement or in a nested one. */
 export function evaluatesSome(s: IrStatement, isSuch: (e: IrExpression) => boolean): boolean {
   return someStatement(s, (part) => expressionsOf(part).some((e) => someExpression(e, isSuch)));
 }
 
-/** Whether control may return from the statement. */
+/** Whether the statement contains a `return`. */
 export function returns(s: IrStatement): boolean {
   return someStatement(s, ({ kind }) => kind === 'return');
 }
@@ -48,7 +48,7 @@ export function hasOrder(s: IrStatement): boolean {
     || evaluatesSome(s, (e) => e.kind === 'math' && e.name === 'random');
 }
 
-/** Calls `visit` for the expression and those inside it. */
+/** Calls `visit` for the expression and all its parts. */
 export function eachExpression(e: IrExpression, visit: (e: IrExpression) => void): void {
   visit(e);
   for (const part of operands(e)) eachExpression(part, visit);
@@ -70,7 +70,7 @@ export function operands(e: IrExpression): readonly IrExpression[] {
   }
 }
 
-/** Expressions of a statement itself, not of statements inside it. */
+/** Expressions of a statement itself, not of nested statements. */
 export function expressionsOf(s: IrStatement): readonly IrExpression[] {
   switch (s.kind) {
     case 'declare': case 'return': return s.value === undefined ? [] : [s.value];
@@ -86,14 +86,14 @@ export function expressionsOf(s: IrStatement): readonly IrExpression[] {
 
 const sizes = new WeakMap<IrStatement, number>();
 
-/** Expressions and statements in an expression. */
+/** The number of expressions and statements in an expression. */
 export function expressionSize(e: IrExpression): number {
   let size = 1;
   for (const part of operands(e)) size += expressionSize(part);
   return size;
 }
 
-/** Expressions and statements in a statement: what executing it once costs, loops counted as one turn. */
+/** The number of expressions and statements in a statement: the cost of executing it once, with loops counted as one iteration. */
 export function statementSize(s: IrStatement): number {
   let size = sizes.get(s);
   if (size !== undefined) return size;

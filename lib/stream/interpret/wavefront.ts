@@ -5,21 +5,23 @@ import type { StreamGraph } from '../graph.ts';
 import { Marking } from '../schedule/steady.ts';
 import type { SdfGraph } from '../sdf.ts';
 
-/** Tells S(m), the firings of an upstream node without which a downstream one cannot fire m times, for numbers that do not fall. */
+/**
+ * Computes S(m), the number of firings of an upstream node without which a downstream one cannot fire m times. Arguments must not decrease.
+ */
 export interface Wavefront {
-  /** Infinity where the downstream node can never fire so often. */
+  /** Infinity if the downstream node can never fire that often. */
   needs(m: number): number;
 }
 
-/** Two nodes and all that items go through from the one to the other. */
+/** Two nodes and everything on the paths between them. */
 export interface Between {
   readonly up: number;
   readonly down: number;
-  /** Both ends among them. */
+  /** Includes both ends. */
   readonly nodes: ReadonlySet<number>;
 }
 
-/** Nodes that are reached from a node along channels, or against them. */
+/** Nodes that can be reached from a node along channels, or against them. */
 function reachedFrom({ nodes, channels }: StreamGraph, start: number, side: 'inputs' | 'outputs'): Set<number> {
   const reached = new Set<number>();
   const stack = [start];
@@ -34,7 +36,7 @@ function reachedFrom({ nodes, channels }: StreamGraph, start: number, side: 'inp
   return reached;
 }
 
-/** What stands between two nodes; undefined where no channels lead from the one to the other. */
+/** The nodes between two nodes; undefined if no channels lead from one to the other. */
 export function between(graph: StreamGraph, up: number, down: number): Between | undefined {
   const after = reachedFrom(graph, up, 'outputs');
   if (!after.has(down)) return undefined;
@@ -42,7 +44,7 @@ export function between(graph: StreamGraph, up: number, down: number): Between |
   return { up, down, nodes: new Set([up, down, ...[...after].filter((id) => before.has(id))]) };
 }
 
-/** S(m) between two nodes; undefined where rates on the way are known only when filters fire. Those off the way do not matter. */
+/** S(m) between two nodes; undefined if rates on the path are known only when filters fire. Rates elsewhere do not matter. */
 export function counted(graph: StreamGraph, { up, down, nodes }: Between): Wavefront | undefined {
   const sdf = partToSdf(graph, nodes);
   return sdf === undefined ? undefined : new Counted(sdf, up, down);
@@ -65,7 +67,7 @@ class Counted implements Wavefront {
     return m <= 0 ? 0 : elementAt(fired, this.#up);
   }
 
-  /** Fires the downstream node once, and everything else only where it must. */
+  /** Fires the downstream node once, and others only if they must. */
   #pull(): boolean {
     const stack = [this.#down];
     const waiting = new Set(stack);

@@ -1,5 +1,5 @@
-// Whole steady states, as compiled programs fire them: nodes that print fire equally often in the interpreter, which on demand
-// alone would omit what is produced ahead.
+// Whole steady states, as compiled programs fire them: the interpreter fires printing nodes equally often. On demand alone, it would omit
+// what compiled programs produce ahead.
 import { elementAt } from '../../core/known.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
 import type { SteadyState } from '../schedule/steady.ts';
@@ -17,14 +17,14 @@ export class WholeStates {
     this.#printers = engine.graph.nodes.filter(prints).map(({ id }) => id);
   }
 
-  /** Undefined where nothing is printed, or there are no steady states. */
+  /** Undefined if nothing is printed, or if there are no steady states. */
   static of(engine: Engine): WholeStates | undefined {
     const { graph } = engine;
     const steady = graph.portals.length > 0 || !graph.nodes.some(prints) ? undefined : steadyOf(graph);
     return steady === undefined ? undefined : new WholeStates(engine, steady);
   }
 
-  /** Fires nodes until so many steady states are over; false where some cannot. */
+  /** Fires nodes until `states` steady states are over; false if some cannot fire. */
   *#fire(nodes: readonly number[], states: number): Generator<void, boolean> {
     const { initFirings, repetitions } = this.#steady;
     let isAlive = true;
@@ -40,7 +40,7 @@ export class WholeStates {
     return isAlive;
   }
 
-  /** Whole steady states that give at most so many items, on the open output or to files. */
+  /** Runs the maximum number of whole steady states that output no more than `items` items, on the open output or to files. */
   *forItems(items: number, sinks: readonly number[]): Generator<void, void> {
     const { graph } = this.#engine;
     const { initFirings, repetitions } = this.#steady;
@@ -57,7 +57,7 @@ export class WholeStates {
     for (let state = 0; state <= states; ++state) if (!(yield* this.#fire([...sinks, ...this.#printers], state))) return;
   }
 
-  /** What is made ahead when the nodes that count have fired so many steady states. */
+  /** Produces what compiled programs produce ahead once the counted nodes have fired `iterations` steady states. */
   *ahead(iterations: number, counted: readonly number[]): Generator<void, void> {
     const { initFirings, repetitions } = this.#steady;
     const states = Math.min(...counted.map((node) => iterations - Math.ceil(elementAt(initFirings, node) / elementAt(repetitions, node))));

@@ -1,4 +1,4 @@
-// Operators, conversions and functions of mathematics of stream programs in those of the kernel representation.
+// Lowers the operators, conversions and mathematical functions of stream programs to the kernel representation.
 import { elementAt, required } from '../../core/known.ts';
 import {
   binary, compare, constant, convert, f32, f64, i32, logic, math, select, unary, type BinaryOp, type CompareOp, type Expression,
@@ -16,7 +16,7 @@ export const comparisons: Readonly<Partial<Record<IrBinary, CompareOp>>> = {
   '==': 'eq', '!=': 'ne', '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge',
 };
 
-/** An operator on two scalars of one type. Divisors of integers are not 0. `isExact`: the result does not wrap. */
+/** An operator on two scalars of the same type. Integer divisors must not be 0. `isExact`: the result does not wrap. */
 export function operate(operator: IrBinary, a: Expression, b: Expression, isExact = false): Expression {
   const e = binary(required(operators[operator]), a, b);
   return fold(isExact ? { ...e, isExact } : e);
@@ -32,7 +32,7 @@ export function fromCondition(condition: Expression): Ex {
   return e.kind === 'constant' ? { e, stable: true } : { e, stable: false, condition };
 }
 
-/** A scalar as a condition: whether it is not 0. */
+/** A scalar as a condition: true if it is not 0. */
 export function conditionOf({ e, condition }: Ex): Expression {
   return condition ?? fold(compare('ne', e, constant(e.type as ScalarType, 0)));
 }
@@ -57,7 +57,7 @@ export function complement(a: Expression, type: ScalarName): Expression {
   return fold(binary('xor', a, i32(type === 'bit' ? 1 : -1)));
 }
 
-/** The conversion of a scalar from one type to another. */
+/** Converts a scalar from one type to another. */
 export function conversion(from: ScalarName, to: ScalarName, { e, condition }: Ex): Ex {
   const made = (result: Expression): Ex => ({ e: result, stable: result.kind === 'constant' });
   if (to === 'boolean') return fromCondition(condition ?? compareOf('!=', e, constant(e.type as ScalarType, 0)));
@@ -76,18 +76,18 @@ export function toSingle(e: Expression): Expression {
   return fold(convert('f32', e));
 }
 
-/** A function of mathematics on doubles. */
+/** A mathematical function of doubles. */
 export function doubleMath(name: KernelMath | 'sqrt', ...args: readonly Expression[]): Expression {
   return fold(name === 'sqrt' ? unary('sqrt', elementAt(args, 0)) : math(name, ...args));
 }
 
 const exactly: ReadonlySet<MathName> = new Set(['abs', 'ceil', 'floor', 'rint', 'sqrt']);
 
-/** A function of mathematics on scalars of one type: on singles computed in double and rounded once. */
+/** A mathematical function of scalars of the same type. Singles are computed in double precision and rounded once. */
 export function mathematics(name: MathName, args: readonly Expression[]): Expression {
   const [a, b] = args as [Expression, Expression];
   if (name === 'max' || name === 'min') return fold(binary(name, a, b));
-  // These give the same to the bit in either precision.
+  // These give the same bits in either precision.
   if (exactly.has(name)) return fold(unary(name as 'abs', a));
   const wide = args.map(toDouble);
   const made = name === 'round' ? fold(unary('floor', fold(binary('add', elementAt(wide, 0), f64(0.5)))))
@@ -100,7 +100,7 @@ export function nextState(state: Expression): Expression {
   return binary('add', state, i32(0x6d2b79f5));
 }
 
-/** 32 random bits from a state. `keep` gives a value a local. */
+/** 32 random bits from a state. `keep` stores a value in a local. */
 export function randomBits(state: Expression, keep: (e: Expression) => Expression): Expression {
   const mixed = (x: Expression, shift: number, odd: number): Expression =>
     binary('mul', binary('xor', x, binary('shr_u', x, i32(shift))), binary('bor', i32(odd), x));
@@ -109,12 +109,12 @@ export function randomBits(state: Expression, keep: (e: Expression) => Expressio
   return binary('xor', u, binary('shr_u', u, i32(14)));
 }
 
-/** A single from 0 to 1 from random bits. */
+/** Turns random bits into a single in [0, 1). */
 export function unitOf(bits: Expression): Expression {
   return binary('mul', convert('f32', binary('shr_u', bits, i32(8))), f32(2 ** -24));
 }
 
-/** An integer from 0 to `n` - 1 from random bits in a local. */
+/** Turns random bits (in a local) into an integer from 0 to `n` - 1. */
 export function belowOf(bits: Expression, n: Expression): Expression {
   const signed = convert('f64', bits);
   const whole = select(compare('lt', bits, i32(0)), binary('add', signed, f64(2 ** 32)), signed);

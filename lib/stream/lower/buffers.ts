@@ -1,4 +1,4 @@
-// Buffers of a program, and its places that can fault or print.
+// The buffers of a program, and the sites where it can fault or print.
 import { elementAt, required } from '../../core/known.ts';
 import type { Buffer } from '../../kernel/ir.ts';
 import { countsOf, kinds, kindsIn, placesOf, type Counts, type Kind } from '../plan/layout.ts';
@@ -11,36 +11,36 @@ import { scalarTypes, type Buffers } from './value.ts';
 /** What a buffer of the program is for. */
 export type BufferUse = 'channel' | 'state' | 'table';
 
-/** A buffer of a channel, a field or a table, as its runtime needs to know it. */
+/** A buffer of a channel, field or table, as the runtime needs to know it. */
 export interface BufferDeclaration {
   readonly buffer: Buffer;
   readonly kind: Kind;
   readonly use: BufferUse;
-  /** For a channel: its number, and the scalars of this kind in each item. */
+  /** For a channel: its number, and how many scalars of this kind each item has. */
   readonly channel?: number;
   readonly stride?: number;
 }
 
 /** Words that the runtime reads and writes. */
 export interface SystemBuffers {
-  /** Index of the next item that is read and written, by channel and stream. */
+  /** Indices of the next items to read and write, by channel and stream. */
   readonly ix: Buffer;
-  /** By node: the number of its next firing, the state of its random numbers. */
+  /** By node: the number of its next firing, and the state of its random number generator. */
   readonly it: Buffer;
   readonly rs: Buffer;
-  /** Turns left that loops without known end may make. */
+  /** Remaining iterations of loops with unknown trip counts. */
   readonly steps: Buffer;
 }
 
 /** How buffers are made. */
 export interface BufferOptions {
-  /** Items that channels must hold at least, by channel. */
+  /** The minimum number of items each channel must have room for, by channel. */
   readonly capacities?: readonly number[];
   /** One FIFO buffer per channel; no groups. */
   readonly baseline?: boolean;
 }
 
-/** What buffers of the kinds hold for a constant; nothing for zeros, of which there may be many. */
+/** The contents of the buffers of each kind for a constant; empty if all are zero, because large arrays of zeros are common. */
 function splitByKind({ type, numbers }: ConstantData): Partial<Record<Kind, ArrayLike<number>>> {
   let isZero = true;
   for (let i = 0; i < numbers.length && isZero; ++i) isZero = Object.is(numbers[i], 0);
@@ -52,14 +52,14 @@ function splitByKind({ type, numbers }: ConstantData): Partial<Record<Kind, Arra
   return split;
 }
 
-/** The items that stand on a channel at the start, as one array. */
+/** The initial items of a channel as one array. */
 function startOf({ type, initial }: StreamGraph['channels'][number]): ConstantData | undefined {
   if (initial.length === 0) return undefined;
   const numbers = initial.flatMap((item) => placesOf(type).map((_, i) => item.numbers[i] ?? 0));
   return { type: { kind: 'array', element: type, length: initial.length }, numbers };
 }
 
-/** Makes and collects the buffers and sites of a program. */
+/** Creates and collects the buffers and sites of a program. */
 export class ProgramBuffers {
   readonly plan: ProgramPlan;
   readonly declarations: BufferDeclaration[] = [];
@@ -105,7 +105,7 @@ export class ProgramBuffers {
     return made;
   }
 
-  /** A table that a pass has made. */
+  /** Adds a table made by a pass. */
   adopt(buffer: Buffer): void {
     this.declarations.push({ buffer, kind: required(kinds.find((kind) => scalarTypes[kind] === buffer.element)), use: 'table' });
   }
@@ -121,7 +121,7 @@ export class ProgramBuffers {
     return number;
   }
 
-  /** Buffers of a field: a table shared by all nodes with the same data, or state of one node. */
+  /** Buffers of a field: a table shared by all nodes with the same data, or the state of one node. */
   field(node: number, at: number, data: ConstantData, isTable: boolean): Buffers {
     const counts = countsOf(data.type);
     if (isTable) {
@@ -146,7 +146,7 @@ export class ProgramBuffers {
   }
 }
 
-/** Items for which channels have room: a block of steady states, the initialisation, the rest of a run. */
+/** How many items each channel has room for: enough for a block of steady states, the initialisation and the rest of a run. */
 function capacitiesOf(plan: ProgramPlan, least: readonly number[] | undefined, isBaseline: boolean): number[] {
   const { steady, schedule, rates, storage, multiplicity } = plan;
   return plan.graph.channels.map(({ id, initial }) => {

@@ -1,4 +1,4 @@
-// Calls of functions of the program: their bodies put in place.
+// Inlines calls of program functions.
 import { elementAt } from '../../core/known.ts';
 import { rootOf } from '../elaborate/loops.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
@@ -10,10 +10,10 @@ import { runBody } from './frame.ts';
 import { locate } from './place.ts';
 import { held, isPlace, type Binding, type Val } from './value.ts';
 
-/** Calls inside one another, beyond which recursion is taken not to end while code is made. */
+/** Deeper nesting of calls is taken for unbounded recursion. */
 const deepest = 40;
 
-/** Puts the body of the called function here. */
+/** Inlines the body of the called function here. */
 export function callFunction(c: Context, e: Extract<IrExpression, { kind: 'call' }>): Val {
   const called = c.options.analysis.function(e.function);
   if (c.calls >= deepest) {
@@ -34,7 +34,7 @@ export function callFunction(c: Context, e: Extract<IrExpression, { kind: 'call'
   return value;
 }
 
-/** What puts the variables of a function back as they are now: it may be called while its own body is written. */
+/** Returns a function that restores the variables of a function: it may be called again while its own body is being written. */
 function remember(c: Context, called: IrFunction): () => void {
   const outer = variablesOf(called).map((variable) => ({
     variable, binding: c.bindings.get(variable), range: c.ranges.get(variable), above: c.above.get(variable),
@@ -66,13 +66,13 @@ function variablesOf(called: IrFunction): readonly Variable[] {
   return found;
 }
 
-/** An argument: a value, or what an array of the caller is bound to. */
+/** An argument: a value, or the binding of an array of the caller. */
 interface Argument {
   readonly value?: Val;
   readonly binding?: Binding;
 }
 
-/** Arguments from left to right: arrays with a name are passed by reference, all else as values. */
+/** Arguments from left to right: named arrays are passed by reference, everything else by value. */
 function callArguments(c: Context, { args }: Extract<IrExpression, { kind: 'call' }>): Argument[] {
   const roots = args.map((arg) => (arg.type.kind === 'array' ? rootOf(arg) : undefined));
   const values = evaluateAll(c, args, (arg, i) => (roots[i] === undefined ? undefined : reference(c, arg, roots[i])));

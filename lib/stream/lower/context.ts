@@ -1,4 +1,4 @@
-// What the code of one firing is made in: bindings of variables, ends of channels, faults.
+// The context in which the code of one firing is generated: bindings of variables, ends of channels, faults.
 import { required } from '../../core/known.ts';
 import { get, set, type Label, type Local } from '../../kernel/ir.ts';
 import type { Span } from '../ast.ts';
@@ -15,19 +15,19 @@ import {
 } from './value.ts';
 import type { Writer } from './writer.ts';
 
-/** What a firing does with loops and small arrays. */
+/** How a firing treats loops and small arrays. */
 export interface Style {
-  /** Nodes of the intermediate representation up to which a loop is unrolled. */
+  /** Loops are unrolled up to this many nodes of the intermediate representation. */
   readonly loop: number;
-  /** Scalars up to which an array is taken apart. */
+  /** Arrays are split into scalars up to this size. */
   readonly explode: number;
 }
 
-/** What lowers code of its own inside of other code. */
+/** Lowers code nested in other code. */
 export interface Lowering {
-  /** Writes a statement. True: what stands behind it is not reached. */
+  /** Writes a statement. Returns true if the code after it is unreachable. */
   statement(c: Context, s: IrStatement): boolean;
-  /** Puts the body of a called function here. */
+  /** Inlines the body of a called function here. */
   call(c: Context, e: Extract<IrExpression, { kind: 'call' }>): Val;
 }
 
@@ -38,18 +38,18 @@ export interface FiringOptions {
   readonly analysis: Analysis;
   readonly node: number;
   readonly style: Style;
-  /** Buffers of a table or of a state variable. */
+  /** Buffers of a table or state variable. */
   readonly buffers: (variable: StateVariable) => Buffers;
-  /** Bindings of scalar state, alive throughout the function. */
+  /** Bindings of scalar state, valid throughout the function. */
   readonly state: ReadonlyMap<Variable, Binding>;
   readonly site: (site: Site) => number;
-  /** The number of the firing, if the code asks for it. */
+  /** The number of the firing, for code that asks for it. */
   readonly iteration: () => Ex;
   /** The local that holds the state of `random`. */
   readonly random: () => Local;
   readonly input: End | undefined;
   readonly output: End | undefined;
-  /** Counts a turn of a loop without known end. */
+  /** Counts an iteration of a loop with an unknown trip count. */
   readonly tick: (site: number) => void;
 }
 
@@ -57,16 +57,16 @@ export interface FiringOptions {
 export interface Frame {
   readonly body: Block;
   readonly result: IrType | undefined;
-  /** Blocks whose execution is not certain, entered before. */
+  /** The depth of conditional blocks at entry. */
   readonly level: number;
-  /** Where control returns from inside of loops and branches: what is left then, and where the result is put. */
+  /** For returns from inside loops and branches: the block to leave, and where to put the result. */
   early: { readonly label: Label; readonly result: readonly Slot[] | undefined } | undefined;
-  /** Returned at the end. */
+  /** The value returned at the end. */
   value: Val | undefined;
 }
 
 export type Block = Extract<IrStatement, { kind: 'block' }>;
-/** Arrays of more scalars lie in memory where a loop or branch assigns them. */
+/** Larger arrays are kept in memory if a loop or branch assigns them. */
 const mostAssigned = 16;
 
 export class Context {
@@ -74,13 +74,13 @@ export class Context {
   readonly options: FiringOptions;
   readonly bindings = new Map<Variable, Binding>();
   readonly ranges = new Map<Variable, Range>();
-  /** Variables, and others that they are never less than. */
+  /** Variables, each with another that is a lower bound for it. */
   readonly above = new Map<Variable, Variable>();
   frame: Frame = { body: { kind: 'block', statements: [] }, result: undefined, level: 0, early: undefined, value: undefined };
-  /** Loops and branches around what is being written. */
+  /** Depth of loops and branches around the code being written. */
   level = 0;
   calls = 0;
-  /** What `break` and `continue` leave. */
+  /** The blocks that `break` and `continue` leave. */
   breakLabel: Label | undefined;
   continueLabel: Label | undefined;
 
@@ -128,7 +128,7 @@ export class Context {
     this.bindings.set(variable, held(type, { slots: kept.map((ex) => ({ ex, local: undefined })), origin }));
   }
 
-  /** Puts a variable into memory, where an index that is not known can reach it. */
+  /** Moves a variable to memory, where it can be indexed by an unknown index. */
   toMemory({ storage }: Binding): void {
     const { origin, slots, type } = storage;
     if (slots === undefined) return;
@@ -141,24 +141,24 @@ export class Context {
     storage.slots = undefined;
   }
 
-  /** Sets a slot, by assignment where other paths must see it. */
+  /** Sets a slot. Assigns to its local if other control paths must see the value. */
   set(slot: Slot, value: Ex): void {
     if (slot.local !== undefined) this.w.emit(set(slot.local, value.e));
     else slot.ex = this.w.stable(value);
   }
 
-  /** Notes bounds of a variable that has just been given a value, until it is assigned otherwise. */
+  /** Records the range of a variable that has just been given a value, until the next assignment. */
   bound(variable: Variable, range: Range | undefined): void {
     if (range === undefined || !isScalar(variable.type, 'int')) this.ranges.delete(variable);
     else this.ranges.set(variable, range);
   }
 
-  /** Where paths meet on some of which variables have been assigned, nothing is known of their bounds. */
+  /** Forgets the ranges of variables that were assigned on only some of the paths that meet here. */
   forget(variables: Iterable<Variable>): void {
     for (const variable of variables) this.ranges.delete(variable);
   }
 
-  /** Gives variables that a loop or branch assigns a local that can be assigned. */
+  /** Gives variables that a loop or branch assigns an assignable local. */
   materialise(variables: Iterable<Variable>): void {
     for (const variable of variables) {
       this.ranges.delete(variable);
@@ -176,18 +176,18 @@ export class Context {
     slot.ex = { e: get(slot.local), stable: false };
   }
 
-  /** Gives locals to what moves items in a statement whose executions are not known. */
+  /** Switches ends to run-time indices if it is unknown how many items a statement moves. */
   makeEndsDynamic(pops: number | undefined, pushes: number | undefined): void {
     if (pops === undefined) this.options.input?.makeDynamic();
     if (pushes === undefined) this.options.output?.makeDynamic();
   }
 
-  /** Writes a statement. True: what stands behind it is not reached. */
+  /** Writes a statement. Returns true if the code after it is unreachable. */
   statement(s: IrStatement): boolean {
     return this.options.lowering.statement(this, s);
   }
 
-  /** At the end of the firing. */
+  /** Ends the firing. */
   finish(): void {
     this.options.input?.finish();
     this.options.output?.finish();
@@ -197,7 +197,7 @@ export class Context {
     return this.options.site({ kind, node: this.options.node, span, limit });
   }
 
-  /** Locals for a value of a type, that can be assigned. */
+  /** Assignable locals for a value of a type. */
   variables(type: IrType): Slot[] {
     return placesOf(type).map(({ kind }) => {
       const local = this.w.variable(this.w.literal(kind, 0).e);

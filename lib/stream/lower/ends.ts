@@ -1,4 +1,4 @@
-// The two ends of a channel as one firing sees them: items in locals, or in buffers at places known or moving.
+// The two ends of a channel as one firing sees them: items in locals, or in buffers at fixed or moving indices.
 import { elementAt, required } from '../../core/known.ts';
 import { get, i32, isInside, set, type Expression, type Local } from '../../kernel/ir.ts';
 import { countsOf, placesOf } from '../plan/layout.ts';
@@ -11,27 +11,27 @@ import {
 } from './value.ts';
 import type { Writer } from './writer.ts';
 
-/** Items up to which scalars each are kept in locals. */
+/** Items with up to this many scalars are kept in locals. */
 const mostScalars = 64;
 
-/** Items of a channel that is filled and emptied in one stretch of code, each at a place that is known. */
+/** The items of a channel that is filled and emptied within straight-line code, so that the place of each is known. */
 export class Stretch {
   readonly type: IrType;
   readonly #length: number;
-  /** Those pushed so far, while they are kept in locals. */
+  /** The items pushed so far, while they are in locals. */
   items: Val[] | undefined;
   buffers: Buffers | undefined;
   read = 0;
   written = 0;
 
-  /** @param length items that pass */
+  /** @param length how many items pass */
   constructor(type: IrType, length: number, inLocals: boolean) {
     this.type = type;
     this.#length = length;
     this.items = inLocals ? [] : undefined;
   }
 
-  /** Buffers with the items; from now on they lie there. */
+  /** Moves the items to buffers, where they stay from now on. */
   toMemory(w: Writer): Buffers {
     if (this.buffers === undefined) {
       const counts = countsOf(this.type);
@@ -54,26 +54,26 @@ function itemPlace(buffers: Buffers, type: IrType, index: Index): Place {
 export interface EndOptions {
   readonly type: IrType;
   readonly isInput: boolean;
-  /** Items that the firing must move. */
+  /** How many items the firing must move. */
   readonly rate: number;
-  /** Items that may be looked at; for outputs the rate. */
+  /** How many items may be peeked at; for outputs the rate. */
   readonly window: number;
   readonly sites: EndSites;
 }
 
-/** Buffers, and the index of the firing's first item. */
+/** Buffers, and the index of the first item of the firing. */
 export interface Tape {
   readonly buffers: Buffers;
   readonly start: Index;
 }
 
-/** Faults that an end can raise, by site. */
+/** Sites of the faults that an end can raise. */
 export interface EndSites {
   rate(): number;
   peek(): number;
 }
 
-/** The counter of a loop that ends move with: its value, and of the first turn. */
+/** The counter of a loop in which ends advance, and its value in the first iteration. */
 export interface Turns {
   readonly counter: Expression;
   readonly first: number;
@@ -88,12 +88,12 @@ export class End {
   #at: Index;
   #start: Index;
   #buffers: Buffers;
-  /** Items moved so far lie within these; the same where the number is known. */
+  /** Bounds on the number of items moved so far; equal if the number is known. */
   low = 0;
   high = 0;
-  /** Holds the index, where the number of items moved depends on data. */
+  /** Holds the index if the number of items moved depends on data. */
   #moving: Local | undefined;
-  /** Locals to be assigned by pushes in a branch. */
+  /** The locals that pushes in a branch assign. */
   #branch: { readonly names: readonly (readonly Local[])[]; next: number } | undefined;
 
   constructor(writer: Writer, options: EndOptions, items: Stretch | Tape) {
@@ -123,7 +123,7 @@ export class End {
     return this.#moving !== undefined;
   }
 
-  /** Items lie in memory from now on. */
+  /** Moves the items to memory, where they stay from now on. */
   toMemory(): void {
     const stretch = this.#stretch;
     const { isInput } = this.options;
@@ -141,7 +141,7 @@ export class End {
     return operate('-', get(required(this.#moving)), wholeIndex(this.#start), true);
   }
 
-  /** Index of the next item, after making sure that the firing may move one more. */
+  /** The index of the next item, after checking that the firing may move one more. */
   #advance(): Index {
     const w = this.#w;
     if (this.#moving !== undefined) {
@@ -172,7 +172,7 @@ export class End {
     return item ?? zeros(this.#w, type);
   }
 
-  /** The item `index` behind the next; `range` of the index, where known. */
+  /** The item `index` after the next one. `range`: of the index, if known. */
   peek(index: Ex, range: readonly [number, number] | undefined): Val {
     const { type, window } = this.options;
     const w = this.#w;
@@ -192,7 +192,7 @@ export class End {
     return this.#moving === undefined ? this.#at : { base: get(this.#moving), add: 0, stable: false };
   }
 
-  /** The index of a peek, after making sure that it lies inside the window. */
+  /** The index of a peek, after checking that it lies within the window. */
   #checked(index: Ex): Index {
     const w = this.#w;
     const { window } = this.options;
@@ -219,7 +219,7 @@ export class End {
     else branch.names[branch.next++]?.forEach((local, i) => { w.emit(set(local, elementAt(parts, i).e)); });
   }
 
-  /** Before code that moves a number of items which depends on data. */
+  /** Called before code that moves a data-dependent number of items. */
   makeDynamic(): void {
     this.toMemory();
     if (this.#moving !== undefined) return;
@@ -228,15 +228,15 @@ export class End {
   }
 
   /**
-   * Before a loop of `trips` turns that moves `each` items a turn. Call {@link nextTurn} at the end of each turn and {@link endLoop} behind
-   * the loop.
+   * Called before a loop of `trips` iterations, each of which moves `each` items. Call {@link nextTurn} at the end of each iteration and
+   * {@link endLoop} after the loop.
    */
   enterLoop(each: number, trips: number, turns: Turns | undefined): EndMark {
     const mark = { low: this.low, high: this.high, at: this.#at };
     if (each === 0 || this.isDynamic) return mark;
     this.toMemory();
     const before = this.#at;
-    // More than the rate: the firing ends in a fault here.
+    // More than the rate allows: the firing ends in a fault here.
     if (this.high + each * trips > this.options.rate) this.#w.trap(this.#sites.rate());
     this.high += each * (trips - 1);
     if (turns !== undefined) {
@@ -248,12 +248,12 @@ export class End {
     return { ...mark, at: before, local };
   }
 
-  /** Whether {@link skip} can pass over so many items without a fault. */
+  /** Whether {@link skip} can skip `count` items without a fault. */
   canSkip(count: number): boolean {
     return !this.isDynamic && this.high + count <= this.options.rate;
   }
 
-  /** Passes over items. */
+  /** Skips items. */
   skip(count: number): void {
     this.#at = plus(this.#at, count);
     this.low += count;
@@ -271,7 +271,7 @@ export class End {
     this.high = high + each * trips;
   }
 
-  /** Before the branches of a condition, each of which moves `count` items. */
+  /** Called before the branches of a condition, each of which moves `count` items. */
   enterBranches(count: number): BranchMark {
     const outer = this.#branch;
     const mark = { low: this.low, high: this.high, at: this.#at, outer, count, next: outer?.next ?? 0 };
@@ -282,7 +282,7 @@ export class End {
     return { ...mark, names };
   }
 
-  /** Back to where the branches began, for the next branch. */
+  /** Returns to where the branches began, for the next branch. */
   nextBranch(mark: BranchMark): void {
     if (this.isDynamic) return;
     this.low = mark.low;
@@ -303,7 +303,7 @@ export class End {
     required(this.#items).push(...mark.names.map((names) => names.map((local): Ex => ({ e: get(local), stable: true }))));
   }
 
-  /** At the end of a firing: all items moved, or a fault. */
+  /** Ends a firing. A fault, unless exactly `rate` items were moved. */
   finish(): void {
     const w = this.#w;
     const { rate, isInput } = this.options;

@@ -1,5 +1,5 @@
-// Expressions of stream programs in the kernel representation; what is known already is worked out. What can fault or has effects becomes
-// statements before.
+// Lowers expressions of stream programs to the kernel representation. Known values are folded. Anything that can fault or has effects
+// becomes statements that precede the expression.
 import { elementAt, required } from '../../core/known.ts';
 import { compare, get, i32, isInside, set, type Body, type Expression } from '../../kernel/ir.ts';
 import { countsOf, fieldOf, kindOf, kindOfType, kinds, placesOf } from '../plan/layout.ts';
@@ -32,7 +32,7 @@ function made(e: Expression): Ex {
   return { e, stable: e.kind === 'constant' };
 }
 
-/** The value of an expression. Values in memory may change when later code runs. */
+/** The value of an expression. A value in memory may be changed by later code. */
 export function evaluate(c: Context, e: IrExpression): Val {
   switch (e.kind) {
     case 'constant': return constantValue(c, e);
@@ -70,9 +70,9 @@ export function parts(c: Context, e: IrExpression): readonly Ex[] {
   return isPlace(value) ? explode(c.w, value, e.type) : value;
 }
 
-/** Values from left to right: where a later one takes statements, earlier ones are kept. */
+/** Values from left to right. Earlier ones are saved if a later one needs statements. */
 export function evaluateAll(c: Context, list: readonly IrExpression[]): Val[];
-/** Some of them are made by `make`, and taken as they are. */
+/** As above. Values that `make` returns are used as they are. */
 export function evaluateAll(
   c: Context, list: readonly IrExpression[], make: (e: IrExpression, i: number) => Binding | undefined,
 ): (Val | Binding)[];
@@ -113,7 +113,7 @@ function state(c: Context, { variable, type }: Of<'state'>): Val {
   return placesOf(type).map(({ kind }, i) => c.w.literal(kind, variable.initial.numbers[i] ?? 0));
 }
 
-/** The part of a constant field that an expression means, by place in memory order; undefined where it is not known. */
+/** The part of a constant field that an expression denotes, as an index in memory order; undefined if it is not known. */
 function constantPart(c: Context, e: IrExpression): { variable: StateVariable; at: number } | undefined {
   if (e.kind === 'state') return e.variable.role === 'constant' ? { variable: e.variable, at: 0 } : undefined;
   if (e.kind === 'field') {
@@ -128,7 +128,7 @@ function constantPart(c: Context, e: IrExpression): { variable: StateVariable; a
   return { variable: outer.variable, at: outer.at + range[0] * sizeOfType(e.type) };
 }
 
-/** An index, checked unless it is proved to lie inside. */
+/** An index, checked at run time unless it is proved to be in bounds. */
 export function index(c: Context, e: Of<'element'>): Ex {
   const at = scalar(c, e.index);
   const length = e.array.type.kind === 'array' ? e.array.type.length : 0;
@@ -154,7 +154,7 @@ function element(c: Context, e: Of<'element'>): Val {
   return loadValue(c.w, movedPlace(c, inMemory(c, e.array, array), at, e.type), e.type);
 }
 
-/** The place of an array that was evaluated: its variable lies in memory from now on, where there is one. */
+/** The place of an evaluated array. If it belongs to a variable, that stays in memory from now on. */
 function inMemory(c: Context, e: IrExpression, array: Val): Place {
   if (isPlace(array)) return array;
   const binding = bindingOf(c, e);
@@ -163,7 +163,7 @@ function inMemory(c: Context, e: IrExpression, array: Val): Place {
   return placeOfBinding(binding);
 }
 
-/** What an array expression stands for, where that is a variable that is held apart, or part of one at a known place. */
+/** The binding of an array expression, if it is a variable kept in scalars, or a part of one at a known place. */
 function bindingOf(c: Context, e: IrExpression): Binding | undefined {
   if (e.kind === 'variable' || e.kind === 'state') return c.bindings.get(e.variable);
   const outer = e.kind === 'element' ? bindingOf(c, e.array) : e.kind === 'field' ? bindingOf(c, e.object) : undefined;
@@ -261,7 +261,7 @@ function binary(c: Context, e: Of<'binary'>): Ex {
   return isExact && operator !== '*' ? withSum(c, e, result, a, y) : result;
 }
 
-/** A sum of something that is not negative and a constant, noted as an index. */
+/** Records the sum of a non-negative value and a constant as an index. */
 function withSum(c: Context, e: Of<'binary'>, result: Ex, a: Ex, add: number | undefined): Ex {
   if (add === undefined || (rangeOf(c, e.left)?.[0] ?? -1) < 0) return result;
   return { ...result, sum: plus(indexOf(a), e.operator === '+' ? add : -add) };
@@ -272,7 +272,7 @@ function divide(c: Context, e: Of<'binary'>, a: Ex, b: Ex): Ex {
   if (y !== undefined && y !== 0) return made(operate(e.operator, a.e, b.e));
   const [left, right] = [c.w.stable(a), c.w.stable(b)];
   c.w.guard(compareOf('!=', right.e, i32(0)), c.site(e.operator === '/' ? 'divide' : 'remainder', e.span), left.e);
-  // Behind a guard that always traps nothing is reached.
+  // The code after a guard that always traps is unreachable.
   return y === 0 ? c.w.int(0) : made(operate(e.operator, left.e, right.e));
 }
 
@@ -309,7 +309,7 @@ interface Choice {
   readonly of: readonly IrExpression[];
 }
 
-/** One of two values by statements. */
+/** Selects one of two values, using statements. */
 function choose(c: Context, condition: Ex, { type, then, otherwise, of }: Choice): Val {
   const { w } = c;
   const { analysis, input, output } = c.options;
@@ -363,7 +363,7 @@ function conditional(c: Context, e: Of<'conditional'>): Val {
   return place;
 }
 
-/** One of two scalars whose making has no effects but faults. */
+/** Selects one of two scalars whose evaluation has no effects except faults. */
 function plainConditional(c: Context, e: Of<'conditional'>, test: Ex): Val {
   settle(c, e.then);
   settle(c, e.otherwise);

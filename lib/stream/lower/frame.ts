@@ -1,4 +1,4 @@
-// Bodies of functions and of firings, and what `return` does in them.
+// Bodies of functions and firings, and the lowering of `return`.
 import { required } from '../../core/known.ts';
 import { returns } from '../interpret/walk.ts';
 import type { IrStatement, IrType } from '../ir.ts';
@@ -8,7 +8,7 @@ import { zeros } from './memory.ts';
 import { settle } from './settle.ts';
 import type { Val } from './value.ts';
 
-/** Writes the body of a function. Where control returns from inside of loops and branches, it becomes a block that can be left. */
+/** Writes the body of a function. If control returns from inside loops or branches, the body becomes a block that can be left. */
 export function runBody(c: Context, body: Block, result: IrType | undefined): Val {
   const outer = c.frame;
   const frame: Frame = c.frame = { body, result, level: c.level, early: undefined, value: undefined };
@@ -30,7 +30,7 @@ function mayReturn(s: IrStatement): boolean {
   return found;
 }
 
-/** Before a branch or loop from inside of which control may return: whatever the function does further on may or may not happen. */
+/** Called before a branch or loop that may return: from there on, the rest of the function may or may not run. */
 export function prepareReturn(c: Context, s: IrStatement): void {
   const { frame } = c;
   if (frame.early !== undefined || !mayReturn(s)) return;
@@ -41,7 +41,7 @@ export function prepareReturn(c: Context, s: IrStatement): void {
   c.makeEndsDynamic(analysis.count(frame.body, 'pop'), analysis.count(frame.body, 'push'));
 }
 
-/** What `return` does. True: nothing behind it is reached. */
+/** Lowers `return`. Always true: the code after it is unreachable. */
 export function giveBack(c: Context, value: Val | undefined): boolean {
   const { frame } = c;
   if (frame.early === undefined) frame.value = value === undefined ? [] : c.w.stableValue(value);

@@ -1,4 +1,4 @@
-// One function of a program: firings of a node, or iterations of a group.
+// Lowers one function of a program: firings of a node, or iterations of a group.
 import { elementAt, required } from '../../core/known.ts';
 import {
   binary, call, f64, get, i32, load, set, store, type Expression, type KernelFunction, type Local, type Statement,
@@ -28,22 +28,22 @@ type FilterNode = Extract<GraphNode, { kind: 'filter' }>;
 /** `small`: as little code as possible; `baseline`: all nodes in the order of the schedule, every channel in its buffer. */
 export type Mode = 'node' | 'group' | 'small' | 'baseline';
 
-/** Most of them make a local, of which engines take 50,000 in a function. */
+/** Most statements create a local, and engines allow 50,000 per function. */
 const mostStatements = 40_000;
 const styles: Readonly<Record<Mode, Style>> = {
   node: { loop: 0, explode: 8 }, group: { loop: 48, explode: 64 }, small: { loop: 0, explode: 16 }, baseline: { loop: 0, explode: 8 },
 };
-/** Firings in a row that are written one behind the other. */
+/** The maximum number of consecutive firings whose code is repeated. */
 const mostCopies = 64;
-/** Scalars up to which a field is kept in locals. */
+/** Fields with up to this many scalars are kept in locals. */
 const mostKept = 16;
 
 export interface FunctionOptions {
-  /** Groups begin where `ix` says instead of at the fronts of channels. */
+  /** Groups begin at the indices in `ix` instead of at the fronts of channels. */
   readonly placed?: boolean;
   /**
-   * Firings of a filter with long sums that are written together, by the items that it pops: four make a vector, eight hide how long a sum
-   * takes where their items lie side by side. Default: none, for targets whose compilers see to it.
+   * How many firings of a filter with long sums are interleaved, depending on how many items it pops: four form a vector; eight hide the
+   * latency of a sum when their items are adjacent. Default: 1, for targets whose compilers interleave firings themselves.
    */
   readonly together?: (pop: number) => number;
 }
@@ -60,7 +60,7 @@ export class FunctionMaker {
   readonly #p: ProgramBuffers;
   readonly #mode: Mode;
   readonly #togetherOf: (pop: number) => number;
-  /** Whether the target's compiler makes vectors of loops. */
+  /** Whether the target's compiler vectorises loops. */
   readonly #isVectorised: boolean;
   readonly #name: string;
   readonly #w: Writer;
@@ -71,7 +71,7 @@ export class FunctionMaker {
   readonly #group: Group | undefined;
   #raises = false;
 
-  /** @param group of which it makes iterations; undefined for a function of one node */
+  /** @param group the group to iterate; undefined for a function of one node */
   constructor(program: ProgramBuffers, mode: Mode, name: string, group: Group | undefined, options: FunctionOptions) {
     this.#p = program;
     this.#togetherOf = options.together ?? (() => 1);
@@ -86,7 +86,7 @@ export class FunctionMaker {
     });
   }
 
-  /** Fires a node `n` times, by its prework or its work; ends of channels in `ix`. */
+  /** Fires a node `n` times, by its prework or its work. The ends of channels are in `ix`. */
   fire(id: number, isFirst: boolean): MadeFunction {
     const node = elementAt(this.#p.plan.graph.nodes, id);
     this.#w.each({ to: get(this.#n) }, () => {
@@ -96,7 +96,7 @@ export class FunctionMaker {
     return this.#finish(this.#makeRoom(node, isFirst));
   }
 
-  /** Moves items to the front of output buffers where there is no room behind them. */
+  /** Moves items to the front of an output buffer that has no room left at its end. */
   #makeRoom(node: GraphNode, isFirst: boolean): Statement[] {
     const { sdf } = this.#p.plan;
     return node.outputs.flatMap((channel) => {
@@ -107,7 +107,7 @@ export class FunctionMaker {
     });
   }
 
-  /** Iterations of a group, from the front of its channels on. `isWhole`: firings that nobody needs are made too. */
+  /** Iterations of a group, starting at the front of its channels. `isWhole`: firings whose items nobody needs are run too. */
   group(isWhole = false): MadeFunction {
     const group = required(this.#group);
     if (group.live !== undefined && this.#mode === 'group') return this.#jammed(group, group.live, isWhole);
@@ -123,7 +123,7 @@ export class FunctionMaker {
     return this.#finish([]);
   }
 
-  /** A group of one filter: firings whose items are used, several together. */
+  /** A group of one filter: only firings whose items are used, several of them interleaved. */
   #jammed(group: Group, live: readonly number[], isWhole: boolean): MadeFunction {
     const [{ actor, count: period }] = group.steps as [Step];
     const node = this.#p.plan.graph.nodes[actor] as FilterNode;
@@ -135,7 +135,7 @@ export class FunctionMaker {
     return this.#inSpans(node, get(this.#n), spans.map(({ span, offsets }) => ({ span, offsets, firings: span * period, width })));
   }
 
-  /** Firings, each of so many in a row, that are written together. Sums over items that are arrays have their lanes within a firing. */
+  /** How many firings, one out of every `period`, are interleaved. Not for array items: vectorisation then happens within a firing. */
   #widthOf(node: FilterNode, period: number): number {
     const [channel] = node.inputs;
     const type = channel === undefined ? undefined : elementAt(this.#p.plan.graph.channels, channel).type;
@@ -149,7 +149,7 @@ export class FunctionMaker {
     return this.#inSpans(node, operate('*', get(this.#n), i32(period), true), spans);
   }
 
-  /** A loop for as many as go together, and one for the rest. */
+  /** A loop over interleaved firings, and one for the remaining firings. */
   #inSpans(
     node: FilterNode, total: Expression,
     spans: readonly { readonly span: number; readonly offsets: readonly number[]; readonly firings: number; readonly width: number }[],
@@ -170,7 +170,7 @@ export class FunctionMaker {
     return this.#finish([]);
   }
 
-  /** Firings at these places, together, after so many that are done; gives how many are done then. */
+  /** Interleaved firings at these offsets, after `done` earlier ones. Returns how many are done then. */
   #firings(node: FilterNode, done: number, offsets: readonly number[]): number {
     let next = done;
     const contexts = offsets.map((offset) => {
@@ -197,7 +197,7 @@ export class FunctionMaker {
     if (required(this.#group).isLoop) this.#positions.settle(node);
   }
 
-  /** Whether the firings of a step are written one behind the other. */
+  /** Whether the code of each firing of a step is written out. */
   #isWrittenOut({ actor, count }: Step): boolean {
     if (count === 1) return true;
     if (this.#mode !== 'group' || required(this.#group).isLoop) return false;
@@ -212,7 +212,7 @@ export class FunctionMaker {
     if (this.#mode !== 'group' || node.kind !== 'filter' || this.#group?.live !== undefined) return base;
     const { plan } = this.#p;
     const { body } = node.code.work;
-    // Alone, it has no other filter's locals to take from or give to: compilers make vectors of its loops.
+    // A filter alone in its group shares no locals with others, and compilers vectorise its loops if they stay loops.
     if (this.#isVectorised && this.#group?.steps.length === 1 && onlyMoves(body)) return base;
     const unrolled = required(plan.analyses.get(node.code)).unrolled(body);
     return unrolled <= plan.options.filterSize ? { ...base, loop: plan.options.filterSize } : base;
@@ -233,7 +233,7 @@ export class FunctionMaker {
     this.#w.emit(set(local, operate('+', get(local), i32(1))));
   }
 
-  /** What the next firing is written in. */
+  /** The context of the next firing. */
   #context(node: FilterNode, isFirst: boolean): Context {
     const { code } = node;
     const w = this.#w;
@@ -252,7 +252,7 @@ export class FunctionMaker {
     return this.#p.site(site);
   }
 
-  /** One of the turns that loops without known end may make. */
+  /** Counts one iteration of a loop with an unknown trip count. */
   #tick(site: number): void {
     const { steps } = this.#p.system;
     const left = this.#w.stable({ e: operate('-', load(steps, i32(0)), f64(1)), stable: false }).e;
@@ -264,7 +264,7 @@ export class FunctionMaker {
     return this.#p.field(node, state.indexOf(variable), variable.initial, variable.role === 'constant');
   }
 
-  /** Scalar state in locals of the function. */
+  /** Scalar state, kept in locals of the function. */
   #stateOf(node: number, state: readonly StateVariable[]): ReadonlyMap<Variable, Binding> {
     let bindings = this.#state.get(node);
     if (bindings !== undefined) return bindings;
@@ -281,7 +281,7 @@ export class FunctionMaker {
     return bindings;
   }
 
-  /** A word of a node: the number of its firing, the state of its random numbers. */
+  /** A word of a node: the number of its firing, or the state of its random number generator. */
   #word(which: 'it' | 'rs', node: number): Local {
     return this.#kept.element(`${which}${node}`, this.#p.system[which], node);
   }
@@ -297,7 +297,7 @@ export class FunctionMaker {
     }, node);
   }
 
-  /** The whole function: what it keeps is loaded before and stored behind. */
+  /** The whole function: the values it keeps in locals are loaded at the start and stored at the end. */
   #finish(before: readonly Statement[]): MadeFunction {
     const body = [...before, ...this.#kept.around(this.#w.body)];
     return { f: { name: this.#name, parameters: [this.#n], results: [], buffers: this.#w.buffers, body }, raises: this.#raises };

@@ -6,7 +6,7 @@ interface Kept {
   readonly local: Local;
   readonly initial: Expression;
   readonly store: ((value: Expression) => Statement) | undefined;
-  /** Counts from 0 in each iteration of a group. */
+  /** Starts at 0 in each iteration of a group. */
   readonly isOfIteration: boolean;
 }
 
@@ -23,7 +23,7 @@ export class KeptLocals {
     return found.local;
   }
 
-  /** An integer that begins with a value. `isOfIteration`: it is 0 again behind each iteration of a group. */
+  /** An integer with an initial value. `isOfIteration`: it is reset to 0 after each iteration of a group. */
   counter(name: string, initial: number, isOfIteration: boolean): Local {
     return this.#keep(name, 'i32', { initial: i32(initial), store: undefined, isOfIteration });
   }
@@ -39,7 +39,7 @@ export class KeptLocals {
     return [...this.#kept.values()].filter(({ isOfIteration }) => isOfIteration).map(({ local }) => local);
   }
 
-  /** A body between loads and stores. */
+  /** Puts a body between the loads and the stores. */
   around(body: Body): Body {
     const kept = [...this.#kept.values()];
     return [

@@ -1,4 +1,4 @@
-// Loops: unrolled where turns are few and known, else kept as loops. Several firings may run through one loop together.
+// Lowers loops: unrolled if the trip count is small and known, otherwise kept. Several firings may share one loop.
 import { elementAt, required } from '../../core/known.ts';
 import { bool, branch, exact, get, i32, type Body, type Expression, type Local } from '../../kernel/ir.ts';
 import { continues, leaves } from '../plan/analysis.ts';
@@ -15,13 +15,13 @@ import { isStaged } from './staged.ts';
 import { held, known } from './value.ts';
 
 type Loop = Extract<IrStatement, { kind: 'loop' }>;
-/** Contexts of the firings that are written together; one in most cases. */
+/** Contexts of the firings that are written together; usually just one. */
 export type Together = readonly [Context, ...Context[]];
 
-/** Turns of a loop whose end is found while code is made. */
+/** The maximum number of iterations of a loop whose end is found during lowering. */
 const mostTurns = 4096;
 
-/** Writes a statement of several firings, which share the course of their loops where it does not depend on data. */
+/** Writes a statement of several firings. They share loops whose course does not depend on data. */
 export function together(all: Together, s: IrStatement): boolean {
   const [c, ...others] = all;
   if (others.length === 0) return c.statement(s);
@@ -33,7 +33,7 @@ export function together(all: Together, s: IrStatement): boolean {
   return all.map((each) => each.statement(s)).some(Boolean);
 }
 
-/** Whether a loop goes the same way in all firings: what it counts depends on nothing else. */
+/** Whether a loop takes the same course in all firings, because it depends on nothing but its counters. */
 function isShared(all: Together, s: Loop): boolean {
   const { analysis } = all[0].options;
   if (s.condition === undefined || leaves(s.body)) return false;
@@ -79,7 +79,7 @@ export function loop(all: Together, s: Loop): void {
   else keep(all, s, entry);
 }
 
-/** Whether the loop is unrolled: its condition follows from what is known, and not too much code results. */
+/** Whether to unroll the loop: its condition is known at compile time, and the code stays small. */
 function isShort(c: Context, s: Loop): boolean {
   const { loop: limit } = c.options.style;
   if (s.trips === undefined || limit === 0 || leaves(s.body)) return s.trips === 0 && !s.atLeastOnce;
@@ -110,7 +110,7 @@ function unroll(all: Together, s: Loop, condition: NonNullable<Loop['condition']
 
 const declared = new WeakMap<IrStatement, readonly Variable[]>();
 
-/** Variables of a turn: the next one's are others, and what loops inside gave these may never have been set. */
+/** The variables declared in one iteration. They must not leak into the next, where they are new variables. */
 function declaredIn(s: IrStatement): readonly Variable[] {
   let found = declared.get(s);
   if (found === undefined) {
@@ -121,7 +121,7 @@ function declaredIn(s: IrStatement): readonly Variable[] {
   return found;
 }
 
-/** A loop that only throws items away takes no code. */
+/** Omits a loop that only discards items. */
 function skip(all: Together, s: Loop): boolean {
   const own = s.initial.map((part) => (part.kind === 'declare' ? part.variable : undefined));
   const isOwn = (part: IrStatement): boolean =>
@@ -133,7 +133,7 @@ function skip(all: Together, s: Loop): boolean {
   return true;
 }
 
-/** Items that a statement throws away; undefined if it does anything else. */
+/** How many items a statement discards; undefined if it does anything else. */
 function discards(s: IrStatement): number | undefined {
   if (s.kind === 'evaluate' && s.value.kind === 'pop') return 1;
   if (s.kind !== 'block') return undefined;
@@ -141,23 +141,23 @@ function discards(s: IrStatement): number | undefined {
   return parts.includes(undefined) ? undefined : (parts as number[]).reduce((sum, part) => sum + part, 0);
 }
 
-/** What is known of a counter inside of its loop. */
+/** What is known of a counter inside its loop. */
 interface Counter {
   readonly variable: Variable;
   readonly range: Range;
-  /** What it moves by in each turn, and its value in the first where that is known. */
+  /** The step per iteration, and the first value if it is known. */
   readonly move: number;
   readonly first: number | undefined;
-  /** A variable that it is never less than. */
+  /** A variable that is a lower bound for it. */
   readonly above: Variable | undefined;
 }
 
-/** Whether an expression depends on what is assigned. */
+/** Whether an expression depends on an assigned variable. */
 function changes(e: IrExpression, assigned: ReadonlySet<Variable>): boolean {
   return someExpression(e, (part) => (part.kind === 'variable' || part.kind === 'state') && assigned.has(part.variable));
 }
 
-/** Counter of a loop that certainly ends: its turns are known, or it moves towards a bound. */
+/** The counter of a loop that certainly ends: its trip count is known, or it moves towards a bound. */
 function counterOf(c: Context, s: Loop, entry: ReadonlyMap<Variable, IrExpression>): Counter | undefined {
   const [step] = s.step;
   if (s.trips === 0 || s.step.length !== 1 || step?.kind !== 'assign' || step.target.kind !== 'variable') return undefined;
@@ -186,12 +186,12 @@ function counterOf(c: Context, s: Loop, entry: ReadonlyMap<Variable, IrExpressio
   if (bound === undefined || move <= 0 || s.condition?.kind !== 'binary' || bound[1] + move > 2147483647) return undefined;
   const high = s.condition.operator === '<' ? bound[1] - 1 : s.condition.operator === '<=' ? bound[1] : -Infinity;
   if (high < first[0]) return undefined;
-  // With both ends known, the last value is.
+  // If both ends are known, so is the last value.
   const isKnown = first[0] === first[1] && bound[0] === bound[1];
   return { ...counter, range: [first[0], isKnown ? high - (high - first[0]) % move : high] };
 }
 
-/** Values of a counter from which on its loop's turns are counted, so that nobody waits for them for long. */
+/** Iterations of loops with a longer range of counter values count towards the limit, so that no run hangs. */
 const shortRange = 4096;
 
 /** A loop in the form of the kernel representation: a counter from one value to another. */
@@ -204,7 +204,7 @@ interface Counted {
 
 const plainKinds: ReadonlySet<IrExpression['kind']> = new Set(['constant', 'variable', 'state', 'binary', 'unary', 'convert']);
 
-/** The loop as a counted one, where it is: its counter is its own and moves up to a bound that stays. */
+/** Converts a loop to a counted one, if its counter is its own and moves up to a bound that does not change. */
 function countedOf(c: Context, s: Loop, counter: Counter | undefined, own: ReadonlySet<Variable>): Counted | undefined {
   const { condition } = s;
   if (counter === undefined || counter.move <= 0 || condition?.kind !== 'binary' || s.atLeastOnce || !own.has(counter.variable)) {
@@ -226,7 +226,7 @@ function countedOf(c: Context, s: Loop, counter: Counter | undefined, own: Reado
 
 const parts = new WeakMap<Loop, { readonly inside: IrStatement; readonly turn: IrStatement }>();
 
-/** A loop without its beginning, and one turn of it; the same objects each time, of which more is remembered. */
+/** A loop without its initialisation, and one iteration of it. Always the same objects, because analyses are cached by object. */
 function partsOf(s: Loop): { readonly inside: IrStatement; readonly turn: IrStatement } {
   let found = parts.get(s);
   if (found === undefined) {
@@ -235,7 +235,7 @@ function partsOf(s: Loop): { readonly inside: IrStatement; readonly turn: IrStat
   return found;
 }
 
-/** Keeps a loop as a loop. */
+/** Lowers a loop as a loop. */
 function keep(all: Together, s: Loop, entry: ReadonlyMap<Variable, IrExpression>): void {
   const [c] = all;
   const { analysis } = c.options;
@@ -279,7 +279,7 @@ function keep(all: Together, s: Loop, entry: ReadonlyMap<Variable, IrExpression>
   for (const { end, mark, each: items } of ends) end.endLoop(mark, items, trips);
 }
 
-/** The loop itself. `next`: what ends of channels do behind each turn. */
+/** Writes the loop itself. `next`: what the ends of channels do after each iteration. */
 function writeLoop(all: Together, s: Loop, counter: Counter | undefined, counted: Counted | undefined, next: () => void): void {
   const [c] = all;
   const { w } = c;
@@ -315,14 +315,14 @@ function writeLoop(all: Together, s: Loop, counter: Counter | undefined, counted
       next();
       if (s.atLeastOnce) leave();
     });
-    // A condition that takes no statements stands at the head of the loop.
+    // A condition that needs no statements goes into the loop header.
     const isPlain = begin.length === 1 && tick === undefined;
     w.emit({ kind: 'while', label, condition: isPlain ? test : bool(true), body: made });
   }
   c.breakLabel = outer;
 }
 
-/** The body; `continue` leaves a block around it. True: its end is not reached. */
+/** The body; `continue` leaves a block around it. Returns true if its end is unreachable. */
 function body(all: Together, s: Loop): boolean {
   const [c] = all;
   if (!continues(s.body)) return together(all, s.body);

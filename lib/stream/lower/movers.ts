@@ -12,16 +12,16 @@ import type { Writer } from './writer.ts';
 
 export type MoverNode = Exclude<GraphNode, { kind: 'filter' }>;
 
-/** What the function around offers. */
+/** What the enclosing function offers. */
 export interface Mover {
   readonly w: Writer;
   readonly externals: readonly External[];
-  /** Whether several nodes make up the function. */
+  /** Whether the function runs several nodes. */
   readonly isGroup: boolean;
   end(port: number, isInput: boolean): End | undefined;
   /** Where the next item of a file is written. */
   file(external: External): Tape;
-  /** The local with the index of the next item of a file that is read, and the word of memory with their number. */
+  /** The local with the index of the next item of a file to read, and the memory word that holds the number of items. */
   reader(external: External): { readonly local: Local; readonly buffers: Buffers; readonly ix: Buffer; readonly length: number };
 }
 
@@ -45,7 +45,7 @@ export function moverFiring(m: Mover, node: MoverNode): void {
   for (const end of [...inputs, ...outputs]) end?.finish();
 }
 
-/** Items that are moved one by one. */
+/** Up to this many items are moved one by one, without a loop. */
 const mostAlone = 8;
 
 function transfer({ w }: Mover, from: End | undefined, to: End | undefined, count: number): void {
@@ -63,7 +63,7 @@ function transfer({ w }: Mover, from: End | undefined, to: End | undefined, coun
   });
 }
 
-/** The next item of a file, the first again behind the last. */
+/** The next item of a file; wraps to the first after the last. */
 function read(m: Mover, node: MoverNode, output: End): void {
   const external = required(m.externals.find(({ kind, node: id }) => kind === 'reader' && id === node.id));
   const { w } = m;

@@ -1,4 +1,4 @@
-// Filters that compute nothing: their loops move items and elements to other places.
+// Recognises filters that compute nothing: their loops only move items and elements.
 import type { IrExpression, IrStatement } from '../ir.ts';
 
 function isMoved(e: IrExpression): boolean {
@@ -8,7 +8,7 @@ function isMoved(e: IrExpression): boolean {
   }
 }
 
-/** Whether what a statement stores and pushes is only loaded, popped or peeked; what indices are computed from does not count. */
+/** Whether everything a statement stores or pushes is merely loaded, popped or peeked. Index computations do not count. */
 export function onlyMoves(s: IrStatement): boolean {
   switch (s.kind) {
     case 'block': return s.statements.every(onlyMoves);

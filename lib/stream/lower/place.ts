@@ -1,11 +1,11 @@
-// What can be assigned.
+// Targets of assignments.
 import { fieldOf } from '../plan/layout.ts';
 import type { IrExpression } from '../ir.ts';
 import type { Context } from './context.ts';
 import { fieldPlace, index, movedPlace } from './expression.ts';
 import { known, placeOfBinding, plus, sizeOfType, type Binding, type Place } from './value.ts';
 
-/** What can be assigned: a variable or part of one, or where it lies. */
+/** Locates the target of an assignment: a variable or part of one, or a place in memory. */
 export function locate(c: Context, target: IrExpression): Binding | Place {
   switch (target.kind) {
     case 'variable': case 'state': return whole(c.binding(target.variable));
@@ -28,7 +28,7 @@ export function isInMemory(found: Binding | Place): found is Place {
   return 'isPlace' in found;
 }
 
-/** Where a binding is that lies in memory; else itself. */
+/** The place of a binding that is in memory; otherwise the binding itself. */
 function whole(binding: Binding): Binding | Place {
   return binding.storage.slots === undefined ? placeOfBinding(binding) : binding;
 }
@@ -37,7 +37,7 @@ function elementOf(c: Context, target: Extract<IrExpression, { kind: 'element' }
   const outer = locate(c, target.array);
   const at = index(c, target);
   if (isInMemory(outer)) return movedPlace(c, outer, at, target.type);
-  // The index may have taken it to memory.
+  // Evaluating the index may have moved it to memory.
   if (outer.storage.slots === undefined) return movedPlace(c, placeOfBinding(outer), at, target.type);
   const size = sizeOfType(target.type);
   const x = known(at);

@@ -1,4 +1,4 @@
-// Where the items of a function's channels and streams are, and how far its ends of them have moved.
+// Where the items of a function's channels and streams are, and how far each end has advanced.
 import { elementAt, required } from '../../core/known.ts';
 import { exact, get, i32, set, type Local } from '../../kernel/ir.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
@@ -13,10 +13,10 @@ import type { Site } from './sites.ts';
 import type { Buffers } from './value.ts';
 import type { Writer } from './writer.ts';
 
-/** The end of a channel or stream at a function, by name: where it reads or writes. */
+/** One end of a channel or stream: the function reads (`r`) or writes (`w`) there. */
 type EndName = `${'r' | 'w'}${number}`;
 
-/** What all firings of a node see of an end alike. */
+/** What all firings of a node have in common at one end. */
 interface EndShape {
   /** Number of the channel or stream. */
   readonly id: number;
@@ -34,9 +34,9 @@ export interface PositionOptions {
   readonly isBaseline: boolean;
   /** Items of channels may be kept in locals. */
   readonly inLocals: boolean;
-  /** Channels begin where `ix` says. */
+  /** Channels begin at the indices in `ix`. */
   readonly isPlaced: boolean;
-  /** Whether the firings of a step are written one behind the other. */
+  /** Whether the code of each firing of a step is written out. */
   readonly isWrittenOut: (step: Step) => boolean;
   readonly site: (site: Site) => number;
 }
@@ -45,9 +45,9 @@ export class Positions {
   readonly #o: PositionOptions;
   readonly #stretches = new Map<number, Stretch | undefined>();
   readonly #shapes = new Map<string, EndShape | undefined>();
-  /** Buffers of channels that are filled and emptied in each iteration of the group, where not all places are known. */
+  /** Buffers of channels that are filled and emptied in each iteration of the group, if not all places are known. */
   readonly #iteration = new Map<number, Buffers>();
-  /** Items moved since the index of an end was set, where that is known. */
+  /** How many items have moved since the index of an end was set, if that is known. */
   readonly #moved = new Map<EndName, number>();
 
   constructor(options: PositionOptions) {
@@ -89,7 +89,7 @@ export class Positions {
     return this.#o.group !== undefined && !this.#o.isBaseline && this.#o.program.plan.storage[id] !== 'block';
   }
 
-  /** Items of a channel within one iteration of the group, where all firings that move them are written out. */
+  /** The items of a channel within one iteration of the group, if every firing that moves them is written out. */
   #stretchOf(channel: number): Stretch | undefined {
     if (!this.#isIteration(channel)) return undefined;
     if (this.#stretches.has(channel)) return this.#stretches.get(channel);
@@ -118,7 +118,7 @@ export class Positions {
     return this.#tape(external.id, external, false, 1);
   }
 
-  /** The local with the index of the next item of a file that is read. */
+  /** The local with the index of the next item of a file to read. */
   reader(external: External): Local {
     const name: EndName = `r${external.id}`;
     const local = this.#index(name, external.id, true, external);
@@ -149,7 +149,7 @@ export class Positions {
     return buffers;
   }
 
-  /** Calls `visit` with each end of a channel at the node, and with the items that a firing moves. */
+  /** Calls `visit` for each end of a channel at the node, with the number of items that a firing moves. */
   #eachEnd(node: GraphNode, isFirst: boolean, visit: (name: EndName, rate: number) => void): void {
     node.inputs.forEach((channel, port) => {
       const id = channel ?? this.#externalOf(node, port, true)?.id;
@@ -161,12 +161,11 @@ export class Positions {
     });
   }
 
-  /** Passes over firings. */
   skip(node: GraphNode, firings: number): void {
     this.#eachEnd(node, false, (name, rate) => { this.#moved.set(name, (this.#moved.get(name) ?? 0) + firings * rate); });
   }
 
-  /** Sets the indices of a node's ends to where they have moved. */
+  /** Advances the indices of a node's ends to their current positions. */
   settle(node: GraphNode): void {
     this.#eachEnd(node, false, (name) => { this.#settle(name); });
     for (const { id, node: owner } of this.#o.program.plan.externals) {
@@ -187,18 +186,18 @@ export class Positions {
     if (items > 0 && local !== undefined) this.#o.writer.emit(set(local, exact('add', get(local), i32(items))));
   }
 
-  /** At the begin of a group's iteration. */
+  /** Called at the start of each iteration of a group. */
   beginIteration(): void {
     this.#stretches.clear();
   }
 
-  /** At its end. */
+  /** Called at the end of each iteration. */
   endIteration(): void {
     for (const name of [...this.#moved.keys()]) this.#settle(name);
     for (const local of this.#o.kept.ofIteration()) this.#o.writer.emit(set(local, i32(0)));
   }
 
-  /** In a function of one node: moves its ends behind a firing. */
+  /** In a function of one node: advances its ends after a firing. */
   advance(node: GraphNode, isFirst: boolean): void {
     this.#eachEnd(node, isFirst, (name, rate) => { this.#advance(name, rate); });
     for (const { id, kind, node: owner } of this.#o.program.plan.externals) {

@@ -1,4 +1,4 @@
-// A planned program in the kernel representation: one function for each node, one for each group of nodes, and the buffers they share.
+// Lowers a planned program to the kernel representation: a function for each node, a function for each group, and shared buffers.
 import { elementAt, required } from '../../core/known.ts';
 import { call, exact, get, i32, type Buffer, type Import, type KernelFunction, type Local, type Program } from '../../kernel/ir.ts';
 import type { Group, ProgramPlan } from '../plan/plan.ts';
@@ -9,10 +9,10 @@ import type { Site } from './sites.ts';
 import { TooLarge } from './writer.ts';
 
 /**
- * A program. Functions take the number of firings or iterations. `fire_3` fires node 3, `first_3` once by its prework (of nodes that are
- * asked for), `group_3` makes iterations of group 3; `steady` makes whole steady states, and `settle` moves what remains on channels behind
- * so many to their fronts.
- * Imports: `put` notes a value to be printed, `print` those noted at a site, `room` makes room on a channel.
+ * A program. Its functions take the number of firings or iterations: `fire_3` fires node 3, `first_3` fires it once by its prework (both
+ * only for requested nodes), `group_3` runs iterations of group 3, `steady` runs whole steady states, and `settle` moves what remains on
+ * channels after them to the front.
+ * Imports: `put` queues a value for printing, `print` prints the queued values at a site, `room` makes room on a channel.
  */
 export interface LoweredProgram {
   readonly plan: ProgramPlan;
@@ -20,20 +20,20 @@ export interface LoweredProgram {
   readonly declarations: readonly BufferDeclaration[];
   readonly system: SystemBuffers;
   readonly sites: readonly Site[];
-  /** By channel: items that its buffers hold. */
+  /** By channel: how many items its buffers hold. */
   readonly capacities: readonly number[];
-  /** The program with functions for more nodes alone; itself where it has them. */
+  /** The program with separate functions for these nodes as well; the program itself if it has them already. */
   including(nodes: Iterable<number>): LoweredProgram;
 }
 
 export interface LowerOptions extends BufferOptions, FunctionOptions {
-  /** Nodes that get functions of their own. Default: those that fire before the first steady state. */
+  /** Nodes that get their own functions. Default: those that fire before the first steady state. */
   readonly nodes?: Iterable<number>;
-  /** What is made of the functions that run often: those of groups. */
+  /** Passes over the functions that run often: those of groups. */
   readonly passes?: (program: Program) => Program;
 }
 
-/** What WebAssembly wants: see {@link FunctionOptions.together}. */
+/** The setting for WebAssembly: see {@link FunctionOptions.together}. */
 export const togetherForWasm = (pop: number): number => (pop === 1 ? 8 : 4);
 
 /** All nodes as one group, in the order of the single-appearance schedule. */
@@ -41,13 +41,13 @@ function wholeOf({ schedule }: ProgramPlan): Group {
   return { id: 0, steps: schedule.steps, iterations: 1, isLoop: true };
 }
 
-/** The function of a group; with as little code as possible where it takes too much. */
+/** The function of a group. If it gets too large, it is made again with as little code as possible. */
 function groupFunction(p: ProgramBuffers, group: Group, mode: Mode, options: FunctionOptions): KernelFunction {
   const make = (how: Mode, isWhole = false): MadeFunction =>
     new FunctionMaker(p, how, `group_${group.id}`, group, options).group(isWhole);
   try {
     const made = make(mode);
-    // A firing that may fail has to be made although nobody needs its items.
+    // A firing that may fault has to run even if nobody needs its items.
     const leavesOut = group.live !== undefined && group.live.length < elementAt(group.steps, 0).count;
     return (made.raises && leavesOut ? make(mode, true) : made).f;
   } catch (error) {
@@ -65,7 +65,7 @@ function small<T>(make: () => T): T {
   }
 }
 
-/** Moves what remains on channels after `n` steady states to their fronts. */
+/** Moves what remains on channels after `n` steady states to the front. */
 function settleFunction(p: ProgramBuffers): KernelFunction {
   const { plan, declarations } = p;
   const n: Local = { name: 'n', type: 'i32' };
@@ -78,7 +78,7 @@ function settleFunction(p: ProgramBuffers): KernelFunction {
   return { name: 'settle', parameters: [n], results: [], buffers: [], body };
 }
 
-/** So many whole steady states. */
+/** Runs `n` whole steady states. */
 function steadyFunction({ groups }: ProgramPlan): KernelFunction {
   const n: Local = { name: 'n', type: 'i32' };
   const body = groups.map(({ id, iterations }) => call(`group_${id}`, [exact('mul', get(n), i32(iterations))]));
@@ -90,7 +90,7 @@ const imports: readonly Import[] = [
   { name: 'room', parameters: ['i32', 'i32', 'i32'], results: [] },
 ];
 
-/** The functions of a program: those for nodes alone are made when they are first asked for. */
+/** The functions of a program. Those for single nodes are made on first request. */
 class Lowering {
   readonly #p: ProgramBuffers;
   readonly #options: LowerOptions;
@@ -107,7 +107,7 @@ class Lowering {
     this.#groups = options.passes === undefined ? all : this.#passed(all, options.passes);
   }
 
-  /** Functions as passes leave them; what tables they make are the program's. */
+  /** The functions after the passes. Tables that passes create become the program's. */
   #passed(functions: readonly KernelFunction[], passes: (program: Program) => Program): readonly KernelFunction[] {
     const before = this.#whole(functions);
     const known = new Set(before.buffers);
@@ -152,7 +152,7 @@ function firedBefore({ steady }: ProgramPlan): Set<number> {
   return new Set(steady.init.map(({ actor }) => actor));
 }
 
-/** Translates a planned program. Throws UnsupportedProgram where it holds what compiled code does not do. */
+/** Lowers a planned program. Throws UnsupportedProgram if it uses something that compiled code does not support. */
 export function lowerProgram(plan: ProgramPlan, options: LowerOptions = {}): LoweredProgram {
   return new Lowering(plan, options).program(new Set(options.nodes ?? firedBefore(plan)));
 }

@@ -1,4 +1,4 @@
-// Bounds of int expressions, from counters of loops and what is known.
+// Ranges of int expressions, derived from loop counters and known values.
 import { known as constantOf } from '../elaborate/fold.ts';
 import { isScalar } from '../interpret/values.ts';
 import type { IrExpression, Variable } from '../ir.ts';
@@ -10,7 +10,7 @@ export type Range = readonly [low: number, high: number];
 export interface Facts {
   readonly bindings: ReadonlyMap<Variable, Binding>;
   readonly ranges: ReadonlyMap<Variable, Range>;
-  /** Variables, and others that they are never less than. */
+  /** Variables, each with another that is a lower bound for it. */
   readonly above: ReadonlyMap<Variable, Variable>;
 }
 
@@ -19,7 +19,7 @@ function around(values: readonly number[]): Range | undefined {
   return range[0] < -2147483648 || range[1] > 2147483647 || values.some(Number.isNaN) ? undefined : range;
 }
 
-/** Least and greatest value; undefined where nothing is known. */
+/** Minimum and maximum; undefined if nothing is known. */
 export function rangeOf(c: Facts, e: IrExpression): Range | undefined {
   const x = constantOf(e);
   if (x !== undefined) return [x, x];

@@ -1,4 +1,4 @@
-// Before code that may or may not run, or runs several times: what it reaches by indices that are not known has to lie in memory by then.
+// Before code that may not run, or may run several times: moves to memory whatever that code reaches through unknown indices.
 import { rootOf } from '../elaborate/loops.ts';
 import { known } from '../elaborate/fold.ts';
 import { eachExpression, eachStatement, evaluatesSome, expressionsOf, someExpression } from '../interpret/walk.ts';
@@ -7,12 +7,12 @@ import type { Analysis } from '../plan/analysis.ts';
 import type { Context } from './context.ts';
 import { rangeOf } from './ranges.ts';
 
-/** What a piece of code reaches, functions that it calls included. */
+/** What a piece of code accesses, including the functions that it calls. */
 interface Reach {
-  /** Elements with indices that are no constants: the array's variable, and the index where it stands in the code itself. */
+  /** Elements with non-constant indices: the variable of the array, and the index if it occurs in the code itself. */
   readonly elements: readonly { readonly root: Variable; readonly index: IrExpression | undefined }[];
   readonly peeks: readonly (IrExpression | undefined)[];
-  /** Items are moved in loops, or by functions that are called. */
+  /** Items are moved in loops or by called functions. */
   readonly pops: boolean;
   readonly pushes: boolean;
   /** Variables that the code assigns or declares. */
@@ -87,7 +87,7 @@ class Reaching {
 
 const reaching = new WeakMap<IrFunction, boolean>();
 
-/** Whether a function, or one that it calls, has an element with an index that is no constant. */
+/** Whether a function, or one that it calls, accesses an element with a non-constant index. */
 function reachesElements(analysis: Analysis, f: IrFunction): boolean {
   let found = reaching.get(f);
   if (found === undefined) {
@@ -99,7 +99,7 @@ function reachesElements(analysis: Analysis, f: IrFunction): boolean {
   return found;
 }
 
-/** Whether an index is known now and stays the same: nothing that it reads is assigned. */
+/** Whether an index is known now and stays the same: no variable that it reads is assigned. */
 function isFixed(c: Context, index: IrExpression | undefined, assigned: ReadonlySet<Variable>): boolean {
   if (index === undefined) return false;
   const range = rangeOf(c, index);
@@ -107,7 +107,7 @@ function isFixed(c: Context, index: IrExpression | undefined, assigned: Readonly
   return !someExpression(index, (e) => e.kind === 'variable' && assigned.has(e.variable));
 }
 
-/** Puts into memory what a statement or expression, whose executions are not known, reaches by indices that are not known. */
+/** Moves to memory what a statement or expression accesses through unknown indices if it may not run, or may run several times. */
 export function settle(c: Context, code: IrStatement | IrExpression): void {
   const { analysis, input, output } = c.options;
   const reach = reachOf(analysis, code);

@@ -1,16 +1,16 @@
-// Loops whose counter decides how loops inside of them count: «for (span = 2; span <= n; span *= 2) for (i = 0; i < n; i += span)».
+// Loops whose counter determines how inner loops count: `for (span = 2; span <= n; span *= 2) for (i = 0; i < n; i += span)`.
 import { eachExpression, eachStatement, expressionsOf, someExpression, statementSize } from '../interpret/walk.ts';
 import type { IrExpression, IrFunction, IrStatement, Variable } from '../ir.ts';
 import type { Analysis } from '../plan/analysis.ts';
 
 type Loop = Extract<IrStatement, { kind: 'loop' }>;
 
-/** Nodes that the turns of such a loop may take when they are written one behind the other, loops inside of them kept. */
+/** The maximum size, in nodes, of such a loop when it is unrolled and the loops inside are kept. */
 const mostNodes = 2000;
 
 /**
- * Whether a loop's turns are worth writing one behind the other although loops inside of it stay loops: what those begin with, end at or
- * move by follows from its counter, which moves otherwise than by a fixed step, so that else nothing would be known of their counters.
+ * Whether a loop is worth unrolling although the loops inside it are kept. Their start, end or step follows from its counter, which does
+ * not move by a fixed step, so nothing would be known of their counters otherwise.
  */
 export function isStaged(analysis: Analysis, s: Loop): boolean {
   const [step] = s.step;
@@ -20,13 +20,13 @@ export function isStaged(analysis: Analysis, s: Loop): boolean {
   return s.trips * sizeOf(analysis, s.body) <= mostNodes && decidesLoops(analysis, s.body, new Set([variable]), new Set());
 }
 
-/** Whether a step adds the same in each turn. */
+/** Whether a step adds the same constant in each iteration. */
 function isSum(e: IrExpression, variable: Variable): boolean {
   return e.kind === 'binary' && (e.operator === '+' || e.operator === '-') && e.left.kind === 'variable' && e.left.variable === variable
     && e.right.kind === 'constant';
 }
 
-/** Functions that a statement calls, with their calls. */
+/** The functions that a statement calls, with the arguments. */
 function callsIn(analysis: Analysis, s: IrStatement): { readonly called: IrFunction; readonly args: readonly IrExpression[] }[] {
   const found: { called: IrFunction; args: readonly IrExpression[] }[] = [];
   for (const e of expressionsOf(s)) {
@@ -35,7 +35,7 @@ function callsIn(analysis: Analysis, s: IrStatement): { readonly called: IrFunct
   return found;
 }
 
-/** Nodes of a statement, calls put in; Infinity where functions call themselves. */
+/** Size of a statement in nodes, with calls inlined; Infinity if functions call themselves. */
 function sizeOf(analysis: Analysis, s: IrStatement, depth = 0): number {
   if (depth > 8) return Infinity;
   let size = statementSize(s);
@@ -45,7 +45,7 @@ function sizeOf(analysis: Analysis, s: IrStatement, depth = 0): number {
   return size;
 }
 
-/** Whether a loop of unknown turns in a statement is controlled by what follows from these variables. */
+/** Whether a statement contains a loop of unknown trip count that is controlled by values derived from these variables. */
 function decidesLoops(analysis: Analysis, s: IrStatement, known: Set<Variable>, active: Set<IrFunction>): boolean {
   const follows = (e: IrExpression | undefined): boolean =>
     e !== undefined && someExpression(e, (part) => part.kind === 'variable' && known.has(part.variable));

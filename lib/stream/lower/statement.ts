@@ -1,4 +1,4 @@
-// Statements of stream programs: those whose course is known are worked out, the others written.
+// Lowers statements of stream programs. Statements whose course is known are evaluated; code is written for the others.
 import { elementAt, required } from '../../core/known.ts';
 import { call } from '../../kernel/ir.ts';
 import { leaves } from '../plan/analysis.ts';
@@ -14,7 +14,7 @@ import { rangeOf } from './ranges.ts';
 import { settle } from './settle.ts';
 import { known, placeOfBinding, slotsOf } from './value.ts';
 
-/** Writes a statement. True: what stands behind it is not reached. */
+/** Writes a statement. Returns true if the code after it is unreachable. */
 export function statement(c: Context, s: IrStatement): boolean {
   switch (s.kind) {
     case 'block': return s.statements.some((part) => statement(c, part));
@@ -22,7 +22,7 @@ export function statement(c: Context, s: IrStatement): boolean {
       declare(c, s.variable, s.value);
       return false;
     case 'assign': assign(c, s.target, s.value); return false;
-    // What it does, faults among it, are statements already.
+    // Its effects, including faults, have already become statements.
     case 'evaluate': evaluate(c, s.value); return false;
     case 'push': required(c.options.output).push(evaluate(c, s.value)); return false;
     case 'if': return conditional(c, s);
@@ -72,7 +72,7 @@ function conditional(c: Context, s: Extract<IrStatement, { kind: 'if' }>): boole
   const { w } = c;
   const assigned = analysis.assigned(s);
   const moves = movesOf(c, s);
-  // What the condition reads may change under new names; so it is kept first.
+  // Code below may change what the condition reads, so the condition is saved first.
   const isKept = assigned.size > 0 || moves.isDynamic;
   const condition = conditionOf(isKept ? w.stable(test) : test);
   prepareReturn(c, s);

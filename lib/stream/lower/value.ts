@@ -1,4 +1,4 @@
-// Values while code is being made: expressions of the kernel representation, and places in buffers.
+// Values during lowering: expressions of the kernel representation, and places in buffers.
 import { required } from '../../core/known.ts';
 import { exact, i32, valueOf, type Buffer, type Expression, type Local, type ScalarType } from '../../kernel/ir.ts';
 import { countsOf, placesOf, type Kind } from '../plan/layout.ts';
@@ -10,17 +10,17 @@ export const scalarTypes: Readonly<Record<Kind, ScalarType>> = { i: 'i32', f: 'f
 export interface Ex {
   /** An i32, f32 or f64. */
   readonly e: Expression;
-  /** Evaluates to the same wherever it stands later: a constant or a local that is set once. */
+  /** Has the same value wherever it is used later: a constant, or a local that is set once. */
   readonly stable: boolean;
-  /** The same as a condition, for a truth value. */
+  /** The same value as a condition, for a truth value. */
   readonly condition?: Expression;
-  /** The same as an index, where it is a sum. */
+  /** The same value as an index, for a sum. */
   readonly sum?: Index;
 }
 
-/** An index: something that is not negative, and a constant. */
+/** An index: a non-negative value plus a constant. */
 export interface Index {
-  /** Undefined: 0. */
+  /** Undefined means 0. */
   readonly base: Expression | undefined;
   readonly add: number;
   readonly stable: boolean;
@@ -28,12 +28,12 @@ export interface Index {
 
 export const start: Index = { base: undefined, add: 0, stable: true };
 
-/** The value, where it is known. */
+/** The value, if it is known. */
 export function known({ e }: Ex): number | undefined {
   return valueOf(e);
 }
 
-/** A scalar that certainly is in its array as an index. */
+/** Converts a scalar that is certainly a valid index. */
 export function indexOf(ex: Ex): Index {
   const x = known(ex);
   return x !== undefined ? at(x) : ex.sum ?? { base: ex.e, add: 0, stable: ex.stable };
@@ -58,7 +58,7 @@ export function times({ base, add, stable }: Index, factor: number): Index {
   return { base: scaled, add: add * factor, stable };
 }
 
-/** An index as loads and stores take it: an expression, and a constant that is not negative. */
+/** An index in the form that loads and stores take: an expression and a non-negative offset. */
 export function operandOf({ base, add }: Index): readonly [index: Expression, offset: number] {
   if (base === undefined) return [i32(add), 0];
   return add >= 0 ? [base, add] : [exact('add', base, i32(add)), 0];
@@ -73,29 +73,29 @@ export function wholeIndex(index: Index): Expression {
 /** Buffers for scalars of each kind. */
 export type Buffers = Readonly<Partial<Record<Kind, Buffer>>>;
 
-/** Part of buffers, one for each kind, with the index where the value begins in each. */
+/** Parts of buffers, one for each kind, with the index at which the value begins in each. */
 export interface Place {
   readonly buffers: Buffers;
   readonly at: Readonly<Record<Kind, Index>>;
   readonly isPlace: true;
 }
 
-/** The begin of buffers. */
+/** The start of buffers. */
 export function placeOf(buffers: Buffers): Place {
   return { buffers, at: { i: start, f: start, d: start }, isPlace: true };
 }
 
-/** A value: its scalars in memory order, or where it lies. */
+/** A value: its scalars in memory order, or its place in memory. */
 export type Val = readonly Ex[] | Place;
 
 export function isPlace(value: Val): value is Place {
   return !Array.isArray(value);
 }
 
-/** A scalar of a variable that is held apart: a value that is set once, or a local that is assigned. */
+/** A scalar of a variable that is split into scalars: a value set once, or a local that is assigned. */
 export interface Slot {
   ex: Ex;
-  /** Set where it is assigned. */
+  /** Present if it is assigned. */
   local: Local | undefined;
 }
 
@@ -105,19 +105,19 @@ export interface Origin {
   readonly parts: readonly Ex[];
 }
 
-/** What holds a variable: scalars apart, until an index that is not known asks for memory. */
+/** What holds a variable: separate scalars, until an unknown index requires memory. */
 export interface Storage {
   readonly type: IrType;
-  /** Known as long as the channel's item stays: to the end of the firing. */
+  /** Known as long as the item stays on the channel: until the end of the firing. */
   readonly origin: Origin | undefined;
   slots: Slot[] | undefined;
   place: Place | undefined;
 }
 
-/** What a variable or field stands for: a storage, or part of one. */
+/** What a variable or field denotes: a storage or a part of one. */
 export interface Binding {
   readonly storage: Storage;
-  /** Scalars of the storage before it, in memory order. */
+  /** How many scalars of the storage precede it, in memory order. */
   readonly skip: number;
   readonly type: IrType;
 }
@@ -126,12 +126,12 @@ export function held(type: IrType, by: { readonly slots?: Slot[]; readonly place
   return { storage: { type, slots: by.slots, place: by.place, origin: by.origin }, skip: 0, type };
 }
 
-/** Whether a place is inside memory that outlives the firing. */
+/** Whether a place is in memory that outlives the firing. */
 export function isLasting({ buffers }: Place): boolean {
   return Object.values(buffers).every((buffer: Buffer | undefined) => buffer?.role !== 'local');
 }
 
-/** Scalars up to which arrays may be taken apart. */
+/** The maximum number of scalars into which an array may be split. */
 export const explodeLimit = 256;
 
 /** Scalars of a type. */
@@ -140,13 +140,13 @@ export function sizeOfType(type: IrType): number {
   return counts.i + counts.f + counts.d;
 }
 
-/** The slots of a binding; undefined where it lies in memory. */
+/** The slots of a binding; undefined if it is in memory. */
 export function slotsOf({ storage, skip, type }: Binding): Slot[] | undefined {
   const { slots } = storage;
   return slots === undefined || (skip === 0 && type === storage.type) ? slots : slots.slice(skip, skip + sizeOfType(type));
 }
 
-/** The place of a binding that lies in memory. */
+/** The place of a binding that is in memory. */
 export function placeOfBinding({ storage, skip }: Binding): Place {
   const place = required(storage.place);
   if (skip === 0) return place;
@@ -155,7 +155,7 @@ export function placeOfBinding({ storage, skip }: Binding): Place {
   return { ...place, at: { i: plus(place.at.i, before.i), f: plus(place.at.f, before.f), d: plus(place.at.d, before.d) } };
 }
 
-/** Whether a value of the type has elements. */
+/** Whether the type is or contains an array. */
 export function holdsArrays(type: IrType): boolean {
   return type.kind === 'array' || (type.kind === 'struct' && type.fields.some((field) => holdsArrays(field.type)));
 }

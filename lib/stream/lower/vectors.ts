@@ -1,4 +1,4 @@
-// Complex numbers and small vectors: operators and functions part by part, each step rounded as the interpreter rounds it.
+// Complex numbers and small vectors: operators and functions per component, each step rounded as the interpreter rounds it.
 import { elementAt } from '../../core/known.ts';
 import { binary, compare, f64, unary, type Expression } from '../../kernel/ir.ts';
 import { fold } from '../../kernel/passes/fold.ts';
@@ -11,7 +11,7 @@ function made(e: Expression): Ex {
   return { e, stable: e.kind === 'constant' };
 }
 
-/** The operator on the parts of two vectors. */
+/** Applies an operator to the components of two vectors. */
 export function vectorOperator(
   w: Writer, operator: IrBinary, isComplex: boolean, [a, b]: readonly [readonly Ex[], readonly Ex[]],
 ): readonly Ex[] {

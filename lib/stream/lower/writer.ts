@@ -1,4 +1,4 @@
-// The code of one function while it is made: statements, new locals, buffers of its own.
+// The code of one function during generation: statements, new locals, its own buffers.
 import {
   branch, constant, convert, forLoop, get, guard, i32, load, set, store, trap, valueOf, type Body, type Buffer,
   type Expression, type Label, type Local, type Statement, type Type,
@@ -8,7 +8,7 @@ import {
   operandOf, placeOf, scalarTypes, wholeIndex, type Ex, type Index, type Place, type Val, isPlace,
 } from './value.ts';
 
-/** The code of a function takes too many statements. */
+/** The code of a function has too many statements. */
 export class TooLarge extends Error {}
 
 export class Writer {
@@ -19,7 +19,10 @@ export class Writer {
   #count = 0;
   #next = 0;
 
-  /** @param owner name of the function; @param limit most statements */
+  /**
+   * @param owner name of the function
+   * @param limit maximum number of statements
+   */
   constructor(owner: string, limit: number) {
     this.#owner = owner;
     this.#limit = limit;
@@ -34,7 +37,7 @@ export class Writer {
     this.#body.push(s);
   }
 
-  /** What `make` emits. */
+  /** The statements that `make` emits. */
   inside(make: () => void): Statement[] {
     const outer = this.#body;
     const made: Statement[] = this.#body = [];
@@ -43,7 +46,7 @@ export class Writer {
     return made;
   }
 
-  /** Emits statements made before. */
+  /** Emits existing statements. */
   append(body: Body): void {
     for (const s of body) this.#body.push(s);
   }
@@ -68,7 +71,7 @@ export class Writer {
     return this.literal('i', x);
   }
 
-  /** The value in a local that is set once. */
+  /** The value, in a local that is set once. */
   stable(ex: Ex): Ex {
     if (ex.stable) return ex;
     const local = this.local(ex.e.type);
@@ -76,7 +79,7 @@ export class Writer {
     return { e: get(local), stable: true };
   }
 
-  /** A local that can be assigned. */
+  /** An assignable local. */
   variable(value: Expression, prefix = 'v'): Local {
     const local = this.local(value.type, prefix);
     this.emit(set(local, value));
@@ -114,12 +117,12 @@ export class Writer {
     this.emit(trap(site, asDouble(value)));
   }
 
-  /** Code that runs only if the condition holds. */
+  /** Emits code that runs only if the condition holds. */
   when(condition: Expression, make: () => void): void {
     this.emit(branch(condition, this.inside(make)));
   }
 
-  /** Code that is run for each value of a counter. */
+  /** Emits code that runs for each value of a counter. */
   each(bounds: { readonly from?: Expression; readonly to: Expression; readonly step?: number }, make: (counter: Local) => void): void {
     const label = this.label('n');
     const counter = this.local('i32', 'n');
@@ -127,7 +130,7 @@ export class Writer {
     this.emit(forLoop(label, counter, { from: i32(0), ...bounds }, body));
   }
 
-  /** New buffers of the function for a value. */
+  /** New buffers, owned by the function, for a value. */
   place(counts: Counts): Place {
     const made: Partial<Record<Kind, Buffer>> = {};
     for (const kind of kinds) if (counts[kind] > 0) made[kind] = this.#buffer(kind, counts[kind]);
@@ -145,7 +148,7 @@ export class Writer {
     return { ...index, base: this.stable({ e: index.base, stable: false }).e, stable: true };
   }
 
-  /** The place with indices in locals, so that what they were computed from may change. */
+  /** The place with its indices in locals, so that the variables they were computed from may change. */
   stablePlace(place: Place): Place {
     if (kinds.every((kind) => place.at[kind].stable)) return place;
     return { ...place, at: { i: this.stableIndex(place.at.i), f: this.stableIndex(place.at.f), d: this.stableIndex(place.at.d) } };

@@ -3,7 +3,7 @@ import { elementAt, lastOf } from '../../core/known.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { TaskState, type TaskTables } from './task.ts';
 
-/** Actors moved to the CPU beside the fixed ones, and the interval that gives. */
+/** Actors moved to the CPU in addition to the fixed ones, and the resulting interval. */
 interface Cluster {
   readonly actors: readonly number[];
   readonly interval: number;
@@ -15,7 +15,7 @@ const kCoverage = 2.5;
 class ClusterSearch {
   private readonly tables: TaskTables;
   private readonly state: TaskState;
-  /** By actor: D_gpu / D_cpu; large: better on the CPU. */
+  /** By actor: D_gpu / D_cpu; large values favour the CPU. */
   private readonly speedup: readonly number[];
   private readonly predecessors: readonly (readonly number[])[];
   private readonly successors: readonly (readonly number[])[];
@@ -28,7 +28,7 @@ class ClusterSearch {
     this.successors = graph.actors.map(({ id }) => [...new Set(graph.channels.filter(({ from }) => from === id).map(({ to }) => to))]);
   }
 
-  /** Runs `visit` with the cluster on the CPU and nothing else but the fixed actors. */
+  /** Runs `visit` with only the cluster and the fixed actors on the CPU. */
   private on<T>(actors: readonly number[], visit: () => T): T {
     for (const actor of actors) this.state.flip(actor);
     const result = visit();
@@ -36,7 +36,7 @@ class ClusterSearch {
     return result;
   }
 
-  /** The one of `candidates` whose move to the CPU lowers the interval most; undefined: none lowers it. */
+  /** The candidate whose move to the CPU lowers the interval most; undefined if none lowers it. */
   private mostBeneficial(candidates: readonly number[]): number | undefined {
     let best = this.state.interval, found: number | undefined;
     for (const actor of candidates) {
@@ -69,7 +69,7 @@ class ClusterSearch {
     });
   }
 
-  /** SMARTFUSION: of both clusters' actors, the best suited first, those that lower the interval. */
+  /** SMARTFUSION: takes both clusters' actors, best suited first, and keeps those that lower the interval. */
   private fuse(a: Cluster, b: Cluster): Cluster {
     const all = [...new Set([...a.actors, ...b.actors])].sort((x, y) => elementAt(this.speedup, y) - elementAt(this.speedup, x) || x - y);
     return this.on([], () => {

@@ -1,5 +1,5 @@
-// Work for N equal CPU cores: stateless actors are cut into slices of their firings, aligned along the stream so that a slice
-// mostly reads what its own core wrote; actors with state and loops stay whole. The cores meet at a barrier once a launch.
+// Work for N equal CPU cores: stateless actors are cut into slices of their firings, aligned along the stream so that a slice mostly reads
+// what its own core wrote; stateful actors and feedback loops stay whole. The cores meet at a barrier once per launch.
 import { requireCount, rule, whole } from '../../core/checks.ts';
 import { addAt, elementAt, required } from '../../core/known.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -25,14 +25,14 @@ export interface CorePlan {
   readonly multiplier: number;
   /** What each core does in a launch, in order. */
   readonly programs: readonly (readonly CoreSlice[])[];
-  /** By actor: how many launches after the first its iteration 0 runs. */
+  /** By actor: in which launch its iteration 0 runs, counted from the first launch. */
   readonly stages: readonly number[];
-  /** Items that the ring buffer of each channel holds. */
+  /** By channel: how many items its ring buffer holds. */
   readonly buffers: readonly number[];
   /** Microseconds of work of each core in a launch; the largest is the interval. */
   readonly load: readonly number[];
   readonly interval: number;
-  /** No plan can have a smaller interval: the mean load, or the longest work that must stay whole. */
+  /** A lower bound on the interval of any plan: the mean load, or the longest work that must stay whole. */
   readonly bound: number;
 }
 
@@ -43,7 +43,7 @@ export const mostCores = 4096;
 export interface CoreOptions {
   /** Number of equal cores, 1 to 4096. */
   readonly cores: number;
-  /** Minimum number of steady states per iteration; default 1. The more there are, the less barriers cost. */
+  /** Minimum number of steady states per iteration; default 1. Larger values make barriers cheaper. */
   readonly minMultiplier?: number;
   /** Maximum number of steady states per iteration; default 1024. */
   readonly maxMultiplier?: number;
@@ -53,7 +53,7 @@ export interface CoreOptions {
   readonly maxBufferBytes?: number;
 }
 
-/** Infinity is no limit. */
+/** Infinity means no limit. */
 const bound = rule<number>('a number of at least 0', (value) => typeof value === 'number' && value >= 0);
 
 const coreOptions = optionsOf('stream.assignToCores', {
@@ -66,9 +66,9 @@ interface Unit {
   readonly actors: readonly number[];
   /** Must stay on one core, in order. */
   readonly isWhole: boolean;
-  /** Microseconds in one steady state. */
+  /** Microseconds per steady state. */
   readonly work: number;
-  /** Firings of one steady state, in order. */
+  /** Firings per steady state, in order. */
   readonly steps: readonly Step[];
 }
 
@@ -91,7 +91,7 @@ function unitsOf(graph: SdfGraph, steady: SteadyState, costs: CostTable): Unit[]
   return units;
 }
 
-/** Longest first: whole units to the least loaded core. */
+/** Assigns whole units, longest first, to the least loaded core. */
 function placeWhole(units: readonly Unit[], cores: number): { core: Map<Unit, number>; load: number[] } {
   const load = Array.from({ length: cores }, () => 0);
   const core = new Map<Unit, number>();
@@ -103,7 +103,7 @@ function placeWhole(units: readonly Unit[], cores: number): { core: Map<Unit, nu
   return { core, load };
 }
 
-/** Parts of the free work that level the cores: the ends of each core's part, from 0 to 1. */
+/** Distributes the divisible work so that the cores are balanced: the end of each core's share, from 0 to 1. */
 function levelShares(load: readonly number[], free: number): number[] {
   const sorted = [...load].sort((a, b) => a - b);
   let level = 0, below = 0;
@@ -118,7 +118,7 @@ function levelShares(load: readonly number[], free: number): number[] {
   return ends;
 }
 
-/** Cuts each free unit at the ends of the shares, to whole firings, such that rounding does not add up on any core. */
+/** Cuts each divisible unit at the ends of the shares, at whole firings, such that rounding errors do not accumulate on any core. */
 class Cutter {
   private readonly done: number[];
   private spread = 0;
@@ -190,7 +190,7 @@ function repeatSteps(steps: readonly Step[], multiplier: number): CoreSlice[] {
   return slices;
 }
 
-/** True if some core's slice of the consumer looks at items that another core makes in the same iteration. */
+/** True if some core's slice of the consumer reads items that another core produces in the same iteration. */
 function crosses({ push, pop, peek }: SdfChannel, tokens: number, made: readonly number[], taking: readonly number[]): boolean {
   if (push === 0) return false;
   for (let core = 0; core + 1 < taking.length; ++core) {
@@ -247,7 +247,7 @@ export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostT
   return required(best);
 }
 
-/** The plan firing by firing, as input for {@link validatePipeline}. */
+/** The plan, firing by firing, as input for {@link validatePipeline}. */
 export function placesOf(graph: SdfGraph, plan: CorePlan): FiringPlace[][] {
   requireRateGraph(graph);
   requireFields('plan', plan, 'a plan, as stream.assignToCores gives it', ['programs', 'stages']);

@@ -5,8 +5,8 @@ import type { SdfGraph } from '../sdf.ts';
 import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 
 /**
- * Times in microseconds. By actor id: one firing (for a multi-threaded actor: one instance) on one CPU core and on one
- * multiprocessor. By channel id: what moves in one steady state.
+ * Times in microseconds. By actor id: one firing (for a multi-threaded actor: one instance) on one CPU core and on one multiprocessor. By
+ * channel id: the items of one steady state.
  */
 export interface CostTable {
   /** D_cpu(v): one firing on one core. */

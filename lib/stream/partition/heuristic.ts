@@ -11,7 +11,7 @@ import { requireFields } from '../require.ts';
 export interface HeuristicOptions {
   /** Algorithms 3 and 4 as in the paper, without the additional search; for comparison. Default false. */
   readonly onlyClusters?: boolean;
-  /** Moves of one search per actor of the graph; default 6. */
+  /** Search moves per actor of the graph; default 6. */
   readonly movesPerActor?: number;
 }
 
@@ -19,17 +19,17 @@ const heuristicOptions = optionsOf('stream.partitionTasks', {
   onlyClusters: normally(truth, false), movesPerActor: normally(number({ least: 0 }), 6),
 } satisfies ChecksOf<HeuristicOptions>);
 
-/** Gap to the bound at which no further start is searched. */
+/** The search stops starting over once the gap to the bound is this small. */
 const kGoodEnough = 5e-4;
 
-/** How good a state is: the interval, and a little of the other loads, so that moves inside a plateau have a direction. */
+/** The quality of a state: the interval, plus a small part of the other loads, which gives moves on a plateau a direction. */
 function merit(state: TaskState): number {
   return state.interval + 1e-3 * (state.dma + state.gpu + state.cpu);
 }
 
 /**
- * Tabu search: in each step the best move of one actor (or of an actor with one neighbour) that was not made lately, even if it
- * is worse. Ends with the best partition met.
+ * Tabu search: each step makes the best move of one actor (or of an actor with one neighbour) that was not made recently, even if it makes
+ * things worse. Returns the best partition encountered.
  */
 function search(tables: TaskTables, start: readonly boolean[], movesPerActor: number): { onGpu: boolean[]; interval: number } {
   const state = new TaskState(tables, start);
@@ -71,7 +71,7 @@ function bestMove(tables: TaskTables, state: TaskState, free: readonly number[],
     state.flip(actor);
     for (const { from, to } of elementAt(tables.edgesOf, actor)) {
       const other = from === actor ? to : from;
-      // Each pair once; moves of both to the same side only, since opposite moves are seldom better than one.
+      // Each pair once; both move to the same side only, because opposite moves are seldom better than a single one.
       if (other < actor || tables.fixed[other] || elementAt(barred, other) >= move || state.onGpu[other] === state.onGpu[actor]) continue;
       state.flip(other);
       consider([actor, other]);

@@ -1,5 +1,5 @@
-// Instance partitioning (section 4.5.2.2): firings of the filters of one kind of processor are distributed over its processors, by
-// (4.13), (4.14).
+// Instance partitioning (section 4.5.2.2): distributes the firings of the filters of one kind of processor over its processors, by (4.13)
+// and (4.14).
 import { describeValue } from '../../core/arrays.ts';
 import { requireCount } from '../../core/checks.ts';
 import { addAt, elementAt } from '../../core/known.ts';
@@ -10,11 +10,11 @@ import { LinearModel, type Term } from '../schedule/lp.ts';
 import { Solver, type SolveOptions } from '../schedule/solver.ts';
 import { packingBound, packJobs } from './packing.ts';
 
-/** Equal instances of one filter, or of one shuffle or deshuffle. */
+/** Identical instances of one filter, or of one shuffle or deshuffle. */
 export interface InstanceClass {
-  /** How many: KCPU(v) or KGPU(v). */
+  /** The number of instances: KCPU(v) or KGPU(v). */
   readonly count: number;
-  /** Microseconds of one: D(v). */
+  /** Microseconds per instance: D(v). */
   readonly time: number;
 }
 
@@ -26,7 +26,7 @@ export interface InstancePartition {
   readonly load: readonly number[];
   /** The largest load. */
   readonly interval: number;
-  /** No partition has a smaller interval than this. */
+  /** Lower bound on the interval of any partition. */
   readonly bound: number;
 }
 
@@ -58,7 +58,7 @@ function partitionOf(classes: readonly InstanceClass[], counts: readonly (readon
   return { counts, load, interval, bound: Math.min(bound, interval) };
 }
 
-/** Distributes instances by packing: milliseconds for thousands of them, with a bound on what is possible. */
+/** Distributes instances by packing: takes milliseconds for thousands of them, and gives a lower bound. */
 export function partitionInstances(classes: readonly InstanceClass[], processors: number): InstancePartition {
   check(classes, processors);
   const { sizes, owner } = sizesOf(classes);
@@ -68,8 +68,8 @@ export function partitionInstances(classes: readonly InstanceClass[], processors
 }
 
 /**
- * The model with one integer for each class and processor, which is (4.13) and (4.14) where the binaries of equal instances are summed.
- * Times are divided by `scale`; the interval may not exceed `most`. Processors are equal: their loads descend.
+ * The model with one integer for each class and processor: (4.13) and (4.14) with the binaries of identical instances added up. Times are
+ * divided by `scale`; the interval may not exceed `most`. Processors are identical, so their loads may be assumed to descend.
  */
 export function instanceModel(classes: readonly InstanceClass[], processors: number, scale: number, most: number) {
   const model = new LinearModel();
@@ -78,15 +78,15 @@ export function instanceModel(classes: readonly InstanceClass[], processors: num
   classes.forEach(({ count }, at) => { model.constrain(elementAt(counts, at).map((n): Term => [1, n]), '=', count); }); // (4.13)
   const load = (p: number, sign: number): Term[] =>
     classes.map(({ time }, at): Term => [sign * time / scale, elementAt(elementAt(counts, at), p)]);
-  model.constrain([[1, interval], ...load(0, -1)], '>=', 0); // (4.14), of the most loaded
+  model.constrain([[1, interval], ...load(0, -1)], '>=', 0); // (4.14), of the most loaded processor
   for (let p = 1; p < processors; ++p) model.constrain([...load(p - 1, 1), ...load(p, -1)], '>=', 0);
   model.minimise([[1, interval]]);
   return { model, counts };
 }
 
 /**
- * Distributes instances by the ILP, never worse than {@link partitionInstances}: for few processors; branch-and-bound gains nothing
- * at 132. Options: limits of the solve (default gap 1e-4), and a solver to reuse. Throws ArgumentError for bad problems,
+ * Distributes instances by the ILP; the result is never worse than {@link partitionInstances}. For few processors: at 132, branch-and-bound
+ * gains nothing. Options: limits of the solve (default gap 1e-4), and a solver to reuse. Throws ArgumentError for invalid problems,
  * UnavailableError without HiGHS.
  */
 export async function partitionInstancesByIlp(
@@ -110,7 +110,7 @@ export async function partitionInstancesByIlp(
   }
 }
 
-/** What is wrong with a partition: counts that do not add up, or an incorrect load or interval. */
+/** The errors in a partition: counts that do not add up, or an incorrect load or interval. */
 export function validateInstances(
   classes: readonly InstanceClass[], processors: number, partition: InstancePartition,
 ): string[] {

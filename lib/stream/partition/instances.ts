@@ -1,4 +1,4 @@
-// The instances of a software pipeline, what they depend on, and lower bounds on the initiation interval (sections 3.2 and 3.5).
+// The instances of a software pipeline, their dependences, and lower bounds on the initiation interval (sections 3.2 and 3.5).
 import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
@@ -8,7 +8,7 @@ import type { SdfGraph } from '../sdf.ts';
 import { packingBound } from './packing.ts';
 import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 
-/** The work to be pipelined on identical processors (multiprocessors of a GPU). Times are in any one unit. */
+/** The work to be pipelined on identical processors (multiprocessors of a GPU). Times may be in any common unit. */
 export interface PipelineProblem {
   /** Rates are those of the multi-threaded actors. */
   readonly graph: SdfGraph;
@@ -38,11 +38,11 @@ export interface Instances {
   readonly dependences: readonly Dependence[];
 }
 
-/** Most instances and dependences of one problem. */
+/** The maximum number of instances and of dependences of one problem. */
 const kMaxInstances = 200_000;
 const kMaxDependences = 2_000_000;
 
-/** Throws {@link ArgumentError} unless all parts of a problem are there and fit its graph. */
+/** Throws {@link ArgumentError} unless the problem is complete and fits its graph. */
 export function checkProblem(problem: PipelineProblem): void {
   requireFields('problem', problem, 'a problem with graph, repetitions, tokens and delays');
   const { graph, repetitions, tokens, delays, processors } = problem;
@@ -63,7 +63,10 @@ export function checkProblem(problem: PipelineProblem): void {
   if (total > kMaxInstances) throw new ScheduleError('limit', `${total} instances in one iteration, at most ${kMaxInstances}`);
 }
 
-/** Lists the instances of a problem and their dependences; of several on one instance, the one from the latest iteration. */
+/**
+ * Lists the instances of a problem and their dependences. Of several dependences between the same instances, keeps the one on the latest
+ * iteration.
+ */
 export function instancesOf(problem: PipelineProblem): Instances {
   requireFields('problem', problem, 'a problem with graph and costs');
   checkProblem(problem);
@@ -76,7 +79,7 @@ export function instancesOf(problem: PipelineProblem): Instances {
   });
   const dependences: Dependence[] = [];
   const add = (from: number, to: number, distance: number): void => {
-    if (from === to && distance > 0) return; // said by the order of iterations
+    if (from === to && distance > 0) return; // implied by the order of iterations
     if (dependences.push({ from, to, distance }) > kMaxDependences) {
       throw new ScheduleError('limit', `more than ${kMaxDependences} dependences between instances`);
     }
@@ -104,19 +107,19 @@ export function instancesOf(problem: PipelineProblem): Instances {
 
 /** Lower bounds of the initiation interval. */
 export interface IntervalBounds {
-  /** ResMII: all work shared evenly. */
+  /** ResMII: all work divided evenly. */
   readonly resource: number;
-  /** RecMII: the largest ratio of delay to distance over all loops; 0 without loops and state. */
+  /** RecMII: the largest ratio of delay to distance over all cycles; 0 without feedback loops and state. */
   readonly recurrence: number;
-  /** The longest instance: none may wrap around (3.4). */
+  /** The longest instance: an instance must not wrap around (3.4). */
   readonly longest: number;
-  /** What no distribution of these whole instances can go below; at least `resource` and `longest`. */
+  /** Lower bound for any distribution of whole instances; at least `resource` and `longest`. */
   readonly packing: number;
-  /** The largest of all. */
+  /** The largest of these bounds. */
   readonly bound: number;
 }
 
-/** Largest ratio of Σ time to Σ distance over the cycles of a graph in which every cycle has a distance. */
+/** Largest ratio of Σ time to Σ distance over the cycles of a graph in which every cycle has a positive distance. */
 export function cycleRatio(nodes: number, edges: readonly { from: number; to: number; time: number; distance: number }[]): number {
   requireCount(nodes, 'nodes', 0, 1e7);
   requireList('edges', edges, 'edges with from, to, time and distance');
@@ -137,7 +140,7 @@ export function cycleRatio(nodes: number, edges: readonly { from: number; to: nu
   }
 }
 
-/** A cycle on which Σ time − ratio · Σ distance is positive; undefined: there is none (Bellman and Ford). */
+/** A cycle on which Σ time − ratio · Σ distance is positive (Bellman-Ford); undefined if there is none. */
 function positiveCycle<E extends { from: number; to: number; time: number; distance: number }>(nodes: number, edges: readonly E[],
   ratio: number): E[] | undefined {
   const reach = new Float64Array(nodes);
@@ -166,12 +169,12 @@ function positiveCycle<E extends { from: number; to: number; time: number; dista
   return cycle;
 }
 
-/** Rejects anything that {@link instancesOf} does not return. */
+/** Rejects anything but the result of {@link instancesOf}. */
 export function requireInstances(instances: Instances): void {
   requireFields('instances', instances, 'instances, as stream.instancesOf gives them', ['actor', 'dependences']);
 }
 
-/** Bounds of the interval of one iteration. */
+/** Bounds on the interval of one iteration. */
 export function intervalBounds(problem: PipelineProblem, instances = instancesOf(problem)): IntervalBounds {
   requireInstances(instances);
   const { graph, repetitions, delays, processors } = problem;
@@ -197,7 +200,7 @@ export function intervalBounds(problem: PipelineProblem, instances = instancesOf
   };
 }
 
-/** Firings per iteration multiplied: the loop over the graph unrolled. */
+/** Multiplies the firings per iteration: unrolls the loop over the graph. */
 export function unroll(problem: PipelineProblem, times: number): PipelineProblem {
   checkProblem(problem);
   requireCount(times, 'times', 1);
@@ -205,8 +208,8 @@ export function unroll(problem: PipelineProblem, times: number): PipelineProblem
 }
 
 /**
- * The least unrolling after which no single instance is longer than the other bounds (section 3.5.2: multiplicities are raised
- * until no filter dominates).
+ * The smallest unroll factor with which no single instance is longer than the other bounds (section 3.5.2: multiplicities are raised until
+ * no filter dominates).
  */
 export function unrollFactor(problem: PipelineProblem): number {
   checkProblem(problem);

@@ -15,7 +15,7 @@ class Network {
     this.heads = Array.from({ length: nodes }, () => []);
   }
 
-  /** Arcs both ways. */
+  /** Adds arcs in both directions. */
   join(a: number, b: number, forth: number, back: number): void {
     required(this.heads[a]).push(this.target.push(b) - 1);
     this.room.push(forth);
@@ -62,7 +62,7 @@ class Network {
     return flow;
   }
 
-  /** Nodes on the source's side of a minimum cut. */
+  /** Nodes on the source side of a minimum cut. */
   cut(source: number, sink: number): boolean[] {
     this.rank(source);
     while (this.level[sink] !== -1) {
@@ -74,7 +74,7 @@ class Network {
   }
 }
 
-/** Room below which an arc counts as full; capacities are scaled to about 1. */
+/** An arc with less residual capacity counts as saturated; capacities are scaled to about 1. */
 const kNoRoom = 1e-13;
 
 type Weights = readonly [dma: number, gpu: number, cpu: number];
@@ -102,15 +102,15 @@ function cheapest(tables: TaskTables, [onDma, onGpu, onCpu]: Weights, scale: num
   return network.cut(source, sink).slice(0, count).map((on, actor) => on && !tables.fixed[actor]);
 }
 
-/** Partitions met on the way, and a lower bound of the interval. */
+/** Partitions found on the way, and a lower bound on the interval. */
 export interface Relaxation {
   readonly partitions: boolean[][];
   readonly bound: number;
 }
 
 /**
- * Looks for the weights with the highest bound by multiplicative updates. `loadsOf` gives the three loads of a partition;
- * `reference` is the interval of a known one.
+ * Looks for the weights with the highest bound, using multiplicative updates. `loadsOf` returns the three loads of a partition; `reference`
+ * is the interval of a known one.
  */
 export function relax(tables: TaskTables, loadsOf: (onGpu: readonly boolean[]) => { dma: number; gpu: number; cpu: number },
   reference: number, rounds = 40): Relaxation {
@@ -130,6 +130,6 @@ export function relax(tables: TaskTables, loadsOf: (onGpu: readonly boolean[]) =
     const sum = raised.reduce((total, weight) => total + weight, 0);
     weights = raised.map((weight) => weight / sum);
   }
-  // The cuts are minimal up to rounding of the flow.
+  // The cuts are minimal only up to rounding of the flow.
   return { partitions: [...partitions.values()], bound: bound * (1 - 1e-9) };
 }

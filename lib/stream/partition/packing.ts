@@ -1,4 +1,4 @@
-// Work of known sizes on equal processors: longest first, then repeated re-splitting of pairs, with a bound on what is possible.
+// Packs jobs of known size onto identical processors: longest first, then repeatedly redistributes the jobs of pairs. Gives a lower bound.
 import { describeValue } from '../../core/arrays.ts';
 import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
@@ -19,8 +19,8 @@ function checkJobs(sizes: readonly number[], processors: number): void {
 }
 
 /**
- * No packing has a smaller largest load: the mean, the longest job, and for each h the h + 1 smallest of the h·P + 1 longest
- * jobs, of which two processors' worth must share one.
+ * Lower bound on the largest load: the mean; the longest job; and for each h the h + 1 smallest of the h·P + 1 longest jobs, because some
+ * processor gets at least h + 1 of these jobs.
  */
 export function packingBound(sizes: readonly number[], processors: number): number {
   checkJobs(sizes, processors);
@@ -49,7 +49,7 @@ class LeastLoaded {
     return elementAt(this.load, x) < elementAt(this.load, y) || (this.load[x] === this.load[y] && x < y);
   }
 
-  /** Adds to the least loaded processor and returns it. */
+  /** Adds to the least loaded processor and returns its number. */
   add(size: number): number {
     const top = elementAt(this.heap, 0);
     addAt(this.load, top, size);
@@ -72,10 +72,10 @@ function longestFirst(sizes: readonly number[], processors: number): Packing {
   return { processor, load };
 }
 
-/** Nodes that one re-splitting of two processors' jobs may visit. */
+/** The maximum number of nodes visited when the jobs of two processors are redistributed. */
 const kSplitNodes = 3000;
 
-/** A subset of `sizes` (descending) whose sum comes as near to half as a bounded search finds. */
+/** A subset of `sizes` (descending) whose sum is as close to half as a bounded search finds. */
 function nearestHalf(sizes: readonly number[]): boolean[] {
   const rest = [...sizes, 0];
   for (let at = sizes.length - 1; at >= 0; --at) rest[at] = elementAt(sizes, at) + elementAt(rest, at + 1);
@@ -100,7 +100,7 @@ function nearestHalf(sizes: readonly number[]): boolean[] {
   return chosen;
 }
 
-/** Splits the jobs of two processors again if that lowers the larger load; true if it did. */
+/** Redistributes the jobs of two processors if that lowers the larger load; returns true if it did. */
 function resplit(sizes: readonly number[], jobs: number[][], load: number[], a: number, b: number): boolean {
   const both = [...elementAt(jobs, a), ...elementAt(jobs, b)].sort((x, y) => elementAt(sizes, y) - elementAt(sizes, x) || x - y);
   const chosen = nearestHalf(both.map((job) => elementAt(sizes, job)));
@@ -114,8 +114,8 @@ function resplit(sizes: readonly number[], jobs: number[][], load: number[], a: 
 }
 
 /**
- * Packs jobs onto equal processors so that the largest load is small: longest first, then the most loaded processor redistributes
- * its jobs with each of the others until there is no improvement, or the load is within `tolerance` (default 1e-4) of the bound.
+ * Packs jobs onto equal processors so that the largest load is small: longest first, then the most loaded processor redistributes its jobs
+ * with each of the others until nothing improves, or the load is within `tolerance` (default 1e-4) of the bound.
  */
 export function packJobs(sizes: readonly number[], processors: number, tolerance = 1e-4): Packing {
   checkJobs(sizes, processors);

@@ -47,7 +47,9 @@ function checkPlaces(graph: SdfGraph, { places }: CheckedPipeline, problems: str
   }
 }
 
-/** True if what runs at `a` of launch `launchA` is done before `b` of `launchB` starts: an earlier launch, or earlier on one processor. */
+/**
+ * True if `a` in launch `launchA` is done before `b` in launch `launchB` starts: in an earlier launch, or earlier on the same processor.
+ */
 function isBefore(a: FiringPlace, launchA: number, b: FiringPlace, launchB: number): boolean {
   return launchA < launchB || (launchA === launchB && a.processor === b.processor && a.order < b.order);
 }
@@ -83,7 +85,7 @@ function checkState(graph: SdfGraph, { places }: CheckedPipeline, problems: stri
   }
 }
 
-/** Items written but not yet released at the end of any launch; a place is released when the launch of its last reader is over. */
+/** Items written but not yet released at the end of any launch. A slot is released when the launch of its last reader is over. */
 function checkBuffer(graph: SdfGraph, pipeline: CheckedPipeline, id: number, problems: string[]): void {
   const { from, to, push, pop } = elementAt(graph.channels, id);
   const size = pipeline.buffers?.[id];
@@ -108,7 +110,7 @@ function checkBuffer(graph: SdfGraph, pipeline: CheckedPipeline, id: number, pro
   }
 }
 
-/** Firings of one processor follow each other without overlap and end within the interval: (3.3) and (3.4). */
+/** Checks that the firings on one processor do not overlap and end within the interval: (3.3) and (3.4). */
 function checkTimes(graph: SdfGraph, { places, delays, interval = Infinity }: CheckedPipeline, problems: string[]): void {
   const programs = new Map<number, { order: number; start: number; delay: number; name: string }[]>();
   places.forEach((firings, actor) => firings.forEach(({ processor, order, start = NaN }, firing) => {
@@ -126,8 +128,8 @@ function checkTimes(graph: SdfGraph, { places, delays, interval = Infinity }: Ch
 }
 
 /**
- * Returns what is wrong with a pipeline; empty: items, state and buffers are right. A launch is a barrier: work of a launch sees
- * what earlier launches made, and what the same processor made earlier in the same launch, nothing else.
+ * Returns the problems of a pipeline; empty if items, state and buffers are right. A launch is a barrier: its work sees what earlier
+ * launches produced and what the same processor produced earlier in the same launch, and nothing else.
  */
 export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): string[] {
   requireRateGraph(graph);
@@ -153,7 +155,7 @@ export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): st
   if (problems.length > 0) return problems;
   for (const { id, push, pop, peek, from } of graph.channels) {
     if (push === 0 || pop === 0) continue;
-    // Windows and first items reach this many iterations back; one more is the steady pattern.
+    // Windows and initial items reach this many iterations back; one iteration more shows the steady pattern.
     const perIteration = elementAt(pipeline.places, from).length * push;
     const iterations = 2 + Math.ceil((elementAt(pipeline.tokens, id) + peek) / perIteration);
     checkChannel(graph, pipeline, id, iterations, problems);

@@ -1,4 +1,4 @@
-// The software-pipelining ILP of section 3.5, equations (3.1) to (3.14), solved by HiGHS for one interval after another.
+// The software-pipelining ILP of section 3.5, equations (3.1) to (3.14), solved by HiGHS for a sequence of intervals.
 import { abortSignal, choice, number, positive, rule, truth } from '../../core/checks.ts';
 import { elementAt } from '../../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -17,19 +17,19 @@ export interface PipelineIlpOptions {
   readonly secondsPerInterval?: number;
   /** How much the interval grows after each failure, relative to the bound; default 0.005. */
   readonly step?: number;
-  /** Least interval to try, relative to the bound; default 0. */
+  /** Smallest interval to try, relative to the bound; default 0. */
   readonly from?: number;
   /** Largest interval to try, relative to the bound; default 0.1. */
   readonly most?: number;
   /**
-   * `relax`, as in the paper: from the smallest interval upwards until one is solved. `bisect`: the largest first, which is easy,
-   * then towards the smallest while there is time, to within `step`. `improve`: the same below the interval of `packPipeline`, so
-   * that there is always an answer, never worse than that. Default `relax`.
+   * `relax`, as in the paper: from the smallest interval upwards until one is solved. `bisect`: first the largest, which is easy, then
+   * towards the smallest while time remains, to within `step`. `improve`: the same below the interval of `packPipeline`, so that there is
+   * always an answer, which is never worse. Default `relax`.
    */
   readonly strategy?: 'relax' | 'bisect' | 'improve';
   /** B_max of (3.14), in items of all channels. */
   readonly maxBufferItems?: number;
-  /** Look for the least buffers instead of any schedule. */
+  /** Minimise the buffers instead of accepting any schedule. */
   readonly minimisesBuffers?: boolean;
   readonly solver?: Solver;
   readonly signal?: AbortSignal;
@@ -43,16 +43,16 @@ const ilpOptions = optionsOf('stream.pipelineByIlp', {
   solver: rule('a Solver', (value) => value instanceof Solver), signal: abortSignal,
 } satisfies ChecksOf<PipelineIlpOptions>);
 
-/** The outcome of the relaxation of the interval. */
+/** The outcome of relaxing the interval. */
 export interface PipelineIlpResult {
-  /** Undefined: no interval within the limits was solved in time. */
+  /** Undefined if no interval within the limits was solved in time. */
   readonly pipeline: Pipeline | undefined;
-  /** T the solver was given, relative to the bound less 1: «relaxation from MII» of Table 3.3. */
+  /** The interval T given to the solver, relative to the bound, minus 1: "relaxation from MII" in Table 3.3. */
   readonly relaxation: number;
   readonly bounds: IntervalBounds;
-  /** Intervals tried. */
+  /** Number of intervals tried. */
   readonly tried: number;
-  /** The pipeline is the solver's; false: that of `packPipeline`, which no attempt beat. */
+  /** True: the pipeline comes from the solver. False: it comes from `packPipeline`, and no attempt was better. */
   readonly isSolved: boolean;
   readonly seconds: number;
   readonly variables: number;
@@ -67,7 +67,7 @@ interface PipelineModel {
   readonly stage: readonly number[];
 }
 
-/** (3.2) and (3.3); the first instances take the first processors, since processors are alike. */
+/** (3.2) and (3.3). The first instances take the first processors, because processors are interchangeable. */
 function addAssignment(model: LinearModel, sizes: readonly number[], processors: number): number[][] {
   const assigned = sizes.map((_, instance) =>
     Array.from({ length: processors }, (_unused, p) => model.variable('binary', p <= instance ? 1 : 0)));
@@ -78,7 +78,10 @@ function addAssignment(model: LinearModel, sizes: readonly number[], processors:
   return assigned;
 }
 
-/** (3.10) to (3.12) of one dependence, times relative to T. One of the two rows of (3.11) suffices: each instance has one processor. */
+/**
+ * (3.10) to (3.12) for one dependence, with times relative to T. One of the two rows of (3.11) suffices, because each instance has one
+ * processor.
+ */
 function addDependence(model: LinearModel, assigned: readonly (readonly number[])[], stage: readonly number[], start: readonly number[],
   { from, to, distance }: { from: number; to: number; distance: number }, size: number): void {
   if (from === to) return;
@@ -128,8 +131,8 @@ export function pipelineModel(problem: PipelineProblem, instances: Instances, in
 const totalItems = ({ buffers }: Pipeline): number => buffers.reduce((sum, items) => sum + items, 0);
 
 /**
- * Pipeline of a solution: processors are the solver's; of its order and stages and our own, those with the least buffers that
- * respect all dependences. Starts, loads and buffers are computed again.
+ * Builds the pipeline of a solution. Processors are the solver's; order and stages are the solver's or ours, whichever respect all
+ * dependences with the smaller buffers. Starts, loads and buffers are recomputed.
  */
 function readSolution(problem: PipelineProblem, instances: Instances, { assigned, start, stage }: PipelineModel,
   values: readonly number[]): Pipeline | undefined {
@@ -148,15 +151,15 @@ function readSolution(problem: PipelineProblem, instances: Instances, { assigned
   return candidates.filter((made) => made !== undefined).sort((a, b) => totalItems(a) - totalItems(b))[0];
 }
 
-/** Tries one interval; answers the one reached, both over the bound less 1. Undefined: none, or no time. */
+/** Tries an interval and returns the one reached; both relative to the bound, minus 1. Undefined: not solved, or no time left. */
 type Attempt = (relaxation: number) => Promise<number | undefined>;
 
-/** Tries intervals until one is solved, from the least upwards. */
+/** Tries intervals from the smallest upwards until one is solved. */
 async function relaxUpwards(from: number, most: number, step: number, attempt: Attempt): Promise<void> {
   for (let relaxation = from; relaxation <= most + 1e-9; relaxation += step) if (await attempt(relaxation) !== undefined) return;
 }
 
-/** Halves the distance between the least interval and one that is solved (undefined: none) as long as attempts are answered. */
+/** Bisects between the smallest interval and a solved one (undefined: none) as long as attempts succeed in time. */
 async function bisectDownwards(from: number, solved: number | undefined, step: number, attempt: Attempt): Promise<void> {
   let high = solved, low = from;
   for (let next = from; high !== undefined && high - low >= step; next = (low + high) / 2) {
@@ -167,9 +170,9 @@ async function bisectDownwards(from: number, solved: number | undefined, step: n
 }
 
 /**
- * Searches a pipeline at the lower bound, then at intervals relaxed step by step (section 3.8.2.3), or by bisection. Small
- * problems only: one binary per instance and processor. The result is built from the assignment by our own code.
- * Throws ArgumentError for bad problems, UnavailableError without HiGHS, the signal's reason when aborted.
+ * Searches for a pipeline at the lower bound, then at intervals relaxed step by step (section 3.8.2.3), or by bisection. For small problems
+ * only: one binary variable per instance and processor. The result is built from the assignment by our own code. Throws ArgumentError for
+ * invalid problems, UnavailableError without HiGHS, and the signal's reason when aborted.
  */
 export async function pipelineByIlp(given: PipelineProblem, wanted: PipelineIlpOptions = {}): Promise<PipelineIlpResult> {
   requireFields('problem', given, 'a problem with graph and costs');

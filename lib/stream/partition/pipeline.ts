@@ -1,5 +1,5 @@
-// Software pipelines on identical processors: from an assignment of instances to stages, starts and buffers; and the scalable
-// scheduler, which packs instances, unrolls until they pack well, and proves how far it is from the bound.
+// Software pipelines on identical processors. Derives stages, starts and buffers from an assignment of instances. The scalable scheduler
+// packs instances, unrolls until they pack well, and certifies its distance from the bound.
 import { number, requireCount } from '../../core/checks.ts';
 import { addAt, elementAt, required } from '../../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -15,9 +15,9 @@ export interface InstancePlace {
   readonly processor: number;
   /** o: time since the launch began. */
   readonly start: number;
-  /** f: launches after the first of its iteration. */
+  /** f: the launch, counted from the first launch of its iteration. */
   readonly stage: number;
-  /** Place in its processor's launch, from 0. */
+  /** Position in its processor's launch, from 0. */
   readonly order: number;
 }
 
@@ -27,13 +27,13 @@ export interface Pipeline {
   readonly interval: number;
   /** By actor, by firing. */
   readonly places: readonly (readonly InstancePlace[])[];
-  /** Items of each channel's ring buffer (3.13, with the iteration distance that its text derives). */
+  /** By channel: items of its ring buffer (3.13, with the iteration distance derived in its text). */
   readonly buffers: readonly number[];
   /** Launches from the first to the last stage of an iteration. */
   readonly stages: number;
 }
 
-/** A topological rank of instances by their dependences within one iteration. */
+/** A topological rank of the instances by their dependences within one iteration. */
 function ranks({ actor, dependences }: Instances): number[] {
   const waiting = actor.map(() => 0);
   const next: number[][] = actor.map(() => []);
@@ -51,7 +51,9 @@ function ranks({ actor, dependences }: Instances): number[] {
   return rank;
 }
 
-/** Least stages for an assignment and an order in which each processor runs its instances; undefined: a loop needs more distance. */
+/**
+ * The minimum stages for an assignment and an order of the instances on each processor; undefined if a feedback loop holds too few items.
+ */
 function leastStages({ actor, dependences }: Instances, processor: readonly number[], rank: readonly number[]): number[] | undefined {
   const stage = actor.map(() => 0);
   const sorted = [...dependences].sort((a, b) => elementAt(rank, a.from) - elementAt(rank, b.from));
@@ -71,7 +73,7 @@ function leastStages({ actor, dependences }: Instances, processor: readonly numb
   return undefined;
 }
 
-/** True if stages respect every dependence under an assignment and an order. */
+/** Whether the stages respect every dependence, given an assignment and an order. */
 function areStages({ dependences }: Instances, processor: readonly number[], rank: readonly number[], stage: readonly number[]): boolean {
   return stage.every((value) => Number.isSafeInteger(value) && value >= 0) && dependences.every(({ from, to, distance }) => {
     const isSeen = processor[from] === processor[to] && elementAt(rank, from) < elementAt(rank, to);
@@ -79,7 +81,7 @@ function areStages({ dependences }: Instances, processor: readonly number[], ran
   });
 }
 
-/** Items that live on each channel at most, from the stages of its ends. */
+/** The maximum number of live items on each channel, from the stages of its ends. */
 function bufferItems(graph: SdfGraph, tokens: readonly number[], stages: readonly (readonly number[])[]): number[] {
   return graph.channels.map(({ id, from, to, push, pop }) => {
     const [made, taken] = [elementAt(stages, from), elementAt(stages, to)];
@@ -90,8 +92,8 @@ function bufferItems(graph: SdfGraph, tokens: readonly number[], stages: readonl
 }
 
 /**
- * The pipeline of an assignment: each processor runs its instances in the order of `rank` (default: the order of the stream).
- * Stages are least, or `stages` if they are given and respect all dependences. Undefined if a loop's items do not allow it.
+ * The pipeline of an assignment: each processor runs its instances in the order of `rank` (default: stream order). Stages are minimal, or
+ * `stages` if given and if they respect all dependences. Undefined if a feedback loop holds too few items.
  */
 export function realise(problem: PipelineProblem, instances: Instances, processor: readonly number[],
   ranked?: readonly number[], stages?: readonly number[]): Pipeline | undefined {
@@ -134,7 +136,7 @@ export function realise(problem: PipelineProblem, instances: Instances, processo
   };
 }
 
-/** Packs units of instances; instances of one actor are then dealt out in order, which keeps neighbours together. */
+/** Packs units of instances. The instances of an actor are then dealt out in order, which keeps neighbours together. */
 function assign(problem: PipelineProblem, { actor, first }: Instances, unitOf: (actor: number) => number | undefined): number[] {
   const { delays, repetitions, processors } = problem;
   const units = new Map<number, { size: number; instances: number[] }>();
@@ -166,7 +168,7 @@ function assign(problem: PipelineProblem, { actor, first }: Instances, unitOf: (
   return processor;
 }
 
-/** A pipeline for the firings of one iteration as they are, by packing. Loops go whole to one processor if they must. */
+/** Packs the firings of one iteration, without unrolling, into a pipeline. Feedback loops go to one processor as a whole if they must. */
 export function packPipeline(problem: PipelineProblem, instances = instancesOf(problem)): Pipeline {
   requireInstances(instances);
   const { actors } = problem.graph;
@@ -178,13 +180,13 @@ export function packPipeline(problem: PipelineProblem, instances = instancesOf(p
   return loose ?? required(realise(problem, instances, assign(problem, instances, byLoop)));
 }
 
-/** Choices of {@link schedulePipeline}. */
+/** Options of {@link schedulePipeline}. */
 export interface PipelineOptions {
-  /** Gap to the bound that is good enough; default 0.01. */
+  /** Acceptable gap to the bound; default 0.01. */
   readonly target?: number;
-  /** Most iterations of the problem in one of the result; default 64. */
+  /** The maximum unroll factor; default 64. */
   readonly maxUnroll?: number;
-  /** Most instances in one iteration of the result; default 20 000. */
+  /** The maximum number of instances in one iteration of the result; default 20 000. */
   readonly maxInstances?: number;
 }
 
@@ -193,22 +195,25 @@ const pipelineOptions = optionsOf('stream.schedulePipeline', {
   maxInstances: normally(number({ least: 0 }), 20_000),
 } satisfies ChecksOf<PipelineOptions>);
 
-/** A pipeline with the certificate of its quality. */
+/** A pipeline with a certificate of its quality. */
 export interface ScheduledPipeline {
   readonly pipeline: Pipeline;
   /** The problem that `pipeline` solves: the given one, unrolled. */
   readonly problem: PipelineProblem;
   readonly unroll: number;
-  /** Bounds of the given problem, not unrolled, without the waste of whole instances: max(ResMII, RecMII). */
+  /** Bound for the given problem, before unrolling and ignoring that instances are indivisible: max(ResMII, RecMII). */
   readonly bound: number;
-  /** Interval per given iteration over the bound, less 1: no pipeline, however far unrolled, is better by more. */
+  /**
+   * Interval per original iteration relative to the bound, minus 1. No pipeline can be better by more than this, however far it is
+   * unrolled.
+   */
   readonly gap: number;
   readonly bounds: IntervalBounds;
 }
 
 /**
- * The scalable scheduler: packs all instances on the processors, unrolling the graph until the interval per iteration is within
- * `target` of max(ResMII, RecMII). Milliseconds even for 132 processors. Throws ArgumentError and ScheduleError (`limit`).
+ * The scalable scheduler: packs all instances onto the processors, unrolling the graph until the interval per iteration is within `target`
+ * of max(ResMII, RecMII). Takes milliseconds even for 132 processors. Throws ArgumentError and ScheduleError (`limit`).
  */
 export function schedulePipeline(problem: PipelineProblem, options: PipelineOptions = {}): ScheduledPipeline {
   requireFields('problem', problem, 'a problem with graph and costs');
@@ -218,7 +223,7 @@ export function schedulePipeline(problem: PipelineProblem, options: PipelineOpti
   const count = problem.repetitions.reduce((sum, value) => sum + value, 0);
   let best: ScheduledPipeline | undefined;
   for (let times = 1; times === 1 || (times <= maxUnroll && times * count <= maxInstances); ++times) {
-    // Unrolling this little cannot come within the target: an instance is longer than the whole interval.
+    // Not unrolled enough to reach the target: one instance is longer than the whole interval.
     if (best && bounds.longest > times * bound * (1 + target) && times < maxUnroll) continue;
     const unrolled = unroll(problem, times);
     const pipeline = packPipeline(unrolled);
@@ -230,8 +235,8 @@ export function schedulePipeline(problem: PipelineProblem, options: PipelineOpti
 }
 
 /**
- * SWPn: every instance repeats n times in a row. Rates, delays and buffers grow n-fold, the assignment stays; what stands on the
- * channels does not grow, so stages are computed again. Undefined if a loop holds too few items for blocks of n.
+ * SWPn: every instance repeats n times in a row. Rates, delays and buffers grow n-fold, and the assignment stays the same. The initial
+ * items of channels do not grow, so stages are recomputed. Undefined if a feedback loop holds too few items for blocks of n.
  */
 export function coarsen(problem: PipelineProblem, pipeline: Pipeline,
   n: number): { problem: PipelineProblem; pipeline: Pipeline } | undefined {

@@ -1,4 +1,4 @@
-// Modulo scheduling of section 4.8: stages of actors, transfers and shuffles once a task partition is known.
+// Modulo scheduling of section 4.8: stages of actors, transfers and shuffles for a given task partition.
 import { requireCount } from '../../core/checks.ts';
 import { elementAt } from '../../core/known.ts';
 import { ScheduleError } from '../schedule/error.ts';
@@ -7,7 +7,7 @@ import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { peekingActors } from './costs.ts';
 import { requireCounts, requireFields, requireList, requireRateGraph } from '../require.ts';
 
-/** An operation on a channel between its ends. */
+/** An operation on a channel, between its ends. */
 export interface ChannelOperation {
   readonly channel: number;
   readonly kind: 'toGpu' | 'toCpu' | 'shuffle' | 'deshuffle';
@@ -23,7 +23,7 @@ export interface StagePlan {
   readonly depth: number;
 }
 
-/** What a channel needs, by the four conditions of section 4.5.1. */
+/** The operation a channel needs, according to the four conditions of section 4.5.1. */
 function reorders({ from, to }: SdfChannel, onGpu: readonly boolean[], peeks: readonly boolean[]): 'shuffle' | 'deshuffle' | undefined {
   const [u, v] = [elementAt(peeks, from), elementAt(peeks, to)];
   if (onGpu[from] && !onGpu[to]) return u ? undefined : 'deshuffle';
@@ -34,8 +34,9 @@ function reorders({ from, to }: SdfChannel, onGpu: readonly boolean[], peeks: re
 
 /**
  * Stages by the paper's rules: a consumer at least one stage after its producer, two across CPU and GPU, one more for a shuffle or
- * deshuffle. Transfers into the GPU run as late, those out of it as soon as possible, which keeps device buffers short-lived.
- * Loops must have been fused: throws {@link ScheduleError} (`graph`) for a graph with loops other than an actor's own.
+ * deshuffle. Transfers into the GPU run as late as possible and those out of it as soon as possible, which keeps device buffers
+ * short-lived. Feedback loops must already be fused: throws {@link ScheduleError} (`graph`) for a graph with cycles other than an actor's
+ * own.
  */
 export function assignStages(graph: SdfGraph, onGpu: readonly boolean[]): StagePlan {
   requireRateGraph(graph);
@@ -64,7 +65,7 @@ export function assignStages(graph: SdfGraph, onGpu: readonly boolean[]): StageP
   return { stages, operations, depth: Math.max(0, ...stages) + 1 };
 }
 
-/** What is wrong with a stage plan, by walking each channel from its producer through its operations to its consumer. */
+/** Returns the problems of a stage plan, by following each channel from its producer through its operations to its consumer. */
 export function validateStages(graph: SdfGraph, onGpu: readonly boolean[], plan: StagePlan): string[] {
   requireRateGraph(graph);
   requireList('onGpu', onGpu, 'a place for each actor');
@@ -79,7 +80,7 @@ export function validateStages(graph: SdfGraph, onGpu: readonly boolean[], plan:
   for (const { id, from, to } of graph.channels) {
     if (from === to) continue;
     let at = elementAt(plan.stages, from), isOnGpu = onGpu[from] === true;
-    // The layout in which an actor on the GPU writes and reads: shuffled unless it peeks.
+    // The layout that an actor on the GPU writes and reads: shuffled unless it peeks.
     let isShuffled = isOnGpu && !looks(from);
     for (const { kind, stage } of plan.operations.filter(({ channel }) => channel === id).sort((a, b) => a.stage - b.stage)) {
       if (stage <= at) problems.push(`channel ${id}: ${kind} in stage ${stage} follows stage ${at}`);

@@ -10,7 +10,7 @@ import { rule } from '../../core/checks.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { requireFields } from '../require.ts';
 
-/** A model, and where its placements stand. Times are divided by `scale`. */
+/** A model, and the variables of its placements. Times are divided by `scale`. */
 interface TaskModel {
   readonly model: LinearModel;
   /** Variable gpu_v of each actor. */
@@ -70,7 +70,7 @@ export function taskModel(problem: TaskProblem, scale: number, most: number): Ta
 
 /** A partition by the ILP. */
 export interface IlpPartition extends TaskPartition {
-  /** The solver proved that there is no better one (up to its gap); else `bound` is that of the relaxation. */
+  /** True: the solver proved optimality (up to its gap). False: `bound` is that of the relaxation. */
   readonly isProven: boolean;
   /** Seconds in the solver. */
   readonly seconds: number;
@@ -78,7 +78,7 @@ export interface IlpPartition extends TaskPartition {
 
 /** Options of {@link partitionTasksByIlp}. */
 export interface TaskIlpOptions extends SolveOptions {
-  /** A solver to use again. */
+  /** A solver to reuse. */
   readonly solver?: Solver;
 }
 
@@ -87,9 +87,9 @@ const ilpOptions = optionsOf('stream.partitionTasksByIlp', {
 } satisfies ChecksOf<TaskIlpOptions>);
 
 /**
- * The best partition. Starts from the heuristic's interval as a cut-off, so the answer is never worse than
- * {@link partitionTasks}; its loads are computed here, not taken from the solver. Options: limits of the solve (default gap here
- * 1e-4), and a solver to reuse. Throws ArgumentError for bad problems and UnavailableError without HiGHS.
+ * The optimal partition. Starts with the heuristic's interval as a cut-off, so the answer is never worse than {@link partitionTasks}; its
+ * loads are computed here, not taken from the solver. Options: limits of the solve (default gap here 1e-4), and a solver to reuse. Throws
+ * ArgumentError for invalid problems and UnavailableError without HiGHS.
  */
 export async function partitionTasksByIlp(given: TaskProblem, wanted: TaskIlpOptions = {}): Promise<IlpPartition> {
   requireFields('problem', given, 'a problem with graph and costs');

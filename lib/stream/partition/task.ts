@@ -6,7 +6,7 @@ import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { checkCosts, peekingActors, type CostTable } from './costs.ts';
 import { requireCounts, requireFields, requireList } from '../require.ts';
 
-/** What is to be partitioned. */
+/** A partitioning problem. */
 export interface TaskProblem {
   readonly graph: SdfGraph;
   /** Firings of each actor in one iteration: KCPU and KGPU. */
@@ -17,13 +17,13 @@ export interface TaskProblem {
   /** Multiprocessors, N_gpus. */
   readonly multiprocessors: number;
   /**
-   * Actors that must stay on the CPU, by id, beside those with state, in loops, or with infinite GPU time
-   * (C_fixed: peeking actors whose window does not fit shared memory, readers, writers).
+   * Actors that must stay on the CPU, by id, besides those with state, in feedback loops, or with infinite GPU time (C_fixed: peeking
+   * actors whose window does not fit into shared memory, readers, writers).
    */
   readonly fixed?: readonly boolean[];
 }
 
-/** Loads of a partition in microseconds per iteration, each divided by what carries it. */
+/** Loads of a partition in microseconds per iteration, each divided by the number of processors that share it. */
 export interface TaskLoads {
   /** Right side of (4.10). */
   readonly dma: number;
@@ -31,19 +31,19 @@ export interface TaskLoads {
   readonly gpu: number;
   /** Right side of (4.12). */
   readonly cpu: number;
-  /** The largest of the three: the least initiation interval, ResMII. */
+  /** The largest of the three: the minimum initiation interval, ResMII. */
   readonly interval: number;
 }
 
-/** A partition and what it costs. */
+/** A partition and its costs. */
 export interface TaskPartition extends TaskLoads {
   /** By actor id. */
   readonly onGpu: readonly boolean[];
-  /** No partition has a smaller interval than this. */
+  /** Lower bound on the interval of any partition. */
   readonly bound: number;
 }
 
-/** What an edge costs by where its ends are: index 2·(producer on GPU) + (consumer on GPU). */
+/** Costs of an edge by the placement of its ends: index 2·(producer on GPU) + (consumer on GPU). */
 export interface EdgeCosts {
   readonly from: number;
   readonly to: number;
@@ -52,10 +52,10 @@ export interface EdgeCosts {
   readonly gpu: readonly [number, number, number, number];
 }
 
-/** The problem in the form that searches use. */
+/** The problem in a form suited to searching. */
 export interface TaskTables {
   readonly fixed: readonly boolean[];
-  /** Load of each actor on all cores together, and on all multiprocessors. */
+  /** Load of each actor, spread over all cores and over all multiprocessors. */
   readonly cpu: readonly number[];
   readonly gpu: readonly number[];
   readonly edges: readonly EdgeCosts[];
@@ -63,7 +63,7 @@ export interface TaskTables {
   readonly edgesOf: readonly (readonly EdgeCosts[])[];
 }
 
-/** Throws {@link ArgumentError} unless all parts of a problem are there and fit its graph. */
+/** Throws {@link ArgumentError} unless the problem is complete and fits its graph. */
 export function checkTask(problem: TaskProblem): void {
   requireFields('problem', problem, 'a problem with graph and costs');
   const { graph, repetitions, costs, cores, multiprocessors, fixed } = problem;
@@ -74,7 +74,10 @@ export function checkTask(problem: TaskProblem): void {
   if (fixed !== undefined) requireList('fixed', fixed, 'a boolean for each actor');
 }
 
-/** Actors fixed to the CPU: state, loops (the paper fuses them into one filter with state), infinite GPU time, and what the caller says. */
+/**
+ * Actors fixed to the CPU: with state, in feedback loops (the paper fuses these into one stateful filter), with infinite GPU time, or fixed
+ * by the caller.
+ */
 export function fixedActors(problem: TaskProblem): boolean[] {
   checkTask(problem);
   const { graph, costs, fixed } = problem;
@@ -84,7 +87,7 @@ export function fixedActors(problem: TaskProblem): boolean[] {
     stateful || elementAt(loops, elementAt(component, id)) || costs.gpu[id] === Infinity || fixed?.[id] === true);
 }
 
-/** Costs of one channel under the four placements: (4.2), (4.3) and the four conditions behind (4.5) to (4.8). */
+/** Costs of one channel under the four placements: (4.2), (4.3) and the four conditions on which (4.5) to (4.8) are based. */
 function edgeCosts({ id, from, to }: SdfChannel, costs: CostTable, peeks: readonly boolean[], multiprocessors: number): EdgeCosts {
   const [deshuffle, shuffle] = [elementAt(costs.deshuffle, id) / multiprocessors, elementAt(costs.shuffle, id) / multiprocessors];
   const [u, v] = [elementAt(peeks, from), elementAt(peeks, to)];
@@ -95,7 +98,7 @@ function edgeCosts({ id, from, to }: SdfChannel, costs: CostTable, peeks: readon
   };
 }
 
-/** Checks a problem and brings it into tables. Throws {@link ArgumentError}. */
+/** Checks a problem and builds its tables. Throws {@link ArgumentError}. */
 export function taskTables(problem: TaskProblem): TaskTables {
   checkTask(problem);
   const { graph, repetitions, costs, cores, multiprocessors } = problem;
@@ -114,7 +117,7 @@ export function taskTables(problem: TaskProblem): TaskTables {
   };
 }
 
-/** A partition under change, with its loads. */
+/** A partition that can be modified, with its loads. */
 export class TaskState {
   readonly onGpu: boolean[];
   dma = 0;
@@ -128,7 +131,7 @@ export class TaskState {
     this.reset(this.onGpu);
   }
 
-  /** Takes another partition; sums again, so that rounding never builds up. */
+  /** Switches to another partition; recomputes the sums, so that rounding errors never accumulate. */
   reset(onGpu: readonly boolean[]): void {
     this.dma = this.gpu = this.cpu = 0;
     onGpu.forEach((on, actor) => {
@@ -164,7 +167,7 @@ export class TaskState {
   }
 }
 
-/** Loads of a given partition; actors fixed to the CPU are counted there whatever `onGpu` says. */
+/** Loads of a given partition. Actors fixed to the CPU are counted there, whatever `onGpu` says. */
 export function partitionLoads(problem: TaskProblem, onGpu: readonly boolean[]): TaskLoads {
   const tables = taskTables(problem);
   requireList('onGpu', onGpu, 'a boolean for each actor');

@@ -5,7 +5,7 @@ import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import { requireFields, requireList } from '../require.ts';
 
-/** Loads of a partition by the text of section 4.5.1, channel by channel. */
+/** Loads of a partition according to the text of section 4.5.1, channel by channel. */
 export function recomputeLoads(problem: TaskProblem, onGpu: readonly boolean[]): TaskLoads {
   checkTask(problem);
   requireList('onGpu', onGpu, 'a boolean for each actor');
@@ -33,7 +33,7 @@ export function recomputeLoads(problem: TaskProblem, onGpu: readonly boolean[]):
   return { ...loads, interval: Math.max(loads.dma, loads.gpu, loads.cpu) };
 }
 
-/** Actors on a path back to themselves, by plain search. */
+/** Whether an actor lies on a cycle, by plain search. */
 function isInLoop({ graph }: TaskProblem, actor: number): boolean {
   const seen = new Set<number>();
   const queue = [actor];
@@ -49,7 +49,7 @@ function isInLoop({ graph }: TaskProblem, actor: number): boolean {
   return false;
 }
 
-/** What is wrong with a partition and the loads claimed for it; empty: nothing. */
+/** The errors in a partition and its claimed loads; empty if there are none. */
 export function validatePartition(problem: TaskProblem,
   claimed: TaskLoads & { readonly onGpu: readonly boolean[]; readonly bound?: number }): string[] {
   checkTask(problem);

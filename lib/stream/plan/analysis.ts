@@ -1,4 +1,5 @@
-// What a piece of code does, found once: items it pops and pushes, variables it assigns through calls, its size unrolled.
+// Properties of a piece of code, each computed once: items it pops and pushes, variables it assigns (also through calls), its unrolled
+// size.
 import { addChanged, rootOf } from '../elaborate/loops.ts';
 import { bodiesOf, eachExpression, eachStatement, evaluatesSome, expressionsOf, operands, returns } from '../interpret/walk.ts';
 import type { FilterCode, IrExpression, IrFunction, IrStatement, Variable } from '../ir.ts';
@@ -27,7 +28,7 @@ export class Analysis {
     return found;
   }
 
-  /** Items that the statement pops or pushes however it goes; undefined where that depends. */
+  /** How many items the statement pops or pushes on every path; undefined if that varies. */
   count(s: IrStatement, verb: Verb): number | undefined {
     let counts = this.#counts.get(s);
     if (counts === undefined) this.#counts.set(s, counts = { pop: this.#countStatement(s, 'pop'), push: this.#countStatement(s, 'push') });
@@ -62,7 +63,7 @@ export class Analysis {
   #countBlock(statements: readonly IrStatement[], verb: Verb): number | undefined {
     const counts = statements.map((part) => this.count(part, verb));
     if (counts.every((each) => each === 0)) return 0;
-    // A way out in the middle leaves the rest undone.
+    // An early exit skips the rest.
     return statements.slice(0, -1).some(leaves) ? undefined : this.#sum(counts);
   }
 
@@ -92,7 +93,7 @@ export class Analysis {
     return count;
   }
 
-  /** Variables and fields that a statement assigns, also in functions that it calls. */
+  /** Variables and fields that a statement assigns, including those assigned in functions it calls. */
   assigned(s: IrStatement): ReadonlySet<Variable> {
     const known = this.#assigned.get(s);
     if (known !== undefined) return known;
@@ -112,7 +113,7 @@ export class Analysis {
     return found;
   }
 
-  /** Variables that an expression can change by calls. */
+  /** Variables that the calls in an expression can change. */
   assignedBy(e: IrExpression): ReadonlySet<Variable> {
     const found = new Set<Variable>();
     eachExpression(e, (part) => {
@@ -122,7 +123,7 @@ export class Analysis {
     return found;
   }
 
-  /** Whether evaluating takes statements of its own: calls, pops, random numbers. */
+  /** Whether evaluating needs statements: calls, pops, random numbers. */
   hasEffects(e: IrExpression): boolean {
     let found = this.#effects.get(e);
     if (found === undefined) {
@@ -133,7 +134,7 @@ export class Analysis {
     return found;
   }
 
-  /** Nodes of the code with calls put in and loops unrolled; Infinity where turns are not known. */
+  /** Size of the code in nodes, with calls inlined and loops unrolled; Infinity if a trip count is unknown. */
   unrolled(s: IrStatement): number {
     let size = this.#sizes.get(s);
     if (size === undefined) this.#sizes.set(s, size = this.#unrolledSize(s));
@@ -168,7 +169,7 @@ export class Analysis {
   }
 }
 
-/** Whether control can leave the statement otherwise than at its end. */
+/** Whether control can leave the statement before its end. */
 export function leaves(s: IrStatement): boolean {
   switch (s.kind) {
     case 'break': case 'continue': case 'return': return true;
@@ -179,7 +180,7 @@ export function leaves(s: IrStatement): boolean {
   }
 }
 
-/** Whether a `continue` of the loop itself stands in its body. */
+/** Whether the body contains a `continue` of this loop itself. */
 export function continues(s: IrStatement): boolean {
   switch (s.kind) {
     case 'continue': return true;

@@ -1,27 +1,27 @@
-// How often everything fires in a run: initialisation, whole steady states, and a rest in the interpreter's order of demand.
+// How often each node fires in a run: initialisation, whole steady states, and a remainder in the interpreter's demand-driven order.
 import { elementAt, lastOf } from '../../core/known.ts';
 import { countedNodes, sinksOf } from '../interpret/sinks.ts';
 import { appendStep, firstRates, Marking, type Step } from '../schedule/steady.ts';
 import type { External, ProgramPlan } from './plan.ts';
 
-/** What a run is asked for: see InterpretOptions. */
+/** How much to run: see InterpretOptions. */
 export interface RunAmount {
-  /** Items on the open input; Infinity: as many as are asked for. */
+  /** Items on the open input; Infinity: as many as needed. */
   readonly input: number;
   readonly items?: number;
   readonly iterations?: number;
 }
 
-/** A run: which steps fire before and after how many steady states. */
+/** The counts of a run: the steps before and after the steady states, and the number of steady states. */
 export interface RunCounts {
   readonly init: readonly Step[];
   readonly steadyStates: number;
   readonly tail: readonly Step[];
   /** By node. */
   readonly firings: readonly number[];
-  /** By external stream: items that pass. */
+  /** By external stream: how many items pass. */
   readonly passed: readonly number[];
-  /** By channel: most items on it outside of steady states. */
+  /** By channel: the maximum number of items outside of steady states. */
   readonly peaks: readonly number[];
   /** Whether the input was used up. */
   readonly exhausted: boolean;
@@ -29,17 +29,17 @@ export interface RunCounts {
 
 const mostTailFirings = 20_000_000;
 
-/** Items that pass an external stream by `count` firings of its node. */
+/** How many items pass an external stream in `count` firings of its node. */
 export function passedBy({ first, later }: External, count: number): number {
   return count === 0 ? 0 : first.items + (count - 1) * later.items;
 }
 
-/** Items that must be given on the input for `count` firings of its node. */
+/** How many items the input must have for `count` firings of its node. */
 function inputNeeded(input: External, count: number): number {
   return count === 0 ? 0 : passedBy(input, count) + (count === 1 ? input.first : input.later).beyond;
 }
 
-/** Firing by demand on numbers of items alone: as the interpreter's engine does it. */
+/** Demand-driven firing, simulated on item counts only: the same order as in the interpreter's engine. */
 class Demand extends Marking {
   readonly steps: Step[] = [];
   readonly #plan: ProgramPlan;
@@ -54,7 +54,7 @@ class Demand extends Marking {
     this.#input = plan.externals.find(({ kind }) => kind === 'input');
   }
 
-  /** The channel that keeps a node from firing; -1: the outside; undefined: it can fire. */
+  /** The channel that keeps a node from firing; -1: an external input; undefined: it can fire. */
   #blocking(id: number): number | undefined {
     const node = elementAt(this.#plan.graph.nodes, id);
     const first = this.fired[id] === 0;
@@ -72,7 +72,7 @@ class Demand extends Marking {
     return sdf.push > 0 || (this.fired[sdf.from] === 0 && firstRates(sdf).push > 0);
   }
 
-  /** Fires a node once, after what it needs. False if it never can. */
+  /** Fires a node once, after everything it depends on. False if it can never fire. */
   fire(target: number): boolean {
     const stack = [target];
     const waiting = new Set(stack);
@@ -101,14 +101,14 @@ class Demand extends Marking {
   }
 }
 
-/** Items that count towards `items` after so many firings. */
+/** How many items count towards `items` after these firings. */
 function itemsOut(plan: ProgramPlan, firings: readonly number[]): number {
   const output = plan.externals.filter(({ kind }) => kind === 'output');
   const counted = output.length > 0 ? output : plan.externals.filter(({ kind }) => kind === 'writer');
   return counted.reduce((sum, external) => sum + passedBy(external, elementAt(firings, external.node)), 0);
 }
 
-/** Steady states that can run before the rest, or undefined if not even the initialisation can. */
+/** How many steady states can run before the remainder; undefined if not even the initialisation can run, or if nothing limits the run. */
 function wholeStates(plan: ProgramPlan, amount: RunAmount, sinks: readonly number[]): number | undefined {
   const { repetitions, initFirings } = plan.steady;
   const input = plan.externals.find(({ kind }) => kind === 'input');
@@ -136,7 +136,7 @@ function wholeStates(plan: ProgramPlan, amount: RunAmount, sinks: readonly numbe
   return low;
 }
 
-/** Works out a run. Throws RangeError where nothing limits it. */
+/** Counts a run. Throws RangeError if nothing limits it. */
 export function countRun(plan: ProgramPlan, amount: RunAmount): RunCounts {
   const sinks = amount.iterations === undefined ? sinksOf(plan.graph) : countedNodes(plan.graph);
   const { repetitions, initFirings, residual, init } = plan.steady;

@@ -1,5 +1,5 @@
-// Filters whose firings are worth running several at a time: sums over long loops, each step of which waits for the one before, overlap
-// with those of other firings. And firings that need not run at all, because the next filter throws away what they push.
+// Unroll-and-jam for filters, and dead firings. In sums over long loops every step waits for the previous one; interleaving several firings
+// hides that latency. Firings whose items the next filter discards need not run at all.
 import { elementAt } from '../../core/known.ts';
 import { known } from '../elaborate/fold.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
@@ -9,21 +9,21 @@ import { type Analysis, leaves } from './analysis.ts';
 import type { SteadyState } from '../schedule/index.ts';
 import type { SdfGraph } from '../sdf.ts';
 
-/** Turns from which on a loop is worth it. */
+/** The minimum trip count of a loop for which interleaving pays off. */
 const leastTurns = 8;
-/** Items in a period of firings whose use is followed. */
+/** The use of items is tracked over at most this many items per period. */
 const mostItems = 4096;
 
 const worthwhile = new WeakMap<FilterCode, boolean>();
 
-/** Whether several firings of a filter are run together. */
+/** Whether to interleave several firings of a filter. */
 export function isJammed(code: FilterCode, analysis: Analysis): boolean {
   let found = worthwhile.get(code);
   if (found === undefined) worthwhile.set(code, found = isFree(code, analysis) && hasSum(code.work.body));
   return found;
 }
 
-/** Whether a firing depends on its input alone, and moves items in a way that is known. */
+/** Whether a firing depends only on its input and moves items in a statically known way. */
 function isFree(code: FilterCode, analysis: Analysis): boolean {
   const { body } = code.work;
   if (code.stateful || analysis.usesIteration || code.functions.length > 0 || leaves(body)) return false;
@@ -31,7 +31,7 @@ function isFree(code: FilterCode, analysis: Analysis): boolean {
   return !hasOrder(body);
 }
 
-/** Whether a float is summed up over the turns of a long loop. */
+/** Whether a float is accumulated over a long loop. */
 function hasSum(body: IrStatement): boolean {
   return someStatement(body, (s) => s.kind === 'loop' && s.trips !== undefined && s.trips >= leastTurns && sumsUp(s.body));
 }
@@ -47,7 +47,7 @@ function sumsUp(body: IrStatement): boolean {
   });
 }
 
-/** The firings whose items are used, out of `period` consecutive firings of a filter. */
+/** The firings whose items are used, out of every `period` consecutive firings of a filter. */
 export interface LiveFirings {
   readonly period: number;
   readonly live: readonly number[];
@@ -55,14 +55,14 @@ export interface LiveFirings {
 
 const all: LiveFirings = { period: 1, live: [0] };
 
-/** How often nodes fire, and what channels move. */
+/** How often nodes fire, and what channels carry. */
 interface FiringRates {
   readonly graph: StreamGraph;
   readonly sdf: SdfGraph;
   readonly steady: SteadyState;
 }
 
-/** Firings of a node in steady states that the filter behind it uses. */
+/** The steady-state firings of a node whose items the next filter uses. */
 export function liveFirings({ graph, sdf, steady }: FiringRates, node: GraphNode): LiveFirings {
   const [channel] = node.outputs;
   if (node.outputs.length !== 1 || channel === undefined || elementAt(steady.residual, channel) > 0) return all;
@@ -76,7 +76,7 @@ export function liveFirings({ graph, sdf, steady }: FiringRates, node: GraphNode
   return used === undefined || live.length === period ? all : { period, live };
 }
 
-/** Items of a firing's input that are more than thrown away; undefined where that is not known. */
+/** The items of a firing's input that are not just discarded; undefined if that is not known. */
 function usedItems(code: FilterCode, pop: number): ReadonlySet<number> | undefined {
   const uses = new Uses();
   return uses.statement(code.work.body) && uses.at === pop ? uses.used : undefined;
@@ -118,7 +118,7 @@ class Uses {
   }
 }
 
-/** Whether an expression has nothing to do with the input. */
+/** Whether an expression is independent of the input. */
 function isApart(e: IrExpression): boolean {
   return !someExpression(e, ({ kind }) => kind === 'pop' || kind === 'peek' || kind === 'call');
 }

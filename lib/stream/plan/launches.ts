@@ -1,6 +1,6 @@
-// A run on several cores: which iterations of which group a core does in a launch, and where items lie meanwhile. The plan itself is
-// partition/cores.ts's, with groups as actors, for more cores than there are: what it gives each of them is a task, and no task of a launch
-// waits for another, so that a core takes tasks of those that are late.
+// Plans a run on several cores: which iterations of which groups a core runs in each launch, and where items are stored in between. The
+// assignment comes from partition/cores.ts, with groups as actors, for more cores than there are. What it assigns to each of those is a
+// task. The tasks of a launch are independent of each other, so a core that is done early takes tasks from slower cores.
 import { addAt, elementAt, required } from '../../core/known.ts';
 import { assignToCores, mostCores, type CorePlan, type CoreSlice } from '../partition/cores.ts';
 import { cpuCosts } from '../partition/costs.ts';
@@ -8,100 +8,102 @@ import type { SteadyState } from '../schedule/index.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { isOrdered, type Group, type ProgramPlan } from './plan.ts';
 
-/** Groups as actors, for schedules. */
+/** The groups as the actors of an SDF graph. */
 export interface GroupGraph {
   readonly sdf: SdfGraph;
   readonly steady: SteadyState;
-  /** Channel of the program, by channel of `sdf`. */
+  /** For each channel of `sdf`, the channel of the program. */
   readonly channels: readonly number[];
 }
 
-/** Where the items of a channel lie: `slots` times those of one iteration in turns, then those left over, which stand at the front too. */
+/** A channel's storage: `slots` slots of one iteration each, used in turn, then the residual items, which are also stored at the front. */
 export interface Ring {
-  /** Items of an iteration; where there are no slots, those that each core has room for: it makes and takes them part by part. */
+  /** Items per iteration. Without slots: how many items each core has room for, which it produces and consumes part by part. */
   readonly items: number;
   readonly slots: number;
-  /** Items that stand on the channel between iterations. */
+  /** Items that remain on the channel between iterations. */
   readonly residual: number;
 }
 
-/** An end that a group's function finds in `wl_ix`. */
+/** An end whose index a group's function finds in `wl_ix`. */
 export interface GroupEnd {
-  /** What it is of: a ring, a stream whose items lie in order, a file read again from its begin, a core's own items. */
+  /**
+   * The kind of end: of a ring, of a stream with sequential items, of a file that is read again from its start, or of a core's own items.
+   */
   readonly kind: 'read' | 'write' | 'stream' | 'file' | 'own';
-  /** Place in `wl_ix`. */
+  /** Index in `wl_ix`. */
   readonly slot: number;
-  /** Items in an iteration of the group. */
+  /** Items per iteration of the group. */
   readonly each: number;
   /** Number of the channel or stream. */
   readonly id: number;
 }
 
-/** Part of launch l: slices that one core does in order, each for iteration l − stage of the run if there is such an iteration. */
+/** A part of launch l: slices that one core runs in order, each for iteration l − stage of the run, if there is such an iteration. */
 export interface LaunchTask {
-  /** Whose it is. */
+  /** The core that owns it. */
   readonly core: number;
-  /** Others never take it: it has state, which lies near, prints, or counts firings. */
+  /** No other core may take it: it prints, counts firings, or has state, which should stay in the core's cache. */
   readonly isFixed: boolean;
   /** The actors are groups. */
   readonly slices: readonly CoreSlice[];
 }
 
-/** In launch l, each core takes tasks that no other has taken, in its order; then all wait for each other. */
+/** In launch l, each core goes through the tasks in its own order and takes those not yet taken; then all cores meet at a barrier. */
 export interface LaunchPlan {
-  /** Steady states in an iteration. */
+  /** Steady states per iteration. */
   readonly multiplier: number;
   readonly lastStage: number;
-  /** Steady states that can be run in one go by one core. */
+  /** The maximum number of steady states that a core runs in one go. */
   readonly chunk: number;
   /** By group. */
   readonly stages: readonly number[];
   readonly tasks: readonly LaunchTask[];
-  /** By core: numbers of tasks, its own first, then those of others from the last on. */
+  /** By core: the numbers of its own tasks, then those of other cores, last first. */
   readonly orders: readonly (readonly number[])[];
   /** By group. */
   readonly ends: readonly (readonly GroupEnd[])[];
-  /** By channel; undefined where items stay within a group's iteration. */
+  /** By channel; undefined if items stay within one iteration of a group. */
   readonly rings: readonly (Ring | undefined)[];
-  /** Items that the arrays of channels hold, by channel. */
+  /** By channel: how many items its arrays hold. */
   readonly capacities: readonly number[];
 }
 
 export interface LaunchOptions {
   readonly cores: number;
-  /** Microseconds of a firing, by node. */
+  /** Microseconds per firing, by node. */
   readonly costs: readonly number[];
   /** Whole steady states of the run. */
   readonly states: number;
-  /** Least microseconds of a launch, so that waiting for each other does not matter. */
+  /** The minimum duration of a launch in microseconds, which makes the cost of barriers negligible. */
   readonly launchMicroseconds: number;
-  /** How far launches and their parts grow, by what runs them. Default {@link nearness}.cpp. */
+  /** Limits on the size of launches and their parts, by back end. Default {@link nearness}.cpp. */
   readonly near?: Nearness;
 }
 
 /** Sizes of what should stay in a cache, and of what is worth a call. */
 export interface Nearness {
-  /** Bytes on all channels, by core, beyond which launches are not made longer for their own sake. */
+  /** Bytes per core on all channels. Beyond that, launches are not made longer just to amortise barriers. */
   readonly bytes: number;
-  /** Blocks of one thread in a part of a task's slice; Infinity: slices are not cut. */
+  /** Blocks of one thread per part of a slice; Infinity: slices are not cut. */
   readonly partBlocks: number;
-  /** Least microseconds of a task's slice in the mean, for which finding its place takes no time to speak of. */
+  /** The minimum mean duration of a slice in microseconds, which makes the cost of finding its place negligible. */
   readonly sliceMicroseconds: number;
 }
 
 /**
- * For C++, launches stay in a core's second cache, and parts of slices in the first. WebAssembly is slower, so that caches matter less, and
- * each part takes a call, as long as some hundred operations.
+ * For C++, launches stay within a core's L2 cache, and parts of slices within L1. WebAssembly is slower, so caches matter less, and each
+ * part costs a call, which takes as long as some hundred operations.
  */
 export const nearness = {
   cpp: { bytes: 2 ** 19, partBlocks: 3, sliceMicroseconds: 2 }, wasm: { bytes: 2 ** 21, partBlocks: Infinity, sliceMicroseconds: 15 },
 } as const;
 
 const mostParts = 256;
-/** Most tasks of a core in a launch. */
+/** The maximum number of tasks per core in a launch. */
 const mostTasks = 8;
 
-/** The groups of a plan as a graph of their own, after the initialisation. */
+/** The groups of a plan as a graph of their own, in its state after the initialisation. */
 export function groupGraph(plan: ProgramPlan): GroupGraph {
   const { groups, groupOf, sdf, steady, storage, rates } = plan;
   const between = sdf.channels.filter(({ id, from, to }) => storage[id] === 'block' && groupOf[from] !== groupOf[to]);
@@ -126,8 +128,8 @@ export function groupGraph(plan: ProgramPlan): GroupGraph {
 }
 
 /**
- * Cuts a task's slices into parts and does the first parts of all, then the second: a part's items are still in the nearest cache when the
- * next group takes them. No part takes what is not made yet.
+ * Cuts the slices of a task into parts and runs the first parts of all slices, then the second parts, and so on: the items of a part are
+ * still in L1 when the next group reads them. No part reads items that do not exist yet.
  */
 export function interleave(
   slices: readonly CoreSlice[], { sdf, steady }: GroupGraph, stages: readonly number[], parts: number,
@@ -161,8 +163,7 @@ export function interleave(
 }
 
 /**
- * Gives tasks to cores: those that are fixed to the core with least to do, the others side by side, so that cores have as much to do. Cores
- * without tasks are left out.
+ * Assigns tasks to cores: fixed tasks go to the core with the least work, the others are dealt out in order until each core has its share.
  */
 function shareTasks(
   programs: readonly (readonly CoreSlice[])[], load: readonly number[], isFixed: (group: number) => boolean, cores: number,
@@ -185,7 +186,7 @@ function shareTasks(
   return [...fixed, ...free];
 }
 
-/** The orders in which cores look for tasks; cores without any of their own are left out. */
+/** The order in which each core looks for tasks. Cores without tasks of their own are dropped. */
 function ordersOf(tasks: readonly LaunchTask[]): { tasks: LaunchTask[]; orders: number[][] } {
   const used = [...new Set(tasks.map(({ core }) => core))].sort((a, b) => a - b);
   const numbered = tasks.map((task) => ({ ...task, core: used.indexOf(task.core) }));
@@ -196,7 +197,10 @@ function ordersOf(tasks: readonly LaunchTask[]): { tasks: LaunchTask[]; orders: 
   return { tasks: numbered, orders };
 }
 
-/** Most items of a part where every core takes just what it has made in the part before it makes more; undefined elsewhere. */
+/**
+ * The maximum number of items per part, if every core consumes exactly what it has just produced before it produces more; otherwise
+ * undefined.
+ */
 function ownItems(
   { from, to, push, pop, tokens }: SdfChannel, stages: readonly number[], programs: readonly (readonly CoreSlice[])[],
 ): number | undefined {
@@ -219,7 +223,7 @@ function ownItems(
   return most;
 }
 
-/** Ends of a group's function, in no order. */
+/** The ends of a group's function, in any order. */
 function endsOf(plan: ProgramPlan, group: Group, rings: LaunchPlan['rings']): GroupEnd[] {
   const ends: GroupEnd[] = [];
   const members = new Set(group.steps.map(({ actor }) => actor));
@@ -239,7 +243,7 @@ function endsOf(plan: ProgramPlan, group: Group, rings: LaunchPlan['rings']): Gr
   return ends;
 }
 
-/** Plans a run on `cores` cores. The program's groups should be those of a plan with `forCores`. */
+/** Plans a run on `cores` cores. The plan should have been made with `forCores`. */
 export function planLaunches(
   plan: ProgramPlan, { cores, costs, states, launchMicroseconds, near = nearness.cpp }: LaunchOptions,
 ): LaunchPlan {
@@ -286,10 +290,10 @@ function ringsOf(
   return plan.sdf.channels.map(({ id, from, to }): Ring | undefined => {
     if (plan.storage[id] !== 'block') return undefined;
     const most = own.get(id);
-    // Cores do not share lines of the cache.
+    // Cores must not share cache lines.
     if (most !== undefined) return { items: 16 * Math.ceil(most / 16 + 1), slots: 0, residual: 0 };
     const [items, residual] = [elementAt(plan.rates, id) * multiplier, elementAt(plan.steady.residual, id)];
-    // With items left over one more turn is live at a time; their copies at the front must not meet them.
+    // Residual items keep one more slot alive; their copies at the front must not overlap it.
     const extra = items === 0 ? 0 : Math.ceil(residual / items);
     const stageOf = (node: number): number => elementAt(stages, elementAt(plan.groupOf, node).id);
     return { items, residual, slots: stageOf(to) - stageOf(from) + 1 + extra };

@@ -1,4 +1,4 @@
-// How values lie in memory: every value is a list of scalars of three kinds, each kind in an array of its own.
+// How values are stored: a value is a list of scalars of three kinds, and each kind has an array of its own.
 import { scalarsOf } from '../interpret/files.ts';
 import { vectorSizes } from '../interpret/values.ts';
 import type { IrType, ScalarName } from '../ir.ts';
@@ -7,7 +7,7 @@ import type { IrType, ScalarName } from '../ir.ts';
 export type Kind = 'i' | 'f' | 'd';
 export const kinds: readonly Kind[] = ['i', 'f', 'd'];
 
-/** Scalars of each kind that a value holds. */
+/** How many scalars of each kind a value has. */
 export type Counts = Readonly<Record<Kind, number>>;
 
 const none: Counts = { i: 0, f: 0, d: 0 };
@@ -22,7 +22,7 @@ export function kindOfType(type: IrType): Kind {
   return kindOf(type.name);
 }
 
-/** The kinds that a type holds. */
+/** The kinds that occur in a type. */
 export function kindsIn(counts: Counts): readonly Kind[] {
   return kinds.filter((kind) => counts[kind] > 0);
 }
@@ -52,7 +52,7 @@ function count(type: IrType): Counts {
   }
 }
 
-/** Type of a field of a struct, and the scalars of each kind before it. */
+/** The type of a struct's field, and how many scalars of each kind precede it. */
 export function fieldOf(type: IrType, name: string): { type: IrType; before: Counts; at: number } {
   if (type.kind !== 'struct') throw new Error(`${type.kind} has no fields`);
   const before = { ...none };
@@ -67,7 +67,7 @@ export function fieldOf(type: IrType, name: string): { type: IrType; before: Cou
   throw new Error(`no field ${name}`);
 }
 
-/** Scalars of the type in memory order, each with its kind and its place among those of its kind. */
+/** The scalars of a type in memory order, each with its kind and its index among those of its kind. */
 export function placesOf(type: IrType): readonly { readonly kind: Kind; readonly at: number; readonly name: ScalarName }[] {
   const at = { ...none };
   return scalarsOf(type).map((name) => {

@@ -1,4 +1,5 @@
-// How a graph is executed: groups of nodes that run together, in order, a block of steady states at a time. Knows no target language.
+// How a graph is executed: groups of nodes that run together, in order, one block of steady states at a time. Independent of the target
+// language.
 import { elementAt, required } from '../../core/known.ts';
 import { isDynamic, ratesOf, sdfOf } from '../elaborate/to-sdf.ts';
 import { bodiesOf, eachStatement, statementSize } from '../interpret/walk.ts';
@@ -14,56 +15,56 @@ import { isJammed, liveFirings } from './jam.ts';
 import { countsOf, kindsIn, type Kind } from './layout.ts';
 import { UnsupportedProgram } from './unsupported.ts';
 
-/** Ends of the program: the open input and output, files that are read and written. */
+/** External streams: the open input and output, and the files that are read and written. */
 export interface External {
-  /** Number of the stream: as a channel, after those of the graph. */
+  /** Number of the stream; streams are numbered after the channels of the graph. */
   readonly id: number;
   readonly kind: 'input' | 'output' | 'reader' | 'writer';
   readonly node: number;
   readonly type: IrType;
   readonly path: string;
-  /** Whether items come in by it. */
+  /** Whether items enter the program through it. */
   readonly isIn: boolean;
-  /** Where its end stands among those of channels and streams (`ix`). */
+  /** Index of its end among the ends of channels and streams (`ix`). */
   readonly slot: number;
-  /** What the first firing of the node moves, and each one behind it. */
+  /** What the first firing of the node moves, and what each later one moves. */
   readonly first: Movement;
   readonly later: Movement;
 }
 
-/** Items that a firing moves, and those that it only looks at. */
+/** How many items a firing moves, and how many more it only peeks at. */
 export interface Movement {
   readonly items: number;
   readonly beyond: number;
 }
 
-/** Nodes fired in order, as often as `steps` say, `iterations` times in one steady state. */
+/** Nodes fired in order, as often as `steps` say, `iterations` times per steady state. */
 export interface Group {
   readonly id: number;
   readonly steps: readonly Step[];
   readonly iterations: number;
-  /** A loop of the graph: its channels keep items between iterations. */
+  /** A feedback loop of the graph: its channels keep items between iterations. */
   readonly isLoop: boolean;
-  /** For a group of one filter whose firings run several at a time: the firings of an iteration that are made. */
+  /** For a group of one filter with interleaved firings: those firings of an iteration that are actually run. */
   readonly live?: readonly number[];
 }
 
-/** Where the items of a channel lie while steady states run. */
+/** Where the items of a channel are stored while steady states run. */
 export type Storage =
-  /** In an array that holds the items of a block of steady states; what remains is moved to its front. */
+  /** In an array that holds the items of a block of steady states; the remaining items are moved to its front. */
   | 'block'
   /** In an array that is filled and emptied in each iteration of a group. */
   | 'iteration'
-  /** In names of the generated code. */
+  /** In local variables of the generated code. */
   | 'registers';
 
-/** An array of an external stream: its scalars of one kind. */
+/** The array with all scalars of one kind of an external stream. */
 export interface StreamArray {
   /** Number of the stream. */
   readonly id: number;
   readonly name: string;
   readonly kind: Kind;
-  /** Scalars of the kind in an item. */
+  /** How many scalars of the kind an item has. */
   readonly stride: number;
   readonly role: External['kind'];
 }
@@ -78,38 +79,38 @@ function streamArraysOf(externals: readonly External[]): StreamArray[] {
 }
 
 export interface PlanOptions {
-  /** Nodes of the intermediate representation that the code of one iteration of a group may take. Default 4000. */
+  /** The maximum code size of one group iteration, in nodes of the intermediate representation. Default 4000. */
   readonly groupSize?: number;
-  /** The same for one filter: below, all its loops are unrolled. Default 1000. */
+  /** The same for one filter: up to this size, all of its loops are unrolled. Default 1000. */
   readonly filterSize?: number;
-  /** Bytes that the channels between groups may take in a block. Default 32768. */
+  /** The maximum size in bytes of the channels between groups, per block. Default 32768. */
   readonly blockBytes?: number;
-  /** Most steady states in a block. Default 256. */
+  /** The maximum number of steady states in a block. Default 256. */
   readonly maxMultiplicity?: number;
-  /** Cores that share the work: groups that can be cut hold no items between iterations, others stay small parts of it. Default 1. */
+  /** For how many cores to plan. Above 1, groups that can be sliced keep no items between iterations, and others stay small. Default 1. */
   readonly forCores?: number;
 }
 
-/** Steady states of a block are a multiple of this where firings run together. */
+/** With interleaved firings, the number of steady states in a block is a multiple of this. */
 const mostTogether = 8;
 
-/** A program ready to be written in some language. */
+/** A program that is ready to be lowered. */
 export interface ProgramPlan {
   readonly graph: StreamGraph;
   readonly sdf: SdfGraph;
   readonly steady: SteadyState;
   readonly schedule: SteadySchedule;
   readonly externals: readonly External[];
-  /** Arrays of these, in the order in which functions take them. */
+  /** Arrays of external streams, in the order in which functions take them. */
   readonly streamArrays: readonly StreamArray[];
   readonly groups: readonly Group[];
-  /** Nodes that print, where there are several. */
+  /** Nodes that print, if there are several. */
   readonly printers: readonly number[];
   /** By node. */
   readonly groupOf: readonly Group[];
   /** By channel of the graph. */
   readonly storage: readonly Storage[];
-  /** By channel: items that pass in one steady state. */
+  /** By channel: how many items pass per steady state. */
   readonly rates: readonly number[];
   /** Steady states in a block. */
   readonly multiplicity: number;
@@ -121,8 +122,8 @@ export const defaultPlanOptions: Required<PlanOptions> = { groupSize: 4000, filt
   forCores: 1 };
 
 /**
- * Plans a graph. Throws UnsupportedProgram for what only the interpreter does (dynamic rates, messages) and ScheduleError where there is no
- * schedule.
+ * Plans a graph. Throws UnsupportedProgram for what only the interpreter supports (dynamic rates, messages), and ScheduleError if there is
+ * no schedule.
  */
 export function planProgram(graph: StreamGraph, options: PlanOptions = {}): ProgramPlan {
   for (const path of graph.missing ?? []) throw new UnsupportedProgram(`there is no file '${path}'`);
@@ -151,7 +152,7 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   };
 }
 
-/** Filters with prework but without channels: rates of channels do not tell scheduling of their first firing. */
+/** Schedules the first firing of filters that have a prework but no channels: channel rates do not show it. */
 function withLonePrework(graph: StreamGraph, steady: SteadyState): SteadyState {
   const lone = graph.nodes.filter((node) => node.kind === 'filter' && node.code.prework !== undefined && steady.initFirings[node.id] === 0);
   if (lone.length === 0) return steady;
@@ -195,14 +196,14 @@ function externalsOf(graph: StreamGraph): External[] {
 
 type Parts = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'analyses'>;
 
-/** Work that must stay whole is joined into parts of a core's share, small enough to be levelled out. */
+/** Work that cannot be sliced is joined up to this fraction of a core's share: small enough for load balancing. */
 const partsOfCore = 3;
 
 function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b);
 }
 
-/** Size of the code of one firing, with the loops unrolled that will be. */
+/** Code size of one firing, taking into account which loops will be unrolled. */
 export function firingSize(plan: Pick<ProgramPlan, 'analyses'>, node: GraphNode, filterSize: number): number {
   switch (node.kind) {
     case 'filter': {
@@ -215,7 +216,7 @@ export function firingSize(plan: Pick<ProgramPlan, 'analyses'>, node: GraphNode,
   }
 }
 
-/** Neighbours in the order of the stream, as long as their code stays small. */
+/** Groups neighbours in stream order as long as their code stays small. */
 function makeGroups(parts: Parts, { component, components, inputs }: Schedule, options: Required<PlanOptions>): Group[] {
   const { sdf, steady, schedule } = parts;
   const groups: Group[] = [];
@@ -261,13 +262,13 @@ function makeGroups(parts: Parts, { component, components, inputs }: Schedule, o
   return groups;
 }
 
-/** Whether an actor's firings must follow each other. */
+/** Whether an actor's firings must run in order. */
 export function isOrdered({ sdf, graph, analyses }: Pick<ProgramPlan, 'sdf' | 'graph' | 'analyses'>, actor: number): boolean {
   const node = elementAt(graph.nodes, actor);
   return elementAt(sdf.actors, actor).stateful || (node.kind === 'filter' && required(analyses.get(node.code)).usesIteration);
 }
 
-/** Whether an actor and those before it are better on different cores, or cannot be cut into slices together. */
+/** Whether an actor should be on a different core than those before it, or cannot be sliced together with them. */
 function apartness(
   parts: Parts, inputs: Schedule['inputs'], cores: number,
 ): (before: readonly number[], actor: number) => boolean {

@@ -1,17 +1,17 @@
-// Schedules of feedback loops go round and round: parts that repeat become loops instead of code.
+// Schedules of feedback loops repeat themselves: repeated parts become loops instead of repeated code.
 import { elementAt } from '../../core/known.ts';
 import type { Step } from '../schedule/index.ts';
 
-/** Steps in order, so many times. */
+/** Steps in order, `times` times. */
 export interface Round {
   readonly steps: readonly Step[];
   readonly times: number;
 }
 
-/** Steps of the longest part that is looked for. */
+/** The maximum length of a repeated part. */
 const mostSteps = 256;
 
-/** How often the `length` steps from `at` on stand there one behind the other. */
+/** How often the `length` steps starting at `at` repeat consecutively. */
 function timesAt(steps: readonly Step[], at: number, length: number): number {
   let end = at + length;
   const isRepeated = ({ actor, count }: Step, before: Step): boolean => actor === before.actor && count === before.count;
@@ -19,7 +19,7 @@ function timesAt(steps: readonly Step[], at: number, length: number): number {
   return Math.floor((end - at) / length);
 }
 
-/** The steps as parts that repeat, each the shortest that covers the most steps from where it begins. */
+/** Splits the steps into repeated parts: at each position, the shortest one that covers the most steps. */
 export function rounds(steps: readonly Step[]): Round[] {
   const found: Round[] = [];
   let single: Step[] = [];

@@ -1,8 +1,8 @@
-// What back ends other than the interpreter refuse.
+// Programs that only the interpreter can run.
 import type { Span } from '../ast.ts';
 import { WarploomError } from '../../core/errors.ts';
 
-/** The program needs something that compiled code does not have; the interpreter runs it within its limits. */
+/** The program needs something that compiled code does not support; the interpreter runs it within its limits. */
 export class UnsupportedProgram extends WarploomError {
   override readonly name = 'UnsupportedProgram';
   readonly span: Span | undefined;

@@ -1,4 +1,4 @@
-// What the machines of a compiled program (machine.ts) are told: once for all runs, and for each.
+// The data that the machines of a compiled program (machine.ts) receive: once for all runs, and for each run.
 import { availableParallelism } from 'node:os';
 import { elementAt } from '../../core/known.ts';
 import { mostPages } from '../../kernel/print/wasm-binary.ts';
@@ -11,14 +11,14 @@ import type { Scalars } from './prepare.ts';
 import { engine } from './wasm-engine.ts';
 import type { wayNumbers } from './words.ts';
 
-/** What all machines of a run are told. */
+/** The data that all machines of a run receive. */
 export interface MachineRun {
   readonly way: (typeof wayNumbers)[keyof typeof wayNumbers];
-  /** The launches or pieces, as words.ts writes them. */
+  /** The launches or pieces, as encoded by words.ts. */
   readonly words: Int32Array;
-  /** By task of launches: one more than the last launch in which some machine took it. */
+  /** By task: one more than the number of the last launch in which a machine took it. */
   readonly claims: SharedInts;
-  /** The run ends when so many lines are printed; printed values that are too many. */
+  /** The run ends when this many lines have been printed; it fails when `mostPrinted` values have been. */
   readonly lines: number;
   readonly mostPrinted: number;
   /** By array of the external streams. */
@@ -26,16 +26,16 @@ export interface MachineRun {
   /** Ends of channels and streams at the start. */
   readonly ix: Int32Array;
   readonly seed: number;
-  /** Turns that loops without known end may make. */
+  /** The limit on iterations of loops with unknown trip counts. */
   readonly turns: number;
-  /** Time of `performance.now()` from which a machine in the calling thread looks for no further steady state. */
+  /** The time (`performance.now()`) after which a machine in the calling thread starts no further steady state. */
   readonly until: number;
   readonly init: readonly Step[];
   readonly steadyStates: number;
   readonly tail: readonly Step[];
 }
 
-/** Integers that several threads see. */
+/** Integers shared by several threads. */
 export type SharedInts = Int32Array<SharedArrayBuffer>;
 
 export function shared(kind: Kind, length: number): Scalars {
@@ -43,7 +43,7 @@ export function shared(kind: Kind, length: number): Scalars {
   return kind === 'i' ? new Int32Array(buffer) : kind === 'f' ? new Float32Array(buffer) : new Float64Array(buffer);
 }
 
-/** The end of a stream at a function: items that one firing or iteration of it moves, and looks at beyond. */
+/** One end of a stream, for a function: items that one firing or iteration moves, and items beyond them that it peeks at. */
 export interface StreamEnd {
   readonly id: number;
   readonly isIn: boolean;
@@ -51,7 +51,7 @@ export interface StreamEnd {
   readonly more: number;
 }
 
-/** Streams whose items pass a node in order. */
+/** The streams whose items pass a node in order. */
 function endsOf({ externals }: ProgramPlan, node: number, firings: number, isFirst: boolean): StreamEnd[] {
   return externals.filter((each) => each.node === node && each.kind !== 'reader').map(({ id, isIn, first, later }) => {
     const { items, beyond } = isFirst ? first : later;
@@ -59,7 +59,7 @@ function endsOf({ externals }: ProgramPlan, node: number, firings: number, isFir
   });
 }
 
-/** Modules by program, for memory of one thread and of several: their code is warm when others begin to run it. */
+/** Compiled modules by program, for one thread and for several: threads that start later find the code already optimised. */
 const modules = [new WeakMap<LoweredProgram, Module>(), new WeakMap<LoweredProgram, Module>()] as const;
 interface Module { readonly module: object; readonly layout: MemoryLayout }
 
@@ -73,10 +73,10 @@ function moduleOf(program: LoweredProgram, isSharing: boolean): Module {
   return made;
 }
 
-/** Milliseconds for which those who wait for each other do so awake: going to sleep and waking up takes about as long. */
+/** How long waiting threads spin, in milliseconds: going to sleep and waking up takes about as long. */
 const spinMilliseconds = 0.3;
 
-/** What all machines of a program have from their start. Those that share channels and state share memory. */
+/** The data that the machines of a program have from the start. Machines that share channels and state share memory. */
 export function commonData(program: LoweredProgram, threads: number, isSharing: boolean) {
   const { plan } = program;
   const { module, layout } = moduleOf(program, isSharing);
@@ -86,11 +86,11 @@ export function commonData(program: LoweredProgram, threads: number, isSharing: 
     memory: isSharing ? new engine.Memory({ initial: layout.pages, maximum: mostPages, shared: true }) : undefined,
     spin: threads <= availableParallelism() ? spinMilliseconds : 0,
     channels: plan.graph.channels.length, multiplicity: plan.multiplicity,
-    /** By site: lines that end with what it prints. */
+    /** By site: lines completed by what it prints. */
     linesOf: program.sites.map(({ print }) => print?.lines ?? 0),
-    /** Machines that wait, rounds of waiting, pieces that were taken. */
+    /** The number of waiting machines, of barriers passed and of pieces taken. */
     gate: shared('i', 3) as SharedInts,
-    /** By machine: the first iteration that went wrong there; the first of all; ends of channels and streams before launches. */
+    /** The first faulty iteration of each machine, the first of all machines, and the ends of channels and streams before the launches. */
     stops: numbers('d', threads), end: numbers('d', 1), base: numbers('i', 2 * (plan.graph.channels.length + plan.externals.length)),
     places: layout.places,
     arrays: program.declarations.map((each) => ({
@@ -101,7 +101,7 @@ export function commonData(program: LoweredProgram, threads: number, isSharing: 
     fireEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, false)),
     firstEnds: plan.graph.nodes.map(({ id }) => endsOf(plan, id, 1, true)),
     steadyEnds: plan.graph.nodes.flatMap(({ id }) => endsOf(plan, id, elementAt(plan.steady.repetitions, id), false)),
-    // Nodes of a loop may stand in several steps.
+    // Nodes of a feedback loop may occur in several steps.
     groupEnds: plan.groups.map(({ steps }) => [...new Set(steps.map(({ actor }) => actor))].flatMap((node) =>
       endsOf(plan, node, steps.reduce((sum, { actor, count }) => sum + (actor === node ? count : 0), 0), false))),
   };

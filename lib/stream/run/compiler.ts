@@ -13,11 +13,11 @@ export interface CompilerOptions {
   readonly compiler?: string;
   /** Folder for compiled programs. Default: `warploom/stream` in the user's cache folder. */
   readonly cacheFolder?: string;
-  /** Milliseconds that one compilation may take; default 300 000. */
+  /** Time limit per compilation in milliseconds; default 300 000. */
   readonly compileTimeout?: number;
-  /** Lets float operations be reordered and joined (-ffast-math): outputs differ in rounding. */
+  /** Allows floating-point operations to be reordered and contracted (-ffast-math): outputs differ in rounding. */
   readonly fast?: boolean;
-  /** The compiler's level of optimisation; default 3, 1 for programs of more than 600,000 characters of C++. */
+  /** The compiler's optimisation level; default 3, or 1 for programs of more than 600,000 characters of C++. */
   readonly effort?: 1 | 3;
   readonly signal?: AbortSignal;
 }
@@ -27,7 +27,7 @@ export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 
   const common = ['-std=c++17', `-O${effort}`, '-w', '-pthread'];
   if (mode === 'baseline') return [...common, '-ffp-contract=off'];
   if (mode === 'fast') return [...common, '-march=native', '-ffast-math'];
-  // GCC 12 joins products and sums of vectors (vfmaddsub) whatever -ffp-contract says, unless the instructions are forbidden.
+  // GCC 12 fuses multiplications and additions of vectors (vfmaddsub) in spite of -ffp-contract, unless those instructions are disabled.
   const joined = process.arch === 'x64' ? ['-mno-fma', '-mno-avx512f'] : [];
   return [...common, '-march=native', ...joined, '-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math'];
 }
@@ -40,10 +40,10 @@ async function isGcc(compiler: string | undefined): Promise<boolean> {
 }
 
 /**
- * More arguments for programs as written, of GCC. It joins nested conditions and asks them in an order of its own: one that depends on
- * data before one that is predicted well, and a maximum inside becomes a branch (channel-vocoder: 1.1 times slower). For programs of long
- * functions also: vectors that GCC makes of straight code are slower than what they are made of (des 1.4 times, fft-coarse 1.2, dct and
- * tde 1.1), and take most of its time.
+ * Additional GCC arguments for strict programs. GCC merges nested conditions and evaluates them in its own order: data-dependent ones
+ * before well-predicted ones, and a maximum inside becomes a branch (channel-vocoder: 1.1 times slower). Also for programs with long
+ * functions: GCC's vectorised straight-line code is slower than the scalar code (des 1.4 times, fft-coarse 1.2, dct and tde 1.1) and
+ * accounts for most of the compile time.
  */
 export async function gccArguments(isLong: boolean, compiler?: string): Promise<string[]> {
   if (!await isGcc(compiler)) return [];
@@ -52,15 +52,15 @@ export async function gccArguments(isLong: boolean, compiler?: string): Promise<
 
 /** What a program is made of. */
 export interface Sources {
-  /** Files that are compiled side by side. */
+  /** Files that are compiled in parallel. */
   readonly program: readonly string[];
-  /** Files that stand beside it and the runtime, by name. */
+  /** Headers, placed next to the program and the runtime; by name. */
   readonly headers: Readonly<Record<string, string>>;
   /** Compiled once for all programs. */
   readonly runtime: string;
 }
 
-/** Runs the compiler in a folder. Throws WarploomError where it fails. */
+/** Runs the compiler in a folder. Throws WarploomError if it fails. */
 async function compile(compiler: string, args: readonly string[], work: string, options: CompilerOptions): Promise<void> {
   const done = await runChild(compiler, args, {
     cwd: work, timeout: options.compileTimeout ?? 300_000, env: { ...kept(searchPaths), TMPDIR: work },
@@ -73,7 +73,7 @@ async function compile(compiler: string, args: readonly string[], work: string, 
 
 const runtimeArguments = ['-std=c++17', '-O2', '-w', '-pthread'];
 
-/** Compiles texts beside their headers to objects, side by side. */
+/** Compiles texts, next to their headers, to object files in parallel. */
 async function compileObjects(
   compiler: string, texts: readonly string[], { headers }: Sources, args: readonly string[], work: string, options: CompilerOptions,
 ): Promise<string[]> {
@@ -86,7 +86,10 @@ async function compileObjects(
   }));
 }
 
-/** The path of a source's program, compiled if need be. Throws {@link NoCompilerError}, or WarploomError where the compiler fails. */
+/**
+ * The path of the program made from the sources, compiled if necessary. Throws {@link NoCompilerError}, or WarploomError if the compiler
+ * fails.
+ */
 export async function compileSources(sources: Sources, args: readonly string[], options: CompilerOptions = {}): Promise<string> {
   const compiler = findCompiler(options.compiler);
   const keyOf = async (texts: readonly string[], by: readonly string[]): Promise<string> => {

@@ -1,4 +1,4 @@
-// Programs as C++: compiled by the system's compiler, run in a child process that a fault cannot take beyond itself.
+// Programs as C++: compiled by the system's compiler and run in a child process, so that a crash stays confined to it.
 import { mkdtemp, readFile, rm, open } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,13 +25,13 @@ import { estimatedMilliseconds, wayOf, worthThreads, type Way } from './threads.
 import { wayNumbers } from './words.ts';
 
 export interface CppCompileOptions extends PlanOptions, CompilerOptions, Pick<CppOptions, 'shareFrom'> {
-  /** Single-appearance schedule, one FIFO array per channel, nothing fused, -O3: what the original compiler does. */
+  /** Single-appearance schedule, one FIFO array per channel, no fusion, -O3: what the original compiler does. */
   readonly baseline?: boolean;
 }
 
-/** What a run of a compiled program gives. */
+/** The result of running a compiled program. */
 export interface CppRunResult extends RunResult {
-  /** As `milliseconds`, but what all processors together worked for the run, whatever else the machine did. */
+  /** Like `milliseconds`, but processor time of all threads, which other load on the machine does not affect. */
   readonly processorMilliseconds: number;
 }
 
@@ -48,15 +48,15 @@ export interface CompiledCpp {
 export const defaultCppPlan: PlanOptions = { groupSize: 12_000, filterSize: 6000, blockBytes: 24576 };
 
 /**
- * Compiles a graph with the system's C++ compiler. Throws NoCompilerError where there is none, UnsupportedProgram and ScheduleError as
- * compileJs does. A run throws StreamRunError where the program goes wrong, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) where the process
- * dies or takes too long.
+ * Compiles a graph with the system's C++ compiler. Throws NoCompilerError if there is none, and UnsupportedProgram and ScheduleError like
+ * compileWasm. A run throws StreamRunError if the program faults, and WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) if the process dies or
+ * takes too long.
  */
 export async function compileCpp(graph: StreamGraph, options: CppCompileOptions = {}): Promise<CompiledCpp> {
   return elementAt(await compileCppTogether([graph], options), 0);
 }
 
-/** Compiles several graphs in one go, as one file: quicker for many small ones. */
+/** Compiles several graphs into one executable: faster for many small ones. */
 export async function compileCppTogether(graphs: readonly StreamGraph[], options: CppCompileOptions = {}): Promise<CompiledCpp[]> {
   const plans = graphs.map((graph) => planProgram(withMarks(graph), { ...defaultCppPlan, ...options }));
   const { baseline = false, shareFrom } = options;
@@ -79,8 +79,8 @@ export async function compileCppTogether(graphs: readonly StreamGraph[], options
 }
 
 /**
- * Compiles what one run needs and runs it, on one thread unless it is long or told otherwise. Errors as for {@link compileCpp} and its
- * runs, and LargeProgram.
+ * Compiles what one run needs and runs it, on one thread unless the run is long or `threads` says otherwise. Throws like {@link compileCpp}
+ * and its runs, and also LargeProgram.
  */
 export async function runCpp(
   graph: StreamGraph, input: ArrayLike<number> | undefined, options: CppCompileOptions, runOptions: ThreadOptions,
@@ -94,13 +94,13 @@ export async function runCpp(
   return result;
 }
 
-/** Lines of C++ that {@link runCpp} has compiled in one file: about twenty seconds of a compiler's time. */
+/** How many lines of C++ {@link runCpp} compiles in one file: about twenty seconds of compile time. */
 export const cppLimits = { lines: 40_000 };
 
-/** Files of a program that are compiled at once. */
+/** How many files of a program are compiled at once. */
 const mostUnits = availableParallelism();
 
-/** Characters of a source from which on a compiler takes more than some ten seconds to do its best. */
+/** Size of a source in characters beyond which full optimisation takes a compiler more than about ten seconds. */
 const largeSource = 6e5;
 
 type Build = (programs: readonly CppProgram[]) => Promise<Built>;
@@ -127,21 +127,23 @@ interface Built {
   readonly programs: readonly CppProgram[];
   readonly source: string;
   readonly path: string;
-  /** The program's path, compiled anew if what is there is no longer what was made. */
+  /** The program's path. Compiles it again if the file is no longer the one that was made. */
   readonly locate: () => Promise<string>;
 }
 interface Numbered { readonly made: Built; readonly number: number }
 
-/** Whether some channel's arrays are too short. */
+/** Whether the arrays of some channel are too short. */
 function isShort({ made, number }: Numbered, needed: readonly number[]): boolean {
   const { capacities } = elementAt(made.programs, number).lowered;
   return needed.some((items, channel) => items > elementAt(capacities, channel));
 }
 
-/** Most bytes of channels that each thread of a run in pieces has of its own: they lie beside its stack. */
+/** The maximum size in bytes of the channels that each thread of a run in pieces has of its own: they are next to its stack. */
 const mostOwnBytes = 2 ** 21;
 
-/** The programs of a graph, for one thread and for several: each is written and compiled when first wanted, or wanted for longer runs. */
+/**
+ * The programs of a graph, for one thread and for several. Each is printed and compiled when it is first needed, and again for longer runs.
+ */
 class Programs {
   readonly #build: Build;
   readonly #plan: ProgramPlan;
@@ -158,7 +160,7 @@ class Programs {
     if (own !== undefined) this.#made.set('alone', own);
   }
 
-  /** The one for one thread. */
+  /** The program for one thread. */
   get own(): Built {
     return required(this.#made.get('alone')).made;
   }
@@ -174,7 +176,7 @@ class Programs {
   #sharedBy(cores: number): ProgramPlan {
     let plan = this.#shared.get(cores);
     if (plan !== undefined) return plan;
-    // Vectors make short parts of slices not worth finding their places.
+    // With vectorised code, short parts of slices are not worth the cost of finding their place.
     const blockBytes = 8 / 3 * this.#plan.options.blockBytes;
     this.#shared.set(cores, plan = planProgram(this.#plan.graph, { ...this.#plan.options, forCores: cores, blockBytes }));
     return plan;
@@ -192,7 +194,7 @@ class Programs {
   }
 }
 
-/** Files go in 64-byte steps, so that arrays are aligned. */
+/** Blocks are padded to 64 bytes, so that arrays are aligned. */
 class Blocks {
   readonly parts: Uint8Array[] = [];
 
@@ -203,7 +205,7 @@ class Blocks {
   }
 }
 
-/** The file of a run, as runtime/stream.cpp reads it. */
+/** The input file of a run, as runtime/stream.cpp reads it. */
 function runFile(
   { plan: { externals }, kind: way, words }: Way, { counts, streams, stopLines }: PreparedRun,
   { maxTurns = mostTurns, seed = 1 }: RunOptions,
@@ -274,7 +276,7 @@ function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, run: 
   return { ...resultOf(plan, run, streams, printed, nanoseconds / 1e6), processorMilliseconds: processor / 1e6 };
 }
 
-/** What was printed: for each text its site, the number of its values, and these. */
+/** The printed records: for each text, its site and its values. */
 function* recordsOf(numbers: Float64Array): Generator<[site: number, values: Float64Array]> {
   for (let at = 0; at < numbers.length;) {
     const end = at + 2 + elementAt(numbers, at + 1);

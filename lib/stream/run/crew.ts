@@ -1,5 +1,5 @@
-// Worker threads that run compiled programs. They are kept for a while after a run: with their program, whose code is warm then, or for
-// others, because starting a thread takes longer than most runs.
+// Worker threads that run compiled programs. Starting a thread takes longer than most runs, so threads are kept for a while after a run:
+// with their program, whose code is already optimised, or for other programs.
 import type { Worker } from 'node:worker_threads';
 import { UnavailableError, WarploomError } from '../../core/errors.ts';
 import { startThread } from '../../core/thread.ts';
@@ -12,13 +12,13 @@ import { wayNumbers } from './words.ts';
 
 /** Milliseconds after which idle workers end. */
 const idleTime = 5000;
-/** Most programs that idle workers know, and most of those that know none. */
+/** How many programs idle workers keep, and how many workers without a program are kept. */
 const mostPrograms = 2;
 const mostFree = 8;
 
 const noModule = 'long runs need worker threads, whose module is not where it was in the package: leave the package out of bundles';
 
-/** A fault before or after launches: there is none before it. */
+/** A fault before or after the launches: no other can precede it. */
 export class FirstFault extends Error {
   readonly fault: Faulty;
 
@@ -43,13 +43,13 @@ class Thread {
     for (const what of ['error', 'exit']) this.#worker.on(what, () => { this.isAlive = false; });
   }
 
-  /** Its answer. `ends`: gets what takes the listeners away. */
+  /** The worker's answer. `ends` receives the function that removes the listeners. */
   ask(task: WorkerTask, ends: (() => void)[]): Promise<Done | Faulty> {
     return new Promise((resolve, reject) => {
       const listeners = {
         message: (answer: Answer): void => {
           if (answer.kind === 'failed') fail(`a worker failed: ${answer.message}`);
-          // The others may wait for this one.
+          // Do not wait for the others: they may be waiting for this one.
           else if (answer.kind === 'fault' && answer.order === undefined) reject(new FirstFault(answer));
           else resolve(answer as Done | Faulty);
         },
@@ -67,12 +67,12 @@ class Thread {
     });
   }
 
-  /** Lets the process end although it waits. */
+  /** Lets the process exit while the worker is idle. */
   rest(): void {
     this.#worker.unref();
   }
 
-  /** Has it let go of its program. */
+  /** Makes it release its program. */
   forget(): void {
     this.#worker.postMessage({} satisfies WorkerTask);
   }
@@ -83,7 +83,7 @@ class Thread {
   }
 }
 
-/** Threads that know no program. */
+/** Threads without a program. */
 const free: Thread[] = [];
 
 function takeThread(): Thread {
@@ -91,7 +91,7 @@ function takeThread(): Thread {
   return new Thread();
 }
 
-/** Threads that know a program. */
+/** Threads that have loaded a program. */
 class Crew {
   readonly program: LoweredProgram;
   readonly threads: readonly Thread[];
@@ -108,7 +108,7 @@ class Crew {
     return this.threads.every((thread) => thread.isAlive);
   }
 
-  /** All answers; rejects as soon as a worker cannot give one, or with the signal's reason. */
+  /** All answers. Rejects as soon as a worker cannot give one, or with the signal's reason. */
   async run(run: MachineRun, signal: AbortSignal): Promise<(Done | Faulty)[]> {
     signal.throwIfAborted();
     const ends: (() => void)[] = [];
@@ -133,11 +133,11 @@ class Crew {
   }
 }
 
-/** Crews that have nothing to do, the one that has rested longest first. */
+/** Idle crews, the longest idle first. */
 const idle = new Set<Crew>();
 let timer: NodeJS.Timeout | undefined;
 
-/** A crew that knows the program, of that size. */
+/** An idle crew of this size that has loaded the program. */
 function takeCrew(program: LoweredProgram, size: number): Crew | undefined {
   for (const crew of idle) {
     if (crew.program !== program || crew.threads.length !== size) continue;
@@ -158,7 +158,7 @@ function keepCrew(crew: Crew): void {
   timer = setTimeout(endIdle, idleTime).unref();
 }
 
-/** Has its threads serve other programs. */
+/** Releases its threads for other programs. */
 function disband(crew: Crew): void {
   idle.delete(crew);
   for (const thread of crew.threads) {
@@ -175,7 +175,7 @@ function endIdle(): void {
   idle.clear();
 }
 
-/** Runs a program by so many workers. */
+/** Runs a program on `size` workers. */
 export async function runByCrew(
   program: LoweredProgram, size: number, run: MachineRun, signal: AbortSignal,
 ): Promise<(Done | Faulty)[]> {

@@ -1,4 +1,4 @@
-// Faults of compiled programs as errors that name the place in the source.
+// Converts faults of compiled programs to errors that name the place in the source.
 import { WarploomError } from '../../core/errors.ts';
 import { elementAt } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -25,7 +25,7 @@ function messageOf({ kind, limit }: Site, value: number): string {
   }
 }
 
-/** The error of a fault. No site: a channel is full, whose number is the value. */
+/** The error for a fault. Without a site, a channel is full and `value` is its number. */
 export function faultError(graph: StreamGraph, site: Site | undefined, value: number): WarploomError {
   if (site === undefined) return new WarploomError('ERR_WARPLOOM_INTERNAL', `channel ${value} holds more items than planned`);
   return runError(graph, new Fault(codes[site.kind], messageOf(site, value), site.span), elementAt(graph.nodes, site.node).name, -1);

@@ -1,4 +1,4 @@
-// Runs a graph in the quickest way that takes it.
+// Runs a graph with the fastest back end that supports it.
 import { describeValue } from '../../core/arrays.ts';
 import { rule, text, truth, whole, type Check } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
@@ -17,49 +17,49 @@ import { within } from '../stop.ts';
 
 /** Options of {@link run}. */
 export interface StreamRunOptions {
-  /** Default `auto`. `js`: the former name of `wasm`, with a note in the result; the next version no longer takes it. */
+  /** Default `auto`. `js` is the former name of `wasm`: it adds a note to the result, and the next version will not accept it. */
   readonly backend?: StreamBackend | FormerBackend;
   /** Scalars of the items on an open input, in memory order. */
   readonly input?: ArrayLike<number>;
-  /** End after so many items have come out. Default: when the input ends. */
+  /** End after this many output items. Default: when the input ends. */
   readonly items?: number;
-  /** End after so many steady states. */
+  /** End after this many steady states. */
   readonly iterations?: number;
-  /** Contents of the files that the program reads, by the path that it gives. */
+  /** Contents of the files that the program reads, by the path it uses. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
-  /** Ends the run within a tenth of a second. */
+  /** Stops the run within a tenth of a second. */
   readonly signal?: AbortSignal;
   /** For `random`. Default 1. */
   readonly seed?: number;
-  /** What a run by the interpreter may take, in place of its defaults. */
+  /** Limits of the interpreter, in place of its defaults. */
   readonly limits?: Partial<RunLimits>;
-  /** Most threads that compiled programs use, 1 to 1024. Default: the cores of the machine for runs of some length, else 1. */
+  /** The maximum number of threads for compiled programs, 1 to 1024. Default: one per core for longer runs, otherwise 1. */
   readonly threads?: number;
   /**
-   * Microseconds of a firing by node, by which threads share the work; `measured`: by `profile`, which keeps what it has measured. Default:
-   * counted operations.
+   * Microseconds per firing by node, used to balance the work of threads; `measured`: measured with `profile`, which caches its
+   * measurements. Default: counted operations.
    */
   readonly costs?: readonly number[] | 'measured';
-  /** Milliseconds that the run may take, compilation by `cpp` included; default 600 000. */
+  /** Time limit in milliseconds, compilation by `cpp` included; default 600 000. */
   readonly timeout?: number;
-  /** With `cpp`: lets float operations be reordered and joined, so that outputs differ in rounding. */
+  /** With `cpp`: allows floating-point operations to be reordered and contracted, so that outputs differ in rounding. */
   readonly fast?: boolean;
   /** With `cpp`: path or name of the compiler. Default: the first of g++, clang++ and c++ on PATH. */
   readonly compiler?: string;
 }
 
-/** What a run gave. */
+/** The result of a run. */
 export interface StreamRun {
   /** Scalars of the items on the open output, in memory order. */
   readonly output: ArrayLike<number>;
   readonly printed: string;
   /** Files that were written. */
   readonly files: Readonly<Record<string, Uint8Array>>;
-  /** Milliseconds spent in the program itself: translation and compilation are apart. */
+  /** Milliseconds spent in the program itself, without translation and compilation. */
   readonly milliseconds: number;
-  /** What ran it: `wasm` in place of `cpp` where a C++ compiler would take minutes. */
+  /** The back end that ran it. For `cpp`, this is `wasm` if a C++ compiler would take minutes. */
   readonly backend: Exclude<StreamBackend, 'auto'>;
-  /** What the caller should know, in words: why another back end than the one asked for ran it, or that its name is a former one. */
+  /** A note for the caller: why a different back end than requested ran it, or that its name is a former one. */
   readonly note?: string;
 }
 
@@ -72,13 +72,13 @@ const runOptions = optionsOf('stream.run', {
   compiler: text(),
 } satisfies ChecksOf<StreamRunOptions>);
 
-/** Options of a run, checked; times are given or counted. */
+/** Checked options of a run; times are given or counted. */
 interface RunRequest extends Omit<StreamRunOptions, 'backend' | 'costs'> {
   readonly timeout: number;
   readonly costs?: readonly number[];
 }
 
-/** Programs compiled once: their code is warm when they run again. */
+/** Compiled programs, by graph: when they run again, their code is already optimised. */
 const compiledWasm = new WeakMap<StreamGraph, CompiledWasm>();
 
 async function runWasm(graph: StreamGraph, { input, ...options }: RunRequest): Promise<StreamRun> {
@@ -114,7 +114,7 @@ async function runInterpreted(
   return { ...made, milliseconds: performance.now() - begin, backend: 'interpret' };
 }
 
-/** Times of firings, measured where that is asked for. */
+/** Times of firings, measured if requested. */
 async function timesFor(
   graph: StreamGraph, backend: 'wasm' | 'cpp', { costs, input, files, signal }: StreamRunOptions,
 ): Promise<readonly number[] | undefined> {
@@ -124,10 +124,10 @@ async function timesFor(
 }
 
 /**
- * Runs an elaborated program. Every backend gives the same output to the bit, unless `fast` allows otherwise.
+ * Runs an elaborated program. All back ends give the same output bits, unless `fast` allows otherwise.
  *
- * @throws ArgumentError for missing input and wrong limits, StreamRunError where the program goes wrong, NoCompilerError
- * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) where the time is over
+ * @throws ArgumentError for missing input and invalid limits, StreamRunError if the program faults, NoCompilerError
+ * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) if the time is over
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   const { backend: name, ...options } = snapshot(runOptions.read(given));

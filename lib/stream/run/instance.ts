@@ -1,4 +1,4 @@
-// A compiled program in memory: its WebAssembly, windows of memory in which its functions find the items of streams, single firings.
+// An instance of a compiled program: its WebAssembly memory, the windows in it where functions find the items of streams, single firings.
 import { addAt, elementAt, required } from '../../core/known.ts';
 import type { Kind } from '../plan/layout.ts';
 import type { Step } from '../schedule/index.ts';
@@ -8,19 +8,19 @@ import type { Scalars } from './prepare.ts';
 import { engine, type WasmFunction, type WasmMemory } from './wasm-engine.ts';
 
 const pageBytes = 65536;
-/** Most items that single firings of a node move in one call. */
+/** The maximum number of items that single firings of a node move in one call. */
 const mostItems = 65536;
 
 const viewOf = (kind: Kind, buffer: ArrayBufferLike, at: number, length: number): Scalars =>
   (kind === 'i' ? new Int32Array(buffer, at, length) : kind === 'f' ? new Float32Array(buffer, at, length)
     : new Float64Array(buffer, at, length));
 
-/** A stretch of a stream's scalars of one kind in memory. */
+/** The window in memory for a stream's scalars of one kind. */
 type Window = CommonData['streams'][number] & {
-  /** Place among the arrays of the streams. */
+  /** Index among the arrays of the streams. */
   readonly number: number;
   at: number;
-  /** Scalars. */
+  /** Size in scalars. */
   room: number;
   view: Scalars;
 };
@@ -28,31 +28,31 @@ type Window = CommonData['streams'][number] & {
 const { acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh } = Math;
 const mathematics = { acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh };
 
-/** A compiled program in memory. */
+/** An instance of a compiled program. */
 export class Instance {
   readonly common: CommonData;
-  /** Next item of each stream, by its number. */
+  /** The next item of each stream, by its number. */
   readonly position: number[] = [];
-  /** Ends of channels and streams: index of the next item that is read and written. */
+  /** Ends of channels and streams: indices of the next items to read and write. */
   ix = new Int32Array();
   /** Lines printed in this run. */
   lines = 0;
   readonly #memory: WasmMemory;
   readonly #exports: Readonly<Record<string, WasmFunction | undefined>>;
-  /** Address of what is this machine's own. */
+  /** Address of this machine's own part of the memory. */
   readonly #own: number;
   readonly #views = new Map<string, Scalars>();
   readonly #windows: readonly Window[];
   /** By number of the stream. */
   readonly #ends = new Map<number, { readonly slot: number; readonly windows: readonly Window[] }>();
-  /** By channel: arrays of its items. */
+  /** By channel: its arrays. */
   readonly #arraysOf: readonly (readonly CommonData['arrays'][number][])[];
   #run: MachineRun | undefined;
   #firstWanted: readonly number[] = [];
   /** Nodes that have fired. */
   #fired = new Set<number>();
   #printed: Printed[] = [];
-  /** Values noted to be printed. */
+  /** Values queued for printing. */
   #line: number[] = [];
 
   constructor(common: CommonData) {
@@ -75,7 +75,7 @@ export class Instance {
     } }).exports;
   }
 
-  /** Begins a run, or a piece of one. `firstWanted`: by stream, the first item that is wanted of those that come out. */
+  /** Begins a run, or a piece of one. `firstWanted`: for each output stream, the first item that is kept. */
   begin(run: MachineRun, firstWanted: readonly number[] = []): void {
     this.#run = run;
     this.takePrinted();
@@ -85,7 +85,7 @@ export class Instance {
     this.ix.set(run.ix);
     this.#view('steps')[0] = run.turns;
     for (const { id } of this.common.ends) this.position[id] = 0;
-    // Files are read again from their begin, so they lie in memory as a whole.
+    // Files are read again from the start, so they are in memory as a whole.
     for (const window of this.#windows) {
       if (window.role !== 'reader') continue;
       const array = elementAt(run.streams, window.number);
@@ -94,12 +94,12 @@ export class Instance {
     }
   }
 
-  /** Lets go of what the run was given. */
+  /** Releases the data of the run. */
   end(): void {
     this.#run = undefined;
   }
 
-  /** What was printed since it was last taken. */
+  /** Returns what was printed since the last call. */
   takePrinted(): Printed[] {
     const printed = this.#printed;
     this.#printed = [];
@@ -107,7 +107,7 @@ export class Instance {
     return printed;
   }
 
-  /** Sets state and channels as they are at the start, and fires what comes before the first steady state. */
+  /** Resets state and channels to the start, and runs the firings before the first steady state. */
   initialise(): void {
     this.#reset();
     for (const step of required(this.#run).init) this.fire(step);
@@ -121,7 +121,7 @@ export class Instance {
     this.#view('rs').forEach((_, id, states) => { states[id] = (seed + id) | 0; });
   }
 
-  /** Fires a node by itself. */
+  /** Fires a node on its own. */
   fire({ actor, count }: Step): void {
     const { firstEnds, fireEnds } = this.common;
     let left = count;
@@ -140,12 +140,12 @@ export class Instance {
     this.#call(required(this.#exports[`group_${group}`]), elementAt(this.common.groupEnds, group), iterations);
   }
 
-  /** Whole steady states, at most as many as the program makes in one go. */
+  /** Runs whole steady states, at most as many as the program supports in one call. */
   runStates(states: number): void {
     this.#call(required(this.#exports['steady']), this.common.steadyEnds, states);
   }
 
-  /** Calls a function for n firings or iterations: with what it finds in memory of its streams, and what it leaves there. */
+  /** Calls a function for n firings or iterations: copies its input from the streams to memory, and its output back. */
   #call(f: WasmFunction, ends: readonly StreamEnd[], n: number): void {
     for (const end of ends) this.#bring(end, n * end.each + end.more);
     f(n);
@@ -179,7 +179,7 @@ export class Instance {
     return this.#memory.grow(Math.ceil(bytes / pageBytes)) * pageBytes;
   }
 
-  /** Views end when memory grows. */
+  /** Growing the memory invalidates views. */
   #renewViews(): void {
     const { buffer } = this.#memory;
     for (const { name, kind, at, isOwn, length } of this.common.places) {

@@ -1,18 +1,18 @@
-// A machine's part of a run in launches, under a plan that comes with the run (words.ts): machines wait for each other between them, and in
-// each take tasks that no other has taken. The same in C++: targets/runtime/launches.h.
+// A machine's part of a run in launches. The plan comes with the run (words.ts): machines meet at a barrier between launches, and within a
+// launch take tasks that no other machine has taken. The C++ counterpart is targets/runtime/launches.h.
 import { elementAt, required } from '../../core/known.ts';
 import { Fault, type Answer, type Faulty } from './answers.ts';
 import type { MachineRun } from './common.ts';
 import type { Instance } from './instance.ts';
 import { readLaunches, type LaunchOrders } from './words.ts';
 
-/** Does what the machine of that number does in a run. */
+/** Runs the part of machine `number`. */
 export function runLaunches(instance: Instance, run: MachineRun, number: number): Answer {
   instance.begin(run);
   return new Launches(instance, run, number).run();
 }
 
-/** Whether what stands in the program at `a` comes first. */
+/** Whether `a` comes first in program order. */
 function isBefore(a: readonly number[], b: readonly number[]): boolean {
   const at = a.findIndex((part, i) => part !== b[i]);
   return at >= 0 && elementAt(a, at) < elementAt(b, at);
@@ -65,7 +65,7 @@ class Launches {
     return { kind: 'done', before, printed, behind: this.#machine.takePrinted(), milliseconds: performance.now() - begin };
   }
 
-  /** Waits for the other machines. */
+  /** Waits at the barrier. */
   #meet(): void {
     const { gate, stops, end, spin } = this.#machine.common;
     const round = Atomics.load(gate, 1);
@@ -90,7 +90,10 @@ class Launches {
     }
   }
 
-  /** After a fault the task goes on with iterations before it. Other tasks run on as a whole: which machine does them must not matter. */
+  /**
+   * After a fault, the task continues with earlier iterations only. Other tasks run to their end: the result must not depend on which
+   * machine runs them.
+   */
   #runTask(slices: LaunchOrders['tasks'][number], launch: number): void {
     const { stops, end: { 0: iterations } } = this.#machine.common;
     let end = required(iterations);
@@ -112,7 +115,7 @@ class Launches {
     }
   }
 
-  /** Sets the ends of a group for iterations of it from `from` on, in an iteration of the run. */
+  /** Sets the ends of a group for its iterations starting at `from`, within one iteration of the run. */
   #place(group: number, iteration: number, from: number, core: number): void {
     const { ix, position, common: { base } } = this.#machine;
     const { ends, iterations } = elementAt(this.#orders.groups, group);
@@ -129,7 +132,7 @@ class Launches {
     }
   }
 
-  /** Items behind the last turn of a ring stand at its front as well. */
+  /** Items past the last slot of a ring are also stored at its front. */
   #mirror(group: number, iteration: number, from: number, count: number): void {
     for (const { kind, each, id } of elementAt(this.#orders.groups, group).ends) {
       if (kind !== 'write') continue;
@@ -141,7 +144,7 @@ class Launches {
     }
   }
 
-  /** What is left of whole steady states, by one machine; then ends of channels are where single firings expect them. */
+  /** Runs the remaining whole steady states on one machine, then moves the ends of channels to where single firings expect them. */
   #runRest(states: number): void {
     const { groups, rings, chunk, multiplier } = this.#orders;
     let done = 0;

@@ -1,5 +1,5 @@
-// Runs a compiled program, whole, in pieces or in launches: in the calling thread, or in a worker (worker.ts), which loads what is
-// imported here and no more.
+// Runs a compiled program, as a whole, in pieces or in launches: in the calling thread, or in a worker (worker.ts), which loads only what
+// is imported here.
 import { elementAt } from '../../core/known.ts';
 import { Fault, type Answer, type Done } from './answers.ts';
 import type { CommonData, MachineRun } from './common.ts';
@@ -12,20 +12,20 @@ export class Machine {
   readonly #instance: Instance;
   readonly #number: number;
 
-  /** @param number among those of the program */
+  /** @param number its number among the machines of the program */
   constructor(common: CommonData, number: number) {
     this.#instance = new Instance(common);
     this.#number = number;
   }
 
-  /** Does this machine's part of a run. */
+  /** Runs this machine's part of a run. */
   run(run: MachineRun): Answer {
     const begin = performance.now();
     try {
       if (run.way === wayNumbers.launches) return runLaunches(this.#instance, run, this.#number);
       return run.way === wayNumbers.pieces ? this.#runPieces(run, begin) : this.#runWhole(run, begin);
     } catch (error) {
-      // In launches others may wait for this machine: see crew.ts.
+      // In launches, others may be waiting for this machine: see crew.ts.
       if (error instanceof Fault) return error.answer(run.way === wayNumbers.launches ? undefined : []);
       return { kind: 'failed', message: error instanceof Error ? error.message : String(error), isMemory: error instanceof RangeError };
     } finally {
@@ -46,7 +46,7 @@ export class Machine {
     return this.#done(begin);
   }
 
-  /** Pieces that no other machine takes first: after a fault those before it are taken, and those after it no longer matter. */
+  /** Takes pieces that no other machine has taken. After a fault, earlier pieces are still run, and later ones no longer matter. */
   #runPieces(run: MachineRun, begin: number): Answer {
     const { gate } = this.#instance.common;
     const pieces = readPieces(run.words);

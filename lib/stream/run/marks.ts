@@ -1,5 +1,5 @@
-// Marks in what compiled programs print. Where several nodes print, each text is preceded by the number of the firing that it comes from,
-// which is not shown: by it the texts of all nodes are put in order when the run is over. Other programs are left as they are.
+// Marks in the printed output of compiled programs. If several nodes print, each text is preceded by the number of the firing that printed
+// it, which is not shown. After the run, these numbers put the texts of all nodes in order. Other programs are left unchanged.
 import { elementAt, required } from '../../core/known.ts';
 import type { Site } from '../lower/sites.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -11,12 +11,12 @@ import type { SteadyState } from '../schedule/steady.ts';
 const type = scalar('int');
 const mark: IrStatement = { kind: 'print', value: { kind: 'iter', type }, newline: false, isMark: true };
 
-/** Statements one after the other, with a mark before those that print in a row. */
+/** Statements in sequence, with a mark before each run of consecutive printing statements. */
 function markedAll(statements: readonly IrStatement[]): IrStatement[] {
   return statements.flatMap((s, i) => (s.kind === 'print' && statements[i - 1]?.kind !== 'print' ? [mark, s] : [marked(s)]));
 }
 
-/** A statement alone, with marks in it. */
+/** A single statement, with marks in it. */
 function marked(s: IrStatement): IrStatement {
   const alone = (part: IrStatement): IrStatement => (part.kind === 'print' ? { kind: 'block', statements: [mark, part] } : marked(part));
   switch (s.kind) {
@@ -35,7 +35,7 @@ function markedCode(code: FilterCode): FilterCode {
   };
 }
 
-/** The graph with marks, where several nodes print; else the graph itself. */
+/** The graph with marks if several nodes print; otherwise the graph itself. */
 export function withMarks(graph: StreamGraph): StreamGraph {
   const printers = new Set(severalPrinters(graph));
   if (printers.size === 0) return graph;
@@ -49,13 +49,13 @@ export function withMarks(graph: StreamGraph): StreamGraph {
   return { ...graph, nodes };
 }
 
-/** What a printing site writes. */
+/** The text that a printing site writes. */
 function printedText(site: Site, values: ArrayLike<number>): string {
   const { text, type, newline } = required(site.print);
   return (type === undefined ? text ?? '' : printed(type, unflatten(type, values, { at: 0 }))) + (newline ? '\n' : '');
 }
 
-/** The text of records of printing sites, in order. */
+/** The text of printed records, in order. */
 export function textOf(
   sites: readonly Site[], records: Iterable<readonly [site: number, values: ArrayLike<number>]>, steady: SteadyState,
 ): string {

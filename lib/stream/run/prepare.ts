@@ -1,4 +1,4 @@
-// What compiled programs have in common: a run worked out before it is made, the arrays of its streams, and its result.
+// Common to all compiled programs: counting a run in advance, the arrays of its streams, and its result.
 import { totalmem } from 'node:os';
 import { holds } from '../../core/arrays.ts';
 import { OutOfMemoryError, refusal } from '../../core/errors.ts';
@@ -13,12 +13,12 @@ import { countsOf, kinds, kindsIn, makeArray, placesOf, type Kind } from '../pla
 import type { External, ProgramPlan } from '../plan/plan.ts';
 import type { ThreadChoice } from './threads.ts';
 
-/** Turns that loops without known end may make. */
+/** Limit on the iterations of loops with unknown trip counts. */
 export const mostTurns = 1e9;
 
-/** What a run of a compiled program is given, beside its input. */
+/** The options of a run of a compiled program, besides its input. */
 export interface RunOptions extends Pick<InterpretOptions, 'items' | 'iterations' | 'files' | 'seed'> {
-  /** Turns that loops without known end may make in all, on several threads in each piece or on each of them; default 10^9. */
+  /** Limit on the total iterations of loops with unknown trip counts (per piece or per thread if there are several); default 10^9. */
   readonly maxTurns?: number;
 }
 
@@ -29,50 +29,53 @@ export interface RunResult {
   readonly files: Readonly<Record<string, Uint8Array>>;
   /** Firings of each node. */
   readonly firings: readonly number[];
-  /** Whether the input was used up before `items` or `iterations` were reached. */
+  /** Whether the input ran out before `items` or `iterations` were reached. */
   readonly exhausted: boolean;
   /** Milliseconds spent in the program itself. */
   readonly milliseconds: number;
 }
 
 export interface ThreadOptions extends RunOptions, Partial<ThreadChoice> {
-  /** Most threads. Default: as many as the machine has cores for WebAssembly, 1 for C++. */
+  /** The maximum number of threads. Default: one per core for WebAssembly, 1 for C++. */
   readonly threads?: number;
   readonly signal?: AbortSignal;
-  /** Milliseconds that the run may take; default 600 000. */
+  /** Time limit in milliseconds; default 600 000. */
   readonly timeout?: number;
-  /** Whether the input of a program without state may be cut into pieces that do not depend on each other; default true. */
+  /** Whether the input of a stateless program may be cut into independent pieces; default true. */
   readonly pieces?: boolean;
 }
 
 export type Scalars = Int32Array | Float32Array | Float64Array;
 export type StreamArrays = Partial<Record<Kind, Scalars>>;
 
-/** A run before it is made. */
+/** A run before it starts. */
 export interface PreparedRun {
   readonly amount: RunAmount;
   readonly counts: RunCounts;
-  /** By number of the stream: those that come in. */
+  /** Input streams by number. */
   readonly streams: ReadonlyMap<number, { readonly arrays: StreamArrays; readonly items: number }>;
-  /** The result has so many lines. */
+  /** The number of lines in the result. */
   readonly lines: number;
-  /** The run ends when so many are printed. Where several nodes print, lines are put in order at its end, when its input is used up. */
+  /**
+   * The run ends when this many lines are printed. If several nodes print, lines are only put in order at the end, so the run continues
+   * until its input ends.
+   */
   readonly stopLines: number;
 }
 
-/** What bounds a run; throws where nothing does. */
+/** What limits a run; throws if nothing does. */
 function amountOf(plan: ProgramPlan, input: ArrayLike<number> | undefined, { items, iterations }: RunOptions): RunAmount {
   requireAmount(plan.graph, { input, items, iterations });
   const open = plan.graph.input;
   return { input: open === undefined ? Infinity : Math.floor((input?.length ?? 0) / scalarCount(open.type)), items, iterations };
 }
 
-/** Whether printed lines are all that comes out. */
+/** Whether printed lines are the only output. */
 function isPrintingOnly({ externals }: ProgramPlan): boolean {
   return !externals.some(({ kind }) => kind === 'output' || kind === 'writer');
 }
 
-/** Works out a run. Throws ArgumentError for what is missing or too much. */
+/** Counts a run. Throws ArgumentError if something is missing or too large. */
 export function prepareRun(plan: ProgramPlan, input: ArrayLike<number> | undefined, options: RunOptions): PreparedRun {
   const asked = amountOf(plan, input, options);
   const isPrinting = asked.items !== undefined && isPrintingOnly(plan);
@@ -95,19 +98,19 @@ function isExactly(numbers: ArrayLike<number>, kind: Kind, type: IrType): number
   return holds(numbers, 'int32') && placesOf(type).every(({ name }) => name === 'int');
 }
 
-/** An array for each kind of scalar, for so many items; filled, so that a clock does not count how the system finds memory. */
+/** An array for each kind of scalar. Filled, so that page faults are not part of the measured time. */
 function arraysFor(items: number, type: IrType, make: (kind: Kind, length: number) => Scalars): StreamArrays {
   const counts = countsOf(type);
   return Object.fromEntries(kindsIn(counts).map((kind) => [kind, make(kind, items * counts[kind]).fill(0)]));
 }
 
-/** Where the scalars of items in memory order lie in arrays by kind. */
+/** For scalars of items in memory order: where they go in the arrays by kind. */
 function slotsOf(arrays: StreamArrays, type: IrType) {
   const counts = countsOf(type);
   return placesOf(type).map(({ kind, at, name }) => ({ array: required(arrays[kind]), stride: counts[kind], at, name }));
 }
 
-/** Items given as scalars in memory order, split by kind; the very array where it fits as it is. */
+/** Splits items, given as scalars in memory order, by kind. If one kind suffices, the result may be the given array itself. */
 export function splitItems(numbers: ArrayLike<number>, type: IrType): StreamArrays {
   const only = single(type);
   if (only !== undefined && isExactly(numbers, only, type)) return { [only]: numbers };
@@ -120,12 +123,12 @@ export function splitItems(numbers: ArrayLike<number>, type: IrType): StreamArra
   return arrays;
 }
 
-/** The error of memory that the system does not give. */
+/** The error for an allocation that failed. */
 export function outOfMemory(message: string, requestedBytes: number, cause?: unknown): OutOfMemoryError {
   return new OutOfMemoryError(message, { requestedBytes, inUseBytes: process.memoryUsage().rss, limitBytes: totalmem() }, { cause });
 }
 
-/** Arrays for items to come. Throws OutOfMemoryError. */
+/** Arrays for output items. Throws OutOfMemoryError. */
 export function roomFor(items: number, type: IrType, make: (kind: Kind, length: number) => Scalars = makeArray): StreamArrays {
   try {
     return arraysFor(items, type, make);
@@ -134,7 +137,7 @@ export function roomFor(items: number, type: IrType, make: (kind: Kind, length: 
   }
 }
 
-/** Scalars of items in memory order; the very array where there is one kind. */
+/** Scalars of items in memory order; if there is only one kind, this is the same array. */
 export function joinItems(arrays: StreamArrays, type: IrType, items: number): Scalars {
   const only = single(type);
   if (only !== undefined) return required(arrays[only]).subarray(0, items * countsOf(type)[only]);
@@ -146,7 +149,7 @@ export function joinItems(arrays: StreamArrays, type: IrType, items: number): Sc
   return joined;
 }
 
-/** Throws ArgumentError where a run moves more scalars through a stream than an index can count. */
+/** Throws ArgumentError if a run moves more scalars through a stream than an index can address. */
 function checkSizes({ externals }: ProgramPlan, streams: PreparedRun['streams'], passed: readonly number[]): void {
   for (const [i, { type, id }] of externals.entries()) {
     const items = streams.get(id)?.items ?? elementAt(passed, i);
@@ -155,7 +158,7 @@ function checkSizes({ externals }: ProgramPlan, streams: PreparedRun['streams'],
   }
 }
 
-/** Items of the streams that come in, split; by number of the external stream. */
+/** Items of the input streams, split by kind; by number of the stream. */
 function inputArrays(
   { externals }: ProgramPlan, input: ArrayLike<number> | undefined, files: RunOptions['files'] = {},
 ): PreparedRun['streams'] {
@@ -175,7 +178,7 @@ function decode(files: Required<RunOptions>['files'], type: IrType, path: string
   }
 }
 
-/** The result of a run. `arrays`: by number of the stream, of those that go out. */
+/** The result of a run. `arrays`: of the output streams, by number. */
 export function resultOf(
   plan: ProgramPlan, { counts, lines }: PreparedRun, arrays: ReadonlyMap<number, StreamArrays>, printed: string, milliseconds: number,
 ): RunResult {

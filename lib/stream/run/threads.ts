@@ -1,8 +1,8 @@
-// How a run is shared among threads: in pieces that do not depend on each other, in launches by a plan, or not at all.
+// How a run is shared among threads: in independent pieces, in launches under a plan, or not at all.
 //
-// Pieces: where nothing is carried from one firing to the next, the items that come out of a later part of the input are those of a run
-// that begins there. What preworks leave on the channels at the start of a run has to pass through first, so a piece begins some steady
-// states earlier and drops what comes out of them.
+// Pieces: if nothing is carried over from one firing to the next, a later part of the input gives the same output as in a run that begins
+// there. The items that preworks leave on the channels at the start of a run have to pass through first, so a piece begins some steady
+// states earlier and discards their output.
 import { elementAt, leading } from '../../core/known.ts';
 import { countRun, passedBy, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import { nearness, planLaunches } from '../plan/launches.ts';
@@ -11,61 +11,64 @@ import { startMatters } from '../plan/start.ts';
 import { countedCosts } from '../profile/estimate.ts';
 import { launchWords, pieceWords, type Piece, type WayName } from './words.ts';
 
-/** What decides about threads. */
+/** Parameters for choosing how to use threads. */
 export interface ThreadChoice {
-  /** Most threads. */
+  /** The maximum number of threads. */
   readonly threads: number;
-  /** Microseconds of a firing, by node. Default: counted operations. */
+  /** Microseconds per firing, by node. Default: counted operations. */
   readonly costs?: readonly number[];
-  /** Least microseconds of work between two times that the threads wait for each other. Default 400. */
+  /** The minimum work in microseconds between two barriers. Default 400. */
   readonly launchMicroseconds?: number;
 }
 
-/** Compiled code is that much quicker than counted operations say, in the mean of the twelve programs of examples/stream. */
+/** How many times faster compiled code is than operation counts suggest; mean of the twelve programs of examples/stream. */
 const countedSpeed = { wasm: 40, cpp: 100 } as const;
 /** A back end that compiles. */
 export type CompiledBackend = keyof typeof countedSpeed;
 
-/** How threads do a run. */
+/** How threads execute a run. */
 export interface Way {
   readonly kind: WayName;
   /** The plan of the program that the threads run. */
   readonly plan: ProgramPlan;
   /** How many threads take part. */
   readonly threads: number;
-  /** The launches or pieces, as words.ts writes them. */
+  /** The launches or pieces, as encoded by words.ts. */
   readonly words: Int32Array;
   /** For launches only. */
   readonly tasks: number;
-  /** The run, or its pieces. */
+  /** The counts of the run, or of its pieces. */
   readonly parts: readonly RunCounts[];
-  /** Items that channels must hold. */
+  /** By channel: how many items it must hold. */
   readonly capacities: readonly number[];
 }
 
-/** What is to be shared. */
+/** The run to be shared. */
 interface Whole {
   readonly amount: RunAmount;
   readonly counts: RunCounts;
-  /** It ends when so many lines are printed. */
+  /** The run ends when this many lines are printed. */
   readonly lines: number;
 }
 
-/** Most pieces of a run for each thread, and least microseconds of one. Whoever is free takes them, for cores are not equally fast. */
+/**
+ * The maximum number of pieces per thread, and the minimum microseconds per piece. Idle threads take the next piece, because cores are not
+ * equally fast.
+ */
 const piecesByThread = 16;
 const pieceMicroseconds = 2000;
 
 /** How a run is cut. */
 export interface Cuts {
-  /** Threads that take pieces; 1: the run stays whole. */
+  /** Threads that take pieces; 1: the run is not cut. */
   readonly threads: number;
-  /** Most pieces; default: one for each thread. */
+  /** The maximum number of pieces; default: one per thread. */
   readonly most?: number;
-  /** Least steady states of a piece, where there are more pieces than threads. */
+  /** The minimum number of steady states per piece if there are more pieces than threads. */
   readonly leastStates?: number;
 }
 
-/** Steady states of its own that each piece has at least for each one that it drops. */
+/** For each steady state that it discards, a piece must have at least this many of its own. */
 const worthDropping = 16;
 
 /** Cuts a run, counted as `counts`, into pieces of whole steady states; one piece where it cannot be cut. */
@@ -82,7 +85,7 @@ export function cutRun(
   if (given === 0) return whole;
   const atStart = passedBy(output, elementAt(plan.steady.initFirings, output.node));
   const warmUp = matters < 0 ? 0 : matters + Math.ceil(atStart / given);
-  // Short pieces are not worth their beginning.
+  // Short pieces are not worth their warm-up.
   const least = Math.max(4, worthDropping * warmUp);
   const count = Math.min(most, Math.max(threads, Math.floor(counts.steadyStates / leastStates)));
   const states = Math.max(Math.floor(counts.steadyStates / count), least);
@@ -99,26 +102,26 @@ export function cutRun(
   });
 }
 
-/** Microseconds of a firing, by node: those given, or counted ones. */
+/** Microseconds per firing, by node: given, or derived from counted operations. */
 export function nodeTimes(plan: ProgramPlan, given: readonly number[] | undefined, backend: CompiledBackend): readonly number[] {
   return given ?? countedCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);
 }
 
-/** Estimated milliseconds from which a run is worth starting threads; no run keeps the calling thread for longer. */
+/** Threads are started for runs with a longer estimate in milliseconds; no run blocks the calling thread for longer. */
 export const worthThreads = 100;
 
-/** How long a run may take, from counted operations: right to a small factor; Infinity where it ends when enough lines are printed. */
+/** The estimated duration of a run, from counted operations: right to a small factor; Infinity if it ends when enough lines are printed. */
 export function estimatedMilliseconds(plan: ProgramPlan, { counts, lines }: Whole, backend: CompiledBackend): number {
   if (lines !== Infinity) return Infinity;
   return nodeTimes(plan, undefined, backend).reduce((sum, time, node) => sum + time * elementAt(counts.firings, node), 0) / 1000;
 }
 
-/** The run by one thread. */
+/** The run on one thread. */
 export function alone(plan: ProgramPlan, { counts }: Whole): Way {
   return { kind: 'alone', plan, threads: 1, words: new Int32Array(), tasks: 0, parts: [counts], capacities: counts.peaks };
 }
 
-/** Pieces, where the program has no state and the run is long enough. */
+/** Pieces, if the program has no state and the run is long enough. */
 function inPieces(
   plan: ProgramPlan, { amount, counts }: Whole, { threads, costs }: ThreadChoice, backend: CompiledBackend,
 ): Way | undefined {
@@ -135,7 +138,7 @@ function inPieces(
   };
 }
 
-/** Launches, unless the run is short, or its work stays whole. */
+/** Launches, unless the run is short or its work cannot be divided. */
 function inLaunches(
   planned: () => ProgramPlan, { counts }: Whole, { threads, costs, launchMicroseconds = 400 }: ThreadChoice, backend: CompiledBackend,
 ): Way | undefined {
@@ -153,9 +156,9 @@ function inLaunches(
 }
 
 /**
- * The way of a run: pieces where the program has no state, else launches, else one thread.
+ * Chooses how to run: pieces if the program has no state, otherwise launches, otherwise one thread.
  *
- * @param planned the program's plan for launches on so many cores
+ * @param planned returns the program's plan for launches on that many cores
  */
 export function wayOf(
   plan: ProgramPlan, planned: () => ProgramPlan, run: Whole, choice: ThreadChoice & { readonly pieces?: boolean | undefined },

@@ -1,8 +1,8 @@
-// The engine's WebAssembly, for which the types that libraries for Node come with have no names.
+// Types of the engine's WebAssembly API that are missing from the type definitions for Node.
 
 export interface WasmMemory {
   readonly buffer: ArrayBuffer | SharedArrayBuffer;
-  /** Adds pages; gives the number of those before. */
+  /** Adds pages; returns the previous number of pages. */
   grow(pages: number): number;
 }
 

@@ -28,22 +28,22 @@ import { wayNumbers } from './words.ts';
 /** A program compiled to WebAssembly. */
 export interface CompiledWasm {
   readonly plan: ProgramPlan;
-  /** The program to be read. */
+  /** The program in readable form. */
   readonly source: string;
   /** Runs the program from its start in this thread, one run at a time. `input`: scalars of the items on the open input. */
   run(input?: ArrayLike<number>, options?: RunOptions): RunResult;
   /**
-   * Runs the program on worker threads: this one stays free, and the run can be stopped. The input of programs without state is cut into
-   * pieces; others run in launches by assignToCores. A worker that dies rejects with ERR_WARPLOOM_SYSTEM_FAILED.
+   * Runs the program on worker threads: this thread stays free, and the run can be stopped. The input of stateless programs is cut into
+   * pieces; other programs run in launches planned by assignToCores. Rejects with ERR_WARPLOOM_SYSTEM_FAILED if a worker dies.
    */
   runAside(input?: ArrayLike<number>, options?: ThreadOptions): Promise<RunResult>;
-  /** Runs the program in this thread where that takes no longer than a tenth of a second, else on worker threads. */
+  /** Runs the program in this thread if that takes at most a tenth of a second, otherwise on worker threads. */
   runHereOrAside(input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult>;
 }
 
 /**
- * Compiles a graph. Throws UnsupportedProgram for programs that only the interpreter runs, ScheduleError where there is no schedule. A
- * run throws StreamRunError where the program goes wrong, ArgumentError for missing input or limits.
+ * Compiles a graph. Throws UnsupportedProgram for programs that only the interpreter runs, ScheduleError if there is no schedule. A run
+ * throws StreamRunError if the program faults, ArgumentError for missing input or limits.
  */
 export function compileWasm(graph: StreamGraph, options: PlanOptions = {}): CompiledWasm {
   const marked = withMarks(graph);
@@ -77,7 +77,7 @@ export function compileWasm(graph: StreamGraph, options: PlanOptions = {}): Comp
   };
 }
 
-/** A plan and its code, written again where a run needs longer arrays. */
+/** A plan and its code, which is generated again if a run needs longer arrays. */
 class Written {
   readonly plan: ProgramPlan;
   readonly #isPlaced: boolean;
@@ -92,9 +92,9 @@ class Written {
     return this.#program ??= lowerForWasm(this.plan, { placed: this.#isPlaced });
   }
 
-  /** The program with functions for nodes that fire alone in a run, and room for its items on each channel. */
+  /** The program with functions for nodes that fire on their own in a run, and with enough room on each channel. */
   for({ parts, capacities }: Way): LoweredProgram {
-    // Where any node fires alone behind steady states, all get functions: for others will in the next run.
+    // If any node fires on its own after the steady states, all nodes get functions: the next run will need others.
     const nodes = parts.some(({ tail }) => tail.length > 0) ? this.plan.graph.nodes.map(({ id }) => id)
       : parts.flatMap(({ init }) => init.map(({ actor }) => actor));
     const hasRoom = this.#program?.capacities.every((items, channel) => items >= elementAt(capacities, channel)) === true;
@@ -110,19 +110,19 @@ function share(array: Scalars): Scalars {
   return copy;
 }
 
-/** What was printed before launches, in them by one machine after the other, and after them. */
+/** What was printed before the launches, in them (machine by machine), and after them. */
 function inOrder(answers: readonly Done[]): Printed[] {
   const [{ before, behind }] = leading(answers, 1);
   return [...before, ...answers.flatMap(({ printed }) => printed), ...behind];
 }
 
-/** What stands in a program before it comes first. */
+/** Sorts by program order. */
 function byOrder({ order: a = [] }: Faulty, { order: b = [] }: Faulty): number {
   const at = a.findIndex((part, i) => part !== b[i]);
   return at < 0 ? 0 : elementAt(a, at) - elementAt(b, at);
 }
 
-/** One run, by machines in this thread or in workers: what they are told, and what they answer. */
+/** One run, on machines in this thread or in workers: the data they receive, and their answers. */
 class Run {
   readonly way: Way;
   readonly #run: PreparedRun;
@@ -148,7 +148,7 @@ class Run {
     }
   }
 
-  /** What machines are told. `until`: time of `performance.now()` at which a run in this thread is given up. */
+  /** The data for machines. `until`: the time (`performance.now()`) at which a run in this thread is abandoned. */
   forMachines(until = Infinity): MachineRun {
     const { plan, kind, words, tasks } = this.way;
     const { graph, externals } = plan;
@@ -165,7 +165,7 @@ class Run {
     };
   }
 
-  /** The run's result, or its error. `elapsed`: milliseconds that it took, the start of machines included. */
+  /** The result of the run, or its error. `elapsed`: its duration in milliseconds, including the start of machines. */
   result(program: LoweredProgram, answers: readonly (Done | Faulty)[], elapsed = Infinity): RunResult {
     const [first] = answers.filter((each) => each.kind === 'fault').sort(byOrder);
     if (first !== undefined) throw this.faultOf(program, first);
@@ -192,11 +192,11 @@ async function byWorkers(run: Run, written: Written, options: ThreadOptions, beg
   }
 }
 
-/** Microseconds of an empty turn, and how much quicker than counted operations code that has only just been compiled is at least. */
+/** Microseconds of an empty iteration; and how many times faster than operation counts suggest even newly compiled code is. */
 const shortestTurn = 3e-3;
 const slowest = 10;
 
-/** Those whose machines have memory; each takes gigabytes of addresses, of which a process has not many. */
+/** Instances that hold memory. Each reserves gigabytes of address space, of which a process has only so much. */
 const mostAwake = 8;
 const awake = new Set<Here>();
 
@@ -209,7 +209,7 @@ class Here {
     this.#written = written;
   }
 
-  /** Undefined where it takes much more than so many milliseconds: nobody knows how long loops run that end by a condition. */
+  /** Returns undefined if the run takes much more than `milliseconds`: the duration of loops that end by a condition is unpredictable. */
   run(prepared: PreparedRun, options: RunOptions, milliseconds = Infinity): RunResult | undefined {
     const { maxTurns = mostTurns } = options;
     const turns = Math.min(maxTurns, Math.ceil(1000 * milliseconds / this.#turn()));
@@ -225,7 +225,7 @@ class Here {
     return answer.kind === 'late' || isCutShort ? undefined : run.result(program, [answer]);
   }
 
-  /** Microseconds of a turn of the longest loop that ends by a condition. */
+  /** Microseconds per iteration of the longest loop that ends by a condition. */
   #turn(): number {
     return Math.max(shortestTurn, longestTurn(this.#written.plan.graph) / slowest);
   }

@@ -1,5 +1,5 @@
-// What several threads of a compiled program are told, as words that both runtimes read: machine.ts and machine-launches.ts here,
-// targets/runtime/pieces.h and launches.h in C++.
+// Plans for several threads, encoded as words that both runtimes read: machine.ts and machine-launches.ts here, targets/runtime/pieces.h
+// and launches.h in C++.
 import { elementAt } from '../../core/known.ts';
 import type { RunCounts } from '../plan/counts.ts';
 import type { GroupEnd, LaunchPlan } from '../plan/launches.ts';
@@ -12,11 +12,12 @@ export type WayName = keyof typeof wayNumbers;
 const endKinds: readonly GroupEnd['kind'][] = ['read', 'write', 'stream', 'file', 'own'];
 
 /**
- * A plan of launches: threads, multiplier, last stage, chunk; of each channel's ring the items, slots and residual (zeros where it has
- * none); of each group the stage, iterations in a steady state, number of ends, and of these kind, slot, each, id; number of tasks, of each
- * the number of slices, and of these group, first iteration, count; of each thread the number of tasks it looks at, and these.
+ * A launch plan: threads, multiplier, last stage, chunk; for each channel the items, slots and residual of its ring (zeros without a ring);
+ * for each group its stage, iterations per steady state and number of ends, and for each end its kind, slot, each, id; the number of tasks,
+ * for each task the number of slices, and for each slice its group, first iteration, count; for each thread the number of tasks it looks
+ * at, and their numbers.
  *
- * @param iterations by group, in a steady state
+ * @param iterations by group, per steady state
  */
 export function launchWords(
   { multiplier, lastStage, chunk, stages, tasks, orders, ends, rings }: LaunchPlan, iterations: readonly number[],
@@ -36,12 +37,12 @@ export function launchWords(
   return Int32Array.from(words);
 }
 
-/** Reads the words of {@link launchWords} for a program of so many channels and groups. */
+/** Decodes the words of {@link launchWords} for a program with these numbers of channels and groups. */
 export function readLaunches(words: Int32Array, channels: number, groups: number) {
   let at = 0;
   const next = (): number => elementAt(words, at++);
   const list = <T>(count: number, read: () => T): T[] => Array.from({ length: count }, read);
-  // Evaluated in the order in which they are written.
+  // The order of evaluation is the order of writing.
   const threads = next(), multiplier = next(), lastStage = next(), chunk = next();
   return {
     threads, multiplier, lastStage, chunk,
@@ -55,7 +56,7 @@ export function readLaunches(words: Int32Array, channels: number, groups: number
   };
 }
 
-/** What {@link launchWords} says; rings of channels that have none are zeros. */
+/** The decoded plan of {@link launchWords}; channels without a ring have zeros. */
 export type LaunchOrders = ReturnType<typeof readLaunches>;
 
 /** A piece of a run: where its input and output begin, in items, and how its nodes fire. */
@@ -63,15 +64,15 @@ export interface Piece {
   readonly inputFrom: number;
   readonly outputFrom: number;
   readonly outputItems: number;
-  /** Items that come out before those of the piece, which nobody wants, and after how many steady states all of them are out. */
+  /** How many items come out before those of the piece and are discarded, and after how many steady states they are all out. */
   readonly dropped: number;
   readonly warmUp: number;
   readonly counts: RunCounts;
 }
 
 /**
- * Pieces of a run: threads, number of pieces; of each where its input and output begin, the items that nobody wants and the steady states
- * until they are out, steady states, number of steps behind them, and of these node and count.
+ * The pieces of a run: threads, number of pieces; for each piece where its input and output begin, how many items are discarded and after
+ * how many steady states, steady states, number of steps after them, and for each step its node and count.
  */
 export function pieceWords(pieces: readonly Piece[], threads: number): Int32Array {
   return Int32Array.from([Math.min(threads, pieces.length), pieces.length, ...pieces.flatMap(
@@ -79,7 +80,7 @@ export function pieceWords(pieces: readonly Piece[], threads: number): Int32Arra
       tail.length, ...tail.flatMap(({ actor, count }) => [actor, count])])]);
 }
 
-/** Reads the words of {@link pieceWords}. */
+/** Decodes the words of {@link pieceWords}. */
 export function readPieces(words: Int32Array) {
   let at = 2;
   const next = (): number => elementAt(words, at++);
@@ -89,5 +90,5 @@ export function readPieces(words: Int32Array) {
   }));
 }
 
-/** What a machine is told of a piece. */
+/** One piece, as a machine receives it. */
 export type PieceOrder = ReturnType<typeof readPieces>[number];

@@ -1,10 +1,10 @@
-// A worker thread that runs compiled programs: a run for each message, by the machine of the program that it was told last.
+// A worker thread that runs compiled programs: each message is a run, executed by the machine of the last program received.
 import { required } from '../../core/known.ts';
 import { parentPort } from 'node:worker_threads';
 import type { CommonData, MachineRun } from './common.ts';
 import { Machine } from './machine.ts';
 
-/** What a worker is told: a program where it is another than before, and a run of it. Neither: to let go of its program. */
+/** A message to a worker: a program if it has changed, and a run of it. With neither, the worker releases its program. */
 export interface WorkerTask {
   readonly program?: { readonly common: CommonData; readonly number: number } | undefined;
   readonly run?: MachineRun;

@@ -2,12 +2,12 @@
 import { WarploomError } from '../../core/errors.ts';
 
 /**
- * `graph`: ids, rates or tokens are not what they must be. `inconsistent`: the balance equations have no solution.
- * `deadlock`: a loop lacks items. `limit`: a steady state or a model is larger than the limits allow.
+ * `graph`: invalid ids, rates or tokens. `inconsistent`: the balance equations have no solution. `deadlock`: a feedback loop holds too few
+ * items. `limit`: a steady state or a model exceeds the limits.
  */
 export type ScheduleErrorReason = 'graph' | 'inconsistent' | 'deadlock' | 'limit';
 
-/** Where the trouble is: ids of the graph. */
+/** Where the problem is, as ids of the graph. */
 export interface SchedulePlace {
   /** The channel at fault, if one is. */
   readonly channel?: number;
@@ -15,11 +15,11 @@ export interface SchedulePlace {
   readonly actors?: readonly number[];
 }
 
-/** A graph cannot be scheduled. `reason` never changes for one cause; the message names actors, channel and rates. */
+/** A graph cannot be scheduled. `reason` is always the same for the same cause; the message names actors, channel and rates. */
 export class ScheduleError extends WarploomError {
   override readonly name = 'ScheduleError';
   readonly reason: ScheduleErrorReason;
-  /** Id of the channel at fault; undefined where none is. */
+  /** Id of the channel at fault; undefined if no channel is. */
   readonly channel: number | undefined;
   /** Ids of the actors concerned. */
   readonly actors: readonly number[];

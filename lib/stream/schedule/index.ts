@@ -1,5 +1,5 @@
-// Scheduling of graphs with constant rates: everything here is a pure function of SdfGraph and tables of costs. This is the door for
-// callers of the package: arguments are checked here, once, and nowhere behind.
+// Scheduling of graphs with constant rates: everything here is a pure function of SdfGraph and cost tables. This is the public interface:
+// arguments are checked here, once, and not in the code behind it.
 import { describeValue } from '../../core/arrays.ts';
 import { callback, requireCount, whole } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
@@ -23,7 +23,7 @@ export { validateSchedule, type CheckedSchedule, type ScheduleProblem } from './
 
 /** Limits of scheduling. */
 export interface ScheduleLimits {
-  /** Most firings in one steady state, and most in the initialisation; default {@link kMaxFirings}. */
+  /** Maximum number of firings in one steady state, and in the initialisation; default {@link kMaxFirings}. */
   readonly maxFirings?: number;
 }
 
@@ -44,7 +44,7 @@ export function adjacency(graph: SdfGraph): Adjacency {
   return within.adjacency(graph);
 }
 
-/** How messages name a channel. */
+/** How messages refer to a channel. */
 export function describeChannel(graph: SdfGraph, channel: SdfChannel): string {
   requireRateGraph(graph);
   requireFields('channel', channel, 'a channel of the graph');
@@ -53,7 +53,7 @@ export function describeChannel(graph: SdfGraph, channel: SdfChannel): string {
   return within.describeChannel(graph, channel);
 }
 
-/** Throws a {@link ScheduleError} (`graph`) unless ids are places, rates are integers ≥ 0 and peek ≥ pop. */
+/** Throws a {@link ScheduleError} (`graph`) unless ids equal positions, rates are integers ≥ 0 and peek ≥ pop. */
 export function checkGraph(graph: SdfGraph): void {
   requireFields('graph', graph, 'a graph of rates, as stream.toSdf gives it', ['actors', 'channels']);
   for (const [place, channel] of (graph.channels as readonly (SdfChannel | null)[]).entries()) {
@@ -65,14 +65,14 @@ export function checkGraph(graph: SdfGraph): void {
   within.checkIdsAndRates(graph);
 }
 
-/** Components of the graph, or of the part of it whose channels `keeps` accepts. Linear time, no recursion. */
+/** Strongly connected components of the graph, or of the subgraph of channels that `keeps` accepts. Linear time, no recursion. */
 export function stronglyConnected(graph: SdfGraph, keeps: (channel: SdfChannel) => boolean = () => true): Components {
   requireRateGraph(graph);
   callback(keeps, 'keeps');
   return within.stronglyConnected(graph, keeps);
 }
 
-/** True for a component that holds a loop: several actors, or one that feeds itself. */
+/** True for a component that contains a cycle: several actors, or one that feeds itself. */
 export function isLoop(graph: SdfGraph, members: readonly number[]): boolean {
   requireRateGraph(graph);
   requireList('members', members, 'ids of actors');
@@ -80,8 +80,8 @@ export function isLoop(graph: SdfGraph, members: readonly number[]): boolean {
 }
 
 /**
- * Actors in an order in which every kept channel goes forward, smallest id first where there is a choice;
- * undefined if the kept channels hold a loop. Self-loops are not counted.
+ * Actors in an order in which every kept channel goes forward; of several candidates, the smallest id comes first. Undefined if the kept
+ * channels contain a cycle. Self-loops do not count.
  */
 export function topologicalOrder(graph: SdfGraph, keeps: (channel: SdfChannel) => boolean = () => true): number[] | undefined {
   requireRateGraph(graph);
@@ -90,22 +90,22 @@ export function topologicalOrder(graph: SdfGraph, keeps: (channel: SdfChannel) =
 }
 
 /**
- * Primitive firing rates: the least positive integers k with k_from · push = k_to · pop on every channel, by actor.
- * Parts of the graph that no channel joins are primitive each on its own. Exact for any rates.
- * Throws {@link ScheduleError}: `graph`, `inconsistent` (with the channel) or `limit`.
+ * Primitive firing rates: the smallest positive integers k with k_from · push = k_to · pop on every channel, by actor. Unconnected parts of
+ * the graph are primitive separately. Exact for any rates. Throws {@link ScheduleError}: `graph`, `inconsistent` (with the channel) or
+ * `limit`.
  */
 export function repetitions(graph: SdfGraph, limits: ScheduleLimits = {}): number[] {
   checkGraph(graph);
   return within.repetitions(graph, mostFirings(limits));
 }
 
-/** Rates of the first firing: those of prework where given, else the usual ones. */
+/** Rates of the first firing: those of the prework if there is one, otherwise the usual ones. */
 export function firstRates(channel: SdfChannel): { push: number; pop: number; peek: number } {
   requireFields('channel', channel, 'a channel with rates');
   return within.firstRates(channel);
 }
 
-/** Actors whose first firing differs: some channel gives a first rate at their end. */
+/** Actors whose first firing differs: some channel has a first rate at their end. */
 export function actorsWithPrework(graph: SdfGraph): boolean[] {
   requireRateGraph(graph);
   return within.actorsWithPrework(graph);
@@ -117,21 +117,21 @@ function requireRate(channel: SdfChannel, rate: 'push' | 'pop', count: number): 
   requireCount(count, 'count', 0);
 }
 
-/** Items that `count` firings of the producer give, the first of them by prework. */
+/** How many items `count` firings of the producer push; the first of them runs the prework. */
 export function itemsPushed(channel: SdfChannel, count: number): number {
   requireRate(channel, 'push', count);
   return within.itemsPushed(channel, count);
 }
 
-/** Items that `count` firings of the consumer take, the first of them by prework. */
+/** How many items `count` firings of the consumer pop; the first of them runs the prework. */
 export function itemsPopped(channel: SdfChannel, count: number): number {
   requireRate(channel, 'pop', count);
   return within.itemsPopped(channel, count);
 }
 
 /**
- * How often each actor fires before the first steady state: the least numbers such that all prework has run and every
- * channel then holds at least peek − pop items. Throws {@link ScheduleError}: `deadlock` or `limit`.
+ * How often each actor fires before the first steady state: the smallest numbers such that all prework has run and every channel then holds
+ * at least peek − pop items. Throws {@link ScheduleError}: `deadlock` or `limit`.
  */
 export function initFirings(graph: SdfGraph, rates: readonly number[], limits: ScheduleLimits = {}): number[] {
   requireRateGraph(graph);
@@ -140,8 +140,8 @@ export function initFirings(graph: SdfGraph, rates: readonly number[], limits: S
 }
 
 /**
- * Rates, initialisation and order of a graph; proves that it never deadlocks.
- * Throws {@link ScheduleError}: `graph`, `inconsistent`, `deadlock` or `limit`.
+ * Rates, initialisation and order of a graph. Proves that the graph never deadlocks. Throws {@link ScheduleError}: `graph`, `inconsistent`,
+ * `deadlock` or `limit`.
  */
 export function steadyState(graph: SdfGraph, limits: ScheduleLimits = {}): SteadyState {
   checkGraph(graph);
@@ -149,8 +149,8 @@ export function steadyState(graph: SdfGraph, limits: ScheduleLimits = {}): Stead
 }
 
 /**
- * Every actor once, in the order of the stream, with its firing rate: S1 of Figure 2.7. A loop whose items do not allow that
- * is fired in rounds, each actor as often as it can.
+ * Every actor once, in stream order, with its firing rate: S1 of Figure 2.7. A feedback loop that holds too few items for that is fired in
+ * rounds, each actor as often as it can.
  */
 export function singleAppearanceSchedule(graph: SdfGraph, steady: SteadyState): SteadySchedule {
   requireRateGraph(graph);
@@ -159,8 +159,8 @@ export function singleAppearanceSchedule(graph: SdfGraph, steady: SteadyState): 
 }
 
 /**
- * Every actor just as often as its consumers need to fire: S2 of Figure 2.7, the least latency. Several sinks take turns by
- * the share of their firings done.
+ * Fires every actor only as often as its consumers need: S2 of Figure 2.7, with the lowest latency. Several sinks take turns by the
+ * completed share of their firings.
  */
 export function pushSchedule(graph: SdfGraph, steady: SteadyState): SteadySchedule {
   requireRateGraph(graph);

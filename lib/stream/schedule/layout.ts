@@ -1,8 +1,8 @@
-// Buffer layouts for coalesced access (equations 3.15 to 3.17, and section 4.2's form by warps).
+// Buffer layouts for coalesced access (equations 3.15 to 3.17, and the warp-based form of section 4.2).
 //
-// A buffer holds one steady state of one channel: `total` items, laid out in rows of `width` (128 in chapter 3, the warp size
-// in chapter 4). Lane l of a group of `width` threads owns column l: `total / width` items that follow each other in the stream.
-// Position and stream index depend on `total` and `width` alone, so producer and consumer agree whatever their rates are.
+// A buffer holds one steady state of one channel: `total` items, laid out in rows of `width` (128 in chapter 3, the warp size in chapter
+// 4). Lane l of a group of `width` threads owns column l: `total / width` consecutive items of the stream. Position and stream index depend
+// on `total` and `width` alone, so producer and consumer agree whatever their rates are.
 import { describeValue, holds } from '../../core/arrays.ts';
 import { requireCount } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
@@ -47,7 +47,7 @@ export function streamIndexOf(position: number, total: number, width: number): n
   return Math.floor(position / width) + (position % width) * (total / width);
 }
 
-/** Where item `index` of the stream stands in the shuffled buffer: the inverse of {@link streamIndexOf}. */
+/** Position of item `index` of the stream in the shuffled buffer: the inverse of {@link streamIndexOf}. */
 export function positionOf(index: number, total: number, width: number): number {
   checkNumbers({ index, total, width });
   const column = total / width;
@@ -61,7 +61,7 @@ export interface Access {
   readonly item: number;
 }
 
-/** Position of an access: (3.16), (3.17) and the form of section 4.2 with its offset of the instance. */
+/** Position of an access: (3.16), (3.17) and the form of section 4.2 with its instance offset. */
 export function accessPosition(end: LayoutEnd, width: number, access: Access): number {
   checkEnd(end, width);
   requireFields('access', access, 'an access with instance, thread and item');
@@ -86,8 +86,8 @@ export function accessAt(end: LayoutEnd, width: number, position: number): Acces
 }
 
 /**
- * Which firing of the stream's order a thread performs: its accesses are items `rate · firing` to `rate · (firing + 1) − 1` of
- * the stream. Neighbouring threads perform firings that lie `threads · instances / width` apart; that is what coalesces them.
+ * Which firing, in stream order, a thread performs: it accesses the items `rate · firing` to `rate · (firing + 1) − 1` of the stream.
+ * Neighbouring threads perform firings that are `threads · instances / width` apart, which makes their accesses coalesced.
  */
 export function firingOf(end: LayoutEnd, width: number, instance: number, thread: number): number {
   checkEnd(end, width);

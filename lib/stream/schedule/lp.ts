@@ -1,7 +1,7 @@
 // Mixed-integer models, their text in CPLEX's LP format, and a check of solutions that does not trust the solver.
 import { elementAt } from '../../core/known.ts';
 
-/** One addend: a coefficient and the variable's number. */
+/** One term of a sum: a coefficient and the number of a variable. */
 export type Term = readonly [coefficient: number, variable: number];
 
 /** HiGHS refuses longer lines than 560 characters. */
@@ -65,7 +65,7 @@ export class LinearModel {
     return this.objective.reduce((sum, [factor, at]) => sum + factor * elementAt(values, at), 0);
   }
 
-  /** By how much a solution misses the worst row, bound or integrality; rows relative to their largest addend. */
+  /** The largest violation of a row, bound or integrality constraint; for rows relative to their largest term. */
   violation(values: ArrayLike<number>): number {
     let worst = 0;
     this.variables.forEach(({ kind, lower, upper }, at) => {

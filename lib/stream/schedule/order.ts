@@ -1,7 +1,7 @@
 // Graphs as lists of successors: components and orders. Nodes are numbered from 0.
 import { addAt, elementAt, lastOf, required } from '../../core/known.ts';
 
-/** One node's position in Tarjan's walk. */
+/** The state of one node in Tarjan's walk. */
 interface Visit { readonly node: number; next: number }
 
 class ComponentSearch {
@@ -56,7 +56,7 @@ class ComponentSearch {
   }
 }
 
-/** Strongly connected components. `components` stands in reverse topological order (consumers first), as Tarjan's search yields it. */
+/** Strongly connected components. `components` is in reverse topological order (consumers first), as Tarjan's algorithm yields it. */
 export interface Components {
   /** Component of each actor. */
   readonly component: readonly number[];
@@ -70,7 +70,7 @@ export function componentsOf(successors: readonly (readonly number[])[]): Compon
   return { component, components };
 }
 
-/** Nodes in an order in which every edge goes forward, smallest first where there is a choice; undefined if there is a loop. */
+/** Nodes in an order in which every edge goes forward; of several candidates, the smallest comes first. Undefined if there is a cycle. */
 export function forwardOrder(successors: readonly (readonly number[])[]): number[] | undefined {
   const waiting = successors.map(() => 0);
   for (const targets of successors) for (const target of targets) addAt(waiting, target, 1);

@@ -1,4 +1,4 @@
-// The worker thread of the solver (solver.ts): HiGHS, a model for each message.
+// The worker thread of the solver (solver.ts): runs HiGHS on one model per message.
 import { createRequire } from 'node:module';
 import { parentPort } from 'node:worker_threads';
 import { required } from '../../core/known.ts';
@@ -9,7 +9,7 @@ export interface SolverTask {
   readonly options: Readonly<Record<string, number | boolean>>;
 }
 
-/** What came of it. */
+/** The outcome. */
 export interface SolverAnswer {
   readonly error?: string;
   readonly solution?: { readonly Status: string; readonly Columns: Readonly<Record<string, { readonly Primal?: number | null }>> };
@@ -17,7 +17,7 @@ export interface SolverAnswer {
 
 interface Highs { solve(text: string, options: SolverTask['options']): Required<SolverAnswer>['solution'] }
 
-// The package's types describe its CommonJS entry alone.
+// The package's type definitions cover only its CommonJS entry point.
 const load = createRequire(import.meta.url)('highs') as () => Promise<Highs>;
 const port = required(parentPort);
 let highs = await load();
@@ -25,7 +25,7 @@ port.on('message', ({ text, options }: SolverTask) => {
   try {
     port.postMessage({ solution: highs.solve(text, options) } satisfies SolverAnswer);
   } catch (error) {
-    // What it was doing is in pieces: the next model gets a new one.
+    // The failed instance is in an undefined state: the next model gets a new one.
     void load().then((fresh) => {
       highs = fresh;
       port.postMessage({ error: String(error) } satisfies SolverAnswer);

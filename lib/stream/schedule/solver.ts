@@ -1,4 +1,4 @@
-// HiGHS (WebAssembly) in a worker thread: solving blocks a thread, which must not be the caller's.
+// HiGHS (WebAssembly) in a worker thread, because solving would block the caller's thread.
 import type { Worker } from 'node:worker_threads';
 import { abortSignal, number } from '../../core/checks.ts';
 import { UnavailableError } from '../../core/errors.ts';
@@ -6,18 +6,18 @@ import { startThread } from '../../core/thread.ts';
 import type { LinearModel } from './lp.ts';
 import type { SolverAnswer, SolverTask } from './solver-worker.ts';
 
-/** What came of a model. `feasible`: the time was up with a solution; `unknown`: without one. */
+/** The outcome for a model. `feasible`: time ran out with a solution; `unknown`: without one. */
 export interface Solution {
   readonly status: 'optimal' | 'feasible' | 'infeasible' | 'unknown';
   /** By variable number; empty without a solution. Binaries and integers are rounded. */
   readonly values: readonly number[];
-  /** Seconds of the solve as the caller sees them. */
+  /** Duration of the solve in seconds, as the caller sees it. */
   readonly seconds: number;
 }
 
 /** Limits of one solve. */
 export interface SolveOptions {
-  /** Seconds, default 60; the solver is ended by force soon after. */
+  /** Time limit in seconds, default 60; the solver is terminated soon after. */
   readonly seconds?: number;
   /** Relative gap at which a solution counts as optimal; default 1e-6. */
   readonly gap?: number;
@@ -26,10 +26,10 @@ export interface SolveOptions {
 
 export const solveChecks = { seconds: number({ least: 0 }), gap: number({ least: 0 }), signal: abortSignal };
 
-/** Largest miss of a row, bound or integrality that is put down to rounding. */
+/** Violations of a row, bound or integrality constraint up to this size are attributed to rounding. */
 const kTolerance = 1e-5;
 
-/** A solver for several models, one after the other. Dispose it when done. */
+/** Solves several models in sequence. Dispose of it when done. */
 export class Solver {
   private worker: Worker | undefined;
 
@@ -38,8 +38,8 @@ export class Solver {
   }
 
   /**
-   * Solves a model. A solution that breaks a row of it is refused: the status is then `unknown`.
-   * Throws {@link UnavailableError} if HiGHS cannot be loaded or fails, and the reason of `signal` if that is aborted.
+   * Solves a model. A solution that violates one of its rows is rejected: the status is then `unknown`. Throws {@link UnavailableError} if
+   * HiGHS cannot be loaded or fails, and the reason of `signal` if that is aborted.
    */
   async solve(model: LinearModel, { seconds = 60, gap = 1e-6, signal }: SolveOptions = {}): Promise<Solution> {
     signal?.throwIfAborted();
@@ -50,7 +50,7 @@ export class Solver {
     return { ...readAnswer(model, answer), seconds: elapsed };
   }
 
-  /** Sends a model; undefined: no answer in time. The worker keeps the process alive only meanwhile. */
+  /** Sends a model; undefined: no answer in time. The worker keeps the process alive only until then. */
   private ask(message: SolverTask, milliseconds: number, signal: AbortSignal | undefined): Promise<SolverAnswer | undefined> {
     const worker = this.open();
     worker.ref();

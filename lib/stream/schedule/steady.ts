@@ -1,11 +1,11 @@
-// How a graph of rates runs, worked out once: how often each actor fires in a steady state (section 2.3.2), what comes before the first
-// one, an order. Nothing here checks arguments: index.ts does, for callers of the package.
+// The schedule of a graph, computed once: how often each actor fires in a steady state (section 2.3.2), what comes before the first one,
+// and an order. Arguments are not checked here: index.ts does that for callers of the package.
 import { addAt, elementAt, lastOf, required } from '../../core/known.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { ScheduleError } from './error.ts';
 import { componentsOf, forwardOrder, type Components } from './order.ts';
 
-/** Most firings of all actors together in one steady state, unless the caller says otherwise: large pictures through some filters. */
+/** Default maximum number of firings of all actors together in one steady state: enough for large images through a few filters. */
 export const kMaxFirings = 50_000_000;
 
 /** One entry of a schedule: `count` firings of `actor` in a row. */
@@ -14,7 +14,7 @@ export interface Step {
   readonly count: number;
 }
 
-/** What one iteration of a graph is. Arrays go by actor id or channel id. */
+/** One iteration of a graph. Arrays are indexed by actor id or channel id. */
 export interface SteadyState {
   /** Primitive firing rates, by actor. */
   readonly repetitions: readonly number[];
@@ -24,33 +24,33 @@ export interface SteadyState {
   readonly init: readonly Step[];
   /** Items on each channel after the initialisation and after every steady state (m_uv of the paper); at least peek − pop. */
   readonly residual: readonly number[];
-  /** An order of the actors in which channels go forward, loops aside. */
+  /** An order of the actors in which channels go forward, except in feedback loops. */
   readonly order: readonly number[];
 }
 
 /** A schedule of one steady state. */
 export interface SteadySchedule {
   readonly steps: readonly Step[];
-  /** Most items on each channel from the start of the initialisation on. */
+  /** By channel: the maximum number of items since the start of the initialisation. */
   readonly buffers: readonly number[];
-  /** Each actor appears once. False for a single-appearance schedule only where a loop lacks the items for it. */
+  /** Each actor appears once. In a single-appearance schedule, false only if a feedback loop holds too few items for that. */
   readonly isSingleAppearance: boolean;
 }
 
-/** All that scheduling finds out about a graph. */
+/** Everything that scheduling determines about a graph. */
 export interface Schedule extends Components, Adjacency {
   readonly steady: SteadyState;
   /** The single-appearance schedule. */
   readonly single: SteadySchedule;
 }
 
-/** Channels of each actor, by actor id, in the order of their ids. */
+/** Channels of each actor, by actor id, in order of channel ids. */
 export interface Adjacency {
   readonly inputs: readonly (readonly SdfChannel[])[];
   readonly outputs: readonly (readonly SdfChannel[])[];
 }
 
-/** Who feeds whom. */
+/** The structure of the graph. */
 interface Shape extends Adjacency, Components {
   readonly graph: SdfGraph;
 }
@@ -66,24 +66,24 @@ export function adjacency(graph: SdfGraph): Adjacency {
   return { inputs, outputs };
 }
 
-/** How messages name a channel. */
+/** How messages refer to a channel. */
 export function describeChannel(graph: SdfGraph, channel: SdfChannel): string {
   return `channel ${channel.id} (${elementAt(graph.actors, channel.from).name} → ${elementAt(graph.actors, channel.to).name})`;
 }
 
-/** Targets of each actor, by the channels that `keeps` accepts. */
+/** Successors of each actor along the channels that `keeps` accepts. */
 function successorsOf(graph: SdfGraph, keeps: (channel: SdfChannel) => boolean): number[][] {
   const successors: number[][] = graph.actors.map(() => []);
   for (const channel of graph.channels) if (keeps(channel)) elementAt(successors, channel.from).push(channel.to);
   return successors;
 }
 
-/** Components of the graph, or of the part of it whose channels `keeps` accepts. */
+/** Strongly connected components of the graph, or of the subgraph of channels that `keeps` accepts. */
 export function stronglyConnected(graph: SdfGraph, keeps: (channel: SdfChannel) => boolean = () => true): Components {
   return componentsOf(successorsOf(graph, keeps));
 }
 
-/** True for a component that holds a loop: several actors, or one that feeds itself. */
+/** True for a component that contains a cycle: several actors, or one that feeds itself. */
 export function isLoop(graph: SdfGraph, members: readonly number[]): boolean {
   return members.length > 1 || graph.channels.some(({ from, to }) => from === members[0] && to === from);
 }
@@ -92,7 +92,7 @@ function shapeOf(graph: SdfGraph): Shape {
   return { graph, ...adjacency(graph), ...stronglyConnected(graph) };
 }
 
-/** Actors in an order in which every kept channel but self-loops goes forward; undefined where there is none. */
+/** Actors in an order in which every kept channel except self-loops goes forward; undefined if there is none. */
 export function topologicalOrder(graph: SdfGraph, keeps: (channel: SdfChannel) => boolean = () => true): number[] | undefined {
   return forwardOrder(successorsOf(graph, (channel) => channel.from !== channel.to && keeps(channel)));
 }
@@ -110,7 +110,7 @@ function channelFault(graph: SdfGraph, channel: SdfChannel, place: number): stri
   return undefined;
 }
 
-/** Throws a {@link ScheduleError} (`graph`) unless ids are places, rates are integers ≥ 0 and peek ≥ pop. */
+/** Throws a {@link ScheduleError} (`graph`) unless ids equal positions, rates are integers ≥ 0 and peek ≥ pop. */
 export function checkIdsAndRates(graph: SdfGraph): void {
   graph.actors.forEach(({ id }, place) => {
     if (id !== place) throw new ScheduleError('graph', `actor ${id} stands at place ${place}`, { actors: [place] });
@@ -150,7 +150,7 @@ function tooLarge(graph: SdfGraph, actor: number, limit: number): ScheduleError 
     `(seen at ${elementAt(graph.actors, actor).name}): choose rates with smaller least common multiples`, { actors: [actor] });
 }
 
-/** Rates 0 on one side only leave no firing rate but 0. */
+/** If the rate is 0 on one side only, the other side can never fire. */
 function checkZeroRates(graph: SdfGraph): void {
   for (const channel of graph.channels) {
     if ((channel.push === 0) === (channel.pop === 0)) continue;
@@ -160,7 +160,7 @@ function checkZeroRates(graph: SdfGraph): void {
   }
 }
 
-/** Firing rates of the component of `root` relative to it. */
+/** Firing rates of the actors in the component of `root`, relative to it. */
 function spread({ graph, inputs, outputs }: Shape, root: number, rates: (Ratio | undefined)[], limit: bigint): number[] {
   rates[root] = { over: 1n, under: 1n };
   const members = [root];
@@ -188,9 +188,9 @@ function spread({ graph, inputs, outputs }: Shape, root: number, rates: (Ratio |
 }
 
 /**
- * Primitive firing rates: the least positive integers k with k_from · push = k_to · pop on every channel, by actor.
- * Parts of the graph that no channel joins are primitive each on its own. Exact for any rates.
- * Throws {@link ScheduleError}: `graph`, `inconsistent` (with the channel) or `limit`.
+ * Primitive firing rates: the smallest positive integers k with k_from · push = k_to · pop on every channel, by actor. Unconnected parts of
+ * the graph are primitive separately. Exact for any rates. Throws {@link ScheduleError}: `graph`, `inconsistent` (with the channel) or
+ * `limit`.
  */
 export function repetitions(graph: SdfGraph, limit = kMaxFirings): number[] {
   checkIdsAndRates(graph);
@@ -221,7 +221,7 @@ function firingRates(shape: Shape, limit: number): number[] {
   return counts.map(Number);
 }
 
-/** Rates of the first firing: those of prework where given, else the usual ones. */
+/** Rates of the first firing: those of the prework if there is one, otherwise the usual ones. */
 export function firstRates(channel: SdfChannel): { push: number; pop: number; peek: number } {
   const pop = channel.firstPop ?? channel.pop;
   return {
@@ -230,7 +230,7 @@ export function firstRates(channel: SdfChannel): { push: number; pop: number; pe
   };
 }
 
-/** Actors whose first firing differs: some channel gives a first rate at their end. */
+/** Actors whose first firing differs: some channel has a first rate at their end. */
 export function actorsWithPrework(graph: SdfGraph): boolean[] {
   const found = graph.actors.map(() => false);
   for (const { from, to, firstPush, firstPop, firstPeek } of graph.channels) {
@@ -240,20 +240,23 @@ export function actorsWithPrework(graph: SdfGraph): boolean[] {
   return found;
 }
 
-/** Items that `count` firings of the producer give, the first of them by prework. */
+/** How many items `count` firings of the producer push; the first of them runs the prework. */
 export function itemsPushed(channel: SdfChannel, count: number): number {
   return count === 0 ? 0 : firstRates(channel).push + (count - 1) * channel.push;
 }
 
-/** Items that `count` firings of the consumer take, the first of them by prework. */
+/** How many items `count` firings of the consumer pop; the first of them runs the prework. */
 export function itemsPopped(channel: SdfChannel, count: number): number {
   return count === 0 ? 0 : firstRates(channel).pop + (count - 1) * channel.pop;
 }
 
-/** Entries of one schedule: loops that go round one firing at a time and push schedules have many. */
+/** Maximum number of steps in a schedule. Push schedules, and loops that fire one actor at a time, have many. */
 const kMaxSteps = 2_000_000;
 
-/** Adds a step to a list, joining it with the last one of the same actor. Throws {@link ScheduleError} (`limit`) where it gets too long. */
+/**
+ * Appends a step to a list, merging it with the last one if that is of the same actor. Throws {@link ScheduleError} (`limit`) if the list
+ * gets too long.
+ */
 export function appendStep(steps: Step[], actor: number, count: number): void {
   const last = steps[steps.length - 1];
   if (last?.actor === actor) steps[steps.length - 1] = { actor, count: last.count + count };
@@ -261,14 +264,14 @@ export function appendStep(steps: Step[], actor: number, count: number): void {
   else throw new ScheduleError('limit', `one steady state has more than ${kMaxSteps} steps: choose smaller rates`, { actors: [actor] });
 }
 
-/** Items on each channel and the most there ever were. */
+/** The number of items on each channel, and its maximum so far. */
 export class Marking {
   readonly tokens: number[];
   readonly peak: number[];
   readonly fired: number[];
   private readonly ends: Adjacency;
 
-  /** @param start where firing goes on; default: the graph's own start */
+  /** @param start the state to continue from; default: the graph's own start */
   constructor(graph: SdfGraph, start?: { readonly tokens: readonly number[]; readonly fired: readonly number[] }, ends = adjacency(graph)) {
     this.ends = ends;
     this.tokens = [...start?.tokens ?? graph.channels.map(({ tokens }) => tokens)];
@@ -276,14 +279,14 @@ export class Marking {
     this.fired = [...start?.fired ?? graph.actors.map(() => 0)];
   }
 
-  /** The first input that keeps the actor from firing once; undefined: it can fire. */
+  /** The first input that keeps the actor from firing once; undefined if it can fire. */
   blockedBy(actor: number): SdfChannel | undefined {
     const isFirst = this.fired[actor] === 0;
     return elementAt(this.ends.inputs, actor).find((channel) =>
       elementAt(this.tokens, channel.id) < (isFirst ? firstRates(channel).peek : channel.peek));
   }
 
-  /** Fires as often as its inputs allow, at most `limit` times; returns how often. */
+  /** Fires as often as the inputs allow, at most `limit` times; returns how often. */
   fireUpTo(actor: number, limit: number): number {
     let count = 0;
     if (this.fired[actor] === 0 && limit > 0 && this.blockedBy(actor) === undefined) {
@@ -302,7 +305,7 @@ export class Marking {
     return count + Math.max(more, 0);
   }
 
-  /** `count` firings; the caller knows that they are allowed. A first firing must come alone. */
+  /** Fires `count` times; the caller knows that this is allowed. A first firing must come alone. */
   apply(actor: number, count: number): void {
     const isFirst = this.fired[actor] === 0;
     addAt(this.fired, actor, count);
@@ -316,13 +319,13 @@ export class Marking {
     }
   }
 
-  /** Starts counting the most items anew. */
+  /** Resets the maximum numbers of items. */
   resetPeak(): void {
     this.tokens.forEach((value, id) => { this.peak[id] = value; });
   }
 }
 
-/** Least number of producer firings after which `needed` items have come. */
+/** The smallest number of producer firings that push `needed` items. */
 function firingsFor(channel: SdfChannel, needed: number): number {
   if (needed <= 0) return 0;
   const first = firstRates(channel).push;
@@ -330,7 +333,7 @@ function firingsFor(channel: SdfChannel, needed: number): number {
   return channel.push === 0 ? Infinity : 1 + Math.ceil((needed - first) / channel.push);
 }
 
-/** Items that must have come on the channel when its consumer has fired `count` times and is ready for the steady state. */
+/** How many items must have been pushed when the consumer has fired `count` times and is ready for the steady state. */
 function itemsNeeded(channel: SdfChannel, count: number): number {
   const residue = itemsPopped(channel, count) + channel.peek - channel.pop;
   return (count > 0 ? Math.max(residue, firstRates(channel).peek) : residue) - channel.tokens;
@@ -349,7 +352,7 @@ class InitCounts {
     this.limit = limit;
     this.counts = rates.map(() => 0);
     const prework = actorsWithPrework(shape.graph);
-    // Consumers first: when a component is reached, all that its consumers outside ask of it is known.
+    // Consumers first: when a component is reached, the demand of all its outside consumers is known.
     shape.components.forEach((members) => {
       for (const actor of members) if (prework[actor]) this.raise(actor, Math.max(1, elementAt(this.counts, actor)));
       this.settle(members, members.length > 1 ? this.caps(members) : undefined);
@@ -365,8 +368,8 @@ class InitCounts {
   }
 
   /**
-   * No live loop needs more than this: by then every member has fired and whole steady states cover what is asked from outside.
-   * A demand beyond it feeds on itself for ever.
+   * The maximum demand in a loop without deadlock: by then every member has fired, and whole steady states cover the demand from outside. A
+   * demand beyond it would feed on itself forever.
    */
   private caps(members: readonly number[]): Map<number, number> {
     const { component, graph } = this.shape;
@@ -410,16 +413,16 @@ function starved(graph: SdfGraph, channel: SdfChannel, members: readonly number[
 }
 
 /**
- * How often each actor fires before the first steady state: the least numbers such that all prework has run and every channel then holds at
- * least peek − pop items. Throws {@link ScheduleError}: `deadlock` or `limit`.
+ * How often each actor fires before the first steady state: the smallest numbers such that all prework has run and every channel then holds
+ * at least peek − pop items. Throws {@link ScheduleError}: `deadlock` or `limit`.
  */
 export function initFirings(graph: SdfGraph, rates: readonly number[], limit = kMaxFirings): number[] {
   return new InitCounts(shapeOf(graph), rates, limit).counts;
 }
 
 /**
- * Fires each actor `counts[actor]` times from where `marking` stands, in `order`, as often in a row as items allow.
- * Throws {@link ScheduleError} (`deadlock`) naming the actors that cannot go on.
+ * Fires each actor `counts[actor]` times from the state in `marking`, in `order`, as often in a row as items allow. Throws {@link
+ * ScheduleError} (`deadlock`) naming the actors that cannot continue.
  */
 export function fireAll(graph: SdfGraph, marking: Marking, order: readonly number[], counts: readonly number[]): Step[] {
   const left = [...counts];
@@ -463,7 +466,7 @@ function deadlock(graph: SdfGraph, marking: Marking, waiting: readonly number[])
   return new ScheduleError('deadlock', deadlockText(wanted), { channel: id, actors: cycle });
 }
 
-/** What a node in a deadlock waits for: so many items of another node, of which it has some. */
+/** What a deadlocked node waits for: a number of items from another node, and how many of them it has. */
 export interface Wanted {
   readonly name: string;
   readonly of: string;
@@ -471,7 +474,7 @@ export interface Wanted {
   readonly held: number;
 }
 
-/** Words for nodes that wait for each other. */
+/** Describes nodes that wait for each other. */
 export function deadlockText(cycle: readonly Wanted[]): string {
   const shown = cycle.slice(0, 8).map(({ name, of, needed, held }) =>
     `${name} waits for ${needed} ${needed === 1 ? 'item' : 'items'} of ${of} and has ${held}`);
@@ -480,14 +483,14 @@ export function deadlockText(cycle: readonly Wanted[]): string {
 }
 
 /**
- * Channels that order nothing within one steady state: what stands on them already feeds all firings of the consumer.
- * Only those inside a loop count, so that the order follows the stream elsewhere.
+ * Channels that impose no order within one steady state, because the items on them already suffice for all firings of the consumer. Only
+ * channels in feedback loops count, so that the order follows the stream elsewhere.
  */
 function isDelay(rates: readonly number[], tokens: readonly number[]): (channel: SdfChannel) => boolean {
   return ({ id, to, pop, peek }) => elementAt(tokens, id) - (peek - pop) >= elementAt(rates, to) * pop;
 }
 
-/** Loops in the order of the stream, and inside each loop the actors in the order of the channels that do not delay. */
+/** Components in stream order; within each loop, actors in the order of the channels that do not delay. */
 function flowOrder(
   graph: SdfGraph, whole: Components, rates: readonly number[], tokens: readonly number[],
 ): { order: number[]; groups: number[][] } {
@@ -502,7 +505,7 @@ function flowOrder(
   return { order: groups.flat(), groups };
 }
 
-/** Components in the order of the stream, that of the smallest actor first where there is a choice. */
+/** Components in stream order; of several candidates, the one with the smallest actor comes first. */
 function componentOrder({ channels }: SdfGraph, { component, components }: Components): number[] {
   const first = components.map((members) => elementAt(members, 0));
   const ranked = [...components.keys()].sort((a, b) => elementAt(first, a) - elementAt(first, b));
@@ -517,8 +520,8 @@ function componentOrder({ channels }: SdfGraph, { component, components }: Compo
 }
 
 /**
- * Rates, initialisation and order of a graph, and its single-appearance schedule; proves that it never deadlocks.
- * Throws {@link ScheduleError}: `graph`, `inconsistent`, `deadlock` or `limit`.
+ * Rates, initialisation and order of a graph, and its single-appearance schedule. Proves that the graph never deadlocks. Throws {@link
+ * ScheduleError}: `graph`, `inconsistent`, `deadlock` or `limit`.
  */
 export function scheduled(graph: SdfGraph, limit = kMaxFirings): Schedule {
   checkIdsAndRates(graph);
@@ -548,8 +551,8 @@ function appearances(graph: SdfGraph, marking: Marking, groups: readonly number[
 }
 
 /**
- * Every actor once, in the order of the stream, with its firing rate: S1 of Figure 2.7. A loop whose items do not allow that
- * is fired in rounds, each actor as often as it can.
+ * Every actor once, in stream order, with its firing rate: S1 of Figure 2.7. A feedback loop that holds too few items for that is fired in
+ * rounds, each actor as often as it can.
  */
 export function singleAppearanceSchedule(graph: SdfGraph, steady: SteadyState): SteadySchedule {
   const { groups } = flowOrder(graph, stronglyConnected(graph), steady.repetitions, steady.residual);
@@ -557,8 +560,8 @@ export function singleAppearanceSchedule(graph: SdfGraph, steady: SteadyState): 
 }
 
 /**
- * Every actor just as often as its consumers need to fire: S2 of Figure 2.7, the least latency. Several sinks take turns by
- * the share of their firings done.
+ * Fires every actor only as often as its consumers need: S2 of Figure 2.7, with the lowest latency. Several sinks take turns by the
+ * completed share of their firings.
  */
 export function pushSchedule(graph: SdfGraph, steady: SteadyState): SteadySchedule {
   const marking = markingAfterInit(graph, steady);

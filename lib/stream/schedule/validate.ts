@@ -1,19 +1,19 @@
-// An independent check of schedules: counts items firing by firing and shares nothing with the code that makes schedules.
+// An independent check of schedules: counts items firing by firing, and shares no code with what builds schedules.
 import { addAt, elementAt } from '../../core/known.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { requireFields, requireRateGraph, requireSizes, requireSteps } from '../require.ts';
 
-/** One thing wrong with a schedule. */
+/** One problem of a schedule. */
 export interface ScheduleProblem {
   readonly kind: 'actor' | 'count' | 'underflow' | 'prework' | 'drift' | 'rates' | 'buffer';
   readonly message: string;
 }
 
-/** What {@link validateSchedule} is given: plain lists of firings. */
+/** The input of {@link validateSchedule}: plain lists of firings. */
 export interface CheckedSchedule {
   readonly init: readonly { readonly actor: number; readonly count: number }[];
   readonly steps: readonly { readonly actor: number; readonly count: number }[];
-  /** Sizes claimed for the channels; checked when given. */
+  /** Claimed buffer sizes of the channels; checked if given. */
   readonly buffers?: readonly number[];
 }
 
@@ -72,7 +72,7 @@ class Replay {
   }
 }
 
-/** Ratio of firings must be the same for all actors that channels join. */
+/** Checks that actors joined by channels have fired the same multiple of their rates. */
 function checkRates(graph: SdfGraph, replay: Replay, fired: readonly number[]): void {
   fired.forEach((count, actor) => {
     if (count === 0) replay.report('rates', `${elementAt(graph.actors, actor).name} does not fire in the steady state`);
@@ -86,9 +86,9 @@ function checkRates(graph: SdfGraph, replay: Replay, fired: readonly number[]): 
 }
 
 /**
- * Plays the initialisation once and the steady state twice, firing by firing. Returns what is wrong; empty: the schedule is
- * admissible, runs every prework before the steady state, leaves the channels as it found them (so it can repeat for ever)
- * and stays within `buffers`.
+ * Simulates the initialisation once and the steady state twice, firing by firing. Returns the problems; empty if the schedule is
+ * admissible, runs every prework before the steady state, leaves the channels as it found them (so that it can repeat forever) and stays
+ * within `buffers`.
  */
 export function validateSchedule(graph: SdfGraph, schedule: CheckedSchedule): ScheduleProblem[] {
   requireRateGraph(graph);

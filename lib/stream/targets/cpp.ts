@@ -1,4 +1,5 @@
-// Planned programs in C++: functions as the kernel layer prints them, and tables by which the runtime (runtime/stream.cpp) runs them.
+// Prints planned programs as C++: functions printed by the kernel layer, and the tables with which the runtime (runtime/stream.cpp) runs
+// them.
 import { fileURLToPath } from 'node:url';
 import { readBytesSync } from '../../core/files.ts';
 import { required } from '../../core/known.ts';
@@ -15,21 +16,23 @@ import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
 import { type ProgramPlan } from '../plan/plan.ts';
 
 export interface CppOptions {
-  /** Single-appearance schedule, one FIFO array per channel, nothing fused: the stand-in for the original compiler. */
+  /** Single-appearance schedule, one FIFO array per channel, no fusion: the stand-in for the original compiler. */
   readonly baseline?: boolean;
-  /** Items that channels must hold at least, by channel. */
+  /** The minimum number of items each channel must have room for, by channel. */
   readonly capacities?: readonly number[];
-  /** Runs on several threads: in launches, or the pieces of a program without state. Default: on one. */
+  /** Runs on several threads: in launches, or in pieces if the program has no state. Default: one thread. */
   readonly threads?: 'launches' | 'pieces';
-  /** Statements of groups from which on those of one shape are made once. Default 4000: compilers take too long to make each its own. */
+  /**
+   * Group statements from which functions of the same shape are emitted only once. Default 4000: compiling each separately takes too long.
+   */
   readonly shareFrom?: number;
-  /** Most files that a program of many lines is cut into, to be compiled side by side. Default: one. */
+  /** The maximum number of files into which a long program is split so that they compile in parallel. Default: one. */
   readonly mostUnits?: number;
-  /** Lines beyond which a program in one file is not printed: see {@link LargeProgram}, {@link mostLinesIn}. Default: no limit. */
+  /** A program with more lines per file is not printed: see {@link LargeProgram}, {@link mostLinesIn}. Default: no limit. */
   readonly mostLines?: number;
 }
 
-/** A program that a C++ compiler would take minutes for. */
+/** A program that would take a C++ compiler minutes. */
 export class LargeProgram extends Error {
   readonly lines: number;
 
@@ -42,34 +45,34 @@ export class LargeProgram extends Error {
 export interface CppProgram {
   readonly lowered: LoweredProgram;
   readonly threads: CppOptions['threads'];
-  /** The program, to stand in a namespace. */
+  /** The program text, to be placed in a namespace. */
   readonly body: string;
-  /** Those of its functions that stand in files of their own, each text in the same namespace. */
+  /** Functions in files of their own; each text goes in the same namespace. */
   readonly units: readonly string[];
-  /** Whether floats are cut to integers: see arithmetic.h. */
+  /** Whether floats are truncated to integers: see arithmetic.h. */
   readonly cuts: boolean;
-  /** Whether its functions are mostly long code without loops. */
+  /** Whether its functions are mostly long straight-line code. */
   readonly isLong: boolean;
 }
 
-/** Headers of the runtime. Programs need the first alone. */
+/** Headers of the runtime. Programs include only the first. */
 const runtimeHeaders = ['stream.h', 'run.h', 'launches.h', 'pieces.h'];
 
 function runtimeFile(name: string): string {
   return readBytesSync(fileURLToPath(new URL(`./runtime/${name}`, import.meta.url))).toString('utf8');
 }
 
-/** The files that stand beside the sources of a program and of the runtime, by name. */
+/** The headers that sources of programs and of the runtime include, by name. */
 export function cppHeaders(): Readonly<Record<string, string>> {
   return { 'arithmetic.h': arithmeticHeader(), ...Object.fromEntries(runtimeHeaders.map((name) => [name, runtimeFile(name)])) };
 }
 
-/** The source of the runtime, which is compiled on its own. */
+/** The source of the runtime, compiled separately. */
 export function cppRuntime(): string {
   return runtimeFile('stream.cpp');
 }
 
-/** Files of several programs: run with the paths of input and output and the program's number. */
+/** The files of several programs. The executable takes the paths of input and output and the number of a program. */
 export function cppFiles(programs: readonly CppProgram[]): readonly string[] {
   const head = [...(programs.some(({ cuts }) => cuts) ? ['#define WL_CUTS'] : []), '#include "arithmetic.h"', '#include "stream.h"'];
   const text = (body: string, i: number): string => `\nnamespace wl_program_${i} {\n${body}}`;
@@ -95,26 +98,26 @@ function hasCuts({ functions }: Program): boolean {
   return found;
 }
 
-/** Statements from which on functions that are called rarely are not worth a compiler's effort, most of which they would take. */
+/** Rarely called functions with more statements are not optimised: they would take most of the compiler's time. */
 const longRare = 200;
-/** Statements of groups from which on a program is long. */
+/** A program whose groups have at least this many statements counts as long. */
 const longProgram = 1000;
 
 /**
- * Whether a group's function stays apart from the one that calls it, of which it becomes part otherwise: g++ makes better vectors of a long
- * one that writes streams then, by 15 % in fft-coarse.
+ * Whether a group's function is kept out of line. Otherwise it is inlined into its caller; but g++ vectorises long functions that write
+ * streams better out of line (fft-coarse: 15 %).
  */
 function isApart(streams: readonly Buffer[], statements: number): boolean {
   return statements > longRare && streams.some(({ isReadOnly }) => isReadOnly !== true);
 }
 
-/** A lowered program with functions of one shape made once, and what to call in place of each. */
+/** A lowered program in which functions of the same shape are emitted once, and the calls that replace the originals. */
 interface Arranged {
   readonly program: Program;
-  /** How many the groups have before functions are shared. */
+  /** Statements of the groups before functions are shared. */
   readonly statements: number;
   readonly calls: SharedFunctions['calls'];
-  /** Pointers that functions take, by name. */
+  /** The pointers that functions take, by name. */
   readonly parameters: ReturnType<typeof cppParameters>;
   readonly attributes: (f: KernelFunction) => string;
 }
@@ -139,7 +142,7 @@ function arranged({ program, plan }: LoweredProgram, { baseline = false, shareFr
   };
   const parameters = cppParameters(made);
   const attributes = (f: KernelFunction): string => {
-    // Otherwise compilers see that channels are empty before, and where each item lies.
+    // Otherwise compilers see that channels start empty, and where each item lies.
     if (baseline && groupNames.has(f.name)) return '__attribute__((noinline, noclone)) ';
     const spared = statementsIn(f) > longRare ? ', optimize("O0")' : '';
     if (isRare.has(f)) return `__attribute__((cold, noinline${spared})) `;
@@ -152,7 +155,7 @@ function arranged({ program, plan }: LoweredProgram, { baseline = false, shareFr
   };
 }
 
-/** Text that calls a function of the program, by its name, for `n` firings or iterations. */
+/** Text that calls a function of the program by name, for `n` firings or iterations. */
 type Call = (name: string, n: string) => string;
 
 function callsOf({ parameters, calls }: Arranged, streams: ReadonlyMap<string, number>): Call {
@@ -172,13 +175,13 @@ function callsOf({ parameters, calls }: Arranged, streams: ReadonlyMap<string, n
 
 function steadyText({ groups }: ProgramPlan, isBaseline: boolean, call: Call): string {
   const lines = isBaseline
-    // The barrier keeps the compiler from seeing through several steady states at once, which nobody's channels would let it.
+    // Without the barrier, the compiler could optimise across steady states, which real channels would prevent.
     ? [`  for (int k = 0; k < n; ++k) { ${call('group_0', '1')} ${call('settle', '1')} asm volatile("" ::: "memory"); }`]
     : [...groups.map(({ id, iterations }) => `  ${call(`group_${id}`, `n * ${iterations}`)}`), `  ${call('settle', 'n')}`];
   return `static void wl_steady(int n, void* const* streams) {\n${lines.join('\n')}\n}`;
 }
 
-/** A function that calls one of several by number. */
+/** A function that dispatches to one of several by number. */
 function switchText(head: string, cases: readonly (readonly [number: number, text: string])[], end = ''): string {
   return `static ${head} {\n  switch (number) {\n${cases.map(([number, text]) => `    case ${number}: ${text}`).join('\n')}\n  }\n${end}}`;
 }
@@ -211,19 +214,22 @@ function tablesText({ plan, declarations, sites }: LoweredProgram, threads: CppO
   ].join('\n');
 }
 
-/** Lines of a program in so many files: twice as many in two, no more in more of them, for not all cores may be free. */
+/**
+ * Maximum lines of a program split into `files` files: twice as many for two or more. No more than that, because not every core may be
+ * free.
+ */
 export function mostLinesIn(files: number, mostLines = Infinity): number {
   return mostLines * Math.min(files, 2);
 }
 
-/** Lines from which on a program is cut, and that a part has at least. */
+/** Programs are split from `cutFrom` lines on, into parts of at least `leastInUnit` lines. */
 const [cutFrom, leastInUnit] = [8000, 4000];
 
-/** Functions in parts that take a compiler about the same time; that of the others comes first, with what calls them. */
+/** Functions in parts that take about the same time to compile. The main part comes first and contains the callers. */
 function unitsOf(functions: readonly KernelFunction[], mostUnits: number, threads: CppOptions['threads']): ReadonlySet<KernelFunction>[] {
   const sizes = new Map(functions.map((f) => [f, statementsIn(f)]));
   const lines = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-  // Threads have buffers of their own, which only one file can hold.
+  // Threads have their own buffers, which only one file can define.
   const count = lines < cutFrom || threads !== undefined ? 1 : Math.min(mostUnits, Math.floor(lines / leastInUnit));
   const units = Array.from({ length: count }, () => ({ size: 0, functions: new Set<KernelFunction>() }));
   for (const f of [...functions].sort((a, b) => required(sizes.get(b)) - required(sizes.get(a)))) {
@@ -234,7 +240,7 @@ function unitsOf(functions: readonly KernelFunction[], mostUnits: number, thread
   return units.map((unit) => unit.functions);
 }
 
-/** What a compiler does not do by itself. */
+/** Passes for what C++ compilers do not do themselves. */
 function passes(program: Program): Program {
   return tidy(program, dropCopies(dropNeedlessFills(tabulate(program))));
 }
@@ -249,7 +255,7 @@ export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProg
   });
   const made = arranged(lowered, options);
   const [first, ...others] = unitsOf(made.program.functions, baseline ? 1 : options.mostUnits ?? 1, threads);
-  // Each statement takes a line at least.
+  // Each statement takes at least one line.
   const lines = made.program.functions.reduce((sum, f) => sum + statementsIn(f), 0);
   if (lines > mostLinesIn(1 + others.length, options.mostLines)) throw new LargeProgram(lines);
   const { ix, steps } = lowered.system;
@@ -260,7 +266,7 @@ export function cppProgram(plan: ProgramPlan, options: CppOptions = {}): CppProg
   const call = callsOf(made, new Map(plan.streamArrays.map(({ name }, i) => [name, i])));
   const fires = nodes.map((id) => [id, `${call(`fire_${id}`, 'n')} break;`] as const);
   const firsts = nodes.flatMap((id) => (made.calls.has(`first_${id}`) ? [[id, `${call(`first_${id}`, '1')} return true;`] as const] : []));
-  // Functions that are called from one place alone are made part of it, which is quicker.
+  // Functions with a single caller are inlined, which is faster.
   const steady = threads === 'launches'
     ? switchText('void wl_group(int number, int n, void* const* streams)',
       plan.groups.map(({ id }) => [id, `${call(`group_${id}`, 'n')} break;`] as const))

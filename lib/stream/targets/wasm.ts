@@ -1,4 +1,4 @@
-// Planned programs as WebAssembly modules, and where everything lies in their memory.
+// Prints planned programs as WebAssembly modules and lays out their memory.
 import type { Buffer, Program } from '../../kernel/ir.ts';
 import { dropCopies } from '../../kernel/passes/copies.ts';
 import { keepElements } from '../../kernel/passes/keep.ts';
@@ -20,18 +20,18 @@ import { lowerProgram, togetherForWasm, type LoweredProgram, type LowerOptions }
 export interface ArrayPlace {
   readonly name: string;
   readonly kind: Kind;
-  /** Address, or of what a thread has of its own: bytes from the begin of its part. */
+  /** Address; for memory that each thread has of its own, the offset in bytes from the start of the thread's part. */
   readonly at: number;
   readonly isOwn: boolean;
   readonly length: number;
 }
 
-/** Where everything lies. */
+/** The memory layout of a module. */
 export interface MemoryLayout {
   readonly places: readonly ArrayPlace[];
-  /** Pages before those of the threads. */
+  /** Pages before the memory of the threads. */
   readonly pages: number;
-  /** Bytes of a thread's own part. */
+  /** Bytes of the memory that each thread has of its own. */
   readonly ownBytes: number;
 }
 
@@ -42,13 +42,13 @@ export interface WasmModule {
 
 export const defaultWasmPlan: PlanOptions = { groupSize: 16_000, filterSize: 6000, blockBytes: 65_536 };
 
-/** What compilers of C++ do by themselves, and {@link tabulate}. */
+/** Passes that C++ compilers do themselves, and {@link tabulate}. */
 function passes(program: Program): Program {
   const direct = dropCopies(dropNeedlessFills(tabulate(program)));
   return vectoriseLanes(vectoriseLoops(keepElements(tidy(program, jamSums(direct)))));
 }
 
-/** Translates a plan for WebAssembly. */
+/** Lowers a plan for WebAssembly. */
 export function lowerForWasm(plan: ProgramPlan, options: Omit<LowerOptions, 'together' | 'baseline' | 'passes'> = {}): LoweredProgram {
   return lowerProgram(plan, { ...options, together: togetherForWasm, passes });
 }

@@ -18,7 +18,7 @@ struct @Operation@Agent {
     T factor;
   };
 
-  /// Elements are handed out with a stride of the block, so that neighbouring lanes touch neighbours.
+  /// The stride between the elements of a thread is the block size, so that neighbouring lanes access neighbouring elements.
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const int64_t first = block.index() * block.threads() * kPerThread + block.thread();
     WARPLOOM_UNROLL

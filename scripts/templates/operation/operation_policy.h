@@ -3,7 +3,7 @@
 
 namespace warploom::@domain@ {
 
-inline constexpr int k@Operation@Threads = 256;   ///< of a block
-inline constexpr int k@Operation@PerThread = 4;   ///< elements of a thread
+inline constexpr int k@Operation@Threads = 256;   ///< per block
+inline constexpr int k@Operation@PerThread = 4;   ///< elements per thread
 
 }  // namespace warploom::@domain@

@@ -1,5 +1,5 @@
-// Steady states in launches on several threads, under a plan that comes with the run (lib/stream/plan/launches.ts): the threads meet at a
-// barrier between them, and in each take tasks that no other has taken.
+// Runs steady states in launches on several threads. The plan comes with the run (lib/stream/plan/launches.ts): threads meet at a barrier
+// between launches, and within a launch take tasks that no other thread has taken.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -30,7 +30,7 @@ struct GroupPlan {
   int stage, iterations, count;
   const End* ends;
 };
-/// A fault in a launch, and what stands in the program before it comes first.
+/// A fault in a launch. Of several faults, the one that is earliest in program order counts.
 struct Found {
   long long iteration;
   int group, from;
@@ -69,9 +69,9 @@ class Launches {
   std::vector<GroupPlan> groups_;
   std::vector<std::pair<int, const Slice*>> tasks_;
   std::vector<std::pair<int, const int*>> orders_;
-  /// One more than the last launch in which some core took it.
+  /// One more than the number of the last launch in which a core took the task.
   std::vector<std::atomic<long long>> claims_;
-  /// By core; iterations from which on nobody need go.
+  /// `faults_`: by core; `stop_`: the iteration from which on nothing needs to run.
   std::vector<Found> faults_;
   long long stop_;
   std::vector<int> base_;
@@ -116,7 +116,7 @@ inline void Launches::meet() {
     bell_.notify_all();
     return;
   }
-  // Going to sleep and waking up takes about as long.
+  // Spin for about as long as going to sleep and waking up would take.
   for (const auto until = Clock::now() + spin_; Clock::now() < until;) {
     for (int i = 0; i < 50; ++i) {
       if (round_.load(std::memory_order_acquire) != round) return;
@@ -127,7 +127,7 @@ inline void Launches::meet() {
   bell_.wait(lock, [this, round] { return round_.load() != round; });
 }
 
-/// Sets the ends of a group for iterations of it from `from` on, in an iteration of the run.
+/// Sets the ends of a group for its iterations starting at `from`, within one iteration of the run.
 inline void Launches::place(int id, long long iteration, int from, int core) {
   const GroupPlan& g = groups_[(size_t)id];
   for (int i = 0; i < g.count; ++i) {
@@ -144,7 +144,7 @@ inline void Launches::place(int id, long long iteration, int from, int core) {
   }
 }
 
-/// Items behind the last turn of a ring stand at its front as well.
+/// Items past the last slot of a ring are also stored at its front.
 inline void Launches::mirror(int id, long long iteration, int from, int count) {
   const GroupPlan& g = groups_[(size_t)id];
   for (int i = 0; i < g.count; ++i) {
@@ -163,7 +163,8 @@ inline void Launches::mirror(int id, long long iteration, int from, int count) {
   }
 }
 
-/// After a fault the task goes on with iterations before it. Other tasks run on as a whole: which core does them must not matter.
+/// After a fault, the task continues with earlier iterations only. Other tasks run to their end: the result must not depend on which core
+/// runs them.
 inline void Launches::run_task(int core, int id, long long number) {
   long long end = stop_;
   const auto& [count, slices] = tasks_[(size_t)id];
@@ -198,7 +199,7 @@ inline void Launches::work(int core) {
   }
 }
 
-/// What is left of whole steady states; then ends of channels are where single firings expect them.
+/// Runs the remaining whole steady states, then moves the ends of channels to where single firings expect them.
 inline void Launches::run_rest() {
   const wl_program& p = *run.program;
   const int states = (int)(run.head->steady_states - iterations_ * multiplier_);
@@ -249,7 +250,7 @@ inline void Launches::run_all() {
     run_rest();
     fire_all(run.tail, run.head->tail_steps);
   } catch (const Fault& fault) {
-    // The other threads may still wait.
+    // Other threads may still be waiting.
     _Exit(finish(&fault));
   }
   take_time(begin);

@@ -1,4 +1,4 @@
-// Runs of programs without state in pieces, each on channels of the thread that takes it: see lib/stream/run/threads.ts.
+// Runs stateless programs in pieces. Each piece uses the channels of the thread that runs it: see lib/stream/run/threads.ts.
 #pragma once
 #include <atomic>
 #include <system_error>
@@ -9,7 +9,7 @@
 namespace wl_runtime {
 
 struct Piece {
-  /// Where its input and output begin, in items; items that come out before those of the piece, and steady states until all are out.
+  /// Where the input and output of the piece begin, in items; how many items come out before its own, and after how many steady states.
   int input, output, dropped, warm_up, states, tail_steps;
   const Step* tail;
 };
@@ -43,7 +43,7 @@ inline Pieces::Pieces() {
   faults_.resize((size_t)count, Fault{-1, 0});
 }
 
-/// The streams of this thread, from the begin of the piece's part on.
+/// This thread's streams, starting at the piece's part.
 inline void Pieces::begin_streams(const Piece& piece) {
   const wl_program& p = *run.program;
   for (int i = 0; i < p.streams; ++i) {
@@ -53,10 +53,10 @@ inline void Pieces::begin_streams(const Piece& piece) {
   }
 }
 
-/// What comes out first and is not wanted.
+/// Buffers for the first items of a piece, which are discarded.
 inline thread_local std::vector<std::vector<double>> dropped;
 
-/// Has output go elsewhere while items come that are not wanted.
+/// Redirects output while the items to be discarded come out.
 inline void Pieces::warm_up(const Piece& piece) {
   const wl_program& p = *run.program;
   dropped.resize((size_t)p.streams);
@@ -69,7 +69,7 @@ inline void Pieces::warm_up(const Piece& piece) {
   }
 }
 
-/// Ends that: what came behind them is the piece's own.
+/// Ends that, and keeps the items that came out after them: they belong to the piece.
 inline void Pieces::settle_down(const Piece& piece) {
   const wl_program& p = *run.program;
   for (int i = 0; i < p.streams; ++i) {
@@ -101,7 +101,7 @@ inline void Pieces::run_piece(const Piece& piece) {
   fire_all(piece.tail, piece.tail_steps);
 }
 
-/// Takes pieces in order: when one goes wrong those before it are taken, and those after it no longer matter.
+/// Takes pieces in order. After a fault, earlier pieces are still run, and later ones no longer matter.
 inline void Pieces::work() {
   const int count = (int)pieces_.size();
   for (int number; (number = next_++) < count;) {

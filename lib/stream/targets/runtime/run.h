@@ -1,4 +1,4 @@
-// A run of a stream program: the file that it is given, its streams, single firings, the file of its answer.
+// A run of a stream program: the file with its input, its streams, single firings, and the file with its result.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 /// How steady states run.
 enum class Way { alone, launches, pieces };
-/// Exit codes: what the program was given cannot be read, or its answer not written; there are not enough threads.
+/// Exit codes: the input cannot be read, or the result cannot be written; threads cannot be started.
 constexpr int kBadFile = 2, kNoThreads = 3;
 
 struct Fault {
@@ -29,7 +29,7 @@ struct Step {
   int node, count;
 };
 
-/// The file of a run: blocks that begin with lines of the cache.
+/// The file of a run, as blocks aligned to cache lines.
 class Input {
  public:
   bool open(const char* path) {
@@ -55,13 +55,12 @@ class Input {
   size_t taken_ = 0;
 };
 
-/// What a run is told, in the order of the file's first block.
+/// Parameters of a run, in the order of the file's first block.
 struct Head {
   long long steady_states, lines, turns, seed, init_steps, tail_steps, words, way, most_printed;
   long long unused[7];
 };
 
-/// The run.
 struct Run {
   const wl_program* program;
   const char* result_path;
@@ -70,21 +69,21 @@ struct Run {
   /// Items by external stream.
   const long long* items;
   const Step *init, *tail;
-  /// What several threads are told.
+  /// Plan for several threads.
   const int* words;
-  /// Addresses of the streams from their begins on.
+  /// Start addresses of the streams.
   std::vector<void*> streams;
-  /// By channel, and for the end: the first of its arrays.
+  /// By channel: the first of its arrays; with one more entry for the end.
   std::vector<int> arrays_of;
   std::vector<double> printed, line;
   long long lines;
-  /// Time of the run: wall clock, and processor time of all threads together.
+  /// Duration of the run: wall-clock time, and processor time of all threads together.
   double nanoseconds, processor_nanoseconds;
 };
 
 inline Run run;
 
-/// What a thread runs the program with.
+/// State of one thread that runs the program.
 struct Here {
   wl_own own;
   std::vector<void*> streams;
@@ -103,7 +102,7 @@ inline void enter_thread() {
   here.own.steps[0] = (double)run.head->turns;
 }
 
-/// Ends of channels and streams as they are at the start.
+/// Ends of channels and streams at the start.
 inline void reset_ends() {
   const wl_program& p = *run.program;
   for (int id = 0; id < p.channels; ++id) {
@@ -165,14 +164,14 @@ inline bool open_run(char** words) {
     const size_t size = (size_t)run.items[external] * (size_t)bytes;
     const bool is_given = p.roles[external] == wl_role::input || p.roles[external] == wl_role::reader;
     char* data = is_given ? run.input.take<char>(size) : (char*)calloc(size + 128, 1);
-    // Touched, so that the clock does not count how the system finds memory.
+    // Touch the pages, so that page faults are not part of the measured time.
     for (size_t at = 0; !is_given && data != nullptr && at < size; at += 4096) ((volatile char*)data)[at] = 0;
     run.streams.push_back(data);
   }
   return true;
 }
 
-/// Writes the answer: what was printed, and where all went well what came out.
+/// Writes the result: what was printed and, without a fault, the output.
 inline int finish(const Fault* fault) {
   FILE* file = fopen(run.result_path, "wb");
   if (file == nullptr) return kBadFile;
@@ -189,7 +188,7 @@ inline int finish(const Fault* fault) {
   return fclose(file) == 0 ? 0 : kBadFile;
 }
 
-/// When a run began.
+/// The time at which a run began.
 struct Moment {
   Clock::time_point wall;
   std::clock_t processor;

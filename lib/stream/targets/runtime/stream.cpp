@@ -1,4 +1,4 @@
-// Runs a compiled stream program: reads what it is given from a file, and writes what came out to another (lib/stream/run/cpp.ts).
+// Runs a compiled stream program: reads its input from a file and writes the results to another (lib/stream/run/cpp.ts).
 #include "stream.h"
 
 #include "launches.h"
@@ -11,7 +11,7 @@ int wl_nil = 0;
 
 namespace wl_runtime {
 
-/// All of the run on this thread.
+/// Runs everything on this thread.
 static void run_alone() {
   const wl_program& p = *run.program;
   enter_thread();
@@ -19,7 +19,7 @@ static void run_alone() {
   const Moment begin = this_moment();
   fire_all(run.init, run.head->init_steps);
   all_to_fronts();
-  // Where lines end the run, it may end behind any steady state.
+  // When the run ends at a number of lines, it may end after any steady state.
   const int most = run.head->lines < 1LL << 60 ? 1 : p.multiplicity;
   for (long long left = run.head->steady_states; left > 0 && run.lines < run.head->lines;) {
     const int now = (int)std::min<long long>(left, most);
