@@ -9,7 +9,7 @@ import type { StreamGraph } from '../graph.ts';
 import { scalarCount, typeBytes } from '../interpret/values.ts';
 import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
 import { startMatters } from '../plan/start.ts';
-import { fusedProgram, type FusedEnd, type FusedOptions, type FusedProgram } from '../targets/cuda.ts';
+import { fusedProgram, smallBlocks, type FusedEnd, type FusedOptions, type FusedProgram } from '../targets/cuda.ts';
 import { within } from '../stop.ts';
 import {
   joinItems, prepareRun, type PreparedRun, type RunResult, type Scalars, type StreamArrays, type ThreadOptions,
@@ -72,12 +72,16 @@ export class CompiledGpu {
    */
   static async compile(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
     const { fast, signal, timeout, ...how } = options;
-    const program = fusedProgram(graph, how);
-    const module = await device.module({
+    const made = async (program: FusedProgram): Promise<CompiledGpu> => new CompiledGpu(program, device, await device.module({
       source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
       ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
-    });
-    return new CompiledGpu(program, device, module, compileWasm(graph));
+    }), compileWasm(graph));
+    const program = fusedProgram(graph, how);
+    const compiled = await made(program);
+    if (compiled.kernel.residentBlocks(program.threads, program.sharedBytes) > 0) return compiled;
+    // A GPU with less shared memory.
+    compiled.dispose();
+    return made(fusedProgram(graph, { ...how, ...smallBlocks }));
   }
 
   get kernel(): Kernel {
