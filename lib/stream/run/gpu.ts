@@ -72,12 +72,15 @@ export class CompiledGpu {
   readonly #wasm: CompiledWasm;
   readonly #kernel: Kernel;
 
-  private constructor(program: FusedProgram, device: Device, module: DeviceModule, wasm: CompiledWasm) {
+  /** @param module what the device's compiler made of the program's text */
+  constructor(graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule) {
     this.program = program;
     this.device = device;
     this.#module = module;
-    this.#wasm = wasm;
+    this.#wasm = compiledWasm(graph);
     this.#kernel = required(module.kernels.get(program.kernel));
+    if (this.#kernel.residentBlocks(program.threads, program.sharedBytes) > 0) return;
+    throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
   }
 
   /**
@@ -96,9 +99,7 @@ export class CompiledGpu {
       ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
     });
     try {
-      const made = new CompiledGpu(program, device, module, compiledWasm(graph));
-      if (made.kernel.residentBlocks(program.threads, program.sharedBytes) > 0) return made;
-      throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
+      return new CompiledGpu(graph, program, device, module);
     } catch (error) {
       module.dispose();
       throw error;
