@@ -2,14 +2,13 @@
 // nodes run one after the other, their iterations shared among the threads; channels between groups lie in shared memory, all others in
 // registers.
 import { elementAt, required } from '../../core/known.ts';
-import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
+import type { Buffer, Program } from '../../kernel/ir.ts';
 import { dropCopies } from '../../kernel/passes/copies.ts';
 import { paddedIndex, padBuffers } from '../../kernel/passes/pad.ts';
-import { onlyOnce, sliceFunction, type Slice } from '../../kernel/passes/slice.ts';
 import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
 import { tabulate } from '../../kernel/passes/tables.ts';
 import { tidy } from '../../kernel/passes/tidy.ts';
-import { cName, cTypes } from '../../kernel/print/c-family.ts';
+import { cLiteral, cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cudaCanFail, cudaParameters, printCuda } from '../../kernel/print/cuda.ts';
 import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { walkBody } from '../../kernel/visit.ts';
@@ -19,6 +18,7 @@ import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
 import { planProgram, type External, type Group, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { startMatters } from '../plan/start.ts';
+import { levelsOf, tasksOf, type Member, type Task, type Tasks } from './cuda-tasks.ts';
 
 /** How a program is laid out on a GPU. */
 export interface FusedOptions extends PlanOptions {
@@ -130,18 +130,8 @@ interface Stretch {
   readonly to: number;
 }
 
-/** Iterations of a group, or a slice of each: what threads share out among themselves. */
-interface Task {
-  readonly group: Group;
-  readonly f: KernelFunction;
-  /** Whether the function takes the number of iterations. */
-  readonly isCounted: boolean;
-  /** Parts of an iteration; where there are several, the function takes the part's number. */
-  readonly parts: number;
-}
-
-/** Nodes from which on the code of an iteration needs more registers than threads have. */
-const mostNodes = 1000;
+/** Nodes of a slice that is worth a warp, and of code that takes as long as a barrier. */
+const leastNodes = 24, barrierNodes = 40;
 
 class FusedMaker {
   readonly #plan: ProgramPlan;
@@ -152,6 +142,8 @@ class FusedMaker {
   /** By group: groups of one level do not wait for each other. */
   readonly #levels: readonly number[];
   readonly #lastLevel: number;
+  /** By group: nodes of an iteration's code. */
+  readonly #sizes: readonly number[];
   readonly #stretches: readonly Stretch[];
   readonly #states: number;
   readonly #tiles: ReadonlyMap<Buffer, Tile>;
@@ -166,6 +158,8 @@ class FusedMaker {
     this.#levels = levelsOf(plan);
     this.#lastLevel = Math.max(...this.#levels);
     this.#stretches = this.#findStretches();
+    this.#sizes = plan.groups.map(({ id }) =>
+      sizeOf(required(this.#lowered.program.functions.find(({ name }) => name === `group_${id}`)).body));
     this.#states = this.#chooseStates();
     const { tiles, bytes } = this.#layOut(this.#states);
     this.#tiles = tiles;
@@ -252,26 +246,59 @@ class FusedMaker {
         sharedBytes} are there`);
     }
     const least = Math.min(...this.#plan.groups.map(({ iterations }) => iterations));
-    const enough = Math.min(mostStates, Math.max(1, Math.ceil(enoughTurns * threads / least)));
-    let [low, high] = [1, enough + 1];
+    let [low, high] = [1, Math.min(mostStates, Math.ceil(enoughTurns * threads / least)) + 1];
     while (high - low > 1) {
       const middle = low + high >> 1;
       if (fits(middle)) low = middle;
       else high = middle;
     }
-    // Whole turns of all threads, if that leaves most of them.
-    const turn = threads / gcd(threads, least);
-    return low >= turn ? low - low % turn : low;
+    let best = { states: low, time: this.#timeOf(low) };
+    for (let states = low - 1; states > low / 2; --states) {
+      const time = this.#timeOf(states);
+      if (time < best.time) best = { states, time };
+    }
+    return best.states;
+  }
+
+  /** What a steady state takes in rounds of so many: code that a warp goes through, as nodes. */
+  #timeOf(states: number): number {
+    const warps = this.#options.threads / 32;
+    let sum = 0;
+    for (let level = 0; level <= this.#lastLevel; ++level) {
+      let [units, work, busy] = [0, 0, 0];
+      for (const { id, iterations } of this.#plan.groups) {
+        if (this.#levels[id] !== level) continue;
+        const taken = Math.ceil(states * iterations / 32);
+        units += taken;
+        work += taken * elementAt(this.#sizes, id);
+      }
+      busy = Math.ceil(units / warps);
+      // Where few warps have work, it is cut into slices.
+      const slices = busy > 1 ? 1 : Math.min(Math.floor(warps / units), Math.max(1, Math.floor(work / units / leastNodes)));
+      sum += busy * work / units / slices + barrierNodes;
+    }
+    return sum / states;
   }
 
   make(): FusedProgram {
     const { threads, minBlocks } = this.#options;
     const begins = startMatters(this.#plan);
     if (begins === undefined) throw new UnsupportedProgram('the program has state');
-    const tasks = this.#tasks();
-    const functions = [...tasks.values()].flat().map(({ f }) => f);
-    const gaps = new Map([...this.#tiles].flatMap(([buffer, { shift }]) => (shift === noGaps ? [] : [[buffer, shift] as const])));
-    const program = padBuffers({ ...this.#lowered.program, functions }, gaps);
+    const { program: lowered, system: { ix } } = this.#lowered;
+    const tasks = tasksOf({
+      program: lowered, plan: this.#plan, levels: this.#levels, ix, states: this.#states, threads,
+      isAlike: (a, b) => this.#tiles.get(a)?.shift === this.#tiles.get(b)?.shift,
+    });
+    const all = tasks.levels.flat();
+    const gaps = new Map<Buffer, number>();
+    const addGap = (buffer: Buffer, of: Buffer): void => {
+      const shift = this.#tiles.get(of)?.shift ?? noGaps;
+      if (shift !== noGaps) gaps.set(buffer, shift);
+    };
+    for (const buffer of this.#tiles.keys()) addGap(buffer, buffer);
+    for (const { members: [first] } of all) for (const [by, buffer] of first?.buffers ?? []) addGap(by, buffer);
+    const buffers = [...lowered.buffers, ...tasks.placeholders];
+    const program = padBuffers({ ...lowered, buffers, functions: all.map(({ f }) => f) }, gaps);
     refuseHost(program);
     const text = [
       '#ifdef WARPLOOM_SIMT', '#define WL_STRUCT_LANES', '#endif', '#include "cuda/core/module.cuh"', '#include "arithmetic.h"',
@@ -296,13 +323,15 @@ class FusedMaker {
 
   #programText(program: Program, tasks: Tasks, threads: number, minBlocks: number): string[] {
     const kinds = (end: FusedEnd) => end.kinds.length;
+    const { steady, tables } = this.#steadyText(program, tasks);
     return [
+      ...tables,
       'using warploom::WARPLOOM_TARGET::device::Block;', 'namespace fused = warploom::WARPLOOM_TARGET::stream;', '',
       'struct Program {',
       `  static constexpr int kThreads = ${threads}, kMinBlocks = ${minBlocks}, kStates = ${this.#states};`,
       `  static constexpr int kInputs = ${kinds(this.#input)}, kOutputs = ${kinds(this.#output)};`,
       '  using Parameters = fused::FusedParameters<kInputs, kOutputs>;',
-      ...this.#loadText(), ...this.#steadyText(program, tasks), ...this.#storeText(), ...this.#settleText(), '};',
+      ...this.#loadText(), ...steady, ...this.#storeText(), ...this.#settleText(), '};',
     ];
   }
 
@@ -345,105 +374,94 @@ class FusedMaker {
     return this.#plan.streamArrays.some(({ name }) => name === buffer.name) ? buffer : undefined;
   }
 
-  /** By level: what is shared out among the threads. */
-  #tasks(): Tasks {
-    const tasks = new Map<number, Task[]>();
-    const { program, system: { ix } } = this.#lowered;
-    const warps = this.#options.threads / 32;
-    for (let level = 0; level <= this.#lastLevel; ++level) {
-      const groups = this.#plan.groups.filter(({ id }) => this.#levels[id] === level);
-      const busy = groups.reduce((sum, group) => sum + Math.ceil(this.#states * group.iterations / 32), 0);
-      tasks.set(level, groups.flatMap((group): Task[] => {
-        const f = required(program.functions.find(({ name }) => name === `group_${group.id}`));
-        const most = Math.max(Math.floor(warps / busy), Math.ceil(sizeOf(f.body) / mostNodes));
-        const slices: readonly Slice[] | undefined = most < 2 ? undefined
-          : sliceFunction(program, onlyOnce(program, f, ix), { most });
-        return slices?.map((slice) => ({ group, f: slice.f, isCounted: false, parts: slice.parts }))
-          ?? [{ group, f, isCounted: true, parts: 1 }];
-      }));
-    }
-    return tasks;
-  }
-
-  #steadyText(program: Program, tasks: Tasks): string[] {
+  #steadyText(program: Program, { levels }: Tasks): { steady: string[]; tables: string[] } {
     const parameters = cudaParameters(program);
-    const lines: string[] = ['    int all;'];
-    for (const list of tasks.values()) {
+    const steady: string[] = [], tables: string[] = [];
+    for (const tasks of levels) {
       let offset = 0;
-      for (const task of list) {
-        lines.push(...this.#taskText(program, task, required(parameters.get(task.f.name)), offset));
-        // Each begins with a warp of its own, for all threads of a warp to do the same.
-        const units = this.#states * task.group.iterations * task.parts;
-        offset = (offset + Math.ceil(units / 32) * 32) % this.#options.threads;
+      for (const task of tasks) {
+        const span = Math.ceil(this.#states * required(task.members[0]).group.iterations * task.parts / 32) * 32;
+        steady.push(...this.#taskText(program, task, required(parameters.get(task.f.name)), span, offset, tables));
+        // Each begins with a warp of its own, so that all threads of a warp do the same.
+        offset = (offset + span * task.members.length) % this.#options.threads;
       }
-      lines.push('    block.sync();');
+      steady.push('    block.sync();');
     }
-    return ['  static WARPLOOM_DEVICE void steady(const Block& block, const fused::Round& round) {', ...lines, '  }'];
+    return { steady: ['  static WARPLOOM_DEVICE void steady(const Block& block, const fused::Round& round) {', ...steady, '  }'], tables };
   }
 
-  #taskText(
-    program: Program, { group, f: { name }, isCounted, parts }: Task, parameters: readonly Buffer[], offset: number,
-  ): string[] {
-    const { graph, sdf, storage, rates, steady, externals } = this.#plan;
-    const { ix, steps } = this.#lowered.system;
+  /** By place in `ix`: items that an iteration of the group moves, and those before the first. */
+  #endsOf(group: Group): ReadonlyMap<number, readonly [each: number, base: number]> {
+    const { sdf, storage, rates, steady, externals } = this.#plan;
     const members = new Set(group.steps.map(({ actor }) => actor));
-    const places: string[] = [];
-    const turn = parts === 1 ? 'i' : 'turn';
-    const end = (slot: number, each: number, base: number): void => {
-      places.push(`ix[${slot}] = ${base === 0 ? '' : `${base} + `}${turn} * ${each};`);
-    };
+    const ends = new Map<number, readonly [number, number]>();
     for (const { id, from, to } of sdf.channels) {
       if (storage[id] !== 'block') continue;
       const each = elementAt(rates, id) / group.iterations;
-      if (members.has(to)) end(2 * id, each, 0);
-      if (members.has(from)) end(2 * id + 1, each, elementAt(steady.residual, id));
+      if (members.has(to)) ends.set(2 * id, [each, 0]);
+      if (members.has(from)) ends.set(2 * id + 1, [each, elementAt(steady.residual, id)]);
     }
     for (const { node, slot, later } of externals) {
-      if (members.has(node)) end(slot, later.items * elementAt(steady.repetitions, node) / group.iterations, 0);
+      if (members.has(node)) ends.set(slot, [later.items * elementAt(steady.repetitions, node) / group.iterations, 0]);
     }
+    return ends;
+  }
+
+  /** @param span threads that take a member's part, whole warps; @param offset the first thread that takes any */
+  #taskText(
+    program: Program, task: Task, parameters: readonly Buffer[], span: number, offset: number, tables: string[],
+  ): string[] {
+    const { f: { name }, isCounted, parts, members } = task;
+    const { graph } = this.#plan;
+    const { steps } = this.#lowered.system;
+    const [{ group }] = members as [Member];
+    /** What each member has: one text for all, or the one of the member's number. */
+    const choice = (type: string, values: readonly string[]): string => {
+      const [first] = values as [string];
+      if (values.every((value) => value === first)) return first;
+      const numbers = values.map(Number), step = elementAt(numbers, 1) - elementAt(numbers, 0);
+      if (type === 'int' && numbers.every((x, i) => x === elementAt(numbers, 0) + i * step)) return `(${first} + member * ${step})`;
+      const table = `wl_of_members_${tables.length}`;
+      tables.push(`WL_UNIFORM_TABLE ${type} ${table}[] = {${values.join(', ')}};`);
+      return `${table}[member]`;
+    };
+    const ends = members.map((member) => this.#endsOf(member.group));
+    const positions = members[0]?.slots.map((_, at) => {
+      const own = members.map(({ slots }, i) => required(required(ends[i]).get(elementAt(slots, at))));
+      const base = choice('int', own.map(([, from]) => String(from)));
+      return `${base === '0' ? '' : `${base} + `}turn * ${choice('int', own.map(([each]) => String(each)))}`;
+    }) ?? [];
+    const args = members[0]?.args.map(({ type }, at) =>
+      choice(cTypes[type], members.map((member) => cLiteral(type as 'i32', elementAt(member.args, at).value)))) ?? [];
     const argument = (buffer: Buffer): string => {
-      if (buffer === ix) return 'ix';
       if (buffer === steps) return '&turns';
-      if (!this.#tiles.has(buffer)) throw new UnsupportedProgram(`the program keeps '${buffer.name}' between firings`);
-      return this.#pointer(buffer);
+      const places = members.map((member) => {
+        const tile = this.#tiles.get(member.buffers.get(buffer) ?? buffer);
+        if (tile === undefined) throw new UnsupportedProgram(`the program keeps '${buffer.name}' between firings`);
+        return String(tile.at);
+      });
+      return `block.shared<${cTypes[buffer.element]}>(${choice('int', places)})`;
     };
     const fails = cudaCanFail(program, name);
-    const count = isCounted ? ['1'] : parts === 1 ? [] : ['part'];
-    const call = `${cName(name)}(${[...count, ...parameters.map(argument), ...(fails ? ['fault'] : [])].join(', ')})`;
+    const list = [
+      ...(isCounted ? ['1'] : parts === 1 ? [] : ['part']), ...positions, ...args, ...parameters.map(argument), ...(fails ? ['fault'] : []),
+    ];
+    const call = `${cName(name)}(${list.join(', ')})`;
     const nodes = group.steps.map(({ actor }) => elementAt(graph.nodes, actor).name.replaceAll(/[^\w .-]/g, '')).slice(0, 6).join(', ');
     const first = offset === 0 ? 'block.thread()' : `fused::turned(block, ${offset})`;
+    const all = `round.states * ${group.iterations * parts}`;
+    const head = members.length === 1 ? [`    for (int i = ${first}; i < ${all}; i += kThreads) {`] : [
+      `    for (int all = ${first}; all < ${members.length * span}; all += kThreads) {`,
+      `      const int member = all / ${span}, i = all - member * ${span};`, `      if (i >= ${all}) continue;`,
+    ];
     return [
-      `    // ${nodes}${group.steps.length > 6 ? ' …' : ''}`, `    all = round.states * ${group.iterations * parts};`,
-      `    for (int i = ${first}; i < all; i += kThreads) {`,
-      ...(parts === 1 ? [] : [`      const int turn = i / ${parts}, part = i - turn * ${parts};`]),
-      ...(parameters.includes(ix) ? [`      int ix[${required(ix.length)}];`, `      ${places.join(' ')}`] : []),
+      `    // ${nodes}${group.steps.length > 6 ? ' …' : ''}${members.length > 1 ? `, and ${members.length - 1} more like it` : ''}`, ...head,
+      parts === 1 ? '      const int turn = i;' : `      const int turn = i / ${parts}, part = i - turn * ${parts};`,
       ...(parameters.includes(steps) ? ['      double turns = round.turns;'] : []),
-      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(${turn} / ${group.iterations});`] : [`      ${call};`]),
+      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(turn / ${group.iterations});`] : [`      ${call};`]),
       '    }',
     ];
   }
-}
-
-/** By level: what is shared out among the threads. */
-type Tasks = ReadonlyMap<number, readonly Task[]>;
-
-/** By group: how many others it waits for in a row. */
-function levelsOf({ groups, groupOf, sdf }: ProgramPlan): number[] {
-  const levels = groups.map(() => 0);
-  for (let isSettled = false; !isSettled;) {
-    isSettled = true;
-    for (const { from, to } of sdf.channels) {
-      const [source, sink] = [elementAt(groupOf, from).id, elementAt(groupOf, to).id];
-      if (source === sink || elementAt(levels, sink) > elementAt(levels, source)) continue;
-      levels[sink] = elementAt(levels, source) + 1;
-      isSettled = false;
-    }
-  }
-  return levels;
-}
-
-function gcd(a: number, b: number): number {
-  return b === 0 ? a : gcd(b, a % b);
 }
 
 /** What a compiler does not do by itself. */
