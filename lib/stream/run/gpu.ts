@@ -1,20 +1,19 @@
 // Programs on a device that runs kernels. What preworks leave behind at the start of a run, and what is left over at its end, WebAssembly
 // makes; all whole steady states between are the device's, in launches that take a slice of the input each.
-import { holds } from '../../core/arrays.ts';
-import type { Device, DeviceArray } from '../../core/device.ts';
-import { elementAt, required } from '../../core/known.ts';
+import { inputArray, type Device } from '../../core/device.ts';
+import { required } from '../../core/known.ts';
 import type { DeviceModule, Kernel } from '../../core/module.ts';
+import { reasonOf } from '../../core/progress.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
-import { scalarCount, typeBytes } from '../interpret/values.ts';
-import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
+import { StreamRunError } from '../interpret/error.ts';
 import { startMatters } from '../plan/start.ts';
-import { fusedProgram, smallBlocks, type FusedEnd, type FusedOptions, type FusedProgram } from '../targets/cuda.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { fusedProgram, smallBlocks, type FusedOptions, type FusedProgram } from '../targets/cuda.ts';
 import { within } from '../stop.ts';
-import {
-  joinItems, prepareRun, type PreparedRun, type RunResult, type Scalars, type StreamArrays, type ThreadOptions,
-} from './prepare.ts';
-import { compileWasm, type CompiledWasm } from './wasm.ts';
+import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
+import { prepareRun, type RunResult, type ThreadOptions } from './prepare.ts';
+import { compiledWasm, type CompiledWasm } from './wasm.ts';
 
 export interface GpuCompileOptions extends FusedOptions {
   /** Lets float operations be joined, so that outputs differ in rounding. */
@@ -22,9 +21,6 @@ export interface GpuCompileOptions extends FusedOptions {
   readonly signal?: AbortSignal;
   readonly timeout?: number;
 }
-
-/** One array of a stream on the device for each kind of scalars. */
-export type StreamMemory = readonly DeviceArray[];
 
 /** Steady states on arrays of the device. */
 export interface GpuSpan {
@@ -34,36 +30,57 @@ export interface GpuSpan {
   readonly firstInput: number;
   readonly firstOutput: number;
   readonly states: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
-const elementTypes = { i: 'int32', f: 'float32', d: 'float64' } as const;
+/** What launches tell: their seconds on the device, and the first steady state that went wrong, if any did. */
+export interface GpuOutcome {
+  readonly deviceSeconds: number;
+  readonly fault?: number;
+}
+
+/** How a run went. */
+export interface GpuWork {
+  readonly milliseconds: number;
+  /** Seconds on the device; undefined if another back end made everything. */
+  readonly deviceSeconds?: number;
+  /** Why another back end made everything. */
+  readonly note?: string;
+}
+
 /** No steady state went wrong. */
 const noFault = 2 ** 31 - 1;
 /** Turns that loops without known end may make in an iteration: more are left to the CPU. */
 const turnsEach = 1e6;
-/** Bytes of input and output in a launch, and the time that one should take. */
-const launchBytes = 2 ** 27;
+/** The most bytes that the arrays of a launch take, and the share of the device's memory. */
+const launchBytes = 2 ** 26;
+const launchShare = 1 / 16;
+/** Seconds that a launch should take, and rounds by multiprocessor of the first ones, which are measured. */
 const launchSeconds = 0.02;
+const firstRounds = 4;
 /** Launches that are under way at once. */
 const inFlight = 3;
 /** Rounds that a block makes for each one that it makes only to begin. */
 const worthWarming = 8;
+const mostStates = 2 ** 30;
 
 /** A program compiled for a device. */
 export class CompiledGpu {
   readonly program: FusedProgram;
-  readonly #device: Device;
+  readonly device: Device;
   readonly #module: DeviceModule;
   readonly #wasm: CompiledWasm;
   readonly #kernel: Kernel;
 
-  private constructor(program: FusedProgram, device: Device, module: DeviceModule, wasm: CompiledWasm) {
+  /** @param module what the device's compiler made of the program's text */
+  constructor(graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule) {
     this.program = program;
-    this.#device = device;
+    this.device = device;
     this.#module = module;
-    this.#wasm = wasm;
+    this.#wasm = compiledWasm(graph);
     this.#kernel = required(module.kernels.get(program.kernel));
+    if (this.#kernel.residentBlocks(program.threads, program.sharedBytes) > 0) return;
+    throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
   }
 
   /**
@@ -72,10 +89,22 @@ export class CompiledGpu {
    */
   static async compile(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
     const { fast, signal, timeout, ...how } = options;
-    const made = async (program: FusedProgram): Promise<CompiledGpu> => new CompiledGpu(program, device, await device.module({
-      source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
-      ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
-    }), compileWasm(graph));
+    const made = async (program: FusedProgram): Promise<CompiledGpu> => {
+      if (program.input.items === 0 || program.output.items === 0) {
+        throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
+      }
+      signal?.throwIfAborted();
+      const module = await device.module({
+        source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+        ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
+      });
+      try {
+        return new CompiledGpu(graph, program, device, module);
+      } catch (error) {
+        module.dispose();
+        throw error;
+      }
+    };
     const program = fusedProgram(graph, how);
     const compiled = await made(program);
     if (compiled.kernel.residentBlocks(program.threads, program.sharedBytes) > 0) return compiled;
@@ -94,18 +123,24 @@ export class CompiledGpu {
   }
 
   /** Runs the program from its start. `input`: scalars of the items on the open input. */
-  async run(input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult> {
-    return within(options, (signal) => this.#run(input, { ...options, signal }));
+  async run(input: ArrayLike<number>, options: ThreadOptions): Promise<RunResult & GpuWork> {
+    return within(options, async (signal) => {
+      const run = prepareRun(this.program.plan, input, options);
+      const ends = new HostEnds(this.program, this.device, run, input);
+      const work = await this.process(ends, { ...options, signal });
+      const { firings, exhausted } = run.counts;
+      return { output: ends.output, printed: '', files: {}, firings, exhausted, ...work };
+    });
   }
 
-  /** Makes steady states whose items lie on the device; seconds that they took, and the first that went wrong, if any did. */
-  async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<{ deviceSeconds: number; fault?: number }> {
+  /** Makes steady states whose items lie on the device. Its calls are queued when it returns. */
+  async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
     const { program } = this;
     const rounds = Math.ceil(states / program.states);
-    const resident = this.#kernel.residentBlocks(program.threads, program.sharedBytes) * this.#device.description.multiprocessors;
+    const resident = this.#kernel.residentBlocks(program.threads, program.sharedBytes) * this.device.description.multiprocessors;
     const each = Math.max(Math.ceil(rounds / Math.max(1, resident)), Math.min(rounds, worthWarming * program.warmRounds), 1);
-    using fault = await this.#device.array(Int32Array.of(noFault));
-    const { deviceSeconds } = await this.#module.launch(program.kernel, {
+    using fault = inputArray(this.device, Int32Array.of(noFault));
+    const launched = this.#module.launch(program.kernel, {
       blocks: Math.ceil(rounds / each), threads: program.threads, sharedBytes: program.sharedBytes,
       arguments: [
         ...input, ...output, fault, { i64: firstInput }, { i64: firstOutput }, { f64: turnsEach }, { i32: states }, { i32: each },
@@ -113,133 +148,128 @@ export class CompiledGpu {
       ],
       ...(signal === undefined ? {} : { signal }),
     });
-    const [first] = await fault.read() as Int32Array;
-    return first === noFault ? { deviceSeconds } : { deviceSeconds, fault: required(first) };
+    const [{ deviceSeconds }, found] = await Promise.all([launched, fault.read()]);
+    const first = Number(found[0]);
+    return first === noFault ? { deviceSeconds } : { deviceSeconds, fault: first };
   }
 
-  async #run(input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult> {
-    const { startStates } = this.program;
-    const run = prepareRun(this.program.plan, input, options);
-    const from = startStates + this.warmStates, to = run.counts.steadyStates;
-    if (to <= from || run.lines !== Infinity) return this.#wasm.runHereOrAside(input, options);
-    const output = this.#roomFor(run);
-    const before = this.#before(input, from, output, options);
-    const seconds = await this.#middle(run, from, to, output, options.signal);
-    if (seconds === undefined) return this.#wasm.runHereOrAside(input, options);
-    const after = this.#after(input, to, output, options);
-    const { counts } = run;
-    return {
-      output, printed: '', files: {}, firings: counts.firings, exhausted: counts.exhausted,
-      milliseconds: before + 1000 * seconds + after,
-    };
+  /** Makes a whole run. */
+  async process(ends: Ends, options: ThreadOptions): Promise<GpuWork> {
+    const from = this.program.startStates + this.warmStates, to = ends.counts.steadyStates;
+    if (to <= from) {
+      return this.#byWasm(ends, options, `the run is too short for a device, which begins after steady state ${from}`);
+    }
+    const before = await this.#before(ends, from, options);
+    const began = performance.now();
+    const { deviceSeconds, fault } = await this.#middle(ends, from, to, options.signal);
+    const middle = performance.now() - began;
+    if (fault !== undefined) {
+      await this.#replay(ends, fault, options);
+      return this.#byWasm(ends, options, 'a loop makes more turns than a device is given time for');
+    }
+    const after = await this.#after(ends, to, options);
+    if (after === undefined) return this.#byWasm(ends, options, 'a prework goes wrong in the middle of the input');
+    return { milliseconds: before + middle + after, deviceSeconds };
   }
 
-  /** Scalars of all items that come out, in memory order. */
-  #roomFor({ counts }: PreparedRun): Scalars {
-    const { external } = this.program.output;
-    const items = elementAt(counts.passed, this.program.plan.externals.indexOf(external));
-    const [only, ...others] = kindsIn(countsOf(external.type));
-    return others.length === 0 && only !== undefined ? makeArray(only, items * countsOf(external.type)[only])
-      : new Float64Array(items * scalarCount(external.type));
+  async #byWasm(ends: Ends, options: ThreadOptions, note: string): Promise<GpuWork> {
+    const { output, milliseconds } = await this.#wasm.runHereOrAside(await ends.part(0, Infinity), options);
+    await ends.put(output, 0);
+    return { milliseconds, note };
+  }
+
+  /** Runs a part of the input by WebAssembly, from its start to so many items of output. */
+  async #part(ends: Ends, state: number, states: number, items: number, options: ThreadOptions): Promise<RunResult> {
+    const { before, items: each, external: { first, later } } = this.program.input;
+    const most = first.items + first.beyond + later.beyond;
+    const input = await ends.part(state * each, before + (state + states) * each + most);
+    const { iterations: _, ...rest } = options;
+    return this.#wasm.runHereOrAside(input, { ...rest, items });
   }
 
   /** The start of the run up to a steady state; milliseconds. */
-  #before(input: ArrayLike<number> | undefined, states: number, output: Scalars, options: ThreadOptions): number {
-    const items = this.program.output.before + states * this.program.output.items;
-    if (items === 0) return 0;
-    const made = this.#wasm.run(input, { ...pick(options), items });
-    output.set(made.output);
+  async #before(ends: Ends, states: number, options: ThreadOptions): Promise<number> {
+    const { before, items } = this.program.output;
+    if (before + states * items === 0) return 0;
+    const made = await this.#part(ends, 0, states, before + states * items, options);
+    await ends.put(made.output, 0);
     return made.milliseconds;
   }
 
-  /** What comes out behind the last whole steady state; milliseconds. */
-  #after(input: ArrayLike<number> | undefined, states: number, output: Scalars, options: ThreadOptions): number {
-    const { plan, input: source, output: sink } = this.program;
-    const width = scalarCount(sink.external.type);
-    const done = sink.before + states * sink.items;
-    const total = output.length / width;
-    if (total === done) return 0;
+  /** What comes out behind the last whole steady state; milliseconds. Undefined where only the whole run can tell. */
+  async #after(ends: Ends, states: number, options: ThreadOptions): Promise<number | undefined> {
+    const { plan, output: { before, items } } = this.program;
+    const left = ends.items - before - states * items;
+    if (left === 0) return 0;
     const matters = startMatters(plan) ?? 0;
-    const back = Math.min(states, matters < 0 ? 0 : matters + Math.ceil(sink.before / Math.max(1, sink.items)));
-    const begin = (states - back) * source.items * scalarCount(source.external.type);
-    const part = input !== undefined && (holds(input, 'float32') || holds(input, 'int32') || holds(input, 'float64'))
-      ? input.subarray(begin) : Array.prototype.slice.call(input, begin);
-    const made = this.#wasm.run(part, { ...pick(options), items: back * sink.items + total - states * sink.items });
-    output.set(made.output.subarray((back * sink.items + sink.before) * width), done * width);
-    return made.milliseconds;
+    const back = Math.min(states, matters < 0 ? 0 : matters + Math.ceil(before / items));
+    try {
+      const made = await this.#part(ends, states - back, Infinity, back * items + before + left, options);
+      const width = made.output.length / (back * items + before + left);
+      await ends.put(made.output.subarray((back * items + before) * width), before + states * items);
+      return made.milliseconds;
+    } catch (error) {
+      // Preworks in the middle of the input may go wrong where nothing else does.
+      if (back > 0 && error instanceof StreamRunError) return undefined;
+      throw error;
+    }
   }
 
-  /** Steady states by the device; seconds that they took there, undefined where one went wrong. */
-  async #middle(run: PreparedRun, from: number, to: number, output: Scalars, signal: AbortSignal | undefined): Promise<number | undefined> {
-    const { input: source, output: sink } = this.program;
-    const arrays = required(run.streams.get(source.external.id)).arrays;
-    const bytes = source.items * typeBytes(source.external.type) + sink.items * typeBytes(sink.external.type);
-    const most = Math.max(1, Math.floor(launchBytes / Math.max(1, bytes)));
-    const whole = (states: number): number => Math.max(this.program.states, Math.floor(states / this.program.states) * this.program.states);
-    let size = whole(Math.min(most, 64 * this.program.states * this.#device.description.multiprocessors));
-    let seconds = 0;
-    let isRight = true as boolean;
+  /** Throws the error of a steady state that went wrong, the first that does. */
+  async #replay(ends: Ends, state: number, options: ThreadOptions): Promise<void> {
+    const { plan, output: { before, items } } = this.program;
+    // Without preworks, a run that begins here makes the same.
+    if (startMatters(plan) === -1) await this.#part(ends, state, 1, before + items, { ...options, threads: 1 });
+  }
+
+  /** Steady states by the device. */
+  async #middle(ends: Ends, from: number, to: number, signal: AbortSignal | undefined): Promise<GpuOutcome> {
+    const { states: round } = this.program;
+    const { limitBytes } = this.device.memory();
+    const bytes = limitBytes === 0 ? launchBytes : Math.min(launchBytes, launchShare * limitBytes);
+    const most = Math.min(mostStates, Math.floor(bytes / Math.max(1, ends.stateBytes)));
+    const whole = (states: number): number => Math.max(round, Math.floor(Math.min(states, most) / round) * round);
+    let size = whole(firstRounds * round * this.device.description.multiprocessors);
+    let deviceSeconds = 0, fault = Infinity;
+    const failures: unknown[] = [];
     const pending = new Set<Promise<void>>();
-    let failure: unknown;
-    for (let at = from; at < to && isRight && failure === undefined;) {
-      signal?.throwIfAborted();
-      const states = Math.min(size, to - at);
-      const slice = this.#slice(arrays, at, states, output, signal).then(({ deviceSeconds, fault }) => {
-        seconds += deviceSeconds;
-        isRight &&= fault === undefined;
-        if (states === size && deviceSeconds > 0) size = whole(Math.min(most, size * Math.min(8, launchSeconds / deviceSeconds)));
-      }).catch((error: unknown) => { failure ??= error; }).finally(() => pending.delete(slice));
-      pending.add(slice);
-      at += states;
-      if (pending.size >= inFlight) await Promise.race(pending);
+    const stop = stopOf(signal);
+    try {
+      for (let at = from; at < to && fault === Infinity && failures.length === 0;) {
+        signal?.throwIfAborted();
+        const states = Math.min(size, to - at);
+        const begin = at;
+        const slice = this.#slice(ends, begin, states, signal).then((done) => {
+          deviceSeconds += done.deviceSeconds;
+          if (done.fault !== undefined) fault = Math.min(fault, begin + done.fault);
+          if (states === size && done.deviceSeconds > 0) size = whole(size * Math.min(8, launchSeconds / done.deviceSeconds));
+        }).catch((error: unknown) => { failures.push(error); }).finally(() => pending.delete(slice));
+        pending.add(slice);
+        at += states;
+        if (pending.size >= inFlight) await Promise.race([...pending, stop.stopped]);
+      }
+      await Promise.race([Promise.all(pending), stop.stopped]);
+    } finally {
+      stop.end();
     }
-    await Promise.all(pending);
-    if (failure !== undefined) throw failure;
-    return isRight ? seconds : undefined;
+    if (failures.length > 0) throw failures[0];
+    return fault === Infinity ? { deviceSeconds } : { deviceSeconds, fault };
   }
 
   /** One launch, with what it takes there and what it gives back. */
-  async #slice(
-    arrays: StreamArrays, at: number, states: number, output: Scalars, signal: AbortSignal | undefined,
-  ): Promise<{ deviceSeconds: number; fault?: number }> {
-    const { input: source, output: sink } = this.program;
-    const { warmStates } = this;
-    const begin = source.before + (at - warmStates) * source.items;
-    const end = source.before + (at + states) * source.items + source.external.later.beyond;
-    const input = await this.#arrays(source, (kind, width) => required(arrays[kind]).subarray(begin * width, end * width));
-    const made = await this.#arrays(sink, (_, width) => states * sink.items * width);
+  async #slice(ends: Ends, state: number, states: number, signal: AbortSignal | undefined): Promise<GpuOutcome> {
+    const span = ends.span(state, states);
     try {
-      const done = await this.launch({
-        input, output: made, firstInput: warmStates * source.items, firstOutput: 0, states, ...(signal === undefined ? {} : { signal }),
-      });
-      if (done.fault === undefined) await this.#take(made, at, states, output);
+      const { input, output, firstInput, firstOutput } = span;
+      const launched = this.launch({ input, output, firstInput, firstOutput, states, signal });
+      const [done] = await Promise.all([launched, span.take(signal)]);
       return done;
     } finally {
-      for (const array of [...input, ...made]) array.dispose();
+      span.dispose();
     }
   }
 
-  #arrays({ external, kinds }: FusedEnd, of: (kind: Kind, width: number) => Scalars | number): Promise<DeviceArray[]> {
-    const counts = countsOf(external.type);
-    return Promise.all(kinds.map((kind) => {
-      const given = of(kind, counts[kind]);
-      return typeof given === 'number' ? this.#device.array(elementTypes[kind], given) : this.#device.array(given);
-    }));
-  }
-
-  /** Takes what came out of steady states. */
-  async #take(made: readonly DeviceArray[], at: number, states: number, output: Scalars): Promise<void> {
-    const { external, kinds, items, before } = this.program.output;
-    const width = scalarCount(external.type);
-    const to = output.subarray((before + at * items) * width, (before + (at + states) * items) * width);
-    if (kinds.length === 1) {
-      await required(made[0]).read(to);
-      return;
-    }
-    const parts = await Promise.all(made.map((array) => array.read()));
-    to.set(joinItems(Object.fromEntries(kinds.map((kind, i) => [kind, parts[i]])) as StreamArrays, external.type, states * items));
-  }
-
+  /** Frees the code after the launches that were made. */
   dispose(): void {
     this.#module.dispose();
   }
@@ -249,7 +279,13 @@ export class CompiledGpu {
   }
 }
 
-/** What a part of a run is told of the whole. */
-function pick({ seed, maxTurns }: ThreadOptions): Pick<ThreadOptions, 'seed' | 'maxTurns'> {
-  return { ...(seed === undefined ? {} : { seed }), ...(maxTurns === undefined ? {} : { maxTurns }) };
+/** A promise that only rejects, with a signal's reason. */
+function stopOf(signal: AbortSignal | undefined): { readonly stopped: Promise<never>; end(): void } {
+  let stop = (): void => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => { if (signal !== undefined) reject(reasonOf(signal)); };
+  });
+  stopped.catch(() => undefined);
+  signal?.addEventListener('abort', stop, { once: true });
+  return { stopped, end: () => { signal?.removeEventListener('abort', stop); } };
 }
