@@ -7,10 +7,12 @@ import { severalPrinters } from '../interpret/print-order.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import type { IrType } from '../ir.ts';
+import { ScheduleError } from '../schedule/error.ts';
 import { scheduled, type Schedule, type SteadySchedule, type SteadyState, type Step } from '../schedule/steady.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { Analysis } from './analysis.ts';
+import { mergeEqual, type MergedGraph } from '../savings/merge.ts';
 import { isJammed, liveFirings } from './jam.ts';
 import { countsOf, kindsIn, type Kind } from './layout.ts';
 import { UnsupportedProgram } from './unsupported.ts';
@@ -89,14 +91,24 @@ export interface PlanOptions {
   readonly maxMultiplicity?: number;
   /** For how many cores to plan. Above 1, groups that can be sliced keep no items between iterations, and others stay small. Default 1. */
   readonly forCores?: number;
+  /** Whether work is left out where the output stays the same to the bit: see savings/index.ts. Default true. */
+  readonly savings?: boolean;
 }
 
 /** With interleaved firings, the number of steady states in a block is a multiple of this. */
 const mostTogether = 8;
 
-/** A program that is ready to be lowered. */
+/** A program as it was written, where equal nodes of it have been merged. */
+export type WholeProgram = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'externals'>;
+
+/** A program ready to be written in some language. */
 export interface ProgramPlan {
+  /** Equal nodes are one. */
   readonly graph: StreamGraph;
+  /** By node: its number in the program as it was written; undefined for nodes that only copy what another gives to more readers. */
+  readonly origins: readonly (number | undefined)[];
+  /** The program as it was written: its nodes are those that users count. */
+  readonly whole: () => WholeProgram;
   readonly sdf: SdfGraph;
   readonly steady: SteadyState;
   readonly schedule: SteadySchedule;
@@ -119,7 +131,7 @@ export interface ProgramPlan {
 }
 
 export const defaultPlanOptions: Required<PlanOptions> = { groupSize: 4000, filterSize: 1000, blockBytes: 32768, maxMultiplicity: 256,
-  forCores: 1 };
+  forCores: 1, savings: true };
 
 /**
  * Plans a graph. Throws UnsupportedProgram for what only the interpreter supports (dynamic rates, messages), and ScheduleError if there is
@@ -129,10 +141,24 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   for (const path of graph.missing ?? []) throw new UnsupportedProgram(`there is no file '${path}'`);
   for (const node of graph.nodes) refuse(node);
   const chosen = { ...defaultPlanOptions, ...options };
+  if (!chosen.savings) return planMerged(graph, { graph, origins: graph.nodes.map(({ id }) => id) }, chosen);
+  try {
+    return planMerged(graph, mergeEqual(graph), chosen);
+  } catch (error) {
+    // The message is about the program as it was written.
+    if (error instanceof ScheduleError) scheduleOf(graph);
+    throw error;
+  }
+}
+
+function scheduleOf(graph: StreamGraph): Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule'> & { readonly found: Schedule } {
   const sdf = sdfOf(graph);
   const found = scheduled(sdf);
-  const schedule = found.single;
-  const steady = withLonePrework(graph, found.steady);
+  return { graph, sdf, steady: withLonePrework(graph, found.steady), schedule: found.single, found };
+}
+
+function planMerged(whole: StreamGraph, { graph, origins }: MergedGraph, chosen: Required<PlanOptions>): ProgramPlan {
+  const { sdf, steady, schedule, found } = scheduleOf(graph);
   const analyses = new Map<object, Analysis>();
   for (const node of graph.nodes) if (node.kind === 'filter' && !analyses.has(node.code)) analyses.set(node.code, new Analysis(node.code));
   const groups = makeGroups({ graph, sdf, steady, schedule, analyses }, found, chosen);
@@ -146,10 +172,13 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   const rounded = groups.some(({ live }) => live !== undefined) ? Math.ceil(fitting / mostTogether) * mostTogether : fitting;
   const multiplicity = Math.min(chosen.maxMultiplicity, rounded);
   const externals = externalsOf(graph);
-  return {
+  let known: WholeProgram | undefined;
+  const made: ProgramPlan = {
     graph, sdf, steady, schedule, externals, streamArrays: streamArraysOf(externals), groups, groupOf, storage, rates, multiplicity,
-    analyses, printers: severalPrinters(graph), options: chosen,
+    analyses, printers: severalPrinters(graph), options: chosen, origins,
+    whole: () => known ??= whole === graph ? made : { ...scheduleOf(whole), externals: externalsOf(whole) },
   };
+  return made;
 }
 
 /** Schedules the first firing of filters that have a prework but no channels: channel rates do not show it. */

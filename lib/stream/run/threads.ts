@@ -132,9 +132,11 @@ export function cutRun(
   });
 }
 
-/** Microseconds per firing, by node: given, or derived from counted operations. */
+/** Microseconds of a firing, by node of the plan: those given for nodes of the program as it was written, or counted ones. */
 export function nodeTimes(plan: ProgramPlan, given: readonly number[] | undefined, backend: CompiledBackend): readonly number[] {
-  return given ?? countedCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);
+  const counted = countedCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);
+  return given === undefined ? counted
+    : plan.origins.map((origin, node) => (origin === undefined ? elementAt(counted, node) : elementAt(given, origin)));
 }
 
 /** Threads are started for runs with a longer estimate in milliseconds; no run blocks the calling thread for longer. */
