@@ -31,7 +31,16 @@ export class Stretch {
     this.items = inLocals ? [] : undefined;
   }
 
-  /** Moves the items to buffers, where they stay from now on. */
+  /** Passes over items at its end: those that nobody has pushed, and nobody uses. */
+  pass(isInput: boolean, count: number): void {
+    if (isInput) this.read += count;
+    else {
+      this.written += count;
+      if (this.items !== undefined) this.items.length += count;
+    }
+  }
+
+  /** Buffers with the items; from now on they lie there. */
   toMemory(w: Writer): Buffers {
     if (this.buffers === undefined) {
       const counts = countsOf(this.type);

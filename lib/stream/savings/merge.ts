@@ -277,6 +277,7 @@ class Rebuilding {
       (end === undefined ? undefined : { ...end, node: required(this.#ids.get(end.node)) });
     const nodes = this.#nodes.map(({ node, inputs, outputs }, id): GraphNode => ({ ...node, id, inputs, outputs }));
     const ends = { input: endAt(input), output: endAt(output) };
-    return { graph: { ...this.#graph, ...ends, nodes, channels: this.#channels, tree: required(this.#tree(tree)) }, origins: this.#origins };
+    const graph = { ...this.#graph, ...ends, nodes, channels: this.#channels, tree: required(this.#tree(tree)) };
+    return { graph, origins: this.#origins };
   }
 }
