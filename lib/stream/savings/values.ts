@@ -17,7 +17,7 @@ export interface Facts {
   readonly item?: number;
 }
 
-/** How many more values and parts of values there may be. */
+/** How many more values, parts of values and turns there may be. */
 export interface Budget { left: number }
 
 /** The firing takes too many steps to be followed. */
@@ -48,14 +48,18 @@ export class Values {
   }
 
   make(parts: readonly Value[], facts: Facts = {}): Value {
-    this.#budget.left -= 1 + parts.length;
-    if (this.#budget.left < 0) throw new TooLong();
+    this.#spend(1 + parts.length);
     const needed = parts.length === 0 || parts.every((part) => this.#isAtHand(part)) ? none : parts;
     const value = this.#parts.push(needed) - 1;
     this.#facts.push(facts);
     this.#turns.push(this.turn);
     this.#isSettled.push(needed.length === 0 && facts.constant !== undefined);
     return value;
+  }
+
+  #spend(steps: number): void {
+    this.#budget.left -= steps;
+    if (this.#budget.left < 0) throw new TooLong();
   }
 
   #isAtHand(value: Value): boolean {
@@ -101,6 +105,7 @@ export class Values {
 
   /** Goes into a turn of a loop. */
   enter(): Turn {
+    this.#spend(1);
     this.#controls.push([]);
     return (this.turn = this.#outer.push(this.turn) - 1);
   }

@@ -86,6 +86,7 @@ describe('firings whose items nobody uses', () => {
       division: filter('F', 'pop 1 push 1', 'int x = (int) (9 * min(1, pop())); push(7 / (x == 0 ? 1 : x));'),
       random: filter('F', 'pop 1 push 1', 'push(pop() + random(3));'),
       loop: filter('F', 'pop 1 push 1', 'float x = min(3, pop()); while (x > 1) x -= 0.5; push(x);'),
+      endless: filter('F', 'pop 1 push 1', 'float x = pop(); if (x > 1e9) for (;;) { } push(x);').replace('x = pop()', 'x = min(1, pop())'),
       call: filter('F', 'pop 1 push 1', 'push(f(pop()));', 'float f(float x) { return x / 2; }'),
     })) {
       if (name === 'random') assert.deepEqual(planProgram(graphOf(`${declarations} ${text} float->float pipeline Main { add F; ${thin} }`)).firings.size, 0);
