@@ -205,7 +205,7 @@ export class FunctionMaker {
     return size <= plan.options.groupSize && (node.kind !== 'filter' || count <= mostCopies);
   }
 
-  #style(code: FilterCode): Style {
+  #style(node: FilterNode, code: FilterCode): Style {
     const base = styles[this.#mode];
     if (this.#mode !== 'group' || this.#group?.isJammed === true) return base;
     const { plan } = this.#p;
@@ -213,7 +213,9 @@ export class FunctionMaker {
     // Alone, it has no other filter's locals to take from or give to: compilers make vectors of its loops.
     if (this.#isVectorised && this.#group?.steps.length === 1 && onlyMoves(body)) return base;
     const unrolled = required(plan.analyses.get(code)).unrolled(body);
-    return unrolled <= plan.options.filterSize ? { ...base, loop: plan.options.filterSize } : base;
+    // Each version of the code takes its part.
+    const most = plan.options.filterSize / new Set(firingCodes(plan, node)).size;
+    return unrolled <= most ? { ...base, loop: most } : base;
   }
 
   #firing(node: GraphNode, isFirst: boolean): void {
@@ -234,7 +236,7 @@ export class FunctionMaker {
   #context(node: FilterNode, code: FilterCode, isFirst: boolean): Context {
     const w = this.#w;
     return new Context({
-      lowering, writer: w, code, analysis: required(this.#p.plan.analyses.get(code)), node: node.id, style: this.#style(code),
+      lowering, writer: w, code, analysis: required(this.#p.plan.analyses.get(code)), node: node.id, style: this.#style(node, code),
       buffers: (variable) => this.#fieldBuffers(node.id, code.state, variable), state: this.#stateOf(node.id, code.state),
       site: (site) => this.#site(site),
       input: this.#positions.end(node, 0, true, isFirst), output: this.#positions.end(node, 0, false, isFirst),

@@ -25,7 +25,7 @@ export interface Scheduled {
 }
 
 /** Steps in which all firings are followed, and one of them; values that are most in a steady state on a channel. */
-const mostSteps = 4_000_000;
+const mostSteps = 2_000_000;
 const mostStepsOfOne = 400_000;
 const nothing = (): undefined => undefined;
 const mostItems = 65_536;

@@ -70,7 +70,10 @@ class Numbering {
       else known.push(id);
       for (const channel of node.outputs) if (channel !== undefined) this.#number(elementAt(graph.channels, channel), node, key);
     }
-    for (const members of equal.values()) for (const id of members) this.kept[id] = Math.min(...members);
+    for (const members of equal.values()) {
+      const least = members.reduce((a, b) => Math.min(a, b));
+      for (const id of members) this.kept[id] = least;
+    }
   }
 
   #numberOf(key: string): number {

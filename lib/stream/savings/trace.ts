@@ -91,7 +91,7 @@ class Tracer {
     if (this.#statement(this.#work.body) !== 'next') notFollowed();
     const { push, pop } = this.#work.rates;
     if (this.#popped !== pop || this.#pushed.length !== push) notFollowed();
-    for (const variable of this.#code.state) if (variable.role === 'state') values.need(...required(this.#cells.get(variable)));
+    for (const variable of this.#code.state) if (variable.role === 'state') values.need(required(this.#cells.get(variable)));
     values.findLive();
     return {
       canFail: this.#canFail, pushed: this.#pushed.map((value) => values.constantOf(value)),
@@ -109,7 +109,7 @@ class Tracer {
         return 'next';
       case 'push':
         this.#pushed.push(this.#scalar(s.value));
-        this.#values.need(elementAt(this.#pushed, this.#pushed.length - 1));
+        this.#values.need(this.#pushed.slice(-1));
         if (this.#before !== undefined) notFollowed();
         return 'next';
       case 'if': return this.#if(s);
@@ -316,7 +316,7 @@ class Tracer {
     }
     if (!e.safe) {
       this.#canFail = true;
-      values.need(index);
+      values.need([index]);
     }
     return values.make([index, ...this.#whole(e.array)]);
   }
@@ -339,7 +339,7 @@ class Tracer {
     if (isDivision && y === 0) return notFollowed();
     if (isDivision && y === undefined) {
       this.#canFail = true;
-      values.need(b);
+      values.need([b]);
     }
     return binary(values, operator, name, a, b) ?? notFollowed();
   }

@@ -120,7 +120,7 @@ export class Values {
   }
 
   /** Something that has to happen in the current turn, with these values. */
-  need(...values: Value[]): void {
+  need(values: readonly Value[] = none): void {
     this.#needed.push({ turn: this.turn, values });
   }
 
@@ -130,13 +130,13 @@ export class Values {
     const reach = (turn: Turn): void => {
       for (let at = turn; at >= 0 && this.#liveTurns[at] !== true; at = elementAt(this.#outer, at)) {
         this.#liveTurns[at] = true;
-        stack.push(...elementAt(this.#controls, at));
+        for (const value of elementAt(this.#controls, at)) stack.push(value);
       }
     };
     reach(0);
     for (const { turn, values } of this.#needed) {
       reach(turn);
-      stack.push(...values);
+      for (const value of values) stack.push(value);
     }
     for (let value = stack.pop(); value !== undefined; value = stack.pop()) {
       if (this.#live[value] === true) continue;
