@@ -31,7 +31,7 @@ export class Stretch {
     this.items = inLocals ? [] : undefined;
   }
 
-  /** Passes over items at its end: those that nobody has pushed, and nobody uses. */
+  /** Skips items at one end: dead firings neither push nor pop them, and nobody uses them. */
   pass(isInput: boolean, count: number): void {
     if (isInput) this.read += count;
     else {
@@ -40,7 +40,7 @@ export class Stretch {
     }
   }
 
-  /** Buffers with the items; from now on they lie there. */
+  /** Moves the items to buffers, where they stay from now on. */
   toMemory(w: Writer): Buffers {
     if (this.buffers === undefined) {
       const counts = countsOf(this.type);

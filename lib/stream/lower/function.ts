@@ -48,7 +48,7 @@ export interface FunctionOptions {
   readonly together?: (pop: number) => number;
 }
 
-/** Firings of one code, by their places in a row. */
+/** Interleaved firings of the same code, by offset. */
 interface Batch {
   readonly code: FilterCode;
   readonly offsets: readonly number[];
@@ -85,7 +85,7 @@ export class FunctionMaker {
     });
   }
 
-  /** Fires a node `n` times, by its prework or its work; ends of channels in `ix`. */
+  /** Fires a node `n` times, by its prework or its work. The ends of channels are in `ix`. */
   fire(id: number, isFirst: boolean): KernelFunction {
     const node = elementAt(this.#p.plan.graph.nodes, id);
     this.#w.each({ to: get(this.#n) }, () => {
@@ -106,7 +106,7 @@ export class FunctionMaker {
     });
   }
 
-  /** Iterations of a group, from the front of its channels on. */
+  /** Iterations of a group, starting at the front of its channels. */
   group(): KernelFunction {
     const group = required(this.#group);
     if (group.isJammed && this.#mode === 'group') return this.#jammed(group);
@@ -122,7 +122,7 @@ export class FunctionMaker {
     return this.#finish([]);
   }
 
-  /** A group of one filter: those of its firings together that do the same. */
+  /** A group of one filter: firings with the same code are interleaved, dead ones are skipped. */
   #jammed(group: Group): KernelFunction {
     const [{ actor, count: period }] = group.steps as [Step];
     const node = this.#p.plan.graph.nodes[actor] as FilterNode;
@@ -140,7 +140,7 @@ export class FunctionMaker {
     return type !== undefined && holdsArrays(type) ? 1 : this.#togetherOf(period * node.code.work.rates.pop);
   }
 
-  /** A loop for as many iterations as go together, and one for the rest. */
+  /** A loop over interleaved firings, and one for the remaining firings. */
   #inSpans(
     node: FilterNode, total: Expression,
     spans: readonly { readonly span: number; readonly firings: number; readonly batches: readonly Batch[] }[],
@@ -161,7 +161,7 @@ export class FunctionMaker {
     return this.#finish([]);
   }
 
-  /** Firings at these places, together, after so many that are done; gives how many are done then. */
+  /** Interleaved firings at these offsets, after `done` earlier ones. Returns how many are done then. */
   #firings(node: FilterNode, done: number, { code, offsets }: Batch): number {
     let next = done;
     const contexts = offsets.map((offset) => {
@@ -210,10 +210,10 @@ export class FunctionMaker {
     if (this.#mode !== 'group' || this.#group?.isJammed === true) return base;
     const { plan } = this.#p;
     const { body } = code.work;
-    // Alone, it has no other filter's locals to take from or give to: compilers make vectors of its loops.
+    // A filter alone in its group shares no locals with others, and compilers vectorise its loops if they stay loops.
     if (this.#isVectorised && this.#group?.steps.length === 1 && onlyMoves(body)) return base;
     const unrolled = required(plan.analyses.get(code)).unrolled(body);
-    // Each version of the code takes its part.
+    // The versions of the code share the limit.
     const most = plan.options.filterSize / new Set(firingCodes(plan, node)).size;
     return unrolled <= most ? { ...base, loop: most } : base;
   }
@@ -232,7 +232,7 @@ export class FunctionMaker {
     this.#w.emit(set(local, operate('+', get(local), i32(1))));
   }
 
-  /** What the next firing is written in. */
+  /** The context of the next firing. */
   #context(node: FilterNode, code: FilterCode, isFirst: boolean): Context {
     const w = this.#w;
     return new Context({
@@ -294,7 +294,7 @@ export class FunctionMaker {
     }, node);
   }
 
-  /** The whole function: what it keeps is loaded before and stored behind. */
+  /** The whole function: the values it keeps in locals are loaded at the start and stored at the end. */
   #finish(before: readonly Statement[]): KernelFunction {
     const body = [...before, ...this.#kept.around(this.#w.body)];
     return { name: this.#name, parameters: [this.#n], results: [], buffers: this.#w.buffers, body };

@@ -149,7 +149,7 @@ export class Positions {
     return buffers;
   }
 
-  /** Calls `visit` with each end of a channel at the node, and with the items that a firing moves. */
+  /** Calls `visit` for each end of a channel at the node, with the number of items that a firing moves. */
   #eachEnd(node: GraphNode, isFirst: boolean, visit: (name: EndName, rate: number, channel: number | undefined) => void): void {
     node.inputs.forEach((channel, port) => {
       const id = channel ?? this.#externalOf(node, port, true)?.id;

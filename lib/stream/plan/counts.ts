@@ -101,14 +101,14 @@ class Demand extends Marking {
   }
 }
 
-/** Items that count towards `items` after so many firings. */
+/** How many items count towards `items` after these firings. */
 function itemsOut(plan: WholeProgram, firings: readonly number[]): number {
   const output = plan.externals.filter(({ kind }) => kind === 'output');
   const counted = output.length > 0 ? output : plan.externals.filter(({ kind }) => kind === 'writer');
   return counted.reduce((sum, external) => sum + passedBy(external, elementAt(firings, external.node)), 0);
 }
 
-/** Steady states that can run before the rest, or undefined if not even the initialisation can. */
+/** How many steady states can run before the remainder; undefined if not even the initialisation can run, or if nothing limits the run. */
 function wholeStates(plan: WholeProgram, amount: RunAmount, sinks: readonly number[]): number | undefined {
   const { repetitions, initFirings } = plan.steady;
   const input = plan.externals.find(({ kind }) => kind === 'input');
@@ -136,7 +136,7 @@ function wholeStates(plan: WholeProgram, amount: RunAmount, sinks: readonly numb
   return low;
 }
 
-/** Works out a run. Throws RangeError where nothing limits it. */
+/** Counts a run. Throws RangeError if nothing limits it. */
 export function countRun(plan: WholeProgram, amount: RunAmount): RunCounts {
   const sinks = amount.iterations === undefined ? sinksOf(plan.graph) : countedNodes(plan.graph);
   const { repetitions, initFirings, residual, init } = plan.steady;
@@ -177,7 +177,7 @@ function finish(plan: WholeProgram, demand: Demand, amount: RunAmount, sinks: re
   return isShort;
 }
 
-/** Firings of each node of the program as it was written, in a run counted as `counts`. */
+/** Firings of each node of the program as written (before merging), in a run counted as `counts`. */
 export function writtenFirings(plan: ProgramPlan, amount: RunAmount, counts: RunCounts): readonly number[] {
   const whole = plan.whole();
   return whole === plan ? counts.firings : countRun(whole, amount).firings;

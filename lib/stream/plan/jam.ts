@@ -1,5 +1,5 @@
-// Filters whose firings are worth running several at a time: sums over long loops, each step of which waits for the one before, overlap
-// with those of other firings.
+// Unroll-and-jam for filters. In sums over long loops every step waits for the previous one; interleaving several firings hides that
+// latency.
 import { hasOrder, someExpression, someStatement } from '../interpret/walk.ts';
 import type { FilterCode, IrStatement, Variable } from '../ir.ts';
 import { type Analysis, leaves } from './analysis.ts';

@@ -71,7 +71,7 @@ export interface LaunchPlan {
 
 export interface LaunchOptions {
   readonly cores: number;
-  /** Microseconds of a firing, by node, in the mean. */
+  /** Mean microseconds per firing, by node. */
   readonly costs: readonly number[];
   /** Whole steady states of the run. */
   readonly states: number;

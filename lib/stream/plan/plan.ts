@@ -48,7 +48,7 @@ export interface Group {
   readonly iterations: number;
   /** A feedback loop of the graph: its channels keep items between iterations. */
   readonly isLoop: boolean;
-  /** It is one filter whose firings run several at a time. */
+  /** Whether the group is one filter with interleaved firings. */
   readonly isJammed: boolean;
 }
 
@@ -92,23 +92,23 @@ export interface PlanOptions {
   readonly maxMultiplicity?: number;
   /** For how many cores to plan. Above 1, groups that can be sliced keep no items between iterations, and others stay small. Default 1. */
   readonly forCores?: number;
-  /** Whether work is left out where the output stays the same to the bit (lib/stream/savings). Default true. */
+  /** Whether to leave out work if no bit of the output changes (lib/stream/savings). Default true. */
   readonly savings?: boolean;
 }
 
 /** With interleaved firings, the number of steady states in a block is a multiple of this. */
 const mostTogether = 8;
 
-/** A program as it was written, where equal nodes of it have been merged. */
+/** A scheduled program before merging. */
 export type WholeProgram = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'externals'>;
 
-/** A program ready to be written in some language. */
+/** A program that is ready to be lowered. */
 export interface ProgramPlan {
-  /** Equal nodes are one. */
+  /** The graph after equal nodes were merged. */
   readonly graph: StreamGraph;
-  /** By node: its number in the program as it was written; undefined for nodes that only copy what another gives to more readers. */
+  /** By node: its id in the program as written; undefined for duplicating nodes that merging added. */
   readonly origins: readonly (number | undefined)[];
-  /** The program as it was written: its nodes are those that users count. */
+  /** The program as written, before merging; computed on the first call. */
   readonly whole: () => WholeProgram;
   readonly sdf: SdfGraph;
   readonly steady: SteadyState;
@@ -128,7 +128,7 @@ export interface ProgramPlan {
   /** Steady states in a block. */
   readonly multiplicity: number;
   readonly analyses: ReadonlyMap<object, Analysis>;
-  /** By filter whose firings in steady states need not do all that was written: what is left of them. */
+  /** By filter: its steady-state firings, if some are dead or do less than written. */
   readonly firings: ReadonlyMap<number, SavedFirings>;
   readonly options: Required<PlanOptions>;
 }
@@ -148,7 +148,7 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   try {
     return planMerged(graph, mergeEqual(graph), chosen);
   } catch (error) {
-    // The message is about the program as it was written.
+    // Report the error for the program as written.
     if (error instanceof ScheduleError) scheduleOf(graph);
     throw error;
   }
@@ -176,7 +176,7 @@ function planMerged(whole: StreamGraph, { graph, origins }: MergedGraph, chosen:
   const bytes = graph.channels.reduce((sum, { type }, id) =>
     sum + (storage[id] === 'block' ? elementAt(rates, id) * typeBytes(type) : 0), 0);
   const fitting = Math.max(1, Math.min(chosen.maxMultiplicity, Math.floor(chosen.blockBytes / Math.max(bytes, 1))));
-  const rounded = groups.some(({ isJammed: isTogether }) => isTogether) ? Math.ceil(fitting / mostTogether) * mostTogether : fitting;
+  const rounded = groups.some((group) => group.isJammed) ? Math.ceil(fitting / mostTogether) * mostTogether : fitting;
   const multiplicity = Math.min(chosen.maxMultiplicity, rounded);
   const externals = externalsOf(graph);
   let known: WholeProgram | undefined;
@@ -240,7 +240,7 @@ function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b);
 }
 
-/** What a filter's firings in steady states do, by turns; undefined: nothing. */
+/** The code of a filter's steady-state firings, for one period of them; undefined: a dead firing. */
 export function firingCodes({ firings }: Pick<ProgramPlan, 'firings'>, node: FilterNode): readonly (FilterCode | undefined)[] {
   return firings.get(node.id)?.codes ?? [node.code];
 }
@@ -249,7 +249,7 @@ function codesOf(firings: ProgramPlan['firings'], node: FilterNode): FilterCode[
   return firingCodes({ firings }, node).filter((code) => code !== undefined);
 }
 
-/** Size of the code of one firing, in the mean, with the loops unrolled that will be. */
+/** Mean code size of one firing, taking into account which loops will be unrolled. */
 export function firingSize(plan: Pick<ProgramPlan, 'analyses' | 'firings'>, node: GraphNode, filterSize: number): number {
   switch (node.kind) {
     case 'filter': {
@@ -265,13 +265,13 @@ export function firingSize(plan: Pick<ProgramPlan, 'analyses' | 'firings'>, node
   }
 }
 
-/** Actors of loops. */
+/** All actors of feedback loops. */
 function loopsOf({ channels }: SdfGraph, { components }: Schedule): ReadonlySet<number> {
   const own = channels.flatMap(({ from, to }) => (from === to ? [from] : []));
   return new Set([...own, ...components.flatMap((members) => (members.length > 1 ? members : []))]);
 }
 
-/** Neighbours in the order of the stream, as long as their code stays small. */
+/** Groups neighbours in stream order as long as their code stays small. */
 function makeGroups(parts: Parts, { component, components, inputs }: Schedule, options: Required<PlanOptions>): Group[] {
   const { sdf, steady, schedule } = parts;
   const groups: Group[] = [];

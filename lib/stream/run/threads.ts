@@ -133,8 +133,8 @@ export function cutRun(
 }
 
 /**
- * Microseconds of a firing in the mean, by node of the plan: those given for nodes of the program as it was written, or counted ones, less
- * what need not be done.
+ * Mean microseconds per firing, by node of the plan: given (by node of the program as written), or derived from counted operations; scaled
+ * down for dead firings and shorter code.
  */
 export function nodeTimes(plan: ProgramPlan, given: readonly number[] | undefined, backend: CompiledBackend): readonly number[] {
   const counted = countedCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);

@@ -1,5 +1,5 @@
-// What firings of a graph need not do: those whose items nobody uses, and turns of loops that add zeros or lead nowhere. All of it is
-// about firings of whole steady states; what comes before and after them runs as it was written.
+// Dead firings, and firings that can do less: iterations of their loops add constant zeros or compute what nobody reads. All of this is
+// about firings in whole steady states; those before and after run the code as written.
 import { elementAt, required } from '../../core/known.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
 import type { Channel, GraphNode, StreamGraph } from '../graph.ts';
@@ -10,31 +10,31 @@ import { itemAt, itemsBefore, lcm, longestPattern, movedItems, patternOf, period
 import { traceFiring, type FiringTrace } from './trace.ts';
 import { withoutIdleTurns } from './turns.ts';
 
-/** What a filter does in a period of firings, of which the first is that of a steady state. */
+/** The firings of a filter in steady states, for one period. */
 export interface SavedFirings {
-  /** By firing: what is left to do; undefined: nothing. */
+  /** By firing: the code that remains; undefined: the firing is dead. */
   readonly codes: readonly (FilterCode | undefined)[];
 }
 
-/** What is looked at. */
+/** A graph with its steady state. */
 export interface Scheduled {
   readonly graph: StreamGraph;
   readonly steady: SteadyState;
-  /** Nodes of loops: their inputs are not known before they have run. */
+  /** Nodes of feedback loops, which are not analysed across firings. */
   readonly loops: ReadonlySet<number>;
 }
 
-/** Steps in which all firings are followed, and one of them; values that are most in a steady state on a channel. */
+/** Budgets of all traces together and of one; the maximum number of items or firings in a steady state that are tracked. */
 const mostSteps = 2_000_000;
 const mostStepsOfOne = 400_000;
 const nothing = (): undefined => undefined;
 const mostItems = 65_536;
-/** Versions of a filter's code. */
+/** The maximum number of versions of a filter's code. */
 const mostCodes = 64;
 
 type FilterNode = Extract<GraphNode, { kind: 'filter' }>;
 
-/** By node: what is left of its firings, where that is less than was written. */
+/** By filter: its steady-state firings, if some are dead or do less than written. */
 export function savedFirings(scheduled: Scheduled): ReadonlyMap<number, SavedFirings> {
   return new Savings(scheduled).find();
 }
@@ -44,10 +44,10 @@ class Savings {
   readonly #steady: SteadyState;
   readonly #loops: ReadonlySet<number>;
   readonly #patterns: (Pattern | undefined)[] = [];
-  /** By filter: its firings, of a period. */
+  /** By filter: the traces of one period of firings. */
   readonly #traces = new Map<number, readonly (FiringTrace | undefined)[]>();
   readonly #known = new Map<FilterCode, FiringTrace | undefined>();
-  /** By channel: items of a steady state that somebody uses; undefined: all. */
+  /** By channel: 1 for each item of a steady state that is used; undefined: all are. */
   readonly #used: (Uint8Array | undefined)[] = [];
   #left = mostSteps;
 
@@ -75,14 +75,14 @@ class Savings {
     return ports.flatMap((channel) => (channel === undefined ? [] : [elementAt(this.#graph.channels, channel)]));
   }
 
-  /** What is known of an item that a firing of a steady state takes. */
+  /** The value of an item at this offset from the first item that the node's steady-state firings pop, if it is known. */
   #item(node: GraphNode, port: number, place: number): number | undefined {
     const channel = node.inputs[port];
     const first = itemsBefore(node, port, elementAt(this.#steady.initFirings, node.id), true);
     return channel === undefined ? undefined : itemAt(this.#patterns[channel], first + place);
   }
 
-  /** Follows a period of a node's firings, and notes what is known of what they push. */
+  /** Traces one period of a node's firings, and finds the patterns of its outputs. */
   #follow(node: GraphNode): void {
     const period = this.#loops.has(node.id) ? undefined : periodOf(node, this.#patterns);
     const isKnown = period !== undefined && (period <= mostCodes || node.kind !== 'filter');
@@ -107,7 +107,7 @@ class Savings {
     return trace;
   }
 
-  /** A firing of which no item is known. */
+  /** The trace of a firing with unknown input. */
   #plain(code: FilterCode): FiringTrace | undefined {
     if (!this.#known.has(code)) this.#known.set(code, this.#trace(code, code.work, nothing));
     return this.#known.get(code);
@@ -128,7 +128,7 @@ class Savings {
     return traces.includes(undefined) ? undefined : (traces as readonly FiringTrace[]).flatMap(({ pushed }) => pushed);
   }
 
-  /** What a node pushes in its prework. */
+  /** What a node's prework pushes. */
   #first(node: GraphNode): readonly (number | undefined)[] {
     if (node.kind !== 'filter' || node.code.prework === undefined) return [];
     const { code } = node;
@@ -136,14 +136,14 @@ class Savings {
     return this.#trace(code, prework, nothing)?.pushed ?? Array.from({ length: Math.min(prework.rates.push, mostItems) }, () => undefined);
   }
 
-  /** By firing of a steady state: whether it has to be made; undefined: all of them have. */
+  /** By firing of a steady state: whether it is live; undefined: all are. */
   #liveFirings(node: GraphNode): readonly boolean[] | undefined {
     const outputs = this.#channelsOf(node.outputs);
     const firings = elementAt(this.#steady.repetitions, node.id);
     if (node.kind !== 'filter' || this.#loops.has(node.id) || outputs.length === 0 || firings > mostItems) return undefined;
     const [channel] = outputs;
     const used = channel === undefined ? undefined : this.#used[channel.id];
-    // Behind the last steady state it may fire with any items in place of those that nobody uses.
+    // After the last steady state it may fire on arbitrary items in place of those that nobody uses.
     if (node.code.stateful || countsFirings(node.code) || used === undefined || this.#plain(node.code)?.canFail !== false) return undefined;
     const { push } = node.code.work.rates;
     const live = Array.from({ length: firings }, (_, firing) => {
@@ -157,7 +157,7 @@ class Savings {
     return initial.length + itemsBefore(node, fromPort, elementAt(this.#steady.initFirings, node.id), false);
   }
 
-  /** Notes which items a node uses of its inputs. */
+  /** Finds the items of its inputs that a node uses. */
   #use(node: GraphNode, live: readonly boolean[] | undefined): void {
     const firings = elementAt(this.#steady.repetitions, node.id);
     for (const channel of this.#channelsOf(node.inputs)) {
@@ -174,7 +174,7 @@ class Savings {
     }
   }
 
-  /** Places of the items that a firing uses of what it takes from a port. */
+  /** Offsets of the items of a port that a firing uses. */
   #usedBy(node: GraphNode, port: number, firing: number): Iterable<number> {
     const { peek } = ratesOf(node, port);
     const all = (): Iterable<number> => Array.from({ length: peek }, (_, place) => place);
@@ -202,18 +202,18 @@ class Savings {
     if (all > mostItems) return undefined;
     const firings = Array.from({ length: all }, (_, i) => (live?.[i % live.length] === false ? undefined : codes[i % codes.length]));
     const period = periodIn(firings);
-    // Turns of loops are worth no more code than some versions.
+    // Many versions of the code would cost more than they save.
     const few = period <= mostCodes || new Set(firings).size <= 2 ? firings.slice(0, period) : undefined;
     return few?.every((code) => code === node.code) === false ? { codes: few } : undefined;
   }
 }
 
-/** Whether code asks for the number of its firing. */
+/** Whether the code uses the number of its firing. */
 function countsFirings(code: FilterCode): boolean {
   return evaluatesSome(code.work.body, ({ kind }) => kind === 'iter');
 }
 
-/** After how many a list repeats itself. */
+/** The period of a list. */
 function periodIn(list: readonly unknown[]): number {
   for (let period = 1; 2 * period <= list.length; ++period) {
     if (list.length % period === 0 && list.every((each, i) => each === list[i % period])) return period;

@@ -1,5 +1,5 @@
-// Nodes of equal code and equal input give equal output: one of them is kept, and what it gives is copied to the readers of all. Found by
-// numbering the streams of a graph: channels have the same number where the same items pass, in the same order.
+// Merges nodes with equal code and equal input, which have equal output: one of them is kept, and its output is duplicated for the readers
+// of all. Found by value numbering of streams: channels that carry the same items in the same order have the same number.
 import { elementAt, required } from '../../core/known.ts';
 import { isDynamic } from '../elaborate/to-sdf.ts';
 import type { Channel, GraphNode, GraphTree, StreamGraph } from '../graph.ts';
@@ -8,16 +8,16 @@ import { sinksOf } from '../interpret/sinks.ts';
 import { bodiesOf, evaluatesSome, hasOrder } from '../interpret/walk.ts';
 import type { ConstantData, FilterCode } from '../ir.ts';
 
-/** A graph without nodes that do what another does. */
+/** A graph after merging. */
 export interface MergedGraph {
   readonly graph: StreamGraph;
-  /** By node: the node of the graph as it was written; undefined for those that make copies for readers of a kept node. */
+  /** By node: its id in the given graph; undefined for duplicating nodes that merging added. */
   readonly origins: readonly (number | undefined)[];
 }
 
 /**
- * The graph with equal nodes merged; the graph itself where there are none. Programs keep all their nodes if random numbers or the order
- * of what is printed depend on which node it is.
+ * The graph with equal nodes merged; the graph itself if there are none. Nothing is merged if random numbers or the order of printed text
+ * depend on node ids.
  */
 export function mergeEqual(graph: StreamGraph): MergedGraph {
   const whole = { graph, origins: graph.nodes.map(({ id }) => id) };
@@ -33,7 +33,7 @@ function drawsNumbers(code: FilterCode): boolean {
   return bodiesOf(code).some((body) => evaluatesSome(body, (e) => e.kind === 'math' && e.name === 'random'));
 }
 
-/** Whether what a node gives follows from what it takes, and nothing else comes of it. State does too: it begins the same everywhere. */
+/** Whether a node's output is a function of its input and it has no side effects. State is allowed: equal nodes start in the same one. */
 function isMergeable(graph: StreamGraph, node: GraphNode): boolean {
   const { inputs, outputs } = node;
   if ([inputs, outputs].some((ends) => ends.every((channel) => channel === undefined))) return false;
@@ -42,14 +42,14 @@ function isMergeable(graph: StreamGraph, node: GraphNode): boolean {
   return node.kind === 'filter' && !isDynamic(node) && node.code.handlers.length === 0 && !bodiesOf(node.code).some(hasOrder);
 }
 
-/** A text that is the same exactly for equal constants, signs of zeros included. */
+/** A text that is equal exactly for equal constants, signs of zeros included. */
 function textOf({ numbers }: ConstantData): string {
   return Array.from(numbers, (x) => (Object.is(x, -0) ? '-0' : String(x))).join();
 }
 
-/** Streams by number, and of equal nodes the first. */
+/** Numbers the streams of a graph, and finds equal nodes. */
 class Numbering {
-  /** By node: the one of the least number that does the same. */
+  /** By node: the equal node with the lowest id. */
   readonly kept: number[];
   readonly #graph: StreamGraph;
   /** By channel. */
@@ -90,12 +90,12 @@ class Numbering {
     this.#streams[id] = initial.length === 0 ? stream : this.#numberOf(`${stream} behind ${initial.map(textOf).join(';')}`);
   }
 
-  /** What two nodes have in common exactly where they give the same. */
+  /** A key that is equal only for nodes with equal output. */
   #keyOf(node: GraphNode): string {
     const own = `node ${node.id}`;
     if (!isMergeable(this.#graph, node)) return own;
     const streams = node.inputs.map((channel) => (channel === undefined ? '-' : this.#streams[channel]));
-    // An input that comes round a loop is not known yet.
+    // An input from a feedback loop has no number yet.
     if (streams.includes(undefined)) return own;
     const what = node.kind === 'filter' ? `code ${this.#codeOf(node.code)}`
       : node.kind === 'splitter' || node.kind === 'joiner' ? `${node.kind} ${node.weights.join()}` : own;
@@ -109,7 +109,7 @@ class Numbering {
   }
 }
 
-/** Nodes in an order in which channels go forward, those of loops where nothing else is left. */
+/** Nodes in topological order; feedback loops are entered when nothing else is left. */
 function forwardNodes({ nodes, channels }: StreamGraph): number[] {
   const waiting = nodes.map(({ inputs }) => inputs.filter((channel) => channel !== undefined).length);
   const order: number[] = [];
@@ -133,10 +133,10 @@ function forwardNodes({ nodes, channels }: StreamGraph): number[] {
   return order;
 }
 
-/** A place where a channel begins, and the channels that begin there now. */
+/** An output port, and the channels that start there after merging. */
 interface Source { readonly node: number; readonly port: number; readonly channels: Channel[] }
 
-/** Makes the graph of the nodes that are kept. */
+/** Builds the merged graph. */
 class Rebuilding {
   readonly #graph: StreamGraph;
   readonly #kept: readonly number[];
@@ -145,9 +145,9 @@ class Rebuilding {
   readonly #nodes: { node: GraphNode; inputs: (number | undefined)[]; outputs: (number | undefined)[] }[] = [];
   readonly #channels: Channel[] = [];
   readonly #origins: (number | undefined)[] = [];
-  /** By node of the former graph: its number now. */
+  /** New ids by old id. */
   readonly #ids = new Map<number, number>();
-  /** By node that is copied, as it is numbered now: nodes that copy. */
+  /** By old id: new ids of the duplicating nodes added behind it. */
   readonly #copies = new Map<number, number[]>();
 
   constructor(graph: StreamGraph, kept: readonly number[]) {
@@ -161,7 +161,7 @@ class Rebuilding {
     for (const source of this.#sources.values()) if (!this.#isNeedless(elementAt(graph.nodes, source.node))) this.#write(source);
   }
 
-  /** Nodes that some sink pulls, now that equal ones are one. */
+  /** Finds the nodes that some sink still depends on. */
   #findAlive(): void {
     const { nodes, channels } = this.#graph;
     const stack = sinksOf(this.#graph).map((id) => elementAt(this.#kept, id));
@@ -182,12 +182,12 @@ class Rebuilding {
     else source.channels.push(channel);
   }
 
-  /** Channels that leave a node now. */
+  /** The channels that leave a node after merging. */
   #leaving({ id, outputs }: GraphNode): Channel[] {
     return outputs.flatMap((_, port) => this.#sources.get(`${id} ${port}`)?.channels ?? []);
   }
 
-  /** Whether a node that copied has one reader left, which can take the item itself. */
+  /** Whether this is a duplicating node with one reader left, which can be removed. */
   #isNeedless(node: GraphNode): boolean {
     const { input: { node: first } = {}, output: { node: last } = {} } = this.#graph;
     if (node.kind !== 'duplicate' || first === node.id || last === node.id || node.outputs.length < 2) return false;
@@ -200,7 +200,7 @@ class Rebuilding {
     return this.#nodes.push({ node, inputs: node.inputs.map(() => undefined), outputs: node.outputs.map(() => undefined) }) - 1;
   }
 
-  /** Where a channel leads, past nodes that no longer copy. */
+  /** The channel that results from removing duplicating nodes behind this one. */
   #behind(channel: Channel): Channel {
     let [end, initial] = [channel, channel.initial];
     for (let node = elementAt(this.#graph.nodes, end.to); this.#isNeedless(node); node = elementAt(this.#graph.nodes, end.to)) {
@@ -210,7 +210,7 @@ class Rebuilding {
     return { ...end, initial };
   }
 
-  /** The channels of a source: one as it was, several behind a node that copies. */
+  /** Adds the channels of a port: a single one as it is, several behind a duplicating node. */
   #write({ node, port, channels }: Source): void {
     const id = required(this.#ids.get(node));
     const former = elementAt(this.#graph.nodes, node);
@@ -222,7 +222,7 @@ class Rebuilding {
     });
   }
 
-  /** A new node that copies what comes out at a port. */
+  /** Adds a duplicating node behind a port. */
   #copying(id: number, former: GraphNode, port: number, { type }: Channel): number {
     const name = this.#freeName(`${former.name}_copies`);
     const made = this.#add({ kind: 'duplicate', id: 0, name, inputs: [undefined], outputs: [] }, undefined);
@@ -263,7 +263,7 @@ class Rebuilding {
     return { kind, name, children, ...(splitter === undefined ? {} : { splitter }), ...(joiner === undefined ? {} : { joiner }) };
   }
 
-  /** Leaves no gaps between the readers of nodes that copy. */
+  /** Closes gaps between the ports of duplicating nodes. */
   #closeGaps(): void {
     for (const [id, { node, outputs }] of this.#nodes.entries()) {
       if (node.kind !== 'duplicate' || node.id === this.#graph.output?.node) continue;

@@ -1,8 +1,7 @@
-// Operations on the values of a firing: constants where all operands are known, an operand where the operation leaves it as it is.
+// Operations on traced values: constants if all operands are known, and the operand itself if the operation leaves it unchanged.
 //
-// x + (−0) is x, and x + 0 is x unless x is −0. No sum is −0 unless both operands are (rounding to nearest), so one that begins with 0
-// stays as it is whatever zeros are added. A product with 0 is a zero only where the other operand is known: unknown items may be
-// infinite.
+// x + (−0) is x, and x + 0 is x unless x is −0. Under rounding to nearest a sum is −0 only if both operands are, so a sum that starts at 0
+// is unchanged by any zeros. A product with 0 is a zero only if the other operand is a known finite number: unknown items may be infinite.
 import { binaryOf, conversionOf, mathOf, unaryOf } from '../interpret/arithmetic.ts';
 import type { IrBinary, MathName, ScalarName } from '../ir.ts';
 import type { Facts, Value, Values } from './values.ts';
@@ -13,14 +12,14 @@ function factsOf(constant: number | undefined, isNoNegativeZero: boolean): Facts
   return { constant, isNoNegativeZero: constant === undefined ? isNoNegativeZero : !Object.is(constant, -0) };
 }
 
-/** Undefined where there is no such operation. */
+/** Undefined if there is no such operation. */
 export function unary(values: Values, operator: '-' | '!' | '~', name: ScalarName, a: Value): Value | undefined {
   const f = unaryOf(operator, name);
   const x = values.constantOf(a);
   return f === undefined ? undefined : values.make([a], factsOf(x === undefined ? undefined : f(x), !isReal(name)));
 }
 
-/** The operand that an operation leaves as it is. */
+/** The operand that an operation leaves unchanged, if any. */
 function unchanged(values: Values, operator: IrBinary, a: Value, b: Value): Value | undefined {
   const [x, y] = [values.constantOf(a), values.constantOf(b)];
   const isNothing = (zero: number | undefined, to: Value): boolean => Object.is(zero, -0) || (zero === 0 && values.isNoNegativeZero(to));
@@ -32,7 +31,7 @@ function unchanged(values: Values, operator: IrBinary, a: Value, b: Value): Valu
   }
 }
 
-/** An operator on scalars of one type; undefined where there is none. Integers are not divided by a known zero. */
+/** An operator on scalars of one type; undefined if there is none. The caller excludes integer divisions by a known zero. */
 export function binary(values: Values, operator: IrBinary, name: ScalarName, a: Value, b: Value): Value | undefined {
   const f = binaryOf(operator, name);
   if (f === undefined) return undefined;
@@ -48,15 +47,15 @@ export function binary(values: Values, operator: IrBinary, name: ScalarName, a: 
 export function convert(values: Values, from: ScalarName, to: ScalarName, a: Value): Value {
   const x = values.constantOf(a);
   if (x !== undefined) return values.make([a], factsOf(conversionOf(from, to)(x), false));
-  // A double that is too small for a float becomes a zero of its sign.
+  // A double that underflows becomes a zero of the same sign.
   const keepsSign = from === 'float' && to === 'double' && values.isNoNegativeZero(a);
   return values.make([a], { isNoNegativeZero: !isReal(from) || !isReal(to) || keepsSign });
 }
 
-/** Functions that give the same in every language. */
+/** Functions whose results are exact, and so equal in every back end. */
 const exactFunctions: ReadonlySet<MathName> = new Set(['abs', 'max', 'min', 'floor', 'ceil', 'rint', 'round', 'sqrt']);
 
-/** A function of mathematics on scalars of a type. */
+/** A mathematical function on scalars of a type. */
 export function mathematical(values: Values, name: MathName, type: ScalarName, args: readonly Value[]): Value {
   const numbers = args.map((value) => values.constantOf(value));
   const f = exactFunctions.has(name) && !numbers.includes(undefined) ? mathOf(name, type) : undefined;

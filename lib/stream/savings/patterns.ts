@@ -1,13 +1,13 @@
-// Items that are the same whatever the input: which of them, by turns, on each channel. Zeros between samples come again and again at the
-// same places, through delays, splitters and joiners.
+// Periodic constant items on channels. The zeros that an expander inserts between samples stay periodic through delays, splitters and
+// joiners.
 import { elementAt } from '../../core/known.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
 import type { Channel, GraphNode } from '../graph.ts';
 
-/** Constant items of a channel: of item i the value at i modulo the length, where it is known. */
+/** Constant items of a channel: item i has the value at index i modulo the length, if that is known. */
 export type Pattern = readonly (number | undefined)[];
 
-/** Items of a pattern. */
+/** The maximum length of a pattern. */
 export const longestPattern = 4096;
 
 export function gcd(a: number, b: number): number {
@@ -16,12 +16,12 @@ export function gcd(a: number, b: number): number {
 
 export const lcm = (a: number, b: number): number => a / gcd(a, b) * b;
 
-/** What is known of an item. */
+/** The value of an item, if it is known. */
 export function itemAt(pattern: Pattern | undefined, item: number): number | undefined {
   return pattern?.[item % pattern.length];
 }
 
-/** The same pattern, as short as it can be; undefined where nothing is known. */
+/** The shortest equivalent pattern; undefined if nothing is known. */
 export function shortest(pattern: Pattern): Pattern | undefined {
   if (pattern.every((x) => x === undefined)) return undefined;
   for (let length = 1; 2 * length <= pattern.length; ++length) {
@@ -30,7 +30,7 @@ export function shortest(pattern: Pattern): Pattern | undefined {
   return pattern;
 }
 
-/** Number of the first item that a node's firing takes from a port, or gives to it, its initial items not counted. */
+/** How many items the firings before `firing` pop from a port, or push to it. */
 export function itemsBefore(node: GraphNode, port: number, firing: number, isInput: boolean): number {
   const items = (isFirst: boolean): number => {
     const { pop, push } = ratesOf(node, port, isFirst);
@@ -39,7 +39,7 @@ export function itemsBefore(node: GraphNode, port: number, firing: number, isInp
   return firing === 0 ? 0 : items(true) + (firing - 1) * items(false);
 }
 
-/** Firings after which a node meets the patterns of its inputs at the same places again; undefined where they are too many. */
+/** After how many firings the patterns of a node's inputs repeat; undefined if that is too many. */
 export function periodOf(node: GraphNode, patterns: readonly (Pattern | undefined)[]): number | undefined {
   let period = 1;
   for (const [port, channel] of node.inputs.entries()) {
@@ -54,8 +54,10 @@ export function periodOf(node: GraphNode, patterns: readonly (Pattern | undefine
 }
 
 /**
- * The pattern of a channel, from what its node pushes in a period of firings of which the first is `firing`, and from what stands on the
- * channel before: initial items and those of the prework.
+ * The pattern of a channel.
+ *
+ * @param pushed what its producer pushes in a period of firings, starting at `firing`
+ * @param before the items in front of these: initial ones and those of the prework
  */
 export function patternOf(
   channel: Channel, node: GraphNode, firing: number, pushed: readonly (number | undefined)[], before: readonly (number | undefined)[],
@@ -69,7 +71,7 @@ export function patternOf(
   return shortest(pattern);
 }
 
-/** What nodes that only move items push to a port in a period of firings. */
+/** What a node that only moves items pushes to a port in a period of firings. */
 export function movedItems(
   node: GraphNode, port: number, period: number, item: (port: number, place: number) => number | undefined,
 ): readonly (number | undefined)[] {
@@ -80,7 +82,7 @@ export function movedItems(
   return pushed;
 }
 
-/** For each item that a firing of a node that only moves items pushes to a port: the port and place that it comes from. */
+/** For each item that one firing of such a node pushes to a port: the input port and offset it comes from. */
 export function sourcesOf(node: GraphNode, port: number): readonly (readonly [port: number, place: number])[] {
   switch (node.kind) {
     case 'identity': case 'duplicate': return [[0, 0]];

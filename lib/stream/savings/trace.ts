@@ -1,5 +1,5 @@
-// Follows one firing of a filter step by step, with all that is known of its input: which items it looks at, which constants it pushes,
-// which turns of its loops do nothing that matters.
+// Executes one firing of a filter symbolically, with what is known about its input: which items its output depends on, which constants it
+// pushes, which iterations of its loops have no effect.
 import { elementAt, required } from '../../core/known.ts';
 import { scalarCount } from '../interpret/values.ts';
 import type { FilterCode, IrExpression, IrPlace, IrStatement, IrType, ScalarName, Variable } from '../ir.ts';
@@ -9,27 +9,27 @@ import { TooLong, Values, type Budget, type Turn, type Value } from './values.ts
 export type Loop = Extract<IrStatement, { kind: 'loop' }>;
 type Of<Kind extends IrExpression['kind']> = Extract<IrExpression, { kind: Kind }>;
 
-/** A loop as it went once. */
+/** One execution of a loop. */
 export interface LoopCourse {
   readonly outer: Turn;
   readonly turns: Turn[];
-  /** By turn: the counter, where the loop declares one and its value is known. */
+  /** By iteration: the loop's own counter, if it has one and its value is known. */
   readonly counters: (number | undefined)[];
 }
 
-/** What is known of one firing, whatever the unknown part of its input. */
+/** Facts about a firing that hold for all values of the unknown items. */
 export interface FiringTrace {
-  /** Whether it may end in a fault. */
+  /** Whether it may fault. */
   readonly canFail: boolean;
-  /** By item that it pushes: its value, where it is constant. */
+  /** By pushed item: its value, if that is constant. */
   readonly pushed: readonly (number | undefined)[];
-  /** Items that matter, as places behind the first item of the firing. */
+  /** Offsets of the items that matter, from the first item of the firing: those its effects depend on, and constants it looks at. */
   readonly used: ReadonlySet<number>;
   readonly loops: ReadonlyMap<Loop, readonly LoopCourse[]>;
   isLive(turn: Turn): boolean;
 }
 
-/** Code that cannot be followed. */
+/** The code cannot be executed symbolically. */
 class NotFollowed extends Error {}
 
 function notFollowed(): never {
@@ -38,7 +38,7 @@ function notFollowed(): never {
 
 type Work = FilterCode['work'];
 
-/** Follows a firing. `items`: by place behind the first item, those that are constant. */
+/** Traces a firing; undefined if that is not possible. `items`: by offset from the first item, the constant ones. */
 export function traceFiring(
   code: FilterCode, work: Work, items: (place: number) => number | undefined, budget: Budget,
 ): FiringTrace | undefined {
@@ -50,7 +50,7 @@ export function traceFiring(
   }
 }
 
-/** The values of a variable's scalars, in memory order. */
+/** The scalars of a variable, in memory order. */
 type Cell = Value[];
 type End = 'next' | 'break' | 'continue';
 
@@ -65,13 +65,13 @@ class Tracer {
   readonly #values: Values;
   readonly #cells = new Map<Variable, Cell>();
   readonly #itemValues = new Map<number, Value>();
-  /** Constant items that are looked at: what follows from them does so only if they are there. */
+  /** Constant items that are looked at: conclusions drawn from them hold only if they are really produced. */
   readonly #constantItems = new Set<number>();
   readonly #pushed: Value[] = [];
   readonly #loops = new Map<Loop, LoopCourse[]>();
   #popped = 0;
   #canFail = false;
-  /** Cells as they were, while branches are followed of which one is taken. */
+  /** Inside a branch whose condition is unknown: the cells before it. */
   #before: Map<Variable, Cell> | undefined;
 
   constructor(code: FilterCode, work: Work, items: (place: number) => number | undefined, budget: Budget) {
@@ -153,13 +153,13 @@ class Tracer {
     return this.#cells.get(variable) ?? notFollowed();
   }
 
-  /** Before a cell changes: a copy stays, as it was before the branches around. */
+  /** Before a cell changes: saves what it held before the branch. */
   #keep(variable: Variable): void {
     const cell = this.#cells.get(variable);
     if (this.#before !== undefined && cell !== undefined && !this.#before.has(variable)) this.#before.set(variable, [...cell]);
   }
 
-  /** A variable and the first of its scalars that a place covers; what the index depends on. */
+  /** The variable of a place, the index of its first scalar, and the values that this index depends on. */
   #place(e: IrExpression): { readonly variable: Variable; readonly at: number; readonly because: readonly Value[] } {
     if (e.kind === 'variable' || e.kind === 'state') return { variable: e.variable, at: 0, because: [] };
     if (e.kind !== 'element' || e.array.type.kind !== 'array') return notFollowed();
@@ -202,7 +202,7 @@ class Tracer {
     return 'next';
   }
 
-  /** Cells that a branch changes, as it leaves them; all are back to what they were. */
+  /** Executes a branch; returns the cells it changed, and restores them. */
   #branch(s: IrStatement): Map<Variable, Cell> {
     const before = this.#before = new Map<Variable, Cell>();
     const popped = this.#popped;
@@ -240,7 +240,7 @@ class Tracer {
       if (end === 'break') values.need();
       values.leave(turn);
       if (end === 'break') return 'next';
-      // What counts stays where it is when turns are left out.
+      // Steps belong to the enclosing iteration: they remain when iterations are left out.
       for (const part of s.step) if (this.#statement(part) !== 'next') notFollowed();
     }
     return 'next';
@@ -290,7 +290,7 @@ class Tracer {
     return value;
   }
 
-  /** A value that must be right wherever it is worked out, because other values could lead to a fault. */
+  /** A value that must be correct whenever it is computed, because other values could fault. */
   #needed(e: IrExpression): Value {
     const value = this.#scalar(e);
     this.#values.control(value);
@@ -352,7 +352,7 @@ class Tracer {
       this.#alternative(() => this.#scalar(e.otherwise), (b) => this.#either(condition, a, b)));
   }
 
-  /** What may or may not be evaluated takes no items. */
+  /** An operand that may not be evaluated must not pop. */
   #alternative(evaluate: () => Value, use: (value: Value) => Value): Value {
     const popped = this.#popped;
     const value = evaluate();

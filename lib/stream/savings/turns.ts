@@ -1,4 +1,4 @@
-// Loops without the turns that do nothing that matters: counters begin later, end sooner, or move by more at a time.
+// Removes loop iterations that have no effect: loops start later, end earlier, or have a larger step.
 import { elementAt, lastOf } from '../../core/known.ts';
 import { assignedVariables } from '../elaborate/loops.ts';
 import { constant } from '../elaborate/fold.ts';
@@ -7,17 +7,17 @@ import type { FilterCode, IrStatement, Variable } from '../ir.ts';
 import { leaves } from '../plan/analysis.ts';
 import type { FiringTrace, Loop, LoopCourse } from './trace.ts';
 
-/** Counters stay below, so that no step leads out of the integers. */
+/** The largest absolute value of a counter, so that no step overflows. */
 const largest = 2 ** 30;
 
-/** The values of a counter from `first` to `last`. */
+/** The remaining values of a counter. */
 interface Turns { readonly first: number; readonly last: number; readonly step: number }
 
 function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b);
 }
 
-/** The counter of a loop, where it is the loop's own and moves by steps alone. */
+/** The counter of a loop, if the loop declares it and only the step changes it. */
 function counterOf(s: Loop): Variable | undefined {
   const [begin] = s.initial;
   const [step] = s.step;
@@ -27,7 +27,7 @@ function counterOf(s: Loop): Variable | undefined {
   return isScalar(variable.type, 'int') && target === variable && !assignedVariables(s.body).has(variable) ? variable : undefined;
 }
 
-/** Which turns matter in some course of a loop; undefined where all do, or the courses differ. */
+/** Which iterations have an effect in some execution of a loop; undefined if all have, or if the executions count differently. */
 function turnsOf(trace: FiringTrace, courses: readonly LoopCourse[]): Turns | 'none' | undefined {
   const followed = courses.filter(({ outer }) => trace.isLive(outer));
   const [one] = followed;
@@ -66,7 +66,7 @@ function withTurns(s: Loop, variable: Variable, { first, last, step }: Turns, bo
 
 const made = new WeakMap<FiringTrace, FilterCode>();
 
-/** The code with a work function that leaves out turns of loops; the code itself where all of them matter. */
+/** The code without iterations that have no effect; the code itself if all have. */
 export function withoutIdleTurns(code: FilterCode, trace: FiringTrace): FilterCode {
   let found = made.get(trace);
   if (found === undefined) made.set(trace, found = rewrite(code, trace));

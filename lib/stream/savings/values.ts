@@ -1,42 +1,42 @@
-// The values of one firing, each with what it was made of and the turn of a loop in which it was made: what the output does not lead back
-// to need not be worked out.
+// The dataflow of one firing: every value, its operands, and the loop iteration that computed it. Iterations that compute nothing the
+// output depends on can be left out.
 import { elementAt } from '../../core/known.ts';
 
 /** A value, by number. */
 export type Value = number;
-/** A turn of a loop, by number; 0: the firing itself. */
+/** An iteration of a loop, by number; 0: the firing itself. */
 export type Turn = number;
 
-/** What is known of a value beside what it was made of. */
+/** What is known about a value besides its operands. */
 export interface Facts {
-  /** It is this, whatever the input. */
+  /** Its number, if that does not depend on the input. */
   readonly constant?: number | undefined;
-  /** It is not −0. */
+  /** Whether it is known not to be −0. */
   readonly isNoNegativeZero?: boolean;
-  /** It is the item so far behind the first of the firing. */
+  /** For an item of the input: its offset from the first item of the firing. */
   readonly item?: number;
 }
 
-/** How many more values, parts of values and turns there may be. */
+/** How many more values, operands and iterations may be recorded. */
 export interface Budget { left: number }
 
-/** The firing takes too many steps to be followed. */
+/** The budget is used up. */
 export class TooLong extends Error {}
 
 const none: readonly Value[] = [];
 
 export class Values {
-  /** Turn in which the next values are made. */
+  /** The iteration being executed. */
   turn: Turn = 0;
   readonly #parts: (readonly Value[])[] = [];
   readonly #facts: Facts[] = [];
   readonly #turns: Turn[] = [];
-  /** Constants that were made of constants, each in the turn that used them or around it: they are there wherever they are needed. */
+  /** Constants all of whose operands are computed in the same iteration or an enclosing one, so that no dependence needs recording. */
   readonly #isSettled: boolean[] = [];
-  /** By turn: the one around it, and what decides about what happens in it. */
+  /** By iteration: the enclosing one, and the values that decide what happens in it. */
   readonly #outer: Turn[] = [-1];
   readonly #controls: Value[][] = [[]];
-  /** What has to happen: in which turn, and with which values. */
+  /** Side effects: the iteration, and the values needed. */
   readonly #needed: { readonly turn: Turn; readonly values: readonly Value[] }[] = [];
   readonly #live: boolean[] = [];
   readonly #liveTurns: boolean[] = [];
@@ -66,7 +66,7 @@ export class Values {
     return this.#isSettled[value] === true && this.#isAround(elementAt(this.#turns, value));
   }
 
-  /** Whether a turn is the current one or around it. */
+  /** Whether an iteration is the current one or encloses it. */
   #isAround(turn: Turn): boolean {
     let at = this.turn;
     while (at > turn) at = elementAt(this.#outer, at);
@@ -85,25 +85,25 @@ export class Values {
     return elementAt(this.#facts, value).isNoNegativeZero === true;
   }
 
-  /** Whether two values are certainly the same, to the bit. */
+  /** Whether two values are known to be equal, to the bit. */
   isSame(a: Value, b: Value): boolean {
     const x = this.constantOf(a);
     return a === b || (x !== undefined && Object.is(x, this.constantOf(b)));
   }
 
-  /** What a place holds after an assignment: what it held before, if that is the same. */
+  /** The value of a variable after an assignment: the previous value if the assignment does not change it. */
   assigned(before: Value | undefined, value: Value, because: readonly Value[] = none): Value {
     if (before !== undefined && this.isSame(before, value)) return before;
     return this.make([value, ...because], { constant: this.constantOf(value), isNoNegativeZero: this.isNoNegativeZero(value) });
   }
 
-  /** A value that is found by others. */
+  /** A value whose selection depends on others (an index, a condition). */
   because(value: Value, others: readonly Value[]): Value {
     return others.every((other) => this.#isAtHand(other)) ? value
       : this.make([value, ...others], { constant: this.constantOf(value), isNoNegativeZero: this.isNoNegativeZero(value) });
   }
 
-  /** Goes into a turn of a loop. */
+  /** Enters an iteration of a loop. */
   enter(): Turn {
     this.#spend(1);
     this.#controls.push([]);
@@ -114,17 +114,17 @@ export class Values {
     this.turn = elementAt(this.#outer, turn);
   }
 
-  /** What is done in the current turn depends on the value. */
+  /** Records that the value decides what the current iteration does: if the iteration is live, so is the value. */
   control(value: Value): void {
     if (!this.#isAtHand(value)) elementAt(this.#controls, this.turn).push(value);
   }
 
-  /** Something that has to happen in the current turn, with these values. */
+  /** Records a side effect of the current iteration that needs these values. */
   need(values: readonly Value[] = none): void {
     this.#needed.push({ turn: this.turn, values });
   }
 
-  /** Finds what all that has to happen leads back to. */
+  /** Marks everything that the side effects depend on. */
   findLive(): void {
     const stack: Value[] = [];
     const reach = (turn: Turn): void => {
@@ -152,7 +152,7 @@ export class Values {
     return this.#liveTurns[turn] === true;
   }
 
-  /** Items that matter, after {@link findLive}. */
+  /** Offsets of the items that side effects depend on, after {@link findLive}. */
   get liveItems(): ReadonlySet<number> {
     return this.#liveItems;
   }

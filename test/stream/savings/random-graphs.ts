@@ -101,7 +101,7 @@ class Maker {
       const n = 2 + r.below(7);
       return r.pick([
         `add Expand(${n}, 0); add Delay(${r.below(12)}, 0); add Fir(${2 + r.below(30)}, 1, 1);`,
-        `add Expand(${2 + r.below(2)}, 0); add Delay(${r.below(9)}, 0); add ${r.pick(['Fir', 'Backward'])}(${24 + r.below(20)}, ${r.pick(['1, 1', '1, 2'])});`.replace(/(Backward\(\d+), 1, /, '$1, 0.'),
+        `add Expand(${2 + r.below(2)}, 0); add Delay(${r.below(9)}, 0); add ${r.pick(['Fir(31, 1, 1)', 'Fir(40, 1, 2)', 'Backward(27, 0.2)'])};`,
         `add Late(${n}); add Backward(${2 + r.below(30)}, 0.3); add Delay(${r.below(5)}, 0); add Thin(${n}, ${r.below(n)});`,
         `add Fir(${2 + r.below(30)}, 1, 1); add Delay(${r.below(12)}, ${r.below(2)}); add Thin(${n}, ${r.below(n)});`,
         `add Fir(${9 + r.below(12)}, 1, 1); add Backward(${2 + r.below(n)}, 0.2); add Delay(1, 0); add Thin(${3 * n}, ${r.below(n)});`,
