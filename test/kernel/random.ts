@@ -1,7 +1,7 @@
 // Random programs with all operations and types, nasty numbers, nested loops, early exits, calls and traps; and what a run of one gives.
 import {
   binary, bool, branch, call, compare, compareOps, convert, exact, extract, f32, f64, forLoop, get, guard, i32, isVector, lanes, lanesOf, load, logic,
-  math, mathFunctions, select, set, splat, store, trap, unary, vectorOf, whileLoop, type BinaryOp, type Body, type Buffer, type Expression,
+  math, mathFunctions, select, set, splat, store, trap, unary, vectorOf, whileLoop, word, wordParts, words as together, type BinaryOp, type Body, type Buffer, type Expression,
   type Import, type KernelFunction, type Label, type Local, type MathName, type Program, type ScalarType, type Statement, type Type,
   type UnaryOp, type VectorType,
 } from '../../lib/kernel/ir.ts';
@@ -274,7 +274,12 @@ class Maker {
 
   #int(scope: Scope, depth: number): Expression {
     const [a, b] = this.#two(scope, 'i32', depth);
-    switch (this.#below(8)) {
+    switch (this.#below(9)) {
+      case 8: {
+        // Those of a NaN are not specified.
+        const x = this.#expression(scope, 'f64', depth - 1);
+        return select(compare('eq', x, x), word(this.#pick(wordParts), x), a);
+      }
       case 0: return binary(this.#pick(['div', 'rem'] as const), a, binary('bor', b, i32(1)));
       case 1: return convert('i32', this.#expression(scope, this.#pick(['f32', 'f64', 'bool'] as const), depth - 1));
       case 2: return unary(this.#pick(['neg', 'abs'] as const), a);
@@ -294,6 +299,7 @@ class Maker {
         return math(name, ...this.#two(scope, 'f64', depth).slice(0, mathFunctions[name]));
       }
       case 3: return binary('rem', ...this.#two(scope, type, depth));
+      case 4: return type === 'f64' ? together(...this.#two(scope, 'i32', depth)) : binary(this.#pick(floatBinary), ...this.#two(scope, type, depth));
       default: return binary(this.#pick(floatBinary), ...this.#two(scope, type, depth));
     }
   }

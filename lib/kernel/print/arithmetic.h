@@ -62,6 +62,27 @@ WARPLOOM_DEVICE bool wl_is_negative(double a) { return __double_as_longlong(a) <
 WARPLOOM_DEVICE bool wl_is_negative(double a) { return __builtin_signbit(a); }
 #endif
 
+/// The words of a double, and the double with two words.
+#ifdef WL_CUDA
+WARPLOOM_DEVICE int wl_high(double a) { return __double2hiint(a); }
+WARPLOOM_DEVICE int wl_low(double a) { return __double2loint(a); }
+WARPLOOM_DEVICE double wl_words(int high, int low) { return __hiloint2double(high, low); }
+#else
+WARPLOOM_DEVICE unsigned long long wl_bits(double a) {
+  unsigned long long bits;
+  __builtin_memcpy(&bits, &a, 8);
+  return bits;
+}
+WARPLOOM_DEVICE int wl_high(double a) { return (int)(wl_bits(a) >> 32); }
+WARPLOOM_DEVICE int wl_low(double a) { return (int)wl_bits(a); }
+WARPLOOM_DEVICE double wl_words(int high, int low) {
+  const unsigned long long bits = (unsigned long long)(unsigned)high << 32 | (unsigned)low;
+  double a;
+  __builtin_memcpy(&a, &bits, 8);
+  return a;
+}
+#endif
+
 // NaN if either is NaN; -0 is less than +0.
 #define WL_EXTREMES(T)                                                                                         \
   WARPLOOM_DEVICE T wl_min(T a, T b) {                                                                         \

@@ -126,6 +126,8 @@ export function cExpression(e: Expression): string {
     case 'select': return `(${text(e.condition)} ? ${text(e.then)} : ${text(e.otherwise)})`;
     case 'convert': return convertText(e);
     case 'math': return `${e.name === 'pow' ? 'wl_pow' : e.name}(${e.args.map(text).join(', ')})`;
+    case 'word': return `wl_${e.part}(${text(e.operand)})`;
+    case 'words': return `wl_words(${text(e.high)}, ${text(e.low)})`;
     case 'splat': return `wl_splat_${lanesOf[e.type]}(${text(e.operand)})`;
     case 'lanes': return `${cTypes[e.type]}{${e.parts.map(text).join(', ')}}`;
     case 'extract': return `${text(e.vector)}[${e.lane}]`;

@@ -131,6 +131,21 @@ export class ExpressionPrinter {
         for (const arg of e.args) this.value(arg);
         code.op('call').unsigned(this.callee(e.name));
         break;
+      case 'word':
+        this.value(e.operand);
+        code.op('i64_reinterpret_f64');
+        if (e.part === 'high') code.op('i64_const').signed(32).op('i64_shr_u');
+        code.op('i32_wrap_i64');
+        break;
+      case 'words':
+        this.value(e.high);
+        code.op('i64_extend_i32_u').op('i64_const').signed(32).op('i64_shl');
+        if (valueOf(e.low) !== 0) {
+          this.value(e.low);
+          code.op('i64_extend_i32_u').op('i64_or');
+        }
+        code.op('f64_reinterpret_i64');
+        break;
       case 'splat': this.#splat(e); break;
       case 'lanes': this.#lanes(e); break;
       case 'extract':
