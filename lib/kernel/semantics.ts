@@ -1,5 +1,5 @@
 // The results of operations on scalars, exactly as ir.ts specifies: the interpreter and constant folding use these.
-import type { BinaryOp, CompareOp, MathName, ScalarType, UnaryOp, Word } from './ir.ts';
+import type { BinaryOp, CompareOp, ScalarType, UnaryOp, Word } from './ir.ts';
 
 type Kind = ScalarType | 'bool';
 type Unary = (a: number) => number;
@@ -80,9 +80,4 @@ export function fromWords(high: number, low: number): number {
   return scratch.getFloat64(0);
 }
 
-const functions = Math as unknown as Readonly<Record<MathName, (...args: number[]) => number>>;
-
-/** A mathematical function. */
-export function mathOf(name: MathName): (...args: number[]) => number {
-  return functions[name];
-}
+export { mathOf } from './math/run.ts';

@@ -30,8 +30,6 @@ export function generator(seed: number): () => number {
 }
 
 export interface RandomOptions {
-  /** Functions of mathematics, whose last bits depend on the target. */
-  readonly math?: boolean;
   readonly vectors?: boolean;
 }
 
@@ -295,7 +293,7 @@ class Maker {
       case 1: return unary(this.#pick(floatUnary), this.#expression(scope, type, depth - 1));
       case 2: {
         const name = this.#pick(Object.keys(mathFunctions) as MathName[]);
-        if (type === 'f32' || this.#options.math !== true) return unary('neg', this.#expression(scope, type, depth - 1));
+        if (type === 'f32') return unary('neg', this.#expression(scope, type, depth - 1));
         return math(name, ...this.#two(scope, 'f64', depth).slice(0, mathFunctions[name]));
       }
       case 3: return binary('rem', ...this.#two(scope, type, depth));

@@ -14,6 +14,14 @@
 #define WARPLOOM_DEVICE static inline
 #endif
 #endif
+// Before functions of mathematics, and before those that they call for few arguments.
+#ifdef WL_CUDA
+#define WL_MATH static __device__
+#define WL_RARE static __device__ __noinline__
+#else
+#define WL_MATH static inline
+#define WL_RARE static __attribute__((noinline, cold))
+#endif
 // In the body of a loop, keeps the compiler from running several iterations at once.
 #define WL_SERIAL asm volatile("")
 #ifdef WL_CUDA
@@ -105,11 +113,6 @@ WARPLOOM_DEVICE double wl_floor(double a) { return floor(a); }
 WARPLOOM_DEVICE double wl_ceil(double a) { return ceil(a); }
 WARPLOOM_DEVICE double wl_rint(double a) { return rint(a); }
 WARPLOOM_DEVICE double wl_rem(double a, double b) { return fmod(a, b); }
-/// As in JavaScript: NaN as the exponent gives NaN, and so do infinite powers of 1 and -1.
-WARPLOOM_DEVICE double wl_pow(double a, double b) {
-  const bool is_unclear = b != b || ((a == 1 || a == -1) && (b == wl_inf_f64() || b == -wl_inf_f64()));
-  return is_unclear ? wl_nan_f64() : pow(a, b);
-}
 
 // Lanes.
 #if defined(WL_CUDA) || defined(WL_STRUCT_LANES)

@@ -10,6 +10,12 @@ import {
 import type { WasmLayout, WasmPlace } from './wasm-layout.ts';
 import { required } from '../../core/known.ts';
 
+/** What can be called, by name: functions and imports, and functions of mathematics. */
+export interface Numbers {
+  readonly callable: ReadonlyMap<string, number>;
+  readonly math: ReadonlyMap<string, number>;
+}
+
 /** Prints the expressions of one function. Keeps track of its variables and the addresses of buffers. */
 export class ExpressionPrinter {
   readonly code = new Bytes();
@@ -20,13 +26,12 @@ export class ExpressionPrinter {
   readonly #pointers = new Map<Buffer, number>();
   readonly #f: KernelFunction;
   readonly #layout: WasmLayout;
-  readonly #functions: ReadonlyMap<string, number>;
+  readonly #numbers: Numbers;
 
-  /** @param functions indices of the functions that can be called, by name */
-  constructor(f: KernelFunction, layout: WasmLayout, functions: ReadonlyMap<string, number>) {
+  constructor(f: KernelFunction, layout: WasmLayout, numbers: Numbers) {
     this.#f = f;
     this.#layout = layout;
-    this.#functions = functions;
+    this.#numbers = numbers;
     localsOf(f).forEach((local, i) => {
       this.#index.set(local, i);
       if (i >= f.parameters.length) this.types.push(local.type);
@@ -39,7 +44,7 @@ export class ExpressionPrinter {
   }
 
   callee(name: string): number {
-    return required(this.#functions.get(name));
+    return required(this.#numbers.callable.get(name));
   }
 
   /** Loads the addresses of external buffers at the start of the function. */
@@ -129,7 +134,7 @@ export class ExpressionPrinter {
       case 'convert': this.#convert(e); break;
       case 'math':
         for (const arg of e.args) this.value(arg);
-        code.op('call').unsigned(this.callee(e.name));
+        code.op('call').unsigned(required(this.#numbers.math.get(e.name)));
         break;
       case 'word':
         this.value(e.operand);

@@ -6,8 +6,8 @@ export interface WasmMemory {
   grow(pages: number): number;
 }
 
-/** A function of a compiled program, for `n` firings or iterations. */
-export type WasmFunction = (n: number) => void;
+/** A function of a module; one that gives nothing gives what need not be looked at. */
+export type WasmFunction = (...args: number[]) => number;
 
 export const { WebAssembly: engine } = globalThis as unknown as { readonly WebAssembly: {
   readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object;
