@@ -2,9 +2,8 @@
 import { WarploomError } from '../core/errors.ts';
 import {
   binary, binaryOps, bool, call, compare, compareOps, constant, convert, exact, extract, get, i32, lanes, load, logic, math, mathFunctions,
-  select, splat, unary, unaryOps, word as wordOf, wordParts, words, type Body, type Buffer, type BufferRole, type Expression, type Import, type KernelFunction, type Label,
-  type Local,
-  type MathName, type Program, type ScalarType, type Statement, type Type,
+  select, splat, unary, unaryOps, word as wordOf, wordParts, words, type Body, type Buffer, type BufferRole, type Expression, type Import,
+  type KernelFunction, type Label, type Local, type MathName, type Program, type ScalarType, type Statement, type Type,
 } from './ir.ts';
 
 const token = /\s+|(?:[A-Za-z_]\w*(?:\.\w+)?|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|-inf|\.\.|->|[(){}[\]=,:+])/y;

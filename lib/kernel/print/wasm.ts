@@ -287,14 +287,16 @@ const noFrame: Frame = { label: undefined, isContinue: false };
 export function printWasm(program: Program, { layout, isShared = false, exports }: WasmOptions): Uint8Array<ArrayBuffer> {
   const imports: Callable[] = [...program.imports, ...neededImports(program)];
   const library = mathIn(program).map(({ f }) => f);
-  const numbered = (list: readonly { readonly name: string }[], from: number): [string, number][] => list.map(({ name }, i) => [name, from + i]);
+  const numbered = (list: readonly { readonly name: string }[], from: number): [string, number][] =>
+    list.map(({ name }, i) => [name, from + i]);
   const math = new Map(numbered(library, imports.length));
   const callable = new Map([...numbered(imports, 0), ...numbered(program.functions, imports.length + library.length)]);
   const functions = program.functions.map((f) => new FunctionPrinter(f, layout, { callable, math }).print());
   // No function of a program has such a name.
   const inner = library.map((f) => ({ ...new FunctionPrinter(f, layout, { callable: math, math }).print(), name: `math ${f.name}` }));
   return moduleBytes({
-    imports, functions: [...inner, ...functions], exports: exports ?? new Set(program.functions.map(({ name }) => name)), pages: layout.pages, isShared,
+    imports, functions: [...inner, ...functions], exports: exports ?? new Set(program.functions.map(({ name }) => name)),
+    pages: layout.pages, isShared,
   });
 }
 
