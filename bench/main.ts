@@ -68,7 +68,7 @@ const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filte
 --figure7  the paper's Fig. 7: all algorithms on the paper's four shapes
 --partition  the stream compiler's partitioner and pipelines against the ILP, over the twelve programs
 --compile  what programs of up to 10,000 nodes take until they run
---math  functions of mathematics beside those of the host
+--math     mathematical functions beside those of the host
 
 Domains: ${named.join(', ')}`;
 

@@ -1,5 +1,5 @@
-// What functions of mathematics take in a loop over 4096 random arguments, beside those of the host, as the best of many turns. Rows,
-// nanoseconds a value:
+// Times of mathematical functions in a loop over 4096 random arguments, and of the host's, as the best of many runs. Rows, in
+// nanoseconds per value:
 //   stream/math/<function>/wasm   in WebAssembly; peer: the engine's own, imported (`Math`)
 //   stream/math/<function>/cpp    in C++ as stream programs are compiled; peer: the C library's
 import { spawnSync } from 'node:child_process';

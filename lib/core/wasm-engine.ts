@@ -6,7 +6,7 @@ export interface WasmMemory {
   grow(pages: number): number;
 }
 
-/** A function of a module; one that gives nothing gives what need not be looked at. */
+/** An exported function. The type says `number` for functions without results too. */
 export type WasmFunction = (...args: number[]) => number;
 
 export const { WebAssembly: engine } = globalThis as unknown as { readonly WebAssembly: {

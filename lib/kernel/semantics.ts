@@ -67,7 +67,7 @@ export function conversionOf(from: Kind, to: Kind): Unary | undefined {
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** A word of a double. */
+/** The high or low word of a double. */
 export function wordOf(part: Word, a: number): number {
   scratch.setFloat64(0, a);
   return scratch.getInt32(part === 'high' ? 0 : 4);

@@ -1,11 +1,11 @@
-// Arguments for functions of mathematics: all sizes, and those at which algorithms go wrong.
+// Arguments for mathematical functions: all sizes, and values near which algorithms are inaccurate.
 import type { MathName } from '../../lib/kernel/ir.ts';
 import { generator } from './random.ts';
 
 type Make = () => number;
 export type Arguments = readonly [x: number, y: number];
 
-/** What every function is asked for. */
+/** Special values, which every function is tested with. */
 export const special: readonly number[] = [
   0, -0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 10, 1e15, 2 ** 53, 2 ** 53 + 2, -(2 ** 53), Infinity, -Infinity, NaN, 5e-324, -5e-324, 2.2250738585072014e-308,
   -2.2250738585072014e-308, Number.MAX_VALUE, -Number.MAX_VALUE, 1 + 2 ** -52, 1 - 2 ** -53, 2 ** -27, 2 ** -28, Math.PI, Math.PI / 2, Math.PI / 4, -Math.PI,

@@ -1,4 +1,4 @@
-// Functions of mathematics: how near they are to the true values, what they give at special ones, and that all targets give the same bits.
+// Mathematical functions: their accuracy, their special values, and that all targets compute the same bits.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -61,7 +61,7 @@ function loops(count: number): Program {
   return verify({ buffers: [x, y, out], imports: [], functions });
 }
 
-describe('functions of mathematics', function () {
+describe('mathematical functions', function () {
   this.timeout(300_000);
 
   it('are valid in the representation', () => { verify(mathProgram()); });

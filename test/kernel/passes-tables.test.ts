@@ -42,7 +42,7 @@ describe('kernel pass: tabulate', () => {
       s = add(div(s, f32(3)), convert.f32(mul(i, a))) } g[i] = a h[i] = s }`));
     assert.match(body, /^for L: i = 3 to 40 step 4 \{\n {2}a = f_table0\[i\]\n {2}s = f_table1\[i\]\n {2}g\[i\] = a\n/);
   });
-  it('with functions of mathematics, which give the same on all targets', () => {
+  it('with mathematical functions, which give the same on all targets', () => {
     const { body } = made(program(`for L: i = 0 to 16 step 1 { s = f32(0) for M: b = 0 to 3 step 1 { s = add(s, convert.f32(sin(convert.f64(i)))) } h[i] = s }`));
     assert.equal(body, 'for L: i = 0 to 16 step 1 {\n  s = f_table0[i]\n  h[i] = s\n}');
   });

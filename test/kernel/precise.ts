@@ -1,5 +1,5 @@
-// Functions of mathematics with more than a hundred digits to spare, in integers: what those of lib/kernel/math are held against. They
-// share nothing with them but the definitions: plain power series, whose arguments are made small by squaring, halving and subtracting.
+// Mathematical functions in fixed-point integers with more than 100 extra bits, as the reference for lib/kernel/math. They share nothing
+// with it: they are plain power series whose arguments are reduced by halving and subtracting.
 
 /** `integer * 2^exponent`. */
 export interface Exact {

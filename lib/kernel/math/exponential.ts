@@ -1,4 +1,4 @@
-// exp, and sinh, cosh and tanh, which are made of it.
+// exp, and sinh, cosh and tanh, which are based on it.
 import { f64, get, type Expression } from '../ir.ts';
 import { differenceOf, lessProduct, quotientOf, sumOf, type Pair } from './pairs.ts';
 import {
@@ -6,7 +6,7 @@ import {
   shiftRight, sizeWord, times, withSign, type Writer,
 } from './writer.ts';
 
-/** log 2; the first part has 32 bits. */
+/** log 2; products of the first part and an exponent are exact. */
 const logTwo = [0.6931471803691238, 1.9082149292705877e-10] as const;
 /** (e^r - 1 - r) / r², for |r| <= log(2) / 2. */
 const series = [
@@ -25,7 +25,7 @@ const cosineSeries = [
 /** High words of 1/2, 2^-27, 22, 708, 710.5. */
 const [half, tiny, flat, nearEnd, beyondEnd] = [0x3fe00000, 0x3e400000, 0x40360000, 0x40862000, 0x40863400];
 
-/** e^(head + tail) for |head| <= log(2) / 2, as a sum of which the second part may have a tenth of the first. */
+/** e^(head + tail) for |head| <= log(2) / 2, as a sum. The tail may be as large as a tenth of the head. */
 export function exponentialOf(w: Writer, { head, tail }: Pair): Pair {
   const near = sumOf(w, f64(1), head);
   const rest = times(times(head, head), w.polynomial(head, series));
@@ -85,7 +85,7 @@ export const cosh = defineFunction('cosh', ['f64'], (w, x) => {
   w.giveWhen(greaterOrSame(size, beyondEnd), times(absolute(x), Infinity));
   w.giveWhen(less(size, tiny), 1);
   const { head, tail } = sum(w, quarters(w, w.keep(absolute(x))));
-  // Doubled last, for what is four times as large need not be finite.
+  // Doubled last, because e^x may overflow where cosh x does not.
   w.give(times(plus(head, tail), 2));
 });
 

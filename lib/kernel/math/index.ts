@@ -1,4 +1,4 @@
-// Functions of mathematics: written in the representation, so that all targets give the same bits.
+// Mathematical functions, written in the representation, so that all targets compute the same bits.
 import type { MathName, Program } from '../ir.ts';
 import { walkBody } from '../visit.ts';
 import { cosh, exp, sinh, tanh } from './exponential.ts';
@@ -14,7 +14,7 @@ export const mathLibrary: Readonly<Record<MathName, MathFunction>> = {
   acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh,
 };
 
-/** These functions and those that they call, each once, before those that call it. */
+/** These functions and the ones they call, each once, callees first. */
 export function withCallees(functions: Iterable<MathFunction>): readonly MathFunction[] {
   const found = new Set<MathFunction>();
   const add = (each: MathFunction): void => {
@@ -25,7 +25,7 @@ export function withCallees(functions: Iterable<MathFunction>): readonly MathFun
   return [...found];
 }
 
-/** The functions that a program uses, with those that they call before them. */
+/** The functions that a program uses and the ones they call, callees first. */
 export function mathIn({ functions }: Pick<Program, 'functions'>): readonly MathFunction[] {
   const names = new Set<MathName>();
   for (const { body } of functions) walkBody(body, { expression: (e) => { if (e.kind === 'math') names.add(e.name); } });

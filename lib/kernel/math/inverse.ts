@@ -21,7 +21,7 @@ type Constant = readonly [head: number, tail: number];
 const pi: Constant = [3.141592653589793, 1.2246467991473532e-16];
 const halfPi: Constant = [1.5707963267948966, 6.123233995736766e-17];
 
-/** What a tangent is reduced by: 0, 1/2, 1, 3/2, infinity; the arc tangent of that, and π less it. */
+/** Arguments below `before` are reduced by 0, 1/2, 1, 3/2 or infinity; the arc tangent of that number, and π minus it. */
 const steps: readonly { readonly before: number; readonly arc: Constant; readonly other: Constant }[] = [
   { before: 7 / 16, arc: [0, 0], other: pi },
   { before: 11 / 16, arc: [0.4636476090008061, 2.2698777452961687e-17], other: [2.677945044588987, 1.5527705369303147e-16] },
@@ -32,7 +32,7 @@ const steps: readonly { readonly before: number; readonly arc: Constant; readonl
 /** High words of 7/16, 2^-27, 2^66, 1/2. */
 const [small, tiny, flat, half] = [0x3fdc0000, 0x3e400000, 0x44100000, 0x3fe00000];
 
-/** Calls `write` for the step in whose interval a quotient lies: branches, each for half of those that are left. */
+/** Branches to the step in whose interval a quotient lies, by bisection. */
 function byStep(w: Writer, isBelow: (limit: number) => Expression, first: number, write: (step: number) => void): void {
   const among = (from: number, to: number): void => {
     if (from === to) {
@@ -90,14 +90,14 @@ export const atan2 = defineFunction('atan2', ['f64', 'f64'], (w, x, y) => {
     give([Math.PI / 4, 0], [3 * Math.PI / 4, 0]);
   });
   w.when(same(x, 0), () => { give([0, 0], pi); });
-  // How much the exponents differ by: where it is much, one side hardly counts.
+  // If the exponents differ much, the result is a constant or the quotient.
   const distance = w.keep(minus(shiftRight(sizeX, 20), shiftRight(sizeY, 20)));
   w.when(either(greater(distance, 64), same(y, 0)), () => { give(halfPi, halfPi); });
   w.when(less(distance, -64), () => {
     w.when(isLeft, () => { give(pi, pi); });
     w.give(over(x, y));
   });
-  // Scaled, so that products are neither infinite nor lose digits.
+  // Scale, so that products neither overflow nor lose digits.
   const most = w.keep(choose(greater(sizeX, sizeY), sizeX, sizeY));
   const scale = w.keep(choose(greater(most, 0x5ff00000), f64(2 ** -600), choose(less(most, 0x1ff00000), f64(2 ** 600), 1)));
   const a = w.keep(times(absolute(x), scale));
@@ -137,7 +137,7 @@ export const atan2 = defineFunction('atan2', ['f64', 'f64'], (w, x, y) => {
   w.give(withSign(w.keep(plus(sum.head, plus(sum.tail, plus(get(arcs[1]), turned(rest))))), x));
 });
 
-/** For 1/2 <= |x| <= 1: the root of z = (1 - |x|) / 2 and the arc sine of that, as a pair. */
+/** The arc sine of the root of (1 - size) / 2, for 1/2 <= size <= 1. */
 function halfArc(w: Writer, size: Expression): Pair {
   const z = w.keep(times(minus(1, size), 0.5));
   const head = w.keep(root(z));

@@ -1,4 +1,4 @@
-// log, log10, and pow, which takes a logarithm with more digits; hypot.
+// log, log10, pow, which needs a more precise logarithm, and hypot.
 import { convert, f64, get, i32, type Expression } from '../ir.ts';
 import { exponentialOf, scaled } from './exponential.ts';
 import { differenceOf, quotientOf, squareOf, sumOf, type Pair } from './pairs.ts';
@@ -18,7 +18,7 @@ const preciseSeries = [
   0.5999999999999999, 0.4285714285717547, 0.3333333330356392, 0.27272740603635026, 0.23073779607101003, 0.20374331038407448,
 ];
 const logTwo = [0.6931471803691238, 1.9082149292705877e-10] as const;
-/** The logarithm of 2 to the base of 10, 1 / log(10) and 2 / (3 log 2): parts with few digits, and the rest. */
+/** The logarithm of 2 to the base of 10, 1 / log(10) and 2 / (3 log 2): a part with few digits, and the rest. */
 const decimalOfTwo = [0.3010299955494702, 1.1451100898021838e-10] as const;
 const decimal = [0.4342944622039795, 1.9699272335463627e-08] as const;
 const binaryOfThird = [0.9617962837219238, 4.102040517767816e-07] as const;
@@ -26,7 +26,7 @@ const binaryOfThirdWhole = 0.9617966939259756;
 /** log 2 with 21 bits, the rest, and rounded. */
 const coarseLogTwo = [0.6931467056274414, 4.7493250390316726e-07] as const;
 const logTwoWhole = 0.6931471805599453;
-/** High word of the root of 1/2. */
+/** The high word of √½. */
 const rootHalf = 0x3fe6a09e;
 const oneWord = 0x3ff00000;
 
@@ -35,7 +35,7 @@ const fromBool = (e: Expression): Expression => convert('i32', e);
 interface Split {
   /** The exponent, as a double. */
   readonly exponent: Expression;
-  /** From the root of 1/2 to that of 2. */
+  /** From √½ to √2. */
   readonly fraction: Expression;
 }
 
@@ -51,7 +51,7 @@ function split(w: Writer, x: Expression): Split {
   return { exponent, fraction: w.keep(fromWords(plus(bitAnd(high, 0xfffff), rootHalf), lowWord(get(value)))) };
 }
 
-/** Ends with the logarithms of what has none, or an infinite one. */
+/** Returns the logarithm of numbers that are not positive and finite. */
 function giveSpecial(w: Writer, x: Expression): void {
   const isPlain = isAmong(highWord(x), 1, notFinite - 1);
   w.when({ kind: 'unary', type: 'bool', op: 'not', operand: isPlain }, () => {
@@ -94,10 +94,10 @@ export const log10 = defineFunction('log10', ['f64'], (w, x) => {
   w.give(plus(sum.head, plus(sum.tail, small)));
 });
 
-/** The logarithm to the base of 2 of a positive finite number, to 2^-68 of itself; the first part has 21 bits. */
+/** The binary logarithm of a positive finite number, with a relative error of about 2^-68. The head has 21 bits. */
 function preciseLogarithm(w: Writer, x: Expression): Pair {
   const { exponent, fraction } = split(w, x);
-  // Divided by 3/4, 1 or 5/4, whichever is near; without branches, which nobody could foretell.
+  // Divide by 3/4, 1 or 5/4, whichever is near, without unpredictable branches.
   const step = w.keep(toDouble(minus(fromBool(greater(fraction, Math.sqrt(1.25))), fromBool(less(fraction, Math.sqrt(0.75))))));
   const byStep = (low: number, high: number): Expression =>
     w.keep(times(step, plus(times(step, (low + high) / 2), (high - low) / 2)));
@@ -126,7 +126,7 @@ function preciseLogarithm(w: Writer, x: Expression): Pair {
   return { head: all, tail: w.keep(minus(partTail, minus(minus(minus(all, exponent), ofC), part))) };
 }
 
-/** Ends with powers whose base is 0 or infinite, or whose exponent is. */
+/** Returns powers with the exponent 0, with an infinite exponent, or of NaN. */
 function giveSpecialPower(w: Writer, x: Expression, y: Expression): void {
   const size = w.keep(absolute(x));
   w.giveWhen(same(y, 0), 1);
@@ -154,7 +154,7 @@ export const pow = defineFunction('pow', ['f64', 'f64'], (w, x, y) => {
   w.giveWhen(either(same(base, 0), same(base, Infinity)), times(get(sign), choose(less(y, 0), over(1, base), base)));
   w.giveWhen(same(base, 1), get(sign));
   const logarithm = preciseLogarithm(w, base);
-  // A larger exponent gives no other result, as no base but 1 is nearer to 1 than 2^-53.
+  // A larger exponent does not change the result, because no base other than 1 is nearer to 1 than 2^-53.
   const most = 2 ** 64;
   const exponent = w.keep(choose(greater(absolute(y), most), choose(less(y, 0), f64(-most), most), y));
   const high = w.keep(coarse(exponent));
@@ -176,7 +176,7 @@ export const hypot = defineFunction('hypot', ['f64', 'f64'], (w, x, y) => {
   w.giveWhen(either(same(sizeX, Infinity), same(sizeY, Infinity)), Infinity);
   const isLarger = w.keep(greater(sizeX, sizeY));
   const [large, small] = [w.keep(choose(isLarger, sizeX, sizeY)), w.keep(choose(isLarger, sizeY, sizeX))];
-  // The smaller does not count; or one is no number.
+  // The smaller is negligible, or one is NaN.
   w.giveWhen({ kind: 'unary', type: 'bool', op: 'not', operand: greater(small, times(large, 2 ** -60)) }, plus(large, small));
   const scale = w.keep(choose(greater(large, 2 ** 500), f64(2 ** -600), choose(less(large, 2 ** -450), f64(2 ** 600), 1)));
   const [a, b] = [squareOf(w, w.keep(times(large, scale))), squareOf(w, w.keep(times(small, scale)))];

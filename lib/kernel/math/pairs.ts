@@ -1,5 +1,5 @@
-// Sums of two doubles, the second far smaller than the first, in place of numbers with twice the digits. After T. J. Dekker, A
-// floating-point technique for extending the available precision, 1971; products by parts of 21 and 32 bits.
+// Double-double arithmetic: unevaluated sums of two doubles, the second far smaller than the first. After T. J. Dekker, A floating-point
+// technique for extending the available precision, 1971, but factors are split into 21 and 32 bits.
 import { coarse, minus, over, plus, times, type Writer } from './writer.ts';
 import type { Expression } from '../ir.ts';
 
@@ -9,19 +9,19 @@ export interface Pair {
   readonly tail: Expression;
 }
 
-/** a + b, exactly; |a| >= |b|, or a = 0. */
+/** a + b, exactly, for |a| >= |b| or a = 0. */
 export function sumOf(w: Writer, a: Expression, b: Expression): Pair {
   const head = w.keep(plus(a, b));
   return { head, tail: w.keep(plus(minus(a, head), b)) };
 }
 
-/** a - b, exactly; |a| >= |b|, or a = 0. */
+/** a - b, exactly, for |a| >= |b| or a = 0. */
 export function differenceOf(w: Writer, a: Expression, b: Expression): Pair {
   const head = w.keep(minus(a, b));
   return { head, tail: w.keep(minus(minus(a, head), b)) };
 }
 
-/** a * b from `from`, but for what lies 90 binary places below `from`; a and b must be near enough that the difference is small. */
+/** from - a * b with an error of about 2^-90 of `from`, if a * b is within a few units in the last place of `from`. */
 export function lessProduct(w: Writer, from: Expression, a: Expression, b: Expression): Expression {
   const [ah, bh] = [w.keep(coarse(a)), w.keep(coarse(b))];
   const [al, bl] = [w.keep(minus(a, ah)), w.keep(minus(b, bh))];

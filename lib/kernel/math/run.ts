@@ -1,4 +1,4 @@
-// Functions of mathematics for JavaScript: the library as WebAssembly, compiled when one is first asked for.
+// Mathematical functions for JavaScript: the library as WebAssembly, compiled at the first call.
 import { required } from '../../core/known.ts';
 import { engine, type WasmFunction } from '../../core/wasm-engine.ts';
 import { mathFunctions, type MathName, type Program } from '../ir.ts';
@@ -20,7 +20,7 @@ function compile(): typeof compiled & {} {
   return new engine.Instance(new engine.Module(bytes), { host: { memory, own: 0 } }).exports;
 }
 
-/** A function of mathematics: the same bits as on all targets. */
+/** A mathematical function, with the same bits as on all targets. */
 export function mathOf(name: MathName): (...args: number[]) => number {
   let found: WasmFunction | undefined;
   return (...args) => (found ??= required((compiled ??= compile())[name]))(...args);

@@ -1,4 +1,4 @@
-// sin, cos, tan: the argument less a multiple of π/2, then polynomials.
+// sin, cos, tan: subtract a multiple of π/2 from the argument, then evaluate polynomials.
 import { f64, get, i32, select, type Expression, type Local } from '../ir.ts';
 import { differenceOf, quotientOf, squareOf, sumOf, type Pair } from './pairs.ts';
 import {
@@ -7,7 +7,7 @@ import {
 } from './writer.ts';
 import { elementAt } from '../../core/known.ts';
 
-/** 2/π in pieces of 24 bits: enough for the largest doubles, and for those of them that lie nearest to a multiple of π/2. */
+/** 2/π in pieces of 24 bits, enough for every double, including those nearest to a multiple of π/2. */
 const twoOverPi: readonly number[] = [
   0xa2f983, 0x6e4e44, 0x1529fc, 0x2757d1, 0xf534dd, 0xc0db62, 0x95993c, 0x439041, 0xfe5163, 0xabdebb,
   0xc561b7, 0x246e3a, 0x424dd2, 0xe00649, 0x2eea09, 0xd1921c, 0xfe1deb, 0x1cb129, 0xa73ee8, 0x8235f5,
@@ -45,13 +45,13 @@ const piece: MathFunction = defineFunction('two_over_pi', ['i32'], (w, at) => {
 }, { isRare: true });
 
 /**
- * Which multiple of π/2 is nearest to a number, modulo 4, and how far it is away, as a sum of two doubles. For all numbers, after
- * M. H. Payne and R. N. Hanek, Radian reduction for trigonometric functions, 1983: only those digits of the product with 2/π are found
- * that matter.
+ * The number of the nearest multiple of π/2, modulo 4, and the distance from it as a sum of two doubles. Works for every number. After
+ * M. H. Payne and R. N. Hanek, Radian reduction for trigonometric functions, 1983: computes only the digits of the product with 2/π that
+ * matter.
  */
 const reduceLarge: MathFunction = defineFunction('reduce_large', ['f64'], (w, x) => {
   w.giveWhen(greaterOrSame(sizeWord(x), notFinite), i32(0), minus(x, x), 0);
-  // Digits of |x| 2^(-24 q), of which the first may hold the most.
+  // The digits of |x| 2^(-24 q) to the base 2^24.
   const exponent = minus(shiftRight(sizeWord(x), 20), 1023);
   const q = w.keep({ kind: 'binary', type: 'i32', op: 'div', left: exponent, right: i32(pieceBits) });
   let rest = w.keep(times(absolute(x), powerOfTwo(times(q, -pieceBits))));
@@ -66,7 +66,7 @@ const reduceLarge: MathFunction = defineFunction('reduce_large', ['f64'], (w, x)
     w.call(piece, [plus(q, i - 4)], [local]);
     return get(local);
   });
-  // Column m has the weight 2^(-24 m); those before are multiples of 2^24.
+  // Column m has the weight 2^(-24 m). Columns before the first are multiples of 2^24, so they do not matter.
   const columns = Array.from({ length: 8 }, (_, m) =>
     digits.map((digit, i) => times(digit, elementAt(pieces, m - i + 3))).reduce((sum, product) => plus(sum, product)));
   const fraction: Expression[] = [];
@@ -77,7 +77,7 @@ const reduceLarge: MathFunction = defineFunction('reduce_large', ['f64'], (w, x)
     fraction.unshift(w.keep(minus(sum, times(carry, pieceSize))));
   }
   const whole = w.keep(plus(elementAt(columns, 0), carry as Expression));
-  // Rounded to the nearest.
+  // Round to the nearest integer.
   const isHalf = w.keep(greaterOrSame(elementAt(fraction, 0), pieceSize / 2));
   const nearest = w.keep(plus(minus(whole, times(floorOf(times(whole, 1 / 8)), 8)), choose(isHalf, 1, 0)));
   fraction[0] = w.keep(minus(elementAt(fraction, 0), choose(isHalf, pieceSize, 0)));
@@ -104,7 +104,7 @@ interface Reduced {
   readonly part: Pair;
 }
 
-/** As {@link reduceLarge}, for numbers beyond π/4, at once for those that are not too large and not too near. */
+/** Like {@link reduceLarge}, for numbers beyond π/4. Calls it only for large numbers and for those near a multiple of π/2. */
 function reduce(w: Writer, x: Expression, size: Expression): Reduced {
   const shifted = w.keep(plus(times(x, 0.6366197723675814), roundingShift));
   const count = w.variable(lowWord(shifted));
@@ -120,7 +120,7 @@ function reduce(w: Writer, x: Expression, size: Expression): Reduced {
   return { count: get(count), part: { head: get(head), tail: get(tail) } };
 }
 
-/** The tail of a number that is exact is left out. */
+/** A reduced argument; without `tail` it is exact. */
 type Argument = Omit<Pair, 'tail'> & Partial<Pair>;
 
 function sineOf(w: Writer, { head, tail }: Argument): Expression {
@@ -140,7 +140,7 @@ function cosineOf(w: Writer, { head, tail }: Argument): Expression {
   return plus(near.head, plus(near.tail, tail === undefined ? rest : minus(rest, times(head, tail))));
 }
 
-/** Sine or cosine of what is left, with the sign of the quadrant. */
+/** Returns the sine or cosine of the reduced argument, with the sign of the quadrant. */
 function giveQuadrant(w: Writer, { count, part }: Reduced, shift: 0 | 1): void {
   const value: Local = w.variable(0);
   const turn = w.keep(plus(count, shift));

@@ -1,18 +1,18 @@
-// Writing functions of mathematics in the representation: names for its operations that read like formulas, and a writer of bodies.
+// For writing mathematical functions in the representation: short names for its operations, and a writer of function bodies.
 import {
   binary, branch, call, compare, convert, f64, get, i32, select, set, unary, word, words, type BinaryOp, type CompareOp, type Expression,
   type KernelFunction, type Local, type Statement,
 } from '../ir.ts';
 import { required } from '../../core/known.ts';
 
-/** An expression, or a constant of the type that stands beside it: a double where nothing does. */
+/** An expression, or a constant, which has the type of the other operand (f64 without one). */
 export type Value = Expression | number;
 
-/** A function that mathematics is made of: it uses no buffers and none but the functions named here. */
+/** A mathematical function or part of one. It uses no buffers and calls only the functions listed here. */
 export interface MathFunction {
   readonly f: KernelFunction;
   readonly calls: readonly MathFunction[];
-  /** Runs for few arguments. */
+  /** Needed for few arguments, so compilers should not inline it. */
   readonly isRare: boolean;
 }
 
@@ -54,17 +54,17 @@ export const choose = (condition: Expression, a: Value, b: Value): Expression =>
 export const highWord = (x: Expression): Expression => word('high', x);
 export const lowWord = (x: Expression): Expression => word('low', x);
 export const fromWords = (high: Expression, low: Value): Expression => words(high, typeof low === 'number' ? i32(low) : low);
-/** High word without the sign: orders doubles by size. What is not finite begins with {@link notFinite}. */
+/** The high word without the sign, which orders doubles by magnitude. Infinity and NaN start at {@link notFinite}. */
 export const sizeWord = (x: Expression): Expression => bitAnd(highWord(x), 0x7fffffff);
 export const notFinite = 0x7ff00000;
-/** The first 21 bits of a double: products of two such are exact. */
+/** A double truncated to 21 bits. The product of two such numbers is exact. */
 export const coarse = (x: Expression): Expression => fromWords(highWord(x), 0);
 /** 2^k for -1023 < k < 1024. */
 export const powerOfTwo = (k: Expression): Expression => fromWords(shiftLeft(plus(k, 1023), 20), 0);
-/** The size of `x` with the sign of `from`. */
+/** `x`, which is not negative, with the sign of `from`. */
 export const withSign = (x: Expression, from: Expression): Expression => choose(less(highWord(from), i32(0)), negative(x), x);
 
-/** Adding this, and taking it away again, rounds doubles below 2^51 to integers, halves to even; the low word of the sum is the integer. */
+/** Adding and subtracting this rounds a double below 2^51 to an integer, halves to even; the low word of the sum is that integer. */
 export const roundingShift = 1.5 * 2 ** 52;
 
 export class Writer {
@@ -79,14 +79,14 @@ export class Writer {
     return { name: `v${++this.#next}`, type };
   }
 
-  /** Gives a value a local of its own, so that it can be used more than once. */
+  /** Stores a value in a local, so that it can be used more than once. */
   keep(e: Expression): Expression {
     const local = this.#local(e.type);
     this.#body.push(set(local, e));
     return get(local);
   }
 
-  /** A local that can be set again. */
+  /** A local that is assigned more than once. */
   variable(value: Value): Local {
     const e = typed(value, 0);
     const local = this.#local(e.type);
@@ -110,7 +110,7 @@ export class Writer {
     return inner;
   }
 
-  /** Ends the function with these results. */
+  /** Returns these results. */
   give(...values: readonly Value[]): void {
     this.#body.push({ kind: 'return', values: values.map((value) => typed(value, 0)) });
   }
@@ -123,7 +123,7 @@ export class Writer {
     this.#body.push(call(f.name, args, results));
   }
 
-  /** c0 + c1 z + c2 z² + …: pairs of terms, then pairs of these, for processors that work on several at once. */
+  /** c0 + c1 z + c2 z² + …, evaluated by Estrin's scheme, which has more instruction-level parallelism than Horner's. */
   polynomial(z: Expression, coefficients: readonly number[]): Expression {
     let terms: readonly Expression[] = coefficients.map((each) => f64(each));
     for (let power = z; terms.length > 1; power = this.keep(times(power, power))) {
@@ -144,7 +144,7 @@ export interface MathOptions {
   readonly isRare?: boolean;
 }
 
-/** A function of doubles (`types` where it has others). */
+/** Defines a function. `types` are those of its parameters. */
 export function defineFunction(
   name: string, types: KernelFunction['results'], write: (w: Writer, ...args: [Expression, Expression]) => void,
   { results = ['f64'], calls = [], isRare = false }: MathOptions = {},

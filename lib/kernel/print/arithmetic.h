@@ -14,7 +14,7 @@
 #define WARPLOOM_DEVICE static inline
 #endif
 #endif
-// Before functions of mathematics, and before those that they call for few arguments.
+// Specifiers of mathematical functions, and of their parts that are needed for few arguments.
 #ifdef WL_CUDA
 #define WL_MATH static __device__
 #define WL_RARE static __device__ __noinline__

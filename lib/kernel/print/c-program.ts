@@ -24,8 +24,8 @@ const mathFamily: CFamily = {
 };
 
 /**
- * Functions of mathematics that a program uses, each also as one that gives its result. Their digits come from the order of operations:
- * where compilers may change that, the language's own functions stand in for them.
+ * The mathematical functions that a program uses, each with a wrapper that returns its result. Their accuracy depends on the order of
+ * operations, so where the compiler may change that, the functions of the C library are used.
  */
 function mathText(program: Pick<Program, 'functions'>): readonly string[] {
   const library = mathIn(program);

@@ -10,7 +10,7 @@ import {
 import type { WasmLayout, WasmPlace } from './wasm-layout.ts';
 import { required } from '../../core/known.ts';
 
-/** What can be called, by name: functions and imports, and functions of mathematics. */
+/** The indices of functions and imports, and of mathematical functions, by name. */
 export interface Numbers {
   readonly callable: ReadonlyMap<string, number>;
   readonly math: ReadonlyMap<string, number>;

@@ -292,7 +292,7 @@ export function printWasm(program: Program, { layout, isShared = false, exports 
   const math = new Map(numbered(library, imports.length));
   const callable = new Map([...numbered(imports, 0), ...numbered(program.functions, imports.length + library.length)]);
   const functions = program.functions.map((f) => new FunctionPrinter(f, layout, { callable, math }).print());
-  // No function of a program has such a name.
+  // Not an identifier, so no function of a program has this name.
   const inner = library.map((f) => ({ ...new FunctionPrinter(f, layout, { callable: math, math }).print(), name: `math ${f.name}` }));
   return moduleBytes({
     imports, functions: [...inner, ...functions], exports: exports ?? new Set(program.functions.map(({ name }) => name)),

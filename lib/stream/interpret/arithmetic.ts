@@ -77,7 +77,7 @@ function roundHalfEven(a: number): number {
   return whole === 0 ? a * 0 : whole;
 }
 
-/** Functions of mathematics whose bits are the same on all back ends. */
+/** Mathematical functions with the same bits on all back ends. */
 const exactly = Object.fromEntries((Object.keys(mathFunctions) as KernelMath[]).map((name) => [name, portable(name)])) as
   Readonly<Record<KernelMath, (...args: number[]) => number>>;
 const functions: Partial<Record<MathName, (...args: number[]) => number>> = {
