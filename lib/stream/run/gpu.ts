@@ -7,6 +7,7 @@ import { reasonOf } from '../../core/progress.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
+import { writtenFirings } from '../plan/counts.ts';
 import { startMatters } from '../plan/start.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { fusedProgram, smallBlocks, type FusedOptions, type FusedProgram } from '../targets/cuda.ts';
@@ -128,8 +129,8 @@ export class CompiledGpu {
       const run = prepareRun(this.program.plan, input, options);
       const ends = new HostEnds(this.program, this.device, run, input);
       const work = await this.process(ends, { ...options, signal });
-      const { firings, exhausted } = run.counts;
-      return { output: ends.output, printed: '', files: {}, firings, exhausted, ...work };
+      const firings = writtenFirings(this.program.plan, run.amount, run.counts);
+      return { output: ends.output, printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
     });
   }
 
