@@ -131,6 +131,15 @@ export interface Addon {
   download(array: number, target: TypedArray, offset: number, id: number, owned: boolean): Promise<void>;
   copy(to: number, from: number, id: number): Promise<void>;
   release(array: number): void;
+  /**
+   * The number of a module with this image (a cubin, or a shared object on the simt backend), and a promise of the most bytes of shared
+   * memory of a block followed by five figures of each kernel.
+   */
+  loadModule(device: number, target: object, image: Uint8Array, kernels: readonly string[], id: number): [number, Promise<number[]>];
+  /** Launches that module.ts has packed; the promise is of the seconds on the device. */
+  launchModule(module: number, numbers: Float64Array, bytes: Uint8Array, id: number): Promise<number>;
+  residentBlocks(module: number, kernel: number, threads: number, sharedBytes: number): number;
+  releaseModule(module: number): void;
 }
 
 interface Manifest {

@@ -205,6 +205,27 @@ export class InstabilityError extends WarploomError {
   }
 }
 
+/** What a {@link ModuleError} carries besides its message. */
+export interface ModuleErrorDetails extends ErrorOptions {
+  /** The compiler that was asked. */
+  readonly compiler: string;
+  /** All that it said. */
+  readonly log: string;
+}
+
+/** The text of a module does not compile; the message begins with the compiler's own words, `log` has all of them. */
+export class ModuleError extends WarploomError {
+  override readonly name = 'ModuleError';
+  readonly compiler: string;
+  readonly log: string;
+
+  constructor(message: string, { compiler, log, ...options }: ModuleErrorDetails) {
+    super('ERR_WARPLOOM_INVALID_PROGRAM', message, options);
+    this.compiler = compiler;
+    this.log = log;
+  }
+}
+
 /** An {@link ArgumentError} with the usual wording: what was expected and what was received. */
 export function refusal(argument: string, expected: string, received: string, options?: ErrorOptions): ArgumentError {
   return new ArgumentError(argument, `expected ${expected}, received ${received}`, { ...options, expected, received });

@@ -1,7 +1,7 @@
 // Child processes with limits on time and memory and a minimal environment.
 import { spawn } from 'node:child_process';
-import { WarploomError } from '../../core/errors.ts';
-import { reasonOf } from '../stop.ts';
+import { WarploomError } from '../errors.ts';
+import { reasonOf } from '../progress.ts';
 import { systemError } from './cache.ts';
 
 export interface ChildResult {

@@ -1,0 +1,39 @@
+// What text compiled at run time includes (Device.module of lib/core/device.ts): device code, and WARPLOOM_KERNEL, which makes an
+// agent a kernel that is found by its name. The same text is compiled by NVRTC, by nvcc and, for the shim, by the host's compiler.
+//
+//   #include "cuda/core/module.cuh"
+//   struct Scale {
+//     struct Parameters { float* data; float factor; };
+//     static constexpr int kMaxThreads = 256, kMinBlocks = 1;
+//     static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+//       p.data[block.index() * block.threads() + block.thread()] *= p.factor;
+//     }
+//   };
+//   WARPLOOM_KERNEL(scale, Scale)
+//
+// A launch's arguments are the fields of Parameters in order, as C lays them out.
+#pragma once
+#include "cuda/core/device.cuh"
+
+#ifdef WARPLOOM_SIMT
+#include "simt/module.h"  // native/simt: how a module on the shim is found and finds the shim
+#else
+/// Beside the kernel stands an array as large as its parameters: its size is what the host asks for.
+#define WARPLOOM_KERNEL_ENTRY(name, ...)                                                                \
+  extern "C" {                                                                                          \
+  __device__ unsigned char name##_bytes[sizeof(__VA_ARGS__::Parameters)];                               \
+  __global__ void __launch_bounds__(__VA_ARGS__::kMaxThreads, __VA_ARGS__::kMinBlocks)                  \
+  name(const __grid_constant__ __VA_ARGS__::Parameters p) {                                             \
+    __VA_ARGS__::run(::warploom::cuda::device::Block(), p);                                             \
+  }                                                                                                     \
+  }
+#endif
+
+namespace device = warploom::WARPLOOM_TARGET::device;
+
+#define WARPLOOM_KERNEL(name, ...)                                                                                    \
+  static_assert(__VA_ARGS__::kMaxThreads % 32 == 0 && __VA_ARGS__::kMaxThreads >= 32 && __VA_ARGS__::kMaxThreads <= 1024, \
+                "a block has 32, 64 ... 1024 threads");                                                               \
+  static_assert(sizeof(__VA_ARGS__::Parameters) <= 4096, "at most 4096 bytes of parameters");                         \
+  static_assert(__is_trivially_copyable(__VA_ARGS__::Parameters), "parameters are copied as bytes");                  \
+  WARPLOOM_KERNEL_ENTRY(name, __VA_ARGS__)

@@ -1,0 +1,118 @@
+// Code that was compiled at run time.
+#ifndef WARPLOOM_SIMT
+#include <algorithm>
+#include <climits>
+
+#include <cuda_occupancy.h>
+
+#include "cuda/core/cuda_device_class.h"
+
+namespace warploom::cuda {
+
+/// NVIDIA's own formulas, which need no device: the event loop asks.
+struct Occupancy {
+  cudaOccDeviceProp device;
+};
+
+Status CudaDevice::prepare_occupancy() {
+  if (occupancy_ != nullptr) return {};
+  cudaDeviceProp properties;
+  CUDA_TRY(cudaGetDeviceProperties, &properties, index_);
+  occupancy_ = std::make_shared<const Occupancy>(Occupancy{cudaOccDeviceProp(properties)});
+  return {};
+}
+
+Status CudaDevice::load(const std::string& image, const std::vector<std::string>& names, LoadedModule* out) {
+  WARPLOOM_TRY(use());
+  WARPLOOM_TRY(prepare_occupancy());
+  cudaLibrary_t library = nullptr;
+  CUDA_TRY(cudaLibraryLoadData, &library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  libraries_.insert(library);
+  out->library = library;
+  out->most_shared_bytes = limits_.shared_bytes_per_block;
+  for (const std::string& name : names) {
+    ModuleKernel kernel;
+    const Status status = describe(library, name, &kernel);
+    if (!status.ok()) {
+      unload(*out);
+      return status;
+    }
+    out->kernels.push_back(kernel);
+  }
+  return {};
+}
+
+Status CudaDevice::describe(cudaLibrary_t library, const std::string& name, ModuleKernel* out) {
+  cudaKernel_t kernel = nullptr;
+  void* array = nullptr;
+  size_t bytes = 0;
+  cudaError_t error = call([&] { return cudaLibraryGetKernel(&kernel, library, name.c_str()); });
+  if (error == cudaSuccess) {
+    error = call([&] { return cudaLibraryGetGlobal(&array, &bytes, library, (name + "_bytes").c_str()); });
+  }
+  if (error == cudaErrorSymbolNotFound || error == cudaErrorInvalidDeviceFunction) {
+    (void)cudaGetLastError();
+    return {Code::invalid_argument, "expected kernels of the text (WARPLOOM_KERNEL), received '" + name + "'", "kernels"};
+  }
+  WARPLOOM_TRY(report(error, "cudaLibraryGetKernel"));
+  cudaFuncAttributes attributes;
+  const void* const entry = reinterpret_cast<const void*>(kernel);
+  CUDA_TRY(cudaFuncGetAttributes, &attributes, entry);
+  out->name = name;
+  out->entry = entry;
+  out->registers = attributes.numRegs;
+  out->shared_bytes = static_cast<int64_t>(attributes.sharedSizeBytes);
+  out->local_bytes = static_cast<int64_t>(attributes.localSizeBytes);
+  out->max_threads = attributes.maxThreadsPerBlock;
+  out->parameter_bytes = static_cast<int64_t>(bytes);
+  return {};
+}
+
+void CudaDevice::unload(const LoadedModule& module) {
+  const auto library = static_cast<cudaLibrary_t>(module.library);
+  if (libraries_.erase(library) == 0) return;
+  for (const ModuleKernel& kernel : module.kernels) {
+    shared_allowed_.erase(kernel.entry);
+    for (auto at = resident_.begin(); at != resident_.end();) {
+      at = std::get<0>(at->first) == kernel.entry ? resident_.erase(at) : std::next(at);
+    }
+  }
+  if (!lost_ && !exiting && use().ok()) call_always([&] { return cudaLibraryUnload(library); });
+}
+
+void CudaDevice::unload_all() {
+  for (const cudaLibrary_t library : libraries_) call_always([&] { return cudaLibraryUnload(library); });
+  libraries_.clear();
+}
+
+Status CudaDevice::launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, Control& control) {
+  WARPLOOM_TRY(begin_operation(control));
+  for (const ModuleLaunch& each : launches) {
+    if (control.cancelled()) return {Code::cancelled, "the launches were cancelled"};
+    void* arguments[] = {const_cast<void*>(each.parameters)};
+    WARPLOOM_TRY(launch_kernel(module.kernels[static_cast<size_t>(each.kernel)].entry, each.blocks, each.threads,
+                               static_cast<size_t>(each.shared_bytes),
+                               each.cooperative ? LaunchKind::cooperative : LaunchKind::plain, arguments));
+  }
+  return end_operation(control);
+}
+
+int CudaDevice::resident_blocks(const ModuleKernel& kernel, int threads, int64_t shared_bytes) const {
+  if (threads > kernel.max_threads || shared_bytes + kernel.shared_bytes > limits_.shared_bytes_per_block) return 0;
+  cudaOccFuncAttributes attributes;
+  attributes.maxThreadsPerBlock = kernel.max_threads;
+  attributes.numRegs = kernel.registers;
+  attributes.sharedSizeBytes = static_cast<size_t>(kernel.shared_bytes);
+  attributes.partitionedGCConfig = PARTITIONED_GC_OFF;
+  attributes.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
+  attributes.maxDynamicSharedSizeBytes = static_cast<size_t>(shared_bytes);  // as the launch asks for it
+  attributes.numBlockBarriers = 1;
+  const cudaOccDeviceState state;
+  cudaOccResult result;
+  const cudaOccError error = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &occupancy_->device, &attributes, &state, threads,
+                                                                     static_cast<size_t>(shared_bytes));
+  return error == CUDA_OCC_SUCCESS ? result.activeBlocksPerMultiprocessor : 0;
+}
+
+}  // namespace warploom::cuda
+#endif

@@ -1,0 +1,80 @@
+// The system's compilers: found on PATH, asked for their versions, run in child processes.
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { WarploomError } from '../errors.ts';
+import { isDenied, processor, systemError } from './cache.ts';
+import { childEnvironment, kept } from './child.ts';
+
+/** There is no C++ compiler. */
+export class NoCompilerError extends WarploomError {
+  override readonly name = 'NoCompilerError';
+
+  constructor(what: string) {
+    super('ERR_WARPLOOM_UNAVAILABLE',
+      `no C++ compiler: ${what}; install g++ or clang++ (a stream program can be run as WebAssembly instead)`);
+  }
+}
+
+/** Whether there is a program at a path that this process may run. */
+export function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch (error) {
+    if (isDenied(error)) throw systemError('look for a compiler', error);
+    return false;
+  }
+}
+
+/** Full path of the first of the programs that is on PATH. */
+export function onPath(names: readonly string[]): string | undefined {
+  for (const each of names) {
+    for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+      const path = join(folder, each);
+      if (isAbsolute(path) && isExecutable(path)) return path;
+    }
+  }
+  return undefined;
+}
+
+/** Full path of the C++ compiler. Throws {@link NoCompilerError}. */
+export function findCompiler(name?: string): string {
+  if (name !== undefined && isAbsolute(name)) {
+    if (isExecutable(name)) return name;
+    throw new NoCompilerError(`${name} cannot be executed`);
+  }
+  const names = name === undefined ? ['g++', 'clang++', 'c++'] : [name];
+  const found = onPath(names);
+  if (found === undefined) throw new NoCompilerError(`neither ${names.join(' nor ')} is on PATH`);
+  return found;
+}
+
+/** Variables that decide where a compiler finds what it needs. */
+export const searchPaths: readonly string[] =
+  ['PATH', 'HOME', 'CPATH', 'CPLUS_INCLUDE_PATH', 'LIBRARY_PATH', 'SDKROOT', 'DEVELOPER_DIR', 'SystemRoot'];
+
+const versions = new Map<string, string>();
+
+/** What a compiler says of itself, asked again when its file has changed. Throws {@link NoCompilerError}. */
+export function versionOf(compiler: string): string {
+  try {
+    const { size, mtimeMs } = statSync(compiler);
+    const key = JSON.stringify([compiler, size, mtimeMs]);
+    let version = versions.get(key);
+    if (version === undefined) {
+      const env = childEnvironment(kept(searchPaths));
+      const found = spawnSync(compiler, ['--version'], { encoding: 'utf8', timeout: 20_000, env });
+      if (found.status !== 0) throw new NoCompilerError(`${compiler} --version fails`);
+      versions.set(key, version = `${found.stdout} ${size} ${mtimeMs}`);
+    }
+    return version;
+  } catch (error) {
+    throw error instanceof WarploomError ? error : systemError('ask the compiler for its version', error);
+  }
+}
+
+/** What a program made by a compiler depends on beside its source: the compiler, its arguments, the processor that it is made for. */
+export function identityOf(compiler: string, args: readonly string[]): string {
+  return JSON.stringify([compiler, versionOf(compiler), process.platform, process.arch, processor(), kept(searchPaths.slice(2)), args]);
+}
