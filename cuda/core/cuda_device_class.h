@@ -114,7 +114,7 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   Status prepare_staging();
   Status prepare_second();
   Status allow_shared(const void* kernel, size_t shared_bytes);
-  Status describe(cudaLibrary_t library, const std::string& name, ModuleKernel* out);
+  Status describe(void* library, const std::string& name, ModuleKernel* out);
   Status prepare_occupancy();
   void unload_all();
   Status wait(cudaEvent_t event);
@@ -150,7 +150,7 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   std::map<const char*, int64_t> pinned_;
   std::unordered_map<const void*, size_t> shared_allowed_;
   std::map<std::tuple<const void*, int, size_t>, int> resident_;
-  std::set<cudaLibrary_t> libraries_;  ///< of the modules
+  std::set<void*> libraries_;      ///< of the modules
   std::shared_ptr<const Occupancy> occupancy_;  ///< with the first module
 };
 

@@ -18,14 +18,10 @@
 #ifdef WARPLOOM_SIMT
 #include "simt/module.h"  // native/simt: how a module on the shim is found and finds the shim
 #else
-/// Beside the kernel stands an array as large as its parameters: its size is what the host asks for.
-#define WARPLOOM_KERNEL_ENTRY(name, ...)                                                                \
-  extern "C" {                                                                                          \
-  __device__ unsigned char name##_bytes[sizeof(__VA_ARGS__::Parameters)];                               \
-  __global__ void __launch_bounds__(__VA_ARGS__::kMaxThreads, __VA_ARGS__::kMinBlocks)                  \
-  name(const __grid_constant__ __VA_ARGS__::Parameters p) {                                             \
-    __VA_ARGS__::run(::warploom::cuda::device::Block(), p);                                             \
-  }                                                                                                     \
+#define WARPLOOM_KERNEL_ENTRY(name, ...)                                                          \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kMaxThreads, __VA_ARGS__::kMinBlocks) \
+  name(const __grid_constant__ __VA_ARGS__::Parameters p) {                                       \
+    __VA_ARGS__::run(::warploom::cuda::device::Block(), p);                                       \
   }
 #endif
 

@@ -1,9 +1,9 @@
 // Code that was compiled at run time.
 #ifndef WARPLOOM_SIMT
-#include <algorithm>
-#include <climits>
-
 #include <cuda_occupancy.h>
+
+#include <iterator>
+#include <utility>
 
 #include "cuda/core/cuda_device_class.h"
 
@@ -21,6 +21,8 @@ Status CudaDevice::prepare_occupancy() {
   occupancy_ = std::make_shared<const Occupancy>(Occupancy{cudaOccDeviceProp(properties)});
   return {};
 }
+
+#if CUDART_VERSION >= 12080
 
 Status CudaDevice::load(const std::string& image, const std::vector<std::string>& names, LoadedModule* out) {
   WARPLOOM_TRY(use());
@@ -42,22 +44,20 @@ Status CudaDevice::load(const std::string& image, const std::vector<std::string>
   return {};
 }
 
-Status CudaDevice::describe(cudaLibrary_t library, const std::string& name, ModuleKernel* out) {
+Status CudaDevice::describe(void* library, const std::string& name, ModuleKernel* out) {
   cudaKernel_t kernel = nullptr;
-  void* array = nullptr;
-  size_t bytes = 0;
-  cudaError_t error = call([&] { return cudaLibraryGetKernel(&kernel, library, name.c_str()); });
-  if (error == cudaSuccess) {
-    error = call([&] { return cudaLibraryGetGlobal(&array, &bytes, library, (name + "_bytes").c_str()); });
-  }
+  const cudaError_t error =
+      call([&] { return cudaLibraryGetKernel(&kernel, static_cast<cudaLibrary_t>(library), name.c_str()); });
   if (error == cudaErrorSymbolNotFound || error == cudaErrorInvalidDeviceFunction) {
     (void)cudaGetLastError();
     return {Code::invalid_argument, "expected kernels of the text (WARPLOOM_KERNEL), received '" + name + "'", "kernels"};
   }
   WARPLOOM_TRY(report(error, "cudaLibraryGetKernel"));
-  cudaFuncAttributes attributes;
   const void* const entry = reinterpret_cast<const void*>(kernel);
+  cudaFuncAttributes attributes;
   CUDA_TRY(cudaFuncGetAttributes, &attributes, entry);
+  size_t offset = 0, bytes = 0;
+  CUDA_TRY(cudaFuncGetParamInfo, entry, 0, &offset, &bytes);
   out->name = name;
   out->entry = entry;
   out->registers = attributes.numRegs;
@@ -69,21 +69,32 @@ Status CudaDevice::describe(cudaLibrary_t library, const std::string& name, Modu
 }
 
 void CudaDevice::unload(const LoadedModule& module) {
-  const auto library = static_cast<cudaLibrary_t>(module.library);
-  if (libraries_.erase(library) == 0) return;
+  if (libraries_.erase(module.library) == 0) return;
   for (const ModuleKernel& kernel : module.kernels) {
     shared_allowed_.erase(kernel.entry);
     for (auto at = resident_.begin(); at != resident_.end();) {
       at = std::get<0>(at->first) == kernel.entry ? resident_.erase(at) : std::next(at);
     }
   }
-  if (!lost_ && !exiting && use().ok()) call_always([&] { return cudaLibraryUnload(library); });
+  if (lost_ || exiting || !use().ok()) return;
+  call_always([&] { return cudaLibraryUnload(static_cast<cudaLibrary_t>(module.library)); });
 }
 
 void CudaDevice::unload_all() {
-  for (const cudaLibrary_t library : libraries_) call_always([&] { return cudaLibraryUnload(library); });
+  for (void* const library : libraries_) call_always([&] { return cudaLibraryUnload(static_cast<cudaLibrary_t>(library)); });
   libraries_.clear();
 }
+
+#else
+
+Status CudaDevice::load(const std::string&, const std::vector<std::string>&, LoadedModule*) {
+  return {Code::not_compiled, "this build runs no modules: they need an addon that was built with CUDA 12.8 or later"};
+}
+Status CudaDevice::describe(void*, const std::string&, ModuleKernel*) { return {}; }
+void CudaDevice::unload(const LoadedModule&) {}
+void CudaDevice::unload_all() {}
+
+#endif
 
 Status CudaDevice::launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, Control& control) {
   WARPLOOM_TRY(begin_operation(control));

@@ -138,6 +138,10 @@ export interface Addon {
   loadModule(device: number, target: object, image: Uint8Array, kernels: readonly string[], id: number): [number, Promise<number[]>];
   /** Launches that module.ts has packed; the promise is of the seconds on the device. */
   launchModule(module: number, numbers: Float64Array, bytes: Uint8Array, id: number): Promise<number>;
+  /** NVIDIA's run-time compiler by path or name, or why it cannot be used. `architectures`: 90 for sm_90. */
+  findNvrtc(path: string): { readonly path: string; readonly version: string; readonly architectures: readonly number[] } | string;
+  /** Compiles a file to another, for as long as it takes: in a process of its own. `error` is empty if it has succeeded. */
+  compileNvrtc(library: string, source: string, output: string, options: readonly string[]): { error: string; log: string };
   residentBlocks(module: number, kernel: number, threads: number, sharedBytes: number): number;
   releaseModule(module: number): void;
 }
@@ -196,6 +200,11 @@ function explain(error: NodeJS.ErrnoException): string {
       + 'run npm run build:native in a clone (needs a C++17 compiler)';
   }
   return `the addon does not load: ${text}`;
+}
+
+/** For another process: the package that finds the addon, and the folder that it takes. `require(finder)(folder)` is the addon. */
+export function loaderOfAddon(): readonly [finder: string, folder: string] {
+  return [createRequire(import.meta.url).resolve('node-gyp-build'), packageRoot()];
 }
 
 let loaded: { addon: Addon } | { reason: string; cause: unknown } | undefined;

@@ -1,10 +1,11 @@
 // The system's compilers: found on PATH, asked for their versions, run in child processes.
-import { spawnSync } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
+import { isDenied, processor, systemError, withFiles } from './cache.ts';
+import { kept, runChild } from './child.ts';
 import { WarploomError } from '../errors.ts';
-import { isDenied, processor, systemError } from './cache.ts';
-import { childEnvironment, kept } from './child.ts';
 
 /** There is no C++ compiler. */
 export class NoCompilerError extends WarploomError {
@@ -57,24 +58,23 @@ export const searchPaths: readonly string[] =
 const versions = new Map<string, string>();
 
 /** What a compiler says of itself, asked again when its file has changed. Throws {@link NoCompilerError}. */
-export function versionOf(compiler: string): string {
-  try {
-    const { size, mtimeMs } = statSync(compiler);
+export async function versionOf(compiler: string): Promise<string> {
+  return withFiles('ask the compiler for its version', async () => {
+    const { size, mtimeMs } = await stat(compiler);
     const key = JSON.stringify([compiler, size, mtimeMs]);
     let version = versions.get(key);
     if (version === undefined) {
-      const env = childEnvironment(kept(searchPaths));
-      const found = spawnSync(compiler, ['--version'], { encoding: 'utf8', timeout: 20_000, env });
-      if (found.status !== 0) throw new NoCompilerError(`${compiler} --version fails`);
-      versions.set(key, version = `${found.stdout} ${size} ${mtimeMs}`);
+      const options = { cwd: tmpdir(), timeout: 20_000, env: kept(searchPaths), output: true };
+      const { code, stdout } = await runChild(compiler, ['--version'], options);
+      if (code !== 0) throw new NoCompilerError(`${compiler} --version fails`);
+      versions.set(key, version = `${stdout} ${size} ${mtimeMs}`);
     }
     return version;
-  } catch (error) {
-    throw error instanceof WarploomError ? error : systemError('ask the compiler for its version', error);
-  }
+  });
 }
 
 /** What a program made by a compiler depends on beside its source: the compiler, its arguments, the processor that it is made for. */
-export function identityOf(compiler: string, args: readonly string[]): string {
-  return JSON.stringify([compiler, versionOf(compiler), process.platform, process.arch, processor(), kept(searchPaths.slice(2)), args]);
+export async function identityOf(compiler: string, args: readonly string[]): Promise<string> {
+  const version = await versionOf(compiler);
+  return JSON.stringify([compiler, version, process.platform, process.arch, processor(), kept(searchPaths.slice(2)), args]);
 }

@@ -19,11 +19,11 @@ export async function hostToolchain({ fast }: ReadModuleOptions): Promise<Toolch
   const args = hostArguments(fast);
   const root = packageRoot();
   return {
-    identity: JSON.stringify(['simt', identityOf(compiler, args), await headersHash()]),
+    identity: JSON.stringify(['simt', await identityOf(compiler, args), await headersHash()]),
     async compile(work, to, options) {
       await writeTexts(work, options);
       const files = [`-I${join(root, 'native')}`, `-I${root}`, '-I.', '-o', to, '-x', 'c++', textName];
-      await runCompiler(compiler, [...args, ...files], work, options);
+      await runCompiler(compiler, [...args, ...files], work, options, { name: compiler });
     },
   };
 }

@@ -2,10 +2,11 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { cachedProgram, cacheFolder, withFiles } from './cache.ts';
+import { cudaToolchain } from './cuda.ts';
 import { hostToolchain } from './host.ts';
 import type { Toolchain } from './toolchain.ts';
 import type { DeviceDescription } from '../binding.ts';
-import { UnavailableError, WarploomError } from '../errors.ts';
+import { WarploomError } from '../errors.ts';
 import { DeviceModule } from '../module.ts';
 import type { ReadModuleOptions } from '../module-options.ts';
 import type { Owner } from '../device-memory.ts';
@@ -14,7 +15,7 @@ import type { Owner } from '../device-memory.ts';
 async function toolchainFor(device: DeviceDescription, options: ReadModuleOptions): Promise<Toolchain> {
   switch (device.backend) {
     case 'simt': return hostToolchain(options);
-    case 'cuda': throw new UnavailableError('not yet');
+    case 'cuda': return cudaToolchain(device.computeCapability, options);
     case 'cpu': throw new WarploomError('ERR_WARPLOOM_UNSUPPORTED',
       'the cpu backend runs no modules: open a device of backend cuda, or simt in a build that has it');
   }

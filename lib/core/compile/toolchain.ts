@@ -30,12 +30,12 @@ export async function writeTexts(work: string, { source, headers }: ReadModuleOp
   });
 }
 
-/** Runs a compiler. */
+/** Runs a compiler. `name`: what messages call it. */
 export async function runCompiler(
-  compiler: string, args: readonly string[], work: string, { timeout, signal }: ReadModuleOptions,
-  env: Readonly<Record<string, string>> = {},
+  program: string, args: readonly string[], work: string, { timeout, signal }: ReadModuleOptions,
+  { name: compiler, env = {} }: { readonly name: string; readonly env?: Readonly<Record<string, string>> },
 ): Promise<void> {
-  const done = await runChild(compiler, args, {
+  const done = await runChild(program, args, {
     cwd: work, timeout, env: { ...kept(searchPaths), TMPDIR: work, ...env }, ...(signal === undefined ? {} : { signal }),
   });
   if (done.code === 0) return;

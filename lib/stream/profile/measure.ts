@@ -27,9 +27,11 @@ const storedSchema = z.strictObject({
 
 type Runner = (input: ArrayLike<number> | undefined, options: RunOptions) => RunResult | Promise<RunResult>;
 
-function keyOf(plan: ProgramPlan, backend: ProfiledBackend, { input, files = {}, seed = 1 }: ProfileOptions): string {
+async function keyOf(
+  plan: ProgramPlan, backend: ProfiledBackend, { input, files = {}, seed = 1 }: ProfileOptions,
+): Promise<string> {
   const hash = createHash('sha256');
-  const machine = backend === 'wasm' ? process.version : versionOf(findCompiler());
+  const machine = backend === 'wasm' ? process.version : await versionOf(findCompiler());
   hash.update(JSON.stringify([1, backend, machine, cpus()[0]?.model, seed, Object.keys(files)]));
   hash.update(programText(lowerProgram(plan).program));
   if (input !== undefined) hash.update(Float64Array.from(input));
@@ -95,7 +97,7 @@ export async function measure(graph: StreamGraph, options: ProfileOptions = {}):
   const { backend, ...note } = backendNamed(name);
   signal?.throwIfAborted();
   const plan = planProgram(graph, { savings: false });
-  const key = keyOf(plan, backend, options);
+  const key = await keyOf(plan, backend, options);
   const path = join(cacheFolder(options.cacheFolder, 'stream'), `${key}.profile.json`);
   const known = force ? undefined : await stored(path, graph.nodes.length);
   if (known !== undefined) return { microseconds: known.microseconds, measured: known.measured, backend, cached: true, key, ...note };

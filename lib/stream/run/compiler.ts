@@ -33,8 +33,8 @@ export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 
 }
 
 /** Whether a compiler is a GCC that accepts the parameters below. */
-function isGcc(compiler: string | undefined): boolean {
-  const version = versionOf(findCompiler(compiler));
+async function isGcc(compiler: string | undefined): Promise<boolean> {
+  const version = await versionOf(findCompiler(compiler));
   const [, major = '0'] = / (\d+)\.\d+\.\d+/.exec(version) ?? [];
   return !/clang/i.test(version) && Number(major) >= 11;
 }
@@ -45,8 +45,8 @@ function isGcc(compiler: string | undefined): boolean {
  * functions: GCC's vectorised straight-line code is slower than the scalar code (des 1.4 times, fft-coarse 1.2, dct and tde 1.1) and
  * accounts for most of the compile time.
  */
-export function gccArguments(isLong: boolean, compiler?: string): string[] {
-  if (!isGcc(compiler)) return [];
+export async function gccArguments(isLong: boolean, compiler?: string): Promise<string[]> {
+  if (!await isGcc(compiler)) return [];
   return ['--param=logical-op-non-short-circuit=0', ...(isLong ? ['-fvect-cost-model=very-cheap'] : [])];
 }
 
@@ -92,18 +92,18 @@ async function compileObjects(
  */
 export async function compileSources(sources: Sources, args: readonly string[], options: CompilerOptions = {}): Promise<string> {
   const compiler = findCompiler(options.compiler);
-  const keyOf = (texts: readonly string[], by: readonly string[]): string => {
-    const hash = createHash('sha256').update(identityOf(compiler, by));
+  const keyOf = async (texts: readonly string[], by: readonly string[]): Promise<string> => {
+    const hash = createHash('sha256').update(await identityOf(compiler, by));
     for (const text of texts) hash.update(text).update('\0');
     return hash.digest('hex').slice(0, 40);
   };
   const { program, headers, runtime } = sources;
   const folder = cacheFolder(options.cacheFolder, 'stream');
   const fixed = [...Object.values(headers), runtime];
-  return cachedProgram(folder, keyOf([...program, ...fixed], args), async (work, to) => {
+  return cachedProgram(folder, await keyOf([...program, ...fixed], args), async (work, to) => {
     const [made, objects] = await Promise.all([
-      cachedProgram(folder, keyOf(fixed, runtimeArguments), async (folder, at) => {
-        const [object] = await compileObjects(compiler, [runtime], sources, runtimeArguments, folder, options);
+      cachedProgram(folder, await keyOf(fixed, runtimeArguments), async (inner, at) => {
+        const [object] = await compileObjects(compiler, [runtime], sources, runtimeArguments, inner, options);
         await rename(required(object), at);
       }),
       compileObjects(compiler, program, sources, args, work, options),

@@ -113,9 +113,12 @@ function builder(options: CppCompileOptions, mostLines = Infinity): Build {
     const lines = source.split('\n').length;
     if (lines > mostLinesIn(files.length, mostLines)) throw new LargeProgram(lines);
     const effort = options.effort ?? (mode !== 'baseline' && source.length > largeSource ? 1 : 3);
-    const more = (): string[] => (mode === 'strict' ? gccArguments(programs.some(({ isLong }) => isLong), options.compiler) : []);
+    const isLong = programs.some((each) => each.isLong);
     const sources = { program: files, headers: cppHeaders(), runtime: cppRuntime() };
-    const locate = () => compileSources(sources, [...compilerArguments(mode, effort), ...more()], options);
+    const locate = async () => {
+      const more = mode === 'strict' ? await gccArguments(isLong, options.compiler) : [];
+      return compileSources(sources, [...compilerArguments(mode, effort), ...more], options);
+    };
     return { programs, source, path: await locate(), locate };
   };
 }
