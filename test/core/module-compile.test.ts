@@ -1,9 +1,10 @@
 // How modules are compiled: which compiler, what it is told, what is kept, what goes wrong.
 import { deepStrictEqual, match, notStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cachedProgram, cacheLimits } from '../../lib/core/compile/cache.ts';
 import { cudaToolchain } from '../../lib/core/compile/cuda.ts';
 import { findCompiler, onPath } from '../../lib/core/compile/compiler.ts';
 import { compileModule } from '../../lib/core/compile/module.ts';
@@ -181,6 +182,37 @@ describe('compiling modules', function () {
       await device.close();
       await rejects(begun, { code: 'ERR_WARPLOOM_DISPOSED' });
     });
+  });
+
+  it('keeps no more than the limits of its folder, those last that were used last', async () => {
+    const before = { ...cacheLimits };
+    const cache = newFolder();
+    const key = (k: number): string => k.toString(16).padStart(40, '0');
+    const keep = (k: number, bytes = 100) => cachedProgram(cache, key(k), async (_work, program) => { writeFileSync(program, Buffer.alloc(bytes, k)); });
+    const ago = (name: string, hours: number): void => {
+      const time = Date.now() / 1000 - 3600 * hours;
+      utimesSync(join(cache, name), time, time);
+    };
+    const there = (): string[] => readdirSync(cache).sort();
+    try {
+      Object.assign(cacheLimits, { every: 1, programs: 3, bytes: 1000 });
+      for (let k = 0; k < 6; ++k) await keep(k);
+      strictEqual(there().length, 6);
+      for (let k = 0; k < 6; ++k) ago(key(k), 10 - k);
+      await keep(1);
+      mkdirSync(join(cache, 'work-left'));
+      ago('work-left', 30);
+      mkdirSync(join(cache, 'work-going'));
+      writeFileSync(join(cache, 'notes'), '');
+      ago('notes', 1000);
+      await keep(6);
+      deepStrictEqual(there(), [key(1), key(5), key(6), 'notes', 'work-going']);
+      for (const k of [1, 5]) ago(key(k), 2);
+      await keep(7, 950);
+      deepStrictEqual(there(), [key(6), key(7), 'notes', 'work-going']);
+    } finally {
+      Object.assign(cacheLimits, before);
+    }
   });
 
   it('reads options at the call, and rejects what is wrong by name', async () => {
