@@ -1,4 +1,4 @@
-// Code that was compiled at run time.
+// Modules: device code that is compiled at run time.
 #ifndef WARPLOOM_SIMT
 #include <cuda_occupancy.h>
 
@@ -9,7 +9,7 @@
 
 namespace warploom::cuda {
 
-/// NVIDIA's own formulas, which need no device: the event loop asks.
+/// Input of NVIDIA's occupancy formulas. They need no device, so the JavaScript thread may use them.
 struct Occupancy {
   cudaOccDeviceProp device;
 };
@@ -116,7 +116,7 @@ int CudaDevice::resident_blocks(const ModuleKernel& kernel, int threads, int64_t
   attributes.sharedSizeBytes = static_cast<size_t>(kernel.shared_bytes);
   attributes.partitionedGCConfig = PARTITIONED_GC_OFF;
   attributes.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
-  attributes.maxDynamicSharedSizeBytes = static_cast<size_t>(shared_bytes);  // as the launch asks for it
+  attributes.maxDynamicSharedSizeBytes = static_cast<size_t>(shared_bytes);  // launch_kernel sets this limit
   attributes.numBlockBarriers = 1;
   const cudaOccDeviceState state;
   cudaOccResult result;

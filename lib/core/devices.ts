@@ -1,4 +1,4 @@
-// Which devices there are, and which of them a caller means.
+// The list of devices, and the choice of one.
 import { addon, missingReason, type BackendName, type DeviceDescription } from './binding.ts';
 import { refusal, UnavailableError } from './errors.ts';
 
@@ -20,7 +20,7 @@ function expectedIndex(backend: BackendName | 'auto', wanted: BackendName, count
   return `${range}${count > 1 ? '' : ', the only device'} of ${wanted}${meant}`;
 }
 
-/** The device that is asked for. */
+/** The requested device. */
 export function choose(backend: BackendName | 'auto', index: number): DeviceDescription {
   addon();
   return chooseFrom(devices(), backend, index);

@@ -51,7 +51,7 @@ describe('compiling modules', function () {
 
   describe('by the host', function () {
     if (!hasBackend('simt') || !hasHostCompiler) {
-      skipCases('modules by the host: no simt backend or no compiler here', 8);
+      skipCases('modules by the host: no simt backend or no compiler here', 9);
       return;
     }
     /** A compiler in a folder for PATH that counts its calls and notes its environment. */
@@ -174,6 +174,21 @@ describe('compiling modules', function () {
       await using device = await openDevice({ backend: 'simt' });
       await withEnvironment({ PATH: newFolder() }, () => rejects(device.module({ ...plain, cacheFolder: newFolder() }),
         { name: 'NoCompilerError', code: 'ERR_WARPLOOM_UNAVAILABLE', message: /install g\+\+ or clang\+\+/ }));
+    });
+
+    it('is of the text and the options at the call', async () => {
+      await using device = await openDevice({ backend: 'simt' });
+      const headers: Record<string, string> = { 'values.h': '#define VALUE 3\n' };
+      const kernels = ['affine'];
+      const given = { source: `#include "values.h"\n${source.replace('p.data[i] * p.factor', 'VALUE')}`, kernels, headers, cacheFolder: newFolder() };
+      const made = device.module(given);
+      headers['values.h'] = '#error changed';
+      kernels[0] = 'other';
+      given.source = '#error changed';
+      using module = await made;
+      using data = await device.array(Float32Array.of(1, 2));
+      await module.launch('affine', { blocks: 1, threads: 32, arguments: [data, { f32: 2 }, { f32: 1 }, { i64: 2 }] });
+      deepStrictEqual(await data.read(), Float32Array.of(4, 4));
     });
 
     it('goes to a device that is closed meanwhile', async () => {

@@ -102,6 +102,20 @@ describe('modules', function () {
       deepStrictEqual(await data.read(), expected.map((each) => each * 3));
     });
 
+    it('are given what options and arguments are at the call', async () => {
+      using data = await floats(4);
+      const numbers = [{ f32: 2 }, { f32: 1 }, { i64: 4 }];
+      const given = { ...small, arguments: [data, ...numbers] as KernelArgument[] };
+      const list = [{ kernel: 'affine', ...given, arguments: [...given.arguments] }];
+      const calls = [module.launch('affine', given), module.launchAll(list)];
+      for (const each of numbers) Object.assign(each, { f32: 100 });
+      given.arguments.length = 0;
+      given.blocks = 0;
+      list.length = 0;
+      await Promise.all(calls);
+      deepStrictEqual(await data.read(), Float32Array.of(3, 7, 11, 15));
+    });
+
     it('have shared memory of the launch', async () => {
       const threads = 224, blocks = 5;
       using data = await device.array(Int32Array.from({ length: blocks * threads }, (_, i) => i));
@@ -234,7 +248,7 @@ describe('modules', function () {
       await module.launch('affine', { ...small, arguments: scale(data, 2, 0, 4) });
       deepStrictEqual(await data.read(), Float32Array.of(2, 2, 2, 2));
     });
-  }, { backends: ['simt', 'cuda'], cases: 11 });
+  }, { backends: ['simt', 'cuda'], cases: 12 });
 
   it('are refused by the cpu backend', async () => {
     await using device = await openDevice({ backend: 'cpu' });

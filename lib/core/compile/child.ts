@@ -11,7 +11,7 @@ export interface ChildResult {
   /** How it ended, in words. */
   readonly reason: string;
   readonly stderr: string;
-  /** What it wrote, if that was wanted. */
+  /** Its standard output, if requested. */
   readonly stdout: string;
 }
 
@@ -30,7 +30,7 @@ export interface ChildOptions {
   /** Limit on the address space in bytes; default {@link childMemory}. Not enforced on Windows. */
   readonly memory?: number;
   readonly signal?: AbortSignal;
-  /** Whether what it writes is wanted. */
+  /** Whether to collect standard output. */
   readonly output?: boolean;
 }
 
