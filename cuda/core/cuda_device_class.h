@@ -114,6 +114,7 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   Status prepare_staging();
   Status prepare_second();
   Status allow_shared(const void* kernel, size_t shared_bytes);
+  Status find_kernel(void* library, const std::string& name, const void** out);
   Status describe(void* library, const std::string& name, ModuleKernel* out);
   Status prepare_occupancy();
   void unload_all();

@@ -18,11 +18,20 @@
 #ifdef WARPLOOM_SIMT
 #include "simt/module.h"  // native/simt: the same macro, and the module's connection to the shim
 #else
+#ifdef WARPLOOM_MAX_REGISTERS
+/// The compilers ignore -maxrregcount for kernels with launch bounds. So the kernel has none, and an empty one tells the bound.
+#define WARPLOOM_KERNEL_ENTRY(name, ...)                                                                      \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kMaxThreads) name##_threads() {}                  \
+  extern "C" __global__ void name(const __grid_constant__ __VA_ARGS__::Parameters p) {                        \
+    __VA_ARGS__::run(::warploom::cuda::device::Block(), p);                                                   \
+  }
+#else
 #define WARPLOOM_KERNEL_ENTRY(name, ...)                                                          \
   extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kMaxThreads, __VA_ARGS__::kMinBlocks) \
   name(const __grid_constant__ __VA_ARGS__::Parameters p) {                                       \
     __VA_ARGS__::run(::warploom::cuda::device::Block(), p);                                       \
   }
+#endif
 #endif
 
 namespace device = warploom::WARPLOOM_TARGET::device;

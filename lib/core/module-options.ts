@@ -10,7 +10,7 @@ export interface ModuleOptions {
   readonly source: string;
   /** Names of the kernels to load. */
   readonly kernels: readonly string[];
-  /** Maximum number of registers per thread; default: as many as the agents' kMaxThreads and kMinBlocks allow. */
+  /** Maximum number of registers per thread, 16 to 255; default: as many as the agents' kMaxThreads and kMinBlocks allow. */
   readonly maxRegisters?: number;
   /** Allows fused multiply-adds, inexact division and square roots, and flushing of subnormal numbers; default false. */
   readonly fast?: boolean;

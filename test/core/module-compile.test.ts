@@ -6,14 +6,14 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cachedProgram, cacheLimits } from '../../lib/core/compile/cache.ts';
 import { cudaToolchain } from '../../lib/core/compile/cuda.ts';
-import { findCompiler, onPath } from '../../lib/core/compile/compiler.ts';
+import { findCompiler } from '../../lib/core/compile/compiler.ts';
 import { compileModule } from '../../lib/core/compile/module.ts';
 import { nvrtcCandidates } from '../../lib/core/compile/nvrtc-places.ts';
 import { ModuleError, openDevice, type DeviceModule, type ModuleOptions } from '../../lib/core/index.ts';
 import { readModuleOptions } from '../../lib/core/module-options.ts';
 import { hasBackend, skipCases } from '../support/backends.ts';
 import { fakeNvrtc } from '../support/fake-nvrtc.ts';
-import { affine, moduleText } from '../support/modules.ts';
+import { affine, hasHostCompiler, hungry, moduleText } from '../support/modules.ts';
 
 const source = moduleText({ affine });
 const plain: ModuleOptions = { source, kernels: ['affine'] };
@@ -34,8 +34,6 @@ async function withEnvironment<T>(variables: Readonly<Record<string, string | un
     set(before);
   }
 }
-
-const hasHostCompiler = onPath(['g++', 'clang++', 'c++']) !== undefined;
 
 describe('compiling modules', function () {
   this.timeout(120_000);
@@ -180,7 +178,8 @@ describe('compiling modules', function () {
       await using device = await openDevice({ backend: 'simt' });
       const headers: Record<string, string> = { 'values.h': '#define VALUE 3\n' };
       const kernels = ['affine'];
-      const given = { source: `#include "values.h"\n${source.replace('p.data[i] * p.factor', 'VALUE')}`, kernels, headers, cacheFolder: newFolder() };
+      const text = `#include "values.h"\n${source.replace('p.data[i] * p.factor', 'VALUE')}`;
+      const given = { source: text, kernels, headers, cacheFolder: newFolder() };
       const made = device.module(given);
       headers['values.h'] = '#error changed';
       kernels[0] = 'other';
@@ -265,7 +264,7 @@ describe('compiling modules', function () {
       ok(existsSync(join(includes[0]!, 'type_traits')) && existsSync(join(includes[1]!, 'cuda/core/module.cuh')) && includes[2] === '.');
       strictEqual(lines.slice(lines.indexOf('-I.') + 1).join('\n'), source);
       const fast = (await compile(read({ fast: true, maxRegisters: 40 }), 75)).split('\n');
-      for (const option of ['-arch=sm_75', '-fmad=true', '-prec-div=false', '-prec-sqrt=false', '-ftz=true', '-maxrregcount=40']) ok(fast.includes(option), option);
+      for (const option of ['-arch=sm_75', '-fmad=true', '-prec-div=false', '-prec-sqrt=false', '-ftz=true', '-maxrregcount=40', '-DWARPLOOM_MAX_REGISTERS=1']) ok(fast.includes(option), option);
     });
 
     it('is known by its file: another one compiles anew', async () => {
@@ -327,9 +326,16 @@ describe('compiling modules', function () {
       const image = Buffer.from(await compileModule(await nvcc(options), options));
       strictEqual(image.subarray(0, 4).toString('latin1'), '\x7fELF');
       ok(image.includes('.text.affine'));
-      const narrow = { ...options, maxRegisters: 16 };
-      notStrictEqual((await nvcc(narrow)).identity, (await nvcc(options)).identity);
-      ok((await compileModule(await nvcc(narrow, 80), narrow)).length > 0);
+      ok((await compileModule(await nvcc(options, 80), options)).length > 0);
+      notStrictEqual((await nvcc(options, 80)).identity, (await nvcc(options)).identity);
+    });
+
+    it('keeps to a limit of registers, which takes more instructions', async () => {
+      const text = { ...plain, source: moduleText({ hungry }), kernels: ['hungry'], cacheFolder: newFolder() };
+      const [wide, narrow] = [readModuleOptions(text), readModuleOptions({ ...text, maxRegisters: 40 })];
+      const [plainImage, limitedImage] = [await compileModule(await nvcc(wide), wide), await compileModule(await nvcc(narrow), narrow)];
+      ok(limitedImage.length > 1.3 * plainImage.length, `${plainImage.length} and ${limitedImage.length} bytes`);
+      ok(Buffer.from(limitedImage).includes('hungry_threads') && !Buffer.from(plainImage).includes('hungry_threads'));
     });
 
     it('has its messages in the error, with lines of the text', async () => {

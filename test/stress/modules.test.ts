@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { BackendName } from '../../lib/core/binding.ts';
 import { drillBackends } from '../support/backends.ts';
 import { libraryModule, runChild } from '../support/child.ts';
-import { moduleText } from '../support/modules.ts';
+import { canCompile, moduleText } from '../support/modules.ts';
 
 /** Iterations of a kernel that takes a while. */
 const rounds: Readonly<Record<BackendName, number>> = { cpu: 0, simt: 20_000, cuda: 20_000_000 };
@@ -80,8 +80,11 @@ for (const backend of drillBackends(Object.keys(scenarios).length + 2, ['simt', 
     this.timeout(120_000);
     this.slow(10_000);
     let cache = '';
-    before(() => { cache = mkdtempSync(join(tmpdir(), 'warploom-modules-')); });
-    after(() => { rmSync(cache, { recursive: true, force: true }); });
+    before(async function () {
+      if (!await canCompile(backend, Object.keys(scenarios).length + 2)) this.skip();
+      cache = mkdtempSync(join(tmpdir(), 'warploom-modules-'));
+    });
+    after(() => { if (cache !== '') rmSync(cache, { recursive: true, force: true }); });
 
     for (const [name, { code, script, out }] of Object.entries(scenarios)) {
       it(`survives ${name}`, async () => {

@@ -4,7 +4,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as warploom from '../../lib/index.ts';
-import { affine, moduleText } from './modules.ts';
+import { affine, hasHostCompiler, moduleText } from './modules.ts';
 import { validParameters } from './valid-parameters.ts';
 
 const { scratchpad, stream, swept, tridiagonal } = warploom;
@@ -18,8 +18,8 @@ export type Maker = () => Promise<PublicCall> | PublicCall;
 
 const folder = mkdtempSync(join(tmpdir(), 'warploom-misuse-'));
 export const device = await warploom.openDevice({ backend: 'cpu', threads: 1 });
-/** For modules, which the cpu backend does not have. */
-const shim = warploom.devices().some(({ backend, available }) => backend === 'simt' && available)
+/** For modules, which the cpu backend does not have; undefined if there is no shim or no compiler. */
+const shim = hasHostCompiler && warploom.devices().some(({ backend, available }) => backend === 'simt' && available)
   ? await warploom.openDevice({ backend: 'simt' }) : undefined;
 
 const real = (n: number, at: (i: number) => number = (i) => i + 1): Float64Array => Float64Array.from({ length: n }, (_, i) => at(i));
