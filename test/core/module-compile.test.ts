@@ -270,10 +270,10 @@ describe('compiling modules', function () {
 
     it('is known by its file: another one compiles anew', async () => {
       const options = read();
-      const first = await withEnvironment({ WARPLOOM_NVRTC: library }, () => cudaToolchain(90, options));
+      const first = await withEnvironment({ WARPLOOM_NVRTC: library, WARPLOOM_MODULE_COMPILER: 'nvrtc' }, () => cudaToolchain(90, options));
       const other = fakeNvrtc(newFolder(), 12, 'libnvrtc.so.12');
-      const second = await withEnvironment({ WARPLOOM_NVRTC: other }, () => cudaToolchain(90, options));
-      const third = await withEnvironment({ WARPLOOM_NVRTC: library }, () => cudaToolchain(75, options));
+      const second = await withEnvironment({ WARPLOOM_NVRTC: other, WARPLOOM_MODULE_COMPILER: 'nvrtc' }, () => cudaToolchain(90, options));
+      const third = await withEnvironment({ WARPLOOM_NVRTC: library, WARPLOOM_MODULE_COMPILER: 'nvrtc' }, () => cudaToolchain(75, options));
       strictEqual(new Set([first.identity, second.identity, third.identity]).size, 3);
       match(second.identity, /12\.3/);
     });
@@ -347,7 +347,8 @@ describe('compiling modules', function () {
     it('is missed where nothing names it', async function () {
       if (existsSync('/usr/local/cuda/bin/nvcc')) this.skip();
       const options = readModuleOptions(plain);
-      const variables = { CUDACXX: undefined, CUDA_HOME: newFolder(), CUDA_PATH: undefined, PATH: newFolder(), WARPLOOM_NVRTC: join(folder, 'none.so') };
+      const variables = { CUDACXX: undefined, CUDA_HOME: newFolder(), CUDA_PATH: undefined, PATH: newFolder(), WARPLOOM_NVRTC: join(folder, 'none.so'),
+        WARPLOOM_MODULE_COMPILER: undefined };
       await withEnvironment(variables, () => rejects(cudaToolchain(90, options), { code: 'ERR_WARPLOOM_UNAVAILABLE', message: /nvrtc: .*; nvcc: .*Install the CUDA toolkit/ }));
     });
   });
