@@ -18,7 +18,9 @@ const kLinear = 'linear';
 /** The only place in core that names the domains: the registry and its expansion. */
 const kRegistry = new Set(['cuda/core/operations.h']);
 /** Files that may contain device qualifiers and intrinsics. */
-const kDeviceFiles = /^cuda\/core\/(device\.cuh|portable\.h|launch\.cuh|runtime\.(cu|h))$/;
+const kDeviceFiles = /^cuda\/core\/((device|launch|module)\.cuh|portable\.h|runtime\.(cu|h))$/;
+/** Files that include the shim's version of what they declare. */
+const kShimIncluders = new Set(['cuda/core/device.cuh', 'cuda/core/module.cuh']);
 /** Files that may call the CUDA runtime. */
 const kRuntimeFiles = /^cuda\/(core\/(\w+\.cu|cuda_\w+\.h)|bench\/cub_scan\.cu)$/; // CUB is called with its types
 const kCudaTypes = new RegExp([
@@ -114,7 +116,7 @@ function* checkCuda(path, text) {
   const own = path.split('/')[1];
   for (const target of includesOf(text)) {
     const [layer, folder] = target.split('/');
-    const shim = path === 'cuda/core/device.cuh' && target.startsWith('simt/');
+    const shim = kShimIncluders.has(path) && target.startsWith('simt/');
     if (layer !== 'cuda' && !shim) yield `cuda must not include ${target} (write includes from the root)`;
     if (layer === 'cuda' && own === 'core' && (domains.has(folder) || folder === kLinear) && !kRegistry.has(path)) {
       yield `core must not include ${target}`;

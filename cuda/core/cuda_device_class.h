@@ -1,9 +1,11 @@
-// The class behind GpuDevice of the cuda backend; its functions are in runtime.cu, transfers.cu, submission.cu,
-// fork.cu, graph.cu and measure.cu.
+// The class behind GpuDevice of the cuda backend; its functions are in runtime.cu, transfers.cu, submission.cu, fork.cu, graph.cu,
+// modules.cu and measure.cu.
 #pragma once
 #include <atomic>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "cuda/core/cuda_call.h"
 #include "cuda/core/cuda_device.h"
 #include "cuda/core/memory.h"
+#include "cuda/core/module.h"
 #include "cuda/core/runtime.h"
 #include "cuda/core/submission.h"
 
@@ -37,7 +40,10 @@ struct MarkEvents {
   bool call = false;   ///< of a call, not just of a copy
 };
 
-class CudaDevice final : public GpuDevice, public Submission {
+/// For the number of resident blocks of a module's kernel (modules.cu).
+struct Occupancy;
+
+class CudaDevice final : public GpuDevice, public Submission, public ModuleHost {
  public:
   explicit CudaDevice(int index) : index_(index) {}
   ~CudaDevice() override;
@@ -74,6 +80,11 @@ class CudaDevice final : public GpuDevice, public Submission {
   Status measure(int calls, int repeats, const std::function<Status(int, Control&)>& body, double* seconds) override;
   void* native_stream() override { return stream_; }
 
+  Status load(const std::string& image, const std::vector<std::string>& names, LoadedModule* out) override;
+  void unload(const LoadedModule& module) override;
+  Status launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, Control& control) override;
+  int resident_blocks(const ModuleKernel& kernel, int threads, int64_t shared_bytes) const override;
+
   Status begin(Mark* out) override;
   Status upload_later(void* device, const void* host, int64_t bytes) override;
   Status download_later(void* host, const void* device, int64_t bytes) override;
@@ -103,6 +114,10 @@ class CudaDevice final : public GpuDevice, public Submission {
   Status prepare_staging();
   Status prepare_second();
   Status allow_shared(const void* kernel, size_t shared_bytes);
+  Status find_kernel(void* library, const std::string& name, const void** out);
+  Status describe(void* library, const std::string& name, ModuleKernel* out);
+  Status prepare_occupancy();
+  void unload_all();
   Status wait(cudaEvent_t event);
   bool is_pinned(const void* host, int64_t bytes) const;
 
@@ -136,6 +151,8 @@ class CudaDevice final : public GpuDevice, public Submission {
   std::map<const char*, int64_t> pinned_;
   std::unordered_map<const void*, size_t> shared_allowed_;
   std::map<std::tuple<const void*, int, size_t>, int> resident_;
+  std::set<void*> libraries_;      ///< the loaded modules
+  std::shared_ptr<const Occupancy> occupancy_;  ///< created by the first module
 };
 
 /// Returns from the enclosing function with the Status of a failed runtime call.

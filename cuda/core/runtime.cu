@@ -81,6 +81,7 @@ CudaDevice::~CudaDevice() {
   for (const cudaStream_t stream : {up_, second_, down_, stream_}) {
     if (stream != nullptr) call_always([&] { return cudaStreamSynchronize(stream); });
   }
+  unload_all();
   std::vector<void*> blocks;
   small_.drain(&blocks);
   for (void* block : blocks) raw_release(block);

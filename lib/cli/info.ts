@@ -1,6 +1,6 @@
 // warploom info: what this machine can run on, and why it cannot use the rest.
 import { packageVersion } from '../core/binding.ts';
-import { devices } from '../core/device.ts';
+import { devices } from '../core/devices.ts';
 import { ExitCode, parseFlags, type Command } from './command.ts';
 import { formatBytes, formatTable } from './table.ts';
 

@@ -131,6 +131,19 @@ export interface Addon {
   download(array: number, target: TypedArray, offset: number, id: number, owned: boolean): Promise<void>;
   copy(to: number, from: number, id: number): Promise<void>;
   release(array: number): void;
+  /**
+   * The number of a module with this image (a cubin, or a shared object on the simt backend), and a promise of the limit on a block's
+   * shared memory followed by five figures per kernel.
+   */
+  loadModule(device: number, target: object, image: Uint8Array, kernels: readonly string[], id: number): [number, Promise<number[]>];
+  /** Runs launches that module.ts has packed; returns a promise of the seconds on the device. */
+  launchModule(module: number, numbers: Float64Array, bytes: Uint8Array, id: number): Promise<number>;
+  /** Loads NVRTC by path or name; returns a string that says why if it cannot be used. `architectures`: 90 for sm_90. */
+  findNvrtc(path: string): { readonly path: string; readonly version: string; readonly architectures: readonly number[] } | string;
+  /** Compiles a file and blocks meanwhile: call it in a process of its own. `error` is empty on success. */
+  compileNvrtc(library: string, source: string, output: string, options: readonly string[]): { error: string; log: string };
+  residentBlocks(module: number, kernel: number, threads: number, sharedBytes: number): number;
+  releaseModule(module: number): void;
 }
 
 interface Manifest {
@@ -187,6 +200,11 @@ function explain(error: NodeJS.ErrnoException): string {
       + 'run npm run build:native in a clone (needs a C++17 compiler)';
   }
   return `the addon does not load: ${text}`;
+}
+
+/** How another process loads the addon: `require(finder)(folder)`. */
+export function loaderOfAddon(): readonly [finder: string, folder: string] {
+  return [createRequire(import.meta.url).resolve('node-gyp-build'), packageRoot()];
 }
 
 let loaded: { addon: Addon } | { reason: string; cause: unknown } | undefined;

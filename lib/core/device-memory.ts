@@ -131,6 +131,11 @@ export abstract class DeviceMemory {
     return array.#disposed ? array.#use(`${name}${part}`) : array.#handle;
   }
 
+  /** @internal Whether an array belongs to a device: each device has its own function that cancels calls. */
+  static isOf(this: void, array: DeviceMemory, owner: Owner): boolean {
+    return array.#cancel === owner.cancel;
+  }
+
   /** @internal Allocates a new array's memory, filled with zeros or with the current elements of `source`. */
   static async allocate<A extends DeviceMemory>(
     this: void, array: A, owner: Owner, source: TypedArray | undefined, options: CallOptions,
@@ -181,6 +186,8 @@ function ignore(): void {}
 
 /** @internal */
 export const handleOf = DeviceMemory.handleOf;
+/** @internal */
+export const isOf = DeviceMemory.isOf;
 /** @internal */
 export const allocateArray = DeviceMemory.allocate;
 /** @internal */

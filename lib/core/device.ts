@@ -1,14 +1,15 @@
 // Devices: finding, opening, and calling operations on them.
 import { requireElementType, requireLength, type ElementType, type TypedArray } from './arrays.ts';
-import {
-  addon, missingReason, type BackendName, type DeviceDescription, type MemoryUse,
-} from './binding.ts';
+import { addon, type BackendName, type DeviceDescription, type MemoryUse } from './binding.ts';
 import { Attention } from './attention.ts';
 import { allocateArray, arrayShape, DeviceMemory, reserveArray, takeArray, type Owner } from './device-memory.ts';
 import { choice, whole } from './checks.ts';
+import { choose } from './devices.ts';
 import { observesRuns, traceRun } from './diagnostics.ts';
-import { DisposedError, refusal, UnavailableError } from './errors.ts';
+import { DisposedError } from './errors.ts';
 import { defaultQueueLimit, maxQueueLimit, maxThreads } from './limits.ts';
+import type { DeviceModule } from './module.ts';
+import { readModuleOptions, type ModuleOptions } from './module-options.ts';
 import { fromNative, rethrow } from './native-error.ts';
 import { normally, optionsOf, type ChecksOf } from './options.ts';
 import { pack, type Packed, type Parameters } from './pack.ts';
@@ -45,16 +46,6 @@ export interface RunResult<Report = unknown> {
   readonly deviceSeconds: number;
   /** What the operation reports about the call, besides the arrays that it wrote. */
   readonly report: Report;
-}
-
-/** Every device of every backend of this build, each with one line that says why it can or cannot be used. */
-export function devices(): DeviceDescription[] {
-  const reason = missingReason();
-  if (reason === undefined) return addon().devices();
-  return (['cuda', 'cpu', 'simt'] as const).map((backend) => ({
-    backend, index: 0, available: false, reason, name: '', memoryBytes: 0, computeCapability: 0,
-    multiprocessors: 0, l2Bytes: 0, driver: '',
-  }));
 }
 
 /** @internal What an array needs to know of its device. */
@@ -189,6 +180,19 @@ export class Device {
       return launch(handle, operation, parameters, 0, undefined, attention);
     }
     return cancellable(options, this.#cancel, (id, report) => launch(handle, operation, parameters, id, report, attention));
+  }
+
+  /**
+   * Compiles device code and loads it: text that includes "cuda/core/module.cuh" and declares its kernels with `WARPLOOM_KERNEL`
+   * (docs/modules.md). Compiled modules are cached between processes. The cpu backend has no modules.
+   * @throws ArgumentError for invalid options and for kernels that the text does not declare, before any work; ModuleError with the
+   * compiler's messages if the text does not compile; UnavailableError if there is no compiler, saying what would help
+   */
+  async module(options: ModuleOptions): Promise<DeviceModule> {
+    const read = readModuleOptions(options);
+    const owner = this.#owner();
+    const { makeModule } = await import('./compile/module.ts');
+    return makeModule(owner, this.description, read);
   }
 
   /** Bytes of device memory that a call with these parameters takes besides its arrays. */
@@ -337,33 +341,6 @@ const openOptions = optionsOf('openDevice', {
   memoryLimit: normally(whole(0), 0), threads: normally(whole(0, maxThreads), 0),
   queueLimit: normally(whole(1, maxQueueLimit), defaultQueueLimit),
 } satisfies ChecksOf<OpenDeviceOptions>);
-
-/** Describes the valid values of `index`; `auto` means the GPUs if there are any. */
-function expectedIndex(backend: BackendName | 'auto', wanted: BackendName, count: number): string {
-  const range = count > 1 ? `0 to ${count - 1}` : '0';
-  if (wanted === 'cuda') return `${range}: this machine has ${count} GPU${count === 1 ? '' : 's'}`;
-  const meant = backend === 'auto' ? ', which auto selects here because no GPU can be used' : '';
-  return `${range}${count > 1 ? '' : ', the only device'} of ${wanted}${meant}`;
-}
-
-function choose(backend: BackendName | 'auto', index: number): DeviceDescription {
-  addon();
-  return chooseFrom(devices(), backend, index);
-}
-
-/** @internal The requested device of `list`. */
-export function chooseFrom(list: readonly DeviceDescription[], backend: BackendName | 'auto', index: number): DeviceDescription {
-  const gpus = list.filter((device) => device.backend === 'cuda' && device.available);
-  const wanted = backend !== 'auto' ? backend : gpus.length > 0 ? 'cuda' : 'cpu';
-  const found = list.filter((device) => device.backend === wanted);
-  const device = found.find((each) => each.index === index);
-  if (device === undefined) throw refusal('index', expectedIndex(backend, wanted, found.length), String(index));
-  if (!device.available) {
-    const code = device.reason.startsWith('not compiled') ? 'ERR_WARPLOOM_NOT_COMPILED' : 'ERR_WARPLOOM_UNAVAILABLE';
-    throw new UnavailableError(`${wanted}: ${device.reason}; the cpu backend is always available`, { code });
-  }
-  return device;
-}
 
 /**
  * Opens a device.

@@ -205,6 +205,27 @@ export class InstabilityError extends WarploomError {
   }
 }
 
+/** What a {@link ModuleError} carries besides its message. */
+export interface ModuleErrorDetails extends ErrorOptions {
+  /** The compiler, as messages name it. */
+  readonly compiler: string;
+  /** All of the compiler's messages. */
+  readonly log: string;
+}
+
+/** A module's text does not compile. The message contains the beginning of the compiler's own messages, `log` all of them. */
+export class ModuleError extends WarploomError {
+  override readonly name = 'ModuleError';
+  readonly compiler: string;
+  readonly log: string;
+
+  constructor(message: string, { compiler, log, ...options }: ModuleErrorDetails) {
+    super('ERR_WARPLOOM_INVALID_PROGRAM', message, options);
+    this.compiler = compiler;
+    this.log = log;
+  }
+}
+
 /** An {@link ArgumentError} with the usual wording: what was expected and what was received. */
 export function refusal(argument: string, expected: string, received: string, options?: ErrorOptions): ArgumentError {
   return new ArgumentError(argument, `expected ${expected}, received ${received}`, { ...options, expected, received });

@@ -1,6 +1,10 @@
 // What every part of the package uses: devices, arrays on them, errors.
-export { defaultDevice, Device, DeviceArray, devices, openDevice } from './device.ts';
+export { defaultDevice, Device, DeviceArray, openDevice } from './device.ts';
 export type { OpenDeviceOptions, RunResult } from './device.ts';
+export { devices } from './devices.ts';
+export { DeviceModule } from './module.ts';
+export type { Kernel, KernelArgument, LaunchOptions, LaunchResult, ListedLaunch } from './module.ts';
+export type { ModuleOptions } from './module-options.ts';
 export { packageVersion as version } from './binding.ts';
 export type { BackendName, DeviceDescription, MemoryUse } from './binding.ts';
 export type { ElementType, TypedArray } from './arrays.ts';
@@ -11,7 +15,7 @@ export type { Rows } from './rows.ts';
 export type { CallOptions, ProgressCallback } from './progress.ts';
 export type { RunTrace, TransferTrace } from './diagnostics.ts';
 export {
-  ArgumentError, CheckpointError, DeviceLostError, DisposedError, FileError, InstabilityError, OutOfMemoryError, QueueFullError,
-  UnavailableError, WarploomError,
+  ArgumentError, CheckpointError, DeviceLostError, DisposedError, FileError, InstabilityError, ModuleError, OutOfMemoryError,
+  QueueFullError, UnavailableError, WarploomError,
 } from './errors.ts';
-export type { ArgumentErrorOptions, CheckpointErrorDetails, ErrorCode, FileErrorDetails } from './errors.ts';
+export type { ArgumentErrorOptions, CheckpointErrorDetails, ErrorCode, FileErrorDetails, ModuleErrorDetails } from './errors.ts';

@@ -16,6 +16,11 @@ export interface CallOptions {
   readonly onProgress?: ProgressCallback;
 }
 
+/** What a signal that has come makes a call throw. */
+export function reasonOf({ reason }: AbortSignal): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
+
 let lastId = 0;
 
 /** Rejects options of a call that are not an object. */

@@ -16,7 +16,7 @@ export type { Channel, GraphNode, GraphTree, StreamGraph } from './graph.ts';
 export { StreamRunError } from './interpret/error.ts';
 export { interpret } from './interpret/interpret.ts';
 export type { Interpretation, InterpretOptions, RunLimits } from './interpret/index.ts';
-export { NoCompilerError } from './run/compiler.ts';
+export { NoCompilerError } from '../core/compile/compiler.ts';
 export { streamBackends, type FormerBackend, type StreamBackend } from './run/backends.ts';
 export { run } from './run/index.ts';
 export type { StreamRun, StreamRunOptions } from './run/index.ts';

@@ -1,6 +1,7 @@
 // How runs are ended from outside: by a signal, or when their time is over.
 import { WarploomError } from '../core/errors.ts';
 import { required } from '../core/known.ts';
+import { reasonOf } from '../core/progress.ts';
 
 /** What ends a run before its time. */
 export interface StopOptions {
@@ -15,11 +16,6 @@ export const longestTime = 2 ** 31 - 1;
 /** The error of a run, or what else it is, whose time is over. */
 export function timeOver(milliseconds: number, what = 'run'): WarploomError {
   return new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `the ${what} took more than ${milliseconds} ms`);
-}
-
-/** What a signal that has come makes a call throw. */
-export function reasonOf({ reason }: AbortSignal): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 /**

@@ -5,6 +5,8 @@
 #include "native/core/environment.h"
 #include "native/core/faults.h"
 #include "native/core/js.h"
+#include "native/core/module_object.h"
+#include "native/core/nvrtc.h"
 #include "native/core/process_state.h"
 #include "native/core/traffic.h"
 
@@ -22,6 +24,8 @@ napi_value initialise(napi_env env, napi_value exports) {
     js::set(env, exports, "numbers", environment->share_numbers(env));
     register_devices(env, exports);
     register_arrays(env, exports);
+    register_modules(env, exports);
+    register_nvrtc(env, exports);
     register_faults(env, exports);
     register_traffic(env, exports);
     if (register_bench != nullptr) register_bench(Napi::Env(env), Napi::Object(env, exports));

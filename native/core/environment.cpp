@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "native/core/module_code.h"
 #include "native/core/session.h"
 
 namespace warploom {
@@ -71,6 +72,16 @@ double Environment::add_array(DeviceArray* array) {
 DeviceArray* Environment::find_array(double id) const {
   const auto at = arrays_.find(id);
   return at != arrays_.end() ? at->second : nullptr;
+}
+
+double Environment::add_module(const std::shared_ptr<ModuleCode>& code) {
+  modules_.emplace(++last_id_, code);
+  return last_id_;
+}
+
+std::shared_ptr<ModuleCode> Environment::find_module(double id) const {
+  const auto at = modules_.find(id);
+  return at != modules_.end() ? at->second : nullptr;
 }
 
 bool Environment::in_flight(const char* begin, const char* end) const {

@@ -11,6 +11,7 @@
 namespace warploom {
 
 class DeviceArray;
+class ModuleCode;
 class Session;
 
 /// Bytes of JavaScript's memory that a pending call will write.
@@ -42,6 +43,10 @@ class Environment : public std::enable_shared_from_this<Environment> {
   double add_array(DeviceArray* array);
   void remove_array(double id) { arrays_.erase(id); }
   DeviceArray* find_array(double id) const;
+  double add_module(const std::shared_ptr<ModuleCode>& code);
+  void remove_module(double id) { modules_.erase(id); }
+  /// Null once released.
+  std::shared_ptr<ModuleCode> find_module(double id) const;
 
   /// Whether the range overlaps outputs of pending calls, which a second call may neither read nor write.
   bool in_flight(const char* begin, const char* end) const;
@@ -55,6 +60,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   double last_id_ = 0;
   std::unordered_map<double, std::shared_ptr<Session>> sessions_;
   std::unordered_map<double, DeviceArray*> arrays_;
+  std::unordered_map<double, std::shared_ptr<ModuleCode>> modules_;
   std::unordered_map<double, std::weak_ptr<Session>> all_sessions_;  // including closed ones
   std::vector<OutputRange> outputs_;
 };

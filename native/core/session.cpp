@@ -89,6 +89,11 @@ Failure Session::admit() const {
   return {};
 }
 
+bool Session::stays_open() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return is_open() && !closing_;
+}
+
 int64_t Session::slice_bytes() const {
   return slice_bytes_ > 0 ? slice_bytes_ : host_memory() ? kHostSliceBytes : kSliceBytes;
 }
@@ -226,6 +231,10 @@ void Session::post_release_pinned(void* memory) {
     --session.pinned_alive_;
     session.pinned_.erase(static_cast<const char*>(memory));
   }));
+}
+
+void Session::post_unload(LoadedModule module) {
+  post(chore([module = std::move(module)](Session&, Device& device) { dynamic_cast<ModuleHost&>(device).unload(module); }));
 }
 
 void Session::post_pinned_staging(int64_t bytes, int64_t count) {

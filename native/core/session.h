@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cuda/core/backend.h"
+#include "cuda/core/module.h"
 #include "cuda/core/submission.h"
 #include "native/core/error.h"
 #include "native/core/staging.h"
@@ -87,6 +88,8 @@ class Session {
 
   /// Says why a call cannot be queued now; no failure if it can.
   Failure admit() const;
+  /// Whether the device is open and not about to be closed.
+  bool stays_open() const;
   /// Counts bytes that a call stages or, on a device in host memory, works with, before any is copied;
   /// staging().release() returns them. Refused if these bytes, the calls in flight and, on a device in host memory, its
   /// arrays exceed the memory limit together. `held`: what the call has already been granted.
@@ -114,6 +117,8 @@ class Session {
   /// From any thread: released after the queued work.
   void post_release(void* memory);
   void post_release_pinned(void* memory);
+  /// From any thread, when no launch of the module is in flight any more.
+  void post_unload(LoadedModule module);
   /// Makes `count` page-locked staging blocks after the queued work.
   void post_pinned_staging(int64_t bytes, int64_t count);
 

@@ -13,6 +13,7 @@
 
 #include "cuda/core/fault.h"
 #include "cuda/core/submission.h"
+#include "simt/modules.h"
 #include "simt/runtime.h"
 
 namespace warploom::simt {
@@ -47,7 +48,7 @@ struct Transfer {
 };
 constexpr unsigned char kUnderWay = 0xee;  // what the host sees of an unfinished download
 
-class SimtDevice final : public GpuDevice, public Submission {
+class SimtDevice final : public GpuDevice, public Submission, public ModuleHost {
  public:
   SimtDevice(const OpenOptions& options, const Schedule& schedule) : limit_(options.memory_limit_bytes) {
     limits_.compute_capability = 90;
@@ -151,6 +152,29 @@ class SimtDevice final : public GpuDevice, public Submission {
     const Status status = scheduler_.run({blocks, threads, shared_bytes, cooperative, &body});
     if (!status.ok()) clear_mailbox();  // stopped half-way: later launches must not start from its leftovers
     return status;
+  }
+  // --- modules ---
+  Status load(const std::string& image, const std::vector<std::string>& names, LoadedModule* out) override {
+    WARPLOOM_TRY(seam());
+    out->most_shared_bytes = limits_.shared_bytes_per_block;
+    return modules_.load(image, names, out);
+  }
+  void unload(const LoadedModule& module) override {
+    (void)fault_seam().next();
+    modules_.unload(module.library);
+  }
+  Status launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, Control& control) override {
+    WARPLOOM_TRY(begin_operation(control));
+    for (const ModuleLaunch& each : launches) {
+      if (control.cancelled()) return {Code::cancelled, "the launches were cancelled"};
+      const auto entry = reinterpret_cast<ModuleEntry>(const_cast<void*>(module.kernels[static_cast<size_t>(each.kernel)].entry));
+      WARPLOOM_TRY(launch_blocks(each.blocks, each.threads, static_cast<size_t>(each.shared_bytes), each.cooperative,
+                                 [&](const device::Block& block) { entry(block, each.parameters); }));
+    }
+    return end_operation(control);
+  }
+  int resident_blocks(const ModuleKernel& kernel, int threads, int64_t shared_bytes) const override {
+    return threads <= kernel.max_threads && shared_bytes <= limits_.shared_bytes_per_block ? 2 : 0;  // as in launch.cuh
   }
   // --- submission: launches and copies run at once, in order; the host sees their effects only at the marks ---
   Status begin(Mark* out) override {
@@ -320,6 +344,7 @@ class SimtDevice final : public GpuDevice, public Submission {
   }
 
   Scheduler scheduler_;
+  ModuleSet modules_;
   std::map<Mark, Point> marks_;
   std::deque<Transfer> transfers_;
   Mark current_ = kNone, last_mark_ = kNone;

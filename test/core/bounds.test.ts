@@ -1,7 +1,8 @@
 // What calls in flight may hold: bytes count as well as calls, and a call is refused before anything of it is copied.
 import { ok, rejects, strictEqual } from 'node:assert/strict';
 import { addon } from '../../lib/core/binding.ts';
-import { devices, openDevice, type Device } from '../../lib/core/device.ts';
+import { openDevice, type Device } from '../../lib/core/device.ts';
+import { devices } from '../../lib/core/devices.ts';
 import { OutOfMemoryError, QueueFullError } from '../../lib/core/errors.ts';
 import { eachBackend } from '../support/backends.ts';
 import { viewOf } from '../support/valid-parameters.ts';

@@ -1,6 +1,7 @@
 // Opening, closing and describing devices, and the default device.
 import { deepStrictEqual, match, notStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
-import { defaultDevice, Device, devices, openDevice } from '../../lib/core/device.ts';
+import { defaultDevice, Device, openDevice } from '../../lib/core/device.ts';
+import { devices } from '../../lib/core/devices.ts';
 import { ArgumentError, DisposedError, UnavailableError } from '../../lib/core/errors.ts';
 import { operationNames, pack } from '../../lib/core/pack.ts';
 import { validParameters } from '../support/valid-parameters.ts';

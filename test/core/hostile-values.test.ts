@@ -1,7 +1,8 @@
 // Arrays of other realms, things that only look like arrays, sizes that no memory has, devices that are not there.
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
 import { runInNewContext } from 'node:vm';
-import { chooseFrom, type DeviceDescription } from '../../lib/core/device.ts';
+import { chooseFrom } from '../../lib/core/devices.ts';
+import type { DeviceDescription } from '../../lib/core/device.ts';
 import { ArgumentError, Device, DeviceArray, imaging, openDevice, OutOfMemoryError, scan, stream, swept, tridiagonal } from '../../lib/index.ts';
 import { viewOf } from '../support/valid-parameters.ts';
 

@@ -1,6 +1,7 @@
 // Calls made before their device is open, and arrays used before they have their memory.
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
-import { Device, devices, inputArray, openDevice, resultArray, type DeviceDescription } from '../../lib/core/device.ts';
+import { Device, inputArray, openDevice, resultArray, type DeviceDescription } from '../../lib/core/device.ts';
+import { devices } from '../../lib/core/devices.ts';
 import { DisposedError, OutOfMemoryError } from '../../lib/core/errors.ts';
 import { eachBackend } from '../support/backends.ts';
 import { viewOf } from '../support/valid-parameters.ts';

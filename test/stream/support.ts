@@ -4,7 +4,7 @@ import { formatDiagnostic, type Diagnostic } from '../../lib/stream/diagnostics.
 import { check } from '../../lib/stream/front/check.ts';
 import { parse } from '../../lib/stream/front/parser.ts';
 import type { StreamGraph } from '../../lib/stream/graph.ts';
-import { findCompiler } from '../../lib/stream/run/compiler.ts';
+import { findCompiler } from '../../lib/core/compile/compiler.ts';
 
 /** Whether this machine has a C++ compiler: without one WebAssembly stands alone, and tests of C++ are skipped. */
 export function hasCompiler(): boolean {

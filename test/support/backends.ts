@@ -1,5 +1,6 @@
 // The backends a test runs on. A case that cannot run here is counted and printed, never dropped.
-import { devices, openDevice, type Device } from '../../lib/core/device.ts';
+import { openDevice, type Device } from '../../lib/core/device.ts';
+import { devices } from '../../lib/core/devices.ts';
 
 export type BackendName = 'cpu' | 'simt' | 'cuda';
 

@@ -32,7 +32,7 @@ export function libraryModule(): string {
   const core = join(packageRoot(), 'lib', 'core');
   buildSync({
     stdin: {
-      contents: `export * from '${core}/device.ts'; export { addon } from '${core}/binding.ts';`,
+      contents: `export * from '${core}/device.ts'; export * from '${core}/devices.ts'; export { addon } from '${core}/binding.ts';`,
       resolveDir: core, loader: 'ts',
     },
     bundle: true, platform: 'node', format: 'esm', target: 'node20', packages: 'external', outfile: file, logLevel: 'error',

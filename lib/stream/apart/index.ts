@@ -8,7 +8,7 @@ import type { ElaborateOptions } from '../elaborate/index.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import type { InterpretOptions } from '../interpret/options.ts';
-import { reasonOf } from '../stop.ts';
+import { reasonOf } from '../../core/progress.ts';
 
 /** What the worker is told; options: what can be sent to another thread. */
 export type Task =

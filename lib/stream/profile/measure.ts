@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { cacheFolder } from '../../core/compile/cache.ts';
+import { findCompiler, versionOf } from '../../core/compile/compiler.ts';
 import { readText, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { programText } from '../../kernel/text.ts';
@@ -12,8 +14,6 @@ import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { backendNamed } from '../run/backends.ts';
-import { cacheFolder } from '../run/cache.ts';
-import { compilerIdentity } from '../run/compiler.ts';
 import { compileCppTogether } from '../run/cpp.ts';
 import type { RunOptions, RunResult } from '../run/prepare.ts';
 import { compileWasm } from '../run/wasm.ts';
@@ -27,9 +27,11 @@ const storedSchema = z.strictObject({
 
 type Runner = (input: ArrayLike<number> | undefined, options: RunOptions) => RunResult | Promise<RunResult>;
 
-function keyOf(plan: ProgramPlan, backend: ProfiledBackend, { input, files = {}, seed = 1 }: ProfileOptions): string {
+async function keyOf(
+  plan: ProgramPlan, backend: ProfiledBackend, { input, files = {}, seed = 1 }: ProfileOptions,
+): Promise<string> {
   const hash = createHash('sha256');
-  const machine = backend === 'wasm' ? process.version : compilerIdentity();
+  const machine = backend === 'wasm' ? process.version : await versionOf(findCompiler());
   hash.update(JSON.stringify([1, backend, machine, cpus()[0]?.model, seed, Object.keys(files)]));
   hash.update(programText(lowerProgram(plan).program));
   if (input !== undefined) hash.update(Float64Array.from(input));
@@ -95,8 +97,8 @@ export async function measure(graph: StreamGraph, options: ProfileOptions = {}):
   const { backend, ...note } = backendNamed(name);
   signal?.throwIfAborted();
   const plan = planProgram(graph, { savings: false });
-  const key = keyOf(plan, backend, options);
-  const path = join(cacheFolder(options.cacheFolder), `${key}.profile.json`);
+  const key = await keyOf(plan, backend, options);
+  const path = join(cacheFolder(options.cacheFolder, 'stream'), `${key}.profile.json`);
   const known = force ? undefined : await stored(path, graph.nodes.length);
   if (known !== undefined) return { microseconds: known.microseconds, measured: known.measured, backend, cached: true, key, ...note };
   const parts = await partsOf(plan, options);

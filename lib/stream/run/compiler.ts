@@ -1,13 +1,12 @@
-// The system's C++ compiler: locates it, runs it with fixed arguments in a child process, and caches its output by content.
-import { required } from '../../core/known.ts';
-import { spawnSync } from 'node:child_process';
+// Programs compiled by the system's C++ compiler, which runs with fixed arguments in a child process; its output is cached by content.
 import { createHash } from 'node:crypto';
-import { accessSync, constants, statSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
+import { cachedProgram, cacheFolder } from '../../core/compile/cache.ts';
+import { kept, runChild } from '../../core/compile/child.ts';
+import { findCompiler, identityOf, searchPaths, versionOf } from '../../core/compile/compiler.ts';
 import { WarploomError } from '../../core/errors.ts';
-import { cachedProgram, isDenied, processor, systemError } from './cache.ts';
-import { childEnvironment, kept, runChild } from './child.ts';
+import { required } from '../../core/known.ts';
 
 export interface CompilerOptions {
   /** Path or name of the compiler. Default: the first of g++, clang++ and c++ on PATH. */
@@ -23,66 +22,6 @@ export interface CompilerOptions {
   readonly signal?: AbortSignal;
 }
 
-/** There is no C++ compiler; WebAssembly does not need one. */
-export class NoCompilerError extends WarploomError {
-  override readonly name = 'NoCompilerError';
-
-  constructor(what: string) {
-    super('ERR_WARPLOOM_UNAVAILABLE', `no C++ compiler: ${what}; install g++ or clang++, or run the program as WebAssembly`);
-  }
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch (error) {
-    if (isDenied(error)) throw systemError('look for a compiler', error);
-    return false;
-  }
-}
-
-/** Full path of the compiler. Throws {@link NoCompilerError}. */
-export function findCompiler(name?: string): string {
-  if (name !== undefined && isAbsolute(name)) {
-    if (isExecutable(name)) return name;
-    throw new NoCompilerError(`${name} cannot be executed`);
-  }
-  const names = name === undefined ? ['g++', 'clang++', 'c++'] : [name];
-  for (const each of names) {
-    for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-      const path = join(folder, each);
-      if (isAbsolute(path) && isExecutable(path)) return path;
-    }
-  }
-  throw new NoCompilerError(`neither ${names.join(' nor ')} is on PATH`);
-}
-
-const versions = new Map<string, string>();
-
-/** The compiler's version output, queried again when its file has changed. */
-function versionOf(compiler: string): string {
-  try {
-    const { size, mtimeMs } = statSync(compiler);
-    const key = JSON.stringify([compiler, size, mtimeMs]);
-    let version = versions.get(key);
-    if (version === undefined) {
-      const env = childEnvironment(kept(searchPaths));
-      const found = spawnSync(compiler, ['--version'], { encoding: 'utf8', timeout: 20_000, env });
-      if (found.status !== 0) throw new NoCompilerError(`${compiler} --version fails`);
-      versions.set(key, version = `${found.stdout} ${size} ${mtimeMs}`);
-    }
-    return version;
-  } catch (error) {
-    throw error instanceof WarploomError ? error : systemError('ask the compiler for its version', error);
-  }
-}
-
-/** The compiler's version, for cache keys. Throws {@link NoCompilerError}. */
-export function compilerIdentity(): string {
-  return versionOf(findCompiler());
-}
-
 /** Arguments of a compilation, without file names. `strict`: floating-point operations exactly as written. */
 export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 1 | 3 = 3): string[] {
   const common = ['-std=c++17', `-O${effort}`, '-w', '-pthread'];
@@ -94,8 +33,8 @@ export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 
 }
 
 /** Whether a compiler is a GCC that accepts the parameters below. */
-function isGcc(compiler: string | undefined): boolean {
-  const version = versionOf(findCompiler(compiler));
+async function isGcc(compiler: string | undefined): Promise<boolean> {
+  const version = await versionOf(findCompiler(compiler));
   const [, major = '0'] = / (\d+)\.\d+\.\d+/.exec(version) ?? [];
   return !/clang/i.test(version) && Number(major) >= 11;
 }
@@ -106,17 +45,9 @@ function isGcc(compiler: string | undefined): boolean {
  * functions: GCC's vectorised straight-line code is slower than the scalar code (des 1.4 times, fft-coarse 1.2, dct and tde 1.1) and
  * accounts for most of the compile time.
  */
-export function gccArguments(isLong: boolean, compiler?: string): string[] {
-  if (!isGcc(compiler)) return [];
+export async function gccArguments(isLong: boolean, compiler?: string): Promise<string[]> {
+  if (!await isGcc(compiler)) return [];
   return ['--param=logical-op-non-short-circuit=0', ...(isLong ? ['-fvect-cost-model=very-cheap'] : [])];
-}
-
-/** Variables that determine where a compiler searches. */
-const searchPaths = ['PATH', 'HOME', 'CPATH', 'CPLUS_INCLUDE_PATH', 'LIBRARY_PATH', 'SDKROOT', 'DEVELOPER_DIR', 'SystemRoot'];
-
-/** What a compiled program depends on besides its source: the compiler, its arguments, the target processor. */
-function identityOf(compiler: string, args: readonly string[]): string {
-  return JSON.stringify([compiler, versionOf(compiler), process.platform, process.arch, processor(), kept(searchPaths.slice(2)), args]);
 }
 
 /** The sources of a program. */
@@ -161,17 +92,18 @@ async function compileObjects(
  */
 export async function compileSources(sources: Sources, args: readonly string[], options: CompilerOptions = {}): Promise<string> {
   const compiler = findCompiler(options.compiler);
-  const keyOf = (texts: readonly string[], by: readonly string[]): string => {
-    const hash = createHash('sha256').update(identityOf(compiler, by));
+  const keyOf = async (texts: readonly string[], by: readonly string[]): Promise<string> => {
+    const hash = createHash('sha256').update(await identityOf(compiler, by));
     for (const text of texts) hash.update(text).update('\0');
     return hash.digest('hex').slice(0, 40);
   };
   const { program, headers, runtime } = sources;
+  const folder = cacheFolder(options.cacheFolder, 'stream');
   const fixed = [...Object.values(headers), runtime];
-  return cachedProgram(options.cacheFolder, keyOf([...program, ...fixed], args), async (work, to) => {
+  return cachedProgram(folder, await keyOf([...program, ...fixed], args), async (work, to) => {
     const [made, objects] = await Promise.all([
-      cachedProgram(options.cacheFolder, keyOf(fixed, runtimeArguments), async (folder, at) => {
-        const [object] = await compileObjects(compiler, [runtime], sources, runtimeArguments, folder, options);
+      cachedProgram(folder, await keyOf(fixed, runtimeArguments), async (inner, at) => {
+        const [object] = await compileObjects(compiler, [runtime], sources, runtimeArguments, inner, options);
         await rename(required(object), at);
       }),
       compileObjects(compiler, program, sources, args, work, options),

@@ -2,6 +2,9 @@
 import { mkdtemp, readFile, rm, open } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { withFiles } from '../../core/compile/cache.ts';
+import { runChild } from '../../core/compile/child.ts';
+import { findCompiler } from '../../core/compile/compiler.ts';
 import { WarploomError } from '../../core/errors.ts';
 import { elementAt, leading, required } from '../../core/known.ts';
 import { mostPrinted } from '../interpret/print-order.ts';
@@ -12,9 +15,7 @@ import {
 } from '../targets/cpp.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
-import { withFiles } from './cache.ts';
-import { runChild } from './child.ts';
-import { compilerArguments, compileSources, findCompiler, gccArguments, type CompilerOptions } from './compiler.ts';
+import { compilerArguments, compileSources, gccArguments, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
 import { textOf, withMarks } from './marks.ts';
 import {
@@ -112,9 +113,12 @@ function builder(options: CppCompileOptions, mostLines = Infinity): Build {
     const lines = source.split('\n').length;
     if (lines > mostLinesIn(files.length, mostLines)) throw new LargeProgram(lines);
     const effort = options.effort ?? (mode !== 'baseline' && source.length > largeSource ? 1 : 3);
-    const more = (): string[] => (mode === 'strict' ? gccArguments(programs.some(({ isLong }) => isLong), options.compiler) : []);
+    const isLong = programs.some((each) => each.isLong);
     const sources = { program: files, headers: cppHeaders(), runtime: cppRuntime() };
-    const locate = () => compileSources(sources, [...compilerArguments(mode, effort), ...more()], options);
+    const locate = async () => {
+      const more = mode === 'strict' ? await gccArguments(isLong, options.compiler) : [];
+      return compileSources(sources, [...compilerArguments(mode, effort), ...more], options);
+    };
     return { programs, source, path: await locate(), locate };
   };
 }

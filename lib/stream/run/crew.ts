@@ -4,7 +4,7 @@ import type { Worker } from 'node:worker_threads';
 import { UnavailableError, WarploomError } from '../../core/errors.ts';
 import { startThread } from '../../core/thread.ts';
 import type { LoweredProgram } from '../lower/program.ts';
-import { reasonOf } from '../stop.ts';
+import { reasonOf } from '../../core/progress.ts';
 import type { Answer, Done, Faulty } from './answers.ts';
 import { commonData, type CommonData, type MachineRun } from './common.ts';
 import type { WorkerTask } from './worker.ts';

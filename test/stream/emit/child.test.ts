@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runChild } from '../../../lib/stream/run/child.ts';
+import { runChild } from '../../../lib/core/compile/child.ts';
 
 describe('child processes', function () {
   this.timeout(60_000);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { WarploomError } from '../../../lib/core/errors.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
-import { NoCompilerError } from '../../../lib/stream/run/compiler.ts';
+import { NoCompilerError } from '../../../lib/core/compile/compiler.ts';
 import { compileCpp, compileCppTogether, type CppCompileOptions } from '../../../lib/stream/run/cpp.ts';
 import { arithmeticCases, filterCases, graphCases, intFilter, statementCases, type Case } from '../interpret/cases.ts';
 import { graphOf, hasCompiler } from '../support.ts';

@@ -7,7 +7,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { run } from '../../../lib/stream/index.ts';
 import { compileCpp } from '../../../lib/stream/run/cpp.ts';
-import { findCompiler } from '../../../lib/stream/run/compiler.ts';
+import { findCompiler } from '../../../lib/core/compile/compiler.ts';
 import { graphOf, hasCompiler } from '../support.ts';
 
 const text = 'int->int filter Twice { work push 1 pop 1 { push(2 * pop()); } }';
@@ -158,7 +158,7 @@ describe('the cache of compiled programs', function () {
       delete process.env['SECRET_TOKEN'];
     }
     assert.ok(count() > 0 && !readFileSync(calls, 'utf8').includes('secret-3141'));
-    const { childEnvironment } = await import('../../../lib/stream/run/child.ts');
+    const { childEnvironment } = await import('../../../lib/core/compile/child.ts');
     assert.deepEqual(Object.keys(childEnvironment()).filter((name) => !/^(LANG|LC_ALL|(DY)?LD_LIBRARY_PATH|SystemRoot)$/.test(name)), []);
   });
 
@@ -177,7 +177,7 @@ describe('the cache of compiled programs', function () {
     const found = execFileSync(process.execPath, [flag, '--no-warnings', '--allow-fs-read=*', '-e', `
       const { spawn } = require('node:child_process');
       try { spawn('/bin/true'); } catch (error) { console.log(JSON.stringify({ code: error.code, permission: error.permission })); }`], { encoding: 'utf8' });
-    const { systemError } = await import('../../../lib/stream/run/cache.ts');
+    const { systemError } = await import('../../../lib/core/compile/cache.ts');
     const made = systemError('start a program', Object.assign(new Error('Access to this API has been restricted'), JSON.parse(found)));
     assert.equal(made.code, 'ERR_WARPLOOM_UNAVAILABLE');
     assert.match(made.message, /--allow-child-process/);

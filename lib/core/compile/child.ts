@@ -1,7 +1,8 @@
 // Child processes with limits on time and memory and a minimal environment.
 import { spawn } from 'node:child_process';
-import { WarploomError } from '../../core/errors.ts';
-import { reasonOf } from '../stop.ts';
+import type { Readable } from 'node:stream';
+import { WarploomError } from '../errors.ts';
+import { reasonOf } from '../progress.ts';
 import { systemError } from './cache.ts';
 
 export interface ChildResult {
@@ -10,7 +11,12 @@ export interface ChildResult {
   /** How it ended, in words. */
   readonly reason: string;
   readonly stderr: string;
+  /** Its standard output, if requested. */
+  readonly stdout: string;
 }
+
+/** Limit on the characters of output that are kept. */
+const mostMessages = 65_536;
 
 /** Default limit on the address space of compilers and compiled programs, in bytes. */
 export const childMemory = 16 * 2 ** 30;
@@ -24,6 +30,8 @@ export interface ChildOptions {
   /** Limit on the address space in bytes; default {@link childMemory}. Not enforced on Windows. */
   readonly memory?: number;
   readonly signal?: AbortSignal;
+  /** Whether to collect standard output. */
+  readonly output?: boolean;
 }
 
 /**
@@ -52,6 +60,13 @@ function started<T>(start: () => T): T {
   }
 }
 
+/** Collects the beginning of what arrives through a pipe. */
+function collect(pipe: Readable | null): () => string {
+  let all = '';
+  pipe?.setEncoding('utf8').on('data', (text: string) => { if (all.length < mostMessages) all += text; });
+  return () => all;
+}
+
 /** How to stop the running children: none may outlive this process. */
 const running = new Set<() => void>();
 process.on('exit', () => { for (const stop of running) stop(); });
@@ -61,16 +76,15 @@ process.on('exit', () => { for (const stop of running) stop(); });
  * it.
  */
 export function runChild(path: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
-  const { signal, timeout, cwd, memory = childMemory, env = {} } = options;
+  const { signal, timeout, cwd, memory = childMemory, env = {}, output = false } = options;
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
     const isGroup = process.platform !== 'win32';
     const child = started(() => spawn(...limited(path, args, memory), {
-      cwd, env: childEnvironment(env), stdio: ['ignore', 'ignore', 'pipe'], windowsHide: true, detached: isGroup,
+      cwd, env: childEnvironment(env), stdio: ['ignore', output ? 'pipe' : 'ignore', 'pipe'], windowsHide: true, detached: isGroup,
     }));
-    let stderr = '';
+    const messages = collect(child.stderr), written = collect(child.stdout);
     let isLate = false;
-    child.stderr.setEncoding('utf8').on('data', (text: string) => { if (stderr.length < 65_536) stderr += text; });
     const stop = (): void => {
       // A compiler consists of several processes: kill its whole group.
       if (isGroup && child.pid !== undefined) killGroup(child.pid);
@@ -96,7 +110,7 @@ export function runChild(path: string, args: readonly string[], options: ChildOp
       const reason = isLate ? `took more than ${timeout} ms` : killed === null ? `ended with ${code}`
         : `died by ${killed}; it may take ${(memory / 2 ** 30).toPrecision(3)} GiB of memory`;
       if (signal?.aborted === true) reject(reasonOf(signal));
-      else resolve({ code: code ?? undefined, stderr, reason });
+      else resolve({ code: code ?? undefined, stderr: messages(), stdout: written(), reason });
     });
   });
 }

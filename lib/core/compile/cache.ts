@@ -1,11 +1,11 @@
-// The folder for files that outlive the process, and the cache of compiled programs in it. Cached programs are executed, so the folder must
-// belong to the user alone, and a program whose bytes have changed since it was stored is made again.
+// Folders for files that outlive the process, and the caches of compiled programs in them. Cached programs are executed or loaded, so the
+// folder must belong to the user alone, and a program whose bytes have changed since it was stored is made again.
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, type Stats } from 'node:fs';
-import { lstat, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { cpus, homedir, tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { UnavailableError, WarploomError } from '../../core/errors.ts';
+import { UnavailableError, WarploomError } from '../errors.ts';
 
 /** Flags of Node's permission model, by the permission they grant. */
 const permissions: Readonly<Record<string, string>> = {
@@ -26,8 +26,8 @@ export function systemError(what: string, error: unknown): WarploomError {
   if (isDenied(error)) {
     const flag = permissions[permission] ?? 'more permissions';
     return new UnavailableError(`the permission model of Node does not let this process ${what}${resource === '' ? '' : ` (${resource})`}: `
-      + `give it ${flag}; backend 'cpp' needs --allow-child-process, --allow-fs-read and --allow-fs-write for its cache and its temporary `
-      + "folder, backend 'wasm' none of them", { cause: error });
+      + `give it ${flag}; compilers need --allow-child-process, and --allow-fs-read and --allow-fs-write for their cache and temporary `
+      + "folders (stream programs of backend 'wasm' need none of them)", { cause: error });
   }
   if (code === undefined || error instanceof WarploomError) throw error;
   return new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `cannot ${what}: ${message}`, { cause: error });
@@ -72,10 +72,10 @@ function ownFolder(): string {
 }
 
 /**
- * The folder for files that outlive the process, created if necessary. If the user has no private, writable cache folder, a temporary
- * folder of this process. Throws WarploomError.
+ * The folder for files that outlive the process, created if necessary: the given one or `warploom/<name>` in the user's cache folder. If
+ * the user has no private, writable cache folder, a temporary folder of this process. Throws WarploomError.
  */
-export function cacheFolder(given: string | undefined): string {
+export function cacheFolder(given: string | undefined, name: 'stream' | 'modules'): string {
   try {
     if (given !== undefined) return makePrivate(given);
     const { XDG_CACHE_HOME = '' } = process.env;
@@ -83,7 +83,7 @@ export function cacheFolder(given: string | undefined): string {
     if (caches === undefined) return ownFolder();
     try {
       mkdirSync(caches, { recursive: true, mode: 0o700 });
-      return makePrivate(join(makePrivate(join(caches, 'warploom')), 'stream'));
+      return makePrivate(join(makePrivate(join(caches, 'warploom')), name));
     } catch (error) {
       if (isDenied(error)) throw error;
       return ownFolder();
@@ -112,6 +112,35 @@ function flagsOf(): string {
 
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
+/**
+ * Limits on a folder of programs. Beyond them, the programs that have not been used for the longest time are removed, but none that was
+ * used in the last `idle` milliseconds, because another process may be about to start it. A process checks the folder after every `every`
+ * programs it makes.
+ */
+export const cacheLimits = { bytes: 2 ** 30, programs: 4096, idle: 3_600_000, every: 16 };
+
+/** Removes programs beyond the limits, and what processes that died have left behind. */
+async function keepWithin(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => /^([0-9a-f]{40}|work-\w+)$/.test(name));
+  const found = await Promise.all(names.map(async (name) => {
+    const path = join(folder, name);
+    const [entry, program] = await Promise.all([lstat(path), lstat(join(path, 'program')).catch(() => undefined)]);
+    return { path, isWork: name.startsWith('work-'), used: entry.mtimeMs, bytes: program?.size ?? 0 };
+  }));
+  const idle = (used: number): boolean => Date.now() - used > cacheLimits.idle;
+  // Compiling may take longer than `idle`.
+  const left = found.filter(({ isWork, used }) => isWork && Date.now() - used > 24 * cacheLimits.idle);
+  const programs = found.filter(({ isWork }) => !isWork).sort((a, b) => b.used - a.used);
+  let bytes = 0;
+  const beyond = programs.filter((each, number) => {
+    bytes += each.bytes;
+    return (number >= cacheLimits.programs || bytes > cacheLimits.bytes) && idle(each.used);
+  });
+  await Promise.all([...left, ...beyond].map(({ path }) => rm(path, { recursive: true, force: true })));
+}
+
+let made = 0;
+
 /** The stored program, if its bytes are unchanged. */
 async function intact(entry: string): Promise<string | undefined> {
   const path = join(entry, 'program');
@@ -120,7 +149,9 @@ async function intact(entry: string): Promise<string | undefined> {
       [lstat(entry), lstat(path), readFile(join(entry, 'sha256'), 'utf8'), readFile(path)]);
     const user = process.getuid?.();
     const isOurs = user === undefined || [folder, file].every(({ uid, mode }) => uid === user && (mode & 0o022) === 0);
-    return folder.isDirectory() && file.isFile() && isOurs && digestOf(bytes) === digest ? path : undefined;
+    if (!folder.isDirectory() || !file.isFile() || !isOurs || digestOf(bytes) !== digest) return undefined;
+    if (Date.now() - folder.mtimeMs > cacheLimits.idle / 2) await utimes(entry, new Date(), new Date()).catch(() => undefined);
+    return path;
   } catch (error) {
     if (isDenied(error)) throw error;
     return undefined; // missing or incomplete
@@ -128,26 +159,27 @@ async function intact(entry: string): Promise<string | undefined> {
 }
 
 /**
- * The path of the program cached under a key. `make` gets a folder of its own and the path at which to create the program. Processes that
- * make the same program at once do not disturb each other: an entry is complete before it gets its name.
+ * The path of the program cached under a key in a folder of {@link cacheFolder}. `make` gets a folder of its own and the path at which to
+ * create the program. Processes that make the same program at once do not disturb each other: an entry is complete before it gets its name.
  */
 export function cachedProgram(
-  given: string | undefined, key: string, make: (work: string, program: string) => Promise<void>,
+  folder: string, key: string, make: (work: string, program: string) => Promise<void>,
 ): Promise<string> {
   return withFiles('keep a compiled program', async () => {
-    const folder = cacheFolder(given);
     const entry = join(folder, key);
     const found = await intact(entry);
     if (found !== undefined) return found;
     const work = await mkdtemp(join(folder, 'work-'));
     try {
-      const made = await mkdtemp(join(work, 'entry-'));
-      const program = join(made, 'program');
+      const whole = await mkdtemp(join(work, 'entry-'));
+      const program = join(whole, 'program');
       await make(work, program);
-      await writeFile(join(made, 'sha256'), digestOf(await readFile(program)));
-      return await putInPlace(made, entry);
+      await writeFile(join(whole, 'sha256'), digestOf(await readFile(program)));
+      return await putInPlace(whole, entry);
     } finally {
       await rm(work, { recursive: true, force: true });
+      // Others may be removing the same.
+      if (made++ % cacheLimits.every === 0) await keepWithin(folder).catch(() => undefined);
     }
   });
 }

@@ -1,0 +1,143 @@
+// Modules: device code that is compiled at run time.
+#ifndef WARPLOOM_SIMT
+#include <cuda_occupancy.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "cuda/core/cuda_device_class.h"
+
+namespace warploom::cuda {
+
+/// Input of NVIDIA's occupancy formulas. They need no device, so the JavaScript thread may use them.
+struct Occupancy {
+  cudaOccDeviceProp device;
+};
+
+Status CudaDevice::prepare_occupancy() {
+  if (occupancy_ != nullptr) return {};
+  cudaDeviceProp properties;
+  CUDA_TRY(cudaGetDeviceProperties, &properties, index_);
+  occupancy_ = std::make_shared<const Occupancy>(Occupancy{cudaOccDeviceProp(properties)});
+  return {};
+}
+
+#if CUDART_VERSION >= 12080
+
+Status CudaDevice::load(const std::string& image, const std::vector<std::string>& names, LoadedModule* out) {
+  WARPLOOM_TRY(use());
+  WARPLOOM_TRY(prepare_occupancy());
+  cudaLibrary_t library = nullptr;
+  CUDA_TRY(cudaLibraryLoadData, &library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  libraries_.insert(library);
+  out->library = library;
+  out->most_shared_bytes = limits_.shared_bytes_per_block;
+  for (const std::string& name : names) {
+    ModuleKernel kernel;
+    const Status status = describe(library, name, &kernel);
+    if (!status.ok()) {
+      unload(*out);
+      return status;
+    }
+    out->kernels.push_back(kernel);
+  }
+  return {};
+}
+
+/// Null if the library has no such kernel.
+Status CudaDevice::find_kernel(void* library, const std::string& name, const void** out) {
+  cudaKernel_t kernel = nullptr;
+  const cudaError_t error =
+      call([&] { return cudaLibraryGetKernel(&kernel, static_cast<cudaLibrary_t>(library), name.c_str()); });
+  const bool missing = error == cudaErrorSymbolNotFound || error == cudaErrorInvalidDeviceFunction;
+  if (missing) (void)cudaGetLastError();
+  *out = missing ? nullptr : reinterpret_cast<const void*>(kernel);
+  return missing ? Status() : report(error, "cudaLibraryGetKernel");
+}
+
+Status CudaDevice::describe(void* library, const std::string& name, ModuleKernel* out) {
+  const void *entry = nullptr, *bounds = nullptr;
+  WARPLOOM_TRY(find_kernel(library, name, &entry));
+  if (entry == nullptr) {
+    return {Code::invalid_argument, "expected kernels of the text (WARPLOOM_KERNEL), received '" + name + "'", "kernels"};
+  }
+  cudaFuncAttributes attributes;
+  CUDA_TRY(cudaFuncGetAttributes, &attributes, entry);
+  size_t offset = 0, bytes = 0;
+  CUDA_TRY(cudaFuncGetParamInfo, entry, 0, &offset, &bytes);
+  out->name = name;
+  out->entry = entry;
+  out->registers = attributes.numRegs;
+  out->shared_bytes = static_cast<int64_t>(attributes.sharedSizeBytes);
+  out->local_bytes = static_cast<int64_t>(attributes.localSizeBytes);
+  out->max_threads = attributes.maxThreadsPerBlock;
+  WARPLOOM_TRY(find_kernel(library, name + "_threads", &bounds));  // of WARPLOOM_MAX_REGISTERS
+  if (bounds != nullptr) {
+    CUDA_TRY(cudaFuncGetAttributes, &attributes, bounds);
+    out->max_threads = std::min(out->max_threads, attributes.maxThreadsPerBlock);
+  }
+  out->parameter_bytes = static_cast<int64_t>(bytes);
+  return {};
+}
+
+void CudaDevice::unload(const LoadedModule& module) {
+  if (libraries_.erase(module.library) == 0) return;
+  for (const ModuleKernel& kernel : module.kernels) {
+    shared_allowed_.erase(kernel.entry);
+    for (auto at = resident_.begin(); at != resident_.end();) {
+      at = std::get<0>(at->first) == kernel.entry ? resident_.erase(at) : std::next(at);
+    }
+  }
+  if (lost_ || exiting || !use().ok()) return;
+  call_always([&] { return cudaLibraryUnload(static_cast<cudaLibrary_t>(module.library)); });
+}
+
+void CudaDevice::unload_all() {
+  for (void* const library : libraries_) call_always([&] { return cudaLibraryUnload(static_cast<cudaLibrary_t>(library)); });
+  libraries_.clear();
+}
+
+#else
+
+Status CudaDevice::load(const std::string&, const std::vector<std::string>&, LoadedModule*) {
+  return {Code::not_compiled, "this build runs no modules: they need an addon that was built with CUDA 12.8 or later"};
+}
+Status CudaDevice::find_kernel(void*, const std::string&, const void**) { return {}; }
+Status CudaDevice::describe(void*, const std::string&, ModuleKernel*) { return {}; }
+void CudaDevice::unload(const LoadedModule&) {}
+void CudaDevice::unload_all() {}
+
+#endif
+
+Status CudaDevice::launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, Control& control) {
+  WARPLOOM_TRY(begin_operation(control));
+  for (const ModuleLaunch& each : launches) {
+    if (control.cancelled()) return {Code::cancelled, "the launches were cancelled"};
+    void* arguments[] = {const_cast<void*>(each.parameters)};
+    WARPLOOM_TRY(launch_kernel(module.kernels[static_cast<size_t>(each.kernel)].entry, each.blocks, each.threads,
+                               static_cast<size_t>(each.shared_bytes),
+                               each.cooperative ? LaunchKind::cooperative : LaunchKind::plain, arguments));
+  }
+  return end_operation(control);
+}
+
+int CudaDevice::resident_blocks(const ModuleKernel& kernel, int threads, int64_t shared_bytes) const {
+  if (threads > kernel.max_threads || shared_bytes + kernel.shared_bytes > limits_.shared_bytes_per_block) return 0;
+  cudaOccFuncAttributes attributes;
+  attributes.maxThreadsPerBlock = kernel.max_threads;
+  attributes.numRegs = kernel.registers;
+  attributes.sharedSizeBytes = static_cast<size_t>(kernel.shared_bytes);
+  attributes.partitionedGCConfig = PARTITIONED_GC_OFF;
+  attributes.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
+  attributes.maxDynamicSharedSizeBytes = static_cast<size_t>(shared_bytes);  // launch_kernel sets this limit
+  attributes.numBlockBarriers = 1;
+  const cudaOccDeviceState state;
+  cudaOccResult result;
+  const cudaOccError error = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &occupancy_->device, &attributes, &state, threads,
+                                                                     static_cast<size_t>(shared_bytes));
+  return error == CUDA_OCC_SUCCESS ? result.activeBlocksPerMultiprocessor : 0;
+}
+
+}  // namespace warploom::cuda
+#endif

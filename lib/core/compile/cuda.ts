@@ -1,0 +1,130 @@
+// Modules on the cuda backend: machine code for the device's own architecture, compiled by NVRTC or, if there is none, by nvcc. Both run
+// in child processes, because long texts take seconds and gigabytes, and because a child can be stopped.
+import { stat } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { versionOf, onPath, isExecutable } from './compiler.ts';
+import { nodeProgram, nvrtcCandidates } from './nvrtc-places.ts';
+import { headersHash, runCompiler, textName, writeTexts, type Toolchain } from './toolchain.ts';
+import { addon, loaderOfAddon, packageRoot } from '../binding.ts';
+import { UnavailableError } from '../errors.ts';
+import type { ReadModuleOptions } from '../module-options.ts';
+
+/** Compilers of device code. */
+export type CudaCompiler = 'nvrtc' | 'nvcc';
+
+type Wanted = Pick<ReadModuleOptions, 'fast' | 'maxRegisters'>;
+
+/** Arguments for both compilers. */
+function commonArguments(computeCapability: number, { fast, maxRegisters }: Wanted): string[] {
+  return ['-std=c++17', `-arch=sm_${computeCapability}`, `-fmad=${fast}`, `-prec-div=${!fast}`, `-prec-sqrt=${!fast}`, `-ftz=${fast}`,
+    ...(maxRegisters === undefined ? [] : [`-maxrregcount=${maxRegisters}`, '-DWARPLOOM_MAX_REGISTERS=1'])];
+}
+
+/** An NVRTC that was found. */
+interface Nvrtc {
+  readonly path: string;
+  /** Path, version, size and time of the file. */
+  readonly identity: string;
+  readonly architectures: readonly number[];
+}
+
+const known = new Map<string, Nvrtc | string>();
+
+/** Loads the library with that path or name; a string says why it cannot be used. */
+async function openNvrtc(path: string): Promise<Nvrtc | string> {
+  let found = known.get(path);
+  if (found === undefined) {
+    const opened = addon().findNvrtc(path);
+    if (typeof opened === 'string') return opened;
+    const { size, mtimeMs } = await stat(opened.path);
+    const identity = JSON.stringify([opened.path, opened.version, size, mtimeMs]);
+    found = { path: opened.path, identity, architectures: opened.architectures };
+    known.set(path, found);
+  }
+  return found;
+}
+
+/** The child's script: loads the addon, opens no device, and calls the compiler. */
+const childText = `const [finder, folder, job] = process.argv.slice(1);
+const { library, source, output, options } = JSON.parse(job);
+const { error, log } = require(finder)(folder).compileNvrtc(library, source, output, options);
+process.exitCode = error === '' ? 0 : 1;
+process.stderr.write(log === '' ? error : log);`;
+
+/** NVRTC for a device; a string says why there is none. */
+async function nvrtcToolchain(computeCapability: number, wanted: Wanted): Promise<Toolchain | string> {
+  const node = nodeProgram();
+  if (node === undefined) return 'it runs in a process of Node, and node is not on PATH';
+  const reasons: string[] = [];
+  for (const candidate of await nvrtcCandidates()) {
+    const nvrtc = await openNvrtc(candidate);
+    if (typeof nvrtc === 'string') reasons.push(nvrtc);
+    else if (!nvrtc.architectures.includes(computeCapability)) reasons.push(`${nvrtc.path} has no code for sm_${computeCapability}`);
+    else return nvrtcBy(node, nvrtc, computeCapability, wanted);
+  }
+  return reasons.at(-1) ?? 'it was not found';
+}
+
+async function nvrtcBy(node: string, nvrtc: Nvrtc, computeCapability: number, wanted: Wanted): Promise<Toolchain> {
+  const args = [...commonArguments(computeCapability, wanted), '-default-device', '-device-int128'];
+  const root = packageRoot();
+  return {
+    identity: JSON.stringify(['nvrtc', nvrtc.identity, args, await headersHash()]),
+    async compile(work, to, options) {
+      await writeTexts(work, options);
+      // NVRTC has no standard library: cuda/core/rtc replaces the headers that device text includes.
+      const all = [...args, `-I${join(root, 'cuda/core/rtc')}`, `-I${root}`, '-I.'];
+      const job = JSON.stringify({ library: nvrtc.path, source: textName, output: to, options: all });
+      await runCompiler(node, ['-e', childText, ...loaderOfAddon(), job], work, options, {
+        name: `NVRTC (${nvrtc.path})`, env: { ELECTRON_RUN_AS_NODE: '1' },
+      });
+    },
+  };
+}
+
+function findNvcc(): string | undefined {
+  const { CUDACXX, CUDA_HOME, CUDA_PATH } = process.env;
+  const homes = [CUDA_HOME, CUDA_PATH, '/usr/local/cuda'];
+  const places = [CUDACXX, ...homes.map((home) => (home === undefined || home === '' ? undefined : join(home, 'bin/nvcc')))];
+  return places.find((path): path is string => path !== undefined && isAbsolute(path) && isExecutable(path)) ?? onPath(['nvcc']);
+}
+
+/** nvcc for a device; a string says why there is none. */
+async function nvccToolchain(computeCapability: number, wanted: Wanted): Promise<Toolchain | string> {
+  const nvcc = findNvcc();
+  if (nvcc === undefined) return 'it is neither in CUDA_HOME nor on PATH';
+  const args = [...commonArguments(computeCapability, wanted), '-cubin', '-diag-suppress=2810'];
+  const version = await versionOf(nvcc).catch((error: unknown) => `${nvcc} does not run: ${String(error)}`);
+  if (version.startsWith(`${nvcc} does not run`)) return version;
+  const root = packageRoot();
+  return {
+    identity: JSON.stringify(['nvcc', nvcc, version, args, await headersHash()]),
+    async compile(work, to, options) {
+      await writeTexts(work, options);
+      await runCompiler(nvcc, [...args, `-I${root}`, '-I.', '-o', to, textName], work, options, { name: nvcc });
+    },
+  };
+}
+
+/** The compilers to try, in order. WARPLOOM_MODULE_COMPILER selects one. */
+function wantedCompilers(): readonly CudaCompiler[] {
+  const asked = process.env['WARPLOOM_MODULE_COMPILER'] ?? '';
+  if (asked === '') return ['nvrtc', 'nvcc'];
+  if (asked === 'nvrtc' || asked === 'nvcc') return [asked];
+  throw new UnavailableError(`WARPLOOM_MODULE_COMPILER is '${asked}': want nvrtc or nvcc`);
+}
+
+/**
+ * The compiler for devices of a compute capability (90: sm_90).
+ * @throws UnavailableError if there is none, saying where it was looked for and what would help
+ */
+export async function cudaToolchain(computeCapability: number, wanted: Wanted): Promise<Toolchain> {
+  const reasons: string[] = [];
+  for (const compiler of wantedCompilers()) {
+    const found = await (compiler === 'nvrtc' ? nvrtcToolchain : nvccToolchain)(computeCapability, wanted);
+    if (typeof found !== 'string') return found;
+    reasons.push(`${compiler}: ${found}`);
+  }
+  throw new UnavailableError(`no compiler of device code: ${reasons.join('; ')}. Install the CUDA toolkit, or NVRTC alone `
+    + '(pip install nvidia-cuda-nvrtc), or set WARPLOOM_NVRTC to the path of libnvrtc.so');
+}
