@@ -22,7 +22,7 @@ import { levelsOf, tasksOf, type Member, type Task, type Tasks } from './cuda-ta
 
 /** How a program is laid out on a GPU. */
 export interface FusedOptions extends PlanOptions {
-  /** Threads of a block, a multiple of 32. Default 512, or 256 for programs of few groups. */
+  /** Threads of a block, a multiple of 32. Default 384, or 256 for programs of few groups. */
   readonly threads?: number;
   /** Bytes of shared memory that a block may take. Default 112,000, or 49,152 for programs of few groups. */
   readonly sharedBytes?: number;
@@ -84,13 +84,13 @@ export const fusedKernel = 'wl_fused';
 
 /** What a block takes. Programs of few groups are bound by memory, and many small blocks hide its latency best. */
 export const smallBlocks = { threads: 256, sharedBytes: 49_152, minBlocks: 2 };
-const largeBlocks = { threads: 512, sharedBytes: 112_000, minBlocks: 2 };
+const largeBlocks = { threads: 384, sharedBytes: 112_000, minBlocks: 2 };
 const fewGroups = 4;
 /** Steady states of a round for which small blocks are large enough. */
 const fullStates = 64;
 
 /** What plans for a GPU take: groups stay small enough for the registers of a thread. */
-export const defaultCudaPlan: PlanOptions = { groupSize: 4000, filterSize: 1500, forCores: 2 };
+export const defaultCudaPlan: PlanOptions = { groupSize: 4000, filterSize: 4000, forCores: 2 };
 
 /** Most steady states of a round: beyond, the threads only get longer loops. */
 const mostStates = 4096;
