@@ -352,14 +352,14 @@ class FusedMaker {
     const warps = this.#options.threads / 32;
     let sum = 0;
     for (let level = 0; level <= this.#lastLevel; ++level) {
-      let [units, work, busy] = [0, 0, 0];
+      let [units, work] = [0, 0];
       for (const { id, iterations } of this.#plan.groups) {
         if (this.#levels[id] !== level) continue;
         const taken = Math.ceil(states * iterations / this.#widthOf(id) / 32);
         units += taken;
         work += taken * elementAt(this.#sizes, id) * this.#widthOf(id);
       }
-      busy = Math.ceil(units / warps);
+      const busy = Math.ceil(units / warps);
       // Where few warps have work, it is cut into slices.
       const slices = busy > 1 ? 1 : Math.min(Math.floor(warps / units), Math.max(1, Math.floor(work / units / leastNodes)));
       sum += busy * work / units / slices + barrierNodes;
