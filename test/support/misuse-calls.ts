@@ -42,6 +42,9 @@ const problem = () => ({
   graph: sdf(), repetitions: steady().repetitions, tokens: sdf().channels.map(() => 6), delays: Array(many).fill(1) as number[], processors: 2,
 });
 const cores = () => structuredClone(stream.assignToCores(sdf(), steady(), costs(), { cores: 2, maxMultiplier: 2 }));
+const gpu = () => ({ name: 'x', multiprocessors: 2, registers: 65536, registersPerThread: 255, registerUnit: 256, threads: 2048, threadsPerBlock: 1024,
+  sharedBytes: 2e5, sharedBytesPerBlock: 1e5, memoryBytes: 1e9 });
+const runtimes = () => ({ registers: [32], threads: [2, 4], firings: 8, microseconds: [[Array(many).fill(3), Array(many).fill(2)]] });
 const flags = () => Array(many).fill(false) as boolean[];
 const end = () => ({ rate: 2, threads: 32, instances: 2 });
 const found = (await stream.check([{ name: 'p.str', text: 'float->float filter A() { work pop 1 push 1 { push(y); } }' }])).diagnostics;
@@ -194,6 +197,11 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.checkCosts': () => ({ args: [sdf(), costs()] }),
   'stream.cpuCosts': () => ({ args: [sdf(), Array(many).fill(1)] }),
   'stream.peekingActors': () => ({ args: [sdf()] }),
+  'stream.threaded': () => ({ args: [sdf(), Array(many).fill(2), { itemsMultiple: 4, steadyStatesMultiple: 2 }] }),
+  'stream.selectConfiguration': () => ({ args: [sdf(), runtimes(), { perFilter: true, itemsMultiple: 4, steadyStatesMultiple: 2 }] }),
+  'stream.checkRuntimes': () => ({ args: [runtimes(), many] }),
+  'stream.residentBlocks': () => ({ args: [gpu(), { threads: 128, registers: 32, sharedBytes: 1024 }] }),
+  'stream.registerLimits': () => ({ args: [gpu(), [128, 256]] }),
   'stream.assignToCores': () => ({ args: [sdf(), steady(), costs(), { cores: 2, maxMultiplier: 2 }] }),
   'stream.placesOf': () => ({ args: [sdf(), cores()] }),
   'stream.partitionTasks': () => ({ args: [task(), { onlyClusters: false, movesPerActor: 2 }] }),

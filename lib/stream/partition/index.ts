@@ -1,10 +1,14 @@
 // Partitioning of graphs over CPU cores and the GPU, and software pipelines over processors.
 export { checkCosts, cpuCosts, peekingActors, type CostTable } from './costs.ts';
+export {
+  checkRuntimes, selectConfiguration, type Candidate, type Configuration, type ConfigurationOptions, type RuntimeTable,
+} from './configuration.ts';
 export { assignToCores, placesOf, type CoreOptions, type CorePlan, type CoreSlice } from './cores.ts';
 export { partitionTasks, type HeuristicOptions } from './heuristic.ts';
 export {
   partitionInstances, partitionInstancesByIlp, validateInstances, type InstanceClass, type InstancePartition,
 } from './instance-ilp.ts';
+export { blockSizes, registerLimits, residentBlocks, type BlockNeeds, type GpuProperties } from './occupancy.ts';
 export { packingBound, packJobs, type Packing } from './packing.ts';
 export { validatePipeline, type CheckedPipeline, type FiringPlace } from './pipeline-check.ts';
 export { partitionTasksByIlp, type IlpPartition } from './task-ilp.ts';
@@ -18,3 +22,4 @@ export {
 } from './pipeline.ts';
 export { pipelineByIlp, type PipelineIlpOptions, type PipelineIlpResult } from './pipeline-ilp.ts';
 export { assignStages, validateStages, type ChannelOperation, type StagePlan } from './stages.ts';
+export { threaded, type Threaded, type ThreadedOptions } from './threaded.ts';

@@ -21,6 +21,10 @@ const pipelineProblem = { graph: sdf, repetitions: steady.repetitions, tokens: s
 const id = stream.filter({ name: 'Id', input: 'int', output: 'int', code: 'work pop 1 push 1 { push(pop()); }' });
 const diagnostic = (await stream.check('int->int filter F { work { x; } }')).diagnostics[0]!;
 const end = { rate: 2, threads: 4, instances: 2 } as Any;
+const gpu = { name: 'x', multiprocessors: 2, registers: 65536, registersPerThread: 255, registerUnit: 256, threads: 2048, threadsPerBlock: 1024,
+  sharedBytes: 2e5, sharedBytesPerBlock: 1e5, memoryBytes: 1e9 };
+const runtimes = { registers: [32], threads: [2, 4], firings: 8, microseconds: [[2, 4].map((time) => sdf.actors.map(() => time))] };
+const twos = sdf.actors.map(() => 2);
 const jobs = [3, 2, 1];
 const classes = [{ count: 2, time: 1 }, { count: 1, time: 2 }];
 const stages = tryOr(() => stream.assignStages(sdf, onGpu));
@@ -54,6 +58,8 @@ const calls: Readonly<Record<string, readonly Any[]>> = {
   itemsPushed: [sdf.channels[0], 2], pushSchedule: [sdf, steady], singleAppearanceSchedule: [sdf, steady], steadyState: [sdf, {}],
   adjacency: [sdf], checkGraph: [sdf], describeChannel: [sdf, sdf.channels[0]], isLoop: [sdf, [0, 1]], stronglyConnected: [sdf], topologicalOrder: [sdf],
   validateSchedule: [sdf, { ...schedule, init: steady.init, repetitions: steady.repetitions, residual: steady.residual }],
+  threaded: [sdf, twos, { itemsMultiple: 4, steadyStatesMultiple: 2 }], selectConfiguration: [sdf, runtimes, { perFilter: true }],
+  checkRuntimes: [runtimes, sdf.actors.length], residentBlocks: [gpu, { threads: 128, registers: 32, sharedBytes: 64 }], registerLimits: [gpu, [128, 256]],
   checkCosts: [sdf, costs], cpuCosts: [sdf, costs.cpu], peekingActors: [sdf], assignToCores: [sdf, steady, costs, { cores: 2 }],
   placesOf: [sdf, plan], partitionTasks: [task, {}], partitionInstances: [classes, 2], partitionInstancesByIlp: [classes, 2, { timeLimit: 1 }],
   validateInstances: [classes, 2, stream.partitionInstances(classes, 2)], packingBound: [jobs, 2], packJobs: [jobs, 2, 1e-3],
