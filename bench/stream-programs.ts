@@ -6,7 +6,7 @@ import { packageRoot } from '../lib/core/binding.ts';
 import { elaborate } from '../lib/stream/compile.ts';
 import { toSdf } from '../lib/stream/elaborate/to-sdf.ts';
 import type { StreamGraph } from '../lib/stream/graph.ts';
-import type { CostTable, TaskProblem } from '../lib/stream/partition/index.ts';
+import { taskUnrollFactor, unrollTask, type CostTable, type TaskProblem } from '../lib/stream/partition/index.ts';
 import { estimateCosts } from '../lib/stream/profile/estimate.ts';
 import { steadyState, type SteadyState } from '../lib/stream/schedule/index.ts';
 import type { SdfGraph } from '../lib/stream/sdf.ts';
@@ -81,8 +81,9 @@ export function madeUpCosts({ graph, steady, cpu }: PricedProgram, seed: number)
   return { cpu, gpu, toCpu: time(3000), toGpu: time(3000), shuffle: time(4000), deshuffle: time(4000) };
 }
 
-/** The partitioning problem of a program on the thesis's machine: 4 cores, 16 multiprocessors. */
+/** The partitioning problem of a program on the thesis's machine, 4 cores and 16 multiprocessors, unrolled until no instance dominates. */
 export function taskProblem(program: PricedProgram, seed: number): TaskProblem {
-  const { graph, steady: { repetitions } } = program;
-  return { graph, repetitions, costs: madeUpCosts(program, seed), cores: 4, multiprocessors: 16 };
+  const { graph, steady: { repetitions, residual: tokens } } = program;
+  const once = { graph, repetitions, tokens, costs: madeUpCosts(program, seed), cores: 4, multiprocessors: 16 };
+  return unrollTask(once, taskUnrollFactor(once));
 }

@@ -46,6 +46,7 @@ const gpu = () => ({ name: 'x', multiprocessors: 2, registers: 65536, registersP
   sharedBytes: 2e5, sharedBytesPerBlock: 1e5, memoryBytes: 1e9 });
 const runtimes = () => ({ registers: [32], threads: [2, 4], firings: 8, microseconds: [[Array(many).fill(3), Array(many).fill(2)]] });
 const flags = () => Array(many).fill(false) as boolean[];
+const staged = () => ({ graph: sdf(), repetitions: steady().repetitions, tokens: steady().residual, onGpu: flags() });
 const end = () => ({ rate: 2, threads: 32, instances: 2 });
 const found = (await stream.check([{ name: 'p.str', text: 'float->float filter A() { work pop 1 push 1 { push(y); } }' }])).diagnostics;
 const diagnostic = () => structuredClone({ ...found[0]! });
@@ -196,7 +197,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.validateSchedule': () => ({ args: [sdf(), { init: steady().init, steps: stream.singleAppearanceSchedule(sdf(), steady()).steps }] }),
   'stream.checkCosts': () => ({ args: [sdf(), costs()] }),
   'stream.cpuCosts': () => ({ args: [sdf(), Array(many).fill(1)] }),
-  'stream.peekingActors': () => ({ args: [sdf()] }),
+  'stream.orderedActors': () => ({ args: [sdf(), steady().residual, steady().repetitions] }),
   'stream.threaded': () => ({ args: [sdf(), Array(many).fill(2), { itemsMultiple: 4, steadyStatesMultiple: 2 }] }),
   'stream.selectConfiguration': () => ({ args: [sdf(), runtimes(), { perFilter: true, itemsMultiple: 4, steadyStatesMultiple: 2 }] }),
   'stream.checkRuntimes': () => ({ args: [runtimes(), many] }),
@@ -226,8 +227,11 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.realise': () => ({ args: [problem(), stream.instancesOf(problem()), stream.instancesOf(problem()).actor.map(() => 0)] }),
   'stream.schedulePipeline': () => ({ args: [problem(), { target: 0.1, maxUnroll: 2 }] }),
   'stream.pipelineByIlp': () => ({ args: [problem(), { seconds: 1, secondsPerInterval: 1 }] }),
-  'stream.assignStages': () => ({ args: [sdf(), flags()] }),
-  'stream.validateStages': () => ({ args: [sdf(), flags(), stream.assignStages(sdf(), flags())] }),
+  'stream.assignStages': () => ({ args: [staged(), { maxDeviceBytes: 1e9 }] }),
+  'stream.validateStages': () => ({ args: [staged(), stream.assignStages(staged())] }),
+  'stream.contractLoops': () => ({ args: [sdf(), () => true] }),
+  'stream.unrollTask': () => ({ args: [task(), 2] }),
+  'stream.taskUnrollFactor': () => ({ args: [task()] }),
 };
 
 /** An object of each public class that has methods, and arguments for its methods; methods without arguments are omitted. */

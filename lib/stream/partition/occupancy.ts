@@ -40,7 +40,7 @@ const fields = [
 export function checkGpuProperties(device: GpuProperties): void {
   requireFields('device', device, 'the limits of a GPU');
   requireText(device.name, 'device.name');
-  for (const field of fields) requireCount(device[field], `device.${field}`, field === 'sharedBytes' || field === 'sharedBytesPerBlock' ? 0 : 1);
+  for (const field of fields) requireCount(device[field], `device.${field}`, field.startsWith('shared') ? 0 : 1);
 }
 
 const upTo = (count: number, unit: number): number => Math.ceil(count / unit) * unit;

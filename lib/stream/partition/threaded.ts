@@ -50,7 +50,8 @@ function leastSteadyStates(graph: SdfGraph, { repetitions }: SteadyState, thread
   for (const { from, to, push } of graph.channels) if (from !== to) include(elementAt(repetitions, from) * push, options.itemsMultiple);
   const firings = repetitions.reduce((sum, count) => sum + BigInt(count), 0n) * states;
   if (firings <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(states);
-  throw new ScheduleError('limit', `one iteration of whole instances needs ${states} steady states: choose numbers of threads with more in common`);
+  throw new ScheduleError('limit',
+    `one iteration of whole instances needs ${states} steady states: choose numbers of threads with more in common`);
 }
 
 function widened(channel: SdfChannel, tokens: number, made: number, taken: number): SdfChannel {

@@ -35,7 +35,8 @@ type Times = RuntimeTable['microseconds'];
 
 /** The profile as JSON. */
 export function gpuProfileText({ kind, device, software, table }: GpuProfile): string {
-  const microseconds = table.microseconds.map((byThreads) => byThreads.map((times) => times.map((each) => each === Infinity ? null : each)));
+  const text = (each: number): number | null => each === Infinity ? null : each;
+  const microseconds = table.microseconds.map((byThreads) => byThreads.map((times) => times.map(text)));
   return `${JSON.stringify({ version: 1, kind, software, device, table: { ...table, microseconds } })}\n`;
 }
 

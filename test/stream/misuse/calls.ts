@@ -27,7 +27,8 @@ const runtimes = { registers: [32], threads: [2, 4], firings: 8, microseconds: [
 const twos = sdf.actors.map(() => 2);
 const jobs = [3, 2, 1];
 const classes = [{ count: 2, time: 1 }, { count: 1, time: 2 }];
-const stages = tryOr(() => stream.assignStages(sdf, onGpu));
+const staged = { graph: sdf, repetitions: steady.repetitions, tokens: steady.residual, onGpu };
+const stages = tryOr(() => stream.assignStages(staged));
 const instances = tryOr(() => stream.instancesOf(pipelineProblem));
 
 function tryOr<T>(make: () => T): T | undefined {
@@ -60,14 +61,15 @@ const calls: Readonly<Record<string, readonly Any[]>> = {
   validateSchedule: [sdf, { ...schedule, init: steady.init, repetitions: steady.repetitions, residual: steady.residual }],
   threaded: [sdf, twos, { itemsMultiple: 4, steadyStatesMultiple: 2 }], selectConfiguration: [sdf, runtimes, { perFilter: true }],
   checkRuntimes: [runtimes, sdf.actors.length], residentBlocks: [gpu, { threads: 128, registers: 32, sharedBytes: 64 }], registerLimits: [gpu, [128, 256]],
-  checkCosts: [sdf, costs], cpuCosts: [sdf, costs.cpu], peekingActors: [sdf], assignToCores: [sdf, steady, costs, { cores: 2 }],
+  checkCosts: [sdf, costs], cpuCosts: [sdf, costs.cpu], orderedActors: [sdf, steady.residual, steady.repetitions], assignToCores: [sdf, steady, costs, { cores: 2 }],
   placesOf: [sdf, plan], partitionTasks: [task, {}], partitionInstances: [classes, 2], partitionInstancesByIlp: [classes, 2, { timeLimit: 1 }],
   validateInstances: [classes, 2, stream.partitionInstances(classes, 2)], packingBound: [jobs, 2], packJobs: [jobs, 2, 1e-3],
   validatePipeline: [sdf, { places: [], interval: 1 }], partitionTasksByIlp: [task, { timeLimit: 1 }], fixedActors: [task], partitionLoads: [task, onGpu],
   recomputeLoads: [task, onGpu], validatePartition: [task, { onGpu, ...stream.partitionLoads(task, onGpu) }], cycleRatio: [2, [{ from: 0, to: 1, time: 1, distance: 1 }]],
   instancesOf: [pipelineProblem], intervalBounds: [pipelineProblem], unroll: [pipelineProblem, 2], unrollFactor: [pipelineProblem],
   coarsen: [pipelineProblem, {}, 2], packPipeline: [pipelineProblem], realise: [pipelineProblem, instances, [0, 0], 1], schedulePipeline: [pipelineProblem, {}],
-  pipelineByIlp: [pipelineProblem, { timeLimit: 1 }], assignStages: [sdf, onGpu], validateStages: [sdf, onGpu, stages],
+  pipelineByIlp: [pipelineProblem, { timeLimit: 1 }], assignStages: [staged, { maxDeviceBytes: 1e6 }], validateStages: [staged, stages],
+  contractLoops: [sdf, () => true], unrollTask: [task, 2], taskUnrollFactor: [task],
 };
 
 const cyclic: Any = [];
