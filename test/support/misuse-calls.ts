@@ -46,6 +46,8 @@ const gpu = () => ({ name: 'x', multiprocessors: 2, registers: 65536, registersP
   sharedBytes: 2e5, sharedBytesPerBlock: 1e5, memoryBytes: 1e9 });
 const runtimes = () => ({ registers: [32], threads: [2, 4], firings: 8, microseconds: [[Array(many).fill(3), Array(many).fill(2)]] });
 const flags = () => Array(many).fill(false) as boolean[];
+const hybrid = () => ({ graph: sdf(), threads: Array(many).fill(2) as number[], gpu: Array(many).fill(1) as number[], cpu: Array(many).fill(2) as number[],
+  moving: { latency: 1, toGpu: 1, toCpu: 1, shuffle: 1, deshuffle: 1 }, cores: 2, multiprocessors: 2, link: 'duplex' as const, fixed: flags() });
 const staged = () => ({ graph: sdf(), repetitions: steady().repetitions, tokens: steady().residual, onGpu: flags() });
 const end = () => ({ rate: 2, threads: 32, instances: 2 });
 const found = (await stream.check([{ name: 'p.str', text: 'float->float filter A() { work pop 1 push 1 { push(y); } }' }])).diagnostics;
@@ -165,7 +167,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.profile': () => ({ args: [graph(), { input: real(8), backend: 'wasm' }] }),
   'stream.estimateCosts': () => ({ args: [graph()] }),
   'stream.describeGraph': () => ({ args: [graph()] }),
-  'stream.toSdf': () => ({ args: [graph()] }),
+  'stream.toSdf': () => ({ args: [graph(), { ends: true }] }),
   'stream.graphSvg': () => ({ args: [graph(), 'title'] }),
   'stream.formatDiagnostic': () => ({ args: [diagnostic(), { files: [source()] }] }),
   'stream.ganttSvg': () => ({ args: [sdf(), [{ processor: 0, start: 0, time: 1, actor: 0, stage: 0, what: 'x' }], 1, 10, 'title'] }),
@@ -227,6 +229,9 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.realise': () => ({ args: [problem(), stream.instancesOf(problem()), stream.instancesOf(problem()).actor.map(() => 0)] }),
   'stream.schedulePipeline': () => ({ args: [problem(), { target: 0.1, maxUnroll: 2 }] }),
   'stream.pipelineByIlp': () => ({ args: [problem(), { seconds: 1, secondsPerInterval: 1 }] }),
+  'stream.planHybrid': () => ({ args: [hybrid(), { width: 2, shuffleItems: 4, cpuFirings: 2, minSteadyStates: 2, maxUnroll: 2, maxDeviceBytes: 1e9,
+    partition: (task: unknown) => stream.partitionTasks(task as never) }] }),
+  'stream.validateHybrid': () => ({ args: [hybrid(), stream.planHybrid(hybrid(), { width: 2, shuffleItems: 4 }), { launches: 3 }] }),
   'stream.assignStages': () => ({ args: [staged(), { maxDeviceBytes: 1e9 }] }),
   'stream.validateStages': () => ({ args: [staged(), stream.assignStages(staged())] }),
   'stream.contractLoops': () => ({ args: [sdf(), () => true] }),

@@ -6,6 +6,10 @@ export {
 export { assignToCores, placesOf, type CoreOptions, type CorePlan, type CoreSlice } from './cores.ts';
 export { partitionTasks, taskUnrollFactor, type HeuristicOptions } from './heuristic.ts';
 export {
+  planHybrid, validateHybrid, type HybridCheck, type HybridOperation, type HybridOptions, type HybridPlan, type HybridProblem,
+  type HybridSlice, type MovingCosts,
+} from './hybrid/index.ts';
+export {
   partitionInstances, partitionInstancesByIlp, validateInstances, type InstanceClass, type InstancePartition,
 } from './instance-ilp.ts';
 export { blockSizes, registerLimits, residentBlocks, type BlockNeeds, type GpuProperties } from './occupancy.ts';

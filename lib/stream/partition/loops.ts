@@ -63,7 +63,9 @@ export function contractLoops(given: SdfGraph, staysOpen: (members: readonly num
   });
   const firings = given.actors.map(({ id }) =>
     required(elementAt(members, elementAt(actorOf, id)).find(({ actor }) => actor === id)).firings);
-  const kept = given.channels.filter(({ from, to }) => actorOf[from] !== actorOf[to] || !elementAt(groups, elementAt(actorOf, from)).isContracted);
+  const isInside = (from: number, to: number): boolean =>
+    actorOf[from] === actorOf[to] && elementAt(groups, elementAt(actorOf, from)).isContracted;
+  const kept = given.channels.filter(({ from, to }) => !isInside(from, to));
   const channels = kept.map(({ id: of, from, to, push, pop, peek, bytesPerItem }, id): SdfChannel => {
     const [made, taken] = [elementAt(firings, from), elementAt(firings, to)];
     return {

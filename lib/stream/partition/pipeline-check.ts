@@ -94,7 +94,8 @@ function checkBuffer(graph: SdfGraph, pipeline: CheckedPipeline, id: number, ite
   const size = pipeline.buffers?.[id] ?? NaN;
   const [made, taking] = [elementAt(pipeline.places, from), elementAt(pipeline.places, to)];
   const tokens = elementAt(pipeline.tokens, id);
-  if (!(size >= Math.max(tokens, push))) return report(problems, `channel ${id}: ${Math.max(tokens, push)} items at once, its buffer holds ${size}`);
+  const least = Math.max(tokens, push);
+  if (!(size >= least)) return report(problems, `channel ${id}: ${least} items at once, its buffer holds ${size}`);
   const laps = iterations + Math.ceil(size / (made.length * push));
   for (let firing = 0; firing < laps * made.length; ++firing) {
     const written = Math.floor(firing / made.length) + elementAt(made, firing % made.length).stage;
@@ -104,8 +105,9 @@ function checkBuffer(graph: SdfGraph, pipeline: CheckedPipeline, id: number, ite
       const read = Math.floor(at / taking.length) + elementAt(taking, at % taking.length).stage;
       if (read < written) continue;
       const [reader, writer] = [elementAt(graph.actors, to).name, elementAt(graph.actors, from).name];
-      return report(problems, `channel ${id}: its buffer holds ${size} items, so that ${writer}[${firing}] of launch ${written} overwrites ` +
-        `what ${reader}[${at}] reads in launch ${read}`);
+      return report(problems,
+        `channel ${id}: its buffer holds ${size} items, so that ${writer}[${firing}] of launch ${written} overwrites what ` +
+        `${reader}[${at}] reads in launch ${read}`);
     }
   }
 }

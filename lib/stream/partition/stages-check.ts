@@ -57,7 +57,8 @@ class Walk {
       this.say(`the buffer that ${who} reads is another than was written`);
     }
     // Iteration j + slots is written in launch j + slots + at, which must come after the last reading of iteration j.
-    if (!(ring.slots + this.at > earliest + read) || ring.slots < Math.max(1, earliest)) this.say(`${ring.slots} slots are too few for ${who}`);
+    const isTooFew = !(ring.slots + this.at > earliest + read) || ring.slots < Math.max(1, earliest);
+    if (isTooFew) this.say(`${ring.slots} slots are too few for ${who}`);
     if (ring.bytes !== ring.slots * this.size) this.say(`${ring.bytes} bytes for ${ring.slots} slots of ${this.size}`);
   }
 

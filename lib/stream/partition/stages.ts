@@ -125,8 +125,11 @@ function tightLoop(by: readonly (Flow | undefined)[], start: number): number[] {
   return loop;
 }
 
+/** Stages, or the actors of a loop that holds too few items for them. */
+type Stages = { readonly stages: readonly number[]; readonly tight?: undefined } | { readonly tight: readonly number[] };
+
 /** Least stages: longest paths, where iterations that stand on the channels of a loop shorten them. */
-function leastStages(graph: SdfGraph, flows: readonly Flow[]): number[] {
+function leastStages(graph: SdfGraph, flows: readonly Flow[]): Stages {
   const stages = graph.actors.map(() => 0);
   const by: (Flow | undefined)[] = graph.actors.map(() => undefined);
   for (let round = 0; ; ++round) {
@@ -137,13 +140,14 @@ function leastStages(graph: SdfGraph, flows: readonly Flow[]): number[] {
       if (least <= elementAt(stages, to)) continue;
       [stages[to], by[to], changed] = [least, flow, to];
     }
-    if (changed === -1) return stages;
-    if (round <= graph.actors.length) continue;
-    const actors = tightLoop(by, changed);
-    const names = actors.slice(0, 8).map((actor) => elementAt(graph.actors, actor).name).join(', ');
-    throw new ScheduleError('graph',
-      `the loop through ${names} holds too few items to be spread over launches: contract it to one actor with state first`, { actors });
+    if (changed === -1) return { stages };
+    if (round > graph.actors.length) return { tight: tightLoop(by, changed) };
   }
+}
+
+/** The actors of a loop that cannot be spread over launches; undefined: there is none. */
+export function tightLoopOf(problem: StageProblem): readonly number[] | undefined {
+  return leastStages(problem.graph, flowsOf(problem)).tight;
 }
 
 /** Operations of a channel: transfers into the GPU as late, those out of it as soon as possible. */
@@ -185,13 +189,22 @@ export function assignStages(problem: StageProblem, options: StageOptions = {}):
   checkStageProblem(problem);
   const { maxDeviceBytes = Infinity } = stageOptions.read(options, 'options');
   const flows = flowsOf(problem);
-  const stages = leastStages(problem.graph, flows);
+  const found = leastStages(problem.graph, flows);
+  if (found.tight) {
+    const { tight } = found;
+    const names = tight.slice(0, 8).map((actor) => elementAt(problem.graph.actors, actor).name).join(', ');
+    throw new ScheduleError('graph',
+      `the loop through ${names} holds too few items to be spread over launches: contract it to one actor with state first`,
+      { actors: tight });
+  }
+  const { stages } = found;
   const operations = flows.map((flow) => operationsOf(flow, stages));
   const buffers = flows.flatMap((flow, at) => buffersOf(flow, elementAt(operations, at), stages));
   const bytesOn = (side: boolean): number => buffers.reduce((sum, { onGpu, bytes }) => sum + (onGpu === side ? bytes : 0), 0);
   const deviceBytes = bytesOn(true);
   if (deviceBytes > maxDeviceBytes) {
-    throw new ScheduleError('limit', `buffers on the device take ${deviceBytes} bytes, at most ${maxDeviceBytes}: choose shorter iterations`);
+    throw new ScheduleError('limit',
+      `buffers on the device take ${deviceBytes} bytes, at most ${maxDeviceBytes}: choose shorter iterations`);
   }
   return {
     stages, operations: operations.flat(), buffers, deviceBytes, hostBytes: bytesOn(false),

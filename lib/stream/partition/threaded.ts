@@ -40,14 +40,18 @@ const threadedOptions = optionsOf('stream.threaded', threadedChecks);
 
 const lcm = (a: bigint, b: bigint): bigint => a / gcd(a, b) * b;
 
-/** The least number of steady states in which every actor does whole instances, and every channel moves whole groups of items. */
-function leastSteadyStates(graph: SdfGraph, { repetitions }: SteadyState, threads: readonly number[], options: Required<ThreadedOptions>) {
-  let states = BigInt(options.steadyStatesMultiple);
+/**
+ * The least number of steady states, a multiple of `atLeast`, in which every actor does whole instances, and every channel moves whole
+ * groups of items (by channel).
+ */
+export function leastSteadyStates(graph: SdfGraph, repetitions: readonly number[], threads: readonly number[], groups: readonly number[],
+  atLeast: number): number {
+  let states = BigInt(atLeast);
   const include = (amount: number, unit: number): void => {
     if (amount > 0) states = lcm(states, BigInt(unit) / gcd(BigInt(unit), BigInt(amount)));
   };
   repetitions.forEach((count, actor) => { include(count, elementAt(threads, actor)); });
-  for (const { from, to, push } of graph.channels) if (from !== to) include(elementAt(repetitions, from) * push, options.itemsMultiple);
+  for (const { id, from, push } of graph.channels) include(elementAt(repetitions, from) * push, elementAt(groups, id));
   const firings = repetitions.reduce((sum, count) => sum + BigInt(count), 0n) * states;
   if (firings <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(states);
   throw new ScheduleError('limit',
@@ -69,10 +73,11 @@ export function threaded(given: SdfGraph, threads: readonly number[], options: T
   requireRateGraph(given);
   requireCounts('threads', threads, given.actors.length, 1);
   for (const count of threads) requireCount(count, 'threads', 1, 2 ** 30);
-  const chosen = threadedOptions.read(options, 'options');
+  const { itemsMultiple, steadyStatesMultiple } = threadedOptions.read(options, 'options');
   if (known !== undefined) requireSteady(given, known);
   const steady = known ?? steadyState(given);
-  const steadyStates = leastSteadyStates(given, steady, threads, chosen);
+  const groups = given.channels.map(({ from, to }) => from === to ? 1 : itemsMultiple);
+  const steadyStates = leastSteadyStates(given, steady.repetitions, threads, groups, steadyStatesMultiple);
   const repetitions = steady.repetitions.map((count, actor) => count * steadyStates / elementAt(threads, actor));
   const instances = repetitions.reduce((sum, count) => sum + count, 0);
   if (instances > kMaxFirings) throw new ScheduleError('limit', `${instances} instances in one iteration, at most ${kMaxFirings}`);

@@ -24,6 +24,10 @@ const end = { rate: 2, threads: 4, instances: 2 } as Any;
 const gpu = { name: 'x', multiprocessors: 2, registers: 65536, registersPerThread: 255, registerUnit: 256, threads: 2048, threadsPerBlock: 1024,
   sharedBytes: 2e5, sharedBytesPerBlock: 1e5, memoryBytes: 1e9 };
 const runtimes = { registers: [32], threads: [2, 4], firings: 8, microseconds: [[2, 4].map((time) => sdf.actors.map(() => time))] };
+const hybrid = {
+  graph: sdf, threads: sdf.actors.map(() => 2), gpu: sdf.actors.map(() => 1), cpu: sdf.actors.map(() => 2), fixed: sdf.actors.map(() => false),
+  moving: { latency: 1, toGpu: 1, toCpu: 1, shuffle: 1, deshuffle: 1 }, cores: 2, multiprocessors: 2, link: 'duplex' as const,
+};
 const twos = sdf.actors.map(() => 2);
 const jobs = [3, 2, 1];
 const classes = [{ count: 2, time: 1 }, { count: 1, time: 2 }];
@@ -47,7 +51,7 @@ const calls: Readonly<Record<string, readonly Any[]>> = {
   feedbackLoop: [{ join: stream.roundRobin(1, 1), body: id, loop: id, split: stream.duplicate, enqueue: [1] }],
   parse: [source, { file: 'a.str', syntaxLimits: { nesting: 10 } }], check: [source, { main: 'M', parameters: {} }],
   elaborate: [source, { main: 'M', parameters: {}, limits: { nodes: 100 }, files: {} }],
-  formatDiagnostic: [diagnostic, program], describeGraph: [graph, { code: true }], toSdf: [graph],
+  formatDiagnostic: [diagnostic, program], describeGraph: [graph, { code: true }], toSdf: [graph, { ends: true }],
   interpret: [graph, { items: 2, files: {}, limits: { steps: 1e5 }, seed: 1 }],
   run: [graph, { items: 2, backend: 'interpret', seed: 1, limits: { steps: 1e5 }, threads: 1, costs: graph.nodes.map(() => 1), timeout: 1e4, files: {} }],
   estimateCosts: [graph], profile: [graph, { backend: 'wasm' }],
@@ -69,6 +73,8 @@ const calls: Readonly<Record<string, readonly Any[]>> = {
   instancesOf: [pipelineProblem], intervalBounds: [pipelineProblem], unroll: [pipelineProblem, 2], unrollFactor: [pipelineProblem],
   coarsen: [pipelineProblem, {}, 2], packPipeline: [pipelineProblem], realise: [pipelineProblem, instances, [0, 0], 1], schedulePipeline: [pipelineProblem, {}],
   pipelineByIlp: [pipelineProblem, { timeLimit: 1 }], assignStages: [staged, { maxDeviceBytes: 1e6 }], validateStages: [staged, stages],
+  planHybrid: [hybrid, { width: 2, shuffleItems: 4, cpuFirings: 2, minSteadyStates: 2, maxUnroll: 2, maxDeviceBytes: 1e9, partition: stream.partitionTasks }],
+  validateHybrid: [hybrid, stream.planHybrid(hybrid, { width: 2, shuffleItems: 4 }), { launches: 3 }],
   contractLoops: [sdf, () => true], unrollTask: [task, 2], taskUnrollFactor: [task],
 };
 
