@@ -229,7 +229,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.realise': () => ({ args: [problem(), stream.instancesOf(problem()), stream.instancesOf(problem()).actor.map(() => 0)] }),
   'stream.schedulePipeline': () => ({ args: [problem(), { target: 0.1, maxUnroll: 2 }] }),
   'stream.pipelineByIlp': () => ({ args: [problem(), { seconds: 1, secondsPerInterval: 1 }] }),
-  'stream.planHybrid': () => ({ args: [hybrid(), { width: 2, shuffleItems: 4, cpuFirings: 2, minSteadyStates: 2, maxUnroll: 2, maxDeviceBytes: 1e9,
+  'stream.planHybrid': () => ({ args: [hybrid(), { width: 2, shuffleItems: 4, cpuFirings: 2, minSteadyStates: 2, maxUnroll: 2, tolerance: 0.1, maxDeviceBytes: 1e9,
     partition: (task: unknown) => stream.partitionTasks(task as never) }] }),
   'stream.validateHybrid': () => ({ args: [hybrid(), stream.planHybrid(hybrid(), { width: 2, shuffleItems: 4 }), { launches: 3 }] }),
   'stream.assignStages': () => ({ args: [staged(), { maxDeviceBytes: 1e9 }] }),

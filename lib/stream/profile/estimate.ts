@@ -168,7 +168,8 @@ function movedItems(node: GraphNode): number {
 
 /**
  * Microseconds of one firing of each node on one core, by id: a nanosecond for each operation, the mean turns of loops that depend on the
- * counters around them, loops of which nothing is known counted eight times, the mean of both branches of a condition. Right to a small factor; `profile` measures.
+ * counters around them, loops of which nothing is known counted eight times, the mean of both branches of a condition. Right to a small
+ * factor; `profile` measures.
  */
 export function estimateCosts(graph: StreamGraph): number[] {
   return withGraph(graph, () => countedCosts(graph));

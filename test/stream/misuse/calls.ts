@@ -73,7 +73,7 @@ const calls: Readonly<Record<string, readonly Any[]>> = {
   instancesOf: [pipelineProblem], intervalBounds: [pipelineProblem], unroll: [pipelineProblem, 2], unrollFactor: [pipelineProblem],
   coarsen: [pipelineProblem, {}, 2], packPipeline: [pipelineProblem], realise: [pipelineProblem, instances, [0, 0], 1], schedulePipeline: [pipelineProblem, {}],
   pipelineByIlp: [pipelineProblem, { timeLimit: 1 }], assignStages: [staged, { maxDeviceBytes: 1e6 }], validateStages: [staged, stages],
-  planHybrid: [hybrid, { width: 2, shuffleItems: 4, cpuFirings: 2, minSteadyStates: 2, maxUnroll: 2, maxDeviceBytes: 1e9, partition: stream.partitionTasks }],
+  planHybrid: [hybrid, { width: 2, shuffleItems: 4, cpuFirings: 2, minSteadyStates: 2, maxUnroll: 2, tolerance: 0.1, maxDeviceBytes: 1e9, partition: stream.partitionTasks }],
   validateHybrid: [hybrid, stream.planHybrid(hybrid, { width: 2, shuffleItems: 4 }), { launches: 3 }],
   contractLoops: [sdf, () => true], unrollTask: [task, 2], taskUnrollFactor: [task],
 };

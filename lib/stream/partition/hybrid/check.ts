@@ -143,7 +143,9 @@ function checkLoads(problem: HybridProblem, plan: HybridPlan, faults: Faults): v
   for (const kind of ['toCpu', 'toGpu'] as const) faults.same(`load ${kind}`, load[kind], links[kind]);
   const dma = problem.link === 'duplex' ? Math.max(links.toCpu, links.toGpu) : links.toCpu + links.toGpu;
   faults.same('interval', plan.interval, Math.max(dma, ...cores, ...multiprocessors));
-  if (plan.bound > plan.interval * (1 + 1e-6)) faults.add(`bound ${plan.bound} is above the interval ${plan.interval}`);
+  for (const name of ['bound', 'partitionInterval'] as const) {
+    if (plan[name] > plan.interval * (1 + 1e-6)) faults.add(`${name} ${plan[name]} is above the interval ${plan.interval}`);
+  }
   for (const [name, side] of [['hostBytes', false], ['deviceBytes', true]] as const) {
     const bytes = plan.buffers.filter(({ onGpu }) => onGpu === side).map(({ channel, slots }) => {
       const { from, push, bytesPerItem } = elementAt(graph.channels, channel);

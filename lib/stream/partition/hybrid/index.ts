@@ -2,10 +2,11 @@
 import { describeValue } from '../../../core/arrays.ts';
 import { refusal } from '../../../core/errors.ts';
 import { elementAt } from '../../../core/known.ts';
+import { ScheduleError } from '../../schedule/error.ts';
 import { partitionTasks } from '../heuristic.ts';
 import { assignStages, tightLoopOf, type StageProblem } from '../stages.ts';
 import { fixedActors, partitionLoads } from '../task.ts';
-import { iterationOf, type Iteration } from './iteration.ts';
+import { iterationOf, type Iteration, type Loops } from './iteration.ts';
 import { corePrograms, gpuPrograms } from './programs.ts';
 import {
   checkHybrid, hybridOptions, type HybridChoices, type HybridOperation, type HybridOptions, type HybridPlan, type HybridProblem,
@@ -43,8 +44,7 @@ function planOf(problem: HybridProblem, choices: HybridChoices, iteration: Itera
   const staged: StageProblem = { graph: contracted.graph, repetitions, onGpu };
   const tight = tightLoopOf(staged);
   if (tight) return tight;
-  const { maxDeviceBytes } = choices;
-  const { stages, operations: staging, ...rest } = assignStages(staged, maxDeviceBytes === undefined ? {} : { maxDeviceBytes });
+  const { stages, operations: staging, ...rest } = assignStages(staged);
   const operations = staging.map((operation): HybridOperation => {
     const { from, push } = elementAt(contracted.graph.channels, operation.channel);
     const isTransfer = operation.kind === 'toCpu' || operation.kind === 'toGpu';
@@ -52,38 +52,57 @@ function planOf(problem: HybridProblem, choices: HybridChoices, iteration: Itera
   });
   const cores = corePrograms(iteration, onGpu, problem.cores);
   const multiprocessors = gpuPrograms(iteration, onGpu, operations, problem, choices.shuffleItems);
-  const { toGpu, toCpu, dma } = partitionLoads(task, onGpu);
+  const { toGpu, toCpu, dma, interval } = partitionLoads(task, onGpu);
   return {
     contracted, steadyStates, repetitions, onGpu, stages, operations, ...rest, bound,
     firings: onGpu.map((on, id) => elementAt(on ? threads : onCore, id)), width: choices.width, shuffleItems: choices.shuffleItems,
     cores: cores.programs, multiprocessors: multiprocessors.programs,
     load: { cores: cores.load, multiprocessors: multiprocessors.load, toGpu, toCpu },
-    interval: Math.max(dma, ...cores.load, ...multiprocessors.load),
+    interval: Math.max(dma, ...cores.load, ...multiprocessors.load), partitionInterval: interval,
   };
+}
+
+/** The plan of the iteration that is wanted; loops that this shows to be too tight are pinned or contracted. */
+function planAt(problem: HybridProblem, choices: HybridChoices, maxUnroll: number, wanted: number, loops: Loops) {
+  for (;;) {
+    const iteration = iterationOf(problem, choices, maxUnroll, wanted, loops);
+    const found = planOf(problem, choices, iteration);
+    if (!('length' in found)) return { plan: found, multiple: iteration.multiple };
+    const actors = found.map((id) => elementAt(elementAt(iteration.contracted.members, id), 0).actor);
+    const isPinned = actors.every((actor) => loops.pinned.has(actor));
+    for (const actor of actors) (isPinned ? loops.closed : loops.pinned).add(actor);
+  }
 }
 
 /**
  * A plan for cores and GPU together. Loops are contracted to actors with state, unless the items that stand on them let launches separate
  * their actors (if not with transfers between them, then on the CPU). An iteration has whole instances and is raised until none dominates.
  * The task partition comes next, then stages with transfers, shuffles and buffers, then instances of actors and shuffles on processors.
- * Where buffers exceed `maxDeviceBytes`, multiplicities are raised less. Throws ArgumentError for bad problems, {@link ScheduleError} for
- * graphs without a schedule, and (`limit`) for too large ones.
+ * While these pack worse than `tolerance`, the iteration is raised further; where buffers exceed `maxDeviceBytes`, less. Throws
+ * ArgumentError for bad problems, {@link ScheduleError} for graphs without a schedule, and (`limit`) for too large ones.
  */
 export function planHybrid(problem: HybridProblem, options: HybridOptions = {}): HybridPlan {
   checkHybrid(problem);
   const choices: HybridChoices = hybridOptions.read(options, 'options');
   checkRows(problem, choices);
-  const loops = { pinned: new Set<number>(), closed: new Set<number>() };
-  const { maxDeviceBytes, ...withoutLimit } = choices;
-  for (let unroll = choices.maxUnroll; ;) {
-    const iteration = iterationOf(problem, choices, unroll, loops);
-    const last = unroll === 1;
-    const found = planOf(problem, last ? choices : withoutLimit, iteration);
-    if ('length' in found) {
-      const actors = found.map((id) => elementAt(elementAt(iteration.contracted.members, id), 0).actor);
-      const isPinned = actors.every((actor) => loops.pinned.has(actor));
-      for (const actor of actors) (isPinned ? loops.closed : loops.pinned).add(actor);
-    } else if (last || found.deviceBytes <= (maxDeviceBytes ?? Infinity)) return found;
-    else unroll = Math.max(1, Math.floor(unroll / 2));
+  const { maxDeviceBytes = Infinity, maxUnroll, tolerance } = choices;
+  const loops: Loops = { pinned: new Set(), closed: new Set() };
+  const packing = (plan: HybridPlan): number => plan.partitionInterval > 0 ? plan.interval / plan.partitionInterval - 1 : 0;
+  let most = maxUnroll;
+  let { plan: best, multiple } = planAt(problem, choices, most, 1, loops);
+  while (best.deviceBytes > maxDeviceBytes && most > 1) {
+    most = Math.max(1, Math.floor(Math.min(most, multiple) / 2));
+    ({ plan: best, multiple } = planAt(problem, choices, most, 1, loops));
   }
+  if (best.deviceBytes > maxDeviceBytes) {
+    throw new ScheduleError('limit',
+      `buffers on the device take ${best.deviceBytes} bytes in the shortest iteration, at most ${maxDeviceBytes}`);
+  }
+  for (let wanted = Math.ceil(multiple * 1.3); packing(best) > tolerance && wanted <= maxUnroll && most === maxUnroll;
+    wanted = Math.ceil(wanted * 1.3)) {
+    const { plan } = planAt(problem, choices, maxUnroll, wanted, { pinned: new Set(loops.pinned), closed: new Set(loops.closed) });
+    if (plan.deviceBytes > maxDeviceBytes) break;
+    if (plan.interval / plan.steadyStates < best.interval / best.steadyStates * (1 - 1e-9)) best = plan;
+  }
+  return best;
 }

@@ -23,6 +23,8 @@ interface ActorCosts {
 export interface Iteration extends ActorCosts {
   readonly contracted: Contracted;
   readonly steadyStates: number;
+  /** `steadyStates` over the least number in which all instances are whole. */
+  readonly multiple: number;
   /** Firings of each actor. */
   readonly repetitions: readonly number[];
   /** Firings of one instance on a core; actors with state do all in one. */
@@ -87,10 +89,12 @@ function taskOf(problem: HybridProblem, contracted: Contracted, costs: ActorCost
 }
 
 /**
- * The iteration with the least number of steady states in which all instances are whole, raised until no instance dominates. Loops
+ * The iteration with the least number of steady states in which all instances are whole, raised until no instance dominates, at
+ * most `maxUnroll`-fold but at least `wanted`-fold. Loops
  * that hold too few items for launches between their actors, even on one side, are added to those that are contracted.
  */
-export function iterationOf(problem: HybridProblem, choices: HybridChoices, maxUnroll: number, loops: Loops): Iteration {
+export function iterationOf(problem: HybridProblem, choices: HybridChoices, maxUnroll: number, wanted: number,
+  loops: Loops): Iteration {
   const whole = steadyState(problem.graph);
   for (;;) {
     const contracted = contractLoops(problem.graph, (members) => !members.some((actor) => loops.closed.has(actor)), whole);
@@ -108,11 +112,12 @@ export function iterationOf(problem: HybridProblem, choices: HybridChoices, maxU
     };
     if (isTight(least)) continue;
     const raised = Math.min(maxUnroll, taskUnrollFactor(taskOf(problem, contracted, costs, steady, least)));
-    const steadyStates = least * Math.max(raised, Math.ceil(choices.minSteadyStates / least));
+    const multiple = Math.max(raised, wanted, Math.ceil(choices.minSteadyStates / least));
+    const steadyStates = least * multiple;
     if (steadyStates > least && isTight(steadyStates)) continue;
     const repetitions = steady.repetitions.map((count) => count * steadyStates);
     const task = taskOf(problem, contracted, costs, steady, steadyStates);
     const onCore = costs.onCore.map((count, id) => elementAt(graph.actors, id).stateful ? elementAt(repetitions, id) : count);
-    return { ...costs, contracted, steadyStates, repetitions, onCore, task };
+    return { ...costs, contracted, steadyStates, multiple, repetitions, onCore, task };
   }
 }

@@ -90,7 +90,7 @@ export function requirePlan(plan: HybridPlan, { graph: given }: HybridProblem): 
   requireCounts('plan.stages', plan.stages, actors);
   if (plan.onGpu.length !== actors) throw refusal('plan.onGpu', `${actors} places`, describeValue(plan.onGpu));
   for (const name of ['steadyStates', 'width', 'shuffleItems', 'depth'] as const) requireCount(plan[name], `plan.${name}`, 1);
-  requireSizes('plan', [plan.interval, plan.bound, plan.hostBytes, plan.deviceBytes]);
+  requireSizes('plan', [plan.interval, plan.partitionInterval, plan.bound, plan.hostBytes, plan.deviceBytes]);
   requireFields('plan.load', plan.load, 'loads of cores, multiprocessors and transfers', ['cores', 'multiprocessors']);
   requireSizes('plan.load', [...plan.load.cores, ...plan.load.multiprocessors, plan.load.toCpu, plan.load.toGpu]);
   requireSlices('plan.cores', plan.cores);

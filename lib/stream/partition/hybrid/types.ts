@@ -48,8 +48,10 @@ export interface HybridOptions {
   readonly cpuFirings?: number;
   /** Least steady states in an iteration; default 1. The more there are, the less launches cost. */
   readonly minSteadyStates?: number;
-  /** Most that multiplicities are raised by so that no instance dominates; default 64. */
+  /** Most that multiplicities are raised by, so that no instance dominates and instances pack well; default 64. */
   readonly maxUnroll?: number;
+  /** Interval over the partition's, less 1, that is good enough for multiplicities to be raised no further; default 0.01. */
+  readonly tolerance?: number;
   /** Device memory for buffers, in bytes. Default: no limit. */
   readonly maxDeviceBytes?: number;
   /** Chooses the partition; default {@link partitionTasks}. */
@@ -98,6 +100,8 @@ export interface HybridPlan {
   };
   /** The largest load: the initiation interval. */
   readonly interval: number;
+  /** The interval of the task partition: what instances could be packed to if they were divisible. */
+  readonly partitionInterval: number;
   /** No partition of this iteration has a smaller interval. */
   readonly bound: number;
   readonly hostBytes: number;
@@ -108,7 +112,8 @@ export interface HybridPlan {
 
 export const hybridOptions = optionsOf('stream.planHybrid', {
   width: normally(whole(1, 1024), 32), shuffleItems: normally(whole(1, 2 ** 20), 1024), cpuFirings: normally(whole(1, 2 ** 20), 128),
-  minSteadyStates: normally(whole(1, 2 ** 30), 1), maxUnroll: normally(whole(1, 2 ** 20), 64), maxDeviceBytes: number({ least: 0 }),
+  minSteadyStates: normally(whole(1, 2 ** 30), 1), maxUnroll: normally(whole(1, 2 ** 20), 64),
+  tolerance: normally(number({ least: 0 }), 0.01), maxDeviceBytes: number({ least: 0 }),
   partition: callback,
 } satisfies ChecksOf<HybridOptions>);
 
