@@ -1,10 +1,9 @@
 // Computes trip counts of loops, and proves by interval analysis that indices are in bounds.
 import { elementAt, lastOf, required } from '../../core/known.ts';
-import { binaryOf } from '../interpret/arithmetic.ts';
-import { isScalar } from '../interpret/values.ts';
+import { binaryOf } from '../interpret/operators.ts';
+import { isScalar, known } from '../interpret/values.ts';
 import type { IrExpression, IrStatement, Variable } from '../ir.ts';
 import { eachExpression, eachStatement, expressionsOf, returns } from '../interpret/walk.ts';
-import { known } from './fold.ts';
 
 type Loop = Extract<IrStatement, { kind: 'loop' }>;
 type Range = readonly [low: number, high: number];

@@ -13,7 +13,7 @@ export interface HeuristicOptions {
   readonly onlyClusters?: boolean;
   /** How much of the graph the clusters of Algorithm 3 cover, in actors per actor of the graph; default 2.5, 5 in the thesis's trials. */
   readonly coverage?: number;
-  /** Moves of one search per actor of the graph; default 6. */
+  /** Search moves per actor of the graph; default 6. */
   readonly movesPerActor?: number;
 }
 

@@ -121,8 +121,8 @@ function countedLoads({ isDuplex }: TaskTables, { toCpu, toGpu, gpu, cpu }: Part
 }
 
 /**
- * Looks for the weights with the highest bound by multiplicative updates. `loadsOf` gives the loads of a partition; `reference` is the
- * interval of a known one.
+ * Looks for the weights with the highest bound, using multiplicative updates. `loadsOf` returns the loads of a partition; `reference` is
+ * the interval of a known one.
  */
 export function relax(tables: TaskTables, loadsOf: (onGpu: readonly boolean[]) => Parts, reference: number, rounds = 40): Relaxation {
   if (!(reference > 0)) return { partitions: [], bound: 0 };

@@ -29,7 +29,7 @@ export interface PipelineIlpOptions {
   readonly strategy?: 'relax' | 'bisect' | 'improve';
   /** B_max of (3.14), in bytes of all channels. */
   readonly maxBufferBytes?: number;
-  /** Look for the least buffers instead of any schedule. */
+  /** Minimise the buffers instead of accepting any schedule. */
   readonly minimisesBuffers?: boolean;
   readonly solver?: Solver;
   readonly signal?: AbortSignal;

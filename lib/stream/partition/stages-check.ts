@@ -78,7 +78,7 @@ class Walk {
   }
 }
 
-/** What is wrong with a stage plan; empty: nothing. */
+/** Returns the problems of a stage plan; empty if there are none. */
 export function validateStages(problem: StageProblem, plan: StagePlan): string[] {
   checkStageProblem(problem);
   checkPlan(plan, problem);

@@ -1,4 +1,4 @@
-// Modulo scheduling of section 4.8: stages of actors, transfers and shuffles once a task partition is known, and the buffers between them.
+// Modulo scheduling of section 4.8: stages of actors, transfers and shuffles for a given task partition, and the buffers between them.
 import { number } from '../../core/checks.ts';
 import { elementAt } from '../../core/known.ts';
 import { optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -64,7 +64,7 @@ export interface StageOptions {
 
 const stageOptions = optionsOf('stream.assignStages', { maxDeviceBytes: number({ least: 0 }) } satisfies ChecksOf<StageOptions>);
 
-/** Throws {@link ArgumentError} unless all parts of a problem are there and fit its graph. */
+/** Throws {@link ArgumentError} unless the problem is complete and fits its graph. */
 export function checkStageProblem(problem: StageProblem): void {
   requireFields('problem', problem, 'a graph with repetitions and onGpu');
   const { graph, repetitions, tokens, onGpu } = problem;
@@ -88,7 +88,7 @@ interface Flow {
   readonly reorders: 'shuffle' | 'deshuffle' | undefined;
 }
 
-/** What a channel needs, by the four conditions of section 4.5.1. */
+/** The operation a channel needs, according to the four conditions of section 4.5.1. */
 function reorders([fromGpu, toGpu]: readonly [boolean, boolean], [u, v]: readonly [boolean, boolean]): Flow['reorders'] {
   if (fromGpu && !toGpu) return u ? undefined : 'deshuffle';
   if (!fromGpu && toGpu) return v ? undefined : 'shuffle';
@@ -181,9 +181,10 @@ function buffersOf(flow: Flow, operations: readonly ChannelOperation[], stages: 
 
 /**
  * Stages by the paper's rules: a consumer at least one stage after its producer, two across CPU and GPU, one more for a shuffle or
- * deshuffle. Transfers into the GPU run as late, those out of it as soon as possible, which keeps device buffers short-lived. A loop is
- * spread over launches as far as the iterations that stand on its channels allow. Throws {@link ScheduleError}: `graph`, with the actors,
- * for a loop that holds too few (see `contractLoops`), and `limit` where buffers exceed `maxDeviceBytes`.
+ * deshuffle. Transfers into the GPU run as late as possible and those out of it as soon as possible, which keeps device buffers
+ * short-lived. A feedback loop is spread over launches as far as the iterations that stand on its channels allow. Throws
+ * {@link ScheduleError}: `graph`, with the actors, for a loop that holds too few (see `contractLoops`), and `limit` where buffers exceed
+ * `maxDeviceBytes`.
  */
 export function assignStages(problem: StageProblem, options: StageOptions = {}): StagePlan {
   checkStageProblem(problem);

@@ -30,7 +30,7 @@ export interface TaskProblem {
    * actors whose window does not fit into shared memory, readers, writers).
    */
   readonly fixed?: readonly boolean[];
-  /** Loops may be anywhere, since launches separate their actors (`loopDelays`); else they are fixed, as if fused. Default false. */
+  /** Feedback loops may be placed anywhere, because launches separate their actors; else they stay on the CPU, as if fused. Default false. */
   readonly openLoops?: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface TaskLoads {
   readonly recurrence: number;
   /** The longest instance where it is placed: none wraps around. */
   readonly longest: number;
-  /** The largest of `dma`, `gpu`, `cpu`, `recurrence` and `longest`: the least initiation interval. */
+  /** The largest of `dma`, `gpu`, `cpu`, `recurrence` and `longest`: the minimum initiation interval. */
   readonly interval: number;
 }
 
@@ -61,7 +61,7 @@ export interface TaskPartition extends TaskLoads {
   readonly bound: number;
 }
 
-/** What a channel costs by where its ends are. */
+/** Costs of a channel by the placement of its ends. */
 export interface EdgeCosts {
   readonly from: number;
   readonly to: number;
@@ -90,7 +90,7 @@ export interface TaskTables {
 
 const links = choice(['shared', 'duplex']);
 
-/** Throws {@link ArgumentError} unless all parts of a problem are there and fit its graph. */
+/** Throws {@link ArgumentError} unless the problem is complete and fits its graph. */
 export function checkTask(problem: TaskProblem): void {
   requireFields('problem', problem, 'a problem with graph and costs');
   const { graph, repetitions, cpuRepetitions, tokens, costs, cores, multiprocessors, link, fixed, openLoops } = problem;
@@ -130,7 +130,7 @@ function recurrenceOf(problem: TaskProblem): number {
   return Math.max(0, ...alone, ...loops);
 }
 
-/** Costs of one channel under the four placements: (4.2), (4.3) and the four conditions behind (4.5) to (4.8). */
+/** Costs of one channel under the four placements: (4.2), (4.3) and the four conditions on which (4.5) to (4.8) are based. */
 function edgeCosts({ id, from, to }: SdfChannel, costs: CostTable, ordered: readonly boolean[], multiprocessors: number): EdgeCosts {
   const [deshuffle, shuffle] = [elementAt(costs.deshuffle, id) / multiprocessors, elementAt(costs.shuffle, id) / multiprocessors];
   const [u, v] = [elementAt(ordered, from), elementAt(ordered, to)];
@@ -181,7 +181,7 @@ function lengthOrders(tables: TaskTables): readonly [cpu: readonly number[], gpu
   return made;
 }
 
-/** A partition under change, with its loads. */
+/** A partition that can be modified, with its loads. */
 export class TaskState {
   readonly onGpu: boolean[];
   toCpu = 0;

@@ -14,7 +14,7 @@ function readsInOrder({ graph, repetitions, tokens }: TaskProblem, actor: number
   });
 }
 
-/** Transfers, shuffles and deshuffles by the text of section 4.5.1, channel by channel. */
+/** Transfers, shuffles and deshuffles of all channels. */
 function channelLoads(problem: TaskProblem, onGpu: readonly boolean[]): { toCpu: number; toGpu: number; gpu: number } {
   const { graph, costs } = problem;
   const peeks = (actor: number): boolean => readsInOrder(problem, actor);
@@ -50,7 +50,7 @@ function reachedFrom({ graph }: TaskProblem, actor: number): Set<number> {
   return seen;
 }
 
-/** Loads of a partition. */
+/** Loads of a partition according to the text of section 4.5.1, channel by channel. */
 export function recomputeLoads(problem: TaskProblem, onGpu: readonly boolean[]): TaskLoads {
   checkTask(problem);
   requireList('onGpu', onGpu, 'a boolean for each actor');
@@ -77,7 +77,7 @@ export function recomputeLoads(problem: TaskProblem, onGpu: readonly boolean[]):
 
 const figures = ['toCpu', 'toGpu', 'dma', 'gpu', 'cpu', 'recurrence', 'longest', 'interval'] as const;
 
-/** What is wrong with a partition and the loads claimed for it; empty: nothing. */
+/** The errors in a partition and its claimed loads; empty if there are none. */
 export function validatePartition(problem: TaskProblem,
   claimed: TaskLoads & { readonly onGpu: readonly boolean[]; readonly bound?: number }): string[] {
   checkTask(problem);

@@ -2,11 +2,10 @@
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import type { FilterCode, IrExpression, IrStatement, MathName, Variable } from '../ir.ts';
 import { elementAt, lastOf } from '../../core/known.ts';
-import { known } from '../elaborate/fold.ts';
 import { counterOf, type Counter as LoopCounter } from '../elaborate/loops.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
-import { binaryOf } from '../interpret/arithmetic.ts';
-import { isScalar } from '../interpret/values.ts';
+import { binaryOf } from '../interpret/operators.ts';
+import { isScalar, known } from '../interpret/values.ts';
 import { someStatement } from '../interpret/walk.ts';
 import { withGraph } from '../require.ts';
 

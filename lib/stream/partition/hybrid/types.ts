@@ -122,7 +122,7 @@ export type HybridChoices = HybridOptions & Required<Omit<HybridOptions, 'maxDev
 
 const links = choice(['shared', 'duplex']);
 
-/** Throws {@link ArgumentError} unless all parts of a problem are there and fit its graph. */
+/** Throws {@link ArgumentError} unless the problem is complete and fits its graph. */
 export function checkHybrid(problem: HybridProblem): void {
   requireFields('problem', problem, 'a problem with graph, threads and costs');
   const { graph, threads, gpu, cpu, moving, cores, multiprocessors, link, fixed } = problem;
