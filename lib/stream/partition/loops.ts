@@ -3,7 +3,7 @@ import { callback } from '../../core/checks.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { gcd, isLoop, steadyState, stronglyConnected, type SteadyState } from '../schedule/index.ts';
 import type { SdfActor, SdfChannel, SdfGraph } from '../sdf.ts';
-import { requireRateGraph } from '../require.ts';
+import { requireRateGraph, requireSteady } from '../require.ts';
 
 /** So many firings of an actor of the given graph. */
 export interface Member {
@@ -49,6 +49,7 @@ export function contractLoops(given: SdfGraph, staysOpen: (members: readonly num
   known?: SteadyState): Contracted {
   requireRateGraph(given);
   callback(staysOpen, 'staysOpen');
+  if (known !== undefined) requireSteady(given, known);
   const steady = known ?? steadyState(given);
   const groups = groupsOf(given, staysOpen);
   const actorOf = given.actors.map(() => 0);
