@@ -30,7 +30,7 @@ export interface TaskProblem {
    * actors whose window does not fit into shared memory, readers, writers).
    */
   readonly fixed?: readonly boolean[];
-  /** Feedback loops may be placed anywhere, because launches separate their actors; else they stay on the CPU, as if fused. Default false. */
+  /** Feedback loops may be placed anywhere, because launches separate their actors; else they stay on the CPU. Default false. */
   readonly openLoops?: boolean;
 }
 
