@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { readText, writeFileAtomic } from '../../core/files.ts';
 import { checkRuntimes, type GpuProperties, type RuntimeTable } from '../partition/index.ts';
-import { cacheFolder } from '../run/cache.ts';
+import { cacheFolder } from '../../core/compile/cache.ts';
 
 /** Times of a program's filters on a GPU. */
 export interface GpuProfile {
@@ -59,7 +59,7 @@ export interface GpuProfilePlace {
 
 function pathOf({ program, device, software, cacheFolder: folder }: GpuProfilePlace): string {
   const key = createHash('sha256').update(JSON.stringify([1, program, software, Object.entries(device).sort()])).digest('hex').slice(0, 40);
-  return join(cacheFolder(folder), `${key}.gpu-profile.json`);
+  return join(cacheFolder(folder, 'stream'), `${key}.gpu-profile.json`);
 }
 
 /** The profile that is kept of a program on a device; undefined: there is none, or none that is whole. */
