@@ -16,7 +16,7 @@ import { countRun } from '../plan/counts.ts';
 import { countsOf } from '../plan/layout.ts';
 import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';
-import type { FusedEnd } from '../targets/cuda.ts';
+import type { FusedEnd } from '../targets/cuda-layout.ts';
 import type { DeviceBackend } from './backends.ts';
 import { DeviceEnds, elementTypes } from './gpu-ends.ts';
 import type { CompiledGpu } from './gpu.ts';
