@@ -139,26 +139,10 @@ export class ProgramText {
     return { row: 0, gap: 0 };
   }
 
-  /** @param span threads that take a member's part, whole warps; @param offset the first thread that takes any */
-  #taskText(
-    program: Program, task: Task, parameters: readonly Buffer[], span: number, offset: number, tables: string[],
-  ): string[] {
-    const { f: { name }, isCounted, parts, members, width } = task;
-    const { graph } = this.#layout.plan;
-    const { steps } = this.#layout.lowered.system;
-    const [{ group }] = members as [Member];
-    /** What each member has: one text for all, or the one of the member's number. */
-    const choice = (type: string, values: readonly string[]): string => {
-      const [first] = values as [string];
-      if (values.every((value) => value === first)) return first;
-      const numbers = values.map(Number), step = elementAt(numbers, 1) - elementAt(numbers, 0);
-      if (type === 'int' && numbers.every((x, i) => x === elementAt(numbers, 0) + i * step)) return `(${first} + member * ${step})`;
-      const table = `wl_of_members_${tables.length}`;
-      tables.push(`WL_UNIFORM_TABLE ${type} ${table}[] = {${values.join(', ')}};`);
-      return `${table}[member]`;
-    };
+  /** Where an iteration, number `turn`, begins at each end. */
+  #positions({ members, width }: Task, choice: (type: string, values: readonly string[]) => string): string[] {
     const ends = members.map((member) => this.#endsOf(member.group));
-    const positions = members[0]?.slots.map((_, at) => {
+    return members[0]?.slots.map((_, at) => {
       const own = members.map(({ slots }, i) => required(required(ends[i]).get(elementAt(slots, at))));
       const base = choice('int', own.map((end) => String(end.base)));
       // Iterations that begin in a row of their own move by what a row takes.
@@ -168,6 +152,18 @@ export class ProgramText {
         String(end.row > elementAt(moved, i) && end.gap > 0 ? end.row / elementAt(moved, i) : never)));
       return `${base === '0' ? '' : `${base} + `}turn * ${each}${turns === String(never) ? '' : ` + turn / ${turns}`}`;
     }) ?? [];
+  }
+
+  /** @param span threads that take a member's part, whole warps; @param offset the first thread that takes any */
+  #taskText(
+    program: Program, task: Task, parameters: readonly Buffer[], span: number, offset: number, tables: string[],
+  ): string[] {
+    const { f: { name }, isCounted, parts, members, width } = task;
+    const { graph } = this.#layout.plan;
+    const { steps } = this.#layout.lowered.system;
+    const [{ group }] = members as [Member];
+    const choice = (type: string, values: readonly string[]): string => choiceOf(type, values, tables);
+    const positions = this.#positions(task, choice);
     const args = members[0]?.args.map(({ type }, at) =>
       choice(cTypes[type], members.map((member) => cLiteral(type as 'i32', elementAt(member.args, at).value)))) ?? [];
     const argument = (buffer: Buffer): string => {
@@ -201,4 +197,15 @@ export class ProgramText {
       '    }',
     ];
   }
+}
+
+/** What each member has: one text for all, or the one of the member's number. */
+function choiceOf(type: string, values: readonly string[], tables: string[]): string {
+  const [first] = values as [string];
+  if (values.every((value) => value === first)) return first;
+  const numbers = values.map(Number), step = elementAt(numbers, 1) - elementAt(numbers, 0);
+  if (type === 'int' && numbers.every((x, i) => x === elementAt(numbers, 0) + i * step)) return `(${first} + member * ${step})`;
+  const table = `wl_of_members_${tables.length}`;
+  tables.push(`WL_UNIFORM_TABLE ${type} ${table}[] = {${values.join(', ')}};`);
+  return `${table}[member]`;
 }
