@@ -7,6 +7,7 @@ import { reasonOf } from '../../core/progress.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
+import { scalarCount } from '../interpret/values.ts';
 import { startMatters } from '../plan/start.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { fusedProgram, type FusedOptions, type FusedProgram } from '../targets/cuda.ts';
@@ -191,14 +192,14 @@ export class CompiledGpu {
 
   /** What comes out behind the last whole steady state; milliseconds. Undefined where only the whole run can tell. */
   async #after(ends: Ends, states: number, options: ThreadOptions): Promise<number | undefined> {
-    const { plan, output: { before, items } } = this.program;
+    const { plan, output: { before, items, external } } = this.program;
     const left = ends.items - before - states * items;
     if (left === 0) return 0;
     const matters = startMatters(plan) ?? 0;
     const back = Math.min(states, matters < 0 ? 0 : matters + Math.ceil(before / items));
     try {
       const made = await this.#part(ends, states - back, Infinity, back * items + before + left, options);
-      const width = made.output.length / (back * items + before + left);
+      const width = scalarCount(external.type);
       await ends.put(made.output.subarray((back * items + before) * width), before + states * items);
       return made.milliseconds;
     } catch (error) {

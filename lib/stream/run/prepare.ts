@@ -180,14 +180,16 @@ function decode(files: Required<RunOptions>['files'], type: IrType, path: string
 
 /** The result of a run. `arrays`: of the output streams, by number. */
 export function resultOf(
-  plan: ProgramPlan, { counts, lines }: PreparedRun, arrays: ReadonlyMap<number, StreamArrays>, printed: string, milliseconds: number,
+  plan: ProgramPlan, { amount, counts, lines }: PreparedRun, arrays: ReadonlyMap<number, StreamArrays>, printed: string, milliseconds: number,
 ): RunResult {
   const items = ({ id, type }: External): Scalars =>
     joinItems(required(arrays.get(id)), type, elementAt(counts.passed, id - plan.graph.channels.length));
   const output = plan.externals.find(({ kind }) => kind === 'output');
+  // The last firing may give more than was asked for.
+  const wanted = output === undefined ? 0 : (amount.items ?? Infinity) * scalarCount(output.type);
   const written = plan.externals.filter(({ kind }) => kind === 'writer');
   return {
-    output: output === undefined ? new Float32Array() : items(output),
+    output: output === undefined ? new Float32Array() : items(output).subarray(0, wanted),
     printed: lines === Infinity ? printed : firstLines(printed, lines),
     files: Object.fromEntries(written.map((file) => [file.path, encodeFile(items(file), file.type)])),
     firings: counts.firings, exhausted: counts.exhausted, milliseconds,
