@@ -1,6 +1,6 @@
 // npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
 // npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
-// npm run bench -- stream [--partition | --compile]
+// npm run bench -- stream [--partition | --compile | --math]
 // npm run bench -- check | table [REPORT …]
 //
 // Writes FOLDER/<device>/<domain>.json and .svg (default bench/results). A filtered run keeps the other rows of
@@ -26,6 +26,7 @@ import { benchmarkScan } from './scan.ts';
 import { benchmarkScratchpad } from './scratchpad.ts';
 import { benchmarkStream } from './stream.ts';
 import { benchmarkStreamCompile } from './stream-compile.ts';
+import { benchmarkStreamMath } from './stream-math.ts';
 import { streamTables, writeStreamFigures } from './stream-figures.ts';
 import { benchmarkPartition } from './stream-partition.ts';
 import { figureTables, writeFigures } from './swept-figures.ts';
@@ -47,6 +48,7 @@ const domains: Readonly<Record<string, DomainBenchmark>> = {
 /** Those that need neither device nor addon. */
 const hostDomains: Readonly<Record<string, HostBenchmark>> = {
   stream: benchmarkStream, 'stream-partition': benchmarkPartition, 'stream-compile': benchmarkStreamCompile,
+  'stream-math': benchmarkStreamMath,
   imports: benchmarkImports,
 };
 /** Domains people name; the others are figures of one of them. */
@@ -54,7 +56,7 @@ const named = ['tridiagonal', 'scan', 'swept', 'imaging', 'stream', 'swept-cfl',
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
-       npm run bench -- stream [--partition | --compile]
+       npm run bench -- stream [--partition | --compile | --math]
        npm run bench -- scratchpad [--table1 | --table2 | --table3 | --planners]
        npm run bench -- check [REPORT …]    compares reports with the goals
        npm run bench -- table [REPORT …]    prints them as Markdown
@@ -66,6 +68,7 @@ const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filte
 --figure7  the paper's Fig. 7: all algorithms on the paper's four shapes
 --partition  the stream compiler's partitioner and pipelines against the ILP, over the twelve programs
 --compile  what programs of up to 10,000 nodes take until they run
+--math     mathematical functions beside those of the host
 
 Domains: ${named.join(', ')}`;
 
@@ -209,7 +212,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       table1: { type: 'boolean', default: false }, write: { type: 'boolean', default: false }, figure6: { type: 'boolean', default: false },
       figure7: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false }, partition: { type: 'boolean', default: false },
-      compile: { type: 'boolean', default: false },
+      compile: { type: 'boolean', default: false }, math: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -230,7 +233,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const what = values.figure6 ? 'figure6' : values.figure7 ? 'figure7'
-    : values.partition ? 'stream-partition' : values.compile ? 'stream-compile' : domain;
+    : values.partition ? 'stream-partition' : values.compile ? 'stream-compile' : values.math ? 'stream-math' : domain;
   const { report, path, failure } = await runDomain(what, values);
   const svg = path.replace(/\.json$/, '.svg');
   const drawn = await (ownFigures[report.domain] ?? writePlot)(svg, report);

@@ -4,7 +4,7 @@ import {
   elementOf, isVector, lanesOf, type Body, type Buffer, type Expression, type ExpressionOf, type KernelFunction, type Label, type Local,
   type Program, type ScalarType, type Statement, type StatementOf, type Type,
 } from './ir.ts';
-import { binaryOn, compared, conversionOf, mathOf, unaryOn } from './semantics.ts';
+import { binaryOn, compared, conversionOf, fromWords, mathOf, unaryOn, wordOf } from './semantics.ts';
 import { expressionText } from './text.ts';
 import { required } from '../core/known.ts';
 
@@ -255,6 +255,8 @@ class Frame {
         return byLanes(e.type, [this.value(e.operand)], (a) => f(a));
       }
       case 'math': return mathOf(e.name)(...e.args.map((arg) => this.#number(arg)));
+      case 'word': return wordOf(e.part, this.#number(e.operand));
+      case 'words': return fromWords(this.#number(e.high), this.#number(e.low));
       case 'splat': return Array<number>(lanesOf[e.type]).fill(this.#number(e.operand));
       case 'lanes': return e.parts.map((part) => this.#number(part));
       case 'extract': return required((this.value(e.vector) as readonly number[])[e.lane]);

@@ -11,9 +11,14 @@
 // Operations. shl, shr (arithmetic), shr_u shift by the low five bits of the right operand, which is a single i32 for vectors too. div and
 // rem of i32 truncate towards zero and must not get a divisor of 0; dividing the smallest integer by -1 gives the smallest integer, with
 // remainder 0. rem of floats has the sign of the left operand and is exact. min and max: NaN if either is NaN; -0 is less than +0. rint
-// rounds halves to even. Comparisons with NaN are false except for ne; lt_u compares as unsigned. Mathematical functions take and return
-// f64; their last bits depend on the target. Conversions: floats to i32 truncate, values out of range give the nearest integer, and NaN
-// gives 0; i32 to bool means "not 0", bool to i32 gives 0 or 1.
+// rounds halves to even. Comparisons with NaN are false except for ne; lt_u compares as unsigned. Conversions: floats to i32 truncate,
+// values out of range give the nearest integer, and NaN gives 0; i32 to bool means "not 0", bool to i32 gives 0 or 1. high and low are
+// the two words of an f64 in the IEEE format, as i32; `words` makes an f64 of two words. The high word of a NaN has all bits of the
+// exponent set; the other bits of its words are unspecified.
+//
+// Mathematical functions take and return f64. Each is the function of that name in math/, which is written in this representation, so
+// results have the same bits on all targets; they are within one unit in the last place of the true value. Special values are those of
+// C99, annex F, except for pow, which is JavaScript's: pow(x, NaN) is NaN for every x, and so are pow(1, ±inf) and pow(-1, ±inf).
 //
 // Assumptions, which only the interpreter checks: indices are in bounds (`index` alone is not negative either), counts are not negative,
 // divisors of i32 are not 0, exact arithmetic does not wrap, locals with a `range` are within it, and the counter of a counted loop passes
@@ -72,6 +77,8 @@ export type UnaryOp = (typeof unaryOps)[number];
 export type BinaryOp = (typeof binaryOps)[number];
 export type CompareOp = (typeof compareOps)[number];
 export type MathName = keyof typeof mathFunctions;
+export const wordParts = ['high', 'low'] as const;
+export type Word = (typeof wordParts)[number];
 
 export type Expression = { readonly type: Type } & (
   | { readonly kind: 'constant'; /** In the precision of the type: an f32 is rounded, a bool is 0 or 1. */ readonly value: number }
@@ -92,6 +99,10 @@ export type Expression = { readonly type: Type } & (
   | { readonly kind: 'select'; readonly condition: Expression; readonly then: Expression; readonly otherwise: Expression }
   | { readonly kind: 'convert'; readonly operand: Expression }
   | { readonly kind: 'math'; readonly name: MathName; readonly args: readonly Expression[] }
+  /** The high or low 32 bits of an f64. */
+  | { readonly kind: 'word'; readonly part: Word; readonly operand: Expression }
+  /** The f64 with these words. */
+  | { readonly kind: 'words'; readonly high: Expression; readonly low: Expression }
   /** The same scalar in all lanes. */
   | { readonly kind: 'splat'; readonly operand: Expression }
   | { readonly kind: 'lanes'; readonly parts: readonly Expression[] }
@@ -213,6 +224,12 @@ export function convert(type: Type, operand: Expression): ExpressionOf<'convert'
 }
 export function math(name: MathName, ...args: readonly Expression[]): ExpressionOf<'math'> {
   return { kind: 'math', type: 'f64', name, args };
+}
+export function word(part: Word, operand: Expression): ExpressionOf<'word'> {
+  return { kind: 'word', type: 'i32', part, operand };
+}
+export function words(high: Expression, low: Expression): ExpressionOf<'words'> {
+  return { kind: 'words', type: 'f64', high, low };
 }
 export function splat(operand: Expression): ExpressionOf<'splat'> {
   return { kind: 'splat', type: vectorOf[operand.type as ScalarType], operand };

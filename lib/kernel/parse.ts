@@ -2,9 +2,8 @@
 import { WarploomError } from '../core/errors.ts';
 import {
   binary, binaryOps, bool, call, compare, compareOps, constant, convert, exact, extract, get, i32, lanes, load, logic, math, mathFunctions,
-  select, splat, unary, unaryOps, type Body, type Buffer, type BufferRole, type Expression, type Import, type KernelFunction, type Label,
-  type Local,
-  type MathName, type Program, type ScalarType, type Statement, type Type,
+  select, splat, unary, unaryOps, word as wordOf, wordParts, words, type Body, type Buffer, type BufferRole, type Expression, type Import,
+  type KernelFunction, type Label, type Local, type MathName, type Program, type ScalarType, type Statement, type Type,
 } from './ir.ts';
 
 const token = /\s+|(?:[A-Za-z_]\w*(?:\.\w+)?|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|-inf|\.\.|->|[(){}[\]=,:+])/y;
@@ -320,6 +319,8 @@ class Parser {
     if (word === 'and' || word === 'or') return logic(word, a, b);
     if (word === 'select') return select(a, b, c);
     if (word.startsWith('convert.')) return convert(word.slice(8) as Type, a);
+    if (memberOf(wordParts, word)) return wordOf(word, a);
+    if (word === 'words') return words(a, b);
     if (word === 'splat') return splat(a);
     if (word === 'lanes') return lanes(...args);
     return word in mathFunctions ? math(word as MathName, ...args) : this.#fail(word);

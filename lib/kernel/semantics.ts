@@ -1,5 +1,5 @@
 // The results of operations on scalars, exactly as ir.ts specifies: the interpreter and constant folding use these.
-import type { BinaryOp, CompareOp, MathName, ScalarType, UnaryOp } from './ir.ts';
+import type { BinaryOp, CompareOp, ScalarType, UnaryOp, Word } from './ir.ts';
 
 type Kind = ScalarType | 'bool';
 type Unary = (a: number) => number;
@@ -65,9 +65,19 @@ export function conversionOf(from: Kind, to: Kind): Unary | undefined {
   return to === 'f32' ? Math.fround : (a) => a;
 }
 
-const functions = Math as unknown as Readonly<Record<MathName, (...args: number[]) => number>>;
+const scratch = new DataView(new ArrayBuffer(8));
 
-/** A mathematical function. */
-export function mathOf(name: MathName): (...args: number[]) => number {
-  return functions[name];
+/** The high or low word of a double. */
+export function wordOf(part: Word, a: number): number {
+  scratch.setFloat64(0, a);
+  return scratch.getInt32(part === 'high' ? 0 : 4);
 }
+
+/** The double with these words. */
+export function fromWords(high: number, low: number): number {
+  scratch.setInt32(0, high);
+  scratch.setInt32(4, low);
+  return scratch.getFloat64(0);
+}
+
+export { mathOf } from './math/run.ts';

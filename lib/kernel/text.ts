@@ -46,6 +46,8 @@ export function expressionText(e: Expression): string {
     case 'select': return `select${of(e.condition, e.then, e.otherwise)}`;
     case 'convert': return `convert.${e.type}${of(e.operand)}`;
     case 'math': return `${e.name}${of(...e.args)}`;
+    case 'word': return `${e.part}${of(e.operand)}`;
+    case 'words': return `words${of(e.high, e.low)}`;
     case 'splat': return `splat${of(e.operand)}`;
     case 'lanes': return `lanes${of(...e.parts)}`;
     case 'extract': return `extract(${expressionText(e.vector)}, ${e.lane})`;

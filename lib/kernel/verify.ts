@@ -232,6 +232,8 @@ class FunctionVerifier {
       case 'select': return unless(e.condition.type === 'bool' && e.then.type === e.type && e.otherwise.type === e.type);
       case 'convert': return unless(hasConversion(e.operand.type, e.type));
       case 'math': return unless(e.type === 'f64' && e.args.length === mathFunctions[e.name] && e.args.every(({ type }) => type === 'f64'));
+      case 'word': return unless(e.type === 'i32' && e.operand.type === 'f64');
+      case 'words': return unless(e.type === 'f64' && e.high.type === 'i32' && e.low.type === 'i32');
       case 'splat': return unless(e.type === vectorOf[e.operand.type as 'f32']);
       case 'lanes': return unless(isVector(e.type) && e.parts.length === lanesOf[e.type] && e.parts.every(({ type }) =>
         type === elementOf[e.type]));

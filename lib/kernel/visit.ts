@@ -9,7 +9,7 @@ export function mapChildren(e: Expression, f: (child: Expression) => Expression)
       const index = f(e.index);
       return index === e.index ? e : { ...e, index };
     }
-    case 'unary': case 'convert': case 'splat': {
+    case 'unary': case 'convert': case 'splat': case 'word': {
       const operand = f(e.operand);
       return operand === e.operand ? e : { ...e, operand };
     }
@@ -24,6 +24,10 @@ export function mapChildren(e: Expression, f: (child: Expression) => Expression)
     case 'math': {
       const args = mapList(e.args, f);
       return args === e.args ? e : { ...e, args };
+    }
+    case 'words': {
+      const [high, low] = [f(e.high), f(e.low)];
+      return high === e.high && low === e.low ? e : { ...e, high, low };
     }
     case 'lanes': {
       const parts = mapList(e.parts, f);
@@ -130,7 +134,7 @@ export function eachChild(e: Expression, visit: (child: Expression) => unknown):
   switch (e.kind) {
     case 'constant': case 'get': return;
     case 'load': visit(e.index); return;
-    case 'unary': case 'convert': case 'splat': visit(e.operand); return;
+    case 'unary': case 'convert': case 'splat': case 'word': visit(e.operand); return;
     case 'binary': case 'compare': case 'logic':
       visit(e.left);
       visit(e.right);
@@ -141,6 +145,10 @@ export function eachChild(e: Expression, visit: (child: Expression) => unknown):
       visit(e.otherwise);
       return;
     case 'math': for (const arg of e.args) visit(arg); return;
+    case 'words':
+      visit(e.high);
+      visit(e.low);
+      return;
     case 'lanes': for (const part of e.parts) visit(part); return;
     case 'extract': visit(e.vector);
   }

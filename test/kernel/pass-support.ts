@@ -30,7 +30,7 @@ export function keepsMeaning(name: string, pass: Pass, count = 300): void {
     this.timeout(120_000);
     let changed = 0;
     for (let seed = 0; seed < count; ++seed) {
-      const program = verify(randomProgram(seed, { math: true }));
+      const program = verify(randomProgram(seed));
       const made = verify(pass(program));
       if (programText(made) !== programText(program)) ++changed;
       const input = randomInput(seed);

@@ -1,9 +1,8 @@
 // Random programs with all operations and types, nasty numbers, nested loops, early exits, calls and traps; and what a run of one gives.
 import {
-  binary, bool, branch, call, compare, compareOps, convert, exact, extract, f32, f64, forLoop, get, guard, i32, isVector, lanes, lanesOf, load, logic,
-  math, mathFunctions, select, set, splat, store, trap, unary, vectorOf, whileLoop, type BinaryOp, type Body, type Buffer, type Expression,
-  type Import, type KernelFunction, type Label, type Local, type MathName, type Program, type ScalarType, type Statement, type Type,
-  type UnaryOp, type VectorType,
+  binary, bool, branch, call, compare, compareOps, convert, exact, extract, f32, f64, forLoop, get, guard, i32, isVector, lanes, lanesOf, load, logic, math,
+  mathFunctions, select, set, splat, store, trap, unary, vectorOf, whileLoop, word, wordParts, words as together, type BinaryOp, type Body, type Buffer, type Expression,
+  type Import, type KernelFunction, type Label, type Local, type MathName, type Program, type ScalarType, type Statement, type Type, type UnaryOp, type VectorType, type Word,
 } from '../../lib/kernel/ir.ts';
 import { Machine, Trap, type Elements } from '../../lib/kernel/interpret.ts';
 
@@ -18,6 +17,7 @@ const floatBinary: readonly BinaryOp[] = ['add', 'sub', 'mul', 'div', 'min', 'ma
 const floatUnary: readonly UnaryOp[] = ['neg', 'abs', 'sqrt', 'floor', 'ceil', 'rint'];
 const words: readonly Type[] = [...scalars, 'bool', ...vectors];
 
+const wordUnlessNaN = (part: Word, x: Expression, otherwise: Expression): Expression => select(compare('eq', x, x), word(part, x), otherwise);
 /** Numbers in [0, 1), the same for the same seed. */
 export function generator(seed: number): () => number {
   let state = seed | 0;
@@ -30,8 +30,6 @@ export function generator(seed: number): () => number {
 }
 
 export interface RandomOptions {
-  /** Functions of mathematics, whose last bits depend on the target. */
-  readonly math?: boolean;
   readonly vectors?: boolean;
 }
 
@@ -274,7 +272,8 @@ class Maker {
 
   #int(scope: Scope, depth: number): Expression {
     const [a, b] = this.#two(scope, 'i32', depth);
-    switch (this.#below(8)) {
+    switch (this.#below(9)) {
+      case 8: return wordUnlessNaN(this.#pick(wordParts), this.#expression(scope, 'f64', depth - 1), a);
       case 0: return binary(this.#pick(['div', 'rem'] as const), a, binary('bor', b, i32(1)));
       case 1: return convert('i32', this.#expression(scope, this.#pick(['f32', 'f64', 'bool'] as const), depth - 1));
       case 2: return unary(this.#pick(['neg', 'abs'] as const), a);
@@ -283,16 +282,17 @@ class Maker {
     }
   }
 
+  #math(scope: Scope, depth: number): Expression {
+    if (this.#chance(0.3)) return together(...this.#two(scope, 'i32', depth));
+    const name = this.#pick(Object.keys(mathFunctions) as MathName[]);
+    return math(name, ...this.#two(scope, 'f64', depth).slice(0, mathFunctions[name]));
+  }
+
   #float(scope: Scope, type: 'f32' | 'f64', depth: number): Expression {
     switch (this.#below(8)) {
-      case 0: return convert(type, this.#expression(scope, this.#pick(type === 'f32' ? ['i32', 'f64'] as const : ['i32', 'f32'] as const),
-        depth - 1));
+      case 0: return convert(type, this.#expression(scope, this.#pick(['i32', type === 'f32' ? 'f64' : 'f32'] as const), depth - 1));
       case 1: return unary(this.#pick(floatUnary), this.#expression(scope, type, depth - 1));
-      case 2: {
-        const name = this.#pick(Object.keys(mathFunctions) as MathName[]);
-        if (type === 'f32' || this.#options.math !== true) return unary('neg', this.#expression(scope, type, depth - 1));
-        return math(name, ...this.#two(scope, 'f64', depth).slice(0, mathFunctions[name]));
-      }
+      case 2: return type === 'f32' ? unary('neg', this.#expression(scope, type, depth - 1)) : this.#math(scope, depth);
       case 3: return binary('rem', ...this.#two(scope, type, depth));
       default: return binary(this.#pick(floatBinary), ...this.#two(scope, type, depth));
     }

@@ -9,7 +9,7 @@ import { runWasm } from './wasm-run.ts';
 function compare(first: number, count: number, pass: (program: Program) => Program): void {
   const kinds = new Set<string>();
   for (let seed = first; seed < first + count; ++seed) {
-    const program = verify(randomProgram(seed, { math: true }));
+    const program = verify(randomProgram(seed));
     const input = randomInput(seed);
     const expected = interpreted(program, input);
     kinds.add(expected[0]!.split(' ')[0]!);

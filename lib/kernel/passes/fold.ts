@@ -2,7 +2,7 @@
 import {
   bool, constant, isVector, valueOf, type BinaryOp, type Expression, type ExpressionOf, type ScalarType,
 } from '../ir.ts';
-import { binaryOn, compared, conversionOf, mathOf, unaryOn } from '../semantics.ts';
+import { binaryOn, compared, conversionOf, fromWords, mathOf, unaryOn, wordOf } from '../semantics.ts';
 import { mapExpression } from '../visit.ts';
 import { required } from '../../core/known.ts';
 
@@ -31,6 +31,8 @@ export function isSame(a: Expression, b: Expression): boolean {
       const other = b as typeof a;
       return isSame(a.condition, other.condition) && isSame(a.then, other.then) && isSame(a.otherwise, other.otherwise);
     }
+    case 'word': return a.part === (b as typeof a).part && isSame(a.operand, (b as typeof a).operand);
+    case 'words': return isSame(a.high, (b as typeof a).high) && isSame(a.low, (b as typeof a).low);
     case 'convert': case 'splat': return isSame(a.operand, (b as typeof a).operand);
     case 'math': return a.name === (b as typeof a).name && a.args.every((arg, i) => isSame(arg, required((b as typeof a).args[i])));
     case 'lanes': return a.parts.every((part, i) => isSame(part, required((b as typeof a).parts[i])));
@@ -146,6 +148,14 @@ export function fold(e: Expression): Expression {
     case 'math': {
       const args = e.args.map(valueOf);
       return args.includes(undefined) ? e : constant('f64', mathOf(e.name)(...args as number[]));
+    }
+    case 'word': {
+      const x = valueOf(e.operand);
+      return x === undefined || Number.isNaN(x) ? e : constant('i32', wordOf(e.part, x));
+    }
+    case 'words': {
+      const [high, low] = [valueOf(e.high), valueOf(e.low)];
+      return high === undefined || low === undefined ? e : constant('f64', fromWords(high, low));
     }
     case 'lanes': {
       const first = required(e.parts[0]);

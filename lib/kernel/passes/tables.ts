@@ -1,7 +1,7 @@
 // Values that depend only on a loop's counter but need loops of their own to compute, such as the indices of a bit reversal:
 // computed beforehand and read from tables.
 import {
-  get, isVector, load, mathFunctions, set, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program,
+  get, isVector, load, set, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program,
   type ScalarType, type Statement, type StatementOf,
 } from '../ir.ts';
 import { Machine } from '../interpret.ts';
@@ -22,7 +22,6 @@ function isFixed(e: Expression): boolean {
   let found = true as boolean;
   walkExpression(e, (part) => {
     if (part.kind === 'load') found &&= part.buffer.role === 'constant';
-    else if (part.kind === 'math') found &&= !(part.name in mathFunctions);
     found &&= !isVector(part.type);
   });
   return found;

@@ -14,6 +14,14 @@
 #define WARPLOOM_DEVICE static inline
 #endif
 #endif
+// Specifiers of mathematical functions, and of their parts that are needed for few arguments.
+#ifdef WL_CUDA
+#define WL_MATH static __device__
+#define WL_RARE static __device__ __noinline__
+#else
+#define WL_MATH static inline
+#define WL_RARE static __attribute__((noinline, cold))
+#endif
 // In the body of a loop, keeps the compiler from running several iterations at once.
 #define WL_SERIAL asm volatile("")
 #ifdef WL_CUDA
@@ -64,6 +72,27 @@ WARPLOOM_DEVICE bool wl_is_negative(double a) { return __double_as_longlong(a) <
 WARPLOOM_DEVICE bool wl_is_negative(double a) { return __builtin_signbit(a); }
 #endif
 
+/// The words of a double, and the double with two words.
+#ifdef WL_CUDA
+WARPLOOM_DEVICE int wl_high(double a) { return __double2hiint(a); }
+WARPLOOM_DEVICE int wl_low(double a) { return __double2loint(a); }
+WARPLOOM_DEVICE double wl_words(int high, int low) { return __hiloint2double(high, low); }
+#else
+WARPLOOM_DEVICE unsigned long long wl_bits(double a) {
+  unsigned long long bits;
+  __builtin_memcpy(&bits, &a, 8);
+  return bits;
+}
+WARPLOOM_DEVICE int wl_high(double a) { return (int)(wl_bits(a) >> 32); }
+WARPLOOM_DEVICE int wl_low(double a) { return (int)wl_bits(a); }
+WARPLOOM_DEVICE double wl_words(int high, int low) {
+  const unsigned long long bits = (unsigned long long)(unsigned)high << 32 | (unsigned)low;
+  double a;
+  __builtin_memcpy(&a, &bits, 8);
+  return a;
+}
+#endif
+
 // NaN if either is NaN; -0 is less than +0.
 #define WL_EXTREMES(T)                                                                                         \
   WARPLOOM_DEVICE T wl_min(T a, T b) {                                                                         \
@@ -86,11 +115,6 @@ WARPLOOM_DEVICE double wl_floor(double a) { return floor(a); }
 WARPLOOM_DEVICE double wl_ceil(double a) { return ceil(a); }
 WARPLOOM_DEVICE double wl_rint(double a) { return rint(a); }
 WARPLOOM_DEVICE double wl_rem(double a, double b) { return fmod(a, b); }
-/// As in JavaScript: NaN as the exponent gives NaN, and so do infinite powers of 1 and -1.
-WARPLOOM_DEVICE double wl_pow(double a, double b) {
-  const bool is_unclear = b != b || ((a == 1 || a == -1) && (b == wl_inf_f64() || b == -wl_inf_f64()));
-  return is_unclear ? wl_nan_f64() : pow(a, b);
-}
 
 // Lanes.
 #if defined(WL_CUDA) || defined(WL_STRUCT_LANES)

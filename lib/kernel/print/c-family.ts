@@ -26,6 +26,8 @@ export interface CFamily {
   isSerial?(s: StatementOf<'for'>): boolean;
   /** Additional specifiers of a function. */
   attributes?(f: KernelFunction): string;
+  /** How functions are named. Default: {@link cName}. */
+  functionName?(name: string): string;
   /** The text before the program already declares its imports. */
   readonly knowsImports?: boolean;
   /** Prints part of a program: see {@link CUnit}. Default: all. */
@@ -125,7 +127,9 @@ export function cExpression(e: Expression): string {
     case 'logic': return `(${text(e.left)} ${e.op === 'and' ? '&&' : '||'} ${text(e.right)})`;
     case 'select': return `(${text(e.condition)} ? ${text(e.then)} : ${text(e.otherwise)})`;
     case 'convert': return convertText(e);
-    case 'math': return `${e.name === 'pow' ? 'wl_pow' : e.name}(${e.args.map(text).join(', ')})`;
+    case 'math': return `wl_${e.name}(${e.args.map(text).join(', ')})`;
+    case 'word': return `wl_${e.part}(${text(e.operand)})`;
+    case 'words': return `wl_words(${text(e.high)}, ${text(e.low)})`;
     case 'splat': return `wl_splat_${lanesOf[e.type]}(${text(e.operand)})`;
     case 'lanes': return `${cTypes[e.type]}{${e.parts.map(text).join(', ')}}`;
     case 'extract': return `${text(e.vector)}[${e.lane}]`;
@@ -213,7 +217,11 @@ export class FunctionPrinter {
       ...(this.#canTrap(name) ? ['wl_fault& wl_trap'] : []),
     ];
     const words = `${this.#family.attributes?.(this.#f) ?? ''}${this.#family.qualifiers}`;
-    return `${words} ${this.#canTrap(name) ? 'bool' : 'void'} ${cName(name)}(${list.join(', ')})`;
+    return `${words} ${this.#canTrap(name) ? 'bool' : 'void'} ${this.#name(name)}(${list.join(', ')})`;
+  }
+
+  #name(name: string): string {
+    return (this.#family.functionName ?? cName)(name);
   }
 
   #emit(line: string): void {
@@ -378,7 +386,8 @@ export class FunctionPrinter {
       ...args.map(cExpression), ...results.map(({ name }) => cName(name)), ...[...uses?.buffers ?? []].map(({ name }) => cName(name)),
       ...(this.#canTrap(callee) ? ['wl_trap'] : []),
     ].join(', ');
-    this.#emit(this.#canTrap(callee) ? `if (!${cName(callee)}(${list})) return false;` : `${cName(callee)}(${list});`);
+    const text = `${this.#name(callee)}(${list})`;
+    this.#emit(this.#canTrap(callee) ? `if (!${text}) return false;` : `${text};`);
   }
 }
 

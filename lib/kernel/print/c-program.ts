@@ -1,6 +1,7 @@
 // Programs in C++ and CUDA C++: buffers, declarations and functions, as one text or as several that are compiled separately.
-import type { Buffer, KernelFunction, Program } from '../ir.ts';
+import { mathFunctions, type Buffer, type KernelFunction, type Program } from '../ir.ts';
 import { required } from '../../core/known.ts';
+import { mathIn } from '../math/index.ts';
 import { buffersIn } from '../visit.ts';
 import { cLiteral, cName, cTypes, declarationText, FunctionPrinter, usesOf, type CFamily } from './c-family.ts';
 
@@ -15,6 +16,31 @@ function bufferText(buffer: Buffer, family: CFamily): string {
 /** The declaration of a buffer that another unit defines. */
 function outerText(buffer: Buffer, family: CFamily): string {
   return buffer.role === 'constant' ? bufferText(buffer, family) : `${family.outer ?? 'extern '}${declarationText(buffer)};`;
+}
+
+const mathFamily: CFamily = {
+  traps: 'call', qualifiers: '', restrict: '', isParameter: () => false, storage: () => '', ownStorage: () => '',
+  functionName: (name) => `wl_math_${name}`,
+};
+
+/**
+ * The mathematical functions that a program uses, each with a wrapper that returns its result. Their accuracy depends on the order of
+ * operations, so where the compiler may change that, the functions of the C library are used.
+ */
+function mathText(program: Pick<Program, 'functions'>): readonly string[] {
+  const library = mathIn(program);
+  if (library.length === 0) return [];
+  const uses = usesOf({ functions: library.map(({ f }) => f), buffers: [], imports: [] }, mathFamily);
+  const used = library.filter(({ f }) => f.name in mathFunctions).map(({ f: { name, parameters } }) => {
+    const names = parameters.map((local) => local.name);
+    const head = `WARPLOOM_DEVICE double wl_${name}(${names.map((each) => `double ${each}`).join(', ')})`;
+    return { name, head, args: names.join(', ') };
+  });
+  return [
+    '#ifdef __FAST_MATH__', ...used.map(({ name, head, args }) => `${head} { return ${name}(${args}); }`), '#else',
+    ...library.map(({ f, isRare }) => new FunctionPrinter(f, { ...mathFamily, qualifiers: isRare ? 'WL_RARE' : 'WL_MATH' }, uses).print()),
+    ...used.map(({ name, head, args }) => `${head} { double made; wl_math_${name}(${args}, made); return made; }`), '#endif',
+  ];
 }
 
 /** Prints buffers, declarations of imports, and functions; the caller adds the text before (arithmetic.h) and after them. */
@@ -32,6 +58,7 @@ export function printCFamily(program: Program, family: CFamily): string {
   return [
     ...(mentioned === undefined ? buffers.map((buffer) => bufferText(buffer, family))
       : buffers.filter((buffer) => mentioned.has(buffer)).map((buffer) => outerText(buffer, family))), ...imports,
+    ...mathText({ functions }),
     ...others.map((f) => `${printer(f).head()};`), ...functions.map((f) => `\n${printer(f).print()}`),
   ].join('\n');
 }

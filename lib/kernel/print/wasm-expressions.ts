@@ -10,6 +10,12 @@ import {
 import type { WasmLayout, WasmPlace } from './wasm-layout.ts';
 import { required } from '../../core/known.ts';
 
+/** The indices of functions and imports, and of mathematical functions, by name. */
+export interface Numbers {
+  readonly callable: ReadonlyMap<string, number>;
+  readonly math: ReadonlyMap<string, number>;
+}
+
 /** Prints the expressions of one function. Keeps track of its variables and the addresses of buffers. */
 export class ExpressionPrinter {
   readonly code = new Bytes();
@@ -20,13 +26,12 @@ export class ExpressionPrinter {
   readonly #pointers = new Map<Buffer, number>();
   readonly #f: KernelFunction;
   readonly #layout: WasmLayout;
-  readonly #functions: ReadonlyMap<string, number>;
+  readonly #numbers: Numbers;
 
-  /** @param functions indices of the functions that can be called, by name */
-  constructor(f: KernelFunction, layout: WasmLayout, functions: ReadonlyMap<string, number>) {
+  constructor(f: KernelFunction, layout: WasmLayout, numbers: Numbers) {
     this.#f = f;
     this.#layout = layout;
-    this.#functions = functions;
+    this.#numbers = numbers;
     localsOf(f).forEach((local, i) => {
       this.#index.set(local, i);
       if (i >= f.parameters.length) this.types.push(local.type);
@@ -39,7 +44,7 @@ export class ExpressionPrinter {
   }
 
   callee(name: string): number {
-    return required(this.#functions.get(name));
+    return required(this.#numbers.callable.get(name));
   }
 
   /** Loads the addresses of external buffers at the start of the function. */
@@ -129,7 +134,22 @@ export class ExpressionPrinter {
       case 'convert': this.#convert(e); break;
       case 'math':
         for (const arg of e.args) this.value(arg);
-        code.op('call').unsigned(this.callee(e.name));
+        code.op('call').unsigned(required(this.#numbers.math.get(e.name)));
+        break;
+      case 'word':
+        this.value(e.operand);
+        code.op('i64_reinterpret_f64');
+        if (e.part === 'high') code.op('i64_const').signed(32).op('i64_shr_u');
+        code.op('i32_wrap_i64');
+        break;
+      case 'words':
+        this.value(e.high);
+        code.op('i64_extend_i32_u').op('i64_const').signed(32).op('i64_shl');
+        if (valueOf(e.low) !== 0) {
+          this.value(e.low);
+          code.op('i64_extend_i32_u').op('i64_or');
+        }
+        code.op('f64_reinterpret_i64');
         break;
       case 'splat': this.#splat(e); break;
       case 'lanes': this.#lanes(e); break;

@@ -3,11 +3,12 @@ import {
   isVector, valueOf, type Body, type Expression, type KernelFunction, type Label, type Program, type ScalarType, type Statement,
   type StatementOf,
 } from '../ir.ts';
+import { mathIn } from '../math/index.ts';
 import { walkBody } from '../visit.ts';
 import {
   bytesOf, lane, loadCode, moduleBytes, splatCode, storeCode, vectorBytes, type Bytes, type ModuleFunction, type Signature,
 } from './wasm-binary.ts';
-import { ExpressionPrinter } from './wasm-expressions.ts';
+import { ExpressionPrinter, type Numbers } from './wasm-expressions.ts';
 import type { WasmLayout } from './wasm-layout.ts';
 
 export interface WasmOptions {
@@ -22,7 +23,7 @@ type Callable = Signature & { readonly name: string };
 const trapImport: Callable = { name: 'trap', parameters: ['i32', 'f64'], results: [] };
 const modImport: Callable = { name: 'mod', parameters: ['f64', 'f64'], results: ['f64'] };
 
-/** What a program imports besides its own imports: traps, mathematical functions, the remainder of doubles (`mod`). */
+/** What a program imports besides its own imports: traps, the remainder of doubles (`mod`). */
 function neededImports({ functions }: Program): Callable[] {
   const found = new Map<string, Callable>();
   const need = (each: Callable): void => { found.set(each.name, each); };
@@ -30,8 +31,7 @@ function neededImports({ functions }: Program): Callable[] {
     walkBody(body, {
       statement: (s) => { if (s.kind === 'trap' || s.kind === 'guard') need(trapImport); },
       expression: (e) => {
-        if (e.kind === 'math') need({ name: e.name, parameters: e.args.map(() => 'f64'), results: ['f64'] });
-        else if (e.kind === 'binary' && e.op === 'rem' && e.type !== 'i32') need(modImport);
+        if (e.kind === 'binary' && e.op === 'rem' && e.type !== 'i32') need(modImport);
       },
     });
   }
@@ -68,9 +68,9 @@ class FunctionPrinter {
   readonly #left: Readonly<Record<'break' | 'continue', ReadonlySet<Label>>>;
   readonly #f: KernelFunction;
 
-  constructor(f: KernelFunction, layout: WasmLayout, functions: ReadonlyMap<string, number>) {
+  constructor(f: KernelFunction, layout: WasmLayout, numbers: Numbers) {
     this.#f = f;
-    this.#write = new ExpressionPrinter(f, layout, functions);
+    this.#write = new ExpressionPrinter(f, layout, numbers);
     this.#code = this.#write.code;
     const left = { break: new Set<Label>(), continue: new Set<Label>() };
     walkBody(f.body, { statement: (s) => { if (s.kind === 'break' || s.kind === 'continue') left[s.kind].add(s.label); } });
@@ -286,10 +286,17 @@ const noFrame: Frame = { label: undefined, isContinue: false };
 /** Prints a verified program. */
 export function printWasm(program: Program, { layout, isShared = false, exports }: WasmOptions): Uint8Array<ArrayBuffer> {
   const imports: Callable[] = [...program.imports, ...neededImports(program)];
-  const numbers = new Map([...imports, ...program.functions].map(({ name }, i) => [name, i]));
-  const functions = program.functions.map((f) => new FunctionPrinter(f, layout, numbers).print());
+  const library = mathIn(program).map(({ f }) => f);
+  const numbered = (list: readonly { readonly name: string }[], from: number): [string, number][] =>
+    list.map(({ name }, i) => [name, from + i]);
+  const math = new Map(numbered(library, imports.length));
+  const callable = new Map([...numbered(imports, 0), ...numbered(program.functions, imports.length + library.length)]);
+  const functions = program.functions.map((f) => new FunctionPrinter(f, layout, { callable, math }).print());
+  // Not an identifier, so no function of a program has this name.
+  const inner = library.map((f) => ({ ...new FunctionPrinter(f, layout, { callable: math, math }).print(), name: `math ${f.name}` }));
   return moduleBytes({
-    imports, functions, exports: exports ?? new Set(program.functions.map(({ name }) => name)), pages: layout.pages, isShared,
+    imports, functions: [...inner, ...functions], exports: exports ?? new Set(program.functions.map(({ name }) => name)),
+    pages: layout.pages, isShared,
   });
 }
 

@@ -1,5 +1,7 @@
 // Operators, conversions and mathematical functions on scalars and vectors, exactly as lib/stream/ir.ts specifies.
 import { required } from '../../core/known.ts';
+import { mathFunctions, type MathName as KernelMath } from '../../kernel/ir.ts';
+import { mathOf as portable } from '../../kernel/math/run.ts';
 import type { IrBinary, MathName, ScalarName, VectorName } from '../ir.ts';
 
 export type Binary = (a: number, b: number) => number;
@@ -75,10 +77,12 @@ function roundHalfEven(a: number): number {
   return whole === 0 ? a * 0 : whole;
 }
 
+/** Mathematical functions with the same bits on all back ends. */
+const exactly = Object.fromEntries((Object.keys(mathFunctions) as KernelMath[]).map((name) => [name, portable(name)])) as
+  Readonly<Record<KernelMath, (...args: number[]) => number>>;
 const functions: Partial<Record<MathName, (...args: number[]) => number>> = {
-  abs: Math.abs, acos: Math.acos, asin: Math.asin, atan: Math.atan, atan2: Math.atan2, ceil: Math.ceil, cos: Math.cos, cosh: Math.cosh,
-  exp: Math.exp, floor: Math.floor, log: Math.log, log10: Math.log10, max: Math.max, min: Math.min, pow: Math.pow, rint: roundHalfEven,
-  round: (a: number) => Math.floor(a + 0.5), sin: Math.sin, sinh: Math.sinh, sqrt: Math.sqrt, tan: Math.tan, tanh: Math.tanh,
+  ...exactly, abs: Math.abs, ceil: Math.ceil, floor: Math.floor, max: Math.max, min: Math.min, rint: roundHalfEven,
+  round: (a: number) => Math.floor(a + 0.5), sqrt: Math.sqrt,
 };
 
 /** The mathematical function on scalars of a type; undefined if there is none (`random` and functions of complex numbers). */
@@ -117,13 +121,14 @@ export function vectorBinary(operator: IrBinary, name: VectorName, a: Float32Arr
 }
 
 const f = Math.fround;
+const { atan2, cos, cosh, exp, hypot, log, sin, sinh } = exactly;
 /** Functions from complex numbers to complex numbers: computed in double precision, rounded once. */
 const complexFunctions: Partial<Record<MathName, (re: number, im: number) => [number, number]>> = {
   csqrt: squareRoot, sqrt: squareRoot,
-  exp: (re, im) => [Math.exp(re) * Math.cos(im), Math.exp(re) * Math.sin(im)],
-  log: (re, im) => [Math.log(Math.hypot(re, im)), Math.atan2(im, re)],
-  sin: (re, im) => [Math.sin(re) * Math.cosh(im), Math.cos(re) * Math.sinh(im)],
-  cos: (re, im) => [Math.cos(re) * Math.cosh(im), -Math.sin(re) * Math.sinh(im)],
+  exp: (re, im) => [exp(re) * cos(im), exp(re) * sin(im)],
+  log: (re, im) => [log(hypot(re, im)), atan2(im, re)],
+  sin: (re, im) => [sin(re) * cosh(im), cos(re) * sinh(im)],
+  cos: (re, im) => [cos(re) * cosh(im), -sin(re) * sinh(im)],
 };
 
 function squareRoot(re: number, im: number): [number, number] {
@@ -138,7 +143,7 @@ function squareRoot(re: number, im: number): [number, number] {
 export function complexMath(name: MathName, z: Float32Array): number | Float32Array | undefined {
   const [re, im] = partsOf(z);
   if (name === 'abs') return f(Math.sqrt(re * re + im * im));
-  if (name === 'arg') return f(Math.atan2(im, re));
+  if (name === 'arg') return f(atan2(im, re));
   const g = complexFunctions[name];
   return g === undefined ? undefined : Float32Array.from(g(re, im));
 }

@@ -31,6 +31,15 @@ export class Stretch {
     this.items = inLocals ? [] : undefined;
   }
 
+  /** Skips items at one end: dead firings neither push nor pop them, and nobody uses them. */
+  pass(isInput: boolean, count: number): void {
+    if (isInput) this.read += count;
+    else {
+      this.written += count;
+      if (this.items !== undefined) this.items.length += count;
+    }
+  }
+
   /** Moves the items to buffers, where they stay from now on. */
   toMemory(w: Writer): Buffers {
     if (this.buffers === undefined) {

@@ -4,10 +4,10 @@ import {
   binary, call, f64, get, i32, load, set, store, type Expression, type KernelFunction, type Local, type Statement,
 } from '../../kernel/ir.ts';
 import { placesOf } from '../plan/layout.ts';
-import { firingSize, type Group } from '../plan/plan.ts';
+import { firingCodes, firingSize, type Group } from '../plan/plan.ts';
 import { rounds } from '../plan/rounds.ts';
 import type { GraphNode } from '../graph.ts';
-import type { StateVariable, Variable } from '../ir.ts';
+import type { FilterCode, StateVariable, Variable } from '../ir.ts';
 import type { Step } from '../schedule/index.ts';
 import { compareOf, operate } from './arithmetic.ts';
 import type { ProgramBuffers } from './buffers.ts';
@@ -48,10 +48,10 @@ export interface FunctionOptions {
   readonly together?: (pop: number) => number;
 }
 
-export interface MadeFunction {
-  readonly f: KernelFunction;
-  /** Whether firings can raise faults. */
-  readonly raises: boolean;
+/** Interleaved firings of the same code, by offset. */
+interface Batch {
+  readonly code: FilterCode;
+  readonly offsets: readonly number[];
 }
 
 const lowering: Lowering = { statement, call: callFunction };
@@ -69,7 +69,6 @@ export class FunctionMaker {
   readonly #state = new Map<number, Map<Variable, Binding>>();
   readonly #positions: Positions;
   readonly #group: Group | undefined;
-  #raises = false;
 
   /** @param group the group to iterate; undefined for a function of one node */
   constructor(program: ProgramBuffers, mode: Mode, name: string, group: Group | undefined, options: FunctionOptions) {
@@ -87,7 +86,7 @@ export class FunctionMaker {
   }
 
   /** Fires a node `n` times, by its prework or its work. The ends of channels are in `ix`. */
-  fire(id: number, isFirst: boolean): MadeFunction {
+  fire(id: number, isFirst: boolean): KernelFunction {
     const node = elementAt(this.#p.plan.graph.nodes, id);
     this.#w.each({ to: get(this.#n) }, () => {
       this.#firing(node, isFirst);
@@ -107,10 +106,10 @@ export class FunctionMaker {
     });
   }
 
-  /** Iterations of a group, starting at the front of its channels. `isWhole`: firings whose items nobody needs are run too. */
-  group(isWhole = false): MadeFunction {
+  /** Iterations of a group, starting at the front of its channels. */
+  group(): KernelFunction {
     const group = required(this.#group);
-    if (group.live !== undefined && this.#mode === 'group') return this.#jammed(group, group.live, isWhole);
+    if (group.isJammed && this.#mode === 'group') return this.#jammed(group);
     this.#w.each({ to: get(this.#n) }, () => {
       this.#positions.beginIteration();
       for (const { steps, times } of group.isLoop ? rounds(group.steps) : [{ steps: group.steps, times: 1 }]) {
@@ -123,16 +122,15 @@ export class FunctionMaker {
     return this.#finish([]);
   }
 
-  /** A group of one filter: only firings whose items are used, several of them interleaved. */
-  #jammed(group: Group, live: readonly number[], isWhole: boolean): MadeFunction {
+  /** A group of one filter: firings with the same code are interleaved, dead ones are skipped. */
+  #jammed(group: Group): KernelFunction {
     const [{ actor, count: period }] = group.steps as [Step];
     const node = this.#p.plan.graph.nodes[actor] as FilterNode;
-    if (isWhole || live.length === period) return this.#jammedWhole(node, period);
-    const width = live.length === 1 ? this.#widthOf(node, period) : 1;
-    const [first = 0] = live;
-    const spans = [...(width > 1 ? [{ span: width, offsets: Array.from({ length: width }, (_, i) => i * period + first) }] : []),
-      { span: 1, offsets: live }];
-    return this.#inSpans(node, get(this.#n), spans.map(({ span, offsets }) => ({ span, offsets, firings: span * period, width })));
+    const codes = firingCodes(this.#p.plan, node);
+    const width = this.#widthOf(node, period);
+    const spans = (width > 1 ? [width, 1] : [1]).map((span) => ({ span, firings: span * period, batches: codes.flatMap((code, firing) =>
+      (code === undefined ? [] : [{ code, offsets: Array.from({ length: span }, (_, i) => i * period + firing) }])) }));
+    return this.#inSpans(node, get(this.#n), spans);
   }
 
   /** How many firings, one out of every `period`, are interleaved. Not for array items: vectorisation then happens within a firing. */
@@ -142,26 +140,19 @@ export class FunctionMaker {
     return type !== undefined && holdsArrays(type) ? 1 : this.#togetherOf(period * node.code.work.rates.pop);
   }
 
-  #jammedWhole(node: FilterNode, period: number): MadeFunction {
-    const width = this.#widthOf(node, 1);
-    const spans = (width > 1 ? [width, 1] : [1]).map((span) =>
-      ({ span, offsets: Array.from({ length: span }, (_, i) => i), firings: span, width }));
-    return this.#inSpans(node, operate('*', get(this.#n), i32(period), true), spans);
-  }
-
   /** A loop over interleaved firings, and one for the remaining firings. */
   #inSpans(
     node: FilterNode, total: Expression,
-    spans: readonly { readonly span: number; readonly offsets: readonly number[]; readonly firings: number; readonly width: number }[],
-  ): MadeFunction {
+    spans: readonly { readonly span: number; readonly firings: number; readonly batches: readonly Batch[] }[],
+  ): KernelFunction {
     const w = this.#w;
     const end = w.stable({ e: total, stable: false }).e;
     let from: Expression = i32(0);
-    for (const { span, offsets, firings, width } of spans) {
+    for (const { span, firings, batches } of spans) {
       const to = span === 1 ? end : w.stable({ e: binary('band', end, i32(-span)), stable: false }).e;
       w.each({ from, to, step: span }, () => {
         let done = 0;
-        for (let i = 0; i < offsets.length; i += width) done = this.#firings(node, done, offsets.slice(i, i + width));
+        for (const batch of batches) done = this.#firings(node, done, batch);
         this.#positions.skip(node, firings - done);
         this.#positions.settle(node);
       });
@@ -171,29 +162,36 @@ export class FunctionMaker {
   }
 
   /** Interleaved firings at these offsets, after `done` earlier ones. Returns how many are done then. */
-  #firings(node: FilterNode, done: number, offsets: readonly number[]): number {
+  #firings(node: FilterNode, done: number, { code, offsets }: Batch): number {
     let next = done;
     const contexts = offsets.map((offset) => {
       this.#positions.skip(node, offset - next);
       next = offset + 1;
-      return this.#context(node, false);
+      return this.#context(node, code, false);
     });
-    together(contexts as [Context], node.code.work.body);
+    together(contexts as [Context], code.work.body);
     for (const context of contexts) context.finish();
     return next;
   }
 
   #step({ actor, count }: Step): void {
     const node = elementAt(this.#p.plan.graph.nodes, actor);
+    const codes = node.kind !== 'filter' ? [undefined] : this.#mode === 'baseline' ? [node.code] : firingCodes(this.#p.plan, node);
+    const fire = (firing: number): void => {
+      const code = codes[firing % codes.length];
+      if (node.kind !== 'filter') this.#moverFiring(node);
+      else if (code === undefined) this.#positions.skip(node, 1);
+      else this.#filterFiring(node, code, false);
+    };
     if (!this.#isWrittenOut({ actor, count })) {
       this.#positions.settle(node);
-      this.#w.each({ to: i32(count) }, () => {
-        this.#firing(node, false);
+      this.#w.each({ to: i32(count / codes.length) }, () => {
+        for (let i = 0; i < codes.length; ++i) fire(i);
         this.#positions.settle(node);
       });
       return;
     }
-    for (let i = 0; i < count; ++i) this.#firing(node, false);
+    for (let i = 0; i < count; ++i) fire(i);
     if (required(this.#group).isLoop) this.#positions.settle(node);
   }
 
@@ -207,25 +205,26 @@ export class FunctionMaker {
     return size <= plan.options.groupSize && (node.kind !== 'filter' || count <= mostCopies);
   }
 
-  #style(node: GraphNode): Style {
+  #style(node: FilterNode, code: FilterCode): Style {
     const base = styles[this.#mode];
-    if (this.#mode !== 'group' || node.kind !== 'filter' || this.#group?.live !== undefined) return base;
+    if (this.#mode !== 'group' || this.#group?.isJammed === true) return base;
     const { plan } = this.#p;
-    const { body } = node.code.work;
+    const { body } = code.work;
     // A filter alone in its group shares no locals with others, and compilers vectorise its loops if they stay loops.
     if (this.#isVectorised && this.#group?.steps.length === 1 && onlyMoves(body)) return base;
-    const unrolled = required(plan.analyses.get(node.code)).unrolled(body);
-    return unrolled <= plan.options.filterSize ? { ...base, loop: plan.options.filterSize } : base;
+    const unrolled = required(plan.analyses.get(code)).unrolled(body);
+    // The versions of the code share the limit.
+    const most = plan.options.filterSize / new Set(firingCodes(plan, node)).size;
+    return unrolled <= most ? { ...base, loop: most } : base;
   }
 
   #firing(node: GraphNode, isFirst: boolean): void {
-    if (node.kind === 'filter') this.#filterFiring(node, isFirst);
+    if (node.kind === 'filter') this.#filterFiring(node, node.code, isFirst);
     else this.#moverFiring(node);
   }
 
-  #filterFiring(node: FilterNode, isFirst: boolean): void {
-    const { code } = node;
-    const context = this.#context(node, isFirst);
+  #filterFiring(node: FilterNode, code: FilterCode, isFirst: boolean): void {
+    const context = this.#context(node, code, isFirst);
     runBody(context, (isFirst ? required(code.prework) : code.work).body, undefined);
     context.finish();
     if (!context.options.analysis.usesIteration) return;
@@ -234,11 +233,10 @@ export class FunctionMaker {
   }
 
   /** The context of the next firing. */
-  #context(node: FilterNode, isFirst: boolean): Context {
-    const { code } = node;
+  #context(node: FilterNode, code: FilterCode, isFirst: boolean): Context {
     const w = this.#w;
     return new Context({
-      lowering, writer: w, code, analysis: required(this.#p.plan.analyses.get(code)), node: node.id, style: this.#style(node),
+      lowering, writer: w, code, analysis: required(this.#p.plan.analyses.get(code)), node: node.id, style: this.#style(node, code),
       buffers: (variable) => this.#fieldBuffers(node.id, code.state, variable), state: this.#stateOf(node.id, code.state),
       site: (site) => this.#site(site),
       input: this.#positions.end(node, 0, true, isFirst), output: this.#positions.end(node, 0, false, isFirst),
@@ -248,7 +246,6 @@ export class FunctionMaker {
   }
 
   #site(site: Site): number {
-    this.#raises = true;
     return this.#p.site(site);
   }
 
@@ -298,8 +295,8 @@ export class FunctionMaker {
   }
 
   /** The whole function: the values it keeps in locals are loaded at the start and stored at the end. */
-  #finish(before: readonly Statement[]): MadeFunction {
+  #finish(before: readonly Statement[]): KernelFunction {
     const body = [...before, ...this.#kept.around(this.#w.body)];
-    return { f: { name: this.#name, parameters: [this.#n], results: [], buffers: this.#w.buffers, body }, raises: this.#raises };
+    return { name: this.#name, parameters: [this.#n], results: [], buffers: this.#w.buffers, body };
   }
 }

@@ -150,19 +150,23 @@ export class Positions {
   }
 
   /** Calls `visit` for each end of a channel at the node, with the number of items that a firing moves. */
-  #eachEnd(node: GraphNode, isFirst: boolean, visit: (name: EndName, rate: number) => void): void {
+  #eachEnd(node: GraphNode, isFirst: boolean, visit: (name: EndName, rate: number, channel: number | undefined) => void): void {
     node.inputs.forEach((channel, port) => {
       const id = channel ?? this.#externalOf(node, port, true)?.id;
-      if (id !== undefined) visit(`r${id}`, ratesOf(node, port, isFirst).pop);
+      if (id !== undefined) visit(`r${id}`, ratesOf(node, port, isFirst).pop, channel);
     });
     node.outputs.forEach((channel, port) => {
       const id = channel ?? this.#externalOf(node, port, false)?.id;
-      if (id !== undefined) visit(`w${id}`, ratesOf(node, port, isFirst).push);
+      if (id !== undefined) visit(`w${id}`, ratesOf(node, port, isFirst).push, channel);
     });
   }
 
   skip(node: GraphNode, firings: number): void {
-    this.#eachEnd(node, false, (name, rate) => { this.#moved.set(name, (this.#moved.get(name) ?? 0) + firings * rate); });
+    this.#eachEnd(node, false, (name, rate, channel) => {
+      const stretch = channel === undefined ? undefined : this.#stretchOf(channel);
+      if (stretch === undefined) this.#moved.set(name, (this.#moved.get(name) ?? 0) + firings * rate);
+      else stretch.pass(name.startsWith('r'), firings * rate);
+    });
   }
 
   /** Advances the indices of a node's ends to their current positions. */

@@ -4,7 +4,7 @@ import { call, exact, get, i32, type Buffer, type Import, type KernelFunction, t
 import type { Group, ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { ProgramBuffers, type BufferDeclaration, type BufferOptions, type SystemBuffers } from './buffers.ts';
-import { FunctionMaker, type FunctionOptions, type MadeFunction, type Mode } from './function.ts';
+import { FunctionMaker, type FunctionOptions, type Mode } from './function.ts';
 import type { Site } from './sites.ts';
 import { TooLarge } from './writer.ts';
 
@@ -38,22 +38,18 @@ export const togetherForWasm = (pop: number): number => (pop === 1 ? 8 : 4);
 
 /** All nodes as one group, in the order of the single-appearance schedule. */
 function wholeOf({ schedule }: ProgramPlan): Group {
-  return { id: 0, steps: schedule.steps, iterations: 1, isLoop: true };
+  return { id: 0, steps: schedule.steps, iterations: 1, isLoop: true, isJammed: false };
 }
 
 /** The function of a group. If it gets too large, it is made again with as little code as possible. */
 function groupFunction(p: ProgramBuffers, group: Group, mode: Mode, options: FunctionOptions): KernelFunction {
-  const make = (how: Mode, isWhole = false): MadeFunction =>
-    new FunctionMaker(p, how, `group_${group.id}`, group, options).group(isWhole);
+  const make = (how: Mode): KernelFunction => new FunctionMaker(p, how, `group_${group.id}`, group, options).group();
   try {
-    const made = make(mode);
-    // A firing that may fault has to run even if nobody needs its items.
-    const leavesOut = group.live !== undefined && group.live.length < elementAt(group.steps, 0).count;
-    return (made.raises && leavesOut ? make(mode, true) : made).f;
+    return make(mode);
   } catch (error) {
     if (!(error instanceof TooLarge)) throw error;
   }
-  return small(() => make('small').f);
+  return small(() => make('small'));
 }
 
 function small<T>(make: () => T): T {
@@ -126,7 +122,7 @@ class Lowering {
     if (found === undefined) {
       const node = elementAt(this.#p.plan.graph.nodes, id);
       const make = (name: string, isFirst: boolean): KernelFunction =>
-        small(() => new FunctionMaker(this.#p, 'node', `${name}_${id}`, undefined, this.#options).fire(id, isFirst).f);
+        small(() => new FunctionMaker(this.#p, 'node', `${name}_${id}`, undefined, this.#options).fire(id, isFirst));
       const first = node.kind === 'filter' && node.code.prework !== undefined ? [make('first', true)] : [];
       this.#alone.set(id, found = [make('fire', false), ...first]);
     }

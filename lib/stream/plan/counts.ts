@@ -2,7 +2,7 @@
 import { elementAt, lastOf } from '../../core/known.ts';
 import { countedNodes, sinksOf } from '../interpret/sinks.ts';
 import { appendStep, firstRates, Marking, type Step } from '../schedule/steady.ts';
-import type { External, ProgramPlan } from './plan.ts';
+import type { External, ProgramPlan, WholeProgram } from './plan.ts';
 
 /** How much to run: see InterpretOptions. */
 export interface RunAmount {
@@ -42,12 +42,12 @@ function inputNeeded(input: External, count: number): number {
 /** Demand-driven firing, simulated on item counts only: the same order as in the interpreter's engine. */
 class Demand extends Marking {
   readonly steps: Step[] = [];
-  readonly #plan: ProgramPlan;
+  readonly #plan: WholeProgram;
   readonly #input: External | undefined;
   readonly #available: number;
   #left = mostTailFirings;
 
-  constructor(plan: ProgramPlan, start: ConstructorParameters<typeof Marking>[1], available: number) {
+  constructor(plan: WholeProgram, start: ConstructorParameters<typeof Marking>[1], available: number) {
     super(plan.sdf, start);
     this.#plan = plan;
     this.#available = available;
@@ -102,14 +102,14 @@ class Demand extends Marking {
 }
 
 /** How many items count towards `items` after these firings. */
-function itemsOut(plan: ProgramPlan, firings: readonly number[]): number {
+function itemsOut(plan: WholeProgram, firings: readonly number[]): number {
   const output = plan.externals.filter(({ kind }) => kind === 'output');
   const counted = output.length > 0 ? output : plan.externals.filter(({ kind }) => kind === 'writer');
   return counted.reduce((sum, external) => sum + passedBy(external, elementAt(firings, external.node)), 0);
 }
 
 /** How many steady states can run before the remainder; undefined if not even the initialisation can run, or if nothing limits the run. */
-function wholeStates(plan: ProgramPlan, amount: RunAmount, sinks: readonly number[]): number | undefined {
+function wholeStates(plan: WholeProgram, amount: RunAmount, sinks: readonly number[]): number | undefined {
   const { repetitions, initFirings } = plan.steady;
   const input = plan.externals.find(({ kind }) => kind === 'input');
   const at = (states: number) => repetitions.map((count, node) => elementAt(initFirings, node) + states * count);
@@ -137,7 +137,7 @@ function wholeStates(plan: ProgramPlan, amount: RunAmount, sinks: readonly numbe
 }
 
 /** Counts a run. Throws RangeError if nothing limits it. */
-export function countRun(plan: ProgramPlan, amount: RunAmount): RunCounts {
+export function countRun(plan: WholeProgram, amount: RunAmount): RunCounts {
   const sinks = amount.iterations === undefined ? sinksOf(plan.graph) : countedNodes(plan.graph);
   const { repetitions, initFirings, residual, init } = plan.steady;
   const states = wholeStates(plan, amount, sinks);
@@ -152,7 +152,7 @@ export function countRun(plan: ProgramPlan, amount: RunAmount): RunCounts {
   };
 }
 
-function finish(plan: ProgramPlan, demand: Demand, amount: RunAmount, sinks: readonly number[]): boolean {
+function finish(plan: WholeProgram, demand: Demand, amount: RunAmount, sinks: readonly number[]): boolean {
   if (amount.items !== undefined) {
     while (itemsOut(plan, demand.fired) < amount.items) {
       let isAlive = false;
@@ -175,4 +175,10 @@ function finish(plan: ProgramPlan, demand: Demand, amount: RunAmount, sinks: rea
     }
   }
   return isShort;
+}
+
+/** Firings of each node of the program as written (before merging), in a run counted as `counts`. */
+export function writtenFirings(plan: ProgramPlan, amount: RunAmount, counts: RunCounts): readonly number[] {
+  const whole = plan.whole();
+  return whole === plan ? counts.firings : countRun(whole, amount).firings;
 }

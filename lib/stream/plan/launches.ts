@@ -71,7 +71,7 @@ export interface LaunchPlan {
 
 export interface LaunchOptions {
   readonly cores: number;
-  /** Microseconds per firing, by node. */
+  /** Mean microseconds per firing, by node. */
   readonly costs: readonly number[];
   /** Whole steady states of the run. */
   readonly states: number;
@@ -249,8 +249,7 @@ export function planLaunches(
 ): LaunchPlan {
   const made = groupGraph(plan);
   const { sdf, steady } = made;
-  const cpu = plan.groups.map(({ steps, live }) =>
-    steps.reduce((sum, { actor, count }) => sum + elementAt(costs, actor) * (live?.length ?? count), 0));
+  const cpu = plan.groups.map(({ steps }) => steps.reduce((sum, { actor, count }) => sum + elementAt(costs, actor) * count, 0));
   const work = cpu.reduce((sum, cost, id) => sum + cost * elementAt(plan.groups, id).iterations, 0);
   const bytes = sdf.channels.reduce((sum, { push, from, bytesPerItem }) =>
     sum + push * elementAt(steady.repetitions, from) * bytesPerItem, 0);

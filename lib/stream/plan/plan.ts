@@ -6,12 +6,15 @@ import { bodiesOf, eachStatement, statementSize } from '../interpret/walk.ts';
 import { severalPrinters } from '../interpret/print-order.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
-import type { IrType } from '../ir.ts';
+import type { FilterCode, IrType } from '../ir.ts';
+import { ScheduleError } from '../schedule/error.ts';
 import { scheduled, type Schedule, type SteadySchedule, type SteadyState, type Step } from '../schedule/steady.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { Analysis } from './analysis.ts';
-import { isJammed, liveFirings } from './jam.ts';
+import { mergeEqual, type MergedGraph } from '../savings/merge.ts';
+import { savedFirings, type SavedFirings } from '../savings/firings.ts';
+import { isJammed } from './jam.ts';
 import { countsOf, kindsIn, type Kind } from './layout.ts';
 import { UnsupportedProgram } from './unsupported.ts';
 
@@ -45,8 +48,8 @@ export interface Group {
   readonly iterations: number;
   /** A feedback loop of the graph: its channels keep items between iterations. */
   readonly isLoop: boolean;
-  /** For a group of one filter with interleaved firings: those firings of an iteration that are actually run. */
-  readonly live?: readonly number[];
+  /** Whether the group is one filter with interleaved firings. */
+  readonly isJammed: boolean;
 }
 
 /** Where the items of a channel are stored while steady states run. */
@@ -89,14 +92,24 @@ export interface PlanOptions {
   readonly maxMultiplicity?: number;
   /** For how many cores to plan. Above 1, groups that can be sliced keep no items between iterations, and others stay small. Default 1. */
   readonly forCores?: number;
+  /** Whether to leave out work if no bit of the output changes (lib/stream/savings). Default true. */
+  readonly savings?: boolean;
 }
 
 /** With interleaved firings, the number of steady states in a block is a multiple of this. */
 const mostTogether = 8;
 
+/** A scheduled program before merging. */
+export type WholeProgram = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'externals'>;
+
 /** A program that is ready to be lowered. */
 export interface ProgramPlan {
+  /** The graph after equal nodes were merged. */
   readonly graph: StreamGraph;
+  /** By node: its id in the program as written; undefined for duplicating nodes that merging added. */
+  readonly origins: readonly (number | undefined)[];
+  /** The program as written, before merging; computed on the first call. */
+  readonly whole: () => WholeProgram;
   readonly sdf: SdfGraph;
   readonly steady: SteadyState;
   readonly schedule: SteadySchedule;
@@ -115,11 +128,13 @@ export interface ProgramPlan {
   /** Steady states in a block. */
   readonly multiplicity: number;
   readonly analyses: ReadonlyMap<object, Analysis>;
+  /** By filter: its steady-state firings, if some are dead or do less than written. */
+  readonly firings: ReadonlyMap<number, SavedFirings>;
   readonly options: Required<PlanOptions>;
 }
 
 export const defaultPlanOptions: Required<PlanOptions> = { groupSize: 4000, filterSize: 1000, blockBytes: 32768, maxMultiplicity: 256,
-  forCores: 1 };
+  forCores: 1, savings: true };
 
 /**
  * Plans a graph. Throws UnsupportedProgram for what only the interpreter supports (dynamic rates, messages), and ScheduleError if there is
@@ -129,13 +144,31 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   for (const path of graph.missing ?? []) throw new UnsupportedProgram(`there is no file '${path}'`);
   for (const node of graph.nodes) refuse(node);
   const chosen = { ...defaultPlanOptions, ...options };
+  if (!chosen.savings) return planMerged(graph, { graph, origins: graph.nodes.map(({ id }) => id) }, chosen);
+  try {
+    return planMerged(graph, mergeEqual(graph), chosen);
+  } catch (error) {
+    // Report the error for the program as written.
+    if (error instanceof ScheduleError) scheduleOf(graph);
+    throw error;
+  }
+}
+
+function scheduleOf(graph: StreamGraph): Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule'> & { readonly found: Schedule } {
   const sdf = sdfOf(graph);
   const found = scheduled(sdf);
-  const schedule = found.single;
-  const steady = withLonePrework(graph, found.steady);
+  return { graph, sdf, steady: withLonePrework(graph, found.steady), schedule: found.single, found };
+}
+
+function planMerged(whole: StreamGraph, { graph, origins }: MergedGraph, chosen: Required<PlanOptions>): ProgramPlan {
+  const { sdf, steady, schedule, found } = scheduleOf(graph);
+  const firings = chosen.savings ? savedFirings({ graph, steady, loops: loopsOf(sdf, found) }) : new Map<number, SavedFirings>();
   const analyses = new Map<object, Analysis>();
-  for (const node of graph.nodes) if (node.kind === 'filter' && !analyses.has(node.code)) analyses.set(node.code, new Analysis(node.code));
-  const groups = makeGroups({ graph, sdf, steady, schedule, analyses }, found, chosen);
+  for (const node of graph.nodes) {
+    if (node.kind !== 'filter') continue;
+    for (const code of [node.code, ...codesOf(firings, node)]) if (!analyses.has(code)) analyses.set(code, new Analysis(code));
+  }
+  const groups = makeGroups({ graph, sdf, steady, schedule, analyses, firings }, found, chosen);
   const rates = sdf.channels.map(({ from, push }) => elementAt(steady.repetitions, from) * push);
   const groupOf: Group[] = [];
   for (const group of groups) for (const { actor } of group.steps) groupOf[actor] = group;
@@ -143,13 +176,16 @@ export function planProgram(graph: StreamGraph, options: PlanOptions = {}): Prog
   const bytes = graph.channels.reduce((sum, { type }, id) =>
     sum + (storage[id] === 'block' ? elementAt(rates, id) * typeBytes(type) : 0), 0);
   const fitting = Math.max(1, Math.min(chosen.maxMultiplicity, Math.floor(chosen.blockBytes / Math.max(bytes, 1))));
-  const rounded = groups.some(({ live }) => live !== undefined) ? Math.ceil(fitting / mostTogether) * mostTogether : fitting;
+  const rounded = groups.some((group) => group.isJammed) ? Math.ceil(fitting / mostTogether) * mostTogether : fitting;
   const multiplicity = Math.min(chosen.maxMultiplicity, rounded);
   const externals = externalsOf(graph);
-  return {
+  let known: WholeProgram | undefined;
+  const made: ProgramPlan = {
     graph, sdf, steady, schedule, externals, streamArrays: streamArraysOf(externals), groups, groupOf, storage, rates, multiplicity,
-    analyses, printers: severalPrinters(graph), options: chosen,
+    analyses, firings, printers: severalPrinters(graph), options: chosen, origins,
+    whole: () => known ??= whole === graph ? made : { ...scheduleOf(whole), externals: externalsOf(whole) },
   };
+  return made;
 }
 
 /** Schedules the first firing of filters that have a prework but no channels: channel rates do not show it. */
@@ -194,7 +230,8 @@ function externalsOf(graph: StreamGraph): External[] {
   });
 }
 
-type Parts = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'analyses'>;
+type FilterNode = Extract<GraphNode, { kind: 'filter' }>;
+type Parts = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'analyses' | 'firings'>;
 
 /** Work that cannot be sliced is joined up to this fraction of a core's share: small enough for load balancing. */
 const partsOfCore = 3;
@@ -203,17 +240,35 @@ function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b);
 }
 
-/** Code size of one firing, taking into account which loops will be unrolled. */
-export function firingSize(plan: Pick<ProgramPlan, 'analyses'>, node: GraphNode, filterSize: number): number {
+/** The code of a filter's steady-state firings, for one period of them; undefined: a dead firing. */
+export function firingCodes({ firings }: Pick<ProgramPlan, 'firings'>, node: FilterNode): readonly (FilterCode | undefined)[] {
+  return firings.get(node.id)?.codes ?? [node.code];
+}
+
+function codesOf(firings: ProgramPlan['firings'], node: FilterNode): FilterCode[] {
+  return firingCodes({ firings }, node).filter((code) => code !== undefined);
+}
+
+/** Mean code size of one firing, taking into account which loops will be unrolled. */
+export function firingSize(plan: Pick<ProgramPlan, 'analyses' | 'firings'>, node: GraphNode, filterSize: number): number {
   switch (node.kind) {
     case 'filter': {
-      const { body } = node.code.work;
-      const unrolled = required(plan.analyses.get(node.code)).unrolled(body);
-      return unrolled <= filterSize ? unrolled : statementSize(body) + 256;
+      const codes = firingCodes(plan, node);
+      const sizes = codes.map((code) => {
+        const unrolled = code === undefined ? 0 : required(plan.analyses.get(code)).unrolled(code.work.body);
+        return code === undefined || unrolled <= filterSize ? unrolled : statementSize(code.work.body) + 256;
+      });
+      return sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
     }
     case 'splitter': case 'joiner': return node.weights.reduce((sum, weight) => sum + weight, 0);
     default: return 1;
   }
+}
+
+/** All actors of feedback loops. */
+function loopsOf({ channels }: SdfGraph, { components }: Schedule): ReadonlySet<number> {
+  const own = channels.flatMap(({ from, to }) => (from === to ? [from] : []));
+  return new Set([...own, ...components.flatMap((members) => (members.length > 1 ? members : []))]);
 }
 
 /** Groups neighbours in stream order as long as their code stays small. */
@@ -225,7 +280,7 @@ function makeGroups(parts: Parts, { component, components, inputs }: Schedule, o
     if (open === undefined) return;
     const { nodes, divisor } = open;
     const steps = nodes.map((actor) => ({ actor, count: elementAt(steady.repetitions, actor) / divisor }));
-    groups.push({ id: groups.length, steps, iterations: divisor, isLoop: false });
+    groups.push({ id: groups.length, steps, iterations: divisor, isLoop: false, isJammed: false });
     open = undefined;
   };
   const done = new Set<number>();
@@ -239,23 +294,23 @@ function makeGroups(parts: Parts, { component, components, inputs }: Schedule, o
       close();
       const inside = new Set(members);
       const steps = schedule.steps.filter((step) => inside.has(step.actor));
-      groups.push({ id: groups.length, steps, iterations: 1, isLoop: true });
+      groups.push({ id: groups.length, steps, iterations: 1, isLoop: true, isJammed: false });
       continue;
     }
     const node = elementAt(parts.graph.nodes, actor);
-    if (node.kind === 'filter' && isJammed(node.code, required(parts.analyses.get(node.code)))) {
+    const period = parts.firings.get(actor)?.codes.length ?? 1;
+    const periods = elementAt(steady.repetitions, actor) / period;
+    if (node.kind === 'filter' && codesOf(parts.firings, node).some((code) => isJammed(code, required(parts.analyses.get(code))))) {
       close();
-      const { period, live } = liveFirings(parts, node);
-      const steps = [{ actor, count: period }];
-      groups.push({ id: groups.length, steps, iterations: elementAt(steady.repetitions, actor) / period, isLoop: false, live });
+      groups.push({ id: groups.length, steps: [{ actor, count: period }], iterations: periods, isLoop: false, isJammed: true });
       continue;
     }
     const size = firingSize(parts, node, options.filterSize);
     const joined = open === undefined || isApart(open.nodes, actor) ? undefined
-      : join(open, actor, size, steady.repetitions);
+      : join(open, actor, size, { periods, repetitions: steady.repetitions });
     if (joined === undefined || joined.total > options.groupSize) {
       close();
-      open = { nodes: [actor], divisor: elementAt(steady.repetitions, actor), sizes: [size] };
+      open = { nodes: [actor], divisor: periods, sizes: [size] };
     } else open = joined.group;
   }
   close();
@@ -284,8 +339,11 @@ function apartness(
   };
 }
 
-function join(open: { nodes: number[]; divisor: number; sizes: number[] }, actor: number, size: number, repetitions: readonly number[]) {
-  const divisor = gcd(open.divisor, elementAt(repetitions, actor));
+function join(
+  open: { nodes: number[]; divisor: number; sizes: number[] }, actor: number, size: number,
+  { periods, repetitions }: { readonly periods: number; readonly repetitions: readonly number[] },
+) {
+  const divisor = gcd(open.divisor, periods);
   const group = { nodes: [...open.nodes, actor], divisor, sizes: [...open.sizes, size] };
   const total = group.nodes.reduce((sum, node, i) => sum + (elementAt(group.sizes, i) + 2) * (elementAt(repetitions, node) / divisor), 0);
   return { group, total };

@@ -80,6 +80,11 @@ function operationsOf(code: FilterCode): number {
   return 2 + counterOf(code).statement(code.work.body);
 }
 
+/** Microseconds of one firing of a filter, as {@link estimateCosts} counts. */
+export function costOf(code: FilterCode): number {
+  return operationsOf(code) * microsecondsPerOperation;
+}
+
 /** Microseconds of the longest turn of a loop that stops by a condition, as {@link estimateCosts} counts; 0 where there is no such loop. */
 export function longestTurn(graph: StreamGraph): number {
   let longest = 0;

@@ -96,7 +96,7 @@ export async function measure(graph: StreamGraph, options: ProfileOptions = {}):
   const { backend: name = 'wasm', seconds = 5e-3, force = false, signal } = options;
   const { backend, ...note } = backendNamed(name);
   signal?.throwIfAborted();
-  const plan = planProgram(graph);
+  const plan = planProgram(graph, { savings: false });
   const key = await keyOf(plan, backend, options);
   const path = join(cacheFolder(options.cacheFolder, 'stream'), `${key}.profile.json`);
   const known = force ? undefined : await stored(path, graph.nodes.length);

@@ -85,7 +85,8 @@ async function recorded(
 
 /** Generated code without its float constants, which do not change what it takes. */
 function shapeOf(graph: StreamGraph): string {
-  return programText(lowerForWasm(planProgram(graph, defaultWasmPlan)).program).replace(/\bf(?:32|64)\([^)]*\)/g, '#');
+  const { program } = lowerForWasm(planProgram(graph, { ...defaultWasmPlan, savings: false }));
+  return programText(program).replace(/\bf(?:32|64)\([^)]*\)/g, '#');
 }
 
 /**

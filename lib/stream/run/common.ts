@@ -8,7 +8,7 @@ import type { ProgramPlan } from '../plan/plan.ts';
 import type { Step } from '../schedule/index.ts';
 import { wasmModule, type MemoryLayout } from '../targets/wasm.ts';
 import type { Scalars } from './prepare.ts';
-import { engine } from './wasm-engine.ts';
+import { engine } from '../../core/wasm-engine.ts';
 import type { wayNumbers } from './words.ts';
 
 /** The data that all machines of a run receive. */

@@ -58,8 +58,8 @@ export async function compileCpp(graph: StreamGraph, options: CppCompileOptions 
 
 /** Compiles several graphs into one executable: faster for many small ones. */
 export async function compileCppTogether(graphs: readonly StreamGraph[], options: CppCompileOptions = {}): Promise<CompiledCpp[]> {
-  const plans = graphs.map((graph) => planProgram(withMarks(graph), { ...defaultCppPlan, ...options }));
   const { baseline = false, shareFrom } = options;
+  const plans = graphs.map((graph) => planProgram(withMarks(graph), { ...defaultCppPlan, savings: !baseline, ...options }));
   const build = builder(options);
   const how: CppOptions = { baseline, mostUnits, ...(shareFrom === undefined ? {} : { shareFrom }) };
   const made = await build(plans.map((plan) => cppProgram(plan, how)));
@@ -178,7 +178,7 @@ class Programs {
     if (plan !== undefined) return plan;
     // With vectorised code, short parts of slices are not worth the cost of finding their place.
     const blockBytes = 8 / 3 * this.#plan.options.blockBytes;
-    this.#shared.set(cores, plan = planProgram(this.#plan.graph, { ...this.#plan.options, forCores: cores, blockBytes }));
+    this.#shared.set(cores, plan = planProgram(this.#plan.whole().graph, { ...this.#plan.options, forCores: cores, blockBytes }));
     return plan;
   }
 

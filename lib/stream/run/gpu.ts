@@ -8,9 +8,10 @@ import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import { scalarCount } from '../interpret/values.ts';
+import { writtenFirings } from '../plan/counts.ts';
 import { startMatters } from '../plan/start.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import { fusedProgram, type FusedOptions, type FusedProgram } from '../targets/cuda.ts';
+import { fusedProgram, smallBlocks, type FusedOptions, type FusedProgram } from '../targets/cuda.ts';
 import { within } from '../stop.ts';
 import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
 import { prepareRun, type RunResult, type ThreadOptions } from './prepare.ts';
@@ -80,8 +81,6 @@ export class CompiledGpu {
     this.#module = module;
     this.#wasm = compiledWasm(graph);
     this.#kernel = required(module.kernels.get(program.kernel));
-    if (this.#kernel.residentBlocks(program.threads, program.sharedBytes) > 0) return;
-    throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
   }
 
   /**
@@ -90,25 +89,33 @@ export class CompiledGpu {
    */
   static async compile(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
     const { fast, signal, timeout, ...how } = options;
+    const made = async (program: FusedProgram): Promise<CompiledGpu> => {
+      if (program.input.items === 0 || program.output.items === 0) {
+        throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
+      }
+      signal?.throwIfAborted();
+      return new CompiledGpu(graph, program, device, await device.module({
+        source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+        ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
+      }));
+    };
     const program = fusedProgram(graph, how);
-    if (program.input.items === 0 || program.output.items === 0) {
-      throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
+    // Less, for a GPU with less shared memory.
+    for (const less of [undefined, smallBlocks]) {
+      const compiled = await made(less === undefined ? program : fusedProgram(graph, { ...how, ...less }));
+      if (compiled.#resident > 0) return compiled;
+      compiled.dispose();
     }
-    signal?.throwIfAborted();
-    const module = await device.module({
-      source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
-      ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
-    });
-    try {
-      return new CompiledGpu(graph, program, device, module);
-    } catch (error) {
-      module.dispose();
-      throw error;
-    }
+    throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
   }
 
   get kernel(): Kernel {
     return this.#kernel;
+  }
+
+  /** Blocks that a multiprocessor holds. */
+  get #resident(): number {
+    return this.#kernel.residentBlocks(this.program.threads, this.program.sharedBytes);
   }
 
   /** Steady states before those of a launch that its blocks make again, for what they leave on the channels. */
@@ -122,8 +129,8 @@ export class CompiledGpu {
       const run = prepareRun(this.program.plan, input, options);
       const ends = new HostEnds(this.program, this.device, run, input);
       const work = await this.process(ends, { ...options, signal });
-      const { firings, exhausted } = run.counts;
-      return { output: ends.output, printed: '', files: {}, firings, exhausted, ...work };
+      const firings = writtenFirings(this.program.plan, run.amount, run.counts);
+      return { output: ends.output, printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
     });
   }
 
@@ -131,7 +138,7 @@ export class CompiledGpu {
   async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
     const { program } = this;
     const rounds = Math.ceil(states / program.states);
-    const resident = this.#kernel.residentBlocks(program.threads, program.sharedBytes) * this.device.description.multiprocessors;
+    const resident = this.#resident * this.device.description.multiprocessors;
     const each = Math.max(Math.ceil(rounds / Math.max(1, resident)), Math.min(rounds, worthWarming * program.warmRounds), 1);
     using fault = inputArray(this.device, Int32Array.of(noFault));
     const launched = this.#module.launch(program.kernel, {

@@ -1,11 +1,11 @@
 // An instance of a compiled program: its WebAssembly memory, the windows in it where functions find the items of streams, single firings.
 import { addAt, elementAt, required } from '../../core/known.ts';
+import { engine, type WasmFunction, type WasmMemory } from '../../core/wasm-engine.ts';
 import type { Kind } from '../plan/layout.ts';
 import type { Step } from '../schedule/index.ts';
 import { Fault, type Printed } from './answers.ts';
 import type { CommonData, MachineRun, StreamEnd } from './common.ts';
 import type { Scalars } from './prepare.ts';
-import { engine, type WasmFunction, type WasmMemory } from './wasm-engine.ts';
 
 const pageBytes = 65536;
 /** The maximum number of items that single firings of a node move in one call. */
@@ -24,9 +24,6 @@ type Window = CommonData['streams'][number] & {
   room: number;
   view: Scalars;
 };
-
-const { acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh } = Math;
-const mathematics = { acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh };
 
 /** An instance of a compiled program. */
 export class Instance {
@@ -67,7 +64,7 @@ export class Instance {
     this.#renewViews();
     for (const { name, initial } of common.arrays) if (initial.length > 0) this.#view(name).set(initial);
     this.#exports = new engine.Instance(common.module, { host: {
-      ...mathematics, mod: (a: number, b: number) => a % b, memory: this.#memory, own: this.#own,
+      mod: (a: number, b: number) => a % b, memory: this.#memory, own: this.#own,
       trap: (site: number, value: number) => { throw new Fault(site, value); },
       put: (value: number) => { this.#line.push(value); },
       print: (site: number) => { this.#print(site); },

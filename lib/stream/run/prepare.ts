@@ -8,7 +8,7 @@ import { requireAmount, type InterpretOptions } from '../interpret/options.ts';
 import { firstLines } from '../interpret/print-order.ts';
 import { normalise, scalarCount, typeBytes } from '../interpret/values.ts';
 import type { IrType } from '../ir.ts';
-import { countRun, type RunAmount, type RunCounts } from '../plan/counts.ts';
+import { countRun, writtenFirings, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import { countsOf, kinds, kindsIn, makeArray, placesOf, type Kind } from '../plan/layout.ts';
 import type { External, ProgramPlan } from '../plan/plan.ts';
 import type { ThreadChoice } from './threads.ts';
@@ -180,7 +180,8 @@ function decode(files: Required<RunOptions>['files'], type: IrType, path: string
 
 /** The result of a run. `arrays`: of the output streams, by number. */
 export function resultOf(
-  plan: ProgramPlan, { amount, counts, lines }: PreparedRun, arrays: ReadonlyMap<number, StreamArrays>, printed: string, milliseconds: number,
+  plan: ProgramPlan, { amount, counts, lines }: PreparedRun, arrays: ReadonlyMap<number, StreamArrays>, printed: string,
+  milliseconds: number,
 ): RunResult {
   const items = ({ id, type }: External): Scalars =>
     joinItems(required(arrays.get(id)), type, elementAt(counts.passed, id - plan.graph.channels.length));
@@ -192,6 +193,6 @@ export function resultOf(
     output: output === undefined ? new Float32Array() : items(output).subarray(0, wanted),
     printed: lines === Infinity ? printed : firstLines(printed, lines),
     files: Object.fromEntries(written.map((file) => [file.path, encodeFile(items(file), file.type)])),
-    firings: counts.firings, exhausted: counts.exhausted, milliseconds,
+    firings: writtenFirings(plan, amount, counts), exhausted: counts.exhausted, milliseconds,
   };
 }

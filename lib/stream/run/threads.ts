@@ -6,9 +6,9 @@
 import { elementAt, leading } from '../../core/known.ts';
 import { countRun, passedBy, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import { nearness, planLaunches } from '../plan/launches.ts';
-import type { External, ProgramPlan } from '../plan/plan.ts';
+import { firingCodes, type External, type ProgramPlan } from '../plan/plan.ts';
 import { startMatters } from '../plan/start.ts';
-import { countedCosts } from '../profile/estimate.ts';
+import { costOf, countedCosts } from '../profile/estimate.ts';
 import { launchWords, pieceWords, type Piece, type WayName } from './words.ts';
 
 /** Parameters for choosing how to use threads. */
@@ -102,9 +102,20 @@ export function cutRun(
   });
 }
 
-/** Microseconds per firing, by node: given, or derived from counted operations. */
+/**
+ * Mean microseconds per firing, by node of the plan: given (by node of the program as written), or derived from counted operations; scaled
+ * down for dead firings and shorter code.
+ */
 export function nodeTimes(plan: ProgramPlan, given: readonly number[] | undefined, backend: CompiledBackend): readonly number[] {
-  return given ?? countedCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);
+  const counted = countedCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);
+  return plan.graph.nodes.map((node, id) => {
+    const origin = plan.origins[id];
+    const time = given === undefined || origin === undefined ? elementAt(counted, id) : elementAt(given, origin);
+    if (node.kind !== 'filter' || !plan.firings.has(id)) return time;
+    const codes = firingCodes(plan, node);
+    const left = codes.reduce((sum, code) => sum + (code === undefined ? 0 : costOf(code)), 0) / codes.length;
+    return time * left / costOf(node.code);
+  });
 }
 
 /** Threads are started for runs with a longer estimate in milliseconds; no run blocks the calling thread for longer. */

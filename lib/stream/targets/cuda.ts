@@ -22,9 +22,9 @@ import { levelsOf, tasksOf, type Member, type Task, type Tasks } from './cuda-ta
 
 /** How a program is laid out on a GPU. */
 export interface FusedOptions extends PlanOptions {
-  /** Threads of a block, a multiple of 32. Default 256. */
+  /** Threads of a block, a multiple of 32. Default 512, or 256 for programs of few groups. */
   readonly threads?: number;
-  /** Bytes of shared memory that a block may take. Default 49152. */
+  /** Bytes of shared memory that a block may take. Default 112,000, or 49,152 for programs of few groups. */
   readonly sharedBytes?: number;
   /** Blocks that one multiprocessor holds at least; bounds the registers. Default 2. */
   readonly minBlocks?: number;
@@ -69,10 +69,13 @@ export interface FusedProgram {
 
 export const fusedKernel = 'wl_fused';
 
-const defaults = { threads: 256, sharedBytes: 49_152, minBlocks: 2 };
+/** What a block takes. Programs of few groups are bound by memory, and many small blocks hide its latency best. */
+export const smallBlocks = { threads: 256, sharedBytes: 49_152, minBlocks: 2 };
+const largeBlocks = { threads: 512, sharedBytes: 112_000, minBlocks: 2 };
+const fewGroups = 4;
 
 /** What plans for a GPU take: groups stay small enough for the registers of a thread. */
-export const defaultCudaPlan: PlanOptions = { groupSize: 1500, filterSize: 1500, forCores: 2 };
+export const defaultCudaPlan: PlanOptions = { groupSize: 4000, filterSize: 1500, forCores: 2 };
 
 /** Most steady states of a round: beyond, the threads only get longer loops. */
 const mostStates = 4096;
@@ -136,7 +139,7 @@ const leastNodes = 24, barrierNodes = 40;
 class FusedMaker {
   readonly #plan: ProgramPlan;
   readonly #lowered: LoweredProgram;
-  readonly #options: typeof defaults;
+  readonly #options: typeof smallBlocks;
   readonly #input: FusedEnd;
   readonly #output: FusedEnd;
   /** By group: groups of one level do not wait for each other. */
@@ -151,7 +154,8 @@ class FusedMaker {
 
   constructor(plan: ProgramPlan, options: FusedOptions) {
     this.#plan = plan;
-    this.#options = { ...defaults, ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) };
+    const usual = plan.groups.length <= fewGroups ? smallBlocks : largeBlocks;
+    this.#options = { ...usual, ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) };
     this.#input = this.#endOf('input');
     this.#output = this.#endOf('output');
     this.#lowered = lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 });

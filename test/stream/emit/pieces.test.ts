@@ -84,7 +84,7 @@ describe('runs in pieces', function () {
     for (const [i, graph] of graphs.entries()) {
       const { plan, run: alone } = compileWasm(graph);
       // Long firings make for many pieces.
-      const options = { threads: 2 + i % 3, costs: slow(plan), ...(i % 4 === 3 ? { items: 700 + i } : {}) };
+      const options = { threads: 2 + i % 3, costs: slow(plan.whole()), ...(i % 4 === 3 ? { items: 700 + i } : {}) };
       const { milliseconds: _one, ...expected } = alone(wave, options);
       const { milliseconds: _many, processorMilliseconds: _all, ...found } = await run(graph, options) as Record<string, unknown>;
       assert.deepEqual(found, expected, `program ${i}`);

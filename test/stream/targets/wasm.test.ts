@@ -23,7 +23,8 @@ describe('programs as WebAssembly', function () {
     for (const file of readdirSync(folder).filter((name) => name.endsWith('.str'))) {
       const { graph } = await elaborate(readFileSync(join(folder, file), 'utf8'));
       for (const placed of [false, true]) {
-        const lowered = lowerForWasm(planProgram(graph), { placed, nodes: graph.nodes.map(({ id }) => id) });
+        const plan = planProgram(graph);
+        const lowered = lowerForWasm(plan, { placed, nodes: plan.graph.nodes.map(({ id }) => id) });
         verify(lowered.program);
         assert.ok(engine.validate(wasmModule(lowered, placed).bytes), file);
       }

@@ -6,8 +6,8 @@ export interface WasmMemory {
   grow(pages: number): number;
 }
 
-/** A function of a compiled program, for `n` firings or iterations. */
-export type WasmFunction = (n: number) => void;
+/** An exported function. The type says `number` for functions without results too. */
+export type WasmFunction = (...args: number[]) => number;
 
 export const { WebAssembly: engine } = globalThis as unknown as { readonly WebAssembly: {
   readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object;

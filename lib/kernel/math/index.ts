@@ -1,0 +1,33 @@
+// Mathematical functions, written in the representation, so that all targets compute the same bits.
+import type { MathName, Program } from '../ir.ts';
+import { walkBody } from '../visit.ts';
+import { cosh, exp, sinh, tanh } from './exponential.ts';
+import { acos, asin, atan, atan2 } from './inverse.ts';
+import { hypot, log, log10, pow } from './logarithm.ts';
+import { cos, sin, tan } from './trigonometric.ts';
+import type { MathFunction } from './writer.ts';
+
+export type { MathFunction } from './writer.ts';
+
+/** The functions by name. */
+export const mathLibrary: Readonly<Record<MathName, MathFunction>> = {
+  acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh,
+};
+
+/** These functions and the ones they call, each once, callees first. */
+export function withCallees(functions: Iterable<MathFunction>): readonly MathFunction[] {
+  const found = new Set<MathFunction>();
+  const add = (each: MathFunction): void => {
+    each.calls.forEach(add);
+    found.add(each);
+  };
+  for (const each of functions) add(each);
+  return [...found];
+}
+
+/** The functions that a program uses and the ones they call, callees first. */
+export function mathIn({ functions }: Pick<Program, 'functions'>): readonly MathFunction[] {
+  const names = new Set<MathName>();
+  for (const { body } of functions) walkBody(body, { expression: (e) => { if (e.kind === 'math') names.add(e.name); } });
+  return withCallees([...names].sort().map((name) => mathLibrary[name]));
+}
