@@ -17,11 +17,11 @@ const kNativeTop = new Set(['bench']);
 const kLinear = 'linear';
 /** The only place in core that names the domains: the registry and its expansion. */
 const kRegistry = new Set(['cuda/core/operations.h']);
-/** Where device qualifiers and intrinsics may stand. */
+/** Files that may contain device qualifiers and intrinsics. */
 const kDeviceFiles = /^cuda\/core\/((device|launch|module)\.cuh|portable\.h|runtime\.(cu|h))$/;
-/** Whose names the shim has, too. */
+/** Files that include the shim's version of what they declare. */
 const kShimIncluders = new Set(['cuda/core/device.cuh', 'cuda/core/module.cuh']);
-/** Where the CUDA runtime may be called. */
+/** Files that may call the CUDA runtime. */
 const kRuntimeFiles = /^cuda\/(core\/(\w+\.cu|cuda_\w+\.h)|bench\/cub_scan\.cu)$/; // CUB is called with its types
 const kCudaTypes = new RegExp([
   /\bcuda[A-Z]\w*_t\b/, /\bcuda_runtime/, /\bcuda(?:Error|Success|Malloc|Free|Memcpy|Stream|Event)\w*/, /\bdim3\b/,

@@ -40,7 +40,7 @@ struct MarkEvents {
   bool call = false;   ///< of a call, not just of a copy
 };
 
-/// What tells how many blocks of a kernel fit a multiprocessor (modules.cu).
+/// For the number of resident blocks of a module's kernel (modules.cu).
 struct Occupancy;
 
 class CudaDevice final : public GpuDevice, public Submission, public ModuleHost {
@@ -114,6 +114,7 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   Status prepare_staging();
   Status prepare_second();
   Status allow_shared(const void* kernel, size_t shared_bytes);
+  Status find_kernel(void* library, const std::string& name, const void** out);
   Status describe(void* library, const std::string& name, ModuleKernel* out);
   Status prepare_occupancy();
   void unload_all();
@@ -150,8 +151,8 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   std::map<const char*, int64_t> pinned_;
   std::unordered_map<const void*, size_t> shared_allowed_;
   std::map<std::tuple<const void*, int, size_t>, int> resident_;
-  std::set<void*> libraries_;      ///< of the modules
-  std::shared_ptr<const Occupancy> occupancy_;  ///< with the first module
+  std::set<void*> libraries_;      ///< the loaded modules
+  std::shared_ptr<const Occupancy> occupancy_;  ///< created by the first module
 };
 
 /// Returns from the enclosing function with the Status of a failed runtime call.

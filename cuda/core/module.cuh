@@ -1,5 +1,5 @@
-// What text compiled at run time includes (Device.module of lib/core/device.ts): device code, and WARPLOOM_KERNEL, which makes an
-// agent a kernel that is found by its name. The same text is compiled by NVRTC, by nvcc and, for the shim, by the host's compiler.
+// The header for text that is compiled at run time (`Device.module` in TypeScript). WARPLOOM_KERNEL turns an agent into a kernel that
+// can be found by name. The same text is compiled by NVRTC, by nvcc and, for the shim, by the host compiler.
 //
 //   #include "cuda/core/module.cuh"
 //   struct Scale {
@@ -11,18 +11,27 @@
 //   };
 //   WARPLOOM_KERNEL(scale, Scale)
 //
-// A launch's arguments are the fields of Parameters in order, as C lays them out.
+// The arguments of a launch are the fields of Parameters, in order, with C's layout.
 #pragma once
 #include "cuda/core/device.cuh"
 
 #ifdef WARPLOOM_SIMT
-#include "simt/module.h"  // native/simt: how a module on the shim is found and finds the shim
+#include "simt/module.h"  // native/simt: the same macro, and the module's connection to the shim
+#else
+#ifdef WARPLOOM_MAX_REGISTERS
+/// The compilers ignore -maxrregcount for kernels with launch bounds. So the kernel has none, and an empty one tells the bound.
+#define WARPLOOM_KERNEL_ENTRY(name, ...)                                                                      \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kMaxThreads) name##_threads() {}                  \
+  extern "C" __global__ void name(const __grid_constant__ __VA_ARGS__::Parameters p) {                        \
+    __VA_ARGS__::run(::warploom::cuda::device::Block(), p);                                                   \
+  }
 #else
 #define WARPLOOM_KERNEL_ENTRY(name, ...)                                                          \
   extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kMaxThreads, __VA_ARGS__::kMinBlocks) \
   name(const __grid_constant__ __VA_ARGS__::Parameters p) {                                       \
     __VA_ARGS__::run(::warploom::cuda::device::Block(), p);                                       \
   }
+#endif
 #endif
 
 namespace device = warploom::WARPLOOM_TARGET::device;

@@ -1,4 +1,4 @@
-// Device code that was compiled at run time: what a device that can run it can do in addition to Device.
+// Device code that is compiled at run time: the interface of devices that can load and launch it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,42 +15,42 @@ class Control;
 struct ModuleKernel {
   std::string name;
   const void* entry = nullptr;  ///< as the device launches it
-  int registers = 0;            ///< per thread; 0 where that has no meaning
-  int64_t shared_bytes = 0;     ///< per block, beside what a launch asks for
-  int64_t local_bytes = 0;      ///< per thread: arrays and spilled registers
+  int registers = 0;            ///< per thread; 0 if not applicable
+  int64_t shared_bytes = 0;     ///< static, per block
+  int64_t local_bytes = 0;      ///< per thread: spilled registers and local arrays
   int max_threads = 0;          ///< per block
   int64_t parameter_bytes = 0;
 };
 
-/// Plain data: it ends with ModuleHost::unload, or with the device.
+/// Plain data; valid until ModuleHost::unload, or until the device is destroyed.
 struct LoadedModule {
   void* library = nullptr;
   std::vector<ModuleKernel> kernels;
-  int64_t most_shared_bytes = 0;  ///< of a block, all of it
+  int64_t most_shared_bytes = 0;  ///< limit on a block's shared memory, static and dynamic
 };
 
 struct ModuleLaunch {
   int kernel = 0;
   int64_t blocks = 0;
   int threads = 0;
-  int64_t shared_bytes = 0;
-  bool cooperative = false;          ///< all blocks at once, so that Block::sync_grid works
-  const void* parameters = nullptr;  ///< parameter_bytes of them
+  int64_t shared_bytes = 0;          ///< dynamic, per block
+  bool cooperative = false;          ///< all blocks run at once, so Block::sync_grid works
+  const void* parameters = nullptr;  ///< the kernel's parameter_bytes bytes
 };
 
-/// Used from the device's thread, but for resident_blocks().
+/// Called on the device's thread, except for resident_blocks().
 class ModuleHost {
  public:
   static constexpr int64_t kMostParameterBytes = 4096;
 
   virtual ~ModuleHost() = default;
-  /// `image`: a cubin, or a shared object on the shim. Code::invalid_argument where a kernel is missing.
+  /// `image`: a cubin, or a shared object for the shim. Fails with Code::invalid_argument if a kernel is missing.
   virtual Status load(const std::string& image, const std::vector<std::string>& names, LoadedModule* out) = 0;
-  /// When none of its launches is under way any more.
+  /// Only when none of the module's launches is in flight.
   virtual void unload(const LoadedModule& module) = 0;
-  /// One after the other, as one operation of the device; polls the control between them.
+  /// Launches the kernels one after another, as one operation; polls `control` between launches.
   virtual Status launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, Control& control) = 0;
-  /// Blocks that fit one multiprocessor at once. From any thread, once the kernel is loaded.
+  /// Blocks that a multiprocessor can run at once. May be called on any thread once the kernel is loaded.
   virtual int resident_blocks(const ModuleKernel& kernel, int threads, int64_t shared_bytes) const = 0;
 };
 

@@ -1,7 +1,8 @@
-// Code that was compiled at run time.
+// Modules: device code that is compiled at run time.
 #ifndef WARPLOOM_SIMT
 #include <cuda_occupancy.h>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -9,7 +10,7 @@
 
 namespace warploom::cuda {
 
-/// NVIDIA's own formulas, which need no device: the event loop asks.
+/// Input of NVIDIA's occupancy formulas. They need no device, so the JavaScript thread may use them.
 struct Occupancy {
   cudaOccDeviceProp device;
 };
@@ -44,16 +45,23 @@ Status CudaDevice::load(const std::string& image, const std::vector<std::string>
   return {};
 }
 
-Status CudaDevice::describe(void* library, const std::string& name, ModuleKernel* out) {
+/// Null if the library has no such kernel.
+Status CudaDevice::find_kernel(void* library, const std::string& name, const void** out) {
   cudaKernel_t kernel = nullptr;
   const cudaError_t error =
       call([&] { return cudaLibraryGetKernel(&kernel, static_cast<cudaLibrary_t>(library), name.c_str()); });
-  if (error == cudaErrorSymbolNotFound || error == cudaErrorInvalidDeviceFunction) {
-    (void)cudaGetLastError();
+  const bool missing = error == cudaErrorSymbolNotFound || error == cudaErrorInvalidDeviceFunction;
+  if (missing) (void)cudaGetLastError();
+  *out = missing ? nullptr : reinterpret_cast<const void*>(kernel);
+  return missing ? Status() : report(error, "cudaLibraryGetKernel");
+}
+
+Status CudaDevice::describe(void* library, const std::string& name, ModuleKernel* out) {
+  const void *entry = nullptr, *bounds = nullptr;
+  WARPLOOM_TRY(find_kernel(library, name, &entry));
+  if (entry == nullptr) {
     return {Code::invalid_argument, "expected kernels of the text (WARPLOOM_KERNEL), received '" + name + "'", "kernels"};
   }
-  WARPLOOM_TRY(report(error, "cudaLibraryGetKernel"));
-  const void* const entry = reinterpret_cast<const void*>(kernel);
   cudaFuncAttributes attributes;
   CUDA_TRY(cudaFuncGetAttributes, &attributes, entry);
   size_t offset = 0, bytes = 0;
@@ -64,6 +72,11 @@ Status CudaDevice::describe(void* library, const std::string& name, ModuleKernel
   out->shared_bytes = static_cast<int64_t>(attributes.sharedSizeBytes);
   out->local_bytes = static_cast<int64_t>(attributes.localSizeBytes);
   out->max_threads = attributes.maxThreadsPerBlock;
+  WARPLOOM_TRY(find_kernel(library, name + "_threads", &bounds));  // of WARPLOOM_MAX_REGISTERS
+  if (bounds != nullptr) {
+    CUDA_TRY(cudaFuncGetAttributes, &attributes, bounds);
+    out->max_threads = std::min(out->max_threads, attributes.maxThreadsPerBlock);
+  }
   out->parameter_bytes = static_cast<int64_t>(bytes);
   return {};
 }
@@ -90,6 +103,7 @@ void CudaDevice::unload_all() {
 Status CudaDevice::load(const std::string&, const std::vector<std::string>&, LoadedModule*) {
   return {Code::not_compiled, "this build runs no modules: they need an addon that was built with CUDA 12.8 or later"};
 }
+Status CudaDevice::find_kernel(void*, const std::string&, const void**) { return {}; }
 Status CudaDevice::describe(void*, const std::string&, ModuleKernel*) { return {}; }
 void CudaDevice::unload(const LoadedModule&) {}
 void CudaDevice::unload_all() {}
@@ -116,7 +130,7 @@ int CudaDevice::resident_blocks(const ModuleKernel& kernel, int threads, int64_t
   attributes.sharedSizeBytes = static_cast<size_t>(kernel.shared_bytes);
   attributes.partitionedGCConfig = PARTITIONED_GC_OFF;
   attributes.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
-  attributes.maxDynamicSharedSizeBytes = static_cast<size_t>(shared_bytes);  // as the launch asks for it
+  attributes.maxDynamicSharedSizeBytes = static_cast<size_t>(shared_bytes);  // launch_kernel sets this limit
   attributes.numBlockBarriers = 1;
   const cudaOccDeviceState state;
   cudaOccResult result;

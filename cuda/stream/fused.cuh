@@ -40,9 +40,16 @@ struct Round {
   }
 };
 
-/// Where element i stands that has a gap of one behind every 2^kShift elements.
+/// Where element i stands with a gap of one behind every 2^kShift elements.
 template <int kShift>
-WARPLOOM_DEVICE int padded(int i) { return i + (i >> kShift); }
+struct Spread {
+  static WARPLOOM_DEVICE int place(int i) { return i + (i >> kShift); }
+};
+/// Where element i stands with a gap of kGap behind every kRow elements.
+template <int kRow, int kGap>
+struct Rows {
+  static WARPLOOM_DEVICE int place(int i) { return i + i / kRow * kGap; }
+};
 
 /// The thread's number if thread `offset` were the first.
 WARPLOOM_DEVICE int turned(const device::Block& block, int offset) {
@@ -50,7 +57,7 @@ WARPLOOM_DEVICE int turned(const device::Block& block, int offset) {
   return thread < 0 ? thread + block.threads() : thread;
 }
 
-template <int kShift, class T>
+template <class Layout, class T>
 WARPLOOM_DEVICE void load_tile(const device::Block& block, T* tile, const T* from, int count) {
   constexpr int kAtOnce = 4;
   int i = block.thread();
@@ -60,21 +67,21 @@ WARPLOOM_DEVICE void load_tile(const device::Block& block, T* tile, const T* fro
     WARPLOOM_UNROLL
     for (int k = 0; k < kAtOnce; ++k) items[k] = from[i + k * step];
     WARPLOOM_UNROLL
-    for (int k = 0; k < kAtOnce; ++k) tile[padded<kShift>(i + k * step)] = items[k];
+    for (int k = 0; k < kAtOnce; ++k) tile[Layout::place(i + k * step)] = items[k];
   }
-  for (; i < count; i += step) tile[padded<kShift>(i)] = from[i];
+  for (; i < count; i += step) tile[Layout::place(i)] = from[i];
 }
-template <int kShift, class T>
+template <class Layout, class T>
 WARPLOOM_DEVICE void store_tile(const device::Block& block, const T* tile, T* to, int count) {
-  for (int i = block.thread(); i < count; i += block.threads()) to[i] = tile[padded<kShift>(i)];
+  for (int i = block.thread(); i < count; i += block.threads()) to[i] = tile[Layout::place(i)];
 }
 /// Moves `count` elements that stand from element `from` on to the front; needs a barrier before and behind.
-template <int kShift, class T>
+template <class Layout, class T>
 WARPLOOM_DEVICE void settle_tile(const device::Block& block, T* tile, int from, int count) {
   for (int done = 0; done < count; done += from) {
     if (done > 0) block.sync();
     const int part = count - done < from ? count - done : from;
-    for (int i = block.thread(); i < part; i += block.threads()) tile[padded<kShift>(done + i)] = tile[padded<kShift>(from + done + i)];
+    for (int i = block.thread(); i < part; i += block.threads()) tile[Layout::place(done + i)] = tile[Layout::place(from + done + i)];
   }
 }
 

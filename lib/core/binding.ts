@@ -132,15 +132,15 @@ export interface Addon {
   copy(to: number, from: number, id: number): Promise<void>;
   release(array: number): void;
   /**
-   * The number of a module with this image (a cubin, or a shared object on the simt backend), and a promise of the most bytes of shared
-   * memory of a block followed by five figures of each kernel.
+   * The number of a module with this image (a cubin, or a shared object on the simt backend), and a promise of the limit on a block's
+   * shared memory followed by five figures per kernel.
    */
   loadModule(device: number, target: object, image: Uint8Array, kernels: readonly string[], id: number): [number, Promise<number[]>];
-  /** Launches that module.ts has packed; the promise is of the seconds on the device. */
+  /** Runs launches that module.ts has packed; returns a promise of the seconds on the device. */
   launchModule(module: number, numbers: Float64Array, bytes: Uint8Array, id: number): Promise<number>;
-  /** NVIDIA's run-time compiler by path or name, or why it cannot be used. `architectures`: 90 for sm_90. */
+  /** Loads NVRTC by path or name; returns a string that says why if it cannot be used. `architectures`: 90 for sm_90. */
   findNvrtc(path: string): { readonly path: string; readonly version: string; readonly architectures: readonly number[] } | string;
-  /** Compiles a file to another, for as long as it takes: in a process of its own. `error` is empty if it has succeeded. */
+  /** Compiles a file and blocks meanwhile: call it in a process of its own. `error` is empty on success. */
   compileNvrtc(library: string, source: string, output: string, options: readonly string[]): { error: string; log: string };
   residentBlocks(module: number, kernel: number, threads: number, sharedBytes: number): number;
   releaseModule(module: number): void;
@@ -202,7 +202,7 @@ function explain(error: NodeJS.ErrnoException): string {
   return `the addon does not load: ${text}`;
 }
 
-/** For another process: the package that finds the addon, and the folder that it takes. `require(finder)(folder)` is the addon. */
+/** How another process loads the addon: `require(finder)(folder)`. */
 export function loaderOfAddon(): readonly [finder: string, folder: string] {
   return [createRequire(import.meta.url).resolve('node-gyp-build'), packageRoot()];
 }

@@ -131,12 +131,12 @@ export abstract class DeviceMemory {
     return array.#disposed ? array.#use(`${name}${part}`) : array.#handle;
   }
 
-  /** @internal Whether an array is of a device: each has a function of its own that cancels its calls. */
+  /** @internal Whether an array belongs to a device: each device has its own function that cancels calls. */
   static isOf(this: void, array: DeviceMemory, owner: Owner): boolean {
     return array.#cancel === owner.cancel;
   }
 
-  /** @internal Gives a new array its memory: zeros, or `source`'s elements, taken now. */
+  /** @internal Allocates a new array's memory, filled with zeros or with the current elements of `source`. */
   static async allocate<A extends DeviceMemory>(
     this: void, array: A, owner: Owner, source: TypedArray | undefined, options: CallOptions,
   ): Promise<A> {

@@ -184,9 +184,9 @@ export class Device {
 
   /**
    * Compiles device code and loads it: text that includes "cuda/core/module.cuh" and declares its kernels with `WARPLOOM_KERNEL`
-   * (docs/modules.md). What the compiler makes is kept between processes. On the cpu backend there are no modules.
-   * @throws ArgumentError for options that are wrong and kernels that the text does not declare, before any work; ModuleError with the
-   * compiler's messages for text that does not compile; UnavailableError if there is no compiler, saying what would help
+   * (docs/modules.md). Compiled modules are cached between processes. The cpu backend has no modules.
+   * @throws ArgumentError for invalid options and for kernels that the text does not declare, before any work; ModuleError with the
+   * compiler's messages if the text does not compile; UnavailableError if there is no compiler, saying what would help
    */
   async module(options: ModuleOptions): Promise<DeviceModule> {
     const read = readModuleOptions(options);

@@ -1,4 +1,4 @@
-// Which devices there are, and which of them a caller means.
+// The list of devices, and the choice of one.
 import { addon, missingReason, type BackendName, type DeviceDescription } from './binding.ts';
 import { refusal, UnavailableError } from './errors.ts';
 
@@ -12,7 +12,7 @@ export function devices(): DeviceDescription[] {
   }));
 }
 
-/** What `index` may be: `auto` means the GPUs where there are any. */
+/** Describes the valid values of `index`; `auto` means the GPUs if there are any. */
 function expectedIndex(backend: BackendName | 'auto', wanted: BackendName, count: number): string {
   const range = count > 1 ? `0 to ${count - 1}` : '0';
   if (wanted === 'cuda') return `${range}: this machine has ${count} GPU${count === 1 ? '' : 's'}`;
@@ -20,7 +20,7 @@ function expectedIndex(backend: BackendName | 'auto', wanted: BackendName, count
   return `${range}${count > 1 ? '' : ', the only device'} of ${wanted}${meant}`;
 }
 
-/** The device that is asked for. */
+/** The requested device. */
 export function choose(backend: BackendName | 'auto', index: number): DeviceDescription {
   addon();
   return chooseFrom(devices(), backend, index);

@@ -207,13 +207,13 @@ export class InstabilityError extends WarploomError {
 
 /** What a {@link ModuleError} carries besides its message. */
 export interface ModuleErrorDetails extends ErrorOptions {
-  /** The compiler that was asked. */
+  /** The compiler, as messages name it. */
   readonly compiler: string;
-  /** All that it said. */
+  /** All of the compiler's messages. */
   readonly log: string;
 }
 
-/** The text of a module does not compile; the message begins with the compiler's own words, `log` has all of them. */
+/** A module's text does not compile. The message contains the beginning of the compiler's own messages, `log` all of them. */
 export class ModuleError extends WarploomError {
   override readonly name = 'ModuleError';
   readonly compiler: string;

@@ -4,27 +4,27 @@ import { abortSignal, anything, fileName, hasFields, requireList, requireText, t
 import { refusal } from './errors.ts';
 import { needed, normally, optionsOf, type ChecksOf } from './options.ts';
 
-/** What a module is made of. */
+/** Options of {@link Device.module}. */
 export interface ModuleOptions {
   /** Text that includes "cuda/core/module.cuh" and declares each kernel: `WARPLOOM_KERNEL(name, Agent)`. At most 64 MiB. */
   readonly source: string;
-  /** Names of the kernels that are wanted. */
+  /** Names of the kernels to load. */
   readonly kernels: readonly string[];
-  /** Most registers per thread; default: as many as the agents' kMaxThreads and kMinBlocks allow. */
+  /** Maximum number of registers per thread, 16 to 255; default: as many as the agents' kMaxThreads and kMinBlocks allow. */
   readonly maxRegisters?: number;
-  /** Lets products and sums be joined, divides and takes roots inexactly, and flushes subnormal numbers; default false. */
+  /** Allows fused multiply-adds, inexact division and square roots, and flushing of subnormal numbers; default false. */
   readonly fast?: boolean;
-  /** Headers that the text includes, by name (`"tables/sine.h"`). */
+  /** Headers that the text includes, by name (`'tables/sine.h'`). */
   readonly headers?: Readonly<Record<string, string>>;
   /** Folder for compiled modules. Default: `warploom/modules` in the user's cache folder. */
   readonly cacheFolder?: string;
-  /** Milliseconds that the compiler may take; default 300 000. */
+  /** Time limit for the compiler in milliseconds; default 300,000. */
   readonly timeout?: number;
-  /** Ends the compiler; the call then rejects with `signal.reason`. */
+  /** Stops the compiler; the call then rejects with `signal.reason`. */
   readonly signal?: AbortSignal;
 }
 
-/** Options with their defaults, in objects of their own. */
+/** Options with their defaults, copied. */
 export interface ReadModuleOptions {
   readonly source: string;
   readonly kernels: readonly string[];
@@ -36,7 +36,7 @@ export interface ReadModuleOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Characters of text, headers included: a compiler takes minutes for less. */
+/** Limit on the characters of the text and its headers; compilers take minutes for less. */
 const mostText = 2 ** 26;
 const mostKernels = 4096, mostHeaders = 1024;
 
@@ -60,7 +60,7 @@ function readKernels(given: unknown): string[] {
   return [...names];
 }
 
-/** Headers lie beside the text, and hide none of the library's. */
+/** Headers are placed next to the text, and must not hide the library's own. */
 const headerName = /^(?!cuda\/|simt\/)(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/;
 
 function readHeaders(given: unknown): Map<string, string> {
@@ -78,7 +78,7 @@ function readHeaders(given: unknown): Map<string, string> {
   return headers;
 }
 
-/** The options of a call. Throws ArgumentError. */
+/** Reads and checks the options of a call. Throws ArgumentError. */
 export function readModuleOptions(given: ModuleOptions): ReadModuleOptions {
   const { source, maxRegisters, fast, cacheFolder, timeout, signal, ...rest } = moduleOptions.read(given);
   const kernels = readKernels(rest.kernels);

@@ -1,4 +1,4 @@
-// Modules: device code that was compiled at run time, and its launches. Device.module of device.ts makes them.
+// Modules: device code that was compiled at run time, and its launches. Created by Device.module.
 import { describeValue } from './arrays.ts';
 import { addon } from './binding.ts';
 import { abortSignal, anything, hasFields, requireCount, requireList, text, truth, whole } from './checks.ts';
@@ -9,7 +9,7 @@ import { rethrow } from './native-error.ts';
 import { needed, normally, optionsOf } from './options.ts';
 import { cancellable } from './progress.ts';
 
-/** An argument of a kernel: a device array's address, or a number of the type that the kernel's `Parameters` declare in its place. */
+/** An argument of a kernel: a DeviceArray (its address), or a number of the type that the kernel's `Parameters` declare in its place. */
 export type KernelArgument =
   | DeviceMemory
   | { readonly i32: number }
@@ -17,16 +17,16 @@ export type KernelArgument =
   | { readonly f32: number }
   | { readonly f64: number };
 
-/** How a kernel is launched. */
+/** Options of {@link DeviceModule.launch}. */
 export interface LaunchOptions {
   readonly blocks: number;
-  /** Per block: 32, 64 … up to the kernel's `maxThreads`. */
+  /** Threads per block: a multiple of 32, at most the kernel's `maxThreads`. */
   readonly threads: number;
   /** Bytes of dynamic shared memory per block; default 0. */
   readonly sharedBytes?: number;
-  /** All blocks run at once, so that they can wait for each other (`Block::sync_grid`); they have to fit. Default false. */
+  /** All blocks run at once, so that they can wait for each other (`Block::sync_grid`); they must all be resident. Default false. */
   readonly cooperative?: boolean;
-  /** The fields of the kernel's `Parameters`, in order. */
+  /** Values for the fields of the kernel's `Parameters`, in order. */
   readonly arguments?: readonly KernelArgument[];
   /** Cancels the launch if it has not begun. */
   readonly signal?: AbortSignal;
@@ -38,30 +38,30 @@ export interface ListedLaunch extends Omit<LaunchOptions, 'signal'> {
   readonly kernel: string;
 }
 
-/** What a launch tells when it has ended. */
+/** The result of a launch. */
 export interface LaunchResult {
-  /** Seconds on the device, of all launches of the call together. */
+  /** Seconds on the device, for all launches of the call together. */
   readonly deviceSeconds: number;
 }
 
-/** A kernel of a module, as compiled for the device. On the simt backend the figures that have no meaning are 0. */
+/** A kernel of a module, as compiled for the device. On the simt backend, figures that do not apply are 0. */
 export interface Kernel {
   readonly name: string;
   /** Registers per thread. */
   readonly registers: number;
   /** Bytes of static shared memory per block. */
   readonly sharedBytes: number;
-  /** Bytes of local memory per thread: spilled registers, and arrays with indices that are not known. */
+  /** Bytes of local memory per thread: spilled registers, and arrays that are not in registers. */
   readonly localBytes: number;
-  /** Most threads of a block. */
+  /** Maximum number of threads per block. */
   readonly maxThreads: number;
-  /** Size of its `Parameters`, which a launch's arguments have to fill. */
+  /** Size of its `Parameters`; the arguments of a launch must fill it exactly. */
   readonly parameterBytes: number;
-  /** Blocks of so many threads and bytes of dynamic shared memory that fit one multiprocessor at once; 0 if none does. */
+  /** Blocks of this size, with this much dynamic shared memory, that a multiprocessor can run at once; 0 if none fits. */
   residentBlocks(threads: number, sharedBytes?: number): number;
 }
 
-/** Most launches of one call. */
+/** Maximum number of launches per call. */
 const mostLaunches = 1 << 16;
 
 const launchFields = {
@@ -72,13 +72,13 @@ const launchOptions = optionsOf('launch', { ...launchFields, signal: abortSignal
 const listedOptions = optionsOf('launchAll', { ...launchFields, kernel: needed(text()) });
 const listOptions = optionsOf('launchAll', { signal: abortSignal });
 
-/** A launch whose options were read. */
+/** The options of a launch, with defaults. */
 interface Read extends Omit<LaunchOptions, 'signal'> {
   readonly sharedBytes: number;
   readonly cooperative: boolean;
 }
 
-/** Parameters and figures of launches as the addon reads them (native/core/module_object.cpp). */
+/** Packs launches for the addon (native/core/module_object.cpp). */
 class Packing {
   readonly numbers: number[] = [];
   #bytes = new DataView(new ArrayBuffer(256));
@@ -93,7 +93,7 @@ class Packing {
     return new Uint8Array(this.#bytes.buffer, 0, this.#length);
   }
 
-  /** Adds a launch. `within`: what precedes the names of its options in messages. */
+  /** Adds a launch. `within`: prefix of its options' names in messages. */
   add(number: number, kernel: Kernel, options: Read, within: string): void {
     const list: unknown = options.arguments ?? [];
     requireList(list, `${within}arguments`);
@@ -115,7 +115,7 @@ class Packing {
     this.numbers.push(number, blocks, threads, sharedBytes, cooperative ? 1 : 0, begin, slots.length / 2, ...slots);
   }
 
-  /** The next place of `bytes` that is a multiple of `multiple`. */
+  /** Reserves `bytes` at the next multiple of `multiple`; returns the offset. */
   #place(multiple: number, bytes: number): number {
     const at = Math.ceil(this.#length / multiple) * multiple;
     this.#length = at + bytes;
@@ -127,7 +127,7 @@ class Packing {
     return at;
   }
 
-  /** Puts an argument; returns its size. */
+  /** Writes an argument; returns its size. */
   #put(value: unknown, name: string, slots: number[]): number {
     if (value instanceof DeviceMemory) {
       const handle = handleOf(value, name);
@@ -168,9 +168,9 @@ function requireInteger(value: unknown, low: number | bigint, high: number | big
 }
 
 /**
- * Device code that was compiled at run time (`Device.module`). Its launches run in the order in which they were made, together with all
- * other calls of the device, and need no `await` between them. Free it with `using`, {@link DeviceModule.dispose}, or leave it to the
- * garbage collector; freeing a module whose launches are pending is safe.
+ * Device code that was compiled at run time by `Device.module`. Launches run in the order in which they were made, among all other calls
+ * on the device, so a chain needs no `await` between its links. Free a module with `using` or {@link DeviceModule.dispose}, or leave it to
+ * the garbage collector. Freeing a module with pending launches is safe.
  */
 export class DeviceModule {
   /** The kernels by name. */
@@ -187,7 +187,7 @@ export class DeviceModule {
     this.kernels = this.#kernels;
   }
 
-  /** @internal Loads what the compiler made. */
+  /** @internal Loads a compiled image. */
   static async load(
     owner: Owner, image: Uint8Array, names: readonly string[], signal: AbortSignal | undefined,
   ): Promise<DeviceModule> {
@@ -226,8 +226,8 @@ export class DeviceModule {
   }
 
   /**
-   * Launches a kernel. Its arguments are checked and copied at the call.
-   * @throws ArgumentError for arguments that do not fit the kernel (as a rejection, before any work)
+   * Launches a kernel. Arguments are checked and copied at the call.
+   * @throws ArgumentError if the arguments do not fit the kernel (as a rejection, before any work)
    */
   launch(kernel: string, options: LaunchOptions): Promise<LaunchResult> {
     try {
@@ -242,8 +242,8 @@ export class DeviceModule {
   }
 
   /**
-   * Launches kernels one after the other in one call, which takes less time than as many calls.
-   * @throws ArgumentError naming the first launch that does not fit its kernel (as a rejection, before any work)
+   * Launches kernels one after another in a single call, which takes less time than separate calls.
+   * @throws ArgumentError naming the first launch whose options do not fit its kernel (as a rejection, before any launch runs)
    */
   launchAll(launches: readonly ListedLaunch[], options: { readonly signal?: AbortSignal } = {}): Promise<LaunchResult> {
     try {
@@ -263,7 +263,7 @@ export class DeviceModule {
     }
   }
 
-  /** Frees the module after the launches that were made. Calling it again has no effect. */
+  /** Frees the module after its pending launches. Calling it again has no effect. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
@@ -274,7 +274,7 @@ export class DeviceModule {
     this.dispose();
   }
 
-  /** Disposes of the module; its memory is free once the launches that were made have ended. */
+  /** The same as {@link DeviceModule.dispose}: does not wait for pending launches. */
   [Symbol.asyncDispose](): Promise<void> {
     this.dispose();
     return Promise.resolve();

@@ -61,7 +61,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   std::unordered_map<double, std::shared_ptr<Session>> sessions_;
   std::unordered_map<double, DeviceArray*> arrays_;
   std::unordered_map<double, std::shared_ptr<ModuleCode>> modules_;
-  std::unordered_map<double, std::weak_ptr<Session>> all_sessions_;  // closed ones too
+  std::unordered_map<double, std::weak_ptr<Session>> all_sessions_;  // including closed ones
   std::vector<OutputRange> outputs_;
 };
 

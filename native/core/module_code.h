@@ -1,4 +1,4 @@
-// The code of a module on its device, owned together by its JavaScript object and the launches that use it.
+// A module's code on its device, shared by its JavaScript object and the launches that use it.
 #pragma once
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace warploom {
 
-/// Loaded by the job that loadModule() queues; unloaded behind the device's queued work when the last owner lets go.
+/// Loaded by the job that loadModule() queues; unloaded after the device's queued work when the last owner releases it.
 class ModuleCode {
  public:
   explicit ModuleCode(std::shared_ptr<Session> owner) : session(std::move(owner)) {}
@@ -19,16 +19,16 @@ class ModuleCode {
   ModuleCode& operator=(const ModuleCode&) = delete;
 
   const std::shared_ptr<Session> session;
-  LoadedModule loaded;         ///< written by the device's thread, read by JavaScript's once `ready`
-  ModuleHost* host = nullptr;  ///< the device; for resident_blocks() while the session is open
-  bool ready = false;          ///< JavaScript's thread only
+  LoadedModule loaded;         ///< written on the device's thread, read on the JavaScript thread once `ready`
+  ModuleHost* host = nullptr;  ///< the device; valid while the session is open
+  bool ready = false;          ///< JavaScript thread only
 };
 
 /// One launch as JavaScript packed it.
 struct PackedLaunch {
   ModuleLaunch launch;
-  size_t parameters = 0;  ///< where they begin in the call's bytes
-  /// Device arrays, and where their addresses go in the bytes.
+  size_t parameters = 0;  ///< offset of its parameters in the call's bytes
+  /// A device array, and the offset in the call's bytes where its address belongs.
   struct Slot {
     size_t place = 0;
     std::shared_ptr<ArrayMemory> array;

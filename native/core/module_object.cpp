@@ -32,7 +32,7 @@ class LoadJob final : public Job {
     if (code->host == nullptr) return no_modules();
     return code->host->load(image, names, &code->loaded);
   }
-  /// [most bytes of shared memory of a block, then for each kernel its figures].
+  /// Resolves to [limit on a block's shared memory, then five figures per kernel].
   Failure finish(napi_env env, napi_value, napi_value* result) override {
     code->ready = true;
     const LoadedModule& loaded = code->loaded;
@@ -54,7 +54,7 @@ class LaunchJob final : public Job {
  public:
   std::shared_ptr<ModuleCode> code;
   std::vector<PackedLaunch> launches;
-  std::vector<unsigned char> bytes;  // parameters of all
+  std::vector<unsigned char> bytes;  // the parameters of all launches
   bool overlaps() const override { return true; }
   Submission::Mark mark() const override { return mark_; }
 
@@ -62,7 +62,7 @@ class LaunchJob final : public Job {
   Status work(Session& session, Device& device) override {
     if (session.submission() == nullptr) return run(device);
     Submission& submission = *session.submission();
-    /// A call that fails half-way leaves nothing under way.
+    /// A call that fails half-way leaves nothing in flight.
     struct Attempt {
       Submission& submission;
       Submission::Mark mark = Submission::kNone;
@@ -111,7 +111,7 @@ ModuleCode* find_code(napi_env env, napi_value id) {
   return Environment::of(env)->find_module(number).get();
 }
 
-/// Ties the module's life to `target`'s; its number, or 0.
+/// Ties the module's lifetime to `target`'s; returns the module's number, or 0.
 double tie_module(napi_env env, napi_value target, const std::shared_ptr<ModuleCode>& code) {
   struct Tie {
     std::shared_ptr<Environment> environment;
@@ -143,7 +143,7 @@ Failure read_names(napi_env env, napi_value list, std::vector<std::string>* out)
   return {};
 }
 
-/// loadModule(device, target, image, names, id): [number, promise of the kernels' figures].
+/// loadModule(device, target, image, names, id) returns [number, promise of the kernels' figures].
 napi_value load(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<5> arguments(env, info);
@@ -170,7 +170,7 @@ napi_value load(napi_env env, napi_callback_info info) {
     }
     job->set_id(static_cast<double>(id));
     napi_value kept = nullptr, result = nullptr;
-    napi_create_array(env, &kept);  // the object is not collected while it is being loaded
+    napi_create_array(env, &kept);  // the object must not be collected while the module is being loaded
     napi_set_element(env, kept, 1, arguments.value[1]);
     napi_create_array_with_length(env, 2, &result);
     napi_set_element(env, result, 0, js::number(env, made));
@@ -180,14 +180,15 @@ napi_value load(napi_env env, napi_callback_info info) {
   });
 }
 
-/// What JavaScript packed, in order: for each launch the kernel's number, blocks, threads, bytes of shared memory, 1 where it is
-/// cooperative, where its parameters begin, how many arrays it has, and for each where its address goes and its number.
+/// Reads the launches that JavaScript has packed. For each launch: the kernel's number, blocks, threads, bytes of shared memory,
+/// 1 if it is cooperative, the offset of its parameters, and the number of arrays; for each array the offset of its address and its
+/// number.
 class Unpacker {
  public:
   Unpacker(const TypedArray& numbers, const TypedArray& bytes, const ModuleCode& code)
       : next_(reinterpret_cast<const double*>(numbers.data)), end_(next_ + numbers.numbers), bytes_(bytes.bytes), code_(code) {}
 
-  /// False where it is not what lib/core/module.ts makes.
+  /// False if the numbers are not what lib/core/module.ts writes.
   bool read(Environment& environment, std::vector<PackedLaunch>* out) {
     while (next_ != end_) {
       PackedLaunch packed;
@@ -228,7 +229,7 @@ class Unpacker {
   const ModuleCode& code_;
 };
 
-/// launchModule(module, numbers, bytes, id): promise of the seconds on the device.
+/// launchModule(module, numbers, bytes, id) returns a promise of the seconds on the device.
 napi_value launch(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<4> arguments(env, info);
@@ -243,7 +244,7 @@ napi_value launch(napi_env env, napi_callback_info info) {
     if (!failure) failure = read_typed_array(env, "bytes", arguments.value[2], ElementType::uint8, &bytes);
     if (!failure) failure = js::read_integer(env, "id", arguments.value[3], 0, js::kLargestSafeInteger, &id);
     if (!failure && !Unpacker(numbers, bytes, *job->code).read(*Environment::of(env), &job->launches)) {
-      failure = Failure::internal("launches that are not packed as they should be");
+      failure = Failure::internal("the launches are not packed correctly");
     }
     if (failure) return js::rejected(env, failure);
     job->bytes.assign(bytes.data, bytes.data + bytes.bytes);
@@ -255,7 +256,7 @@ napi_value launch(napi_env env, napi_callback_info info) {
   });
 }
 
-/// residentBlocks(module, kernel's number, threads, bytes of shared memory); 0 once the module is gone.
+/// residentBlocks(module, kernel's number, threads, bytes of dynamic shared memory); 0 once the device is closed.
 napi_value resident_blocks(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<4> arguments(env, info);

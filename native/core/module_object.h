@@ -1,4 +1,4 @@
-// Modules of device code that was compiled at run time, which JavaScript holds by number (lib/core/module.ts).
+// Modules (device code compiled at run time), which JavaScript holds by number (lib/core/module.ts).
 #pragma once
 #include "native/core/napi_setup.h"
 

@@ -16,7 +16,7 @@ namespace {
 using Program = void*;
 constexpr int kSuccess = 0;
 
-/// The library's functions that are used here, from CUDA 11.2 on.
+/// The functions of the library that are used here (CUDA 11.2 or later).
 struct Nvrtc {
   int (*version)(int* major, int* minor) = nullptr;
   int (*architectures_count)(int* count) = nullptr;
@@ -30,7 +30,7 @@ struct Nvrtc {
   int (*image_size)(Program, size_t* bytes) = nullptr;
   int (*image)(Program, char* bytes) = nullptr;
 
-  /// Why it cannot be used; empty: it can. The library stays: its threads and handlers could not be taken out of the process.
+  /// Returns why the library cannot be used; empty if it can. It is never unloaded, because its exit handlers may outlive that.
   std::string open(const std::string& path) {
     void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) {
@@ -69,7 +69,7 @@ std::string text_of(napi_env env, napi_value value) {
   return text;
 }
 
-/// findNvrtc(path or name): { path, version, architectures }, or why there is none.
+/// findNvrtc(path or name) returns { path, version, architectures }, or a string that says why it cannot be used.
 napi_value find(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<1> arguments(env, info);
@@ -93,7 +93,8 @@ napi_value find(napi_env env, napi_callback_info info) {
   });
 }
 
-/// Writes the image that the text compiles to; what went wrong, or empty. `log`: the compiler's messages, warnings too.
+/// Compiles the source file and writes the image. Returns what went wrong, or an empty string. `log`: the compiler's messages,
+/// including warnings.
 std::string compile_file(const Nvrtc& nvrtc, const std::string& source, const std::string& output,
                          const std::vector<std::string>& options, std::string* log) {
   std::ifstream file(source, std::ios::binary);
@@ -126,8 +127,8 @@ std::string compile_file(const Nvrtc& nvrtc, const std::string& source, const st
   return made ? "" : "cannot write " + output;
 }
 
-/// compileNvrtc(library, source's path, output's path, options): { error, log }. Takes its time, and what it takes of memory: for a
-/// process of its own (lib/core/compile/cuda.ts).
+/// compileNvrtc(library, source path, output path, options) returns { error, log }. It blocks and may need much memory, so it is
+/// called in a process of its own (lib/core/compile/cuda.ts).
 napi_value compile(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
     const js::Arguments<4> arguments(env, info);

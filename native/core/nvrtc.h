@@ -1,4 +1,4 @@
-// NVIDIA's run-time compiler, a library of the CUDA toolkit that is looked for when it is first wanted.
+// NVRTC, NVIDIA's run-time compiler: a library of the CUDA toolkit that is loaded when it is first needed.
 #pragma once
 #include "native/core/napi_setup.h"
 

@@ -90,9 +90,9 @@ class Session {
   Failure admit() const;
   /// Whether the device is open and not about to be closed.
   bool stays_open() const;
-  /// Counts bytes that a call stages or, on a device in host memory, works with, before any is copied; staging().release() gives
-  /// them back. Refused where they, what the calls in flight hold and, on a device in host memory, its arrays exceed the memory
-  /// limit. `held`: what the call has been granted already.
+  /// Counts bytes that a call stages or, on a device in host memory, works with, before any is copied;
+  /// staging().release() returns them. Refused if these bytes, the calls in flight and, on a device in host memory, its
+  /// arrays exceed the memory limit together. `held`: what the call has already been granted.
   Failure reserve(int64_t bytes, int64_t held = 0);
   void post(std::unique_ptr<Task> task);
   /// Runs a task on the calling thread if the device works in host memory and its thread is idle: for work that ends
@@ -117,9 +117,9 @@ class Session {
   /// From any thread: released after the queued work.
   void post_release(void* memory);
   void post_release_pinned(void* memory);
-  /// No launch of the module is under way.
+  /// From any thread, when no launch of the module is in flight any more.
   void post_unload(LoadedModule module);
-  /// Makes `count` page-locked staging blocks behind the queued work.
+  /// Makes `count` page-locked staging blocks after the queued work.
   void post_pinned_staging(int64_t bytes, int64_t count);
 
   void add_pinned(const std::shared_ptr<PinnedBlock>& block);

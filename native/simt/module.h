@@ -1,11 +1,11 @@
-// The part of cuda/core/module.cuh that only modules of the shim have. A module is a shared object that is linked to nothing of the
-// addon, whose symbols are hidden: it gets the shim's functions as a table.
+// The shim's part of cuda/core/module.cuh. A module is a shared object. It cannot link to the addon, whose symbols are hidden, so it
+// gets the shim's functions in a table.
 #pragma once
 #include "simt/module_table.h"
 
 #define WARPLOOM_MODULE_EXPORT __attribute__((visibility("default")))
 
-/// A kernel, the bytes of its parameters, and the most threads of its blocks.
+/// Defines a kernel, the size of its parameters, and the maximum number of threads per block.
 #define WARPLOOM_KERNEL_ENTRY(name, ...)                                                                 \
   extern "C" {                                                                                           \
   WARPLOOM_MODULE_EXPORT int name##_bytes = static_cast<int>(sizeof(__VA_ARGS__::Parameters));           \
@@ -17,7 +17,7 @@
 
 extern "C" {
 WARPLOOM_MODULE_EXPORT int warploom_table_bytes = static_cast<int>(sizeof(::warploom::simt::ModuleTable));
-WARPLOOM_MODULE_EXPORT ::warploom::simt::ModuleTable warploom_table{};  // filled when the module is loaded
+WARPLOOM_MODULE_EXPORT ::warploom::simt::ModuleTable warploom_table{};  // filled in when the module is loaded
 }
 
 namespace warploom::simt::device::detail {

@@ -1,4 +1,4 @@
-// The functions of the shim that device code calls, as modules get them.
+// The shim's functions that device code calls, as a table for modules.
 #pragma once
 #include "simt/device.h"
 

@@ -33,7 +33,7 @@ T* symbol(void* library, const std::string& name) {
   return reinterpret_cast<T*>(dlsym(library, name.c_str()));
 }
 
-/// Gives the module the shim's functions and finds its kernels.
+/// Passes the shim's functions to the module and finds its kernels.
 Status connect(void* library, const std::vector<std::string>& names, LoadedModule* out) {
   const int* const bytes = symbol<int>(library, "warploom_table_bytes");
   ModuleTable* const table = symbol<ModuleTable>(library, "warploom_table");

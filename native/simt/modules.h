@@ -1,4 +1,4 @@
-// Modules of the shim: shared objects with device code.
+// The shim's modules: shared objects with device code.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace warploom::simt {
 
-/// Kernels of a module as the shim calls them.
 namespace device {
 class Block;
 }
+/// A module's kernel as the shim calls it.
 using ModuleEntry = void (*)(const device::Block&, const void* parameters);
 
 /// The loaded modules of a device.
@@ -26,7 +26,8 @@ class ModuleSet {
   void unload(void* library);
 
  private:
-  // Each is a file in memory, kept open while it is loaded: the loader tells files apart by name, and the name has the number.
+  // Each module is a file in memory that stays open while it is loaded: the loader identifies files by name, and the name contains the
+  // descriptor's number.
   std::unordered_map<void*, int> files_;
 };
 

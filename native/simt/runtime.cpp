@@ -176,7 +176,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
   int resident_blocks(const ModuleKernel& kernel, int threads, int64_t shared_bytes) const override {
     return threads <= kernel.max_threads && shared_bytes <= limits_.shared_bytes_per_block ? 2 : 0;  // as in launch.cuh
   }
-  // --- submission: launches and copies are made at once, in order; what the host sees of it waits for the marks ---
+  // --- submission: launches and copies run at once, in order; the host sees their effects only at the marks ---
   Status begin(Mark* out) override {
     WARPLOOM_TRY(seam());
     *out = current_ = ++last_mark_;

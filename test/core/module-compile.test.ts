@@ -6,14 +6,14 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cachedProgram, cacheLimits } from '../../lib/core/compile/cache.ts';
 import { cudaToolchain } from '../../lib/core/compile/cuda.ts';
-import { findCompiler, onPath } from '../../lib/core/compile/compiler.ts';
+import { findCompiler } from '../../lib/core/compile/compiler.ts';
 import { compileModule } from '../../lib/core/compile/module.ts';
 import { nvrtcCandidates } from '../../lib/core/compile/nvrtc-places.ts';
 import { ModuleError, openDevice, type DeviceModule, type ModuleOptions } from '../../lib/core/index.ts';
 import { readModuleOptions } from '../../lib/core/module-options.ts';
 import { hasBackend, skipCases } from '../support/backends.ts';
 import { fakeNvrtc } from '../support/fake-nvrtc.ts';
-import { affine, moduleText } from '../support/modules.ts';
+import { affine, hasHostCompiler, hungry, moduleText } from '../support/modules.ts';
 
 const source = moduleText({ affine });
 const plain: ModuleOptions = { source, kernels: ['affine'] };
@@ -35,8 +35,6 @@ async function withEnvironment<T>(variables: Readonly<Record<string, string | un
   }
 }
 
-const hasHostCompiler = onPath(['g++', 'clang++', 'c++']) !== undefined;
-
 describe('compiling modules', function () {
   this.timeout(120_000);
   let folder = '';
@@ -51,7 +49,7 @@ describe('compiling modules', function () {
 
   describe('by the host', function () {
     if (!hasBackend('simt') || !hasHostCompiler) {
-      skipCases('modules by the host: no simt backend or no compiler here', 8);
+      skipCases('modules by the host: no simt backend or no compiler here', 9);
       return;
     }
     /** A compiler in a folder for PATH that counts its calls and notes its environment. */
@@ -176,6 +174,22 @@ describe('compiling modules', function () {
         { name: 'NoCompilerError', code: 'ERR_WARPLOOM_UNAVAILABLE', message: /install g\+\+ or clang\+\+/ }));
     });
 
+    it('is of the text and the options at the call', async () => {
+      await using device = await openDevice({ backend: 'simt' });
+      const headers: Record<string, string> = { 'values.h': '#define VALUE 3\n' };
+      const kernels = ['affine'];
+      const text = `#include "values.h"\n${source.replace('p.data[i] * p.factor', 'VALUE')}`;
+      const given = { source: text, kernels, headers, cacheFolder: newFolder() };
+      const made = device.module(given);
+      headers['values.h'] = '#error changed';
+      kernels[0] = 'other';
+      given.source = '#error changed';
+      using module = await made;
+      using data = await device.array(Float32Array.of(1, 2));
+      await module.launch('affine', { blocks: 1, threads: 32, arguments: [data, { f32: 2 }, { f32: 1 }, { i64: 2 }] });
+      deepStrictEqual(await data.read(), Float32Array.of(4, 4));
+    });
+
     it('goes to a device that is closed meanwhile', async () => {
       const device = await openDevice({ backend: 'simt' });
       const begun: Promise<DeviceModule> = device.module({ ...plain, cacheFolder: newFolder() });
@@ -250,15 +264,16 @@ describe('compiling modules', function () {
       ok(existsSync(join(includes[0]!, 'type_traits')) && existsSync(join(includes[1]!, 'cuda/core/module.cuh')) && includes[2] === '.');
       strictEqual(lines.slice(lines.indexOf('-I.') + 1).join('\n'), source);
       const fast = (await compile(read({ fast: true, maxRegisters: 40 }), 75)).split('\n');
-      for (const option of ['-arch=sm_75', '-fmad=true', '-prec-div=false', '-prec-sqrt=false', '-ftz=true', '-maxrregcount=40']) ok(fast.includes(option), option);
+      const wanted = ['-arch=sm_75', '-fmad=true', '-prec-div=false', '-prec-sqrt=false', '-ftz=true', '-maxrregcount=40', '-DWARPLOOM_MAX_REGISTERS=1'];
+      for (const option of wanted) ok(fast.includes(option), option);
     });
 
     it('is known by its file: another one compiles anew', async () => {
       const options = read();
-      const first = await withEnvironment({ WARPLOOM_NVRTC: library }, () => cudaToolchain(90, options));
+      const first = await withEnvironment({ WARPLOOM_NVRTC: library, WARPLOOM_MODULE_COMPILER: 'nvrtc' }, () => cudaToolchain(90, options));
       const other = fakeNvrtc(newFolder(), 12, 'libnvrtc.so.12');
-      const second = await withEnvironment({ WARPLOOM_NVRTC: other }, () => cudaToolchain(90, options));
-      const third = await withEnvironment({ WARPLOOM_NVRTC: library }, () => cudaToolchain(75, options));
+      const second = await withEnvironment({ WARPLOOM_NVRTC: other, WARPLOOM_MODULE_COMPILER: 'nvrtc' }, () => cudaToolchain(90, options));
+      const third = await withEnvironment({ WARPLOOM_NVRTC: library, WARPLOOM_MODULE_COMPILER: 'nvrtc' }, () => cudaToolchain(75, options));
       strictEqual(new Set([first.identity, second.identity, third.identity]).size, 3);
       match(second.identity, /12\.3/);
     });
@@ -312,9 +327,16 @@ describe('compiling modules', function () {
       const image = Buffer.from(await compileModule(await nvcc(options), options));
       strictEqual(image.subarray(0, 4).toString('latin1'), '\x7fELF');
       ok(image.includes('.text.affine'));
-      const narrow = { ...options, maxRegisters: 16 };
-      notStrictEqual((await nvcc(narrow)).identity, (await nvcc(options)).identity);
-      ok((await compileModule(await nvcc(narrow, 80), narrow)).length > 0);
+      ok((await compileModule(await nvcc(options, 80), options)).length > 0);
+      notStrictEqual((await nvcc(options, 80)).identity, (await nvcc(options)).identity);
+    });
+
+    it('keeps to a limit of registers, which takes more instructions', async () => {
+      const text = { ...plain, source: moduleText({ hungry }), kernels: ['hungry'], cacheFolder: newFolder() };
+      const [wide, narrow] = [readModuleOptions(text), readModuleOptions({ ...text, maxRegisters: 40 })];
+      const [plainImage, limitedImage] = [await compileModule(await nvcc(wide), wide), await compileModule(await nvcc(narrow), narrow)];
+      ok(limitedImage.length > 1.3 * plainImage.length, `${plainImage.length} and ${limitedImage.length} bytes`);
+      ok(Buffer.from(limitedImage).includes('hungry_threads') && !Buffer.from(plainImage).includes('hungry_threads'));
     });
 
     it('has its messages in the error, with lines of the text', async () => {
@@ -325,7 +347,8 @@ describe('compiling modules', function () {
     it('is missed where nothing names it', async function () {
       if (existsSync('/usr/local/cuda/bin/nvcc')) this.skip();
       const options = readModuleOptions(plain);
-      const variables = { CUDACXX: undefined, CUDA_HOME: newFolder(), CUDA_PATH: undefined, PATH: newFolder(), WARPLOOM_NVRTC: join(folder, 'none.so') };
+      const variables = { CUDACXX: undefined, CUDA_HOME: newFolder(), CUDA_PATH: undefined, PATH: newFolder(), WARPLOOM_NVRTC: join(folder, 'none.so'),
+        WARPLOOM_MODULE_COMPILER: undefined };
       await withEnvironment(variables, () => rejects(cudaToolchain(90, options), { code: 'ERR_WARPLOOM_UNAVAILABLE', message: /nvrtc: .*; nvcc: .*Install the CUDA toolkit/ }));
     });
   });

@@ -2,7 +2,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
 import { openDevice, type Device, type DeviceArray, type DeviceModule, type KernelArgument } from '../../lib/core/index.ts';
 import { eachBackend, hasBackend, skipCases } from '../support/backends.ts';
-import { affine, moduleText, ownCache } from '../support/modules.ts';
+import { affine, canCompile, hasHostCompiler, hungry, moduleText, ownCache } from '../support/modules.ts';
 
 const everything = {
   parameters: 'double* out; int a; int64_t b; float c; double d; int e; const float* in; const int64_t* words;',
@@ -39,11 +39,12 @@ describe('modules', function () {
   eachBackend((backend, opened) => {
     let device: Device;
     let module: DeviceModule;
-    before(async () => {
+    before(async function () {
+      if (!await canCompile(backend, 13)) this.skip();
       device = await opened();
       module = await device.module({ source, kernels: names, cacheFolder: cache.folder() });
     });
-    after(() => { module.dispose(); });
+    after(() => { module?.dispose(); });
 
     const small = { blocks: 1, threads: 32 };
     const scale = (data: KernelArgument, factor: number, term: number, n: number): readonly KernelArgument[] =>
@@ -66,6 +67,29 @@ describe('modules', function () {
       deepStrictEqual([residentBlocks(288), residentBlocks(32, 2 ** 30)], [0, 0]);
       throws(() => residentBlocks(-1), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'threads' });
       throws(() => residentBlocks(32, 0.5), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'sharedBytes' });
+    });
+
+    it('keep to a limit of registers, with equal results', async () => {
+      const text = moduleText({ hungry, affine });
+      const kernels = ['hungry', 'affine'];
+      using plain = await device.module({ source: text, kernels, cacheFolder: cache.folder() });
+      using narrow = await device.module({ source: text, kernels, maxRegisters: 40, cacheFolder: cache.folder() });
+      const [wide, limited] = [plain, narrow].map((each) => each.kernels.get('hungry')!);
+      deepStrictEqual([wide!.maxThreads, limited!.maxThreads, narrow.kernels.get('affine')!.maxThreads], [96, 96, 256]);
+      if (backend === 'cuda') {
+        ok(wide!.registers > 100 && limited!.registers <= 40, `${wide!.registers} and ${limited!.registers} registers`);
+        ok(wide!.localBytes === 0 && limited!.localBytes > 0, `${wide!.localBytes} and ${limited!.localBytes} bytes`);
+        ok(limited!.residentBlocks(96) > wide!.residentBlocks(96));
+      }
+      using from = await device.array(Float32Array.from({ length: 64 * 96 }, (_, i) => Math.sin(i)));
+      const results: unknown[] = [];
+      for (const each of [plain, narrow]) {
+        using to = await device.array('float32', 64 * 96);
+        await each.launch('hungry', { blocks: 1, threads: 96, arguments: [to, from] });
+        results.push(await to.read());
+        await rejects(each.launch('hungry', { blocks: 1, threads: 128, arguments: [to, from] }), { argument: 'threads' });
+      }
+      deepStrictEqual(results[1], results[0]);
     });
 
     it('get arguments of every kind, laid out as C does', async () => {
@@ -100,6 +124,20 @@ describe('modules', function () {
       for (let k = 0; k < 300; ++k) for (let i = 0; i < n; ++i) expected[i]! -= 1;
       expected[3] = -1;
       deepStrictEqual(await data.read(), expected.map((each) => each * 3));
+    });
+
+    it('are given what options and arguments are at the call', async () => {
+      using data = await floats(4);
+      const numbers = [{ f32: 2 }, { f32: 1 }, { i64: 4 }];
+      const given = { ...small, arguments: [data, ...numbers] as KernelArgument[] };
+      const list = [{ kernel: 'affine', ...given, arguments: [...given.arguments] }];
+      const calls = [module.launch('affine', given), module.launchAll(list)];
+      for (const each of numbers) Object.assign(each, { f32: 100 });
+      given.arguments.length = 0;
+      given.blocks = 0;
+      list.length = 0;
+      await Promise.all(calls);
+      deepStrictEqual(await data.read(), Float32Array.of(3, 7, 11, 15));
     });
 
     it('have shared memory of the launch', async () => {
@@ -234,7 +272,7 @@ describe('modules', function () {
       await module.launch('affine', { ...small, arguments: scale(data, 2, 0, 4) });
       deepStrictEqual(await data.read(), Float32Array.of(2, 2, 2, 2));
     });
-  }, { backends: ['simt', 'cuda'], cases: 11 });
+  }, { backends: ['simt', 'cuda'], cases: 13 });
 
   it('are refused by the cpu backend', async () => {
     await using device = await openDevice({ backend: 'cpu' });
@@ -245,8 +283,8 @@ describe('modules', function () {
 describe('modules on the shim', function () {
   this.timeout(120_000);
   const cache = ownCache();
-  if (!hasBackend('simt')) {
-    skipCases('modules on the shim: no such backend here', 3);
+  if (!hasBackend('simt') || !hasHostCompiler) {
+    skipCases('modules on the shim: no such backend or no compiler here', 3);
     return;
   }
 

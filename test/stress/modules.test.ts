@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import type { BackendName } from '../../lib/core/binding.ts';
 import { drillBackends } from '../support/backends.ts';
 import { libraryModule, runChild } from '../support/child.ts';
-import { moduleText } from '../support/modules.ts';
+import { canCompile, moduleText } from '../support/modules.ts';
 
 /** Iterations of a kernel that takes a while. */
 const rounds: Readonly<Record<BackendName, number>> = { cpu: 0, simt: 20_000, cuda: 20_000_000 };
 const slow = { parameters: 'float* data; int rounds;', body: 'float x = p.data[i]; for (int k = 0; k < p.rounds; ++k) x = x * 0.5f + 1.0f; p.data[i] = x;' };
-const source = moduleText({ slow });
+const wild = { parameters: 'int64_t address;', body: '*reinterpret_cast<int*>(p.address + i) = 1;' };
+const source = moduleText({ slow, wild });
 
 /** The library, and a module with launches. `text`: something new is compiled anew. */
 const preamble = (backend: BackendName, cacheFolder: string): string => `
@@ -41,13 +42,19 @@ const scenarios: Readonly<Record<string, { readonly code: number; readonly scrip
     code: 0, out: /settled/, script: `const d = await open(); d.module(options('// waited')).then((m) => right(d, m)).then(() => console.log('settled'));`,
   },
   'process.exit while a module is compiled': {
-    code: 3, script: `const d = await open(); const made = d.module(options('// ' + Math.random())); setTimeout(() => process.exit(3), 60); await made; await new Promise(() => {});`,
+    code: 3,
+    script: `const d = await open(); const made = d.module(options('// ' + Math.random()));
+      setTimeout(() => process.exit(3), 60); await made; await new Promise(() => {});`,
   },
   'process.exit while a module is loaded': {
-    code: 4, script: `const d = await open(); await d.module(options()); void d.module(options()); setTimeout(() => process.exit(4), 1); await new Promise((r) => setTimeout(r, 5000));`,
+    code: 4,
+    script: `const d = await open(); await d.module(options()); void d.module(options());
+      setTimeout(() => process.exit(4), 1); await new Promise((r) => setTimeout(r, 5000));`,
   },
   'process.exit during launches': {
-    code: 5, script: `const d = await open(); const m = await d.module(options()); const calls = await startLong(d, m); setTimeout(() => process.exit(5), 30); await calls[5]; await new Promise(() => {});`,
+    code: 5,
+    script: `const d = await open(); const m = await d.module(options()); const calls = await startLong(d, m);
+      setTimeout(() => process.exit(5), 30); await calls[5]; await new Promise(() => {});`,
   },
   'a device that closes while modules load and run': {
     code: 0, out: /closed 1/,
@@ -68,13 +75,16 @@ const scenarios: Readonly<Record<string, { readonly code: number; readonly scrip
   },
 };
 
-for (const backend of drillBackends(Object.keys(scenarios).length + 1, ['simt', 'cuda'])) {
+for (const backend of drillBackends(Object.keys(scenarios).length + 2, ['simt', 'cuda'])) {
   describe(`modules in the life of a process with the ${backend} backend`, function () {
     this.timeout(120_000);
     this.slow(10_000);
     let cache = '';
-    before(() => { cache = mkdtempSync(join(tmpdir(), 'warploom-modules-')); });
-    after(() => { rmSync(cache, { recursive: true, force: true }); });
+    before(async function () {
+      if (!await canCompile(backend, Object.keys(scenarios).length + 2)) this.skip();
+      cache = mkdtempSync(join(tmpdir(), 'warploom-modules-'));
+    });
+    after(() => { if (cache !== '') rmSync(cache, { recursive: true, force: true }); });
 
     for (const [name, { code, script, out }] of Object.entries(scenarios)) {
       it(`survives ${name}`, async () => {
@@ -82,6 +92,22 @@ for (const backend of drillBackends(Object.keys(scenarios).length + 1, ['simt', 
         strictEqual(end.signal, null, `died by ${end.signal}: ${end.err}`);
         strictEqual(end.code, code, end.err);
         if (out !== undefined) match(end.out, out);
+      });
+    }
+
+    if (backend === 'cuda') {
+      it('survives a kernel that faults: the device is lost, and nothing else', async () => {
+        const end = await runChild(`${preamble(backend, cache)}
+          const d = await open(); const m = await d.module({ ...options(), kernels: ['slow', 'wild'] });
+          const data = await d.array('float32', 64); const codes = [];
+          const note = (call) => call.then(() => codes.push('ok'), (error) => codes.push(error.code.slice(13)));
+          await note(m.launch('slow', given(data, 1)));
+          const calls = [m.launch('wild', { blocks: 1, threads: 32, arguments: [{ i64: 8 }] }), m.launch('slow', given(data, 1)), data.read()];
+          for (const call of calls) await note(call);
+          await note(d.module(options())); m.dispose(); await d.close(); console.log(codes.join());`, { timeout: 60_000 });
+        strictEqual(end.signal, null, end.err);
+        strictEqual(end.code, 0, end.err);
+        match(end.out, /^ok,DEVICE_LOST,DEVICE_LOST,DEVICE_LOST,DEVICE_LOST$/m);
       });
     }
 

@@ -1,5 +1,5 @@
-// A library with the functions of NVRTC that are used, for machines without it. What it "compiles" is a list of the options and the text,
-// so that tests see what reached it. Texts with `#error` fail, those with `CRASH` and `HANG` do that.
+// An imitation of NVRTC for machines without it. Its output is a list of the options followed by the text, so tests see what it was given.
+// Texts with `#error` fail with a message, those with SILENT without one; CRASH and HANG do what they say.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

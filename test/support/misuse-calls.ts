@@ -4,6 +4,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as warploom from '../../lib/index.ts';
+import { affine, hasHostCompiler, moduleText } from './modules.ts';
 import { validParameters } from './valid-parameters.ts';
 
 const { scratchpad, stream, swept, tridiagonal } = warploom;
@@ -17,6 +18,9 @@ export type Maker = () => Promise<PublicCall> | PublicCall;
 
 const folder = mkdtempSync(join(tmpdir(), 'warploom-misuse-'));
 export const device = await warploom.openDevice({ backend: 'cpu', threads: 1 });
+/** For modules, which the cpu backend does not have; undefined if there is no shim or no compiler. */
+const shim = hasHostCompiler && warploom.devices().some(({ backend, available }) => backend === 'simt' && available)
+  ? await warploom.openDevice({ backend: 'simt' }) : undefined;
 
 const real = (n: number, at: (i: number) => number = (i) => i + 1): Float64Array => Float64Array.from({ length: n }, (_, i) => at(i));
 const bands = () => ({ lower: real(8, () => -1), diagonal: real(8, () => 4), upper: real(8, () => -1), n: 8 });
@@ -67,6 +71,7 @@ async function policyFile(): Promise<string> {
 }
 
 const other = await device.array(real(8));
+const moduleData = await (shim ?? device).array('float32', 8);
 
 const args = (...list: unknown[]): Maker => () => ({ args: structuredClone(list) });
 
@@ -225,6 +230,9 @@ export const objects: Readonly<Record<string, { make: () => Promise<object> | ob
   } },
   DeviceArray: { make: () => device.array(real(8)), calls: { read: () => [new Float64Array(8), 0, {}], write: () => [real(8), 0, {}], copyFrom: () => [other, {}],
     dispose: () => [] } },
+  ...(shim === undefined ? {} : { DeviceModule: { make: () => shim.module(moduleOptions()), calls: {
+    launch: () => ['affine', launch()], launchAll: () => [[{ kernel: 'affine', ...launch() }], {}], dispose: () => [],
+  } } }),
   'tridiagonal.CubicSpline': { make: () => tridiagonal.cubicSpline(real(6), real(6, (i) => i * i), { device }), calls: { evaluate: () => [[1.5, 2]] } },
   'tridiagonal.HeatAdi': { make: () => tridiagonal.HeatAdi.create({ width: 4, height: 3, initial: real(12), diffusivity: 1, dt: 0.1, device }), calls: { advance: () => [1,
     { onProgress: () => undefined }], read: () => [] } },
@@ -239,8 +247,13 @@ export const objects: Readonly<Record<string, { make: () => Promise<object> | ob
   'swept.RiemannSolution': { make: () => swept.exactRiemann(gas(), { ...gas(), pressure: 0.1 }, 1.4), calls: { at: () => [0.1] } },
 };
 
-/** Static methods that create objects or compute. */
+const moduleOptions = () => ({ source: moduleText({ affine }), kernels: ['affine'], maxRegisters: 32, fast: false, headers: { 'a.h': '' }, timeout: 60_000,
+  cacheFolder: folder });
+const launch = () => ({ blocks: 1, threads: 32, sharedBytes: 0, cooperative: false, arguments: [moduleData, { f32: 1 }, { f32: 0 }, { i64: 8 }] });
+
+/** Static methods that create objects or compute, and methods of objects that are not as the others of their class. */
 export const statics: Readonly<Record<string, Maker>> = {
+  ...(shim === undefined ? {} : { 'Device#module': () => ({ self: shim, args: [moduleOptions()] }) }),
   'tridiagonal.HeatAdi.create': () => ({ self: tridiagonal.HeatAdi, args: [{ width: 4, height: 3, initial: real(12), diffusivity: 1, dt: 0.1, dx: 1, dy: 1,
     boundary: 'neumann', device }] }),
   'tridiagonal.HeatAdi.modeFactor': () => ({ self: tridiagonal.HeatAdi, args: [1, 1, { width: 4, height: 3, diffusivity: 1, dt: 0.1 }] }),
@@ -256,7 +269,7 @@ function simulationCalls(): Record<string, () => unknown[]> {
 /** Not called: internal to the library (marked as such), or called by the language. */
 export const notCalled: readonly string[] = [
   'swept.HeatSimulation.start', 'swept.WaveSimulation.start', 'swept.GasSimulation.start',
-  'Device#close', 'swept.Figures#row',
+  'Device#close', 'swept.Figures#row', ...(shim === undefined ? ['Device#module', 'DeviceModule#launch', 'DeviceModule#launchAll', 'DeviceModule#dispose'] : []),
 ];
 
 /** Names of every public function, and of every method as CLASS#METHOD or CLASS.STATIC. */
@@ -275,7 +288,7 @@ export function walk(module: object = warploom, prefix = ''): Map<string, unknow
       continue;
     }
     if (value.prototype instanceof Error || value === warploom.swept.Simulation || value === warploom.stream.Solver) continue;
-    const internal = value === warploom.Device || value === warploom.DeviceArray; // their static methods are internal to the library
+    const internal = [warploom.Device, warploom.DeviceArray, warploom.DeviceModule].includes(value as never); // their static methods are internal to the library
     for (const method of internal ? [] : Object.getOwnPropertyNames(value)) {
       if (typeof (value as unknown as Record<string, unknown>)[method] === 'function') found.set(`${name}.${method}`, (value as unknown as Record<string, unknown>)[method]);
     }

@@ -1,6 +1,6 @@
 // The public types: this file is compiled (npm run types), never run. Each @ts-expect-error is a misuse that must
 // stay one.
-import { openDevice, scan, swept, tridiagonal, type Device, type DeviceArray, type WarploomError } from '../../lib/index.ts';
+import { openDevice, scan, swept, tridiagonal, type Device, type DeviceArray, type DeviceModule, type WarploomError } from '../../lib/index.ts';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false;
 function expectType<Expected, Actual>(..._same: Equal<Expected, Actual> extends true ? [] : ['types differ']): void {}
@@ -21,6 +21,24 @@ export async function devicesAndArrays(): Promise<void> {
   array.length = 3;
   // @ts-expect-error no such element type
   await device.array('float16', 3);
+}
+
+export async function modules(device: Device, data: DeviceArray): Promise<void> {
+  await using module = await device.module({ source: '', kernels: ['a'], headers: { 'b.h': '' } });
+  expectType<DeviceModule, typeof module>();
+  const done = await module.launch('a', { blocks: 1, threads: 32, arguments: [data, { i32: 1 }, { i64: 2n }, { f32: 0.5 }, { f64: 1 }] });
+  expectType<number, typeof done.deviceSeconds>();
+  void done;
+  await module.launchAll([{ kernel: 'a', blocks: 1, threads: 32 }], {});
+  const resident = module.kernels.get('a')?.residentBlocks(32);
+  expectType<number | undefined, typeof resident>();
+  void resident;
+  // @ts-expect-error threads are needed
+  await module.launch('a', { blocks: 1 });
+  // @ts-expect-error no such type
+  await module.launch('a', { blocks: 1, threads: 32, arguments: [{ u8: 1 }] });
+  // @ts-expect-error 32-bit numbers are no bigint
+  await module.launch('a', { blocks: 1, threads: 32, arguments: [{ i32: 1n }] });
 }
 
 export async function solves(device: Device, onDevice: DeviceArray): Promise<void> {

@@ -1,5 +1,5 @@
-// Folders for what is worth keeping between processes, and the compiled programs in them. A program from there is started, or loaded
-// into a process, so the folder is the user's alone, and a program whose bytes are not those that were stored is made again.
+// Folders for files that outlive the process, and the caches of compiled programs in them. Cached programs are executed or loaded, so the
+// folder must belong to the user alone, and a program whose bytes have changed since it was stored is made again.
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, type Stats } from 'node:fs';
 import { lstat, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
@@ -72,8 +72,8 @@ function ownFolder(): string {
 }
 
 /**
- * The folder for what is worth keeping between processes, made if need be: the given one or `warploom/<name>` in the user's cache folder.
- * Where the user has no cache folder that can be written and is his alone, one of this process. Throws WarploomError.
+ * The folder for files that outlive the process, created if necessary: the given one or `warploom/<name>` in the user's cache folder. If
+ * the user has no private, writable cache folder, a temporary folder of this process. Throws WarploomError.
  */
 export function cacheFolder(given: string | undefined, name: 'stream' | 'modules'): string {
   try {
@@ -113,12 +113,13 @@ function flagsOf(): string {
 const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /**
- * What a folder of programs may hold: bytes and programs. Beyond that the ones go that were not used for longest, but none of those used in
- * the last `idle` milliseconds, which somebody may be about to start. `every` so many programs that a process makes it looks.
+ * Limits on a folder of programs. Beyond them, the programs that have not been used for the longest time are removed, but none that was
+ * used in the last `idle` milliseconds, because another process may be about to start it. A process checks the folder after every `every`
+ * programs it makes.
  */
 export const cacheLimits = { bytes: 2 ** 30, programs: 4096, idle: 3_600_000, every: 16 };
 
-/** Removes from a folder what is beyond the limits, and what processes that died have left. */
+/** Removes programs beyond the limits, and what processes that died have left behind. */
 async function keepWithin(folder: string): Promise<void> {
   const names = (await readdir(folder)).filter((name) => /^([0-9a-f]{40}|work-\w+)$/.test(name));
   const found = await Promise.all(names.map(async (name) => {
@@ -127,7 +128,7 @@ async function keepWithin(folder: string): Promise<void> {
     return { path, isWork: name.startsWith('work-'), used: entry.mtimeMs, bytes: program?.size ?? 0 };
   }));
   const idle = (used: number): boolean => Date.now() - used > cacheLimits.idle;
-  // What is being made may take longer than that.
+  // Compiling may take longer than `idle`.
   const left = found.filter(({ isWork, used }) => isWork && Date.now() - used > 24 * cacheLimits.idle);
   const programs = found.filter(({ isWork }) => !isWork).sort((a, b) => b.used - a.used);
   let bytes = 0;
@@ -140,7 +141,7 @@ async function keepWithin(folder: string): Promise<void> {
 
 let made = 0;
 
-/** The stored program, if its bytes are those that were stored. */
+/** The stored program, if its bytes are unchanged. */
 async function intact(entry: string): Promise<string | undefined> {
   const path = join(entry, 'program');
   try {
@@ -158,8 +159,8 @@ async function intact(entry: string): Promise<string | undefined> {
 }
 
 /**
- * The path of a program that is kept under a key in a folder of {@link cacheFolder}. `make` gets a folder of its own and the path to make
- * the program at. Processes that make the same one at once do not disturb each other: an entry is whole when it gets its name.
+ * The path of the program cached under a key in a folder of {@link cacheFolder}. `make` gets a folder of its own and the path at which to
+ * create the program. Processes that make the same program at once do not disturb each other: an entry is complete before it gets its name.
  */
 export function cachedProgram(
   folder: string, key: string, make: (work: string, program: string) => Promise<void>,

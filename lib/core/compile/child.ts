@@ -11,14 +11,14 @@ export interface ChildResult {
   /** How it ended, in words. */
   readonly reason: string;
   readonly stderr: string;
-  /** What it wrote, if that was wanted. */
+  /** Its standard output, if requested. */
   readonly stdout: string;
 }
 
-/** Most characters of messages that are kept. */
+/** Limit on the characters of output that are kept. */
 const mostMessages = 65_536;
 
-/** Most memory of a compiler or a compiled program, bytes of address space. */
+/** Default limit on the address space of compilers and compiled programs, in bytes. */
 export const childMemory = 16 * 2 ** 30;
 
 export interface ChildOptions {
@@ -30,7 +30,7 @@ export interface ChildOptions {
   /** Limit on the address space in bytes; default {@link childMemory}. Not enforced on Windows. */
   readonly memory?: number;
   readonly signal?: AbortSignal;
-  /** Whether what it writes is wanted. */
+  /** Whether to collect standard output. */
   readonly output?: boolean;
 }
 
@@ -60,14 +60,14 @@ function started<T>(start: () => T): T {
   }
 }
 
-/** The beginning of what comes through a pipe. */
+/** Collects the beginning of what arrives through a pipe. */
 function collect(pipe: Readable | null): () => string {
   let all = '';
   pipe?.setEncoding('utf8').on('data', (text: string) => { if (all.length < mostMessages) all += text; });
   return () => all;
 }
 
-/** How to stop the children that run: none outlives this process. */
+/** How to stop the running children: none may outlive this process. */
 const running = new Set<() => void>();
 process.on('exit', () => { for (const stop of running) stop(); });
 

@@ -1,4 +1,4 @@
-// The system's compilers: found on PATH, asked for their versions, run in child processes.
+// The system's compilers: finding them on PATH, and their versions.
 import { accessSync, constants } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,11 +13,11 @@ export class NoCompilerError extends WarploomError {
 
   constructor(what: string) {
     super('ERR_WARPLOOM_UNAVAILABLE',
-      `no C++ compiler: ${what}; install g++ or clang++ (a stream program can be run as WebAssembly instead)`);
+      `no C++ compiler: ${what}; install g++ or clang++ (without one, stream can run the program as WebAssembly)`);
   }
 }
 
-/** Whether there is a program at a path that this process may run. */
+/** Whether there is a program at `path` that this process may execute. */
 export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
@@ -28,7 +28,7 @@ export function isExecutable(path: string): boolean {
   }
 }
 
-/** Full path of the first of the programs that is on PATH. */
+/** Full path of the first of these programs that is on PATH. */
 export function onPath(names: readonly string[]): string | undefined {
   for (const each of names) {
     for (const folder of (process.env.PATH ?? '').split(delimiter)) {
@@ -51,13 +51,13 @@ export function findCompiler(name?: string): string {
   return found;
 }
 
-/** Variables that decide where a compiler finds what it needs. */
+/** Variables that determine where a compiler searches. */
 export const searchPaths: readonly string[] =
   ['PATH', 'HOME', 'CPATH', 'CPLUS_INCLUDE_PATH', 'LIBRARY_PATH', 'SDKROOT', 'DEVELOPER_DIR', 'SystemRoot'];
 
 const versions = new Map<string, string>();
 
-/** What a compiler says of itself, asked again when its file has changed. Throws {@link NoCompilerError}. */
+/** The compiler's version output, queried again when its file has changed. Throws {@link NoCompilerError}. */
 export async function versionOf(compiler: string): Promise<string> {
   return withFiles('ask the compiler for its version', async () => {
     const { size, mtimeMs } = await stat(compiler);
@@ -73,7 +73,7 @@ export async function versionOf(compiler: string): Promise<string> {
   });
 }
 
-/** What a program made by a compiler depends on beside its source: the compiler, its arguments, the processor that it is made for. */
+/** What a compiled program depends on besides its source: the compiler, its arguments, the target processor. */
 export async function identityOf(compiler: string, args: readonly string[]): Promise<string> {
   const version = await versionOf(compiler);
   return JSON.stringify([compiler, version, process.platform, process.arch, processor(), kept(searchPaths.slice(2)), args]);

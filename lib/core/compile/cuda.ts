@@ -1,5 +1,5 @@
-// Modules of the cuda backend: machine code for the device's own architecture, by NVRTC or else by nvcc. Both run in child processes:
-// they take seconds and gigabytes for long texts, and can be stopped.
+// Modules on the cuda backend: machine code for the device's own architecture, compiled by NVRTC or, if there is none, by nvcc. Both run
+// in child processes, because long texts take seconds and gigabytes, and because a child can be stopped.
 import { stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { versionOf, onPath, isExecutable } from './compiler.ts';
@@ -14,43 +14,44 @@ export type CudaCompiler = 'nvrtc' | 'nvcc';
 
 type Wanted = Pick<ReadModuleOptions, 'fast' | 'maxRegisters'>;
 
-/** What both compilers are told. */
+/** Arguments for both compilers. */
 function commonArguments(computeCapability: number, { fast, maxRegisters }: Wanted): string[] {
   return ['-std=c++17', `-arch=sm_${computeCapability}`, `-fmad=${fast}`, `-prec-div=${!fast}`, `-prec-sqrt=${!fast}`, `-ftz=${fast}`,
-    ...(maxRegisters === undefined ? [] : [`-maxrregcount=${maxRegisters}`])];
+    ...(maxRegisters === undefined ? [] : [`-maxrregcount=${maxRegisters}`, '-DWARPLOOM_MAX_REGISTERS=1'])];
 }
 
 /** An NVRTC that was found. */
 interface Nvrtc {
   readonly path: string;
-  /** Version, and what tells the file from others. */
+  /** Path, version, size and time of the file. */
   readonly identity: string;
   readonly architectures: readonly number[];
 }
 
 const known = new Map<string, Nvrtc | string>();
 
-/** The library of that path or name, or why there is none. */
+/** Loads the library with that path or name; a string says why it cannot be used. */
 async function openNvrtc(path: string): Promise<Nvrtc | string> {
   let found = known.get(path);
   if (found === undefined) {
     const opened = addon().findNvrtc(path);
     if (typeof opened === 'string') return opened;
     const { size, mtimeMs } = await stat(opened.path);
-    found = { path: opened.path, identity: JSON.stringify([opened.path, opened.version, size, mtimeMs]), architectures: opened.architectures };
+    const identity = JSON.stringify([opened.path, opened.version, size, mtimeMs]);
+    found = { path: opened.path, identity, architectures: opened.architectures };
     known.set(path, found);
   }
   return found;
 }
 
-/** What the child runs: it loads the addon, which has no device to open, and calls the compiler. */
+/** The child's script: loads the addon, opens no device, and calls the compiler. */
 const childText = `const [finder, folder, job] = process.argv.slice(1);
 const { library, source, output, options } = JSON.parse(job);
 const { error, log } = require(finder)(folder).compileNvrtc(library, source, output, options);
 process.exitCode = error === '' ? 0 : 1;
 process.stderr.write(log === '' ? error : log);`;
 
-/** NVRTC for a device; in its place, why it cannot be had. */
+/** NVRTC for a device; a string says why there is none. */
 async function nvrtcToolchain(computeCapability: number, wanted: Wanted): Promise<Toolchain | string> {
   const node = nodeProgram();
   if (node === undefined) return 'it runs in a process of Node, and node is not on PATH';
@@ -71,7 +72,7 @@ async function nvrtcBy(node: string, nvrtc: Nvrtc, computeCapability: number, wa
     identity: JSON.stringify(['nvrtc', nvrtc.identity, args, await headersHash()]),
     async compile(work, to, options) {
       await writeTexts(work, options);
-      // In place of the standard library stands the device prelude.
+      // NVRTC has no standard library: cuda/core/rtc replaces the headers that device text includes.
       const all = [...args, `-I${join(root, 'cuda/core/rtc')}`, `-I${root}`, '-I.'];
       const job = JSON.stringify({ library: nvrtc.path, source: textName, output: to, options: all });
       await runCompiler(node, ['-e', childText, ...loaderOfAddon(), job], work, options, {
@@ -88,7 +89,7 @@ function findNvcc(): string | undefined {
   return places.find((path): path is string => path !== undefined && isAbsolute(path) && isExecutable(path)) ?? onPath(['nvcc']);
 }
 
-/** nvcc for a device; in its place, why it cannot be had. */
+/** nvcc for a device; a string says why there is none. */
 async function nvccToolchain(computeCapability: number, wanted: Wanted): Promise<Toolchain | string> {
   const nvcc = findNvcc();
   if (nvcc === undefined) return 'it is neither in CUDA_HOME nor on PATH';
@@ -105,7 +106,7 @@ async function nvccToolchain(computeCapability: number, wanted: Wanted): Promise
   };
 }
 
-/** The compilers to try, in order: WARPLOOM_MODULE_COMPILER names one. */
+/** The compilers to try, in order. WARPLOOM_MODULE_COMPILER selects one. */
 function wantedCompilers(): readonly CudaCompiler[] {
   const asked = process.env['WARPLOOM_MODULE_COMPILER'] ?? '';
   if (asked === '') return ['nvrtc', 'nvcc'];
@@ -114,8 +115,8 @@ function wantedCompilers(): readonly CudaCompiler[] {
 }
 
 /**
- * What compiles for a device of that compute capability (90: sm_90).
- * @throws UnavailableError where there is no compiler, saying what was looked for and what would help
+ * The compiler for devices of a compute capability (90: sm_90).
+ * @throws UnavailableError if there is none, saying where it was looked for and what would help
  */
 export async function cudaToolchain(computeCapability: number, wanted: Wanted): Promise<Toolchain> {
   const reasons: string[] = [];

@@ -1,4 +1,4 @@
-// Modules of the simt backend: the host's compiler makes a shared object that runs on the addon's shim (native/simt/module.h).
+// Modules on the simt backend: the host compiler creates a shared object that runs on the addon's shim (native/simt/module.h).
 import { join } from 'node:path';
 import { processor } from './cache.ts';
 import { findCompiler, identityOf } from './compiler.ts';
@@ -6,7 +6,7 @@ import { headersHash, runCompiler, textName, writeTexts, type Toolchain } from '
 import { packageRoot } from '../binding.ts';
 import type { ReadModuleOptions } from '../module-options.ts';
 
-/** As CMakeLists.txt compiles the shim's own kernels. */
+/** The options with which CMakeLists.txt compiles kernels for the shim. */
 function hostArguments(fast: boolean): string[] {
   const fused = / fma /.test(processor()) ? ['-mfma'] : [];
   return ['-std=c++17', '-O1', '-fPIC', '-shared', '-w', '-DWARPLOOM_SIMT=1', '-fvisibility=hidden', '-fno-math-errno',

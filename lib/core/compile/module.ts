@@ -1,4 +1,4 @@
-// From a module's text to code on the device: compiled by what the backend's code is compiled with, kept by content.
+// From a module's text to code on the device: compiled for the backend, cached by content.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { cachedProgram, cacheFolder, withFiles } from './cache.ts';
@@ -11,7 +11,7 @@ import { DeviceModule } from '../module.ts';
 import type { ReadModuleOptions } from '../module-options.ts';
 import type { Owner } from '../device-memory.ts';
 
-/** What compiles for a device. Throws UnavailableError where nothing here does. */
+/** The toolchain for a device. Throws UnavailableError if there is none. */
 async function toolchainFor(device: DeviceDescription, options: ReadModuleOptions): Promise<Toolchain> {
   switch (device.backend) {
     case 'simt': return hostToolchain(options);
@@ -27,7 +27,7 @@ function keyOf(toolchain: Toolchain, { source, headers }: ReadModuleOptions): st
   return hash.digest('hex').slice(0, 40);
 }
 
-/** What the toolchain makes of the text, or made of it before. */
+/** The image that the toolchain makes of the text, or has made of it before. */
 export async function compileModule(toolchain: Toolchain, options: ReadModuleOptions): Promise<Uint8Array> {
   const folder = cacheFolder(options.cacheFolder, 'modules');
   const path = await cachedProgram(folder, keyOf(toolchain, options), (work, to) => toolchain.compile(work, to, options));

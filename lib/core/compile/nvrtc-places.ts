@@ -1,13 +1,13 @@
-// Where NVRTC may be, and the program that loads it.
+// Where NVRTC may be installed, and the program that loads it.
 import { readdir, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onPath } from './compiler.ts';
 
-/** Names by which the system's loader may know it. */
+/** Names under which the system's loader may find it. */
 const loaderNames = ['libnvrtc.so.13', 'libnvrtc.so.12', 'libnvrtc.so'];
 
-/** Names in a folder, newest versions first; none where there is no folder. */
+/** Matching paths in a folder, newest versions first; none if the folder does not exist. */
 async function namesIn(folder: string, pattern: RegExp): Promise<string[]> {
   const names = await readdir(folder).catch(() => []);
   const version = (name: string): number => Number(/(\d+)$/.exec(name)?.[1] ?? 0);
@@ -18,12 +18,13 @@ async function inFolders(folders: readonly string[], pattern: RegExp): Promise<s
   return (await Promise.all(folders.map((folder) => namesIn(folder, pattern)))).flat();
 }
 
-/** Folders of packages of the Pythons here: `python3` on PATH, environments, pyenv's, the user's, the system's. */
+/** Package folders of Python: of `python3` on PATH, environments, pyenv, the user, and the system. */
 async function pythonPackages(): Promise<string[]> {
   const { VIRTUAL_ENV, CONDA_PREFIX, HOME = homedir() } = process.env;
   const python = onPath(['python3', 'python']);
   const real = python === undefined ? undefined : await realpath(python).catch(() => undefined);
-  const prefixes = [VIRTUAL_ENV, CONDA_PREFIX, real === undefined ? undefined : dirname(dirname(real)), '/usr/local', '/usr', join(HOME, '.local')]
+  const own = real === undefined ? undefined : dirname(dirname(real));
+  const prefixes = [VIRTUAL_ENV, CONDA_PREFIX, own, '/usr/local', '/usr', join(HOME, '.local')]
     .filter((each): each is string => each !== undefined && each !== '');
   const versions = [...prefixes, ...await namesIn(join(HOME, '.pyenv/versions'), /./)].map((prefix) => join(prefix, 'lib'));
   const libraries = await inFolders(versions, /^python3(\.\d+)?$/);
@@ -31,8 +32,8 @@ async function pythonPackages(): Promise<string[]> {
 }
 
 /**
- * Paths and names to try, in order: WARPLOOM_NVRTC alone where it is set; what the loader knows, the toolkit's, packages of Python
- * (nvidia-cuda-nvrtc).
+ * Paths and names to try, in order: only WARPLOOM_NVRTC if it is set; otherwise names for the system's loader, the toolkit, and Python
+ * packages (nvidia-cuda-nvrtc).
  */
 export async function nvrtcCandidates(): Promise<readonly string[]> {
   const { WARPLOOM_NVRTC, CUDA_HOME, CUDA_PATH } = process.env;
@@ -44,7 +45,7 @@ export async function nvrtcCandidates(): Promise<readonly string[]> {
   return [...loaderNames, ...toolkit, ...await inFolders(vendors.map((folder) => join(folder, 'lib')), library)];
 }
 
-/** Node itself, or one on PATH where another program runs this. */
+/** The Node binary of this process; on Deno and Bun, the one on PATH. */
 export function nodeProgram(): string | undefined {
   const { versions, execPath } = process;
   return versions['bun'] === undefined && versions['deno'] === undefined ? execPath : onPath(['node']);

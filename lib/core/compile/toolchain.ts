@@ -1,4 +1,4 @@
-// What makes code of a module's text: a compiler with its arguments, run in a child process.
+// Toolchains for modules: a compiler with its arguments, run in a child process.
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -10,16 +10,16 @@ import { ModuleError, WarploomError } from '../errors.ts';
 import type { ReadModuleOptions } from '../module-options.ts';
 
 export interface Toolchain {
-  /** All that its code depends on beside the text. */
+  /** Everything that the compiled code depends on besides the text. */
   readonly identity: string;
-  /** Compiles in a folder of its own, to the path. Throws ModuleError with the compiler's messages. */
+  /** Compiles in the folder `work` and writes the image to the path `to`. Throws ModuleError with the compiler's messages. */
   compile(work: string, to: string, options: ReadModuleOptions): Promise<void>;
 }
 
-/** Name of the text in the folder where it is compiled, as messages and reports have it. */
+/** File name of the text in the folder in which it is compiled; messages and reports show it. */
 export const textName = 'module.cu';
 
-/** Writes the text and its headers. */
+/** Writes the text and its headers into the folder `work`. */
 export async function writeTexts(work: string, { source, headers }: ReadModuleOptions): Promise<void> {
   await withFiles('write the text of a module', async () => {
     await writeFile(join(work, textName), source);
@@ -30,7 +30,7 @@ export async function writeTexts(work: string, { source, headers }: ReadModuleOp
   });
 }
 
-/** Runs a compiler. `name`: what messages call it. */
+/** Runs a compiler. `name`: its name in messages. */
 export async function runCompiler(
   program: string, args: readonly string[], work: string, { timeout, signal }: ReadModuleOptions,
   { name: compiler, env = {} }: { readonly name: string; readonly env?: Readonly<Record<string, string>> },
@@ -41,14 +41,14 @@ export async function runCompiler(
   if (done.code === 0) return;
   const log = done.stderr.trim();
   const what = `${compiler} ${done.reason}`;
-  // It was killed, or said nothing: the text is not to blame, or not alone.
+  // If it was killed or said nothing, the text need not be wrong.
   if (done.code === undefined || log === '') throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${what}: ${log.slice(0, 2000)}`);
   throw new ModuleError(`the module does not compile: ${log.slice(0, 2000)} (${what})`, { compiler, log });
 }
 
 let headers: Promise<string> | undefined;
 
-/** Hash of the library's own device code, which texts include. */
+/** Hash of the library's own headers, which texts may include. */
 export function headersHash(): Promise<string> {
   return headers ??= hashHeaders();
 }
@@ -57,7 +57,7 @@ async function hashHeaders(): Promise<string> {
   return withFiles('read the headers of modules', async () => {
     const hash = createHash('sha256');
     for (const folder of ['cuda', 'native/simt']) {
-      const found = await readdir(join(packageRoot(), folder), { recursive: true }).catch(() => []);  // releases have no shim
+      const found = await readdir(join(packageRoot(), folder), { recursive: true }).catch(() => []); // releases have no shim
       for (const name of found.filter((each) => /\.(cuh|h|inc)$|(^|\/)rtc\//.test(each)).sort()) {
         if (/(^|\/)rtc$/.test(name)) continue;
         hash.update(`${folder}/${name}\0`).update(await readFile(join(packageRoot(), folder, name))).update('\0');

@@ -1,4 +1,4 @@
-// Programs by the system's C++ compiler: run with fixed arguments in a child process, its output kept by content.
+// Programs compiled by the system's C++ compiler, which runs with fixed arguments in a child process; its output is cached by content.
 import { createHash } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export interface CompilerOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Arguments of a compilation, files aside. `strict`: floats as they are written. */
+/** Arguments of a compilation, without file names. `strict`: floating-point operations exactly as written. */
 export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 1 | 3 = 3): string[] {
   const common = ['-std=c++17', `-O${effort}`, '-w', '-pthread'];
   if (mode === 'baseline') return [...common, '-ffp-contract=off'];
@@ -32,7 +32,7 @@ export function compilerArguments(mode: 'baseline' | 'strict' | 'fast', effort: 
   return [...common, '-march=native', ...joined, '-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math'];
 }
 
-/** Whether a compiler is a GCC whose parameters are known here. */
+/** Whether a compiler is a GCC that accepts the parameters below. */
 async function isGcc(compiler: string | undefined): Promise<boolean> {
   const version = await versionOf(findCompiler(compiler));
   const [, major = '0'] = / (\d+)\.\d+\.\d+/.exec(version) ?? [];
@@ -50,7 +50,7 @@ export async function gccArguments(isLong: boolean, compiler?: string): Promise<
   return ['--param=logical-op-non-short-circuit=0', ...(isLong ? ['-fvect-cost-model=very-cheap'] : [])];
 }
 
-/** What a program is made of. */
+/** The sources of a program. */
 export interface Sources {
   /** Files that are compiled in parallel. */
   readonly program: readonly string[];

@@ -87,7 +87,7 @@ class Savings {
     const period = this.#loops.has(node.id) ? undefined : periodOf(node, this.#patterns);
     const isKnown = period !== undefined && (period <= mostCodes || node.kind !== 'filter');
     if (node.kind === 'filter') this.#traces.set(node.id, isKnown ? this.#tracesOf(node, period) : [this.#plain(node.code)]);
-    if (!isKnown) return;
+    if (!isKnown || (node.kind !== 'filter' && this.#channelsOf(node.inputs).every(({ id }) => this.#patterns[id] === undefined))) return;
     for (const channel of this.#channelsOf(node.outputs)) {
       const item = (port: number, place: number) => this.#item(node, port, place);
       if (period * ratesOf(node, channel.fromPort).push > longestPattern) continue;
@@ -159,40 +159,57 @@ class Savings {
 
   /** Finds the items of its inputs that a node uses. */
   #use(node: GraphNode, live: readonly boolean[] | undefined): void {
-    const firings = elementAt(this.#steady.repetitions, node.id);
-    for (const channel of this.#channelsOf(node.inputs)) {
-      const { pop, peek } = ratesOf(node, channel.toPort);
-      const items = firings * pop;
-      if (this.#loops.has(node.id) || items === 0 || firings * peek > 16 * mostItems || items > mostItems) continue;
-      const used = new Uint8Array(items);
-      const first = itemsBefore(node, channel.toPort, elementAt(this.#steady.initFirings, node.id), true);
-      for (let firing = 0; firing < firings; ++firing) {
-        if (live?.[firing] === false) continue;
-        for (const place of this.#usedBy(node, channel.toPort, firing)) used[(first + firing * pop + place) % items] = 1;
-      }
-      if (used.includes(0)) this.#used[channel.id] = used;
-    }
+    const { kind, id } = node;
+    if (this.#loops.has(id) || kind === 'writer' || kind === 'reader') return;
+    if (kind === 'filter') this.#useByFilter(node, live);
+    else if (id !== this.#graph.output?.node) this.#useByMover(node);
   }
 
-  /** Offsets of the items of a port that a firing uses. */
-  #usedBy(node: GraphNode, port: number, firing: number): Iterable<number> {
-    const { peek } = ratesOf(node, port);
-    const all = (): Iterable<number> => Array.from({ length: peek }, (_, place) => place);
-    if (node.kind === 'filter') {
-      const traces = required(this.#traces.get(node.id));
-      return traces[firing % traces.length]?.used ?? all();
+  #useByFilter(node: FilterNode, live: readonly boolean[] | undefined): void {
+    const firings = elementAt(this.#steady.repetitions, node.id);
+    const { pop, peek } = node.code.work.rates;
+    const traces = required(this.#traces.get(node.id));
+    const [channel] = this.#channelsOf(node.inputs);
+    const items = firings * pop;
+    if (channel === undefined || items === 0 || items > mostItems || firings * peek > 16 * mostItems || traces.includes(undefined)) return;
+    const used = new Uint8Array(items);
+    const first = itemsBefore(node, 0, elementAt(this.#steady.initFirings, node.id), true);
+    for (let firing = 0; firing < firings; ++firing) {
+      if (live?.[firing] === false) continue;
+      for (const place of required(traces[firing % traces.length]).used) used[(first + firing * pop + place) % items] = 1;
     }
-    if (node.kind === 'writer' || node.kind === 'reader' || node.id === this.#graph.output?.node) return all();
-    const places = new Set<number>();
-    for (const channel of this.#channelsOf(node.outputs)) {
+    this.#setUsed(channel, used);
+  }
+
+  #setUsed({ id }: Channel, used: Uint8Array): void {
+    if (used.includes(0)) this.#used[id] = used;
+  }
+
+  /** In one pass over all items: split-joins may have thousands of ports. */
+  #useByMover(node: GraphNode): void {
+    const outputs = this.#channelsOf(node.outputs);
+    if (outputs.every(({ id }) => this.#used[id] === undefined)) return;
+    const firings = elementAt(this.#steady.repetitions, node.id);
+    const inputs = node.inputs.map((channel, port) => {
+      const { pop } = ratesOf(node, port);
+      const items = firings * pop;
+      if (channel === undefined || items === 0 || items > mostItems) return undefined;
+      const first = itemsBefore(node, port, elementAt(this.#steady.initFirings, node.id), true);
+      return { channel: elementAt(this.#graph.channels, channel), used: new Uint8Array(items), pop, first };
+    });
+    for (const channel of outputs) {
       const used = this.#used[channel.id];
       const sources = sourcesOf(node, channel.fromPort);
-      const first = this.#firstPushed(channel, node) + firing * sources.length;
-      sources.forEach(([from, place], i) => {
-        if (from === port && (used === undefined || used[(first + i) % used.length] === 1)) places.add(place);
-      });
+      const first = this.#firstPushed(channel, node);
+      for (let firing = 0; firing < firings; ++firing) {
+        sources.forEach(([from, place], i) => {
+          const input = inputs[from];
+          if (input === undefined || (used !== undefined && used[(first + firing * sources.length + i) % used.length] === 0)) return;
+          input.used[(input.first + firing * input.pop + place) % input.used.length] = 1;
+        });
+      }
     }
-    return places;
+    for (const input of inputs) if (input !== undefined) this.#setUsed(input.channel, input.used);
   }
 
   #saved(node: FilterNode, live: readonly boolean[] | undefined): SavedFirings | undefined {
