@@ -158,6 +158,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.roundRobin': args(1, 2),
   'stream.interpret': () => ({ args: [graph(), { input: real(8), items: 2 }] }),
   'stream.run': () => ({ args: [graph(), { input: real(8), backend: 'interpret', items: 2 }] }),
+  'stream.compileForDevice': () => ({ args: [graph(), { timeout: 1000 }] }),
   'stream.profile': () => ({ args: [graph(), { input: real(8), backend: 'wasm' }] }),
   'stream.estimateCosts': () => ({ args: [graph()] }),
   'stream.describeGraph': () => ({ args: [graph()] }),
