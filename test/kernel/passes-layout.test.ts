@@ -6,7 +6,7 @@ import {
   type Local, type Program, type Statement,
 } from '../../lib/kernel/ir.ts';
 import { paddedIndex, padBuffers } from '../../lib/kernel/passes/pad.ts';
-import { onlyOnce, sliceFunction, type Slice } from '../../lib/kernel/passes/slice.ts';
+import { forCount, sliceFunction, type Slice } from '../../lib/kernel/passes/slice.ts';
 import { parseProgram } from '../../lib/kernel/parse.ts';
 import { programText } from '../../lib/kernel/text.ts';
 import { verify } from '../../lib/kernel/verify.ts';
@@ -239,7 +239,7 @@ function f() { var s: f32 var a: f32 s = x[0] a = x[1]
       const whole = memory(seed);
       new Machine(program, { external: whole }).call('f', [1]);
       assert.equal(whole['ends']![0], 1);
-      const once = onlyOnce(program, program.functions[0]!, dropped);
+      const once = forCount(program, program.functions[0]!, dropped);
       const slices = sliceFunction(program, once, { most: 2 + seed % 9, least: 1 + seed % 5 });
       if (slices === undefined) continue;
       ++cut;

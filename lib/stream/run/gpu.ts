@@ -125,10 +125,10 @@ export class CompiledGpu {
   }
 
   /** Runs the program from its start. `input`: scalars of the items on the open input. */
-  async run(input: ArrayLike<number>, options: ThreadOptions): Promise<RunResult & GpuWork> {
+  async run(input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult & GpuWork> {
     return within(options, async (signal) => {
       const run = prepareRun(this.program.plan, input, options);
-      const ends = new HostEnds(this.program, this.device, run, input);
+      const ends = new HostEnds(this.program, this.device, run, required(input));
       const work = await this.process(ends, { ...options, signal });
       const firings = writtenFirings(this.program.plan, run.amount, run.counts);
       return { output: ends.output, printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
