@@ -30,7 +30,7 @@ export interface FusedOptions extends PlanOptions {
   readonly sharedBytes?: number;
   /** Blocks that one multiprocessor holds at least; bounds the registers. Default 2. */
   readonly minBlocks?: number;
-  /** Firings of a filter with long sums over a window that a thread makes together, so that it loads the window once. Default 3. */
+  /** Firings of a filter with long sums over a window that a thread makes together, so that it loads the window once. Default 2. */
   readonly width?: number;
 }
 
@@ -87,14 +87,14 @@ export interface FusedProgram {
 export const fusedKernel = 'wl_fused';
 
 /** What a block takes. Programs of few groups are bound by memory, and many small blocks hide its latency best. */
-export const smallBlocks = { threads: 256, sharedBytes: 49_152, minBlocks: 2, width: 3 };
-const largeBlocks = { threads: 384, sharedBytes: 112_000, minBlocks: 2, width: 3 };
+export const smallBlocks = { threads: 256, sharedBytes: 49_152, minBlocks: 2, width: 2 };
+const largeBlocks = { threads: 384, sharedBytes: 112_000, minBlocks: 2, width: 2 };
 const fewGroups = 4;
 /** Steady states of a round for which small blocks are large enough. */
 const fullStates = 64;
 
 /** What plans for a GPU take: groups stay small enough for the registers of a thread. */
-export const defaultCudaPlan: PlanOptions = { groupSize: 4000, filterSize: 4000, forCores: 2 };
+export const defaultCudaPlan: PlanOptions = { groupSize: 4000, filterSize: 1500, forCores: 2 };
 
 /** Most steady states of a round: beyond, the threads only get longer loops. */
 const mostStates = 4096;
@@ -352,14 +352,14 @@ class FusedMaker {
     const warps = this.#options.threads / 32;
     let sum = 0;
     for (let level = 0; level <= this.#lastLevel; ++level) {
-      let [units, work, busy] = [0, 0, 0];
+      let [units, work] = [0, 0];
       for (const { id, iterations } of this.#plan.groups) {
         if (this.#levels[id] !== level) continue;
         const taken = Math.ceil(states * iterations / this.#widthOf(id) / 32);
         units += taken;
         work += taken * elementAt(this.#sizes, id) * this.#widthOf(id);
       }
-      busy = Math.ceil(units / warps);
+      const busy = Math.ceil(units / warps);
       // Where few warps have work, it is cut into slices.
       const slices = busy > 1 ? 1 : Math.min(Math.floor(warps / units), Math.max(1, Math.floor(work / units / leastNodes)));
       sum += busy * work / units / slices + barrierNodes;
