@@ -272,7 +272,9 @@ class FusedMaker {
     const placed: { readonly stretch: Stretch; readonly at: number; readonly end: number }[] = [];
     const tiles = new Map<Buffer, Tile>();
     const sized = this.#stretches.map((stretch) => {
-      const gaps = gapsFor(stretch);
+      // The arrays of a stream share its positions, and so what rows take.
+      const isAlone = this.#stretches.every(({ buffer }) => buffer === stretch.buffer || streamOf(buffer) !== streamOf(stretch.buffer));
+      const gaps = isAlone ? gapsFor(stretch) : { ...gapsFor(stretch), row: 0, gap: 0 };
       const bytes = scalarBytes[stretch.kind] * (placeWith(gaps, stretch.stride, stretch.each * states + stretch.beside) + 1);
       return { stretch, gaps, bytes: Math.ceil(bytes / 16) * 16 };
     });
@@ -503,7 +505,7 @@ class FusedMaker {
 
   /** Those of a channel or stream, alike in all its arrays: their names are its own and the kind. */
   #gapsOf(name: string): Pick<Gaps, 'row' | 'gap'> {
-    for (const [buffer, { gaps }] of this.#tiles) if (buffer.name.slice(0, -1) === name) return gaps;
+    for (const [buffer, { gaps }] of this.#tiles) if (streamOf(buffer) === name) return gaps;
     return { row: 0, gap: 0 };
   }
 
@@ -573,6 +575,11 @@ class FusedMaker {
 /** What a compiler does not do by itself. */
 function passes(program: Program): Program {
   return tidy(program, dropCopies(dropNeedlessFills(tabulate(program))));
+}
+
+/** What the arrays of a channel or stream for each kind of scalars have in common. */
+function streamOf({ name }: Buffer): string {
+  return name.slice(0, -1);
 }
 
 /** Throws for what only a host does: printing. */
