@@ -1,5 +1,6 @@
 // Programs on a device that runs kernels. What preworks leave behind at the start of a run, and what is left over at its end, WebAssembly
 // makes; all whole steady states between are the device's, in launches that take a slice of the input each.
+import { setMaxListeners } from 'node:events';
 import { inputArray, type Device } from '../../core/device.ts';
 import { required } from '../../core/known.ts';
 import type { DeviceModule, Kernel } from '../../core/module.ts';
@@ -7,6 +8,7 @@ import { reasonOf } from '../../core/progress.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
+import { scalarCount } from '../interpret/values.ts';
 import { writtenFirings } from '../plan/counts.ts';
 import { startMatters } from '../plan/start.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
@@ -81,8 +83,6 @@ export class CompiledGpu {
     this.#module = module;
     this.#wasm = compiledWasm(graph);
     this.#kernel = required(module.kernels.get(program.kernel));
-    if (this.#kernel.residentBlocks(program.threads, program.sharedBytes) > 0) return;
-    throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
   }
 
   /**
@@ -96,27 +96,28 @@ export class CompiledGpu {
         throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
       }
       signal?.throwIfAborted();
-      const module = await device.module({
+      return new CompiledGpu(graph, program, device, await device.module({
         source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
         ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
-      });
-      try {
-        return new CompiledGpu(graph, program, device, module);
-      } catch (error) {
-        module.dispose();
-        throw error;
-      }
+      }));
     };
     const program = fusedProgram(graph, how);
-    const compiled = await made(program);
-    if (compiled.kernel.residentBlocks(program.threads, program.sharedBytes) > 0) return compiled;
-    // A GPU with less shared memory.
-    compiled.dispose();
-    return made(fusedProgram(graph, { ...how, ...smallBlocks }));
+    // Less, for a GPU with less shared memory.
+    for (const less of [undefined, smallBlocks]) {
+      const compiled = await made(less === undefined ? program : fusedProgram(graph, { ...how, ...less }));
+      if (compiled.#resident > 0) return compiled;
+      compiled.dispose();
+    }
+    throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
   }
 
   get kernel(): Kernel {
     return this.#kernel;
+  }
+
+  /** Blocks that a multiprocessor holds. */
+  get #resident(): number {
+    return this.#kernel.residentBlocks(this.program.threads, this.program.sharedBytes);
   }
 
   /** Steady states before those of a launch that its blocks make again, for what they leave on the channels. */
@@ -125,10 +126,10 @@ export class CompiledGpu {
   }
 
   /** Runs the program from its start. `input`: scalars of the items on the open input. */
-  async run(input: ArrayLike<number>, options: ThreadOptions): Promise<RunResult & GpuWork> {
+  async run(input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult & GpuWork> {
     return within(options, async (signal) => {
       const run = prepareRun(this.program.plan, input, options);
-      const ends = new HostEnds(this.program, this.device, run, input);
+      const ends = new HostEnds(this.program, this.device, run, required(input));
       const work = await this.process(ends, { ...options, signal });
       const firings = writtenFirings(this.program.plan, run.amount, run.counts);
       return { output: ends.output, printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
@@ -139,9 +140,10 @@ export class CompiledGpu {
   async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
     const { program } = this;
     const rounds = Math.ceil(states / program.states);
-    const resident = this.#kernel.residentBlocks(program.threads, program.sharedBytes) * this.device.description.multiprocessors;
+    const resident = this.#resident * this.device.description.multiprocessors;
     const each = Math.max(Math.ceil(rounds / Math.max(1, resident)), Math.min(rounds, worthWarming * program.warmRounds), 1);
-    using fault = inputArray(this.device, Int32Array.of(noFault));
+    const fault = inputArray(this.device, Int32Array.of(noFault));
+    using _ = untilAborted(signal, () => { fault.dispose(); });
     const launched = this.#module.launch(program.kernel, {
       blocks: Math.ceil(rounds / each), threads: program.threads, sharedBytes: program.sharedBytes,
       arguments: [
@@ -200,14 +202,14 @@ export class CompiledGpu {
 
   /** What comes out behind the last whole steady state; milliseconds. Undefined where only the whole run can tell. */
   async #after(ends: Ends, states: number, options: ThreadOptions): Promise<number | undefined> {
-    const { plan, output: { before, items } } = this.program;
+    const { plan, output: { before, items, external } } = this.program;
     const left = ends.items - before - states * items;
     if (left === 0) return 0;
     const matters = startMatters(plan) ?? 0;
     const back = Math.min(states, matters < 0 ? 0 : matters + Math.ceil(before / items));
     try {
       const made = await this.#part(ends, states - back, Infinity, back * items + before + left, options);
-      const width = made.output.length / (back * items + before + left);
+      const width = scalarCount(external.type);
       await ends.put(made.output.subarray((back * items + before) * width), before + states * items);
       return made.milliseconds;
     } catch (error) {
@@ -236,6 +238,7 @@ export class CompiledGpu {
     const failures: unknown[] = [];
     const pending = new Set<Promise<void>>();
     const stop = stopOf(signal);
+    if (signal !== undefined) setMaxListeners(0, signal); // every call under way listens
     try {
       for (let at = from; at < to && fault === Infinity && failures.length === 0;) {
         signal?.throwIfAborted();
@@ -261,14 +264,11 @@ export class CompiledGpu {
   /** One launch, with what it takes there and what it gives back. */
   async #slice(ends: Ends, state: number, states: number, signal: AbortSignal | undefined): Promise<GpuOutcome> {
     const span = ends.span(state, states);
-    try {
-      const { input, output, firstInput, firstOutput } = span;
-      const launched = this.launch({ input, output, firstInput, firstOutput, states, signal });
-      const [done] = await Promise.all([launched, span.take(signal)]);
-      return done;
-    } finally {
-      span.dispose();
-    }
+    using _ = untilAborted(signal, () => { span.dispose(); });
+    const { input, output, firstInput, firstOutput } = span;
+    const launched = this.launch({ input, output, firstInput, firstOutput, states, signal });
+    const [done] = await Promise.all([launched, span.take(signal)]);
+    return done;
   }
 
   /** Frees the code after the launches that were made. */
@@ -279,6 +279,17 @@ export class CompiledGpu {
   [Symbol.dispose](): void {
     this.dispose();
   }
+}
+
+/** Has something freed at the end of a block, or as soon as the signal comes: what is under way by then may take longer. */
+function untilAborted(signal: AbortSignal | undefined, free: () => void): Disposable {
+  signal?.addEventListener('abort', free, { once: true });
+  return {
+    [Symbol.dispose](): void {
+      signal?.removeEventListener('abort', free);
+      free();
+    },
+  };
 }
 
 /** A promise that only rejects, with a signal's reason. */
