@@ -18,7 +18,7 @@ import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';
 import type { FusedEnd } from '../targets/cuda.ts';
 import type { DeviceBackend } from './backends.ts';
-import { DeviceEnds, elementTypes } from './gpu-ends.ts';
+import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
 import type { CompiledGpu } from './gpu.ts';
 import type { StreamRun } from './index.ts';
 
@@ -120,15 +120,16 @@ export class DeviceProgram {
   async #runOnArrays(
     input: DeviceArray, out: DeviceArray | undefined, options: DeviceProgramOptions & { readonly timeout: number },
   ): Promise<DeviceProgramRun> {
-    const { plan, input: source, output: sink } = this.#compiled.program;
+    const { program } = this.#compiled;
+    const { plan, input: source, output: sink } = program;
     this.#requireArray('input', input, source);
     const { items, iterations } = options;
     const counts = countRun(plan, {
       input: Math.floor(input.length / scalarCount(source.external.type)), ...(items === undefined ? {} : { items }),
       ...(iterations === undefined ? {} : { iterations }),
     });
-    const passed = required(counts.passed[plan.externals.indexOf(sink.external)]);
-    const length = passed * scalarCount(sink.external.type);
+    const made = itemsOut(program, counts, items);
+    const length = made * scalarCount(sink.external.type);
     if (out !== undefined) {
       this.#requireArray('out', out, sink);
       if (out === input) throw refusal('out', 'another array than the input', 'the input');
@@ -137,9 +138,9 @@ export class DeviceProgram {
     const output = out ?? resultArray(this.device, elementTypes[required(sink.kinds[0])], length);
     try {
       const work = await within(options, (signal) =>
-        this.#compiled.process(new DeviceEnds(this.#compiled.program, counts, input, output), { ...options, signal }));
+        this.#compiled.process(new DeviceEnds(program, counts, made, input, output), { ...options, signal }));
       const { milliseconds, deviceSeconds } = work;
-      return { output, items: passed, exhausted: counts.exhausted, milliseconds, ...(deviceSeconds === undefined ? {} : { deviceSeconds }) };
+      return { output, items: made, exhausted: counts.exhausted, milliseconds, ...(deviceSeconds === undefined ? {} : { deviceSeconds }) };
     } catch (error) {
       if (out === undefined) output.dispose();
       throw error;

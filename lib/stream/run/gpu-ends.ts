@@ -42,8 +42,9 @@ export const elementTypes = { i: 'int32', f: 'float32', d: 'float64' } as const;
 
 const nothing = (): void => undefined;
 
-function itemsOut({ plan, output }: FusedProgram, { passed }: RunCounts): number {
-  return elementAt(passed, plan.externals.indexOf(output.external));
+/** Items that come out of a run, of which at most `items` are wanted. */
+export function itemsOut({ plan, output }: FusedProgram, { passed }: RunCounts, items = Infinity): number {
+  return Math.min(items, elementAt(passed, plan.externals.indexOf(output.external)));
 }
 
 /** A part of an array, without a copy where it is a typed one. */
@@ -66,9 +67,9 @@ export class HostEnds implements Ends {
   readonly #warmStates: number;
   #output: Scalars | undefined;
 
-  constructor(program: FusedProgram, device: Device, { counts, streams }: PreparedRun, input: ArrayLike<number>) {
+  constructor(program: FusedProgram, device: Device, { amount, counts, streams }: PreparedRun, input: ArrayLike<number>) {
     this.counts = counts;
-    this.items = itemsOut(program, counts);
+    this.items = itemsOut(program, counts, amount.items);
     this.#program = program;
     this.#device = device;
     this.#input = input;
@@ -152,9 +153,9 @@ export class DeviceEnds implements Ends {
   readonly #input: DeviceArray;
   readonly #output: DeviceArray;
 
-  constructor(program: FusedProgram, counts: RunCounts, input: DeviceArray, output: DeviceArray) {
+  constructor(program: FusedProgram, counts: RunCounts, items: number, input: DeviceArray, output: DeviceArray) {
     this.counts = counts;
-    this.items = itemsOut(program, counts);
+    this.items = items;
     this.#program = program;
     this.#input = input;
     this.#output = output;

@@ -7,6 +7,7 @@ import { reasonOf } from '../../core/progress.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
+import { scalarCount } from '../interpret/values.ts';
 import { writtenFirings } from '../plan/counts.ts';
 import { startMatters } from '../plan/start.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
@@ -80,8 +81,6 @@ export class CompiledGpu {
     this.#module = module;
     this.#wasm = compiledWasm(graph);
     this.#kernel = required(module.kernels.get(program.kernel));
-    if (this.#kernel.residentBlocks(program.threads, program.sharedBytes) > 0) return;
-    throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
   }
 
   /**
@@ -95,27 +94,28 @@ export class CompiledGpu {
         throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
       }
       signal?.throwIfAborted();
-      const module = await device.module({
+      return new CompiledGpu(graph, program, device, await device.module({
         source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
         ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
-      });
-      try {
-        return new CompiledGpu(graph, program, device, module);
-      } catch (error) {
-        module.dispose();
-        throw error;
-      }
+      }));
     };
     const program = fusedProgram(graph, how);
-    const compiled = await made(program);
-    if (compiled.kernel.residentBlocks(program.threads, program.sharedBytes) > 0) return compiled;
-    // A GPU with less shared memory.
-    compiled.dispose();
-    return made(fusedProgram(graph, { ...how, ...smallBlocks }));
+    // Less, for a GPU with less shared memory.
+    for (const less of [undefined, smallBlocks]) {
+      const compiled = await made(less === undefined ? program : fusedProgram(graph, { ...how, ...less }));
+      if (compiled.#resident > 0) return compiled;
+      compiled.dispose();
+    }
+    throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
   }
 
   get kernel(): Kernel {
     return this.#kernel;
+  }
+
+  /** Blocks that a multiprocessor holds. */
+  get #resident(): number {
+    return this.#kernel.residentBlocks(this.program.threads, this.program.sharedBytes);
   }
 
   /** Steady states before those of a launch that its blocks make again, for what they leave on the channels. */
@@ -138,7 +138,7 @@ export class CompiledGpu {
   async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
     const { program } = this;
     const rounds = Math.ceil(states / program.states);
-    const resident = this.#kernel.residentBlocks(program.threads, program.sharedBytes) * this.device.description.multiprocessors;
+    const resident = this.#resident * this.device.description.multiprocessors;
     const each = Math.max(Math.ceil(rounds / Math.max(1, resident)), Math.min(rounds, worthWarming * program.warmRounds), 1);
     using fault = inputArray(this.device, Int32Array.of(noFault));
     const launched = this.#module.launch(program.kernel, {
@@ -199,14 +199,14 @@ export class CompiledGpu {
 
   /** What comes out behind the last whole steady state; milliseconds. Undefined where only the whole run can tell. */
   async #after(ends: Ends, states: number, options: ThreadOptions): Promise<number | undefined> {
-    const { plan, output: { before, items } } = this.program;
+    const { plan, output: { before, items, external } } = this.program;
     const left = ends.items - before - states * items;
     if (left === 0) return 0;
     const matters = startMatters(plan) ?? 0;
     const back = Math.min(states, matters < 0 ? 0 : matters + Math.ceil(before / items));
     try {
       const made = await this.#part(ends, states - back, Infinity, back * items + before + left, options);
-      const width = made.output.length / (back * items + before + left);
+      const width = scalarCount(external.type);
       await ends.put(made.output.subarray((back * items + before) * width), before + states * items);
       return made.milliseconds;
     } catch (error) {
