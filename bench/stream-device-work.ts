@@ -152,9 +152,8 @@ export class StreamWork {
     while (all.length < count) all.push(await launch());
     await this.#requireWritten(output, sink.before + from * sink.items, states * sink.items, id);
     const least = Math.min(...all);
-    return {
-      best: states * sink.items / least, spread: summarise(all).spread, launches: count, bytesPerSecond: states * bytesEach(compiled) / least,
-    };
+    const bytesPerSecond = states * bytesEach(compiled) / least;
+    return { best: states * sink.items / least, spread: summarise(all).spread, launches: count, bytesPerSecond };
   }
 
   /** Launches until the device runs at its usual clock; seconds of the last one. */

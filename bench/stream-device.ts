@@ -10,7 +10,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { benchmarkPrograms, randomInput, type BenchmarkProgram } from '../examples/stream/programs.ts';
+import { benchmarkPrograms, type BenchmarkProgram } from '../examples/stream/programs.ts';
 import type { Device } from '../lib/core/device.ts';
 import { elaborate } from '../lib/stream/compile.ts';
 import type { StreamGraph } from '../lib/stream/graph.ts';
@@ -34,10 +34,16 @@ const h200Instructions: Readonly<Record<string, number>> = {
   'filterbank': 246, 'fm-radio': 20.3, 'matrix-mult': 1288, 'mpeg2-subset': 648, 'tde': 554,
 };
 
+/** Items of output a second that memory and arithmetic of an H200 allow at most. */
+export function h200Bounds(name: string, bytesPerItem: number): { readonly memory: number; readonly instructions: number } {
+  return { memory: h200MemoryRate / bytesPerItem, instructions: 1e9 * h200Instructions[name]! };
+}
+
 /** Items of output a second that the device allows at most; undefined where that is not known. */
 export function roofline(device: Device, name: string, compiled: CompiledGpu): number | undefined {
   if (deviceFolder(device.backend, device.name) !== 'h200') return undefined;
-  return Math.min(h200MemoryRate * compiled.program.output.items / bytesEach(compiled), 1e9 * h200Instructions[name]!);
+  const { memory, instructions } = h200Bounds(name, bytesEach(compiled) / compiled.program.output.items);
+  return Math.min(memory, instructions);
 }
 
 /** `limit` and `fraction` of a rate. */
@@ -101,12 +107,13 @@ export function wantedPrograms({ wanted }: BenchContext, rows: readonly string[]
 
 /** Calls `work` for each program. One that no device can run is said so; what goes wrong with one does not keep the others from running. */
 export async function eachProgram(
-  programs: readonly BenchmarkProgram[], { say }: BenchContext, work: (program: BenchmarkProgram) => Promise<void>,
+  programs: readonly BenchmarkProgram[], { say, device }: BenchContext, work: (program: BenchmarkProgram) => Promise<void>,
 ): Promise<void> {
   const failures: unknown[] = [];
   for (const program of programs) {
     try {
       await work(program);
+      await device.trim();
     } catch (error) {
       say(`stream/${program.name}: ${error instanceof Error ? error.message : String(error)}`);
       if (!isUnsupported(error)) failures.push(error);
@@ -138,9 +145,9 @@ class DeviceBenchmark {
     if (wanted(`stream/${name}/compile`)) emit(await cache.with(() => this.#compileRow(name)));
     if (!['auto', 'auto-host'].some((row) => wanted(`stream/${name}/${row}`))) return;
     using compiled = await cache.with(() => CompiledGpu.compile(graph, device));
-    const baseline = await this.#baseline(program, graph);
-    const peers = baseline === undefined ? {} : { peers: { baseline } };
     using work = await StreamWork.open(program, graph, compiled, quick);
+    const baseline = await this.#baseline(program, graph, work);
+    const peers = baseline === undefined ? {} : { peers: { baseline } };
     const timing = await work.time(compiled, `stream/${name}/auto`);
     emit({ ...this.#launchRow(name, timing, compiled), ...peers });
     if (baseline !== undefined) this.ratios.set(name, timing.best / baseline);
@@ -149,9 +156,8 @@ class DeviceBenchmark {
   }
 
   /** Items of output a second of the baseline. */
-  async #baseline(program: BenchmarkProgram, graph: StreamGraph): Promise<number | undefined> {
-    const { quick } = this.#context;
-    const all = randomInput(program, itemsFor(program.inputItems, quick));
+  async #baseline(program: BenchmarkProgram, graph: StreamGraph, work: StreamWork): Promise<number | undefined> {
+    const all = work.hostInput(itemsFor(program.inputItems, this.#context.quick));
     const found = await measure({ ...program, graph, all, slowest: anchorOf(program).original / 4 }, ['baseline'], this.#context, 5);
     return found.get('baseline')?.best;
   }
@@ -233,7 +239,7 @@ export async function benchmarkStreamDevice(context: BenchContext): Promise<void
       const missing = benchmarkPrograms.filter(({ name }) => !benchmark.ratios.has(name)).map(({ name }) => name);
       context.emit({ id: geomeanId, value: geomean(ratios), unit: 'ratio', spread: 0,
         note: `${ratios.length} programs over the baseline; without ${missing.join(', ') || 'none'}; least ${
-          Math.min(...ratios).toFixed(0)}, most ${Math.max(...ratios).toFixed(0)}` });
+          Math.min(...ratios).toPrecision(4)}, most ${Math.max(...ratios).toPrecision(4)}` });
     }
   }
 }

@@ -48,13 +48,15 @@ function deviceTable(rows: readonly Row[]): string {
     const share = (row: Row | undefined): string => (row?.fraction === undefined ? '' : `${(100 * row.fraction).toFixed(1)} %`);
     const baseline = auto?.peers?.['baseline'];
     const seconds = (value: number | undefined): string => (value === undefined ? '' : `${(1e3 * value).toFixed(0)} ms`);
-    return [title(program), giga(auto), share(auto), baseline === undefined ? '' : (auto!.value / baseline).toFixed(0),
-      baseline?.toExponential(2) ?? '', giga(host), share(host), seconds(compile?.value), seconds(compile?.figures?.['cached'])];
+    const times = baseline === undefined ? '' : String(Number((auto!.value / baseline).toPrecision(4)));
+    return [title(program), giga(auto), share(auto), times, baseline?.toExponential(2) ?? '', giga(host), share(host),
+      seconds(compile?.value), seconds(compile?.figures?.['cached'])];
   });
   const mean = rows.find(({ id }) => id === 'stream/geomean/auto');
-  const header = ['G items/s', 'auto', 'of the limit', 'times baseline', 'baseline, items/s', 'auto-host', 'of link or kernel', 'compile', 'cached'];
+  const header = ['G items/s', 'auto', 'of the limit', 'times baseline', 'baseline, items/s', 'auto-host', 'of link or kernel',
+    'compile', 'cached'];
   return [table([header, header.map(() => '---'), ...lines]),
-    ...(mean === undefined ? [] : ['', `Geometric mean over the baseline: ${mean.value.toFixed(0)} (${mean.note ?? ''})`])].join('\n');
+    ...(mean === undefined ? [] : ['', `Geometric mean over the baseline: ${Number(mean.value.toPrecision(4))} (${mean.note ?? ''})`])].join('\n');
 }
 
 /** Items a second by program and method, then what holds for all. */

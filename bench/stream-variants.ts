@@ -38,7 +38,8 @@ function variant(blocks: Blocks, groupSize: number): Variant {
   const [threads, kilobytes, minBlocks] = blocks;
   // With the kilobyte that a block takes for itself, as many as are meant fit.
   return {
-    name: `t${threads}-s${kilobytes}-b${minBlocks}-g${groupSize}`, blocks, options: { threads, sharedBytes: 1000 * kilobytes, minBlocks, groupSize },
+    name: `t${threads}-s${kilobytes}-b${minBlocks}-g${groupSize}`, blocks,
+    options: { threads, sharedBytes: 1000 * kilobytes, minBlocks, groupSize },
   };
 }
 
@@ -116,7 +117,8 @@ class Search {
 
   async #compile({ name, program }: { name: string; program: FusedProgram }): Promise<CompiledGpu | undefined> {
     const { device } = this.#context;
-    const module = await device.module({ source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() } });
+    const headers = { 'arithmetic.h': arithmeticHeader() };
+    const module = await device.module({ source: program.source, kernels: [program.kernel], headers });
     const compiled = this.#orSay(name, () => new CompiledGpu(this.#graph, program, device, module));
     if (compiled === undefined) module.dispose();
     return compiled;
