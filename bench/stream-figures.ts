@@ -52,11 +52,11 @@ function deviceTable(rows: readonly Row[]): string {
     return [title(program), giga(auto), share(auto), times, baseline?.toExponential(2) ?? '', giga(host), share(host),
       seconds(compile?.value), seconds(compile?.figures?.['cached'])];
   });
-  const mean = rows.find(({ id }) => id === 'stream/geomean/auto');
+  const mean = rows.filter(({ id }) => id === 'stream/geomean/auto').flatMap(({ value, note = '' }) =>
+    ['', `Geometric mean over the baseline: ${Number(value.toPrecision(4))} (${note})`]);
   const header = ['G items/s', 'auto', 'of the limit', 'times baseline', 'baseline, items/s', 'auto-host', 'of link or kernel',
     'compile', 'cached'];
-  return [table([header, header.map(() => '---'), ...lines]),
-    ...(mean === undefined ? [] : ['', `Geometric mean over the baseline: ${Number(mean.value.toPrecision(4))} (${mean.note ?? ''})`])].join('\n');
+  return [table([header, header.map(() => '---'), ...lines]), ...mean].join('\n');
 }
 
 /** Items a second by program and method, then what holds for all. */
