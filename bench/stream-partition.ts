@@ -4,15 +4,16 @@
 //   stream/pipeline/16/<program>          gap of the schedule ILP to the lower bound, with seconds in the note
 //   stream/pipeline/132/<program>         gap of the scalable scheduler, with the unrolling in the note
 //   stream/partition/all/…                mean and worst gap; seconds of both for all programs together
+//   stream/hybrid/132/<program>           interval of the whole plan for 4 cores and 132 multiprocessors over its partition's, less 1
 import {
-  partitionTasks, partitionTasksByIlp, pipelineByIlp, schedulePipeline, unroll, unrollFactor, validatePartition,
+  partitionTasks, partitionTasksByIlp, pipelineByIlp, planHybrid, schedulePipeline, unroll, unrollFactor, validatePartition,
   validatePipeline, type Pipeline, type PipelineProblem, type TaskProblem,
 } from '../lib/stream/partition/index.ts';
 import { Solver } from '../lib/stream/schedule/solver.ts';
 import type { SdfGraph } from '../lib/stream/sdf.ts';
 import type { HostContext } from './domain.ts';
 import type { Row } from './report.ts';
-import { madeUpCosts, pricedPrograms, taskProblem, type PricedProgram } from './stream-programs.ts';
+import { hybridProblem, madeUpCosts, pricedPrograms, taskProblem, type PricedProgram } from './stream-programs.ts';
 
 /** A partitioning problem with the name of its program. */
 export interface NamedTask { readonly name: string; readonly problem: TaskProblem }
@@ -114,6 +115,42 @@ export function measureScalable(problems: readonly NamedPipeline[]): PipelineFig
   });
 }
 
+/** One program's plan for cores and multiprocessors. */
+export interface HybridFigure {
+  readonly name: string;
+  readonly multiprocessors: number;
+  /** Interval over what the partition's loads allow, less 1: what whole instances cost. */
+  readonly packing: number;
+  readonly seconds: number;
+  readonly steadyStates: number;
+  readonly onGpu: number;
+  readonly actors: number;
+  readonly depth: number;
+  readonly deviceBytes: number;
+}
+
+/** Partition, stages and instances chained, data on the host. Too large to be followed item by item: tests do that with small instances. */
+export function measureHybrids(programs: readonly PricedProgram[], multiprocessors: number, seed: number): HybridFigure[] {
+  return programs.map((program) => {
+    const problem = hybridProblem(program, multiprocessors, seed);
+    const watch = stopwatch();
+    const { interval, partitionInterval, steadyStates, onGpu, depth, deviceBytes } = planHybrid(problem);
+    return {
+      name: program.name, multiprocessors, packing: interval / partitionInterval - 1, seconds: watch().wall, steadyStates,
+      onGpu: onGpu.filter(Boolean).length, actors: onGpu.length, depth, deviceBytes,
+    };
+  });
+}
+
+/** Rows of a report. */
+export function hybridRows(figures: readonly HybridFigure[], prefix = 'stream/hybrid'): Row[] {
+  return figures.map((figure): Row => ({
+    id: `${prefix}/${figure.multiprocessors}/${figure.name}`, value: figure.packing, unit: 'ratio', spread: 0,
+    note: `${figure.onGpu} of ${figure.actors} actors on the GPU, ${figure.steadyStates} steady states, ${figure.depth} launches deep, `
+      + `${(figure.deviceBytes / 1e6).toFixed(1)} MB on the device, ${figure.seconds.toFixed(2)} s`,
+  }));
+}
+
 function check(problem: PipelineProblem, pipeline: Pipeline): string[] {
   return validatePipeline(problem.graph, { ...pipeline, tokens: problem.tokens, delays: problem.delays });
 }
@@ -191,4 +228,5 @@ export async function benchmarkPartition({ emit, quick }: HostContext): Promise<
   for (const row of [...partitionRows(partitions), ...partitionSummary(partitions)]) emit(row);
   for (const row of pipelineRows(await measureScheduleIlp(pipelineProblems(programs, 16, 1, false), quick ? 5 : 60))) emit(row);
   for (const row of pipelineRows(measureScalable(pipelineProblems(programs, 132, 1, false)))) emit(row);
+  for (const row of hybridRows(measureHybrids(programs, 132, 1))) emit(row);
 }

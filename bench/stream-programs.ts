@@ -6,7 +6,9 @@ import { packageRoot } from '../lib/core/binding.ts';
 import { elaborate } from '../lib/stream/compile.ts';
 import { toSdf } from '../lib/stream/elaborate/to-sdf.ts';
 import type { StreamGraph } from '../lib/stream/graph.ts';
-import type { CostTable, TaskProblem } from '../lib/stream/partition/index.ts';
+import {
+  selectConfiguration, taskUnrollFactor, unrollTask, type CostTable, type HybridProblem, type RuntimeTable, type TaskProblem,
+} from '../lib/stream/partition/index.ts';
 import { estimateCosts } from '../lib/stream/profile/estimate.ts';
 import { steadyState, type SteadyState } from '../lib/stream/schedule/index.ts';
 import type { SdfGraph } from '../lib/stream/sdf.ts';
@@ -48,6 +50,8 @@ export interface PricedProgram {
   readonly steady: SteadyState;
   /** Microseconds. */
   readonly cpu: readonly number[];
+  /** The graph with the program's input and output as actors of the host, which take no time. */
+  readonly hosted: SdfGraph;
 }
 
 /** All twelve, for scheduling. */
@@ -55,7 +59,7 @@ export function pricedPrograms(): Promise<PricedProgram[]> {
   return Promise.all(benchmarkPrograms.map(async ({ name }) => {
     const made = await programGraph(name);
     const graph = toSdf(made);
-    return { name, graph, steady: steadyState(graph), cpu: estimateCosts(made) };
+    return { name, graph, steady: steadyState(graph), cpu: estimateCosts(made), hosted: toSdf(made, { ends: true }) };
   }));
 }
 
@@ -72,7 +76,7 @@ function uniform(seed: number): () => number {
  * Costs with a made-up GPU: a multiprocessor takes 3 times what a core takes (the thesis's machines: 16 of them gave about 5 times one
  * core), spread by a factor of 4 either way by filter; transfers at 3 GB/s, shuffles at 4 GB/s.
  */
-export function madeUpCosts({ graph, steady, cpu }: PricedProgram, seed: number): CostTable {
+export function madeUpCosts({ graph, steady, cpu }: Pick<PricedProgram, 'graph' | 'steady' | 'cpu'>, seed: number): CostTable {
   const random = uniform(seed);
   const gpu = graph.actors.map(({ id, moves, stateful }) =>
     (stateful ? Infinity : cpu[id]! * 3 * 4 ** (moves ? 0.5 * random() : 2 * random() - 1)));
@@ -81,8 +85,38 @@ export function madeUpCosts({ graph, steady, cpu }: PricedProgram, seed: number)
   return { cpu, gpu, toCpu: time(3000), toGpu: time(3000), shuffle: time(4000), deshuffle: time(4000) };
 }
 
-/** The partitioning problem of a program on the thesis's machine: 4 cores, 16 multiprocessors. */
+/** Registers and threads of the made-up GPU. */
+const madeUpLimits = { registers: [32, 64, 128], threads: [128, 256, 384, 512, 768, 1024] };
+
+/**
+ * What profiling would have measured on the made-up GPU (Algorithm 1): a multiprocessor does a firing in 1/16 to 1/4 of a core's time,
+ * by filter; few threads hide less latency, few registers spill, and many of both do not fit. Filters with state cannot run.
+ */
+export function madeUpRuntimes({ hosted, cpu }: PricedProgram, seed: number): RuntimeTable {
+  const random = uniform(seed);
+  const firings = 3072;
+  const filters = hosted.actors.map(({ id, stateful }) => ({
+    time: stateful ? Infinity : firings * Math.max(cpu[id] ?? 0, 1e-4) / 16 * 4 ** random(),
+    needs: 16 + Math.floor(160 * random()), latency: 1 + random(),
+  }));
+  const microseconds = madeUpLimits.registers.map((limit) => madeUpLimits.threads.map((threads) => filters.map(({ time, needs, latency }) =>
+    (Math.min(limit, needs) * threads > 65536 ? Infinity : time * (1 + latency * 128 / threads) * Math.max(1, needs / limit) ** 0.5))));
+  return { ...madeUpLimits, firings, microseconds };
+}
+
+/** The whole problem of chapter 4 for a program whose data is on the host: made-up times, the link of an H200, so many multiprocessors. */
+export function hybridProblem(program: PricedProgram, multiprocessors: number, seed: number): HybridProblem {
+  const { hosted, cpu } = program;
+  const { threads, delays } = selectConfiguration(hosted, madeUpRuntimes(program, seed));
+  return {
+    graph: hosted, threads, gpu: delays, cpu: hosted.actors.map(({ id }) => cpu[id] ?? 0), cores: 4, multiprocessors, link: 'duplex',
+    moving: { latency: 5, toGpu: 55_000, toCpu: 55_000, shuffle: 15_000, deshuffle: 15_000 },
+  };
+}
+
+/** The partitioning problem of a program on the thesis's machine, 4 cores and 16 multiprocessors, unrolled until no instance dominates. */
 export function taskProblem(program: PricedProgram, seed: number): TaskProblem {
-  const { graph, steady: { repetitions } } = program;
-  return { graph, repetitions, costs: madeUpCosts(program, seed), cores: 4, multiprocessors: 16 };
+  const { graph, steady: { repetitions, residual: tokens } } = program;
+  const once = { graph, repetitions, tokens, costs: madeUpCosts(program, seed), cores: 4, multiprocessors: 16 };
+  return unrollTask(once, taskUnrollFactor(once));
 }

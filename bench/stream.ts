@@ -184,7 +184,7 @@ async function compileRow(program: BenchmarkProgram): Promise<Row> {
     const start = performance.now();
     const { graph } = await elaborate(text);
     const sdf = toSdf(graph), steady = steadyState(sdf), cpu = estimateCosts(graph);
-    const costs = madeUpCosts({ name: program.name, graph: sdf, steady, cpu }, 1);
+    const costs = madeUpCosts({ graph: sdf, steady, cpu }, 1);
     assignToCores(sdf, steady, costs, { cores });
     partitionTasks({ graph: sdf, repetitions: steady.repetitions, costs, cores: 4, multiprocessors: 16 });
     seconds.push((performance.now() - start) / 1e3);

@@ -11,7 +11,7 @@ export type { Diagnostic, SourceFile } from './diagnostics.ts';
 export { describeGraph } from './elaborate/describe.ts';
 export { defaultLimits, type ElaborationLimits } from './elaborate/limits.ts';
 export type { ParameterValue, ParameterValues } from './elaborate/parameters.ts';
-export { toSdf } from './elaborate/to-sdf.ts';
+export { toSdf, type SdfOptions } from './elaborate/to-sdf.ts';
 export type { Channel, GraphNode, GraphTree, StreamGraph } from './graph.ts';
 export { StreamRunError } from './interpret/error.ts';
 export { interpret } from './interpret/interpret.ts';

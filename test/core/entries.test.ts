@@ -17,7 +17,7 @@ const entries: Readonly<Record<string, { readonly most: number; readonly also?: 
   swept: { most: 50 },
   imaging: { most: 60, also: ['files'] },
   scratchpad: { most: 40 },
-  stream: { most: 70 },
+  stream: { most: 80 },
   files: { most: 40 },
   jobs: { most: 30 },
 };
@@ -53,7 +53,7 @@ describe('entries of the package', function () {
   it('the root loads no other package before it is called', function () {
     const modules = modulesLoadedBy('lib/index.ts');
     deepStrictEqual(modules.filter((module) => !module.startsWith('lib/')), []);
-    ok(modules.length <= 175, `${modules.length} modules`);
+    ok(modules.length <= 180, `${modules.length} modules`);
     this.test!.title += `: ${modules.length} modules`;
   });
 

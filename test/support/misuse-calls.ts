@@ -42,7 +42,13 @@ const problem = () => ({
   graph: sdf(), repetitions: steady().repetitions, tokens: sdf().channels.map(() => 6), delays: Array(many).fill(1) as number[], processors: 2,
 });
 const cores = () => structuredClone(stream.assignToCores(sdf(), steady(), costs(), { cores: 2, maxMultiplier: 2 }));
+const gpu = () => ({ name: 'x', multiprocessors: 2, registers: 65536, registersPerThread: 255, registerUnit: 256, threads: 2048, threadsPerBlock: 1024,
+  sharedBytes: 2e5, sharedBytesPerBlock: 1e5, memoryBytes: 1e9 });
+const runtimes = () => ({ registers: [32], threads: [2, 4], firings: 8, microseconds: [[Array(many).fill(3), Array(many).fill(2)]] });
 const flags = () => Array(many).fill(false) as boolean[];
+const hybrid = () => ({ graph: sdf(), threads: Array(many).fill(2) as number[], gpu: Array(many).fill(1) as number[], cpu: Array(many).fill(2) as number[],
+  moving: { latency: 1, toGpu: 1, toCpu: 1, shuffle: 1, deshuffle: 1 }, cores: 2, multiprocessors: 2, link: 'duplex' as const, fixed: flags() });
+const staged = () => ({ graph: sdf(), repetitions: steady().repetitions, tokens: steady().residual, onGpu: flags() });
 const end = () => ({ rate: 2, threads: 32, instances: 2 });
 const found = (await stream.check([{ name: 'p.str', text: 'float->float filter A() { work pop 1 push 1 { push(y); } }' }])).diagnostics;
 const diagnostic = () => structuredClone({ ...found[0]! });
@@ -161,7 +167,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.profile': () => ({ args: [graph(), { input: real(8), backend: 'wasm' }] }),
   'stream.estimateCosts': () => ({ args: [graph()] }),
   'stream.describeGraph': () => ({ args: [graph()] }),
-  'stream.toSdf': () => ({ args: [graph()] }),
+  'stream.toSdf': () => ({ args: [graph(), { ends: true }] }),
   'stream.graphSvg': () => ({ args: [graph(), 'title'] }),
   'stream.formatDiagnostic': () => ({ args: [diagnostic(), { files: [source()] }] }),
   'stream.ganttSvg': () => ({ args: [sdf(), [{ processor: 0, start: 0, time: 1, actor: 0, stage: 0, what: 'x' }], 1, 10, 'title'] }),
@@ -193,7 +199,12 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.validateSchedule': () => ({ args: [sdf(), { init: steady().init, steps: stream.singleAppearanceSchedule(sdf(), steady()).steps }] }),
   'stream.checkCosts': () => ({ args: [sdf(), costs()] }),
   'stream.cpuCosts': () => ({ args: [sdf(), Array(many).fill(1)] }),
-  'stream.peekingActors': () => ({ args: [sdf()] }),
+  'stream.orderedActors': () => ({ args: [sdf(), steady().residual, steady().repetitions] }),
+  'stream.threaded': () => ({ args: [sdf(), Array(many).fill(2), { itemsMultiple: 4, steadyStatesMultiple: 2 }] }),
+  'stream.selectConfiguration': () => ({ args: [sdf(), runtimes(), { perFilter: true, itemsMultiple: 4, steadyStatesMultiple: 2 }] }),
+  'stream.checkRuntimes': () => ({ args: [runtimes(), many] }),
+  'stream.residentBlocks': () => ({ args: [gpu(), { threads: 128, registers: 32, sharedBytes: 1024 }] }),
+  'stream.registerLimits': () => ({ args: [gpu(), [128, 256]] }),
   'stream.assignToCores': () => ({ args: [sdf(), steady(), costs(), { cores: 2, maxMultiplier: 2 }] }),
   'stream.placesOf': () => ({ args: [sdf(), cores()] }),
   'stream.partitionTasks': () => ({ args: [task(), { onlyClusters: false, movesPerActor: 2 }] }),
@@ -218,8 +229,14 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.realise': () => ({ args: [problem(), stream.instancesOf(problem()), stream.instancesOf(problem()).actor.map(() => 0)] }),
   'stream.schedulePipeline': () => ({ args: [problem(), { target: 0.1, maxUnroll: 2 }] }),
   'stream.pipelineByIlp': () => ({ args: [problem(), { seconds: 1, secondsPerInterval: 1 }] }),
-  'stream.assignStages': () => ({ args: [sdf(), flags()] }),
-  'stream.validateStages': () => ({ args: [sdf(), flags(), stream.assignStages(sdf(), flags())] }),
+  'stream.planHybrid': () => ({ args: [hybrid(), { width: 2, shuffleItems: 4, cpuFirings: 2, minSteadyStates: 2, maxUnroll: 2, tolerance: 0.1, maxDeviceBytes: 1e9,
+    partition: (task: unknown) => stream.partitionTasks(task as never) }] }),
+  'stream.validateHybrid': () => ({ args: [hybrid(), stream.planHybrid(hybrid(), { width: 2, shuffleItems: 4 }), { launches: 3 }] }),
+  'stream.assignStages': () => ({ args: [staged(), { maxDeviceBytes: 1e9 }] }),
+  'stream.validateStages': () => ({ args: [staged(), stream.assignStages(staged())] }),
+  'stream.contractLoops': () => ({ args: [sdf(), () => true] }),
+  'stream.unrollTask': () => ({ args: [task(), 2] }),
+  'stream.taskUnrollFactor': () => ({ args: [task()] }),
 };
 
 /** An object of each public class that has methods, and arguments for its methods; methods without arguments are omitted. */

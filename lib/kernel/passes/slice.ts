@@ -36,11 +36,11 @@ export interface SliceOptions {
 const mostElements = 256;
 const mostUnrolled = 6000;
 
-/** A function of a count, for one iteration, without the writes to `dropped`; loops of known length are written out. */
-export function onlyOnce(program: Program, f: KernelFunction, dropped: Buffer): KernelFunction {
+/** A function of a count, for `times` iterations, without the writes to `dropped`; loops of known length are written out. */
+export function forCount(program: Program, f: KernelFunction, dropped: Buffer, times = 1): KernelFunction {
   const [n] = f.parameters;
   const body = mapBody(f.body, { statement: (s) => (s.kind === 'store' && s.buffer === dropped ? [] : s) });
-  const made: KernelFunction = { ...f, parameters: [], body: n === undefined ? body : [set(n, i32(1)), ...body] };
+  const made: KernelFunction = { ...f, parameters: [], body: n === undefined ? body : [set(n, i32(times)), ...body] };
   const alone = (g: KernelFunction): Program => ({ ...program, functions: [g] });
   const unrolled = unrollShort(simplify(dropDead(alone(made))), mostUnrolled);
   return required(dropDead(simplify(replaceArrays(simplify(unrolled), mostElements))).functions[0]);
@@ -67,6 +67,11 @@ function cannotBeCut(body: Body): boolean {
     found ||= s.kind === 'trap' || s.kind === 'guard' || s.kind === 'call' || s.kind === 'return' || s.kind === 'while';
   } });
   return found || labelsLeft(body).size > 0;
+}
+
+/** Whether a function runs straight through, and cannot fail. */
+export function isStraight({ body }: KernelFunction): boolean {
+  return body.every(({ kind }) => kind === 'set' || kind === 'store');
 }
 
 function isUnit(s: Statement): boolean {

@@ -1,9 +1,9 @@
 // Targets of assignments, and assignments themselves: indices are evaluated before values, and only once.
 import type { Expression, Span, Statement } from '../ast.ts';
 import { Fault } from '../interpret/fault.ts';
-import { isScalar, scalar, typeText } from '../interpret/values.ts';
+import { isScalar, known, scalar, typeText } from '../interpret/values.ts';
 import type { IrBinary, IrExpression, IrPlace, IrStatement } from '../ir.ts';
-import { constant, known } from './fold.ts';
+import { constant } from './fold.ts';
 import type { Translation } from './translation.ts';
 
 /** Translates an assignment target. `how`: what is done to it, for messages. */

@@ -1,8 +1,9 @@
 // Constant expressions: creating, reading and folding them.
 import { elementAt, required } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
-import { ArithmeticError, binaryOf, complexMath, conversionOf, mathOf, unaryOf, vectorBinary } from '../interpret/arithmetic.ts';
-import { normalise, sameType, scalar, scalarCount, vectorSizes } from '../interpret/values.ts';
+import { complexMath, mathOf, vectorBinary } from '../interpret/arithmetic.ts';
+import { ArithmeticError, binaryOf, conversionOf, unaryOf } from '../interpret/operators.ts';
+import { known, normalise, sameType, scalar, scalarCount, vectorSizes } from '../interpret/values.ts';
 import type { ConstantData, IrBinary, IrExpression, IrType, MathName, ScalarName } from '../ir.ts';
 
 /** Scalar types from the narrowest to the widest. */
@@ -23,11 +24,6 @@ export function constant(name: ScalarName, x: number, span: Span | undefined): I
 
 export function constantOf(data: ConstantData, span: Span | undefined): IrExpression {
   return { kind: 'constant', type: data.type, value: data, span };
-}
-
-/** The value of a constant scalar; undefined for everything else. */
-export function known(e: IrExpression): number | undefined {
-  return e.kind === 'constant' && e.type.kind === 'scalar' ? e.value.numbers[0] : undefined;
 }
 
 /** The part of a constant that starts at `offset` and has the given type. */

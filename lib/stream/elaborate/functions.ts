@@ -4,10 +4,9 @@ import type { Expression, FunctionDeclaration, Parameter, Span } from '../ast.ts
 import type { NameSymbol } from '../front/checked.ts';
 import { withCounts } from '../front/types.ts';
 import { Fault } from '../interpret/fault.ts';
-import { typeText } from '../interpret/values.ts';
+import { known, typeText } from '../interpret/values.ts';
 import type { IrExpression, IrFunction, IrPlace, IrStatement, IrType, Variable } from '../ir.ts';
 import { place, steady } from './assign.ts';
-import { known } from './fold.ts';
 import { rootOf } from './loops.ts';
 import { Scope } from './session.ts';
 import { translateBlock } from './translate-statement.ts';

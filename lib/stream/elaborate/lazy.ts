@@ -2,10 +2,10 @@
 import { lastOf, required } from '../../core/known.ts';
 import type { Expression } from '../ast.ts';
 import { Fault } from '../interpret/fault.ts';
-import { sameType, scalar, typeText } from '../interpret/values.ts';
+import { known, sameType, scalar, typeText } from '../interpret/values.ts';
 import type { IrExpression, IrPlace, IrStatement, IrType, Variable } from '../ir.ts';
 import { increment } from './assign.ts';
-import { constant, known, makeBinary, makeUnary, operandType } from './fold.ts';
+import { constant, makeBinary, makeUnary, operandType } from './fold.ts';
 import type { Translation } from './translation.ts';
 
 /** An expression with the statements that must precede it. */

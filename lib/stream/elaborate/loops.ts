@@ -1,10 +1,9 @@
 // Computes trip counts of loops, and proves by interval analysis that indices are in bounds.
 import { elementAt, lastOf, required } from '../../core/known.ts';
-import { binaryOf } from '../interpret/arithmetic.ts';
-import { isScalar } from '../interpret/values.ts';
+import { binaryOf } from '../interpret/operators.ts';
+import { isScalar, known } from '../interpret/values.ts';
 import type { IrExpression, IrStatement, Variable } from '../ir.ts';
 import { eachExpression, eachStatement, expressionsOf, returns } from '../interpret/walk.ts';
-import { known } from './fold.ts';
 
 type Loop = Extract<IrStatement, { kind: 'loop' }>;
 type Range = readonly [low: number, high: number];
@@ -68,8 +67,8 @@ export interface Counter {
   readonly trips: number;
 }
 
-/** The counter of a loop, if it has one and nothing leaves the loop early. */
-export function counterOf(loop: Loop): Counter | undefined {
+/** The counter of a loop, if it has one and nothing leaves the loop early. `valueOf`: what is known of expressions; default: constants. */
+export function counterOf(loop: Loop, valueOf: (e: IrExpression) => number | undefined = known): Counter | undefined {
   const { condition, step, initial } = loop;
   if (condition?.kind !== 'binary' || step.length !== 1 || initial.length === 0) return undefined;
   const [change] = step;
@@ -78,13 +77,13 @@ export function counterOf(loop: Loop): Counter | undefined {
   const start = lastOf(initial);
   const begin = start.kind === 'declare' && start.variable === variable ? start.value
     : start.kind === 'assign' && start.target.kind === 'variable' && start.target.variable === variable ? start.value : undefined;
-  const first = begin === undefined ? undefined : known(begin);
+  const first = begin === undefined ? undefined : valueOf(begin);
   const next = change.value;
   if (first === undefined || !isScalar(variable.type, 'int') || next.kind !== 'binary' ||
     assignedVariables(loop.body).has(variable)) return undefined;
   const isCounter = (e: IrExpression) => e.kind === 'variable' && e.variable === variable;
-  const by = isCounter(next.left) ? known(next.right) : undefined;
-  const bound = isCounter(condition.left) ? known(condition.right) : undefined;
+  const by = isCounter(next.left) ? valueOf(next.right) : undefined;
+  const bound = isCounter(condition.left) ? valueOf(condition.right) : undefined;
   if (by === undefined || bound === undefined || leaves(loop.body)) return undefined;
   return count(variable, first, { holds: required(binaryOf(condition.operator, 'int')), bound, advance: binaryOf(next.operator, 'int'), by,
     stride: next.operator === '+' ? by : next.operator === '-' ? -by : undefined }, loop.atLeastOnce);

@@ -2,10 +2,9 @@
 // how many items are popped, pushed and peeked at, and which fields are read before they are written.
 import { elementAt } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
-import { binaryOf, conversionOf, unaryOf } from '../interpret/arithmetic.ts';
-import { scalarCount } from '../interpret/values.ts';
+import { binaryOf, conversionOf, unaryOf } from '../interpret/operators.ts';
+import { known, scalarCount } from '../interpret/values.ts';
 import type { IrExpression, IrFunction, IrStatement, IrType, StateVariable, Variable } from '../ir.ts';
-import { known } from './fold.ts';
 import { eachExpression, eachStatement, expressionsOf, operands, someStatement } from '../interpret/walk.ts';
 import { assignedVariables, rootOf } from './loops.ts';
 

@@ -1,8 +1,10 @@
 // The view of a graph that scheduling uses.
 import type { Channel, GraphNode, StreamGraph } from '../graph.ts';
 import { typeBytes } from '../interpret/values.ts';
+import { truth } from '../../core/checks.ts';
 import { ArgumentError } from '../../core/errors.ts';
 import { elementAt } from '../../core/known.ts';
+import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import type { SdfActor, SdfChannel, SdfGraph } from '../sdf.ts';
 import { trusted, withGraph } from '../require.ts';
 
@@ -85,12 +87,47 @@ function actorsOf(graph: StreamGraph): SdfActor[] {
   }));
 }
 
+/** Choices of {@link toSdf}. */
+export interface SdfOptions {
+  /**
+   * Open ends of the program as actors with state, which schedules keep on the host, so that its input and output are channels whose
+   * transfers count. They are the last actors, the input first; a firing gives or takes what one of the node at the end does. Default
+   * false.
+   */
+  readonly ends?: boolean;
+}
+
+const sdfOptions = optionsOf('stream.toSdf', { ends: normally(truth, false) } satisfies ChecksOf<SdfOptions>);
+
+/** Adds the open ends of a program. */
+function withEnds(graph: StreamGraph, { actors, channels }: SdfGraph): SdfGraph {
+  const made = { actors: [...actors], channels: [...channels] };
+  const add = (name: 'input' | 'output'): void => {
+    const end = graph[name];
+    if (end === undefined) return;
+    const node = elementAt(graph.nodes, end.node), id = made.actors.length;
+    const isFirst = node.kind === 'filter' && node.code.prework !== undefined;
+    const usual = ratesOf(node, 0), first = ratesOf(node, 0, true);
+    const common = { id: made.channels.length, tokens: 0, bytesPerItem: typeBytes(end.type) };
+    made.actors.push({ id, name, stateful: true, moves: true });
+    made.channels.push(name === 'input'
+      ? { ...common, from: id, to: end.node, push: usual.pop, pop: usual.pop, peek: usual.peek,
+        ...(isFirst ? { firstPop: first.pop, firstPeek: first.peek } : {}) }
+      : { ...common, from: end.node, to: id, push: usual.push, pop: usual.push, peek: usual.push,
+        ...(isFirst ? { firstPush: first.push } : {}) });
+  };
+  add('input');
+  add('output');
+  return made;
+}
+
 /**
  * Reduces a graph to its rates. Actors and channels keep their ids. Throws {@link ArgumentError} if a filter has dynamic rates: such graphs
  * have no static schedule.
  */
-export function toSdf(graph: StreamGraph): SdfGraph {
-  return withGraph(graph, () => trusted(sdfOf(graph)));
+export function toSdf(graph: StreamGraph, options: SdfOptions = {}): SdfGraph {
+  const { ends } = sdfOptions.read(options, 'options');
+  return withGraph(graph, () => trusted(ends ? withEnds(graph, sdfOf(graph)) : sdfOf(graph)));
 }
 
 /** Like {@link toSdf}, for a graph that is known to be valid. */

@@ -4,7 +4,7 @@ import type { Declarator, Expression, FilterDeclaration, FunctionDeclaration, St
 import { Fault } from '../interpret/fault.ts';
 import type { IrExpression, IrPlace, IrStatement, Variable } from '../ir.ts';
 import { assignment, increment } from './assign.ts';
-import { known } from './fold.ts';
+import { known } from '../interpret/values.ts';
 import { textOf } from './load.ts';
 import { counterOf } from './loops.ts';
 import { Namer } from './names.ts';

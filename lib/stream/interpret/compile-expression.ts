@@ -2,7 +2,8 @@
 import { required } from '../../core/known.ts';
 import type { Span } from '../ast.ts';
 import type { ConstantData, IrBinary, IrExpression, IrType } from '../ir.ts';
-import { binaryOf, complexMath, conversionOf, mathOf, unaryOf, vectorBinary } from './arithmetic.ts';
+import { complexMath, mathOf, vectorBinary } from './arithmetic.ts';
+import { binaryOf, conversionOf, unaryOf } from './operators.ts';
 import { Fault } from './fault.ts';
 import type { Evaluate, Machine, Places } from './machine.ts';
 import { copyValue, fromConstant, scalarCount, vectorSizes, zero, type Value } from './values.ts';

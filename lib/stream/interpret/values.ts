@@ -1,6 +1,6 @@
 // Values of a running program: numbers for scalars, typed arrays for arrays of scalars and for vectors, plain arrays for everything else.
 import { required } from '../../core/known.ts';
-import type { ConstantData, IrType, ScalarName, VectorName } from '../ir.ts';
+import type { ConstantData, IrExpression, IrType, ScalarName, VectorName } from '../ir.ts';
 
 /** bit and boolean are 0 or 1. An array, vector or struct has a single owner: copy before storing. */
 export type Value = number | Int32Array | Float32Array | Float64Array | Value[];
@@ -171,4 +171,9 @@ export function printed(type: IrType, value: Value): string {
     case 'struct': return `{${(value as Value[]).map((part, i) => printed(required(type.fields[i]).type, part)).join(', ')}}`;
     case 'void': return '';
   }
+}
+
+/** The value of a constant scalar; undefined for everything else. */
+export function known(e: IrExpression): number | undefined {
+  return e.kind === 'constant' && e.type.kind === 'scalar' ? e.value.numbers[0] : undefined;
 }

@@ -3,7 +3,8 @@
 import { elementAt, required } from '../../core/known.ts';
 import { compare, get, i32, isInside, set, type Body, type Expression } from '../../kernel/ir.ts';
 import { countsOf, fieldOf, kindOf, kindOfType, kinds, placesOf } from '../plan/layout.ts';
-import { binaryOf, conversionOf, mathOf, unaryOf } from '../interpret/arithmetic.ts';
+import { mathOf } from '../interpret/arithmetic.ts';
+import { binaryOf, conversionOf, unaryOf } from '../interpret/operators.ts';
 import { vectorSizes } from '../interpret/values.ts';
 import type { IrExpression, IrType, ScalarName, StateVariable, Variable } from '../ir.ts';
 import {

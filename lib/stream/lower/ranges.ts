@@ -1,6 +1,5 @@
 // Ranges of int expressions, derived from loop counters and known values.
-import { known as constantOf } from '../elaborate/fold.ts';
-import { isScalar } from '../interpret/values.ts';
+import { isScalar, known as constantOf } from '../interpret/values.ts';
 import type { IrExpression, Variable } from '../ir.ts';
 import { known, type Binding } from './value.ts';
 

@@ -1,6 +1,6 @@
 // Before code that may not run, or may run several times: moves to memory whatever that code reaches through unknown indices.
 import { rootOf } from '../elaborate/loops.ts';
-import { known } from '../elaborate/fold.ts';
+import { known } from '../interpret/values.ts';
 import { eachExpression, eachStatement, evaluatesSome, expressionsOf, someExpression } from '../interpret/walk.ts';
 import type { IrExpression, IrFunction, IrStatement, Variable } from '../ir.ts';
 import type { Analysis } from '../plan/analysis.ts';

@@ -9,9 +9,6 @@ interface Cluster {
   readonly interval: number;
 }
 
-/** How much of the graph the clusters cover together, in actors per actor of the graph; 2.5 in the paper. */
-const kCoverage = 2.5;
-
 class ClusterSearch {
   private readonly tables: TaskTables;
   private readonly state: TaskState;
@@ -87,13 +84,13 @@ class ClusterSearch {
   }
 
   /** GETCLUSTERS and REFINECLUSTERS. */
-  run(): Cluster {
+  run(coverage: number): Cluster {
     const sorted = this.speedup.map((_, actor) => actor).filter((actor) => !this.tables.fixed[actor])
       .sort((a, b) => elementAt(this.speedup, b) - elementAt(this.speedup, a) || a - b);
     let clusters: Cluster[] = [{ actors: [], interval: this.state.interval }];
     let covered = 0;
     for (const root of sorted) {
-      if (covered >= kCoverage * this.speedup.length) break;
+      if (covered >= coverage * this.speedup.length) break;
       const cluster = this.grow(root);
       covered += cluster.actors.length;
       clusters.push(cluster);
@@ -119,10 +116,10 @@ class ClusterSearch {
   }
 }
 
-/** The partition of Algorithms 3 and 4, by actor: true on the GPU. */
-export function clusterPartition(graph: SdfGraph, tables: TaskTables): boolean[] {
+/** The partition of Algorithms 3 and 4, by actor: true on the GPU. `coverage`: how many actors clusters hold, per actor of the graph. */
+export function clusterPartition(graph: SdfGraph, tables: TaskTables, coverage: number): boolean[] {
   const speedup = tables.cpu.map((cpu, actor) => cpu > 0 ? elementAt(tables.gpu, actor) / cpu : Infinity);
-  const { actors } = new ClusterSearch(graph, tables, speedup).run();
+  const { actors } = new ClusterSearch(graph, tables, speedup).run(coverage);
   const onGpu = tables.fixed.map((fixed) => !fixed);
   for (const actor of actors) onGpu[actor] = false;
   return onGpu;

@@ -1,8 +1,9 @@
 // The cost table that all partitioners and pipelining use, from profiling or supplied by the caller.
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
+import { elementAt } from '../../core/known.ts';
 import type { SdfGraph } from '../sdf.ts';
-import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
+import { requireCounts, requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 
 /**
  * Times in microseconds. By actor id: one firing (for a multi-threaded actor: one instance) on one CPU core and on one multiprocessor. By
@@ -49,10 +50,21 @@ export function cpuCosts(graph: SdfGraph, cpu: readonly number[]): CostTable {
   return { cpu, gpu: cpu.map(() => Infinity), toCpu: none, toGpu: none, shuffle: none, deshuffle: none };
 }
 
-/** Actors that peek at items they do not consume, by id: their buffers stay in stream order (section 4.2). */
-export function peekingActors(graph: SdfGraph): boolean[] {
+/**
+ * Actors whose buffers stay in stream order, by id: those that look at items they do not consume (section 4.2), and those before which
+ * items stand between iterations, so that an iteration reads parts of several. `tokens`: what stands there; default: those of the graph.
+ * Whole iterations are no parts: with `repetitions`, they are known.
+ */
+export function orderedActors(graph: SdfGraph, tokens?: readonly number[], repetitions?: readonly number[]): boolean[] {
   requireRateGraph(graph);
+  if (tokens !== undefined) requireSizes('tokens', tokens, graph.channels.length);
+  if (repetitions !== undefined) requireCounts('repetitions', repetitions, graph.actors.length);
   const found = graph.actors.map(() => false);
-  for (const { to, peek, pop } of graph.channels) if (peek > pop) found[to] = true;
+  for (const channel of graph.channels) {
+    const { id, from, to, push, pop, peek } = channel;
+    const left = tokens === undefined ? channel.tokens : elementAt(tokens, id);
+    const items = repetitions === undefined ? 0 : push * elementAt(repetitions, from);
+    if (peek > pop || (items > 0 ? left % items : left) > 0) found[to] = true;
+  }
   return found;
 }

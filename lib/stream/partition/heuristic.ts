@@ -2,7 +2,7 @@
 import { elementAt } from '../../core/known.ts';
 import { clusterPartition } from './clusters.ts';
 import { relax } from './min-cut.ts';
-import { TaskState, taskTables, type TaskPartition, type TaskProblem, type TaskTables } from './task.ts';
+import { leastInterval, TaskState, taskTables, type TaskPartition, type TaskProblem, type TaskTables } from './task.ts';
 import { number, truth } from '../../core/checks.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { requireFields } from '../require.ts';
@@ -11,12 +11,14 @@ import { requireFields } from '../require.ts';
 export interface HeuristicOptions {
   /** Algorithms 3 and 4 as in the paper, without the additional search; for comparison. Default false. */
   readonly onlyClusters?: boolean;
+  /** How much of the graph the clusters of Algorithm 3 cover, in actors per actor of the graph; default 2.5, 5 in the thesis's trials. */
+  readonly coverage?: number;
   /** Search moves per actor of the graph; default 6. */
   readonly movesPerActor?: number;
 }
 
 const heuristicOptions = optionsOf('stream.partitionTasks', {
-  onlyClusters: normally(truth, false), movesPerActor: normally(number({ least: 0 }), 6),
+  onlyClusters: normally(truth, false), coverage: normally(number({ least: 0 }), 2.5), movesPerActor: normally(number({ least: 0 }), 6),
 } satisfies ChecksOf<HeuristicOptions>);
 
 /** The search stops starting over once the gap to the bound is this small. */
@@ -88,19 +90,20 @@ function bestMove(tables: TaskTables, state: TaskState, free: readonly number[],
  */
 export function partitionTasks(problem: TaskProblem, options: HeuristicOptions = {}): TaskPartition {
   requireFields('problem', problem, 'a problem with graph and costs');
-  const { onlyClusters, movesPerActor } = heuristicOptions.read(options);
+  const { onlyClusters, coverage, movesPerActor } = heuristicOptions.read(options);
   const tables = taskTables(problem);
   const state = new TaskState(tables, tables.fixed.map((fixed) => !fixed));
   const intervalOf = (onGpu: readonly boolean[]): number => {
     state.reset(onGpu);
     return state.interval;
   };
-  const clusters = clusterPartition(problem.graph, tables);
+  const clusters = clusterPartition(problem.graph, tables, coverage);
   const reference = intervalOf(clusters);
-  const { partitions, bound } = relax(tables, (onGpu) => {
+  const { partitions, bound: relaxed } = relax(tables, (onGpu) => {
     state.reset(onGpu);
     return state;
   }, reference);
+  const bound = Math.max(relaxed, leastInterval(tables));
   let best = clusters;
   if (!onlyClusters) {
     const starts = [clusters, ...partitions.sort((a, b) => intervalOf(a) - intervalOf(b)).slice(0, 3)];
@@ -112,4 +115,24 @@ export function partitionTasks(problem: TaskProblem, options: HeuristicOptions =
   }
   state.reset(best);
   return { onGpu: [...best], ...state.loads(), bound: Math.min(bound, state.interval) };
+}
+
+/** Most that {@link taskUnrollFactor} multiplies by. */
+const kMostUnrolling = 2 ** 20;
+
+/**
+ * The least unrolling after which no single instance is longer than the loads of any partition (end of section 4.5.1: multiplicities
+ * are raised before partitioning, so conservatively, until no instance dominates on either side). At most 2^20.
+ */
+export function taskUnrollFactor(problem: TaskProblem): number {
+  requireFields('problem', problem, 'a problem with graph and costs');
+  const tables = taskTables(problem);
+  const state = new TaskState(tables, tables.fixed.map((fixed) => !fixed));
+  const { bound } = relax(tables, (onGpu) => {
+    state.reset(onGpu);
+    return state;
+  }, state.interval);
+  const longest = Math.max(0, ...tables.instanceCpu, ...tables.instanceGpu);
+  const least = Math.max(bound, tables.recurrence);
+  return least > 0 ? Math.min(kMostUnrolling, Math.max(1, Math.ceil(longest / least * (1 - 1e-9)))) : 1;
 }

@@ -27,6 +27,10 @@ export interface Dependence {
   readonly from: number;
   readonly to: number;
   readonly distance: number;
+  /** The earliest iteration of `from` that `to` reads is j − `reach`: more than `distance` where a window is longer than an iteration. */
+  readonly reach: number;
+  /** The channel between them; undefined: the order of an actor with state. */
+  readonly channel?: number;
 }
 
 /** Instances in the order of actors and firings. */
@@ -63,10 +67,7 @@ export function checkProblem(problem: PipelineProblem): void {
   if (total > kMaxInstances) throw new ScheduleError('limit', `${total} instances in one iteration, at most ${kMaxInstances}`);
 }
 
-/**
- * Lists the instances of a problem and their dependences. Of several dependences between the same instances, keeps the one on the latest
- * iteration.
- */
+/** Lists the instances of a problem and their dependences, one for each pair of instances and channel. */
 export function instancesOf(problem: PipelineProblem): Instances {
   requireFields('problem', problem, 'a problem with graph and costs');
   checkProblem(problem);
@@ -78,9 +79,8 @@ export function instancesOf(problem: PipelineProblem): Instances {
     for (let firing = 0; firing < elementAt(repetitions, id); ++firing) actor.push(id);
   });
   const dependences: Dependence[] = [];
-  const add = (from: number, to: number, distance: number): void => {
-    if (from === to && distance > 0) return; // implied by the order of iterations
-    if (dependences.push({ from, to, distance }) > kMaxDependences) {
+  const add = (dependence: Dependence): void => {
+    if (dependences.push(dependence) > kMaxDependences) {
       throw new ScheduleError('limit', `more than ${kMaxDependences} dependences between instances`);
     }
   };
@@ -89,17 +89,22 @@ export function instancesOf(problem: PipelineProblem): Instances {
     const made = elementAt(repetitions, from);
     for (let firing = 0; firing < elementAt(repetitions, to); ++firing) {
       const last = Math.floor((firing * pop + peek - 1 - elementAt(tokens, id)) / push);
-      const start = Math.max(last - made + 1, Math.floor((firing * pop - elementAt(tokens, id)) / push));
-      for (let producer = start; producer <= last; ++producer) {
+      const earliest = Math.floor((firing * pop - elementAt(tokens, id)) / push);
+      for (let producer = Math.max(last - made + 1, earliest); producer <= last; ++producer) {
         const iteration = Math.floor(producer / made);
-        add(elementAt(first, from) + producer - iteration * made, elementAt(first, to) + firing, -iteration);
+        const again = Math.floor((producer - earliest) / made);
+        add({
+          from: elementAt(first, from) + producer - iteration * made, to: elementAt(first, to) + firing,
+          distance: 0 - iteration, reach: again - iteration, channel: id,
+        });
       }
     }
   }
   for (const { id, stateful } of graph.actors) {
     const count = elementAt(repetitions, id);
     for (let firing = 0; stateful && count > 1 && firing < count; ++firing) {
-      add(elementAt(first, id) + firing, elementAt(first, id) + (firing + 1) % count, firing + 1 === count ? 1 : 0);
+      const distance = firing + 1 === count ? 1 : 0;
+      add({ from: elementAt(first, id) + firing, to: elementAt(first, id) + (firing + 1) % count, distance, reach: distance });
     }
   }
   return { first, actor, dependences };

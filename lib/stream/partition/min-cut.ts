@@ -1,6 +1,6 @@
-// Lagrangian relaxation of the partitioning problem. For fixed weights of the three loads the best partition is a minimum cut:
+// Lagrangian relaxation of the partitioning problem. For fixed weights of the loads the best partition is a minimum cut:
 // transfers and shuffles are submodular in the placement. Every cut is a starting partition, and its value is a lower bound.
-import { addAt, leading, required } from '../../core/known.ts';
+import { addAt, required } from '../../core/known.ts';
 import type { TaskTables } from './task.ts';
 
 /** A flow network on which Dinic's algorithm finds a minimum cut. */
@@ -77,18 +77,25 @@ class Network {
 /** An arc with less residual capacity counts as saturated; capacities are scaled to about 1. */
 const kNoRoom = 1e-13;
 
-type Weights = readonly [dma: number, gpu: number, cpu: number];
+/** What the loads of a partition count: transfers by direction, work by side. */
+interface Parts {
+  readonly toCpu: number;
+  readonly toGpu: number;
+  readonly gpu: number;
+  readonly cpu: number;
+}
 
 /** The partition that minimises the weighted sum of the loads. */
-function cheapest(tables: TaskTables, [onDma, onGpu, onCpu]: Weights, scale: number): boolean[] {
+function cheapest(tables: TaskTables, weights: Parts, scale: number): boolean[] {
   const count = tables.cpu.length;
   const network = new Network(count + 2);
   const [source, sink] = [count, count + 1];
   // Work lies on arcs from the source (paid on the CPU's side) and to the sink (paid on the GPU's side).
-  const ifGpu = tables.gpu.map((load) => load * onGpu);
-  const ifCpu = tables.cpu.map((load) => load * onCpu);
-  for (const { from, to, dma, gpu } of tables.edges) {
-    const [, toOnly, fromOnly, both] = leading(dma.map((load, place) => load * onDma + required(gpu[place]) * onGpu), 4);
+  const ifGpu = tables.gpu.map((load) => load * weights.gpu);
+  const ifCpu = tables.cpu.map((load) => load * weights.cpu);
+  for (const { from, to, toCpu, toGpu, gpu } of tables.edges) {
+    const toOnly = toGpu * weights.toGpu + gpu[1] * weights.gpu, fromOnly = toCpu * weights.toCpu + gpu[2] * weights.gpu;
+    const both = gpu[3] * weights.gpu;
     // cost(u, v) = unary(u) + unary(v) + arcs; both ≤ toOnly + fromOnly holds for every channel.
     const shareTo = Math.min(both, toOnly), shareFrom = Math.max(0, both - shareTo);
     addAt(ifGpu, to, shareTo);
@@ -108,21 +115,26 @@ export interface Relaxation {
   readonly bound: number;
 }
 
+/** The loads whose largest counts: each direction of transfers by itself, or both together. */
+function countedLoads({ isDuplex }: TaskTables, { toCpu, toGpu, gpu, cpu }: Parts): number[] {
+  return isDuplex ? [gpu, cpu, toCpu, toGpu] : [gpu, cpu, toCpu + toGpu];
+}
+
 /**
- * Looks for the weights with the highest bound, using multiplicative updates. `loadsOf` returns the three loads of a partition; `reference`
- * is the interval of a known one.
+ * Looks for the weights with the highest bound, using multiplicative updates. `loadsOf` returns the loads of a partition; `reference` is
+ * the interval of a known one.
  */
-export function relax(tables: TaskTables, loadsOf: (onGpu: readonly boolean[]) => { dma: number; gpu: number; cpu: number },
-  reference: number, rounds = 40): Relaxation {
+export function relax(tables: TaskTables, loadsOf: (onGpu: readonly boolean[]) => Parts, reference: number, rounds = 40): Relaxation {
   if (!(reference > 0)) return { partitions: [], bound: 0 };
   const partitions = new Map<string, boolean[]>();
-  let weights = [1 / 3, 1 / 3, 1 / 3];
+  const count = tables.isDuplex ? 4 : 3;
+  let weights = Array.from({ length: count }, () => 1 / count);
   let bound = 0;
   for (let round = 0; round < rounds; ++round) {
-    const onGpu = cheapest(tables, weights as unknown as Weights, reference);
+    const [gpu, cpu, toCpu, toGpu = toCpu] = weights as [number, number, number, number?];
+    const onGpu = cheapest(tables, { gpu, cpu, toCpu, toGpu }, reference);
     partitions.set(onGpu.map(Number).join(''), onGpu);
-    const { dma, gpu, cpu } = loadsOf(onGpu);
-    const loads = [dma, gpu, cpu];
+    const loads = countedLoads(tables, loadsOf(onGpu));
     bound = Math.max(bound, loads.reduce((sum, load, at) => sum + load * required(weights[at]), 0));
     const step = 1.5 / Math.sqrt(1 + round);
     const change = (load: number): number => Math.exp(Math.max(-3, Math.min(3, step * (load / reference - 1))));

@@ -85,27 +85,29 @@ function checkState(graph: SdfGraph, { places }: CheckedPipeline, problems: stri
   }
 }
 
-/** Items written but not yet released at the end of any launch. A slot is released when the launch of its last reader is over. */
-function checkBuffer(graph: SdfGraph, pipeline: CheckedPipeline, id: number, problems: string[]): void {
-  const { from, to, push, pop } = elementAt(graph.channels, id);
-  const size = pipeline.buffers?.[id];
+/**
+ * Writing item x + size overwrites item x, which must be in a launch after all that read x. Items are counted from the first that stands
+ * on the channel in the beginning.
+ */
+function checkBuffer(graph: SdfGraph, pipeline: CheckedPipeline, id: number, iterations: number, problems: string[]): void {
+  const { from, to, push, pop, peek } = elementAt(graph.channels, id);
+  const size = pipeline.buffers?.[id] ?? NaN;
   const [made, taking] = [elementAt(pipeline.places, from), elementAt(pipeline.places, to)];
   const tokens = elementAt(pipeline.tokens, id);
-  const stages = 3 + Math.max(0, ...[...made, ...taking].map(({ stage }) => stage));
-  const launches = 2 * stages + 2 * Math.ceil(tokens / Math.max(1, made.length * push));
-  for (let launch = 0; launch < launches; ++launch) {
-    let highest = tokens, lowest = Infinity;
-    for (let at = 0; at < made.length; ++at) {
-      const iteration = launch - elementAt(made, at).stage;
-      if (iteration >= 0) highest = Math.max(highest, tokens + (iteration * made.length + at + 1) * push);
-    }
-    for (let at = 0; at < taking.length; ++at) {
-      // The first firing of this actor that is not over when the launch starts still needs its items.
-      const iteration = Math.max(0, launch - elementAt(taking, at).stage);
-      lowest = Math.min(lowest, (iteration * taking.length + at) * pop);
-    }
-    if (!(size !== undefined && highest - lowest <= size)) {
-      return report(problems, `channel ${id}: ${highest - lowest} items live in launch ${launch}, its buffer holds ${size}`);
+  const least = Math.max(tokens, push);
+  if (!(size >= least)) return report(problems, `channel ${id}: ${least} items at once, its buffer holds ${size}`);
+  const laps = iterations + Math.ceil(size / (made.length * push));
+  for (let firing = 0; firing < laps * made.length; ++firing) {
+    const written = Math.floor(firing / made.length) + elementAt(made, firing % made.length).stage;
+    const low = tokens + firing * push - size, high = low + push - 1;
+    for (let at = Math.max(0, Math.floor((low - peek) / pop) + 1); at <= Math.floor(high / pop); ++at) {
+      if (high < at * pop || low >= at * pop + peek || high < 0) continue;
+      const read = Math.floor(at / taking.length) + elementAt(taking, at % taking.length).stage;
+      if (read < written) continue;
+      const [reader, writer] = [elementAt(graph.actors, to).name, elementAt(graph.actors, from).name];
+      return report(problems,
+        `channel ${id}: its buffer holds ${size} items, so that ${writer}[${firing}] of launch ${written} overwrites what ` +
+        `${reader}[${at}] reads in launch ${read}`);
     }
   }
 }
@@ -159,7 +161,7 @@ export function validatePipeline(graph: SdfGraph, pipeline: CheckedPipeline): st
     const perIteration = elementAt(pipeline.places, from).length * push;
     const iterations = 2 + Math.ceil((elementAt(pipeline.tokens, id) + peek) / perIteration);
     checkChannel(graph, pipeline, id, iterations, problems);
-    if (pipeline.buffers) checkBuffer(graph, pipeline, id, problems);
+    if (pipeline.buffers) checkBuffer(graph, pipeline, id, iterations, problems);
   }
   checkState(graph, pipeline, problems);
   if (pipeline.delays) checkTimes(graph, pipeline, problems);

@@ -27,8 +27,8 @@ export interface PipelineIlpOptions {
    * always an answer, which is never worse. Default `relax`.
    */
   readonly strategy?: 'relax' | 'bisect' | 'improve';
-  /** B_max of (3.14), in items of all channels. */
-  readonly maxBufferItems?: number;
+  /** B_max of (3.14), in bytes of all channels. */
+  readonly maxBufferBytes?: number;
   /** Minimise the buffers instead of accepting any schedule. */
   readonly minimisesBuffers?: boolean;
   readonly solver?: Solver;
@@ -39,7 +39,7 @@ const ilpOptions = optionsOf('stream.pipelineByIlp', {
   seconds: normally(number({ least: 0 }), 60), secondsPerInterval: normally(number({ least: 0 }), 20), step: normally(positive, 0.005),
   from: normally(number({ least: 0 }), 0), most: normally(number({ least: 0 }), 0.1),
   strategy: normally(choice(['relax', 'bisect', 'improve']), 'relax'), minimisesBuffers: normally(truth, false),
-  maxBufferItems: number({ least: 0 }),
+  maxBufferBytes: number({ least: 0 }),
   solver: rule('a Solver', (value) => value instanceof Solver), signal: abortSignal,
 } satisfies ChecksOf<PipelineIlpOptions>);
 
@@ -94,21 +94,25 @@ function addDependence(model: LinearModel, assigned: readonly (readonly number[]
 }
 
 /** (3.13) and (3.14). */
-function addBuffers(model: LinearModel, { graph, repetitions }: PipelineProblem, instances: Instances, stage: readonly number[],
+function addBuffers(model: LinearModel, { graph, repetitions, tokens }: PipelineProblem, instances: Instances, stage: readonly number[],
   options: PipelineIlpOptions): void {
-  if (!options.minimisesBuffers && options.maxBufferItems === undefined) return;
-  const sizes = graph.channels.map(() => model.variable('continuous'));
-  for (const { from, to, distance } of instances.dependences) {
-    for (const { id, from: u, to: v, push } of graph.channels) {
-      if (u !== instances.actor[from] || v !== instances.actor[to]) continue;
-      const perIteration = push * elementAt(repetitions, u);
-      const stages: Term[] = [[-perIteration, elementAt(stage, to)], [perIteration, elementAt(stage, from)]];
-      model.constrain([[1, elementAt(sizes, id)], ...stages], '>=', perIteration * (distance + 1));
-    }
+  const { minimisesBuffers, maxBufferBytes } = options;
+  if (!minimisesBuffers && maxBufferBytes === undefined) return;
+  // Slots of whole iterations; bytes relative to the limit or to one iteration of all channels, which keeps the numbers near 1.
+  const bytes = graph.channels.map(({ from, push, bytesPerItem }) => push * elementAt(repetitions, from) * bytesPerItem);
+  const scale = maxBufferBytes || Math.max(1, ...bytes);
+  const slots = graph.channels.map(({ id }) => {
+    const items = elementAt(bytes, id) / Math.max(1, elementAt(graph.channels, id).bytesPerItem);
+    return model.variable('continuous', Infinity, items > 0 ? Math.max(1, Math.ceil(elementAt(tokens, id) / items)) : 1);
+  });
+  for (const { from, to, reach, channel } of instances.dependences) {
+    if (channel === undefined) continue;
+    const least: Term[] = from === to ? [] : [[-1, elementAt(stage, to)], [1, elementAt(stage, from)]];
+    model.constrain([[1, elementAt(slots, channel)], ...least], '>=', reach + 1); // (3.13)
   }
-  const all = sizes.map((variable): Term => [1, variable]);
-  if (options.maxBufferItems !== undefined && all.length > 0) model.constrain(all, '<=', options.maxBufferItems);
-  if (options.minimisesBuffers) model.minimise(all);
+  const all = slots.map((variable, id): Term => [elementAt(bytes, id) / scale, variable]).filter(([size]) => size > 0);
+  if (maxBufferBytes !== undefined && all.length > 0) model.constrain(all, '<=', maxBufferBytes / scale);
+  if (minimisesBuffers) model.minimise(all);
 }
 
 /** The model for the interval T. */
@@ -128,7 +132,8 @@ export function pipelineModel(problem: PipelineProblem, instances: Instances, in
   return { model, assigned, start, stage };
 }
 
-const totalItems = ({ buffers }: Pipeline): number => buffers.reduce((sum, items) => sum + items, 0);
+const totalBytes = ({ graph, repetitions }: PipelineProblem, { slots }: Pipeline): number => graph.channels.reduce(
+  (sum, { id, from, push, bytesPerItem }) => sum + elementAt(slots, id) * push * elementAt(repetitions, from) * bytesPerItem, 0);
 
 /**
  * Builds the pipeline of a solution. Processors are the solver's; order and stages are the solver's or ours, whichever respect all
@@ -148,7 +153,7 @@ function readSolution(problem: PipelineProblem, instances: Instances, { assigned
   order.forEach((instance, at) => { rank[instance] = at; });
   const stages = stage.map((variable) => Math.round(elementAt(values, variable)));
   const candidates = [realise(problem, instances, processor, rank, stages), realise(problem, instances, processor, rank), plain];
-  return candidates.filter((made) => made !== undefined).sort((a, b) => totalItems(a) - totalItems(b))[0];
+  return candidates.filter((made) => made !== undefined).sort((a, b) => totalBytes(problem, a) - totalBytes(problem, b))[0];
 }
 
 /** Tries an interval and returns the one reached; both relative to the bound, minus 1. Undefined: not solved, or no time left. */
@@ -178,7 +183,7 @@ export async function pipelineByIlp(given: PipelineProblem, wanted: PipelineIlpO
   requireFields('problem', given, 'a problem with graph and costs');
   const problem = snapshot(given);
   const options = ilpOptions.read(wanted);
-  const { seconds, secondsPerInterval, step, from, most, strategy, signal, maxBufferItems = Infinity } = options;
+  const { seconds, secondsPerInterval, step, from, most, strategy, signal, maxBufferBytes = Infinity } = options;
   const begin = performance.now();
   const spent = (): number => (performance.now() - begin) / 1000;
   const instances = instancesOf(problem);
@@ -195,7 +200,7 @@ export async function pipelineByIlp(given: PipelineProblem, wanted: PipelineIlpO
     [result.variables, result.rows] = [model.model.variableCount, model.model.rowCount];
     const { values } = await solver.solve(model.model, { seconds: limit, gap: options.minimisesBuffers ? 1e-6 : 1, signal });
     const pipeline = values.length > 0 ? readSolution(problem, instances, model, values) : undefined;
-    if (!pipeline || pipeline.interval > interval * (1 + 1e-5) || totalItems(pipeline) > maxBufferItems) return undefined;
+    if (!pipeline || pipeline.interval > interval * (1 + 1e-5) || totalBytes(problem, pipeline) > maxBufferBytes) return undefined;
     const isBetter = !result.pipeline || pipeline.interval < result.pipeline.interval;
     if (isBetter) [result.pipeline, result.relaxation, result.isSolved] = [pipeline, relaxation, true];
     return pipeline.interval / bounds.bound - 1;
@@ -203,7 +208,7 @@ export async function pipelineByIlp(given: PipelineProblem, wanted: PipelineIlpO
   try {
     const packed = packPipeline(problem, instances);
     const gap = bounds.bound > 0 ? packed.interval / bounds.bound - 1 : 0;
-    const startsPacked = totalItems(packed) <= maxBufferItems && (strategy === 'improve' || bounds.bound === 0);
+    const startsPacked = totalBytes(problem, packed) <= maxBufferBytes && (strategy === 'improve' || bounds.bound === 0);
     if (startsPacked) [result.pipeline, result.relaxation] = [packed, gap];
     if (bounds.bound === 0) return { ...result, seconds: spent() };
     if (strategy === 'relax') await relaxUpwards(from, most, step, attempt);

@@ -4,7 +4,6 @@ import { number, requireCount } from '../../core/checks.ts';
 import { addAt, elementAt, required } from '../../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { isLoop, stronglyConnected } from '../schedule/index.ts';
-import type { SdfGraph } from '../sdf.ts';
 import { checkProblem, instancesOf, requireInstances, intervalBounds, unroll, type Instances, type IntervalBounds,
   type PipelineProblem } from './instances.ts';
 import { packJobs } from './packing.ts';
@@ -27,7 +26,12 @@ export interface Pipeline {
   readonly interval: number;
   /** By actor, by firing. */
   readonly places: readonly (readonly InstancePlace[])[];
-  /** By channel: items of its ring buffer (3.13, with the iteration distance derived in its text). */
+  /**
+   * Iterations that each channel's ring holds: (3.13), with the iteration distance that its text derives. Iteration j's items stand in
+   * slot j mod `slots`, so that buffers rotate by the number of the iteration.
+   */
+  readonly slots: readonly number[];
+  /** The same in items; where nothing moves, the items that stand there. */
   readonly buffers: readonly number[];
   /** Launches from the first to the last stage of an iteration. */
   readonly stages: number;
@@ -81,14 +85,17 @@ function areStages({ dependences }: Instances, processor: readonly number[], ran
   });
 }
 
-/** The maximum number of live items on each channel, from the stages of its ends. */
-function bufferItems(graph: SdfGraph, tokens: readonly number[], stages: readonly (readonly number[])[]): number[] {
-  return graph.channels.map(({ id, from, to, push, pop }) => {
-    const [made, taken] = [elementAt(stages, from), elementAt(stages, to)];
-    const highest = made.reduce((most, stage, firing) => Math.max(most, (firing + 1 - stage * made.length) * push), -Infinity);
-    const lowest = taken.reduce((least, stage, firing) => Math.min(least, (firing - stage * taken.length) * pop), Infinity);
-    return Math.max(elementAt(tokens, id), elementAt(tokens, id) + highest - lowest);
+/** Whole iterations that each channel holds: what an instance wrote stays until the launch after its last reader's (3.13). */
+function slotsOf({ graph, repetitions, tokens }: PipelineProblem, { dependences }: Instances, stage: readonly number[]): number[] {
+  const slots = graph.channels.map(({ id, from, push }) => {
+    const items = push * elementAt(repetitions, from);
+    return items > 0 ? Math.max(1, Math.ceil(elementAt(tokens, id) / items)) : 1;
   });
+  for (const { from, to, reach, channel } of dependences) {
+    if (channel === undefined) continue;
+    slots[channel] = Math.max(elementAt(slots, channel), elementAt(stage, to) - elementAt(stage, from) + reach + 1);
+  }
+  return slots;
 }
 
 /**
@@ -106,6 +113,9 @@ export function realise(problem: PipelineProblem, instances: Instances, processo
     requireFields(`instances.dependences[${i}]`, dependence, 'a dependence with from, to and distance');
     for (const end of ['from', 'to'] as const) requireCount(dependence[end], `instances.dependences[${i}].${end}`, 0, count - 1);
     requireCount(dependence.distance, `instances.dependences[${i}].distance`, 0);
+    requireCount(dependence.reach, `instances.dependences[${i}].reach`, dependence.distance);
+    const { channel } = dependence;
+    if (channel !== undefined) requireCount(channel, `instances.dependences[${i}].channel`, 0, problem.graph.channels.length - 1);
   }
   requireCounts('processor', processor, count);
   for (const at of processor) requireCount(at, 'processor', 0, problem.processors - 1);
@@ -129,9 +139,11 @@ export function realise(problem: PipelineProblem, instances: Instances, processo
   });
   const places = problem.graph.actors.map(({ id }) =>
     Array.from({ length: elementAt(problem.repetitions, id) }, (_, firing) => placeOf(elementAt(instances.first, id) + firing)));
+  const slots = slotsOf(problem, instances, stage);
+  const buffers = problem.graph.channels.map(({ id, from, push }) =>
+    Math.max(elementAt(problem.tokens, id), elementAt(slots, id) * push * elementAt(problem.repetitions, from)));
   return {
-    interval: load.reduce((most, value) => Math.max(most, value), 0), places,
-    buffers: bufferItems(problem.graph, problem.tokens, places.map((list) => list.map((place) => place.stage))),
+    interval: load.reduce((most, value) => Math.max(most, value), 0), places, slots, buffers,
     stages: stage.reduce((most, value) => Math.max(most, value), 0) + 1,
   };
 }

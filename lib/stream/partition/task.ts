@@ -1,37 +1,55 @@
 // The task-partitioning problem (section 4.5.1): which actors run on the GPU, with transfers, shuffles and deshuffles.
-import { requireCount } from '../../core/checks.ts';
-import { elementAt } from '../../core/known.ts';
+import { choice, requireCount, truth } from '../../core/checks.ts';
+import { elementAt, required } from '../../core/known.ts';
 import { isLoop, stronglyConnected } from '../schedule/index.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
-import { checkCosts, peekingActors, type CostTable } from './costs.ts';
-import { requireCounts, requireFields, requireList } from '../require.ts';
+import { checkCosts, orderedActors, type CostTable } from './costs.ts';
+import { requireCounts, requireFields, requireList, requireSizes } from '../require.ts';
 
 /** A partitioning problem. */
 export interface TaskProblem {
   readonly graph: SdfGraph;
-  /** Firings of each actor in one iteration: KCPU and KGPU. */
+  /** Instances of each actor in one iteration: KGPU, and KCPU unless that is given. */
   readonly repetitions: readonly number[];
+  /** KCPU, where an instance on a core is not as many firings as one on a multiprocessor. */
+  readonly cpuRepetitions?: readonly number[];
+  /**
+   * Items on each channel between iterations; default: those of the graph, which are right where it comes from `threaded`. Readers of
+   * a channel with items left over work in stream order, as peeking ones do.
+   */
+  readonly tokens?: readonly number[];
   readonly costs: CostTable;
   /** CPU cores, N_cpus. */
   readonly cores: number;
   /** Multiprocessors, N_gpus. */
   readonly multiprocessors: number;
+  /** `shared`: one resource carries transfers of both directions, as in (4.10); `duplex`: each has its own. Default `shared`. */
+  readonly link?: 'shared' | 'duplex';
   /**
    * Actors that must stay on the CPU, by id, besides those with state, in feedback loops, or with infinite GPU time (C_fixed: peeking
    * actors whose window does not fit into shared memory, readers, writers).
    */
   readonly fixed?: readonly boolean[];
+  /** Feedback loops may be placed anywhere, because launches separate their actors; else they stay on the CPU. Default false. */
+  readonly openLoops?: boolean;
 }
 
 /** Loads of a partition in microseconds per iteration, each divided by the number of processors that share it. */
 export interface TaskLoads {
-  /** Right side of (4.10). */
+  /** Transfers by direction. */
+  readonly toCpu: number;
+  readonly toGpu: number;
+  /** Right side of (4.10): both directions, or the larger of them. */
   readonly dma: number;
   /** Right side of (4.11). */
   readonly gpu: number;
   /** Right side of (4.12). */
   readonly cpu: number;
-  /** The largest of the three: the minimum initiation interval, ResMII. */
+  /** RecMII: firings of an actor with state, or of a loop, follow each other. The same for all partitions. */
+  readonly recurrence: number;
+  /** The longest instance where it is placed: none wraps around. */
+  readonly longest: number;
+  /** The largest of `dma`, `gpu`, `cpu`, `recurrence` and `longest`: the minimum initiation interval. */
   readonly interval: number;
 }
 
@@ -43,12 +61,14 @@ export interface TaskPartition extends TaskLoads {
   readonly bound: number;
 }
 
-/** Costs of an edge by the placement of its ends: index 2·(producer on GPU) + (consumer on GPU). */
+/** Costs of a channel by the placement of its ends. */
 export interface EdgeCosts {
   readonly from: number;
   readonly to: number;
-  readonly dma: readonly [number, number, number, number];
-  /** Shuffles and deshuffles, divided by the multiprocessors. */
+  /** Transfers, where it leaves the GPU and where it enters it. */
+  readonly toCpu: number;
+  readonly toGpu: number;
+  /** Shuffles and deshuffles, divided by the multiprocessors: index 2·(producer on GPU) + (consumer on GPU). */
   readonly gpu: readonly [number, number, number, number];
 }
 
@@ -58,20 +78,36 @@ export interface TaskTables {
   /** Load of each actor, spread over all cores and over all multiprocessors. */
   readonly cpu: readonly number[];
   readonly gpu: readonly number[];
+  /** Microseconds of one instance of each actor on either; on the GPU 0 for those that are fixed. */
+  readonly instanceCpu: readonly number[];
+  readonly instanceGpu: readonly number[];
+  readonly isDuplex: boolean;
+  readonly recurrence: number;
   readonly edges: readonly EdgeCosts[];
   /** Edges of each actor. */
   readonly edgesOf: readonly (readonly EdgeCosts[])[];
 }
 
+const links = choice(['shared', 'duplex']);
+
 /** Throws {@link ArgumentError} unless the problem is complete and fits its graph. */
 export function checkTask(problem: TaskProblem): void {
   requireFields('problem', problem, 'a problem with graph and costs');
-  const { graph, repetitions, costs, cores, multiprocessors, fixed } = problem;
+  const { graph, repetitions, cpuRepetitions, tokens, costs, cores, multiprocessors, link, fixed, openLoops } = problem;
   checkCosts(graph, costs);
   requireCounts('repetitions', repetitions, graph.actors.length);
+  if (cpuRepetitions !== undefined) requireCounts('cpuRepetitions', cpuRepetitions, graph.actors.length);
+  if (tokens !== undefined) requireSizes('tokens', tokens, graph.channels.length);
   requireCount(cores, 'cores', 1);
   requireCount(multiprocessors, 'multiprocessors', 1);
+  if (link !== undefined) links(link, 'link');
   if (fixed !== undefined) requireList('fixed', fixed, 'a boolean for each actor');
+  if (openLoops !== undefined) truth(openLoops, 'openLoops');
+}
+
+/** Actors of loops, unless these are open. */
+function loopsOf({ graph, openLoops = false }: TaskProblem): readonly (readonly number[])[] {
+  return openLoops ? [] : stronglyConnected(graph).components.filter((members) => isLoop(graph, members));
 }
 
 /**
@@ -81,19 +117,25 @@ export function checkTask(problem: TaskProblem): void {
 export function fixedActors(problem: TaskProblem): boolean[] {
   checkTask(problem);
   const { graph, costs, fixed } = problem;
-  const { component, components } = stronglyConnected(graph);
-  const loops = components.map((members) => isLoop(graph, members));
-  return graph.actors.map(({ id, stateful }) =>
-    stateful || elementAt(loops, elementAt(component, id)) || costs.gpu[id] === Infinity || fixed?.[id] === true);
+  const inLoops = new Set(loopsOf(problem).flat());
+  return graph.actors.map(({ id, stateful }) => stateful || inLoops.has(id) || costs.gpu[id] === Infinity || fixed?.[id] === true);
+}
+
+/** RecMII of what is fixed to the CPU: a loop counts as fused. */
+function recurrenceOf(problem: TaskProblem): number {
+  const { graph, costs, cpuRepetitions = problem.repetitions } = problem;
+  const time = (actor: number): number => elementAt(cpuRepetitions, actor) * elementAt(costs.cpu, actor);
+  const alone = graph.actors.map(({ id, stateful }) => stateful ? time(id) : 0);
+  const loops = loopsOf(problem).map((members) => members.reduce((sum, actor) => sum + time(actor), 0));
+  return Math.max(0, ...alone, ...loops);
 }
 
 /** Costs of one channel under the four placements: (4.2), (4.3) and the four conditions on which (4.5) to (4.8) are based. */
-function edgeCosts({ id, from, to }: SdfChannel, costs: CostTable, peeks: readonly boolean[], multiprocessors: number): EdgeCosts {
+function edgeCosts({ id, from, to }: SdfChannel, costs: CostTable, ordered: readonly boolean[], multiprocessors: number): EdgeCosts {
   const [deshuffle, shuffle] = [elementAt(costs.deshuffle, id) / multiprocessors, elementAt(costs.shuffle, id) / multiprocessors];
-  const [u, v] = [elementAt(peeks, from), elementAt(peeks, to)];
+  const [u, v] = [elementAt(ordered, from), elementAt(ordered, to)];
   return {
-    from, to,
-    dma: [0, elementAt(costs.toGpu, id), elementAt(costs.toCpu, id), 0],
+    from, to, toCpu: elementAt(costs.toCpu, id), toGpu: elementAt(costs.toGpu, id),
     gpu: [0, v ? 0 : shuffle, u ? 0 : deshuffle, (v && !u ? deshuffle : 0) + (u && !v ? shuffle : 0)],
   };
 }
@@ -101,39 +143,65 @@ function edgeCosts({ id, from, to }: SdfChannel, costs: CostTable, peeks: readon
 /** Checks a problem and builds its tables. Throws {@link ArgumentError}. */
 export function taskTables(problem: TaskProblem): TaskTables {
   checkTask(problem);
-  const { graph, repetitions, costs, cores, multiprocessors } = problem;
+  const { graph, repetitions, cpuRepetitions = repetitions, tokens, costs, cores, multiprocessors, link } = problem;
   const fixed = fixedActors(problem);
-  const peeks = peekingActors(graph);
-  const edges = graph.channels.filter(({ from, to }) => from !== to).map((channel) => edgeCosts(channel, costs, peeks, multiprocessors));
+  const ordered = orderedActors(graph, tokens, repetitions);
+  const edges = graph.channels.filter(({ from, to }) => from !== to)
+    .map((channel) => edgeCosts(channel, costs, ordered, multiprocessors));
   const edgesOf: EdgeCosts[][] = graph.actors.map(() => []);
   for (const edge of edges) {
     elementAt(edgesOf, edge.from).push(edge);
     elementAt(edgesOf, edge.to).push(edge);
   }
+  const instanceGpu = costs.gpu.map((time, id) => fixed[id] ? 0 : time);
   return {
-    fixed, edges, edgesOf,
-    cpu: repetitions.map((count, id) => count * elementAt(costs.cpu, id) / cores),
-    gpu: repetitions.map((count, id) => fixed[id] ? 0 : count * elementAt(costs.gpu, id) / multiprocessors),
+    fixed, edges, edgesOf, instanceGpu, isDuplex: link === 'duplex', recurrence: recurrenceOf(problem),
+    instanceCpu: costs.cpu.map((time, id) => cpuRepetitions[id] === 0 ? 0 : time),
+    cpu: cpuRepetitions.map((count, id) => count * elementAt(costs.cpu, id) / cores),
+    gpu: repetitions.map((count, id) => count * elementAt(instanceGpu, id) / multiprocessors),
   };
+}
+
+/** No partition has a smaller interval: the recurrence, and each instance where it is shortest. */
+export function leastInterval({ fixed, instanceCpu, instanceGpu, recurrence }: TaskTables): number {
+  return instanceCpu.reduce((most, time, id) => Math.max(most, fixed[id] ? time : Math.min(time, elementAt(instanceGpu, id))), recurrence);
+}
+
+/** Actors, longest instance first. */
+const byLength = (times: readonly number[]): number[] =>
+  times.map((_, id) => id).sort((a, b) => elementAt(times, b) - elementAt(times, a) || a - b);
+
+const orders = new WeakMap<TaskTables, readonly [cpu: readonly number[], gpu: readonly number[]]>();
+
+function lengthOrders(tables: TaskTables): readonly [cpu: readonly number[], gpu: readonly number[]] {
+  const known = orders.get(tables);
+  if (known !== undefined) return known;
+  const made = [byLength(tables.instanceCpu), byLength(tables.instanceGpu)] as const;
+  orders.set(tables, made);
+  return made;
 }
 
 /** A partition that can be modified, with its loads. */
 export class TaskState {
   readonly onGpu: boolean[];
-  dma = 0;
+  toCpu = 0;
+  toGpu = 0;
   gpu = 0;
   cpu = 0;
   private readonly tables: TaskTables;
+  private readonly longestOnCpu: readonly number[];
+  private readonly longestOnGpu: readonly number[];
 
   constructor(tables: TaskTables, onGpu: readonly boolean[]) {
     this.tables = tables;
+    [this.longestOnCpu, this.longestOnGpu] = lengthOrders(tables);
     this.onGpu = onGpu.map((on, actor) => on && !tables.fixed[actor]);
     this.reset(this.onGpu);
   }
 
   /** Switches to another partition; recomputes the sums, so that rounding errors never accumulate. */
   reset(onGpu: readonly boolean[]): void {
-    this.dma = this.gpu = this.cpu = 0;
+    this.toCpu = this.toGpu = this.gpu = this.cpu = 0;
     onGpu.forEach((on, actor) => {
       this.onGpu[actor] = on;
       if (on) this.gpu += elementAt(this.tables.gpu, actor);
@@ -142,10 +210,11 @@ export class TaskState {
     for (const edge of this.tables.edges) this.count(edge, 1);
   }
 
-  private count({ from, to, dma, gpu }: EdgeCosts, sign: number): void {
+  private count({ from, to, toCpu, toGpu, gpu }: EdgeCosts, sign: number): void {
     const place = (this.onGpu[from] ? 2 : 0) + (this.onGpu[to] ? 1 : 0);
-    this.dma += sign * elementAt(dma, place);
-    this.gpu += sign * elementAt(gpu, place);
+    if (place === 2) this.toCpu += sign * toCpu;
+    if (place === 1) this.toGpu += sign * toGpu;
+    this.gpu += sign * required(gpu[place]);
   }
 
   /** Moves an actor to the other side. */
@@ -158,12 +227,25 @@ export class TaskState {
     for (const edge of elementAt(this.tables.edgesOf, actor)) this.count(edge, 1);
   }
 
+  get dma(): number {
+    return this.tables.isDuplex ? Math.max(this.toCpu, this.toGpu) : this.toCpu + this.toGpu;
+  }
+
+  /** The longest instance where it stands: the first in the orders that is on that side. */
+  get longest(): number {
+    const onCpu = this.longestOnCpu.find((actor) => !this.onGpu[actor]);
+    const onGpu = this.longestOnGpu.find((actor) => this.onGpu[actor]);
+    return Math.max(onCpu === undefined ? 0 : elementAt(this.tables.instanceCpu, onCpu),
+      onGpu === undefined ? 0 : elementAt(this.tables.instanceGpu, onGpu));
+  }
+
   get interval(): number {
-    return Math.max(this.dma, this.gpu, this.cpu);
+    return Math.max(this.dma, this.gpu, this.cpu, this.tables.recurrence, this.longest);
   }
 
   loads(): TaskLoads {
-    return { dma: this.dma, gpu: this.gpu, cpu: this.cpu, interval: this.interval };
+    const { toCpu, toGpu, dma, gpu, cpu, longest, interval } = this;
+    return { toCpu, toGpu, dma, gpu, cpu, recurrence: this.tables.recurrence, longest, interval };
   }
 }
 
@@ -172,4 +254,18 @@ export function partitionLoads(problem: TaskProblem, onGpu: readonly boolean[]):
   const tables = taskTables(problem);
   requireList('onGpu', onGpu, 'a boolean for each actor');
   return new TaskState(tables, onGpu).loads();
+}
+
+/** The loop over the graph unrolled: instances and what channels carry in one iteration multiplied. */
+export function unrollTask(problem: TaskProblem, times: number): TaskProblem {
+  checkTask(problem);
+  requireCount(times, 'times', 1, 2 ** 30);
+  const scale = (values: readonly number[]): number[] => values.map((value) => value * times);
+  const { costs, repetitions, cpuRepetitions } = problem;
+  return {
+    ...problem, repetitions: scale(repetitions), ...(cpuRepetitions === undefined ? {} : { cpuRepetitions: scale(cpuRepetitions) }),
+    costs: {
+      ...costs, toCpu: scale(costs.toCpu), toGpu: scale(costs.toGpu), shuffle: scale(costs.shuffle), deshuffle: scale(costs.deshuffle),
+    },
+  };
 }

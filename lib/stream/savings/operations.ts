@@ -2,7 +2,8 @@
 //
 // x + (−0) is x, and x + 0 is x unless x is −0. Under rounding to nearest a sum is −0 only if both operands are, so a sum that starts at 0
 // is unchanged by any zeros. A product with 0 is a zero only if the other operand is a known finite number: unknown items may be infinite.
-import { binaryOf, conversionOf, mathOf, unaryOf } from '../interpret/arithmetic.ts';
+import { mathOf } from '../interpret/arithmetic.ts';
+import { binaryOf, conversionOf, unaryOf } from '../interpret/operators.ts';
 import type { IrBinary, MathName, ScalarName } from '../ir.ts';
 import type { Facts, Value, Values } from './values.ts';
 

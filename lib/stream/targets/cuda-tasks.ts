@@ -3,7 +3,7 @@
 import { elementAt, required } from '../../core/known.ts';
 import { get, valueOf, type Buffer, type ExpressionOf, type KernelFunction, type Local, type Program } from '../../kernel/ir.ts';
 import { shareFunctions } from '../../kernel/passes/share.ts';
-import { onlyOnce, sliceFunction } from '../../kernel/passes/slice.ts';
+import { forCount, sliceFunction } from '../../kernel/passes/slice.ts';
 import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { mapBody, Names } from '../../kernel/visit.ts';
 import type { Group, ProgramPlan } from '../plan/plan.ts';
@@ -27,6 +27,8 @@ export interface Task {
   readonly isCounted: boolean;
   /** Parts of an iteration; if there are several, the function takes the part's number. */
   readonly parts: number;
+  /** Iterations that a thread makes together. */
+  readonly width: number;
   readonly members: readonly Member[];
 }
 
@@ -66,12 +68,14 @@ interface TaskOptions {
   /** Steady states of a round. */
   readonly states: number;
   readonly threads: number;
+  /** By group: iterations that a thread makes together, as one function that runs straight through. */
+  readonly wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }>;
   /** Whether buffers are laid out alike. */
   readonly isAlike: (a: Buffer, b: Buffer) => boolean;
 }
 
 export function tasksOf(options: TaskOptions): Tasks {
-  const { plan, levels, states, threads, program, ix } = options;
+  const { plan, levels, states, threads, program, ix, wide } = options;
   const made: Task[][] = [];
   const placeholders: Buffer[] = [];
   for (let level = 0; level <= Math.max(...levels); ++level) {
@@ -79,10 +83,13 @@ export function tasksOf(options: TaskOptions): Tasks {
     const busy = groups.reduce((sum, { iterations }) => sum + Math.ceil(states * iterations / 32), 0);
     const spare = Math.floor(threads / 32 / busy);
     const tasks = groups.flatMap((group): Task[] => {
+      const together = wide.get(group.id);
+      if (together !== undefined) return [positioned(program, group, together.f, { parts: 1, width: together.width, isCounted: false }, ix)];
       const f = required(program.functions.find(({ name }) => name === `group_${group.id}`));
       const most = Math.max(spare, Math.ceil(sizeOf(f.body) / mostNodes));
-      const slices = most < 2 ? undefined : sliceFunction(program, onlyOnce(program, f, ix), { most });
-      return (slices ?? [{ f, parts: 1 }]).map((slice) => positioned(program, group, slice.f, slice.parts, slices === undefined, ix));
+      const slices = most < 2 ? undefined : sliceFunction(program, forCount(program, f, ix), { most });
+      return (slices ?? [{ f, parts: 1 }]).map((slice) => 
+        positioned(program, group, slice.f, { parts: slice.parts, width: 1, isCounted: slices === undefined }, ix));
     });
     const shared = share(tasks, options, `level_${level}`);
     made.push(shared.tasks);
@@ -92,7 +99,9 @@ export function tasksOf(options: TaskOptions): Tasks {
 }
 
 /** A task whose function takes positions in place of `ix`. */
-function positioned(program: Program, group: Group, f: KernelFunction, parts: number, isCounted: boolean, ix: Buffer): Task {
+function positioned(
+  program: Program, group: Group, f: KernelFunction, how: Pick<Task, 'parts' | 'width' | 'isCounted'>, ix: Buffer,
+): Task {
   const names = Names.of(program, f);
   const slots = new Map<number, Local>();
   const body = mapBody(f.body, {
@@ -107,14 +116,14 @@ function positioned(program: Program, group: Group, f: KernelFunction, parts: nu
     statement: (s) => (s.kind === 'store' && s.buffer === ix ? [] : s),
   });
   const made = { ...f, parameters: [...f.parameters, ...slots.values()], body };
-  return { f: made, isCounted, parts, members: [{ group, slots: [...slots.keys()], args: [], buffers: new Map() }] };
+  return { ...how, f: made, members: [{ group, slots: [...slots.keys()], args: [], buffers: new Map() }] };
 }
 
 /** Tasks of one shape as one, where they do not differ in much. */
 function share(tasks: readonly Task[], { program, isAlike }: TaskOptions, prefix: string): { tasks: Task[]; placeholders: Buffer[] } {
   const classes = new Map<string, Task[]>();
   for (const task of tasks) {
-    const key = `${task.isCounted} ${task.parts} ${required(task.members[0]).group.iterations}`;
+    const key = `${task.isCounted} ${task.parts} ${task.width} ${required(task.members[0]).group.iterations}`;
     classes.set(key, [...classes.get(key) ?? [], task]);
   }
   const made: Task[] = [];

@@ -2,7 +2,7 @@
 // nodes run one after the other, their iterations shared among the threads; channels between groups lie in shared memory, all others in
 // registers.
 import { elementAt, required } from '../../core/known.ts';
-import type { Buffer, Program } from '../../kernel/ir.ts';
+import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
 import { dropCopies } from '../../kernel/passes/copies.ts';
 import { paddedIndex, padBuffers } from '../../kernel/passes/pad.ts';
 import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
@@ -10,11 +10,13 @@ import { tabulate } from '../../kernel/passes/tables.ts';
 import { tidy } from '../../kernel/passes/tidy.ts';
 import { cLiteral, cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cudaCanFail, cudaParameters, printCuda } from '../../kernel/print/cuda.ts';
+import { forCount, isStraight } from '../../kernel/passes/slice.ts';
 import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { walkBody } from '../../kernel/visit.ts';
 import type { StreamGraph } from '../graph.ts';
 import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
 import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
+import { isJammed } from '../plan/jam.ts';
 import { planProgram, type External, type Group, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { startMatters } from '../plan/start.ts';
@@ -22,12 +24,14 @@ import { levelsOf, tasksOf, type Member, type Task, type Tasks } from './cuda-ta
 
 /** How a program is laid out on a GPU. */
 export interface FusedOptions extends PlanOptions {
-  /** Threads of a block, a multiple of 32. Default 512, or 256 for programs of few groups. */
+  /** Threads of a block, a multiple of 32. Default 384, or 256 for programs of few groups. */
   readonly threads?: number;
   /** Bytes of shared memory that a block may take. Default 112,000, or 49,152 for programs of few groups. */
   readonly sharedBytes?: number;
   /** Blocks that one multiprocessor holds at least; bounds the registers. Default 2. */
   readonly minBlocks?: number;
+  /** Firings of a filter with long sums over a window that a thread makes together, so that it loads the window once. Default 2. */
+  readonly width?: number;
 }
 
 /**
@@ -83,8 +87,8 @@ export interface FusedProgram {
 export const fusedKernel = 'wl_fused';
 
 /** What a block takes. Programs of few groups are bound by memory, and many small blocks hide its latency best. */
-export const smallBlocks = { threads: 256, sharedBytes: 49_152, minBlocks: 2 };
-const largeBlocks = { threads: 512, sharedBytes: 112_000, minBlocks: 2 };
+export const smallBlocks = { threads: 256, sharedBytes: 49_152, minBlocks: 2, width: 2 };
+const largeBlocks = { threads: 384, sharedBytes: 112_000, minBlocks: 2, width: 2 };
 const fewGroups = 4;
 /** Steady states of a round for which small blocks are large enough. */
 const fullStates = 64;
@@ -160,6 +164,8 @@ interface Stretch {
 
 /** Nodes of a slice that is worth a warp, and of code that takes as long as a barrier. */
 const leastNodes = 24, barrierNodes = 40;
+/** Firings that share an item, from which on several are made together. */
+const leastOverlap = 4;
 
 /** More turns than there are. */
 const never = 2 ** 31 - 1;
@@ -181,7 +187,9 @@ class FusedMaker {
   readonly #lastLevel: number;
   /** By group: nodes of an iteration's code. */
   readonly #sizes: readonly number[];
-  readonly #stretches: readonly Stretch[];
+  #stretches: readonly Stretch[];
+  /** By group: those of which a thread makes several iterations together. */
+  #wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }> = new Map();
   readonly #states: number;
   readonly #tiles: ReadonlyMap<Buffer, Tile>;
   readonly #sharedBytes: number;
@@ -203,6 +211,8 @@ class FusedMaker {
       this.#options = { ...smallBlocks, ...given };
       if (this.#chooseStates() < fullStates) this.#options = large;
     }
+    this.#wide = this.#findWide(this.#chooseStates());
+    this.#stretches = this.#findStretches();
     this.#states = this.#chooseStates();
     const { tiles, bytes } = this.#layOut(this.#states);
     this.#tiles = tiles;
@@ -236,7 +246,7 @@ class FusedMaker {
       for (const kind of kinds) {
         found.push({
           buffer: this.#streamBuffer(external.id, kind), kind, each: items * counts[kind], beside: external.later.beyond * counts[kind],
-          stride: counts[kind], moved: [items / iterations], from: isIn ? 0 : level + 1, to: isIn ? level + 1 : this.#lastLevel + 2,
+          stride: counts[kind], moved: [items / iterations * this.#widthOf(id)], from: isIn ? 0 : level + 1, to: isIn ? level + 1 : this.#lastLevel + 2,
         });
       }
     }
@@ -248,7 +258,7 @@ class FusedMaker {
       if (source === sink || source.id > sink.id) throw new UnsupportedProgram('a group takes what it made in iterations before');
       found.push({
         buffer, kind, each, beside: residual, stride: required(stride),
-        moved: [elementAt(plan.rates, id) / source.iterations, elementAt(plan.rates, id) / sink.iterations],
+        moved: [source, sink].map((group) => elementAt(plan.rates, id) / group.iterations * this.#widthOf(group.id)),
         from: residual > 0 ? 0 : elementAt(this.#levels, source.id) + 1,
         to: residual > 0 ? this.#lastLevel + 2 : elementAt(this.#levels, sink.id) + 1,
       });
@@ -296,12 +306,45 @@ class FusedMaker {
       if (fits(middle)) low = middle;
       else high = middle;
     }
-    let best = { states: low, time: this.#timeOf(low) };
-    for (let states = low - 1; states > low / 2; --states) {
-      const time = this.#timeOf(states);
+    // Whole iterations of threads that make several together; and for one state alone, nothing is made together.
+    const isWhole = (states: number): boolean => [...this.#wide].every(([id, { width }]) =>
+      states * elementAt(this.#plan.groups, id).iterations % width === 0);
+    if (![...Array(low).keys()].some((i) => isWhole(i + 1))) {
+      this.#wide = new Map();
+      this.#stretches = this.#findStretches();
+    }
+    let best = { states: 0, time: Infinity };
+    for (let states = low; states > 0 && (best.states === 0 || states > low / 2); --states) {
+      const time = isWhole(states) ? this.#timeOf(states) : Infinity;
       if (time < best.time) best = { states, time };
     }
     return best.states;
+  }
+
+  #widthOf(group: number): number {
+    return this.#wide.get(group)?.width ?? 1;
+  }
+
+  /** Filters with long sums over windows, where threads have work enough. */
+  #findWide(states: number): Map<number, { width: number; f: KernelFunction }> {
+    const { width, threads } = this.#options;
+    const found = new Map<number, { width: number; f: KernelFunction }>();
+    if (width === 1) return found;
+    const { program, system: { ix } } = this.#lowered;
+    const { groups, sdf, analyses, graph } = this.#plan;
+    for (let level = 0; level <= this.#lastLevel; ++level) {
+      const own = groups.filter(({ id }) => this.#levels[id] === level);
+      if (own.reduce((sum, { iterations }) => sum + states * iterations, 0) < width * threads) continue;
+      for (const { id, steps } of own) {
+        const { actor } = elementAt(steps, 0);
+        const node = elementAt(graph.nodes, actor);
+        const overlaps = sdf.channels.some(({ to, peek, pop }) => to === actor && peek >= leastOverlap * pop);
+        if (steps.length > 1 || node.kind !== 'filter' || !overlaps || !isJammed(node.code, required(analyses.get(node.code)))) continue;
+        const f = forCount(program, required(program.functions.find(({ name }) => name === `group_${id}`)), ix, width);
+        if (isStraight(f)) found.set(id, { width, f });
+      }
+    }
+    return found;
   }
 
   /** What a steady state takes in rounds of so many: code that a warp goes through, as nodes. */
@@ -309,14 +352,14 @@ class FusedMaker {
     const warps = this.#options.threads / 32;
     let sum = 0;
     for (let level = 0; level <= this.#lastLevel; ++level) {
-      let [units, work, busy] = [0, 0, 0];
+      let [units, work] = [0, 0];
       for (const { id, iterations } of this.#plan.groups) {
         if (this.#levels[id] !== level) continue;
-        const taken = Math.ceil(states * iterations / 32);
+        const taken = Math.ceil(states * iterations / this.#widthOf(id) / 32);
         units += taken;
-        work += taken * elementAt(this.#sizes, id);
+        work += taken * elementAt(this.#sizes, id) * this.#widthOf(id);
       }
-      busy = Math.ceil(units / warps);
+      const busy = Math.ceil(units / warps);
       // Where few warps have work, it is cut into slices.
       const slices = busy > 1 ? 1 : Math.min(Math.floor(warps / units), Math.max(1, Math.floor(work / units / leastNodes)));
       sum += busy * work / units / slices + barrierNodes;
@@ -330,7 +373,7 @@ class FusedMaker {
     if (begins === undefined) throw new UnsupportedProgram('the program has state');
     const { program: lowered, system: { ix } } = this.#lowered;
     const tasks = tasksOf({
-      program: lowered, plan: this.#plan, levels: this.#levels, ix, states: this.#states, threads,
+      program: lowered, plan: this.#plan, levels: this.#levels, ix, states: this.#states, threads, wide: this.#wide,
       isAlike: (a, b) => this.#tiles.get(a)?.gaps.shift === this.#tiles.get(b)?.gaps.shift,
     });
     const all = tasks.levels.flat();
@@ -429,7 +472,7 @@ class FusedMaker {
     for (const tasks of levels) {
       let offset = 0;
       for (const task of tasks) {
-        const span = Math.ceil(this.#states * required(task.members[0]).group.iterations * task.parts / 32) * 32;
+        const span = Math.ceil(this.#states * required(task.members[0]).group.iterations * task.parts / task.width / 32) * 32;
         steady.push(...this.#taskText(program, task, required(parameters.get(task.f.name)), span, offset, tables));
         // Each begins with a warp of its own, so that all threads of a warp do the same.
         offset = (offset + span * task.members.length) % this.#options.threads;
@@ -468,7 +511,7 @@ class FusedMaker {
   #taskText(
     program: Program, task: Task, parameters: readonly Buffer[], span: number, offset: number, tables: string[],
   ): string[] {
-    const { f: { name }, isCounted, parts, members } = task;
+    const { f: { name }, isCounted, parts, members, width } = task;
     const { graph } = this.#plan;
     const { steps } = this.#lowered.system;
     const [{ group }] = members as [Member];
@@ -487,8 +530,10 @@ class FusedMaker {
       const own = members.map(({ slots }, i) => required(required(ends[i]).get(elementAt(slots, at))));
       const base = choice('int', own.map((end) => String(end.base)));
       // Iterations that begin in a row of their own move by what a row takes.
-      const each = choice('int', own.map((end) => String(end.row === end.each ? end.each + end.gap : end.each)));
-      const turns = choice('int', own.map((end) => String(end.row > end.each && end.gap > 0 ? end.row / end.each : never)));
+      const moved = own.map(({ each }) => each * width);
+      const each = choice('int', own.map((end, i) => String(elementAt(moved, i) + (end.row === moved[i] ? end.gap : 0))));
+      const turns = choice('int', own.map((end, i) =>
+        String(end.row > elementAt(moved, i) && end.gap > 0 ? end.row / elementAt(moved, i) : never)));
       return `${base === '0' ? '' : `${base} + `}turn * ${each}${turns === String(never) ? '' : ` + turn / ${turns}`}`;
     }) ?? [];
     const args = members[0]?.args.map(({ type }, at) =>
@@ -509,7 +554,8 @@ class FusedMaker {
     const call = `${cName(name)}(${list.join(', ')})`;
     const nodes = group.steps.map(({ actor }) => elementAt(graph.nodes, actor).name.replaceAll(/[^\w .-]/g, '')).slice(0, 6).join(', ');
     const first = offset === 0 ? 'block.thread()' : `fused::turned(block, ${offset})`;
-    const all = `round.states * ${group.iterations * parts}`;
+    const whole = `round.states * ${group.iterations * parts}`;
+    const all = width === 1 ? whole : `(${whole} + ${width - 1}) / ${width}`;
     const head = members.length === 1 ? [`    for (int i = ${first}; i < ${all}; i += kThreads) {`] : [
       `    for (int all = ${first}; all < ${members.length * span}; all += kThreads) {`,
       `      const int member = all / ${span}, i = all - member * ${span};`, `      if (i >= ${all}) continue;`,

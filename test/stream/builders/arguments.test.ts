@@ -18,7 +18,8 @@ const calls: readonly (readonly [Call, readonly unknown[], string])[] = [
   [stream.validateSchedule, [], 'graph'], [stream.validateSchedule, [sdf], 'schedule'], [stream.adjacency, [], 'graph'], [stream.stronglyConnected, [], 'graph'],
   [stream.topologicalOrder, [], 'graph'], [stream.checkGraph, [], 'graph'], [stream.actorsWithPrework, [], 'graph'], [stream.shuffle, [], 'from'],
   [stream.deshuffle, [], 'from'], [stream.ganttSvg, [], 'graph'], [stream.ganttSvg, [sdf], 'bars'], [stream.assignToCores, [], 'graph'],
-  [stream.assignToCores, [sdf], 'steady'], [stream.assignToCores, [sdf, steady, {}], 'options'], [stream.assignStages, [], 'graph'], [stream.assignStages, [sdf], 'onGpu'],
+  [stream.assignToCores, [sdf], 'steady'], [stream.assignToCores, [sdf, steady, {}], 'options'], [stream.assignStages, [], 'problem'],
+  [stream.threaded, [sdf], 'threads'], [stream.selectConfiguration, [sdf], 'table'], [stream.planHybrid, [], 'problem'],
   [stream.partitionTasks, [], 'problem'], [stream.partitionTasksByIlp, [], 'problem'], [stream.schedulePipeline, [], 'problem'], [stream.pipelineByIlp, [], 'problem'],
   [stream.filter, [], 'options'], [stream.fromSource, [], 'options'], [stream.splitJoin, [], 'options'], [stream.feedbackLoop, [], 'options'],
 ];

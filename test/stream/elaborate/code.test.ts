@@ -127,6 +127,22 @@ describe('toSdf', () => {
     assert.deepEqual(actors.filter(({ moves }) => moves).map(({ name }) => name).sort(), ['Identity', 'L_join', 'L_split']);
   });
 
+  it('gives open ends as actors with state where asked', () => {
+    const graph = graphOf('float->float filter F { prework push 1 pop 5 { for (int i = 0; i < 5; i++) pop(); push(0); } '
+      + 'work pop 2 push 3 peek 7 { pop(); push(peek(5)); pop(); push(1); push(2); } }');
+    const { actors, channels } = toSdf(graph, { ends: true });
+    assert.deepEqual(actors.slice(1), [{ id: 1, name: 'input', stateful: true, moves: true }, { id: 2, name: 'output', stateful: true, moves: true }]);
+    assert.deepEqual(channels, [
+      { id: 0, from: 1, to: 0, push: 2, pop: 2, peek: 7, tokens: 0, firstPop: 5, firstPeek: 5, bytesPerItem: 4 },
+      { id: 1, from: 0, to: 2, push: 3, pop: 3, peek: 3, tokens: 0, firstPush: 1, bytesPerItem: 4 },
+    ]);
+    assert.deepEqual(toSdf(graph).channels, []);
+    const loop = graphOf('int->int feedbackloop L { join roundrobin(3, 1); body Identity<int>; loop Identity<int>; split roundrobin(3, 1); enqueue 5; }');
+    const ends = toSdf(loop, { ends: true });
+    const [input, output] = ends.channels.slice(-2).map(({ from, to, push, pop }) => [ends.actors[from]!.name, ends.actors[to]!.name, push, pop]);
+    assert.deepEqual([input, output], [['input', 'L_join', 3, 3], ['L_split', 'output', 3, 3]]);
+  });
+
   it('refuses dynamic rates by name', () => {
     const graph = graphOf('int->int filter Some { work pop [0, 2] push 1 { push(pop()); } }');
     assert.throws(() => toSdf(graph), /Some has rates that are known only when it fires/);

@@ -21,9 +21,18 @@ const pipelineProblem = { graph: sdf, repetitions: steady.repetitions, tokens: s
 const id = stream.filter({ name: 'Id', input: 'int', output: 'int', code: 'work pop 1 push 1 { push(pop()); }' });
 const diagnostic = (await stream.check('int->int filter F { work { x; } }')).diagnostics[0]!;
 const end = { rate: 2, threads: 4, instances: 2 } as Any;
+const gpu = { name: 'x', multiprocessors: 2, registers: 65536, registersPerThread: 255, registerUnit: 256, threads: 2048, threadsPerBlock: 1024,
+  sharedBytes: 2e5, sharedBytesPerBlock: 1e5, memoryBytes: 1e9 };
+const runtimes = { registers: [32], threads: [2, 4], firings: 8, microseconds: [[2, 4].map((time) => sdf.actors.map(() => time))] };
+const hybrid = {
+  graph: sdf, threads: sdf.actors.map(() => 2), gpu: sdf.actors.map(() => 1), cpu: sdf.actors.map(() => 2), fixed: sdf.actors.map(() => false),
+  moving: { latency: 1, toGpu: 1, toCpu: 1, shuffle: 1, deshuffle: 1 }, cores: 2, multiprocessors: 2, link: 'duplex' as const,
+};
+const twos = sdf.actors.map(() => 2);
 const jobs = [3, 2, 1];
 const classes = [{ count: 2, time: 1 }, { count: 1, time: 2 }];
-const stages = tryOr(() => stream.assignStages(sdf, onGpu));
+const staged = { graph: sdf, repetitions: steady.repetitions, tokens: steady.residual, onGpu };
+const stages = tryOr(() => stream.assignStages(staged));
 const instances = tryOr(() => stream.instancesOf(pipelineProblem));
 
 function tryOr<T>(make: () => T): T | undefined {
@@ -42,7 +51,7 @@ const calls: Readonly<Record<string, readonly Any[]>> = {
   feedbackLoop: [{ join: stream.roundRobin(1, 1), body: id, loop: id, split: stream.duplicate, enqueue: [1] }],
   parse: [source, { file: 'a.str', syntaxLimits: { nesting: 10 } }], check: [source, { main: 'M', parameters: {} }],
   elaborate: [source, { main: 'M', parameters: {}, limits: { nodes: 100 }, files: {} }],
-  formatDiagnostic: [diagnostic, program], describeGraph: [graph, { code: true }], toSdf: [graph],
+  formatDiagnostic: [diagnostic, program], describeGraph: [graph, { code: true }], toSdf: [graph, { ends: true }],
   interpret: [graph, { items: 2, files: {}, limits: { steps: 1e5 }, seed: 1 }],
   run: [graph, { items: 2, backend: 'interpret', seed: 1, limits: { steps: 1e5 }, threads: 1, costs: graph.nodes.map(() => 1), timeout: 1e4, files: {} }],
   estimateCosts: [graph], profile: [graph, { backend: 'wasm' }],
@@ -54,14 +63,19 @@ const calls: Readonly<Record<string, readonly Any[]>> = {
   itemsPushed: [sdf.channels[0], 2], pushSchedule: [sdf, steady], singleAppearanceSchedule: [sdf, steady], steadyState: [sdf, {}],
   adjacency: [sdf], checkGraph: [sdf], describeChannel: [sdf, sdf.channels[0]], isLoop: [sdf, [0, 1]], stronglyConnected: [sdf], topologicalOrder: [sdf],
   validateSchedule: [sdf, { ...schedule, init: steady.init, repetitions: steady.repetitions, residual: steady.residual }],
-  checkCosts: [sdf, costs], cpuCosts: [sdf, costs.cpu], peekingActors: [sdf], assignToCores: [sdf, steady, costs, { cores: 2 }],
+  threaded: [sdf, twos, { itemsMultiple: 4, steadyStatesMultiple: 2 }], selectConfiguration: [sdf, runtimes, { perFilter: true }],
+  checkRuntimes: [runtimes, sdf.actors.length], residentBlocks: [gpu, { threads: 128, registers: 32, sharedBytes: 64 }], registerLimits: [gpu, [128, 256]],
+  checkCosts: [sdf, costs], cpuCosts: [sdf, costs.cpu], orderedActors: [sdf, steady.residual, steady.repetitions], assignToCores: [sdf, steady, costs, { cores: 2 }],
   placesOf: [sdf, plan], partitionTasks: [task, {}], partitionInstances: [classes, 2], partitionInstancesByIlp: [classes, 2, { timeLimit: 1 }],
   validateInstances: [classes, 2, stream.partitionInstances(classes, 2)], packingBound: [jobs, 2], packJobs: [jobs, 2, 1e-3],
   validatePipeline: [sdf, { places: [], interval: 1 }], partitionTasksByIlp: [task, { timeLimit: 1 }], fixedActors: [task], partitionLoads: [task, onGpu],
   recomputeLoads: [task, onGpu], validatePartition: [task, { onGpu, ...stream.partitionLoads(task, onGpu) }], cycleRatio: [2, [{ from: 0, to: 1, time: 1, distance: 1 }]],
   instancesOf: [pipelineProblem], intervalBounds: [pipelineProblem], unroll: [pipelineProblem, 2], unrollFactor: [pipelineProblem],
   coarsen: [pipelineProblem, {}, 2], packPipeline: [pipelineProblem], realise: [pipelineProblem, instances, [0, 0], 1], schedulePipeline: [pipelineProblem, {}],
-  pipelineByIlp: [pipelineProblem, { timeLimit: 1 }], assignStages: [sdf, onGpu], validateStages: [sdf, onGpu, stages],
+  pipelineByIlp: [pipelineProblem, { timeLimit: 1 }], assignStages: [staged, { maxDeviceBytes: 1e6 }], validateStages: [staged, stages],
+  planHybrid: [hybrid, { width: 2, shuffleItems: 4, cpuFirings: 2, minSteadyStates: 2, maxUnroll: 2, tolerance: 0.1, maxDeviceBytes: 1e9, partition: stream.partitionTasks }],
+  validateHybrid: [hybrid, stream.planHybrid(hybrid, { width: 2, shuffleItems: 4 }), { launches: 3 }],
+  contractLoops: [sdf, () => true], unrollTask: [task, 2], taskUnrollFactor: [task],
 };
 
 const cyclic: Any = [];

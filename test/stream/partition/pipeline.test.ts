@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import {
-  assignStages, coarsen, cycleRatio, instancesOf, intervalBounds, packingBound, packJobs, packPipeline, pipelineByIlp, realise, schedulePipeline,
-  unroll, unrollFactor, validatePipeline, validateStages, type Pipeline, type PipelineProblem,
+  coarsen, cycleRatio, instancesOf, intervalBounds, packingBound, packJobs, packPipeline, pipelineByIlp, realise, schedulePipeline,
+  unroll, unrollFactor, validatePipeline, type Pipeline, type PipelineProblem,
 } from '../../../lib/stream/partition/index.ts';
 import { ScheduleError, steadyState } from '../../../lib/stream/schedule/index.ts';
 import { Solver } from '../../../lib/stream/schedule/solver.ts';
@@ -79,10 +79,10 @@ describe('Figure 3.1', () => {
     const least = await pipelineByIlp(twice, { solver, minimisesBuffers: true });
     assert.deepEqual(faults(twice, least.pipeline!), []);
     assert.equal(sum(least.pipeline!.buffers), 16); // 14 + 2 (f_D − f_A), and no processor can run all four: the figure is optimal
-    const few = await pipelineByIlp(twice, { solver, maxBufferItems: 16, most: 0.01 });
+    const few = await pipelineByIlp(twice, { solver, maxBufferBytes: 64, most: 0.01 });
     assert.ok(few.pipeline && sum(few.pipeline.buffers) === 16);
     assert.deepEqual(faults(twice, few.pipeline), []);
-    const none = await pipelineByIlp(twice, { solver, maxBufferItems: 15, most: 0.01 });
+    const none = await pipelineByIlp(twice, { solver, maxBufferBytes: 63, most: 0.01 });
     assert.equal(none.pipeline, undefined);
   }).timeout(60000);
 
@@ -103,7 +103,9 @@ describe('dependences of instances', () => {
 
   it('reach back as far as items on the channel do', () => {
     const { dependences } = instancesOf(problemOf(graphOf(['A', 'B', 1, 1, { tokens: 5 }]), [1, 1], 2));
-    assert.deepEqual(dependences, [{ from: 0, to: 1, distance: 5 }]);
+    assert.deepEqual(dependences, [{ from: 0, to: 1, distance: 5, reach: 5, channel: 0 }]);
+    const long = instancesOf(problemOf(graphOf(['A', 'B', 2, 2, { peek: 7 }]), [1, 1], 2));
+    assert.deepEqual(long.dependences, [{ from: 0, to: 1, distance: 0, reach: 3, channel: 0 }]);
   });
 
   it('bound the interval by the largest cycle ratio', () => {
@@ -138,6 +140,46 @@ describe('software pipelines', () => {
       assert.ok(pipeline.interval >= intervalBounds(problem).packing * (1 - 1e-9));
     }), { numRuns: 500 });
     assert.ok(count > 100, `${count}`);
+  }).timeout(60000);
+
+  it('hold whole iterations in their buffers, as few as can be', () => {
+    let shorter = 0;
+    fc.assert(fc.property(problems(6, { loops: true }), (problem) => {
+      if (!problem) return;
+      const pipeline = packPipeline(problem);
+      problem.graph.channels.forEach(({ from, push }, id) => {
+        const items = push * problem.repetitions[from]!;
+        if (items === 0) return;
+        assert.equal(pipeline.buffers[id], pipeline.slots[id]! * items);
+        const buffers = pipeline.buffers.map((size, other) => other === id ? size - items : size);
+        assert.notDeepEqual(faults(problem, { ...pipeline, buffers }), [], `channel ${id} does with less`);
+        ++shorter;
+      });
+    }), { numRuns: 300 });
+    assert.ok(shorter > 150, `${shorter}`);
+  }).timeout(60000);
+
+  it('stay within the bytes that the ILP is given, with windows longer than an iteration', async () => {
+    await using solver = new Solver();
+    const graph = graphOf(['A', 'B', 2, 1, { peek: 11 }], ['B', 'C', 1, 2], ['A', 'C', 1, 1, { tokens: 5 }]);
+    const channels = graph.channels.map((channel) => ({ ...channel, bytesPerItem: [4, 8, 1][channel.id]! }));
+    const problem = problemOf({ ...graph, channels }, [3, 2, 4], 2);
+    const bytes = ({ buffers }: Pipeline): number => sum(buffers.map((items, id) => items * channels[id]!.bytesPerItem));
+    const least = await pipelineByIlp(problem, { solver, minimisesBuffers: true, most: 1 });
+    assert.deepEqual(faults(problem, least.pipeline!), []);
+    const limit = bytes(least.pipeline!);
+    const within = await pipelineByIlp(problem, { solver, maxBufferBytes: limit, from: least.relaxation, most: least.relaxation });
+    assert.ok(within.pipeline && bytes(within.pipeline) <= limit);
+    const none = await pipelineByIlp(problem, { solver, maxBufferBytes: limit - 1, from: least.relaxation, most: least.relaxation });
+    assert.equal(none.pipeline, undefined);
+    // Every assignment at that interval, by enumeration: none takes fewer bytes.
+    const instances = instancesOf(problem), count = instances.actor.length;
+    let fewest = Infinity;
+    for (let bits = 0; bits < 2 ** count; ++bits) {
+      const made = realise(problem, instances, instances.actor.map((_, at) => bits >> at & 1));
+      if (made && made.interval <= least.bounds.bound * (1 + least.relaxation) * (1 + 1e-9)) fewest = Math.min(fewest, bytes(made));
+    }
+    assert.ok(limit <= fewest, `${limit} ${fewest}`);
   }).timeout(60000);
 
   it('come within 1 % of the bound by unrolling, with the certificate', () => {
@@ -203,33 +245,5 @@ describe('software pipelines', () => {
     assert.match(faults(problem, { ...pipeline, interval: 4 })[0]!, /after the interval/);
     const places = pipeline.places.map((list) => list.map((place) => ({ ...place, start: place.start / 2 })));
     assert.match(faults(problem, { ...pipeline, places })[0]!, /starts at 0.5, before 1/);
-  });
-});
-
-describe('stages of partitioned graphs', () => {
-  it('follow the rules of section 4.8, transfers in late and out soon', () => {
-    const graph = graphOf(['A', 'B', 1, 1], ['B', 'C', 1, 1], ['C', 'D', 1, 1, { peek: 3 }], ['D', 'E', 1, 1], ['A', 'E', 1, 1]);
-    const plan = assignStages(graph, [false, true, true, true, false]);
-    assert.deepEqual(plan.stages, [0, 3, 4, 6, 8]);
-    assert.deepEqual(plan.operations.map(({ channel, kind, stage }) => `${channel} ${kind} ${stage}`),
-      ['0 toGpu 1', '0 shuffle 2', '2 deshuffle 5', '3 toCpu 7']);
-    assert.equal(plan.depth, 9);
-  });
-
-  it('carry data to the right side in the right layout on random graphs', () => {
-    fc.assert(fc.property(randomGraph({ actors: 9 }), fc.array(fc.boolean(), { minLength: 9, maxLength: 9 }), ({ graph }, onGpu) => {
-      assert.deepEqual(validateStages(graph, onGpu, assignStages(graph, onGpu)), []);
-    }), { numRuns: 300 });
-    assert.throws(() => assignStages(figure31(), [true, true, true, true]), { name: 'ScheduleError' });
-  });
-
-  it('are checked: every fault is found', () => {
-    const graph = graphOf(['A', 'B', 1, 1]);
-    const plan = assignStages(graph, [false, true]);
-    const check = (change: object): string => validateStages(graph, [false, true], { ...plan, ...change }).join(' ');
-    assert.match(check({ stages: [0, 2] }), /consumer in stage 2 follows stage 2/);
-    assert.match(check({ operations: plan.operations.slice(0, 1) }), /wrong layout/);
-    assert.match(check({ operations: plan.operations.slice(1) }), /wrong side|not on the GPU/);
-    assert.match(check({ operations: plan.operations.map((operation) => ({ ...operation, stage: 0 })) }), /follows stage 0/);
   });
 });

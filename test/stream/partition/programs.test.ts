@@ -1,11 +1,14 @@
 // Scheduling of the twelve programs: sound schedules, plans for cores, partitions and pipelines within their goals.
 import assert from 'node:assert/strict';
 import {
-  measureScalable, partitionRows, partitionSummary, pipelineProblems, pipelineRows, taskProblems, type PartitionFigure,
+  hybridRows, measureHybrids, measureScalable, partitionRows, partitionSummary, pipelineProblems, pipelineRows, taskProblems, type PartitionFigure,
 } from '../../../bench/stream-partition.ts';
-import { madeUpCosts, pricedPrograms, taskProblem, type PricedProgram } from '../../../bench/stream-programs.ts';
+import { hybridProblem, madeUpCosts, pricedPrograms, taskProblem, type PricedProgram } from '../../../bench/stream-programs.ts';
 import { benchmarkPrograms } from '../../../examples/stream/programs.ts';
-import { assignStages, assignToCores, partitionTasks, placesOf, validatePartition, validatePipeline, validateStages } from '../../../lib/stream/partition/index.ts';
+import {
+  assignStages, assignToCores, orderedActors, partitionTasks, placesOf, planHybrid, validateHybrid, validatePartition, validatePipeline, validateStages,
+  type TaskProblem,
+} from '../../../lib/stream/partition/index.ts';
 import { pushSchedule, singleAppearanceSchedule, validateSchedule } from '../../../lib/stream/schedule/index.ts';
 
 describe('scheduling of the twelve programs', () => {
@@ -27,7 +30,8 @@ describe('scheduling of the twelve programs', () => {
       const problem = taskProblem(program, 1);
       const partition = partitionTasks(problem);
       assert.deepEqual(validatePartition(problem, partition), []);
-      assert.deepEqual(validateStages(graph, partition.onGpu, assignStages(graph, partition.onGpu)), []);
+      const staged = { graph, repetitions: steady.repetitions, tokens: steady.residual, onGpu: partition.onGpu };
+      assert.deepEqual(validateStages(staged, assignStages(staged)), []);
     }).timeout(60000);
   });
 
@@ -46,6 +50,43 @@ describe('scheduling of the twelve programs', () => {
       assert.equal(pipelineRows(figures).length, 12);
     }).timeout(60000);
   }
+
+  for (const multiprocessors of [16, 132]) {
+    it(`are planned for 4 cores and ${multiprocessors} multiprocessors, packed within 1 % of their partitions`, () => {
+      const figures = measureHybrids(programs, multiprocessors, 1);
+      for (const { name, packing } of figures) assert.ok(packing <= 0.01, `${name} ${packing}`);
+      assert.equal(hybridRows(figures)[0]!.id, `stream/hybrid/${multiprocessors}/bitonic`);
+    }).timeout(120_000);
+  }
+
+  benchmarkPrograms.forEach(({ name }, at) => {
+    it(`${name}: a plan for cores and GPU moves every item to its place`, () => {
+      const { hosted, cpu } = programs[at]!;
+      const made = hybridProblem(programs[at]!, 3, 5);
+      const problem = { ...made, threads: hosted.actors.map(() => 4), gpu: made.gpu.map((time) => time / 32), cpu: hosted.actors.map(({ id }) => cpu[id] ?? 0), cores: 2 };
+      // Two of three actors on the GPU, whatever that costs: transfers and shuffles everywhere.
+      const partition = ({ graph }: TaskProblem) => ({ onGpu: graph.actors.map(({ id }) => id % 3 !== 2) });
+      const plan = planHybrid(problem, { width: 4, shuffleItems: 16, cpuFirings: 4, maxUnroll: 1, partition });
+      assert.deepEqual(validateHybrid(problem, plan, { launches: plan.depth + 6 }), []);
+      assert.ok(plan.onGpu.some(Boolean) && plan.operations.length > 0);
+    }).timeout(120_000);
+  });
+
+  it('keep the vocoder\'s channel with 76 items left over in stream order, though its reader does not peek', () => {
+    const { graph, steady } = programs[benchmarkPrograms.findIndex(({ name }) => name === 'channel-vocoder')]!;
+    const plain = orderedActors(graph, graph.channels.map(() => 0)), ordered = orderedActors(graph, steady.residual, steady.repetitions);
+    const found = graph.actors.filter(({ id }) => ordered[id] && !plain[id]);
+    assert.ok(found.some(({ id }) => graph.channels.some((channel) => channel.to === id && steady.residual[channel.id] === 76)),
+      found.map(({ name }) => name).join());
+    const fixed = new Set(found.map(({ id }) => id));
+    const staged = { graph, repetitions: steady.repetitions, tokens: steady.residual, onGpu: graph.actors.map(() => true) };
+    const plan = assignStages(staged);
+    assert.deepEqual(validateStages(staged, plan), []);
+    for (const { channel, read, isShuffled } of plan.buffers) {
+      const { to } = graph.channels[channel]!;
+      if (fixed.has(to) && read === plan.stages[to]) assert.equal(isShuffled, false);
+    }
+  });
 
   it('give rows of a report', () => {
     const spent = { wall: 2, cpu: 1 };

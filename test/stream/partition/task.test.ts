@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import {
-  partitionLoads, partitionTasks, partitionTasksByIlp, recomputeLoads, validatePartition, type CostTable, type TaskProblem,
+  fixedActors, partitionLoads, partitionTasks, partitionTasksByIlp, recomputeLoads, taskUnrollFactor, unrollTask, validatePartition, type CostTable,
+  type TaskProblem,
 } from '../../../lib/stream/partition/index.ts';
 import { repetitions } from '../../../lib/stream/schedule/index.ts';
 import { Solver } from '../../../lib/stream/schedule/solver.ts';
@@ -43,9 +44,11 @@ function randomProblem(actors: number): fc.Arbitrary<TaskProblem> {
     return fc.record({
       costs: fc.record({ cpu: times(a, 40), gpu: times(a, 15), toCpu: times(c, 30), toGpu: times(c, 30), shuffle: times(c, 20), deshuffle: times(c, 20) }),
       cores: fc.integer({ min: 1, max: 4 }), multiprocessors: fc.integer({ min: 1, max: 4 }),
-    }).map(({ costs, cores, multiprocessors }: { costs: CostTable; cores: number; multiprocessors: number }) => ({
+      link: fc.constantFrom('shared', 'duplex'), each: fc.integer({ min: 1, max: 3 }), openLoops: fc.boolean(),
+    }).map(({ costs, each, ...rest }: Pick<TaskProblem, 'cores' | 'multiprocessors' | 'link' | 'openLoops'> & { costs: CostTable; each: number }) => ({
+      ...rest, cpuRepetitions: rates.map((count) => count * each),
       graph: { ...graph, actors: graph.actors.map((actor) => ({ ...actor, stateful: actor.stateful && actor.id % 2 === 0 })) },
-      repetitions: rates, costs, cores, multiprocessors,
+      repetitions: rates, costs,
     }));
   });
 }
@@ -54,10 +57,12 @@ describe('task partitioning', () => {
   it('finds the three partitions of Figure 4.1: 75, 70 and 45', async () => {
     const problem = figure41();
     const naive = [true, false, true, true, true];
-    assert.deepEqual(partitionLoads(problem, naive), { dma: 25, gpu: 75, cpu: 10, interval: 75 });
+    assert.deepEqual(partitionLoads(problem, naive),
+      { toCpu: 10, toGpu: 15, dma: 25, gpu: 75, cpu: 10, recurrence: 10, longest: 30, interval: 75 });
     const greedy = problem.costs.cpu.map((cpu, actor) => problem.costs.gpu[actor]! < cpu);
     assert.deepEqual(greedy, [true, false, true, false, true]);
-    assert.deepEqual(partitionLoads(problem, greedy), { dma: 70, gpu: 55, cpu: 25, interval: 70 });
+    assert.deepEqual(partitionLoads(problem, greedy),
+      { toCpu: 35, toGpu: 35, dma: 70, gpu: 55, cpu: 25, recurrence: 10, longest: 30, interval: 70 });
     const optimum = [true, false, true, true, false];
     const heuristic = partitionTasks(problem);
     assert.deepEqual(heuristic.onGpu, optimum);
@@ -106,10 +111,65 @@ describe('task partitioning', () => {
     assert.match(validatePartition(problem, { ...partitionTasks(problem), onGpu: [true, true, true] })[0]!, /b is fixed/);
   });
 
+  it('counts two directions by themselves where each has its own link', () => {
+    const problem: TaskProblem = { ...figure41(), link: 'duplex' };
+    const greedy = [true, false, true, false, true];
+    assert.equal(partitionLoads(problem, greedy).dma, 35);
+    assert.equal(partitionLoads(problem, greedy).interval, 55);
+    assert.equal(bruteForce(problem), partitionTasks(problem).interval);
+  });
+
+  it('counts leftover items before a reader that does not peek as stream order', () => {
+    const graph = graphOf(['a', 'b', 4, 2], ['b', 'c', 1, 1]);
+    const costs = { cpu: [99, 99, 99], gpu: [1, 1, 1], toCpu: [0, 0], toGpu: [0, 0], shuffle: [10, 20], deshuffle: [1, 2] };
+    const problem = { graph, repetitions: [1, 2, 2], costs, cores: 1, multiprocessors: 1 };
+    const all = [true, true, true];
+    const gpu = (tokens: number[]): number => recomputeLoads({ ...problem, tokens }, all).gpu;
+    // a shuffled, b in stream order: deshuffled before it, shuffled behind it; whole iterations left over are no leftover.
+    assert.deepEqual([gpu([0, 0]), gpu([4, 0]), gpu([3, 0]), gpu([0, 1])], [5, 5, 5 + 1 + 20, 5 + 2]);
+    for (const tokens of [[0, 0], [4, 0], [3, 0], [0, 1]]) {
+      assert.deepEqual(partitionLoads({ ...problem, tokens }, all), recomputeLoads({ ...problem, tokens }, all));
+    }
+  });
+
+  it('raises multiplicities until no instance is longer than the loads of any partition', () => {
+    fc.assert(fc.property(randomProblem(7), (problem) => {
+      const times = taskUnrollFactor(problem);
+      const longest = (task: TaskProblem): number => Math.max(...task.graph.actors.map(({ id }) =>
+        Math.max(task.costs.cpu[id]!, fixedActors(task)[id] ? 0 : task.costs.gpu[id]!)));
+      const loads = (onGpu: boolean[], n: number): number => {
+        const { dma, gpu, cpu, recurrence } = recomputeLoads(unrollTask(problem, n), onGpu);
+        return Math.max(dma, gpu, cpu, recurrence);
+      };
+      const fixed = fixedActors(problem);
+      const everyPartition = Array.from({ length: 2 ** problem.graph.actors.length }, (_, bits) =>
+        problem.graph.actors.map((_actor, id) => !fixed[id] && (bits >> id & 1) === 1));
+      const least = Math.min(...everyPartition.map((onGpu) => loads(onGpu, 1)));
+      if (least === 0) return;
+      assert.ok(everyPartition.every((onGpu) => loads(onGpu, times) >= longest(problem) * (1 - 1e-6)), `${times}`);
+      const interval = partitionTasks(unrollTask(problem, times));
+      assert.ok(interval.longest <= interval.interval * (1 + 1e-9));
+    }), { numRuns: 100 });
+    // E takes 35 on a core; A and B on the CPU give 16.25, less than any other partition.
+    assert.equal(taskUnrollFactor({ ...figure41(), cores: 4, multiprocessors: 4 }), 3);
+  }).timeout(60000);
+
+  it('covers more of the graph with clusters where asked', () => {
+    fc.assert(fc.property(randomProblem(9), (problem) => {
+      for (const coverage of [0, 2.5, 5]) {
+        assert.deepEqual(validatePartition(problem, partitionTasks(problem, { onlyClusters: true, coverage })), []);
+      }
+      const none = partitionTasks(problem, { onlyClusters: true, coverage: 0 });
+      assert.deepEqual(none.onGpu, fixedActors(problem).map((fixed) => !fixed));
+      assert.ok(partitionTasks(problem, { onlyClusters: true, coverage: 99 }).interval <= none.interval * (1 + 1e-9));
+    }), { numRuns: 100 });
+  });
+
   it('refuses costs and counts that cannot be', () => {
     const problem = figure41();
     for (const change of [{ cores: 0 }, { multiprocessors: 1.5 }, { costs: { ...problem.costs, toCpu: [1] } },
-      { costs: { ...problem.costs, shuffle: [0, 0, 0, Infinity] } }]) {
+      { costs: { ...problem.costs, shuffle: [0, 0, 0, Infinity] } },
+      { link: 'both' as 'shared' }, { cpuRepetitions: [1] }, { tokens: [1] }, { openLoops: 1 as unknown as boolean }]) {
       assert.throws(() => partitionTasks({ ...problem, ...change }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT' });
     }
   });
@@ -117,7 +177,9 @@ describe('task partitioning', () => {
   it('is checked: wrong loads and bounds are found', () => {
     const problem = figure41();
     const good = partitionTasks(problem);
-    assert.match(validatePartition(problem, { ...good, dma: 1 })[0]!, /dma/);
+    for (const name of ['toCpu', 'toGpu', 'dma', 'gpu', 'cpu', 'recurrence', 'longest', 'interval'] as const) {
+      assert.match(validatePartition(problem, { ...good, [name]: 1 })[0]!, new RegExp(`^${name}: claimed 1`));
+    }
     assert.match(validatePartition(problem, { ...good, bound: 46 })[0]!, /bound/);
     assert.match(validatePartition(problem, { ...good, onGpu: [] })[0]!, /0 placements/);
   });

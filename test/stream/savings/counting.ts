@@ -1,6 +1,6 @@
 // Counts what a plan does in a steady state, by following the code of each firing with whole numbers and constants alone.
-import { known } from '../../../lib/stream/elaborate/fold.ts';
-import { binaryOf } from '../../../lib/stream/interpret/arithmetic.ts';
+import { known } from '../../../lib/stream/interpret/values.ts';
+import { binaryOf } from '../../../lib/stream/interpret/operators.ts';
 import { expressionsOf, operands } from '../../../lib/stream/interpret/walk.ts';
 import type { IrExpression, IrStatement, Variable } from '../../../lib/stream/ir.ts';
 import { firingCodes, type ProgramPlan } from '../../../lib/stream/plan/plan.ts';

@@ -1,0 +1,162 @@
+// Which numbers of threads and registers suit a program: Algorithm 2 over a table of measured times.
+import { requireCount, truth } from '../../core/checks.ts';
+import { describeValue } from '../../core/arrays.ts';
+import { refusal } from '../../core/errors.ts';
+import { elementAt } from '../../core/known.ts';
+import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
+import { ScheduleError } from '../schedule/error.ts';
+import { steadyState, type SteadyState } from '../schedule/index.ts';
+import type { SdfGraph } from '../sdf.ts';
+import { requireCounts, requireFields, requireList, requireRateGraph } from '../require.ts';
+import { threaded, threadedChecks, type Threaded, type ThreadedOptions } from './threaded.ts';
+
+/**
+ * Times of filters that ran alone on every multiprocessor of a GPU (Algorithm 1). Each run made the same number of firings on each
+ * multiprocessor, by one block that repeats an instance of so many threads.
+ */
+export interface RuntimeTable {
+  /** Limits on the registers of a thread, ascending. */
+  readonly registers: readonly number[];
+  /** Threads of an instance, ascending. */
+  readonly threads: readonly number[];
+  /** numfirings: firings of a run on one multiprocessor; a multiple of all numbers of threads. */
+  readonly firings: number;
+  /** Microseconds of a run by limit, threads and actor; Infinity: the filter cannot run so. */
+  readonly microseconds: readonly (readonly (readonly number[])[])[];
+}
+
+function checkAscending(name: string, values: readonly number[]): void {
+  requireList(name, values, 'ascending integers');
+  requireCounts(name, values, values.length, 1);
+  const at = values.findIndex((value, place) => place > 0 && value <= elementAt(values, place - 1));
+  if (at >= 0 || values.length === 0) throw refusal(name, 'ascending integers', describeValue(values[at]));
+}
+
+/** Throws {@link ArgumentError} unless a table has a time, or Infinity, for every limit, number of threads and actor. */
+export function checkRuntimes(table: RuntimeTable, actors: number): void {
+  requireCount(actors, 'actors', 0);
+  requireFields('table', table, 'a table of times', ['microseconds']);
+  const { registers, threads, firings, microseconds } = table;
+  checkAscending('table.registers', registers);
+  checkAscending('table.threads', threads);
+  const isWhole = Number.isSafeInteger(firings) && firings > 0 && threads.every((count) => firings % count === 0);
+  if (!isWhole) throw refusal('table.firings', 'a multiple of all numbers of threads', describeValue(firings));
+  const check = (name: string, list: unknown, count: number): void => {
+    requireList(name, list, `${count} entries`);
+    if ((list as unknown[]).length !== count) throw refusal(name, `${count} entries`, String((list as unknown[]).length));
+  };
+  check('table.microseconds', microseconds, registers.length);
+  microseconds.forEach((byThreads, limit) => {
+    check(`table.microseconds[${limit}]`, byThreads, threads.length);
+    byThreads.forEach((times, at) => {
+      const name = `table.microseconds[${limit}][${at}]`;
+      check(name, times, actors);
+      times.forEach((time: unknown, actor) => {
+        if (!(typeof time === 'number' && time >= 0)) throw refusal(`${name}[${actor}]`, 'a time ≥ 0', describeValue(time));
+      });
+    });
+  });
+}
+
+/** A pair that Algorithm 2 considers, and what it comes to. */
+export interface Candidate {
+  readonly registers: number;
+  /** Most threads of an instance: those of a block. */
+  readonly threads: number;
+  /** Microseconds of all instances of an iteration, by its steady states. */
+  readonly perSteadyState: number;
+}
+
+/** How a program's filters run on a GPU. */
+export interface Configuration {
+  /** By actor. Those that no configuration can run have the least number, so that they fit the others' iterations. */
+  readonly threads: readonly number[];
+  /** Limit on registers by actor: the same for all, unless each filter has its own. */
+  readonly registers: readonly number[];
+  /** D(v): microseconds of an instance; Infinity where the filter cannot run on the GPU. */
+  readonly delays: readonly number[];
+  /** The graph of instances, with K_v. */
+  readonly threaded: Threaded;
+  /** Microseconds of all instances that run on the GPU, by steady states: what was minimised. */
+  readonly perSteadyState: number;
+  /** Every pair that all filters can run; with a limit for each filter, one for each number of threads. */
+  readonly candidates: readonly Candidate[];
+}
+
+/** Choices of {@link selectConfiguration}. */
+export interface ConfigurationOptions extends ThreadedOptions {
+  /** A limit on registers for each filter instead of one for all, which filters compiled together must share. Default false. */
+  readonly perFilter?: boolean;
+}
+
+const configurationOptions = optionsOf('stream.selectConfiguration', {
+  ...threadedChecks, perFilter: normally(truth, false),
+} satisfies ChecksOf<ConfigurationOptions>);
+
+/** How one filter runs. */
+interface Choice {
+  readonly registers: number;
+  readonly threads: number;
+  /** Microseconds of the measured run. */
+  readonly time: number;
+}
+
+/** The quickest way to run a filter with one of these limits and at most so many threads. */
+function quickest(table: RuntimeTable, actor: number, limits: readonly number[], most: number): Choice | undefined {
+  let best: Choice | undefined;
+  for (const limit of limits) {
+    table.threads.forEach((threads, at) => {
+      const time = elementAt(elementAt(elementAt(table.microseconds, limit), at), actor);
+      if (threads > most || time === Infinity || (best && time >= best.time)) return;
+      best = { registers: elementAt(table.registers, limit), threads, time };
+    });
+  }
+  return best;
+}
+
+type Found = Omit<Configuration, 'candidates'>;
+
+/** Lines 7 to 18: what the chosen threads of all filters come to. */
+function configure(given: SdfGraph, table: RuntimeTable, chosen: readonly (Choice | undefined)[], least: number,
+  options: ThreadedOptions, steady: SteadyState): Found {
+  const threads = chosen.map((choice) => choice?.threads ?? least);
+  const made = threaded(given, threads, options, steady);
+  const delays = chosen.map((choice) => choice ? choice.time * choice.threads / table.firings : Infinity);
+  const interval = delays.reduce((sum, delay, actor) => sum + (delay < Infinity ? delay * elementAt(made.repetitions, actor) : 0), 0);
+  const registers = chosen.map((choice) => choice?.registers ?? 0);
+  return { threads, registers, delays, threaded: made, perSteadyState: interval / made.steadyStates };
+}
+
+/**
+ * Algorithm 2: the execution configuration with the least interval per unit of work. For every limit on registers and number of threads
+ * that all filters can run, each filter takes the number of threads, not above that, at which its measured run is quickest; the steady
+ * state of these instances is solved, and the time of all of them divided by the steady states of the given graph they make up.
+ * Filters that no configuration can run stay on the CPU and do not count. Throws {@link ScheduleError} (`graph`) where no pair lets all
+ * others run, and what {@link threaded} throws.
+ */
+export function selectConfiguration(given: SdfGraph, table: RuntimeTable, wanted: ConfigurationOptions = {}): Configuration {
+  requireRateGraph(given);
+  checkRuntimes(table, given.actors.length);
+  const { perFilter, ...options } = configurationOptions.read(wanted, 'options');
+  const steady = steadyState(given);
+  const all = table.registers.map((_, at) => at);
+  const most = Math.max(...table.threads), least = Math.min(...table.threads);
+  const runnable = given.actors.map(({ id }) => id).filter((id) => quickest(table, id, all, most) !== undefined);
+  const candidates: Candidate[] = [];
+  let best: Found | undefined;
+  for (const limits of perFilter ? [all] : all.map((limit) => [limit])) {
+    for (const [at, threads] of table.threads.entries()) {
+      // One limit for all: the pair itself must be feasible for every filter (feasiblePairs), whatever number of threads it then takes.
+      const isFeasible = (actor: number): boolean => perFilter ? quickest(table, actor, limits, threads) !== undefined
+        : elementAt(elementAt(elementAt(table.microseconds, elementAt(limits, 0)), at), actor) < Infinity;
+      if (!runnable.every(isFeasible)) continue;
+      const chosen = given.actors.map(({ id }) => runnable.includes(id) ? quickest(table, id, limits, threads) : undefined);
+      const found = configure(given, table, chosen, least, options, steady);
+      const registers = Math.max(...limits.map((limit) => elementAt(table.registers, limit)));
+      candidates.push({ registers, threads, perSteadyState: found.perSteadyState });
+      if (!best || found.perSteadyState < best.perSteadyState) best = found;
+    }
+  }
+  if (!best) throw new ScheduleError('graph', 'no limit on registers and number of threads lets all filters run: give each its own limit');
+  return { ...best, candidates };
+}

@@ -1,0 +1,273 @@
+// Follows items through a hybrid plan: every place of every ring holds the number of the item that stands there. All that a launch reads
+// was written by earlier launches, and nothing that it reads or writes is written by anybody else in it.
+import { addAt, elementAt } from '../../../core/known.ts';
+import type { SdfChannel } from '../../sdf.ts';
+import type { HybridPlan } from './types.ts';
+
+/** Where messages go. */
+interface Report { add(message: string): void; readonly list: readonly string[] }
+
+/** A ring of whole iterations. An item's number is its place in the stream, from the first that stands on the channel at the start. */
+class Ring {
+  readonly name: string;
+  readonly onGpu: boolean;
+  readonly isShuffled: boolean;
+  private readonly items: number;
+  private readonly slots: number;
+  private readonly held: Float64Array;
+  private readonly readIn: Int32Array;
+  private readonly writtenIn: Int32Array;
+  private readonly report: Report;
+
+  constructor(name: string, { slots, onGpu, isShuffled }: HybridPlan['buffers'][number], items: number, report: Report) {
+    [this.name, this.slots, this.items, this.report, this.onGpu, this.isShuffled] = [name, slots, items, report, onGpu, isShuffled];
+    this.held = new Float64Array(slots * items).fill(-1);
+    this.readIn = new Int32Array(slots * items).fill(-1);
+    this.writtenIn = new Int32Array(slots * items).fill(-1);
+  }
+
+  private at(iteration: number, place: number): number {
+    return ((iteration % this.slots) + this.slots) % this.slots * this.items + place;
+  }
+
+  /** What stands there before the first launch. */
+  put(iteration: number, place: number, item: number): void {
+    const at = this.at(iteration, place);
+    if (this.held[at] !== -1) this.report.add(`${this.name}: items ${this.held[at]} and ${item} stand in one place at the start`);
+    this.held[at] = item;
+  }
+
+  read(launch: number, iteration: number, place: number, item: number, who: string): void {
+    const at = this.at(iteration, place);
+    if (this.held[at] !== item) this.report.add(`${this.name}: ${who} reads item ${this.held[at]} for ${item} in launch ${launch}`);
+    if (this.writtenIn[at] === launch) this.report.add(`${this.name}: ${who} reads what is written in the same launch ${launch}`);
+    this.readIn[at] = launch;
+  }
+
+  write(launch: number, iteration: number, place: number, item: number, who: string): void {
+    const at = this.at(iteration, place);
+    const old = this.held[at];
+    if (this.readIn[at] === launch) this.report.add(`${this.name}: ${who} overwrites item ${old}, read in the same launch ${launch}`);
+    if (this.writtenIn[at] === launch) this.report.add(`${this.name}: ${who} writes to a place written twice in launch ${launch}`);
+    this.writtenIn[at] = launch;
+    this.held[at] = item;
+  }
+}
+
+/** A channel with its rings, from the producer's to the consumer's. */
+interface Line {
+  readonly channel: SdfChannel;
+  readonly items: number;
+  readonly rings: readonly Ring[];
+  readonly first: Ring;
+  readonly last: Ring;
+}
+
+/** Something that runs in every launch: reads before anything is written. */
+interface Task {
+  readonly stage: number;
+  readonly read: (launch: number, iteration: number) => void;
+  readonly write: (launch: number, iteration: number) => void;
+}
+
+/** Item of an iteration that stands at a place of a shuffled buffer: (3.15). */
+const streamIndex = (place: number, items: number, width: number): number =>
+  Math.floor(place / width) + place % width * (items / width);
+
+function linesOf({ contracted: { graph }, repetitions, buffers }: HybridPlan, report: Report): Line[] {
+  return graph.channels.map((channel): Line => {
+    const items = channel.push * elementAt(repetitions, channel.from);
+    const rings = buffers.filter((buffer) => buffer.channel === channel.id)
+      .map((buffer, at) => new Ring(`ring ${at} of channel ${channel.id}`, buffer, items, report));
+    if (rings.length === 0) {
+      report.add(`channel ${channel.id} has no ring`);
+      const none = { channel: channel.id, slots: 1, onGpu: false, isShuffled: false, written: 0, read: 0, bytes: 0 };
+      rings.push(new Ring(`no ring of channel ${channel.id}`, none, items, report));
+    }
+    return { channel, items, rings, first: elementAt(rings, 0), last: elementAt(rings, rings.length - 1) };
+  });
+}
+
+/** Puts what stands on a channel at the start where its producer's iterations −1, −2, … would have. */
+function prefill({ channel: { tokens }, items, last }: Line, width: number): void {
+  if (items === 0) return;
+  for (let item = 0; item < tokens; ++item) {
+    const iteration = Math.floor((item - tokens) / items);
+    const index = item - tokens - iteration * items;
+    if (!last.isShuffled) last.put(iteration, index, item);
+    // The place whose item it is: the inverse of (3.15).
+    else last.put(iteration, index % (items / width) * width + Math.floor(index / (items / width)), item);
+  }
+}
+
+/** What is done with an item that an instance touches at one end of a channel: by which firing, where, and its place in the iteration. */
+type Visit = (firing: number, place: number, index: number) => void;
+
+function visitInOrder(firings: number, instance: number, rate: number, length: number, visit: Visit): void {
+  for (let firing = instance * firings; firing < (instance + 1) * firings; ++firing) {
+    for (let item = 0; item < length; ++item) visit(firing, firing * rate + item, firing * rate + item);
+  }
+}
+
+/** The places of (3.16) and (3.17), with the offset of the instance (section 4.2). */
+function visitRows(threads: number, instance: number, rate: number, items: number, width: number, visit: Visit): void {
+  for (let thread = 0; thread < threads; ++thread) {
+    for (let item = 0; item < rate; ++item) {
+      const place = instance * rate * threads + width * item + Math.floor(thread / width) * width * rate + thread % width;
+      const index = streamIndex(place, items, width);
+      visit(Math.floor((index - item) / rate), place, index);
+    }
+  }
+}
+
+/** The work of an actor, by instances; says where threads do not do whole firings, or ends of one thread do not agree on which. */
+class ActorTask {
+  private readonly plan: HybridPlan;
+  private readonly id: number;
+  private readonly name: string;
+  private readonly inputs: readonly Line[];
+  private readonly outputs: readonly Line[];
+  private readonly report: Report;
+
+  constructor(plan: HybridPlan, id: number, lines: readonly Line[], report: Report) {
+    [this.plan, this.id, this.report] = [plan, id, report];
+    this.name = elementAt(plan.contracted.graph.actors, id).name;
+    this.inputs = lines.filter(({ channel, items }) => channel.to === id && items > 0);
+    this.outputs = lines.filter(({ channel, items }) => channel.from === id && items > 0);
+    this.checkEnds();
+  }
+
+  private get instances(): number {
+    return elementAt(this.plan.repetitions, this.id) / elementAt(this.plan.firings, this.id);
+  }
+
+  private checkEnds(): void {
+    const { width, firings, onGpu } = this.plan;
+    const ends = [...this.inputs.map(({ last, channel, items }) => ({ ring: last, rate: channel.pop, items, isInput: true, channel })),
+      ...this.outputs.map(({ first, channel, items }) => ({ ring: first, rate: channel.push, items, isInput: false, channel }))];
+    const layouts = new Set(ends.map(({ ring }) => ring.isShuffled));
+    if (layouts.size > 1) this.report.add(`${this.name} works in stream order and in rows at once`);
+    for (const { ring, rate, items, isInput, channel } of ends) {
+      if (ring.onGpu !== (onGpu[this.id] === true)) this.report.add(`${this.name}: ${ring.name} is on the other side`);
+      if (!ring.isShuffled) continue;
+      if (!onGpu[this.id]) this.report.add(`${this.name} reads or writes rows on the CPU`);
+      const readsParts = isInput && (channel.peek > channel.pop || channel.tokens % items !== 0);
+      if (readsParts) this.report.add(`${this.name} reads parts of iterations in rows`);
+      const threads = elementAt(firings, this.id);
+      if (threads % width !== 0) this.report.add(`${this.name}: ${threads} threads do not fill rows of ${width}`);
+      this.checkRows(threads, rate, items);
+    }
+  }
+
+  /** Each thread does one whole firing, and each firing has one thread, the same one at every end. */
+  private checkRows(threads: number, rate: number, items: number): void {
+    const by = new Map<number, number>();
+    for (let instance = 0; instance < this.instances; ++instance) {
+      let touched = 0;
+      visitRows(threads, instance, rate, items, this.plan.width, (firing, _, index) => {
+        const item = touched % rate, thread = instance * threads + Math.floor(touched++ / rate);
+        if (index !== firing * rate + item) this.report.add(`${this.name}: thread ${thread} does parts of firings`);
+        const expected = this.threadFirings.get(thread) ?? firing;
+        this.threadFirings.set(thread, expected);
+        if (expected !== firing) this.report.add(`${this.name}: thread ${thread} does firings ${expected} and ${firing} at two ends`);
+        by.set(firing, thread);
+      });
+    }
+    if (by.size !== elementAt(this.plan.repetitions, this.id)) this.report.add(`${this.name}: ${by.size} firings have threads`);
+  }
+
+  private readonly threadFirings = new Map<number, number>();
+
+  read(launch: number, iteration: number): void {
+    const firings = elementAt(this.plan.firings, this.id);
+    for (const { channel: { pop, peek, tokens }, items, last } of this.inputs) {
+      const visit: Visit = (_, place, index) => {
+        const item = iteration * items + index;
+        if (last.isShuffled) return last.read(launch, iteration - tokens / items, place, item, this.name);
+        const made = item - tokens, producer = Math.floor(made / items);
+        last.read(launch, producer, made - producer * items, item, this.name);
+      };
+      for (let instance = 0; instance < this.instances; ++instance) {
+        if (last.isShuffled) visitRows(firings, instance, pop, items, this.plan.width, visit);
+        else visitInOrder(firings, instance, pop, peek, visit);
+      }
+    }
+  }
+
+  write(launch: number, iteration: number): void {
+    const firings = elementAt(this.plan.firings, this.id);
+    for (const { channel: { push, tokens }, items, first } of this.outputs) {
+      const visit: Visit = (_, place, index) => first.write(launch, iteration, place, tokens + iteration * items + index, this.name);
+      for (let instance = 0; instance < this.instances; ++instance) {
+        if (first.isShuffled) visitRows(firings, instance, push, items, this.plan.width, visit);
+        else visitInOrder(firings, instance, push, push, visit);
+      }
+    }
+  }
+}
+
+/** Transfers copy whole iterations; an instance of a shuffle moves `shuffleItems` places of the shuffled side. */
+function operationTask({ width, shuffleItems, operations }: HybridPlan, at: number, line: Line, place: number, report: Report): Task {
+  const { kind, stage, instances } = elementAt(operations, at);
+  const { items, channel: { tokens, id } } = line;
+  const [from, to] = [line.rings[place], line.rings[place + 1]];
+  const who = `${kind} of channel ${id}`;
+  if (!from || !to) {
+    report.add(`${who} has no ring to write`);
+    return { stage, read: () => undefined, write: () => undefined };
+  }
+  const isTransfer = kind === 'toGpu' || kind === 'toCpu';
+  const sides = { toGpu: [false, true], toCpu: [true, false], shuffle: [true, true], deshuffle: [true, true] }[kind];
+  if (from.onGpu !== sides[0] || to.onGpu !== sides[1]) report.add(`${who} is between the wrong sides`);
+  const fits = isTransfer ? from.isShuffled === to.isShuffled
+    : from.isShuffled === (kind === 'deshuffle') && to.isShuffled === (kind === 'shuffle');
+  if (!fits) report.add(`${who} is between the wrong layouts`);
+  const count = isTransfer ? items : instances * shuffleItems;
+  if (!isTransfer && (count !== items || shuffleItems % width !== 0)) report.add(`${who} moves ${count} of ${items} items`);
+  const each = (ring: Ring, visit: (place: number, index: number) => void): void => {
+    // A shuffle goes through places of its shuffled side in order, whatever side it reads.
+    for (let spot = 0; spot < Math.min(count, items); ++spot) {
+      const index = from.isShuffled || to.isShuffled ? streamIndex(spot, items, width) : spot;
+      visit(ring.isShuffled ? spot : index, index);
+    }
+  };
+  return {
+    stage,
+    read: (launch, iteration) => each(from, (spot, index) => from.read(launch, iteration, spot, tokens + iteration * items + index, who)),
+    write: (launch, iteration) => each(to, (spot, index) => to.write(launch, iteration, spot, tokens + iteration * items + index, who)),
+  };
+}
+
+/** Iterations after which every ring has gone round twice and nothing of the start is left. */
+function enough({ depth, buffers, contracted: { graph }, repetitions }: HybridPlan): number {
+  const rounds = Math.max(1, ...buffers.map(({ slots }) => slots));
+  const old = Math.max(0, ...graph.channels.map(({ tokens, from, push }) =>
+    push > 0 ? Math.ceil(tokens / (push * elementAt(repetitions, from))) : 0));
+  return depth + 2 * rounds + old + 1;
+}
+
+/** Runs so many launches of a plan; what is wrong goes to `report`. */
+export function simulate(plan: HybridPlan, report: Report, launches = enough(plan)): void {
+  const { contracted: { graph }, operations, width, stages } = plan;
+  const lines = linesOf(plan, report);
+  const passed = lines.map(() => 0);
+  const tasks = operations.map(({ channel }, at): Task => {
+    const line = elementAt(lines, channel);
+    return operationTask(plan, at, line, addAt(passed, channel, 1) - 1, report);
+  });
+  lines.forEach(({ rings, channel }, id) => {
+    if (elementAt(passed, id) + 1 !== rings.length) report.add(`channel ${channel.id}: ${rings.length} rings for ${passed[id]} operations`);
+  });
+  for (const { id } of graph.actors) {
+    const actor = new ActorTask(plan, id, lines, report);
+    tasks.push({
+      stage: elementAt(stages, id), read: (launch, iteration) => actor.read(launch, iteration),
+      write: (launch, iteration) => actor.write(launch, iteration),
+    });
+  }
+  for (const line of lines) prefill(line, width);
+  for (let launch = 0; launch < launches && report.list.length === 0; ++launch) {
+    for (const { stage, read } of tasks) if (launch >= stage) read(launch, launch - stage);
+    for (const { stage, write } of tasks) if (launch >= stage) write(launch, launch - stage);
+  }
+}

@@ -1,0 +1,145 @@
+// What a program needs to run on CPU cores and a GPU at once (chapter 4), and the plan of it.
+import { describeValue } from '../../../core/arrays.ts';
+import { callback, choice, number, positive, requireCount, requireNumber, whole } from '../../../core/checks.ts';
+import { refusal } from '../../../core/errors.ts';
+import { normally, optionsOf, type ChecksOf } from '../../../core/options.ts';
+import type { SdfGraph } from '../../sdf.ts';
+import { requireCounts, requireFields, requireList, requireRateGraph, requireSizes } from '../../require.ts';
+import type { Contracted } from '../loops.ts';
+import type { ChannelOperation, StageBuffer } from '../stages.ts';
+import type { TaskPartition, TaskProblem } from '../task.ts';
+
+/** What moving items costs. Rates in bytes per microsecond. */
+export interface MovingCosts {
+  /** Microseconds of a transfer besides its bytes. Default 0. */
+  readonly latency?: number;
+  readonly toGpu: number;
+  readonly toCpu: number;
+  /** Of one multiprocessor, as those of the next. */
+  readonly shuffle: number;
+  readonly deshuffle: number;
+}
+
+/** A program, the machine, and what firings cost there. Lists go by actor. */
+export interface HybridProblem {
+  /** Rates of single firings; with `toSdf(…, { ends: true })`, input and output are transferred as other channels are. */
+  readonly graph: SdfGraph;
+  /** Threads of an instance on a multiprocessor (`selectConfiguration`). */
+  readonly threads: readonly number[];
+  /** Microseconds of such an instance; Infinity: the actor cannot run there. */
+  readonly gpu: readonly number[];
+  /** Microseconds of one firing on a core. */
+  readonly cpu: readonly number[];
+  readonly moving: MovingCosts;
+  readonly cores: number;
+  readonly multiprocessors: number;
+  /** As in {@link TaskProblem}. */
+  readonly link?: 'shared' | 'duplex';
+  readonly fixed?: readonly boolean[];
+}
+
+/** Choices of {@link planHybrid}. */
+export interface HybridOptions {
+  /** Threads whose accesses coalesce: a warp. Default 32. */
+  readonly width?: number;
+  /** Items of one instance of a shuffle, a multiple of `width`; default 1024 (section 4.7). */
+  readonly shuffleItems?: number;
+  /** Most firings of an instance on a core; default 128, as in the thesis. Actors with state do an iteration in one. */
+  readonly cpuFirings?: number;
+  /** Least steady states in an iteration; default 1. The more there are, the less launches cost. */
+  readonly minSteadyStates?: number;
+  /** Most that multiplicities are raised by, so that no instance dominates and instances pack well; default 64. */
+  readonly maxUnroll?: number;
+  /** Interval over the partition's, less 1, that is good enough for multiplicities to be raised no further; default 0.01. */
+  readonly tolerance?: number;
+  /** Device memory for buffers, in bytes. Default: no limit. */
+  readonly maxDeviceBytes?: number;
+  /** Chooses the partition; default {@link partitionTasks}. */
+  readonly partition?: (problem: TaskProblem) => Pick<TaskPartition, 'onGpu'>;
+}
+
+/** Instances `from` to `from + count − 1` of an actor, or of a shuffle or deshuffle (its place in `operations`). */
+export interface HybridSlice {
+  readonly kind: 'actor' | 'operation';
+  readonly id: number;
+  readonly from: number;
+  readonly count: number;
+}
+
+/** An operation on a channel. Shuffles are cut into instances of `shuffleItems` items; a transfer is one. */
+export interface HybridOperation extends ChannelOperation {
+  readonly instances: number;
+}
+
+/**
+ * A plan. In launch l, whatever has a stage does its part of iteration l − stage, unless that is negative or past the end; launches
+ * follow each other with a barrier between. Actors and channels are those of `contracted.graph`; iteration 0 follows the
+ * initialisation of the given graph, whose items stand in the last ring of each channel as if its producer had made them in
+ * iterations −1, −2, …
+ */
+export interface HybridPlan {
+  readonly contracted: Contracted;
+  /** Steady states of the given graph in one iteration. */
+  readonly steadyStates: number;
+  /** Firings of each actor in one iteration. */
+  readonly repetitions: readonly number[];
+  readonly onGpu: readonly boolean[];
+  /** Firings of one instance of each actor where it is placed. */
+  readonly firings: readonly number[];
+  readonly stages: readonly number[];
+  readonly operations: readonly HybridOperation[];
+  readonly buffers: readonly StageBuffer[];
+  readonly width: number;
+  readonly shuffleItems: number;
+  /** What each core, and each multiprocessor, does in a launch, in order. */
+  readonly cores: readonly (readonly HybridSlice[])[];
+  readonly multiprocessors: readonly (readonly HybridSlice[])[];
+  /** Microseconds in a launch. */
+  readonly load: {
+    readonly cores: readonly number[]; readonly multiprocessors: readonly number[]; readonly toGpu: number; readonly toCpu: number;
+  };
+  /** The largest load: the initiation interval. */
+  readonly interval: number;
+  /** The interval of the task partition: what instances could be packed to if they were divisible. */
+  readonly partitionInterval: number;
+  /** No partition of this iteration has a smaller interval. */
+  readonly bound: number;
+  readonly hostBytes: number;
+  readonly deviceBytes: number;
+  /** Launches that an iteration spans. */
+  readonly depth: number;
+}
+
+export const hybridOptions = optionsOf('stream.planHybrid', {
+  width: normally(whole(1, 1024), 32), shuffleItems: normally(whole(1, 2 ** 20), 1024), cpuFirings: normally(whole(1, 2 ** 20), 128),
+  minSteadyStates: normally(whole(1, 2 ** 30), 1), maxUnroll: normally(whole(1, 2 ** 20), 64),
+  tolerance: normally(number({ least: 0 }), 0.01), maxDeviceBytes: number({ least: 0 }),
+  partition: callback,
+} satisfies ChecksOf<HybridOptions>);
+
+/** Options with their defaults. */
+export type HybridChoices = HybridOptions & Required<Omit<HybridOptions, 'maxDeviceBytes' | 'partition'>>;
+
+const links = choice(['shared', 'duplex']);
+
+/** Throws {@link ArgumentError} unless the problem is complete and fits its graph. */
+export function checkHybrid(problem: HybridProblem): void {
+  requireFields('problem', problem, 'a problem with graph, threads and costs');
+  const { graph, threads, gpu, cpu, moving, cores, multiprocessors, link, fixed } = problem;
+  requireRateGraph(graph);
+  const actors = graph.actors.length;
+  requireCounts('problem.threads', threads, actors, 1);
+  requireSizes('problem.cpu', cpu, actors);
+  requireList('problem.gpu', gpu, `${actors} times`);
+  if (gpu.length !== actors) throw refusal('problem.gpu', `${actors} times`, String(gpu.length));
+  gpu.forEach((time: unknown, id) => {
+    if (!(typeof time === 'number' && time >= 0)) throw refusal(`problem.gpu[${id}]`, 'a time ≥ 0 in microseconds', describeValue(time));
+  });
+  requireFields('problem.moving', moving, 'rates of transfers and shuffles');
+  for (const name of ['toGpu', 'toCpu', 'shuffle', 'deshuffle'] as const) positive(moving[name], `problem.moving.${name}`);
+  if (moving.latency !== undefined) requireNumber(moving.latency, 'problem.moving.latency', { least: 0 });
+  requireCount(cores, 'problem.cores', 1, 4096);
+  requireCount(multiprocessors, 'problem.multiprocessors', 1, 4096);
+  if (link !== undefined) links(link, 'problem.link');
+  if (fixed !== undefined) requireList('problem.fixed', fixed, 'a boolean for each actor');
+}
