@@ -34,6 +34,10 @@ struct Round {
   WARPLOOM_DEVICE void fail(int in_round) const {
     if (is_wanted) device::atomic_min(fault, static_cast<int>(state) + in_round);
   }
+  /// Turns for loops in a steady state: none behind one that went wrong, where nothing counts, so that endless loops end soon.
+  WARPLOOM_DEVICE double turns_at(int in_round) const {
+    return *static_cast<const volatile int*>(fault) < state + in_round ? 0 : turns;
+  }
 };
 
 /// Where element i stands with a gap of one behind every 2^kShift elements.

@@ -51,8 +51,12 @@ export function sliceFunction(program: Program, f: KernelFunction, { most, least
   const size = sizeOf(f.body);
   const wanted = Math.min(most, Math.floor(size / least));
   if (wanted < 2 || cannotBeCut(f.body)) return undefined;
-  const clusters = clustersOf(f.body);
-  const made = packed(clusters, wanted).map((units, i) => sliceOf(program, f, units, `${f.name}_${i}`));
+  const closures = closuresOf(f.body);
+  const clusters = clustersOf(f.body, closures);
+  const made = packed(clusters, wanted).map((units, i) => {
+    const needed = f.body.filter((_, at) => units.some((unit) => has(required(closures[unit]), at)));
+    return sliceOf(program, { ...f, name: `${f.name}_${i}`, body: needed });
+  });
   const spare = Math.floor(most / made.length);
   const shared = made.map((slice) => (spare > 1 ? sharedOut(slice, spare, program) : slice));
   if (shared.length === 1 && required(shared[0]).parts === 1) return undefined;
@@ -123,9 +127,12 @@ interface Cluster {
   readonly size: number;
 }
 
+function leavesLocals(s: Statement): boolean {
+  return assignedIn([s]).size > 0 || [...writesIn([s]).buffers].some((buffer) => buffer.role === 'local');
+}
+
 /** Units that have work in common, together. */
-function clustersOf(body: Body): readonly Cluster[] {
-  const closures = closuresOf(body);
+function clustersOf(body: Body, closures: readonly Uint32Array[]): readonly Cluster[] {
   const units = body.flatMap((s, at) => (isUnit(s) ? [at] : []));
   const parent = new Map(units.map((unit) => [unit, unit]));
   const find = (unit: number): number => {
@@ -147,6 +154,10 @@ function clustersOf(body: Body): readonly Cluster[] {
       else parent.set(find(unit), find(first));
     }
   });
+  // What a unit leaves in locals for others is made once, in their slice.
+  for (const other of units.filter((at) => leavesLocals(required(body[at])))) {
+    for (const unit of units) if (unit > other && has(required(closures[unit]), other)) parent.set(find(unit), find(other));
+  }
   const sizes = body.map((s) => sizeOf([s]));
   const groups = new Map<number, number[]>();
   for (const unit of units) {
@@ -173,10 +184,8 @@ function packed(clusters: readonly Cluster[], count: number): (readonly number[]
   return parts.filter((units) => (units as number[] | undefined) !== undefined);
 }
 
-function sliceOf(program: Program, f: KernelFunction, units: readonly number[], name: string): Slice {
-  const wanted = new Set(units);
-  const body = f.body.filter((s, at) => !isUnit(s) || wanted.has(at));
-  const made = required(dropDead({ ...program, functions: [{ ...f, name, body }] }).functions[0]);
+function sliceOf(program: Program, f: KernelFunction): Slice {
+  const made = required(dropDead({ ...program, functions: [f] }).functions[0]);
   return { f: made, parts: 1, size: sizeOf(made.body) };
 }
 

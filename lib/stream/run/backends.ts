@@ -18,6 +18,9 @@ export function isDeviceBackend(name: string): name is DeviceBackend {
   return name === 'cuda' || name === 'simt';
 }
 
+/** The note of a run that a device should have made. */
+export const cpuNote = (reason: string): string => `the program ran on the CPU: ${reason}`;
+
 /** The former name of `wasm`, accepted for one more version. */
 export type FormerBackend = 'js';
 

@@ -17,7 +17,7 @@ import { countsOf } from '../plan/layout.ts';
 import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';
 import type { FusedEnd } from '../targets/cuda.ts';
-import type { DeviceBackend } from './backends.ts';
+import { cpuNote, type DeviceBackend } from './backends.ts';
 import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
 import type { CompiledGpu } from './gpu.ts';
 import type { StreamRun } from './index.ts';
@@ -114,7 +114,7 @@ export class DeviceProgram {
     if (out !== undefined) throw refusal('out', 'none unless the input is a DeviceArray', 'a DeviceArray');
     const { note, ...made } = await this.#compiled.run(snapshot(input), options);
     if (note === undefined) return { ...made, backend: this.device.backend as DeviceBackend };
-    return { ...made, backend: 'wasm', note };
+    return { ...made, backend: 'wasm', note: cpuNote(note) };
   }
 
   async #runOnArrays(

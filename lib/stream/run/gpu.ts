@@ -1,5 +1,6 @@
 // Programs on a device that runs kernels. What preworks leave behind at the start of a run, and what is left over at its end, WebAssembly
 // makes; all whole steady states between are the device's, in launches that take a slice of the input each.
+import { setMaxListeners } from 'node:events';
 import { inputArray, type Device } from '../../core/device.ts';
 import { required } from '../../core/known.ts';
 import type { DeviceModule, Kernel } from '../../core/module.ts';
@@ -124,10 +125,10 @@ export class CompiledGpu {
   }
 
   /** Runs the program from its start. `input`: scalars of the items on the open input. */
-  async run(input: ArrayLike<number>, options: ThreadOptions): Promise<RunResult & GpuWork> {
+  async run(input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult & GpuWork> {
     return within(options, async (signal) => {
       const run = prepareRun(this.program.plan, input, options);
-      const ends = new HostEnds(this.program, this.device, run, input);
+      const ends = new HostEnds(this.program, this.device, run, required(input));
       const work = await this.process(ends, { ...options, signal });
       const firings = writtenFirings(this.program.plan, run.amount, run.counts);
       return { output: ends.output, printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
@@ -140,7 +141,8 @@ export class CompiledGpu {
     const rounds = Math.ceil(states / program.states);
     const resident = this.#resident * this.device.description.multiprocessors;
     const each = Math.max(Math.ceil(rounds / Math.max(1, resident)), Math.min(rounds, worthWarming * program.warmRounds), 1);
-    using fault = inputArray(this.device, Int32Array.of(noFault));
+    const fault = inputArray(this.device, Int32Array.of(noFault));
+    using _ = untilAborted(signal, () => { fault.dispose(); });
     const launched = this.#module.launch(program.kernel, {
       blocks: Math.ceil(rounds / each), threads: program.threads, sharedBytes: program.sharedBytes,
       arguments: [
@@ -235,6 +237,7 @@ export class CompiledGpu {
     const failures: unknown[] = [];
     const pending = new Set<Promise<void>>();
     const stop = stopOf(signal);
+    if (signal !== undefined) setMaxListeners(0, signal); // every call under way listens
     try {
       for (let at = from; at < to && fault === Infinity && failures.length === 0;) {
         signal?.throwIfAborted();
@@ -260,14 +263,11 @@ export class CompiledGpu {
   /** One launch, with what it takes there and what it gives back. */
   async #slice(ends: Ends, state: number, states: number, signal: AbortSignal | undefined): Promise<GpuOutcome> {
     const span = ends.span(state, states);
-    try {
-      const { input, output, firstInput, firstOutput } = span;
-      const launched = this.launch({ input, output, firstInput, firstOutput, states, signal });
-      const [done] = await Promise.all([launched, span.take(signal)]);
-      return done;
-    } finally {
-      span.dispose();
-    }
+    using _ = untilAborted(signal, () => { span.dispose(); });
+    const { input, output, firstInput, firstOutput } = span;
+    const launched = this.launch({ input, output, firstInput, firstOutput, states, signal });
+    const [done] = await Promise.all([launched, span.take(signal)]);
+    return done;
   }
 
   /** Frees the code after the launches that were made. */
@@ -278,6 +278,17 @@ export class CompiledGpu {
   [Symbol.dispose](): void {
     this.dispose();
   }
+}
+
+/** Has something freed at the end of a block, or as soon as the signal comes: what is under way by then may take longer. */
+function untilAborted(signal: AbortSignal | undefined, free: () => void): Disposable {
+  signal?.addEventListener('abort', free, { once: true });
+  return {
+    [Symbol.dispose](): void {
+      signal?.removeEventListener('abort', free);
+      free();
+    },
+  };
 }
 
 /** A promise that only rejects, with a signal's reason. */

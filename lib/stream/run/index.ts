@@ -13,7 +13,7 @@ import { amountChecks } from '../interpret/options.ts';
 import { inputChecks, stopChecks } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
-  backendNamed, backendRule, isDeviceBackend, streamBackends, type DeviceBackend, type FormerBackend, type StreamBackend,
+  backendNamed, backendRule, cpuNote, isDeviceBackend, streamBackends, type DeviceBackend, type FormerBackend, type StreamBackend,
 } from './backends.ts';
 import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';
@@ -146,8 +146,6 @@ async function runDevice(
   const { note, ...made } = done.made;
   return note === undefined ? { ...made, backend } : { ...made, backend: 'wasm', note: cpuNote(note) };
 }
-
-const cpuNote = (reason: string): string => `the program ran on the CPU: ${reason}`;
 
 /** Options after their checks. */
 type GivenOptions = StreamRunOptions & { readonly timeout: number };

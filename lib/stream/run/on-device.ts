@@ -97,7 +97,7 @@ export async function runOnDevice(graph: StreamGraph, backend: DeviceBackend, re
       device ??= await openedFor(backend);
       if (lost.has(device)) return { reason: 'the device was lost' };
       const program = await compiledFor(graph, device, fast, signal);
-      return { made: await program.run(input ?? [], { ...options, signal }), backend };
+      return { made: await program.run(input, { ...options, signal }), backend };
     } catch (error) {
       if (signal.aborted) throw error;
       if (device !== undefined && (error as { code?: unknown }).code === 'ERR_WARPLOOM_DEVICE_LOST') lost.add(device);

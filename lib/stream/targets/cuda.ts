@@ -563,7 +563,7 @@ class FusedMaker {
     return [
       `    // ${nodes}${group.steps.length > 6 ? ' …' : ''}${members.length > 1 ? `, and ${members.length - 1} more like it` : ''}`, ...head,
       parts === 1 ? '      const int turn = i;' : `      const int turn = i / ${parts}, part = i - turn * ${parts};`,
-      ...(parameters.includes(steps) ? ['      double turns = round.turns;'] : []),
+      ...(parameters.includes(steps) ? [`      double turns = round.turns_at(turn / ${group.iterations});`] : []),
       ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(turn / ${group.iterations});`] : [`      ${call};`]),
       '    }',
     ];
