@@ -1,8 +1,8 @@
 // Layouts of the twelve programs on a device (`npm run bench -- stream --variants`), to choose defaults by. Rows, items of output a second
 // with input and output on the device:
 //   stream/<program>/variant/default                             what stream.run takes
-//   stream/<program>/variant/t<threads>-s<kB of shared memory>-b<blocks>-g<size of groups>
-// First all blocks with groups of the usual size, then other sizes with the two best blocks. What prints as the same text is timed once.
+//   stream/<program>/variant/t<threads>-s<kB of shared memory>-b<blocks>-g<size of groups>-w<firings together>
+// First all blocks with the rest as usual, then other sizes of groups and other widths with the two best blocks. What prints as the same text is timed once.
 import { availableParallelism } from 'node:os';
 import type { BenchmarkProgram } from '../examples/stream/programs.ts';
 import { arithmeticHeader } from '../lib/kernel/print/c-family.ts';
@@ -27,19 +27,22 @@ const allBlocks: readonly Blocks[] = [
   [1024, 75, 2], [1024, 112, 2], [1024, 225, 1],
 ];
 const quickBlocks: readonly Blocks[] = [[128, 24, 2]];
-const usualSize = 4000;
-const otherSizes = [400, 1000, 2000, 6000];
-/** Blocks that go on to other sizes of groups. */
+/** Sizes of groups, and firings of long sums over a window that a thread makes together. */
+const usual = { size: 4000, width: 2 };
+const others: readonly (typeof usual)[] = [
+  ...[400, 1000, 2000, 6000].map((size) => ({ ...usual, size })), ...[1, 4, 8].map((width) => ({ ...usual, width })),
+];
+/** Blocks that go on to the others. */
 const finalists = 2;
 
 interface Variant { readonly name: string; readonly blocks: Blocks; readonly options: FusedOptions }
 
-function variant(blocks: Blocks, groupSize: number): Variant {
+function variant(blocks: Blocks, { size, width } = usual): Variant {
   const [threads, kilobytes, minBlocks] = blocks;
   // With the kilobyte that a block takes for itself, as many as are meant fit.
   return {
-    name: `t${threads}-s${kilobytes}-b${minBlocks}-g${groupSize}`, blocks,
-    options: { threads, sharedBytes: 1000 * kilobytes, minBlocks, groupSize },
+    name: `t${threads}-s${kilobytes}-b${minBlocks}-g${size}-w${width}`, blocks,
+    options: { threads, sharedBytes: 1000 * kilobytes, minBlocks, groupSize: size, width },
   };
 }
 
@@ -148,14 +151,14 @@ async function searchProgram(context: BenchContext, program: BenchmarkProgram): 
   using work = await StreamWork.open(program, graph, compiled, context.quick);
   const search = new Search(context, program.name, graph, work);
   await search.timesDefault(compiled);
-  await search.times((context.quick ? quickBlocks : allBlocks).map((blocks) => variant(blocks, usualSize)));
-  if (!context.quick) await search.times(search.best().flatMap((blocks) => otherSizes.map((size) => variant(blocks, size))));
+  await search.times((context.quick ? quickBlocks : allBlocks).map((blocks) => variant(blocks)));
+  if (!context.quick) await search.times(search.best().flatMap((blocks) => others.map((other) => variant(blocks, other))));
   if (search.failures.length > 0) throw new AggregateError(search.failures, `${search.failures.length} variants failed`);
 }
 
 /** The domain `stream-variants`. */
 export async function benchmarkStreamVariants(context: BenchContext): Promise<void> {
-  const names = ['default', ...allBlocks.flatMap((blocks) => [usualSize, ...otherSizes].map((size) => variant(blocks, size).name))];
+  const names = ['default', ...allBlocks.flatMap((blocks) => [usual, ...others].map((other) => variant(blocks, other).name))];
   const programs = wantedPrograms(context, names.map((name) => `variant/${name}`));
   await eachProgram(programs, context, (program) => searchProgram(context, program));
 }
