@@ -2,7 +2,8 @@
 // with input and output on the device:
 //   stream/<program>/variant/default                             what stream.run takes
 //   stream/<program>/variant/t<threads>-s<kB of shared memory>-b<blocks>-g<size of groups>-w<firings together>
-// First all blocks with the rest as usual, then other sizes of groups and other widths with the two best blocks. What prints as the same text is timed once.
+// First all blocks with the rest as usual, then other sizes of groups and other widths with the two best blocks. What prints as the same
+// text is timed once.
 import { availableParallelism } from 'node:os';
 import type { BenchmarkProgram } from '../examples/stream/programs.ts';
 import { arithmeticHeader } from '../lib/kernel/print/c-family.ts';
