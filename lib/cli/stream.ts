@@ -260,7 +260,7 @@ async function run(job: Job): Promise<ExitCode> {
   const files = await filesRead(made, job);
   const items = integerFlag('items', values.items, 1, 2 ** 40), iterations = integerFlag('iterations', values.iterations, 1, 2 ** 40);
   const threads = integerFlag('threads', values.threads, 1, 1024), backend = backendOf(values);
-  if (values.fast === true && backend !== 'cpp') throw new UsageError('--fast requires --backend cpp');
+  if (values.fast === true && !['cpp', 'cuda', 'simt'].includes(backend)) throw new UsageError('--fast requires --backend cpp or cuda');
   const input = made.input === undefined ? undefined : await readItems(required(values.input), made.input.type);
   const begin = performance.now();
   const result = await stream.run(made, {
@@ -312,10 +312,12 @@ export const streamCommand: Command = {
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
       --input FILE       run, profile: items of an open input; --output FILE: where those of an open output go:
                          .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little-endian)
-      --backend B        run: auto (default: wasm if the program allows it), wasm (compiled to WebAssembly),
-                         cpp (compiled by the system's C++ compiler), interpret; profile: wasm (default) or cpp
+      --backend B        run: auto (default: cuda for long runs on a machine with a GPU, otherwise wasm if the program allows it),
+                         cuda (compiled for the GPU; what a GPU cannot run goes to the CPU, with a note), wasm (compiled to
+                         WebAssembly), cpp (compiled by the system's C++ compiler), interpret, simt (the GPU code on the CPU,
+                         for tests); profile: wasm (default) or cpp
       --threads N        run: maximum number of threads of a compiled program. Default: all cores for long runs, otherwise one
-      --fast             run, with cpp: float operations may be reordered, outputs differ in rounding
+      --fast             run, with cpp or cuda: float operations may be contracted (with cpp reordered), outputs differ in rounding
       --timeout SECONDS  ends commands that take longer, with exit code 1. Default: none (run: ten minutes)
       --items N, --iterations N   run: end after this many items or steady states. Default: when the input ends
 
@@ -326,6 +328,7 @@ Examples
   warploom stream schedule program.str --costs costs.json --cores 8 --gantt launch.svg
   warploom stream run filter.str --param taps=32 --input noisy.wav --output clean.wav
   warploom stream run filter.str --input noisy.wav --output clean.wav --backend cpp --threads 4
+  warploom stream run filter.str --input noisy.wav --output clean.wav --backend cuda
 
 Exit codes: 0 success; 1 the program is wrong or failed; 2 invalid flags or files; 3 no C++ compiler; 130 interrupted.
 `,

@@ -20,6 +20,8 @@ export { NoCompilerError } from '../core/compile/compiler.ts';
 export { streamBackends, type FormerBackend, type StreamBackend } from './run/backends.ts';
 export { run } from './run/index.ts';
 export type { StreamRun, StreamRunOptions } from './run/index.ts';
+export { compileForDevice, DeviceProgram } from './run/device-program.ts';
+export type { DeviceCompileOptions, DeviceProgramOptions, DeviceProgramRun } from './run/device-program.ts';
 export { estimateCosts } from './profile/estimate.ts';
 export { profile } from './profile/index.ts';
 export type { Profile, ProfileOptions } from './profile/types.ts';

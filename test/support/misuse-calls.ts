@@ -164,6 +164,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.roundRobin': args(1, 2),
   'stream.interpret': () => ({ args: [graph(), { input: real(8), items: 2 }] }),
   'stream.run': () => ({ args: [graph(), { input: real(8), backend: 'interpret', items: 2 }] }),
+  ...(shim === undefined ? {} : { 'stream.compileForDevice': () => ({ args: [graph(), { device: shim, fast: false, timeout: 60_000 }] }) }),
   'stream.profile': () => ({ args: [graph(), { input: real(8), backend: 'wasm' }] }),
   'stream.estimateCosts': () => ({ args: [graph()] }),
   'stream.describeGraph': () => ({ args: [graph()] }),
@@ -249,7 +250,8 @@ export const objects: Readonly<Record<string, { make: () => Promise<object> | ob
     dispose: () => [] } },
   ...(shim === undefined ? {} : { DeviceModule: { make: () => shim.module(moduleOptions()), calls: {
     launch: () => ['affine', launch()], launchAll: () => [[{ kernel: 'affine', ...launch() }], {}], dispose: () => [],
-  } } }),
+  } },
+  'stream.DeviceProgram': { make: () => stream.compileForDevice(made.graph, { device: shim }), calls: { run: () => [real(8), { items: 2 }], dispose: () => [] } } }),
   'tridiagonal.CubicSpline': { make: () => tridiagonal.cubicSpline(real(6), real(6, (i) => i * i), { device }), calls: { evaluate: () => [[1.5, 2]] } },
   'tridiagonal.HeatAdi': { make: () => tridiagonal.HeatAdi.create({ width: 4, height: 3, initial: real(12), diffusivity: 1, dt: 0.1, device }), calls: { advance: () => [1,
     { onProgress: () => undefined }], read: () => [] } },
@@ -286,7 +288,10 @@ function simulationCalls(): Record<string, () => unknown[]> {
 /** Not called: internal to the library (marked as such), or called by the language. */
 export const notCalled: readonly string[] = [
   'swept.HeatSimulation.start', 'swept.WaveSimulation.start', 'swept.GasSimulation.start',
-  'Device#close', 'swept.Figures#row', ...(shim === undefined ? ['Device#module', 'DeviceModule#launch', 'DeviceModule#launchAll', 'DeviceModule#dispose'] : []),
+  'Device#close', 'swept.Figures#row', ...(shim === undefined ? [
+    'Device#module', 'DeviceModule#launch', 'DeviceModule#launchAll', 'DeviceModule#dispose', 'stream.compileForDevice', 'stream.DeviceProgram#run',
+    'stream.DeviceProgram#dispose',
+  ] : []),
 ];
 
 /** Names of every public function, and of every method as CLASS#METHOD or CLASS.STATIC. */

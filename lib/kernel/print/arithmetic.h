@@ -26,8 +26,10 @@
 #define WL_SERIAL asm volatile("")
 #ifdef WL_CUDA
 #define WL_TABLE static __device__ const
+#define WL_UNIFORM_TABLE static __constant__ const
 #else
 #define WL_TABLE static const
+#define WL_UNIFORM_TABLE static const
 #endif
 
 // Integers wrap.

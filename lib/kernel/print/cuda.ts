@@ -1,7 +1,8 @@
-// Programs as device functions of CUDA C++. They never trap: a function that can fail takes a `wl_fault&` as its last parameter; if it
-// fails, it records the fault and returns false. All others return nothing. The caller owns memory that outlives a call, so globals are
-// parameters too.
-import type { Buffer, Program } from '../ir.ts';
+// Programs as device functions of CUDA C++. They never trap: a function that can fail takes a `wl_fault&` as its last parameter,
+// and records the fault and returns false if it fails; all others return nothing. Memory that outlives a call is the caller's:
+// globals are parameters too.
+import type { Buffer, Expression, KernelFunction, Local, Program } from '../ir.ts';
+import { localsSetBy, walkBody, walkExpression } from '../visit.ts';
 import type { CFamily } from './c-family.ts';
 import { bufferParameters, canTrap, printCFamily } from './c-program.ts';
 
@@ -10,9 +11,57 @@ export const cudaFamily: CFamily = {
   isParameter: ({ role }) => role === 'external' || role === 'global', storage: () => 'WL_TABLE ', ownStorage: () => '',
 };
 
-/** Prints a verified program, to follow arithmetic.h. */
+/** Prints a verified program, to stand behind arithmetic.h. Tables that all threads of a warp read in step go to constant memory. */
 export function printCuda(program: Program): string {
-  return printCFamily(program, cudaFamily);
+  const uniform = uniformTables(program);
+  const storage = (buffer: Buffer): string => (uniform.has(buffer) ? 'WL_UNIFORM_TABLE ' : 'WL_TABLE ');
+  return printCFamily(program, { ...cudaFamily, storage });
+}
+
+/** Bytes of constant memory that tables may take: there are 65,536, for all that a module holds. */
+const mostUniform = 49_152;
+
+/** Tables whose places depend on counters alone, wherever they are read: the threads of a warp read one place at a time. */
+function uniformTables({ buffers, functions }: Program): ReadonlySet<Buffer> {
+  const found = new Set(buffers.filter(({ role }) => role === 'constant'));
+  for (const f of functions) {
+    const same = uniformLocals(f);
+    walkBody(f.body, {
+      expression: (e) => { if (e.kind === 'load' && !isUniform(e.index, same)) found.delete(e.buffer); },
+      statement: (s) => { if (s.kind === 'copy' && !isUniform(s.fromIndex, same)) found.delete(s.from); },
+    });
+  }
+  let bytes = 0;
+  return new Set([...found].sort((a, b) => bytesOf(a) - bytesOf(b)).filter((buffer) => (bytes += bytesOf(buffer)) <= mostUniform));
+}
+
+function bytesOf({ element, length }: Buffer): number {
+  return (element === 'f64' ? 8 : 4) * (length ?? 0);
+}
+
+/** Locals that hold the same in all threads: counters of loops whose begin does, and what is set once, from such alone. */
+function uniformLocals({ body }: KernelFunction): ReadonlySet<Local> {
+  const times = new Map<Local, number>();
+  const count = (local: Local): void => { times.set(local, (times.get(local) ?? 0) + 1); };
+  walkBody(body, { statement: (s) => {
+    if (s.kind === 'for') count(s.counter);
+    for (const local of s.kind === 'for' ? [] : localsSetBy(s)) count(local);
+  } });
+  const same = new Set<Local>();
+  walkBody(body, { statement: (s) => {
+    if (s.kind === 'for' && times.get(s.counter) === 1 && isUniform(s.from, same)) same.add(s.counter);
+    if (s.kind === 'set' && times.get(s.local) === 1 && isUniform(s.value, same)) same.add(s.local);
+  } });
+  return same;
+}
+
+function isUniform(e: Expression, same: ReadonlySet<Local>): boolean {
+  let found = true as boolean;
+  walkExpression(e, (part) => {
+    if (part.kind === 'get') found &&= same.has(part.local);
+    else if (part.kind === 'load') found &&= part.buffer.role === 'constant';
+  });
+  return found;
 }
 
 /** The buffers that printed functions take as pointers after their arguments and results, in order, by function name. */

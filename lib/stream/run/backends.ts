@@ -2,12 +2,25 @@
 import { choice, rule, type Rule } from '../../core/checks.ts';
 
 /**
- * `wasm`: compiled to WebAssembly; `cpp`: compiled by the system's C++ compiler; `interpret`: step by step, runs every program; `auto`:
- * wasm if possible, otherwise interpret.
+ * `cuda`: compiled for a GPU, which makes the whole steady states, or, where the GPU cannot run the program, as without it; `wasm`: compiled
+ * to WebAssembly; `cpp`: compiled by the system's C++ compiler; `interpret`: step by step, runs every program; `simt`: the GPU code on
+ * threads of the CPU, for tests and debugging; `auto`: cuda for long runs if there is a GPU that can run the program, otherwise wasm if
+ * possible, otherwise interpret.
  */
-export const streamBackends = ['auto', 'wasm', 'cpp', 'interpret'] as const;
+export const streamBackends = ['auto', 'cuda', 'wasm', 'cpp', 'interpret', 'simt'] as const;
 /** A way to run a program: see {@link streamBackends}. */
 export type StreamBackend = (typeof streamBackends)[number];
+/** A way to run a program on a device. */
+export type DeviceBackend = Extract<StreamBackend, 'cuda' | 'simt'>;
+
+/** Whether a back end runs programs on a device. */
+export function isDeviceBackend(name: string): name is DeviceBackend {
+  return name === 'cuda' || name === 'simt';
+}
+
+/** The note of a run that a device should have made. */
+export const cpuNote = (reason: string): string => `the program ran on the CPU: ${reason}`;
+
 /** The former name of `wasm`, accepted for one more version. */
 export type FormerBackend = 'js';
 

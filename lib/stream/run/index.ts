@@ -1,6 +1,8 @@
 // Runs a graph with the fastest back end that supports it.
 import { describeValue } from '../../core/arrays.ts';
+import { callChecks } from '../../core/call.ts';
 import { rule, text, truth, whole, type Check } from '../../core/checks.ts';
+import type { Device } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
@@ -10,8 +12,9 @@ import { runLimits, type RunLimits } from '../interpret/limits.ts';
 import { amountChecks } from '../interpret/options.ts';
 import { inputChecks, stopChecks } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
-import { backendNamed, backendRule, streamBackends, type FormerBackend, type StreamBackend } from './backends.ts';
-import type { CompiledWasm } from './wasm.ts';
+import {
+  backendNamed, backendRule, cpuNote, isDeviceBackend, streamBackends, type DeviceBackend, type FormerBackend, type StreamBackend,
+} from './backends.ts';
 import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';
 
@@ -19,6 +22,8 @@ import { within } from '../stop.ts';
 export interface StreamRunOptions {
   /** Default `auto`. `js` is the former name of `wasm`: it adds a note to the result, and the next version will not accept it. */
   readonly backend?: StreamBackend | FormerBackend;
+  /** An open device of backend cuda (or simt) on which to run. Default: one that is opened when a run needs it, and kept. */
+  readonly device?: Device;
   /** Scalars of the items on an open input, in memory order. */
   readonly input?: ArrayLike<number>;
   /** End after this many output items. Default: when the input ends. */
@@ -42,7 +47,10 @@ export interface StreamRunOptions {
   readonly costs?: readonly number[] | 'measured';
   /** Time limit in milliseconds, compilation by `cpp` included; default 600 000. */
   readonly timeout?: number;
-  /** With `cpp`: allows floating-point operations to be reordered and contracted, so that outputs differ in rounding. */
+  /**
+   * With `cpp`, `cuda` and `simt`: allows floating-point operations to be contracted (by `cpp` reordered too), so that outputs differ in
+   * rounding.
+   */
   readonly fast?: boolean;
   /** With `cpp`: path or name of the compiler. Default: the first of g++, clang++ and c++ on PATH. */
   readonly compiler?: string;
@@ -55,9 +63,14 @@ export interface StreamRun {
   readonly printed: string;
   /** Files that were written. */
   readonly files: Readonly<Record<string, Uint8Array>>;
-  /** Milliseconds spent in the program itself, without translation and compilation. */
+  /** Milliseconds spent in the program itself, without translation and compilation; with transfers to and from a device. */
   readonly milliseconds: number;
-  /** The back end that ran it. For `cpp`, this is `wasm` if a C++ compiler would take minutes. */
+  /** Seconds on the device, without transfers; only where there was one. */
+  readonly deviceSeconds?: number;
+  /**
+   * The back end that ran it. For `cpp`, this is `wasm` if a C++ compiler would take minutes; for `cuda`, what runs the program without a
+   * GPU if there is none, or none that can run it.
+   */
   readonly backend: Exclude<StreamBackend, 'auto'>;
   /** A note for the caller: why a different back end than requested ran it, or that its name is a former one. */
   readonly note?: string;
@@ -69,23 +82,18 @@ const times: Check<readonly number[] | 'measured'> = rule("microseconds for each
 const runOptions = optionsOf('stream.run', {
   backend: normally(backendRule(streamBackends), 'auto'), ...inputChecks, ...amountChecks, ...stopChecks,
   timeout: normally(stopChecks.timeout, 600_000), limits: nested(runLimits), threads: whole(1, 1024), costs: times, fast: truth,
-  compiler: text(),
+  compiler: text(), device: callChecks.device,
 } satisfies ChecksOf<StreamRunOptions>);
 
 /** Checked options of a run; times are given or counted. */
-interface RunRequest extends Omit<StreamRunOptions, 'backend' | 'costs'> {
+interface RunRequest extends Omit<StreamRunOptions, 'backend' | 'costs' | 'device'> {
   readonly timeout: number;
   readonly costs?: readonly number[];
 }
 
-/** Compiled programs, by graph: when they run again, their code is already optimised. */
-const compiledWasm = new WeakMap<StreamGraph, CompiledWasm>();
-
 async function runWasm(graph: StreamGraph, { input, ...options }: RunRequest): Promise<StreamRun> {
-  const { compileWasm } = await import('./wasm.ts');
-  let compiled = compiledWasm.get(graph);
-  if (compiled === undefined) compiledWasm.set(graph, compiled = compileWasm(graph));
-  return { ...await compiled.runHereOrAside(input, options), backend: 'wasm' };
+  const { compiledWasm } = await import('./wasm.ts');
+  return { ...await compiledWasm(graph).runHereOrAside(input, options), backend: 'wasm' };
 }
 
 async function runCpp(graph: StreamGraph, { input, fast, compiler, ...options }: RunRequest): Promise<StreamRun> {
@@ -123,39 +131,96 @@ async function timesFor(
   return (await measure(graph, { backend, input, files, signal })).microseconds;
 }
 
+/** Runs a program on a device; why not, where that does not go. */
+async function runDevice(
+  graph: StreamGraph, backend: DeviceBackend, { input, threads, seed, items, iterations, ...rest }: GivenOptions, costs?: readonly number[],
+): Promise<StreamRun | string> {
+  const { runOnDevice } = await import('./on-device.ts');
+  const { signal, timeout, device, fast } = rest;
+  const done = await runOnDevice(graph, backend, {
+    input, device, fast, timeout, ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
+    ...(threads === undefined ? {} : { threads }), ...(seed === undefined ? {} : { seed }), ...(items === undefined ? {} : { items }),
+    ...(iterations === undefined ? {} : { iterations }),
+  });
+  if ('reason' in done) return done.reason;
+  const { note, ...made } = done.made;
+  return note === undefined ? { ...made, backend } : { ...made, backend: 'wasm', note: cpuNote(note) };
+}
+
+/** Options after their checks. */
+type GivenOptions = StreamRunOptions & { readonly timeout: number };
+
 /**
  * Runs an elaborated program. All back ends give the same output bits, unless `fast` allows otherwise.
  *
  * @throws ArgumentError for missing input and invalid limits, StreamRunError if the program faults, NoCompilerError
- * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) if the time is over
+ * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, DeviceLostError if the GPU is lost in a run with `cuda` (later runs with it go to
+ * the CPU), WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) if the time is over
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   const { backend: name, ...options } = snapshot(runOptions.read(given));
   const { backend, note } = backendNamed(name);
-  for (const only of ['fast', 'compiler'] as const) {
-    if (options[only] === undefined || backend === 'cpp') continue;
-    throw refusal(only, `none with backend '${backend}' (only 'cpp' takes it)`, describeValue(options[only]));
+  const { device } = options;
+  if (device !== undefined) requireDeviceFor(backend, device);
+  const deviceBackend = isDeviceBackend(backend) ? backend : device === undefined ? undefined : device.backend as DeviceBackend;
+  for (const [only, takers] of [['fast', ['cpp', 'cuda', 'simt']], ['compiler', ['cpp']]] as const) {
+    if (options[only] === undefined || (takers as readonly string[]).includes(deviceBackend ?? backend)) continue;
+    throw refusal(only, `none with backend '${backend}' (only ${takers.map((each) => `'${each}'`).join(', ')} take${
+      takers.length === 1 ? 's' : ''} it)`, describeValue(options[only]));
   }
-  const made = await withGraph(graph, () => runBy(backend, graph, options), options.signal);
+  const made = await withGraph(graph, () => runBy(deviceBackend ?? backend, graph, options), options.signal);
   return note === undefined ? made : { ...made, note };
 }
 
-async function runBy(
-  backend: StreamBackend, graph: StreamGraph, given: StreamRunOptions & { readonly timeout: number },
-): Promise<StreamRun> {
-  const { costs, limits = {}, ...options } = given;
+function requireDeviceFor(backend: StreamBackend, { backend: own }: Device): void {
+  if (backend !== 'auto' && !isDeviceBackend(backend)) {
+    throw refusal('device', `none with backend '${backend}'`, `a device of backend ${own}`);
+  }
+  const expected = backend === 'auto' ? 'cuda (or simt)' : backend;
+  if (!isDeviceBackend(own) || (backend !== 'auto' && own !== backend)) {
+    throw refusal('device', `a device of backend ${expected}`, `one of backend ${own}`);
+  }
+}
+
+async function runBy(backend: StreamBackend, graph: StreamGraph, given: GivenOptions): Promise<StreamRun> {
+  const { costs, limits = {}, device: _, ...options } = given;
   if (Array.isArray(costs) && costs.length !== graph.nodes.length) {
     throw refusal('costs', `microseconds for each of ${graph.nodes.length} nodes`, `${costs.length} of them`);
   }
   options.signal?.throwIfAborted();
   if (backend === 'cpp') return runCppOrWasm(graph, { ...options, costs: await timesFor(graph, 'cpp', given) });
-  if (backend !== 'interpret') {
-    try {
-      return await runWasm(graph, { ...options, costs: await timesFor(graph, 'wasm', given) });
-    } catch (error) {
-      const isForInterpreter = error instanceof UnsupportedProgram || error instanceof ScheduleError;
-      if (backend === 'wasm' || !isForInterpreter) throw error;
-    }
+  if (backend === 'interpret') return runInterpreted(graph, { ...options, limits: runLimits.read(limits) });
+  const began = performance.now();
+  let note: string | undefined;
+  if (isDeviceBackend(backend) || (backend === 'auto' && await isForGpu(graph, given))) {
+    const made = await runDevice(graph, isDeviceBackend(backend) ? backend : 'cuda', given, Array.isArray(costs) ? costs : undefined);
+    if (typeof made !== 'string') return made;
+    note = cpuNote(made);
+  }
+  const left = note === undefined ? options.timeout : Math.max(1, options.timeout - (performance.now() - began));
+  const made = await runOnCpu(backend, graph, { ...given, timeout: left });
+  return note === undefined ? made : { ...made, note };
+}
+
+/** Whether `auto` takes a GPU. */
+async function isForGpu(graph: StreamGraph, given: GivenOptions): Promise<boolean> {
+  // Only an open input can be long.
+  if (graph.input === undefined || graph.output === undefined) return false;
+  const { isForGpu: isWorth } = await import('./on-device.ts');
+  const { input, items, iterations, fast } = given;
+  return isWorth(graph, {
+    input, fast, ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
+  });
+}
+
+/** By WebAssembly, or where that cannot be by the interpreter. */
+async function runOnCpu(backend: StreamBackend, graph: StreamGraph, given: GivenOptions): Promise<StreamRun> {
+  const { limits = {}, costs: _, device: _device, fast: _fast, ...options } = given;
+  try {
+    return await runWasm(graph, { ...options, costs: await timesFor(graph, 'wasm', given) });
+  } catch (error) {
+    const isForInterpreter = error instanceof UnsupportedProgram || error instanceof ScheduleError;
+    if (backend === 'wasm' || !isForInterpreter) throw error;
   }
   return runInterpreted(graph, { ...options, limits: runLimits.read(limits) });
 }

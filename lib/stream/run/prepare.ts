@@ -186,9 +186,11 @@ export function resultOf(
   const items = ({ id, type }: External): Scalars =>
     joinItems(required(arrays.get(id)), type, elementAt(counts.passed, id - plan.graph.channels.length));
   const output = plan.externals.find(({ kind }) => kind === 'output');
+  // The last firing may give more than was asked for.
+  const wanted = output === undefined ? 0 : (amount.items ?? Infinity) * scalarCount(output.type);
   const written = plan.externals.filter(({ kind }) => kind === 'writer');
   return {
-    output: output === undefined ? new Float32Array() : items(output),
+    output: output === undefined ? new Float32Array() : items(output).subarray(0, wanted),
     printed: lines === Infinity ? printed : firstLines(printed, lines),
     files: Object.fromEntries(written.map((file) => [file.path, encodeFile(items(file), file.type)])),
     firings: writtenFirings(plan, amount, counts), exhausted: counts.exhausted, milliseconds,

@@ -7,6 +7,7 @@ import { elementAt, leading } from '../../core/known.ts';
 import { countRun, passedBy, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import { nearness, planLaunches } from '../plan/launches.ts';
 import { firingCodes, type External, type ProgramPlan } from '../plan/plan.ts';
+import { startMatters } from '../plan/start.ts';
 import { costOf, countedCosts } from '../profile/estimate.ts';
 import { launchWords, pieceWords, type Piece, type WayName } from './words.ts';
 
@@ -70,38 +71,7 @@ export interface Cuts {
 /** For each steady state that it discards, a piece must have at least this many of its own. */
 const worthDropping = 16;
 
-/**
- * After how many steady states the initial items of the channels no longer affect the output; −1 if they never do, not even before the
- * first one (no prework); undefined if they may always do: state, firing numbers, files, feedback loops.
- */
-export function startMatters(plan: ProgramPlan): number | undefined {
-  const { graph, analyses, externals, groups, sdf, steady } = plan;
-  const isPlain = graph.nodes.every((node) => node.kind !== 'filter' ||
-    (!node.code.stateful && analyses.get(node.code)?.usesIteration !== true));
-  if (!isPlain || groups.some(({ isLoop }) => isLoop) || graph.channels.some(({ initial }) => initial.length > 0)) return undefined;
-  if (externals.length !== 2 || externals[0]?.kind !== 'input' || externals[1]?.kind !== 'output') return undefined;
-  // By node: the number of steady states in which its input may differ from that in the middle of a longer run; undefined: none, not even
-  // before the first one.
-  const until = new Map<number, number>();
-  for (const actor of steady.order) {
-    const node = elementAt(graph.nodes, actor);
-    for (const id of node.inputs) {
-      if (id === undefined) continue;
-      const channel = elementAt(sdf.channels, id);
-      const source = elementAt(graph.nodes, channel.from);
-      const isPreworked = source.kind === 'filter' && source.code.prework !== undefined;
-      const before = until.get(channel.from) ?? (isPreworked ? 0 : undefined);
-      if (before === undefined) continue;
-      const rate = channel.push * elementAt(steady.repetitions, channel.from);
-      if (rate === 0) return undefined;
-      until.set(actor, Math.max(until.get(actor) ?? 0, before + Math.ceil(elementAt(steady.residual, id) / rate)));
-    }
-    if (externals[1].node === node.id) return until.get(actor) ?? (node.kind === 'filter' && node.code.prework !== undefined ? 0 : -1);
-  }
-  return undefined;
-}
-
-/** Cuts a run, with the given counts, into pieces of whole steady states; one piece if it cannot be cut. */
+/** Cuts a run, counted as `counts`, into pieces of whole steady states; one piece where it cannot be cut. */
 export function cutRun(
   plan: ProgramPlan, amount: RunAmount, counts: RunCounts, { threads, most = threads, leastStates = 1 }: Cuts,
 ): Piece[] {

@@ -77,6 +77,16 @@ export function compileWasm(graph: StreamGraph, options: PlanOptions = {}): Comp
   };
 }
 
+/** Compiled programs, by graph: when they run again, their code is already optimised. */
+const kept = new WeakMap<StreamGraph, CompiledWasm>();
+
+/** A graph as {@link compileWasm} compiles it, once. */
+export function compiledWasm(graph: StreamGraph): CompiledWasm {
+  let compiled = kept.get(graph);
+  if (compiled === undefined) kept.set(graph, compiled = compileWasm(graph));
+  return compiled;
+}
+
 /** A plan and its code, which is generated again if a run needs longer arrays. */
 class Written {
   readonly plan: ProgramPlan;

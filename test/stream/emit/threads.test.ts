@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { WarploomError } from '../../../lib/core/errors.ts';
 import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
-import { startMatters } from '../../../lib/stream/run/threads.ts';
+import { startMatters } from '../../../lib/stream/plan/start.ts';
 import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { intFilter } from '../interpret/cases.ts';
 import { graphOf } from '../support.ts';

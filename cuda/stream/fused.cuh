@@ -1,0 +1,113 @@
+// A whole stream program in one kernel: blocks make steady states in rounds, all channels of a round lie in shared memory. The program
+// itself is printed (lib/stream/targets/cuda.ts) as a type with
+//   kThreads, kMinBlocks; kStates: steady states of a round; kInputs, kOutputs: arrays of its open ends, one for each kind of scalars
+//   load(block, p, state, states): has the input of a round come to shared memory
+//   steady(block, round): makes the firings of a round, group after group; every group's iterations are shared among the threads
+//   store(block, p, state, states): writes what came out
+//   settle(block, states): moves what stays on channels to their fronts
+#pragma once
+#include "cuda/core/device.cuh"
+
+namespace warploom::WARPLOOM_TARGET::stream {
+
+template <int kInputs, int kOutputs>
+struct FusedParameters {
+  const void* input[kInputs];
+  void* output[kOutputs];
+  int* fault;                      ///< the first steady state of the launch that went wrong
+  int64_t first_input, first_output;  ///< items before the first steady state of the launch
+  double turns;                    ///< that loops without known end may make in an iteration
+  int32_t states;                  ///< steady states of the launch
+  int32_t rounds_per_block;
+  /// Rounds after which what a block found on the channels no longer matters: it begins so much earlier.
+  int32_t warm_rounds;
+};
+
+/// What the groups of a round are told.
+struct Round {
+  int64_t state;  ///< its first one, counted from the launch's
+  int states;
+  bool is_wanted;
+  double turns;
+  int* fault;
+
+  WARPLOOM_DEVICE void fail(int in_round) const {
+    if (is_wanted) device::atomic_min(fault, static_cast<int>(state) + in_round);
+  }
+  /// Turns for loops in a steady state: none behind one that went wrong, where nothing counts, so that endless loops end soon.
+  WARPLOOM_DEVICE double turns_at(int in_round) const {
+    return *static_cast<const volatile int*>(fault) < state + in_round ? 0 : turns;
+  }
+};
+
+/// Where element i stands with a gap of one behind every 2^kShift elements.
+template <int kShift>
+struct Spread {
+  static WARPLOOM_DEVICE int place(int i) { return i + (i >> kShift); }
+};
+/// Where element i stands with a gap of kGap behind every kRow elements.
+template <int kRow, int kGap>
+struct Rows {
+  static WARPLOOM_DEVICE int place(int i) { return i + i / kRow * kGap; }
+};
+
+/// The thread's number if thread `offset` were the first.
+WARPLOOM_DEVICE int turned(const device::Block& block, int offset) {
+  const int thread = block.thread() - offset;
+  return thread < 0 ? thread + block.threads() : thread;
+}
+
+template <class Layout, class T>
+WARPLOOM_DEVICE void load_tile(const device::Block& block, T* tile, const T* from, int count) {
+  constexpr int kAtOnce = 4;
+  int i = block.thread();
+  const int step = block.threads();
+  for (; i + (kAtOnce - 1) * step < count; i += kAtOnce * step) {
+    T items[kAtOnce];
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kAtOnce; ++k) items[k] = from[i + k * step];
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kAtOnce; ++k) tile[Layout::place(i + k * step)] = items[k];
+  }
+  for (; i < count; i += step) tile[Layout::place(i)] = from[i];
+}
+template <class Layout, class T>
+WARPLOOM_DEVICE void store_tile(const device::Block& block, const T* tile, T* to, int count) {
+  for (int i = block.thread(); i < count; i += block.threads()) to[i] = tile[Layout::place(i)];
+}
+/// Moves `count` elements that stand from element `from` on to the front; needs a barrier before and behind.
+template <class Layout, class T>
+WARPLOOM_DEVICE void settle_tile(const device::Block& block, T* tile, int from, int count) {
+  for (int done = 0; done < count; done += from) {
+    if (done > 0) block.sync();
+    const int part = count - done < from ? count - done : from;
+    for (int i = block.thread(); i < part; i += block.threads()) tile[Layout::place(done + i)] = tile[Layout::place(from + done + i)];
+  }
+}
+
+template <class Program>
+struct FusedAgent {
+  static constexpr int kMaxThreads = Program::kThreads;
+  static constexpr int kMinBlocks = Program::kMinBlocks;
+  using Parameters = FusedParameters<Program::kInputs, Program::kOutputs>;
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const int rounds = (p.states + Program::kStates - 1) / Program::kStates;
+    const int first = static_cast<int>(block.index()) * p.rounds_per_block;
+    const int last = first + p.rounds_per_block < rounds ? first + p.rounds_per_block : rounds;
+    if (first >= last) return;
+    for (int number = first - p.warm_rounds; number < last; ++number) {
+      const int64_t state = int64_t{number} * Program::kStates;
+      const int64_t left = p.states - state;
+      const Round round{state, left < Program::kStates ? static_cast<int>(left) : Program::kStates, number >= first, p.turns, p.fault};
+      Program::load(block, p, state, round.states);
+      block.sync();
+      Program::steady(block, round);
+      if (round.is_wanted) Program::store(block, p, state, round.states);
+      Program::settle(block, round.states);
+      block.sync();
+    }
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::stream

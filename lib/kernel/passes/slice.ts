@@ -1,0 +1,264 @@
+// A function cut into several that can run side by side: each makes some of its stores, with what these need. Loops whose iterations do
+// not depend on each other can be shared out too.
+import {
+  binary, exact, get, i32, isVector, set, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program,
+  type Statement, type StatementOf,
+} from '../ir.ts';
+import {
+  assignedIn, eachChild, labelsLeft, loadedIn, mapBody, Names, walkBody, walkExpression, writesIn,
+} from '../visit.ts';
+import { required } from '../../core/known.ts';
+import { dropDead } from './dead.ts';
+import { linearOf } from './linear.ts';
+import { replaceArrays } from './scalars.ts';
+import { simplify } from './simplify.ts';
+import { mentionsIn, privateTo, sizeOf, tripsOf, unrollShort } from './unroll.ts';
+
+type For = StatementOf<'for'>;
+
+/** One of the functions that a function is cut into. */
+export interface Slice {
+  readonly f: KernelFunction;
+  /** Runs that make up the whole; where there are several, the first parameter is the run's number. */
+  readonly parts: number;
+  /** Nodes of its code. */
+  readonly size: number;
+}
+
+export interface SliceOptions {
+  /** Most slices and parts together. */
+  readonly most: number;
+  /** Least nodes of a slice. Default 24. */
+  readonly least?: number;
+}
+
+/** Elements of local arrays that are kept in locals, and nodes up to which loops are unrolled. */
+const mostElements = 256;
+const mostUnrolled = 6000;
+
+/** A function of a count, for `times` iterations, without the writes to `dropped`; loops of known length are written out. */
+export function forCount(program: Program, f: KernelFunction, dropped: Buffer, times = 1): KernelFunction {
+  const [n] = f.parameters;
+  const body = mapBody(f.body, { statement: (s) => (s.kind === 'store' && s.buffer === dropped ? [] : s) });
+  const made: KernelFunction = { ...f, parameters: [], body: n === undefined ? body : [set(n, i32(times)), ...body] };
+  const alone = (g: KernelFunction): Program => ({ ...program, functions: [g] });
+  const unrolled = unrollShort(simplify(dropDead(alone(made))), mostUnrolled);
+  return required(dropDead(simplify(replaceArrays(simplify(unrolled), mostElements))).functions[0]);
+}
+
+/** Cuts a function that has no parameters; undefined where that does not give at least two slices or parts. */
+export function sliceFunction(program: Program, f: KernelFunction, { most, least = 24 }: SliceOptions): readonly Slice[] | undefined {
+  const size = sizeOf(f.body);
+  const wanted = Math.min(most, Math.floor(size / least));
+  if (wanted < 2 || cannotBeCut(f.body)) return undefined;
+  const closures = closuresOf(f.body);
+  const clusters = clustersOf(f.body, closures);
+  const made = packed(clusters, wanted).map((units, i) => {
+    const needed = f.body.filter((_, at) => units.some((unit) => has(required(closures[unit]), at)));
+    return sliceOf(program, { ...f, name: `${f.name}_${i}`, body: needed });
+  });
+  const spare = Math.floor(most / made.length);
+  const shared = made.map((slice) => (spare > 1 ? sharedOut(slice, spare, program) : slice));
+  if (shared.length === 1 && required(shared[0]).parts === 1) return undefined;
+  const total = shared.reduce((sum, each) => sum + each.size, 0);
+  return total > 1.6 * size + 64 ? undefined : shared;
+}
+
+/** Whether something must happen in its order: faults, calls, exits. */
+function cannotBeCut(body: Body): boolean {
+  let found = false;
+  walkBody(body, { statement: (s) => {
+    found ||= s.kind === 'trap' || s.kind === 'guard' || s.kind === 'call' || s.kind === 'return' || s.kind === 'while';
+  } });
+  return found || labelsLeft(body).size > 0;
+}
+
+/** Whether a function runs straight through, and cannot fail. */
+export function isStraight({ body }: KernelFunction): boolean {
+  return body.every(({ kind }) => kind === 'set' || kind === 'store');
+}
+
+function isUnit(s: Statement): boolean {
+  return [...writesIn([s]).buffers].some((buffer) => buffer.role !== 'local');
+}
+
+/** Work of an expression that is more than moving a value; indices do not count. */
+function workOf(e: Expression): number {
+  if (e.kind === 'load') return 0;
+  let sum = e.kind === 'unary' || e.kind === 'binary' || e.kind === 'math' || e.kind === 'compare' || e.kind === 'select' ? 1 : 0;
+  eachChild(e, (child) => { sum += workOf(child); });
+  return sum;
+}
+
+/** Whether a statement is worth being made once. */
+function isHeavy(s: Statement): boolean {
+  if (s.kind !== 'set') return !isUnit(s);
+  return workOf(s.value) > 0;
+}
+
+/** By statement at the top: numbers of those before that it builds on, itself among them. */
+function closuresOf(body: Body): Uint32Array[] {
+  const words = Math.ceil(body.length / 32);
+  const setters = new Map<Local | Buffer, number[]>();
+  const closures: Uint32Array[] = [];
+  body.forEach((s, at) => {
+    const own = new Uint32Array(words);
+    own[at >> 5] = 1 << (at & 31);
+    const take = (of: Local | Buffer): void => {
+      for (const before of setters.get(of) ?? []) {
+        const closure = required(closures[before]);
+        for (let w = 0; w < words; ++w) own[w] = required(own[w]) | required(closure[w]);
+      }
+    };
+    walkBody([s], { expression: (e) => { if (e.kind === 'get') take(e.local); } });
+    for (const buffer of loadedIn([s])) if (buffer.role === 'local') take(buffer);
+    closures.push(own);
+    if (s.kind === 'set') setters.set(s.local, [at]);
+    else for (const local of assignedIn([s])) setters.set(local, [...setters.get(local) ?? [], at]);
+    for (const buffer of writesIn([s]).buffers) if (buffer.role === 'local') setters.set(buffer, [...setters.get(buffer) ?? [], at]);
+  });
+  return closures;
+}
+
+const has = (closure: Uint32Array, at: number): boolean => (required(closure[at >> 5]) & 1 << (at & 31)) !== 0;
+
+interface Cluster {
+  readonly units: readonly number[];
+  readonly size: number;
+}
+
+function leavesLocals(s: Statement): boolean {
+  return assignedIn([s]).size > 0 || [...writesIn([s]).buffers].some((buffer) => buffer.role === 'local');
+}
+
+/** Units that have work in common, together. */
+function clustersOf(body: Body, closures: readonly Uint32Array[]): readonly Cluster[] {
+  const units = body.flatMap((s, at) => (isUnit(s) ? [at] : []));
+  const parent = new Map(units.map((unit) => [unit, unit]));
+  const find = (unit: number): number => {
+    let root = unit;
+    while (required(parent.get(root)) !== root) root = required(parent.get(root));
+    for (let at = unit; at !== root;) {
+      const next = required(parent.get(at));
+      parent.set(at, root);
+      at = next;
+    }
+    return root;
+  };
+  body.forEach((s, at) => {
+    if (isUnit(s) || !isHeavy(s)) return;
+    let first: number | undefined;
+    for (const unit of units) {
+      if (!has(required(closures[unit]), at)) continue;
+      if (first === undefined) first = find(unit);
+      else parent.set(find(unit), find(first));
+    }
+  });
+  // What a unit leaves in locals for others is made once, in their slice.
+  for (const other of units.filter((at) => leavesLocals(required(body[at])))) {
+    for (const unit of units) if (unit > other && has(required(closures[unit]), other)) parent.set(find(unit), find(other));
+  }
+  const sizes = body.map((s) => sizeOf([s]));
+  const groups = new Map<number, number[]>();
+  for (const unit of units) {
+    const root = find(unit);
+    groups.set(root, [...groups.get(root) ?? [], unit]);
+  }
+  return [...groups.values()].map((members) => {
+    let size = 0;
+    sizes.forEach((each, at) => { if (members.some((unit) => has(required(closures[unit]), at))) size += each; });
+    return { units: members, size };
+  });
+}
+
+/** Clusters in so many parts of about the same size, those together that come one after the other. */
+function packed(clusters: readonly Cluster[], count: number): (readonly number[])[] {
+  const total = clusters.reduce((sum, { size }) => sum + size, 0);
+  const parts: number[][] = [];
+  let done = 0;
+  for (const { units, size } of clusters) {
+    const part = Math.min(count - 1, Math.floor((done + size / 2) / total * count));
+    (parts[part] ??= []).push(...units);
+    done += size;
+  }
+  return parts.filter((units) => (units as number[] | undefined) !== undefined);
+}
+
+function sliceOf(program: Program, f: KernelFunction): Slice {
+  const made = required(dropDead({ ...program, functions: [f] }).functions[0]);
+  return { f: made, parts: 1, size: sizeOf(made.body) };
+}
+
+/** A slice that is one loop shared out by iterations, if its iterations do not depend on each other. */
+function sharedOut(slice: Slice, most: number, program: Program): Slice {
+  const { f } = slice;
+  const units = f.body.filter(isUnit);
+  const [loop] = units;
+  if (units.length !== 1 || loop?.kind !== 'for') return slice;
+  const trips = tripsOf(loop) ?? 0, first = valueOf(loop.from) ?? 0;
+  let parts = Math.min(most, trips);
+  while (parts > 1 && trips % parts !== 0) --parts;
+  if (parts < 2 || !isParallel(loop, f)) return slice;
+  const names = Names.of(program, f);
+  const part: Local = { name: names.make('part'), type: 'i32' };
+  const begin: Local = { name: names.make('begin'), type: 'i32' };
+  const stride = trips / parts * loop.step;
+  const shared: For = { ...loop, from: get(begin), to: exact('add', get(begin), i32(stride)), most: trips / parts };
+  const start = set(begin, exact('add', binary('mul', get(part), i32(stride)), i32(first)));
+  const body = f.body.flatMap((s) => (s === loop ? [start, shared] : [s]));
+  return { ...slice, f: { ...f, parameters: [part], body }, parts };
+}
+
+/** Whether the iterations of a loop write different elements and nothing else. */
+function isParallel(loop: For, f: KernelFunction): boolean {
+  if (privateTo(loop.body, mentionsIn(f.body)) === undefined) return false;
+  const { buffers } = writesIn(loop.body);
+  const loaded = loadedIn(loop.body);
+  for (const buffer of buffers) if (buffer.role === 'local' || loaded.has(buffer)) return false;
+  const inner = new Map<Local, readonly [number, number]>();
+  const stores: StatementOf<'store'>[] = [];
+  let isPlain = true as boolean;
+  walkBody(loop.body, { statement: (s) => {
+    if (s.kind === 'store') stores.push(s);
+    else if (s.kind === 'for') {
+      const from = valueOf(s.from), trips = tripsOf(s);
+      if (from === undefined || trips === undefined) isPlain = false;
+      else inner.set(s.counter, [from, from + Math.max(0, trips - 1) * s.step]);
+    } else isPlain &&= s.kind === 'set' || s.kind === 'if';
+  } });
+  const variable = assignedIn(loop.body);
+  return isPlain && [...buffers].every((buffer) => areApart(stores.filter((s) => s.buffer === buffer), loop, inner, variable));
+}
+
+function areApart(
+  stores: readonly StatementOf<'store'>[], { counter, step }: For, inner: ReadonlyMap<Local, readonly [number, number]>,
+  variable: ReadonlySet<Local>,
+): boolean {
+  let factor: number | undefined, common: string | undefined;
+  let [low, high] = [Infinity, -Infinity];
+  for (const { index, offset, value } of stores) {
+    if (isVector(value.type)) return false;
+    const { terms, constant } = linearOf(index);
+    let [least, most, own] = [constant + offset, constant + offset, 0];
+    const rest: string[] = [];
+    for (const { of, factor: by } of terms) {
+      const range = of.kind === 'get' ? inner.get(of.local) : undefined;
+      if (of.kind === 'get' && of.local === counter) own = by;
+      else if (range !== undefined) {
+        least += Math.min(by * range[0], by * range[1]);
+        most += Math.max(by * range[0], by * range[1]);
+      } else {
+        let isFixed = true as boolean;
+        walkExpression(of, (part) => {
+          if (part.kind === 'load' || (part.kind === 'get' && (variable.has(part.local) || part.local === counter))) isFixed = false;
+        });
+        if (!isFixed || of.kind !== 'get') return false;
+        rest.push(`${of.local.name} ${by}`);
+      }
+    }
+    const key = rest.sort().join();
+    if (own === 0 || (factor ?? own) !== own || (common ?? key) !== key) return false;
+    [factor, common, low, high] = [own, key, Math.min(low, least), Math.max(high, most)];
+  }
+  return factor !== undefined && high - low < Math.abs(factor) * step;
+}

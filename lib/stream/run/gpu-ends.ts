@@ -1,0 +1,184 @@
+// Where runs on a device find their items and put them: in JavaScript's memory, a slice on the device at a time, or in arrays that lie
+// there already.
+import { holds } from '../../core/arrays.ts';
+import { inputArray, resultArray, type Device, type DeviceArray } from '../../core/device.ts';
+import { elementAt, required } from '../../core/known.ts';
+import { scalarCount } from '../interpret/values.ts';
+import type { RunCounts } from '../plan/counts.ts';
+import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
+import type { FusedProgram } from '../targets/cuda.ts';
+import { joinItems, roomFor, type PreparedRun, type Scalars, type StreamArrays } from './prepare.ts';
+
+/** One array of a stream on the device for each kind of scalars. */
+export type StreamMemory = readonly DeviceArray[];
+
+/** What a launch takes and gives. */
+export interface Span {
+  readonly input: StreamMemory;
+  readonly output: StreamMemory;
+  /** Items before the first steady state in the arrays; on the input at least those of the steady states that blocks make again. */
+  readonly firstInput: number;
+  readonly firstOutput: number;
+  /** Takes what the launch made; called right after it. */
+  take(signal: AbortSignal | undefined): Promise<unknown>;
+  dispose(): void;
+}
+
+/** The ends of one run. */
+export interface Ends {
+  readonly counts: RunCounts;
+  /** Items that come out in all. */
+  readonly items: number;
+  /** Bytes that a steady state takes on the device for the time of its launch. */
+  readonly stateBytes: number;
+  /** Scalars of items on the input, as far as there are any, in memory order. */
+  part(begin: number, end: number): Promise<ArrayLike<number>>;
+  /** Puts scalars of items on the output; those of the whole run may become the output. */
+  put(scalars: Scalars, item: number): Promise<void>;
+  span(state: number, states: number): Span;
+}
+
+export const elementTypes = { i: 'int32', f: 'float32', d: 'float64' } as const;
+
+const nothing = (): void => undefined;
+
+/** Items that come out of a run, of which at most `items` are wanted. */
+export function itemsOut({ plan, output }: FusedProgram, { passed }: RunCounts, items = Infinity): number {
+  return Math.min(items, elementAt(passed, plan.externals.indexOf(output.external)));
+}
+
+/** A part of an array, without a copy where it is a typed one. */
+function partOf(input: ArrayLike<number>, begin: number, end: number): ArrayLike<number> {
+  if (begin === 0 && end >= input.length) return input;
+  if (holds(input, 'float32') || holds(input, 'int32') || holds(input, 'float64')) return input.subarray(begin, end);
+  return Array.prototype.slice.call(input, begin, end) as number[];
+}
+
+/** Items in JavaScript's memory. */
+export class HostEnds implements Ends {
+  readonly counts: RunCounts;
+  readonly items: number;
+  readonly stateBytes: number;
+  readonly #program: FusedProgram;
+  readonly #device: Device;
+  readonly #input: ArrayLike<number>;
+  /** The input by kind. */
+  readonly #arrays: StreamArrays;
+  readonly #warmStates: number;
+  #output: Scalars | undefined;
+
+  constructor(program: FusedProgram, device: Device, { amount, counts, streams }: PreparedRun, input: ArrayLike<number>) {
+    this.counts = counts;
+    this.items = itemsOut(program, counts, amount.items);
+    this.#program = program;
+    this.#device = device;
+    this.#input = input;
+    this.#arrays = required(streams.get(program.input.external.id)).arrays;
+    this.#warmStates = program.warmRounds * program.states;
+    this.stateBytes = [program.input, program.output].reduce((sum, { external, kinds, items }) => {
+      const counted = countsOf(external.type);
+      return sum + kinds.reduce((bytes, kind) => bytes + items * counted[kind] * (kind === 'd' ? 8 : 4), 0);
+    }, 0);
+  }
+
+  /** Scalars of all items that come out, in memory order. */
+  get output(): Scalars {
+    return this.#output ??= this.#room();
+  }
+
+  #room(): Scalars {
+    const { type } = this.#program.output.external;
+    const [only, ...others] = kindsIn(countsOf(type));
+    if (only !== undefined && others.length === 0) return required(roomFor(this.items, type)[only]);
+    return new Float64Array(this.items * scalarCount(type));
+  }
+
+  part(begin: number, end: number): Promise<ArrayLike<number>> {
+    const width = scalarCount(this.#program.input.external.type);
+    return Promise.resolve(partOf(this.#input, begin * width, end * width));
+  }
+
+  put(scalars: Scalars, item: number): Promise<void> {
+    const width = scalarCount(this.#program.output.external.type);
+    if (this.#output === undefined && item === 0 && scalars.length === this.items * width) this.#output = scalars;
+    else this.output.set(scalars, item * width);
+    return Promise.resolve();
+  }
+
+  span(state: number, states: number): Span {
+    const { input: source, output: sink } = this.#program;
+    const firstInput = this.#warmStates * source.items;
+    const begin = source.before + state * source.items - firstInput;
+    const end = source.before + (state + states) * source.items + source.external.later.beyond;
+    const [takes, gives] = [countsOf(source.external.type), countsOf(sink.external.type)];
+    const made: DeviceArray[] = [];
+    const dispose = (): void => { for (const array of made) array.dispose(); };
+    const keep = (array: DeviceArray): DeviceArray => {
+      made.push(array);
+      return array;
+    };
+    try {
+      const input = source.kinds.map((kind) =>
+        keep(inputArray(this.#device, required(this.#arrays[kind]).subarray(begin * takes[kind], end * takes[kind]))));
+      const output = sink.kinds.map((kind) =>
+        keep(resultArray(this.#device, elementTypes[kind], states * sink.items * gives[kind])));
+      const take = (signal: AbortSignal | undefined): Promise<unknown> => this.#take(output, state, states, signal);
+      return { input, output, firstInput, firstOutput: 0, take, dispose };
+    } catch (error) {
+      dispose();
+      throw error;
+    }
+  }
+
+  async #take(made: StreamMemory, state: number, states: number, signal: AbortSignal | undefined): Promise<void> {
+    const { external: { type }, kinds, items, before } = this.#program.output;
+    const width = scalarCount(type);
+    const options = signal === undefined ? {} : { signal };
+    const to = this.output.subarray((before + state * items) * width, (before + (state + states) * items) * width);
+    if (kinds.length === 1) {
+      await required(made[0]).read(to, 0, options);
+      return;
+    }
+    const parts = await Promise.all(made.map((array) => array.read(undefined, 0, options)));
+    to.set(joinItems(Object.fromEntries(kinds.map((kind, i) => [kind, parts[i]])), type, states * items));
+  }
+}
+
+/** Items in arrays of the device, whose scalars are all of one kind. */
+export class DeviceEnds implements Ends {
+  readonly counts: RunCounts;
+  readonly items: number;
+  readonly stateBytes = 0;
+  readonly #program: FusedProgram;
+  readonly #input: DeviceArray;
+  readonly #output: DeviceArray;
+
+  constructor(program: FusedProgram, counts: RunCounts, items: number, input: DeviceArray, output: DeviceArray) {
+    this.counts = counts;
+    this.items = items;
+    this.#program = program;
+    this.#input = input;
+    this.#output = output;
+  }
+
+  async part(begin: number, end: number): Promise<ArrayLike<number>> {
+    const { external: { type }, kinds } = this.#program.input;
+    const width = scalarCount(type);
+    const last = Math.min(end, Math.floor(this.#input.length / width));
+    const scalars = makeArray(kinds[0] as Kind, Math.max(0, last - begin) * width);
+    if (scalars.length > 0) await this.#input.read(scalars, begin * width);
+    return scalars;
+  }
+
+  async put(scalars: Scalars, item: number): Promise<void> {
+    if (scalars.length > 0) await this.#output.write(scalars, item * scalarCount(this.#program.output.external.type));
+  }
+
+  span(state: number): Span {
+    const { input: source, output: sink } = this.#program;
+    return {
+      input: [this.#input], output: [this.#output], firstInput: source.before + state * source.items,
+      firstOutput: sink.before + state * sink.items, take: () => Promise.resolve(), dispose: nothing,
+    };
+  }
+}

@@ -1,0 +1,304 @@
+// Programs on a device that runs kernels. What preworks leave behind at the start of a run, and what is left over at its end, WebAssembly
+// makes; all whole steady states between are the device's, in launches that take a slice of the input each.
+import { setMaxListeners } from 'node:events';
+import { inputArray, type Device } from '../../core/device.ts';
+import { required } from '../../core/known.ts';
+import type { DeviceModule, Kernel } from '../../core/module.ts';
+import { reasonOf } from '../../core/progress.ts';
+import { arithmeticHeader } from '../../kernel/print/c-family.ts';
+import type { StreamGraph } from '../graph.ts';
+import { StreamRunError } from '../interpret/error.ts';
+import { scalarCount } from '../interpret/values.ts';
+import { writtenFirings } from '../plan/counts.ts';
+import { startMatters } from '../plan/start.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { smallBlocks, type FusedOptions } from '../targets/cuda-layout.ts';
+import { fusedProgram, type FusedProgram } from '../targets/cuda.ts';
+import { within } from '../stop.ts';
+import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
+import { prepareRun, type RunResult, type ThreadOptions } from './prepare.ts';
+import { compiledWasm, type CompiledWasm } from './wasm.ts';
+
+export interface GpuCompileOptions extends FusedOptions {
+  /** Lets float operations be joined, so that outputs differ in rounding. */
+  readonly fast?: boolean;
+  readonly signal?: AbortSignal;
+  readonly timeout?: number;
+}
+
+/** Steady states on arrays of the device. */
+export interface GpuSpan {
+  readonly input: StreamMemory;
+  readonly output: StreamMemory;
+  /** Items before the first steady state in the arrays; on the input at least those of {@link CompiledGpu.warmStates}. */
+  readonly firstInput: number;
+  readonly firstOutput: number;
+  readonly states: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What launches tell: their seconds on the device, and the first steady state that went wrong, if any did. */
+export interface GpuOutcome {
+  readonly deviceSeconds: number;
+  readonly fault?: number;
+}
+
+/** How a run went. */
+export interface GpuWork {
+  readonly milliseconds: number;
+  /** Seconds on the device; undefined if another back end made everything. */
+  readonly deviceSeconds?: number;
+  /** Why another back end made everything. */
+  readonly note?: string;
+}
+
+/** No steady state went wrong. */
+const noFault = 2 ** 31 - 1;
+/** Turns that loops without known end may make in an iteration: more are left to the CPU. */
+const turnsEach = 1e6;
+/** The most bytes that the arrays of a launch take, and the share of the device's memory. */
+const launchBytes = 2 ** 26;
+const launchShare = 1 / 16;
+/** Seconds that a launch should take, and rounds by multiprocessor of the first ones, which are measured. */
+const launchSeconds = 0.02;
+const firstRounds = 4;
+/** Launches that are under way at once. */
+const inFlight = 3;
+/** Rounds that a block makes for each one that it makes only to begin. */
+const worthWarming = 8;
+const mostStates = 2 ** 30;
+
+/** A program compiled for a device. */
+export class CompiledGpu {
+  readonly program: FusedProgram;
+  readonly device: Device;
+  readonly #module: DeviceModule;
+  readonly #wasm: CompiledWasm;
+  readonly #kernel: Kernel;
+
+  /** @param module what the device's compiler made of the program's text */
+  constructor(graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule) {
+    this.program = program;
+    this.device = device;
+    this.#module = module;
+    this.#wasm = compiledWasm(graph);
+    this.#kernel = required(module.kernels.get(program.kernel));
+  }
+
+  /**
+   * Compiles a graph for a device. Throws UnsupportedProgram for programs with state and those that do not fit, ScheduleError where there
+   * is no schedule, UnavailableError where nothing compiles device code.
+   */
+  static async compile(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
+    const { fast, signal, timeout, ...how } = options;
+    const made = async (program: FusedProgram): Promise<CompiledGpu> => {
+      if (program.input.items === 0 || program.output.items === 0) {
+        throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
+      }
+      signal?.throwIfAborted();
+      return new CompiledGpu(graph, program, device, await device.module({
+        source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+        ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
+      }));
+    };
+    const program = fusedProgram(graph, how);
+    // Less, for a GPU with less shared memory.
+    for (const less of [undefined, smallBlocks]) {
+      const compiled = await made(less === undefined ? program : fusedProgram(graph, { ...how, ...less }));
+      if (compiled.#resident > 0) return compiled;
+      compiled.dispose();
+    }
+    throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
+  }
+
+  get kernel(): Kernel {
+    return this.#kernel;
+  }
+
+  /** Blocks that a multiprocessor holds. */
+  get #resident(): number {
+    return this.#kernel.residentBlocks(this.program.threads, this.program.sharedBytes);
+  }
+
+  /** Steady states before those of a launch that its blocks make again, for what they leave on the channels. */
+  get warmStates(): number {
+    return this.program.warmRounds * this.program.states;
+  }
+
+  /** Runs the program from its start. `input`: scalars of the items on the open input. */
+  async run(input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult & GpuWork> {
+    return within(options, async (signal) => {
+      const run = prepareRun(this.program.plan, input, options);
+      const ends = new HostEnds(this.program, this.device, run, required(input));
+      const work = await this.process(ends, { ...options, signal });
+      const firings = writtenFirings(this.program.plan, run.amount, run.counts);
+      return { output: ends.output, printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
+    });
+  }
+
+  /** Makes steady states whose items lie on the device. Its calls are queued when it returns. */
+  async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
+    const { program } = this;
+    const rounds = Math.ceil(states / program.states);
+    const resident = this.#resident * this.device.description.multiprocessors;
+    const each = Math.max(Math.ceil(rounds / Math.max(1, resident)), Math.min(rounds, worthWarming * program.warmRounds), 1);
+    const fault = inputArray(this.device, Int32Array.of(noFault));
+    using _ = untilAborted(signal, () => { fault.dispose(); });
+    const launched = this.#module.launch(program.kernel, {
+      blocks: Math.ceil(rounds / each), threads: program.threads, sharedBytes: program.sharedBytes,
+      arguments: [
+        ...input, ...output, fault, { i64: firstInput }, { i64: firstOutput }, { f64: turnsEach }, { i32: states }, { i32: each },
+        { i32: program.warmRounds },
+      ],
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const [{ deviceSeconds }, found] = await Promise.all([launched, fault.read()]);
+    const first = Number(found[0]);
+    return first === noFault ? { deviceSeconds } : { deviceSeconds, fault: first };
+  }
+
+  /** Makes a whole run. */
+  async process(ends: Ends, options: ThreadOptions): Promise<GpuWork> {
+    const from = this.program.startStates + this.warmStates, to = ends.counts.steadyStates;
+    if (to <= from) {
+      return this.#byWasm(ends, options, `the run is too short for a device, which begins after steady state ${from}`);
+    }
+    const before = await this.#before(ends, from, options);
+    const began = performance.now();
+    const { deviceSeconds, fault } = await this.#middle(ends, from, to, options.signal);
+    const middle = performance.now() - began;
+    if (fault !== undefined) {
+      await this.#replay(ends, fault, options);
+      return this.#byWasm(ends, options, 'a loop makes more turns than a device is given time for');
+    }
+    const after = await this.#after(ends, to, options);
+    if (after === undefined) return this.#byWasm(ends, options, 'a prework goes wrong in the middle of the input');
+    return { milliseconds: before + middle + after, deviceSeconds };
+  }
+
+  async #byWasm(ends: Ends, options: ThreadOptions, note: string): Promise<GpuWork> {
+    const { output, milliseconds } = await this.#wasm.runHereOrAside(await ends.part(0, Infinity), options);
+    await ends.put(output, 0);
+    return { milliseconds, note };
+  }
+
+  /** Runs a part of the input by WebAssembly, from its start to so many items of output. */
+  async #part(ends: Ends, state: number, states: number, items: number, options: ThreadOptions): Promise<RunResult> {
+    const { before, items: each, external: { first, later } } = this.program.input;
+    const most = first.items + first.beyond + later.beyond;
+    const input = await ends.part(state * each, before + (state + states) * each + most);
+    const { iterations: _, ...rest } = options;
+    return this.#wasm.runHereOrAside(input, { ...rest, items });
+  }
+
+  /** The start of the run up to a steady state; milliseconds. */
+  async #before(ends: Ends, states: number, options: ThreadOptions): Promise<number> {
+    const { before, items } = this.program.output;
+    if (before + states * items === 0) return 0;
+    const made = await this.#part(ends, 0, states, before + states * items, options);
+    await ends.put(made.output, 0);
+    return made.milliseconds;
+  }
+
+  /** What comes out behind the last whole steady state; milliseconds. Undefined where only the whole run can tell. */
+  async #after(ends: Ends, states: number, options: ThreadOptions): Promise<number | undefined> {
+    const { plan, output: { before, items, external } } = this.program;
+    const left = ends.items - before - states * items;
+    if (left === 0) return 0;
+    const matters = startMatters(plan) ?? 0;
+    const back = Math.min(states, matters < 0 ? 0 : matters + Math.ceil(before / items));
+    try {
+      const made = await this.#part(ends, states - back, Infinity, back * items + before + left, options);
+      const width = scalarCount(external.type);
+      await ends.put(made.output.subarray((back * items + before) * width), before + states * items);
+      return made.milliseconds;
+    } catch (error) {
+      // Preworks in the middle of the input may go wrong where nothing else does.
+      if (back > 0 && error instanceof StreamRunError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Throws the error of a steady state that went wrong, the first that does. */
+  async #replay(ends: Ends, state: number, options: ThreadOptions): Promise<void> {
+    const { plan, output: { before, items } } = this.program;
+    // Without preworks, a run that begins here makes the same.
+    if (startMatters(plan) === -1) await this.#part(ends, state, 1, before + items, { ...options, threads: 1 });
+  }
+
+  /** Steady states by the device. */
+  async #middle(ends: Ends, from: number, to: number, signal: AbortSignal | undefined): Promise<GpuOutcome> {
+    const { states: round } = this.program;
+    const { limitBytes } = this.device.memory();
+    const bytes = limitBytes === 0 ? launchBytes : Math.min(launchBytes, launchShare * limitBytes);
+    const most = Math.min(mostStates, Math.floor(bytes / Math.max(1, ends.stateBytes)));
+    const whole = (states: number): number => Math.max(round, Math.floor(Math.min(states, most) / round) * round);
+    let size = whole(firstRounds * round * this.device.description.multiprocessors);
+    let deviceSeconds = 0, fault = Infinity;
+    const failures: unknown[] = [];
+    const pending = new Set<Promise<void>>();
+    const stop = stopOf(signal);
+    if (signal !== undefined) setMaxListeners(0, signal); // every call under way listens
+    try {
+      for (let at = from; at < to && fault === Infinity && failures.length === 0;) {
+        signal?.throwIfAborted();
+        const states = Math.min(size, to - at);
+        const begin = at;
+        const slice = this.#slice(ends, begin, states, signal).then((done) => {
+          deviceSeconds += done.deviceSeconds;
+          if (done.fault !== undefined) fault = Math.min(fault, begin + done.fault);
+          if (states === size && done.deviceSeconds > 0) size = whole(size * Math.min(8, launchSeconds / done.deviceSeconds));
+        }).catch((error: unknown) => { failures.push(error); }).finally(() => pending.delete(slice));
+        pending.add(slice);
+        at += states;
+        if (pending.size >= inFlight) await Promise.race([...pending, stop.stopped]);
+      }
+      await Promise.race([Promise.all(pending), stop.stopped]);
+    } finally {
+      stop.end();
+    }
+    if (failures.length > 0) throw failures[0];
+    return fault === Infinity ? { deviceSeconds } : { deviceSeconds, fault };
+  }
+
+  /** One launch, with what it takes there and what it gives back. */
+  async #slice(ends: Ends, state: number, states: number, signal: AbortSignal | undefined): Promise<GpuOutcome> {
+    const span = ends.span(state, states);
+    using _ = untilAborted(signal, () => { span.dispose(); });
+    const { input, output, firstInput, firstOutput } = span;
+    const launched = this.launch({ input, output, firstInput, firstOutput, states, signal });
+    const [done] = await Promise.all([launched, span.take(signal)]);
+    return done;
+  }
+
+  /** Frees the code after the launches that were made. */
+  dispose(): void {
+    this.#module.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+/** Has something freed at the end of a block, or as soon as the signal comes: what is under way by then may take longer. */
+function untilAborted(signal: AbortSignal | undefined, free: () => void): Disposable {
+  signal?.addEventListener('abort', free, { once: true });
+  return {
+    [Symbol.dispose](): void {
+      signal?.removeEventListener('abort', free);
+      free();
+    },
+  };
+}
+
+/** A promise that only rejects, with a signal's reason. */
+function stopOf(signal: AbortSignal | undefined): { readonly stopped: Promise<never>; end(): void } {
+  let stop = (): void => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => { if (signal !== undefined) reject(reasonOf(signal)); };
+  });
+  stopped.catch(() => undefined);
+  signal?.addEventListener('abort', stop, { once: true });
+  return { stopped, end: () => { signal?.removeEventListener('abort', stop); } };
+}

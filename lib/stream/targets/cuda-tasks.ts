@@ -1,0 +1,151 @@
+// What the threads of a block share out among themselves: iterations of groups, or slices of iterations. Tasks of one shape, as branches
+// of a split-join often have, run the same code, so that it stays in the cache of instructions.
+import { elementAt, required } from '../../core/known.ts';
+import { get, valueOf, type Buffer, type ExpressionOf, type KernelFunction, type Local, type Program } from '../../kernel/ir.ts';
+import { shareFunctions } from '../../kernel/passes/share.ts';
+import { forCount, sliceFunction } from '../../kernel/passes/slice.ts';
+import { sizeOf } from '../../kernel/passes/unroll.ts';
+import { mapBody, Names } from '../../kernel/visit.ts';
+import type { Group, ProgramPlan } from '../plan/plan.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+
+/** One of the groups whose iterations a task makes. */
+export interface Member {
+  readonly group: Group;
+  /** Ends whose positions the function takes, as places in `ix`. */
+  readonly slots: readonly number[];
+  /** What else it takes. */
+  readonly args: readonly ExpressionOf<'constant'>[];
+  /** For placeholders among its buffers: the actual ones. */
+  readonly buffers: ReadonlyMap<Buffer, Buffer>;
+}
+
+export interface Task {
+  /** Takes the number of iterations or of the part, then positions, then `args`. */
+  readonly f: KernelFunction;
+  /** Whether it takes a number of iterations, which is 1. */
+  readonly isCounted: boolean;
+  /** Parts of an iteration; if there are several, the function takes the part's number. */
+  readonly parts: number;
+  /** Iterations that a thread makes together. */
+  readonly width: number;
+  readonly members: readonly Member[];
+}
+
+export interface Tasks {
+  /** By level; tasks of one level do not wait for each other. */
+  readonly levels: readonly (readonly Task[])[];
+  /** Stand-ins among the buffers of tasks. */
+  readonly placeholders: readonly Buffer[];
+}
+
+/** Nodes from which on the code of an iteration needs more registers than a thread has. */
+const mostNodes = 1000;
+/** Arguments that tasks of one shape may differ in. */
+const mostArguments = 8;
+
+/** By group: how many others it waits for, one after the other. */
+export function levelsOf({ groups, groupOf, sdf }: ProgramPlan): number[] {
+  const levels = groups.map(() => 0);
+  for (let isSettled = false; !isSettled;) {
+    isSettled = true;
+    for (const { from, to } of sdf.channels) {
+      const [source, sink] = [elementAt(groupOf, from).id, elementAt(groupOf, to).id];
+      if (source === sink || elementAt(levels, sink) > elementAt(levels, source)) continue;
+      levels[sink] = elementAt(levels, source) + 1;
+      isSettled = false;
+    }
+  }
+  return levels;
+}
+
+interface TaskOptions {
+  readonly program: Program;
+  readonly plan: ProgramPlan;
+  readonly levels: readonly number[];
+  /** The positions of ends. */
+  readonly ix: Buffer;
+  /** Steady states of a round. */
+  readonly states: number;
+  readonly threads: number;
+  /** By group: iterations that a thread makes together, as one function that runs straight through. */
+  readonly wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }>;
+  /** Whether buffers are laid out alike. */
+  readonly isAlike: (a: Buffer, b: Buffer) => boolean;
+}
+
+export function tasksOf(options: TaskOptions): Tasks {
+  const { plan, levels, states, threads, program, ix, wide } = options;
+  const made: Task[][] = [];
+  const placeholders: Buffer[] = [];
+  for (let level = 0; level <= Math.max(...levels); ++level) {
+    const groups = plan.groups.filter(({ id }) => levels[id] === level);
+    const busy = groups.reduce((sum, { iterations }) => sum + Math.ceil(states * iterations / 32), 0);
+    const spare = Math.floor(threads / 32 / busy);
+    const tasks = groups.flatMap((group): Task[] => {
+      const together = wide.get(group.id);
+      if (together !== undefined) {
+        return [positioned(program, group, together.f, { parts: 1, width: together.width, isCounted: false }, ix)];
+      }
+      const f = required(program.functions.find(({ name }) => name === `group_${group.id}`));
+      const most = Math.max(spare, Math.ceil(sizeOf(f.body) / mostNodes));
+      const slices = most < 2 ? undefined : sliceFunction(program, forCount(program, f, ix), { most });
+      return (slices ?? [{ f, parts: 1 }]).map((slice) => 
+        positioned(program, group, slice.f, { parts: slice.parts, width: 1, isCounted: slices === undefined }, ix));
+    });
+    const shared = share(tasks, options, `level_${level}`);
+    made.push(shared.tasks);
+    placeholders.push(...shared.placeholders);
+  }
+  return { levels: made, placeholders };
+}
+
+/** A task whose function takes positions in place of `ix`. */
+function positioned(
+  program: Program, group: Group, f: KernelFunction, how: Pick<Task, 'parts' | 'width' | 'isCounted'>, ix: Buffer,
+): Task {
+  const names = Names.of(program, f);
+  const slots = new Map<number, Local>();
+  const body = mapBody(f.body, {
+    expression: (e) => {
+      if (e.kind !== 'load' || e.buffer !== ix) return e;
+      const slot = valueOf(e.index);
+      if (slot === undefined) throw new UnsupportedProgram('the program reads files');
+      let local = slots.get(slot + e.offset);
+      if (local === undefined) slots.set(slot + e.offset, local = { name: names.make('at'), type: 'i32' });
+      return get(local);
+    },
+    statement: (s) => (s.kind === 'store' && s.buffer === ix ? [] : s),
+  });
+  const made = { ...f, parameters: [...f.parameters, ...slots.values()], body };
+  return { ...how, f: made, members: [{ group, slots: [...slots.keys()], args: [], buffers: new Map() }] };
+}
+
+/** Tasks of one shape as one, where they do not differ in much. */
+function share(tasks: readonly Task[], { program, isAlike }: TaskOptions, prefix: string): { tasks: Task[]; placeholders: Buffer[] } {
+  const classes = new Map<string, Task[]>();
+  for (const task of tasks) {
+    const key = `${task.isCounted} ${task.parts} ${task.width} ${required(task.members[0]).group.iterations}`;
+    classes.set(key, [...classes.get(key) ?? [], task]);
+  }
+  const made: Task[] = [];
+  const placeholders: Buffer[] = [];
+  let number = 0;
+  for (const members of classes.values()) {
+    const shared = shareFunctions(program, members.map(({ f }) => f), `${prefix}_${number++}`);
+    for (const f of shared.functions) {
+      const own = members.filter((task) => shared.calls.get(task.f.name)?.callee === f.name);
+      const calls = own.map((task) => required(shared.calls.get(task.f.name)));
+      const isCheap = own.length > 1 && calls.every(({ args, buffers }) => args.length <= mostArguments && [...buffers].every(
+        ([by, buffer]) => buffer.role !== 'constant' && isAlike(buffer, required(calls[0]?.buffers.get(by)))));
+      if (!isCheap) made.push(...own);
+      else {
+        const [first] = own as [Task];
+        made.push({ ...first, f, members: own.map((task, i) =>
+          ({ ...required(task.members[0]), args: elementAt(calls, i).args, buffers: elementAt(calls, i).buffers })) });
+        placeholders.push(...elementAt(calls, 0).buffers.keys());
+      }
+    }
+  }
+  return { tasks: made, placeholders };
+}

@@ -1,0 +1,161 @@
+// stream.run with a device: back ends by name, what goes to the CPU and why, and what the options mean.
+import assert from 'node:assert/strict';
+import { openDevice, type Device } from '../../../lib/core/device.ts';
+import { devices } from '../../../lib/core/devices.ts';
+import { compileForDevice, run, type StreamRunOptions } from '../../../lib/stream/index.ts';
+import type { DeviceBackend } from '../../../lib/stream/run/backends.ts';
+import { isForGpu, worthDevice } from '../../../lib/stream/run/on-device.ts';
+import { drillBackends, eachBackend, hasBackend } from '../../support/backends.ts';
+import { program } from '../programs/support.ts';
+import { graphOf } from '../support.ts';
+import { agrees, compileTogether, deviceBackends, firstState, inputItems } from './support.ts';
+
+const plain = graphOf('float->float filter F { work pop 1 push 1 peek 4 { push(peek(0) * 0.3 + peek(3) * peek(1)); pop(); } } float->float pipeline Main { add F; add F; }');
+const input = Float32Array.from({ length: 20_000 }, (_, i) => Math.sin(i));
+
+/** Programs that no device runs, and why. */
+const others: readonly (readonly [source: string, reason: RegExp, options: StreamRunOptions])[] = [
+  ['float->float filter F { float s; work pop 1 push 1 { s += pop(); push(s); } } float->float pipeline Main { add F; }', /state/, { input }],
+  ['float->float filter F { work pop 1 push 1 { float x = pop(); println(x); push(x); } } float->float pipeline Main { add F; }', /state|prints/, { input: input.slice(0, 50) }],
+  ['void->void pipeline Main { add S; add P; } void->int filter S { int i; work push 1 { push(i); i++; } } int->void filter P { work pop 1 { println(pop()); } }', /./, { items: 9 }],
+  ['void->float filter S { int i; work push 1 { push(i); i++; } } void->float pipeline Main { add S; }', /state/, { items: 100 }],
+  ['float->float filter F { work pop * push 1 { float s = 0; for (int i = 0; i < (int) peek(0) + 2; i++) s += pop(); push(s); } } float->float pipeline Main { add F; }', /./,
+    { input: new Float32Array(90).fill(1) }],
+  ['float->float feedbackloop L { join roundrobin(1, 1); body float->float filter { work pop 2 push 2 { float x = pop() + pop(); push(x); push(x / 2); } }; loop Identity<float>; '
+    + 'split roundrobin(1, 1); enqueue 0.0; } float->float pipeline Main { add L; }', /state|loops/, { input }],
+  ['float->float filter F { work pop 70000 push 1 { float s = 0; for (int i = 0; i < 70000; i++) s += pop(); push(s); } } float->float pipeline Main { add F; }', /bytes of shared memory/,
+    { input: new Float32Array(200_000).fill(1) }],
+];
+
+describe('stream.run on devices', function () {
+  this.timeout(120_000);
+
+  for (const backend of drillBackends(1, deviceBackends) as readonly DeviceBackend[]) {
+    it(`runs by the name ${backend}, on a device that is opened once`, async () => {
+      const expected = await run(plain, { input, backend: 'wasm' });
+      const found = await run(plain, { input, backend });
+      assert.deepEqual([found.backend, found.note], [backend, undefined]);
+      assert.ok(found.deviceSeconds! > 0 && found.milliseconds > 0);
+      assert.deepEqual(found.output, expected.output);
+      const begin = performance.now();
+      for (let k = 0; k < 5; ++k) assert.deepEqual((await run(plain, { input, backend })).output, expected.output);
+      assert.ok(performance.now() - begin < 2000, 'neither opened nor compiled again');
+      const fast = await run(plain, { input, backend, fast: true });
+      assert.equal(fast.backend, backend);
+      expected.output.length === fast.output.length || assert.fail();
+      for (let i = 0; i < expected.output.length; ++i) assert.ok(Math.abs(fast.output[i]! - expected.output[i]!) < 1e-5);
+    });
+  }
+
+  eachBackend((backend, opened) => {
+    let device: Device;
+    before(async () => { device = await opened(); });
+
+    it('goes to the CPU with a note where no device runs the program', async () => {
+      for (const [source, reason, options] of others) {
+        const graph = graphOf(source);
+        const expected = await run(graph, options);
+        const found = await run(graph, { ...options, device });
+        assert.notEqual(found.backend, backend);
+        assert.equal(found.backend, expected.backend);
+        assert.match(found.note!, /^the program ran on the CPU: [^\n]+$/);
+        assert.match(found.note!, reason);
+        assert.equal(found.deviceSeconds, undefined);
+        assert.deepEqual([found.output, found.printed], [expected.output, expected.printed]);
+        await assert.rejects(compileForDevice(graph, { device }), (error: { code?: string }) =>
+          error.code === 'ERR_WARPLOOM_UNSUPPORTED' || error.code === 'ERR_WARPLOOM_INVALID_ARGUMENT', source);
+      }
+      const short = await run(plain, { input: input.subarray(0, 30), device });
+      assert.equal(short.backend, 'wasm');
+      assert.match(short.note!, /too short for a device/);
+    });
+
+    it('takes the device for auto, or the back end of its name', async () => {
+      const expected = (await run(plain, { input, backend: 'interpret' })).output;
+      for (const options of [{}, { backend: backend as DeviceBackend }, { backend: 'auto' }] as const) {
+        const found = await run(plain, { input, device, ...options });
+        assert.equal(found.backend, backend);
+        assert.deepEqual([...found.output as Float32Array], expected);
+      }
+    });
+
+    it('has taken its input when it returns', async () => {
+      const own = input.slice();
+      const running = run(plain, { input: own, device });
+      own.fill(0);
+      assert.deepEqual((await running).output, (await run(plain, { input, backend: 'wasm' })).output);
+      using compiled = await compileForDevice(plain, { device });
+      own.set(input);
+      const again = compiled.run(own);
+      own.fill(0);
+      assert.deepEqual((await again).output, (await run(plain, { input, backend: 'wasm' })).output);
+      assert.deepEqual([compiled.device, compiled.graph, compiled.disposed], [device, plain, false]);
+      assert.ok(compiled.kernel.maxThreads >= 32);
+    });
+
+    it('rejects devices and options that do not go together', async () => {
+      const wrong = (argument: string) => ({ code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument });
+      for (const name of ['wasm', 'cpp', 'interpret'] as const) await assert.rejects(run(plain, { input, device, backend: name }), wrong('device'));
+      await assert.rejects(run(plain, { input, device, backend: backend === 'cuda' ? 'simt' : 'cuda' }), wrong('device'));
+      await assert.rejects(run(plain, { input, device, compiler: 'g++' }), wrong('compiler'));
+      await assert.rejects(run(plain, { input, backend: 'wasm', fast: true }), wrong('fast'));
+      await assert.rejects(run(plain, { device }), wrong('input'));
+      await using cpu = await openDevice({ backend: 'cpu' });
+      await assert.rejects(run(plain, { input, device: cpu }), wrong('device'));
+      await assert.rejects(compileForDevice(plain, { device: cpu }), wrong('device'));
+    });
+  }, { backends: deviceBackends, cases: 4 });
+
+  it('goes to the CPU with a note where there is no such device', async function () {
+    if (devices().some((each) => each.backend === 'cuda' && each.available)) this.skip();
+    const found = await run(plain, { input, backend: 'cuda' });
+    assert.equal(found.backend, 'wasm');
+    assert.match(found.note!, /^the program ran on the CPU: cuda is not available: .*$/);
+    assert.deepEqual(found.output, (await run(plain, { input, backend: 'wasm' })).output);
+  });
+
+  it('goes to the CPU with a note where nothing compiles', async function () {
+    if (!hasBackend('simt')) this.skip();
+    const fresh = graphOf('float->float filter G { work pop 1 push 1 { push(pop() * 3.25 + 11.5); } } float->float pipeline Main { add G; }');
+    const path = process.env['PATH'];
+    process.env['PATH'] = '/nowhere';
+    try {
+      const found = await run(fresh, { input, backend: 'simt' });
+      assert.equal(found.backend, 'wasm');
+      assert.match(found.note!, /^the program ran on the CPU: no C\+\+ compiler: [^\n]*$/);
+    } finally {
+      process.env['PATH'] = path;
+    }
+    assert.equal((await run(fresh, { input, backend: 'simt' })).backend, 'simt');
+  });
+
+  it('auto asks for a GPU only where a run is long and a GPU may run it', () => {
+    const radio = program('fm-radio');
+    assert.equal(isForGpu(plain, { input: new Float32Array(1000) }), false);
+    assert.equal(isForGpu(graphOf(others[0]![0]), { input: { length: 1e12 } }), false);
+    assert.equal(isForGpu(graphOf(others[4]![0]), { input: { length: 1e12 } }), false);
+    const isThere = devices().some((each) => each.backend === 'cuda' && each.available);
+    assert.equal(isForGpu(radio, { input: { length: 1e9 } }), isThere);
+    assert.equal(isForGpu(radio, { input: { length: 1e9 }, items: 5 }), false);
+    assert.ok(worthDevice > 0);
+  });
+
+  for (const order of drillBackends(3, ['simt']).flatMap(() => ['forward', 'reverse', 'random:5'])) {
+    it(`threads in the order ${order} give the same`, async () => {
+      const names = ['channel-vocoder', 'fm-radio', 'filterbank', 'bitonic', 'tde'];
+      const graphs = [...names.map((name) => program(name)), plain];
+      process.env['WARPLOOM_SIMT_ORDER'] = order;
+      try {
+        await using device = await openDevice({ backend: 'simt' });
+        const made = await compileTogether(device, graphs.map((graph) => ({ graph })));
+        for (const [i, compiled] of made.entries()) {
+          const length = inputItems(compiled!, firstState(compiled!) + 3 * compiled!.program.states + 1);
+          const items = Float32Array.from({ length }, (_, at) => ((at * 7919) % 1009) / 1009);
+          await agrees(compiled!, graphs[i]!, items);
+        }
+      } finally {
+        delete process.env['WARPLOOM_SIMT_ORDER'];
+      }
+    });
+  }
+});

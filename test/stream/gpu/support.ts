@@ -1,0 +1,68 @@
+// Programs for devices in tests: several in one module, because compilers take most of the time.
+import assert from 'node:assert/strict';
+import type { Device } from '../../../lib/core/device.ts';
+import { arithmeticHeader } from '../../../lib/kernel/print/c-family.ts';
+import type { StreamGraph } from '../../../lib/stream/graph.ts';
+import { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
+import type { ThreadOptions } from '../../../lib/stream/run/prepare.ts';
+import { compiledWasm } from '../../../lib/stream/run/wasm.ts';
+import type { FusedOptions } from '../../../lib/stream/targets/cuda-layout.ts';
+import { fusedKernel, fusedProgram, type FusedProgram } from '../../../lib/stream/targets/cuda.ts';
+
+/** The backends that run stream programs. */
+export const deviceBackends = ['simt', 'cuda'] as const;
+
+export interface Sample {
+  readonly graph: StreamGraph;
+  readonly options?: FusedOptions;
+}
+
+/** A program whose names differ from those of others. */
+function renamed(program: FusedProgram, number: number): FusedProgram {
+  const kernel = `${fusedKernel}_${number}`;
+  const parts = ['\nnamespace {\n', `WARPLOOM_KERNEL(${fusedKernel}, `, 'FusedAgent<Program>'];
+  for (const part of parts) assert.equal(program.source.split(part).length, 2, part);
+  const source = program.source.replace(parts[0]!, () => `\nnamespace p${number} {\n`).replace(parts[1]!, () => `WARPLOOM_KERNEL(${kernel}, `)
+    .replace(parts[2]!, () => `FusedAgent<p${number}::Program>`);
+  return { ...program, source, kernel };
+}
+
+/** Compiles programs for a device, in one module; undefined for those that are not for devices. */
+export async function compileTogether(device: Device, samples: readonly Sample[]): Promise<(CompiledGpu | undefined)[]> {
+  const programs = samples.map(({ graph, options }, number) => {
+    try {
+      return renamed(fusedProgram(graph, options), number);
+    } catch (error) {
+      if ((error as { code?: unknown }).code === 'ERR_WARPLOOM_UNSUPPORTED') return undefined;
+      throw error;
+    }
+  });
+  const some = programs.filter((each) => each !== undefined);
+  const module = await device.module({
+    source: some.map(({ source }) => source).join('\n'), kernels: some.map(({ kernel }) => kernel),
+    headers: { 'arithmetic.h': arithmeticHeader() },
+  });
+  return programs.map((program, i) => (program === undefined ? undefined : new CompiledGpu(samples[i]!.graph, program, device, module)));
+}
+
+/** Steady states before which the device takes no part in a run. */
+export function firstState({ program, warmStates }: CompiledGpu): number {
+  return program.startStates + warmStates;
+}
+
+/** Items of input for a number of steady states. */
+export function inputItems({ program: { input } }: CompiledGpu, states: number): number {
+  return input.before + states * input.items + input.external.later.beyond;
+}
+
+/** A run on the device gives what WebAssembly gives, and the device took part as expected. */
+export async function agrees(
+  compiled: CompiledGpu, graph: StreamGraph, input: ArrayLike<number>, options: ThreadOptions = {}, isOnDevice = true,
+): Promise<void> {
+  const expected = compiledWasm(graph).run(input, options);
+  const found = await compiled.run(input, options);
+  assert.equal(found.deviceSeconds !== undefined, isOnDevice, found.note);
+  assert.deepEqual(found.output, expected.output);
+  assert.deepEqual(found.firings, expected.firings);
+  assert.equal(found.exhausted, expected.exhausted);
+}
