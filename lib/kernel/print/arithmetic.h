@@ -62,10 +62,17 @@ WARPLOOM_DEVICE double wl_f64(int a) { return (double)a; }
 #endif
 
 // constexpr, so that tables can hold them.
+#ifdef __CUDACC_RTC__
+WARPLOOM_DEVICE constexpr float wl_nan_f32() { return __builtin_bit_cast(float, 0x7fc00000); }
+WARPLOOM_DEVICE constexpr float wl_inf_f32() { return __builtin_bit_cast(float, 0x7f800000); }
+WARPLOOM_DEVICE constexpr double wl_nan_f64() { return __builtin_bit_cast(double, 0x7ff8000000000000ll); }
+WARPLOOM_DEVICE constexpr double wl_inf_f64() { return __builtin_bit_cast(double, 0x7ff0000000000000ll); }
+#else
 WARPLOOM_DEVICE constexpr float wl_nan_f32() { return __builtin_nanf(""); }
 WARPLOOM_DEVICE constexpr float wl_inf_f32() { return __builtin_inff(); }
 WARPLOOM_DEVICE constexpr double wl_nan_f64() { return __builtin_nan(""); }
 WARPLOOM_DEVICE constexpr double wl_inf_f64() { return __builtin_inf(); }
+#endif
 #ifdef WL_CUDA
 WARPLOOM_DEVICE bool wl_is_negative(double a) { return __double_as_longlong(a) < 0; }
 #else
