@@ -1,6 +1,6 @@
 // npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
 // npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
-// npm run bench -- stream [--partition | --compile | --math]
+// npm run bench -- stream [--partition | --compile | --math | --variants]
 // npm run bench -- check | table [REPORT …]
 //
 // Writes FOLDER/<device>/<domain>.json and .svg (default bench/results). A filtered run keeps the other rows of
@@ -10,6 +10,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../lib/core/binding.ts';
+import { devices } from '../lib/core/devices.ts';
 import { openDevice } from '../lib/index.ts';
 import type { BenchContext, DomainBenchmark, HostBenchmark } from './domain.ts';
 import { benchmarkCalls } from './calls/index.ts';
@@ -25,8 +26,10 @@ import { benchmarkImaging } from './imaging.ts';
 import { benchmarkScan } from './scan.ts';
 import { benchmarkScratchpad } from './scratchpad.ts';
 import { benchmarkStream } from './stream.ts';
+import { benchmarkStreamDevice } from './stream-device.ts';
 import { benchmarkStreamCompile } from './stream-compile.ts';
 import { benchmarkStreamMath } from './stream-math.ts';
+import { benchmarkStreamVariants, variantTables } from './stream-variants.ts';
 import { streamTables, writeStreamFigures } from './stream-figures.ts';
 import { benchmarkPartition } from './stream-partition.ts';
 import { figureTables, writeFigures } from './swept-figures.ts';
@@ -44,6 +47,7 @@ const domains: Readonly<Record<string, DomainBenchmark>> = {
   calls: benchmarkCalls,
   figure6: benchmarkFigure6,
   figure7: benchmarkFigure7,
+  'stream-variants': benchmarkStreamVariants,
 };
 /** Those that need neither device nor addon. */
 const hostDomains: Readonly<Record<string, HostBenchmark>> = {
@@ -51,12 +55,14 @@ const hostDomains: Readonly<Record<string, HostBenchmark>> = {
   'stream-math': benchmarkStreamMath,
   imports: benchmarkImports,
 };
+/** Those of the host that measure something else on a device that runs kernels. */
+const kernelDomains: Readonly<Record<string, DomainBenchmark>> = { stream: benchmarkStreamDevice };
 /** Domains people name; the others are figures of one of them. */
 const named = ['tridiagonal', 'scan', 'swept', 'imaging', 'stream', 'swept-cfl', 'calls', 'imports'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
-       npm run bench -- stream [--partition | --compile | --math]
+       npm run bench -- stream [--partition | --compile | --math | --variants]
        npm run bench -- scratchpad [--table1 | --table2 | --table3 | --planners]
        npm run bench -- check [REPORT …]    compares reports with the goals
        npm run bench -- table [REPORT …]    prints them as Markdown
@@ -69,6 +75,9 @@ const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filte
 --partition  the stream compiler's partitioner and pipelines against the ILP, over the twelve programs
 --compile  what programs of up to 10,000 nodes take until they run
 --math     mathematical functions beside those of the host
+--variants layouts of each stream program on a GPU: threads, shared memory, blocks, sizes of groups
+
+stream measures the GPU where there is one (--backend cuda, simt), else the cores (--backend cpu).
 
 Domains: ${named.join(', ')}`;
 
@@ -86,19 +95,25 @@ interface Where {
   readonly driver: string;
 }
 
+/** Whether the back end that is asked for runs kernels. */
+function onKernels(backend: string): boolean {
+  return backend === 'cuda' || backend === 'simt'
+    || (backend === 'auto' && devices().some((device) => device.backend === 'cuda' && device.available));
+}
+
 /** Runs the benchmark of a domain, on a device where it needs one, and says what ended it early. */
 async function runOn(
   domain: string, flags: Flags, context: Omit<BenchContext, 'device'>, begin: (where: Where) => Promise<void>,
 ): Promise<unknown> {
   // What was measured before a failure is kept.
   const settle = (work: Promise<void>) => work.then(() => undefined, (error: unknown) => error);
-  const onHost = hostDomains[domain];
+  const onHost = onKernels(flags.backend) && domain in kernelDomains ? undefined : hostDomains[domain];
   if (onHost !== undefined) {
     const name = `${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${availableParallelism()} cores`;
     await begin({ backend: 'cpu', name, driver: '' });
     return await settle(onHost(context));
   }
-  const benchmark = domains[domain];
+  const benchmark = domains[domain] ?? kernelDomains[domain];
   if (benchmark === undefined) throw new RangeError(`no domain '${domain}'\n\n${usage}`);
   nativeBenchmarks(); // refuses builds that must not be timed
   using device = await openDevice({ backend: flags.backend as 'auto' | 'cuda' | 'cpu' | 'simt' });
@@ -194,10 +209,11 @@ export async function checkReports(paths: readonly string[]): Promise<boolean> {
 
 /** Tables of the domains that have figures of their own. */
 const ownTables: Readonly<Record<string, (report: Report) => string>> = {
-  swept: figureTables, imaging: imagingTables, stream: streamTables,
+  swept: figureTables, imaging: imagingTables, stream: streamTables, 'stream-variants': variantTables,
 };
 const ownFigures: Readonly<Record<string, typeof writePlot>> = {
   swept: writeFigures, imaging: writeImagingFigures, stream: writeStreamFigures,
+  'stream-variants': () => Promise.resolve(false),
 };
 
 const tablesOf = (report: Report): string => (ownTables[report.domain] ?? markdownTable)(report);
@@ -213,6 +229,7 @@ export async function main(argv: readonly string[]): Promise<number> {
       figure7: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false }, partition: { type: 'boolean', default: false },
       compile: { type: 'boolean', default: false }, math: { type: 'boolean', default: false },
+      variants: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -233,7 +250,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     return 0;
   }
   const what = values.figure6 ? 'figure6' : values.figure7 ? 'figure7'
-    : values.partition ? 'stream-partition' : values.compile ? 'stream-compile' : values.math ? 'stream-math' : domain;
+    : values.partition ? 'stream-partition' : values.compile ? 'stream-compile' : values.math ? 'stream-math'
+      : values.variants ? 'stream-variants' : domain;
   const { report, path, failure } = await runDomain(what, values);
   const svg = path.replace(/\.json$/, '.svg');
   const drawn = await (ownFigures[report.domain] ?? writePlot)(svg, report);

@@ -11,7 +11,7 @@ const buildInfoSchema = z.object({ commit: z.string(), sourceHash: z.string(), n
 /** Folders whose files make a domain's figures. */
 function foldersOf(domain: string): readonly string[] {
   if (domain === 'imports') return ['lib'];
-  return domain.startsWith('stream') ? ['lib/stream', 'examples/stream'] : ['cuda', 'native'];
+  return domain.startsWith('stream') ? ['lib/stream', 'lib/kernel', 'cuda/stream', 'examples/stream'] : ['cuda', 'native'];
 }
 
 /** SHA-256 over the paths and contents of all files of folders, in path order. */

@@ -37,7 +37,7 @@ const reportSchema = z.strictObject({
   driver: z.string(),
   versions: z.record(z.string(), z.string()),
   commit: z.string(),
-  /** SHA-256 over cuda/ and native/ (stream: lib/stream and examples/stream): shows whether the figures belong to the present sources. */
+  /** SHA-256 over cuda/ and native/ (stream: those of provenance.ts): shows whether the figures belong to the present sources. */
   sourceHash: z.string().regex(/^[0-9a-f]{64}$/),
   date: z.iso.datetime(),
   rows: z.array(rowSchema),

@@ -12,13 +12,14 @@ interface Bar {
 }
 
 const columns = ['baseline', 'cpp1', 'cpp1-fast', 'cppN', 'wasm1', 'wasmN'];
+const deviceColumns = ['auto', 'auto-host'];
 
 /** Rows of the twelve programs, by program and method. */
 function byProgram(rows: readonly Row[]): Map<string, Map<string, Row>> {
   const found = new Map<string, Map<string, Row>>();
   for (const row of rows) {
     const [, program = '', method = ''] = row.id.split('/');
-    if (program === 'all' || program === 'style') continue;
+    if (program === 'all' || program === 'style' || program === 'geomean') continue;
     if (!found.has(program)) found.set(program, new Map());
     found.get(program)!.set(method, row);
   }
@@ -27,18 +28,40 @@ function byProgram(rows: readonly Row[]): Map<string, Map<string, Row>> {
 
 export function streamBars(rows: readonly Row[]): Bar[] {
   return [...byProgram(rows)].flatMap(([program, methods]) => {
-    const baseline = methods.get('baseline')?.value;
-    if (baseline === undefined) return [];
-    return columns.flatMap((method) => {
+    return [...columns, ...deviceColumns].flatMap((method) => {
       const row = methods.get(method);
-      return row === undefined || method === 'baseline' ? [] : [{ program, method, times: row.value / baseline }];
+      const baseline = methods.get('baseline')?.value ?? row?.peers?.['baseline'];
+      return row === undefined || baseline === undefined || method === 'baseline' ? [] : [{ program, method, times: row.value / baseline }];
     });
   });
 }
 
+const title = (name: string): string => benchmarkPrograms.find((each) => each.name === name)?.title ?? name;
+
+const table = (list: readonly (readonly string[])[]): string => list.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+/** The report of a device: its rates, shares of what it allows, and times over the baseline. */
+function deviceTable(rows: readonly Row[]): string {
+  const lines = [...byProgram(rows)].map(([program, methods]) => {
+    const [auto, host, compile] = ['auto', 'auto-host', 'compile'].map((method) => methods.get(method));
+    const giga = (row: Row | undefined): string => (row === undefined ? '' : (row.value / 1e9).toPrecision(4));
+    const share = (row: Row | undefined): string => (row?.fraction === undefined ? '' : `${(100 * row.fraction).toFixed(1)} %`);
+    const baseline = auto?.peers?.['baseline'];
+    const seconds = (value: number | undefined): string => (value === undefined ? '' : `${(1e3 * value).toFixed(0)} ms`);
+    const times = baseline === undefined ? '' : String(Number((auto!.value / baseline).toPrecision(4)));
+    return [title(program), giga(auto), share(auto), times, baseline?.toExponential(2) ?? '', giga(host), share(host),
+      seconds(compile?.value), seconds(compile?.figures?.['cached'])];
+  });
+  const mean = rows.filter(({ id }) => id === 'stream/geomean/auto').flatMap(({ value, note = '' }) =>
+    ['', `Geometric mean over the baseline: ${Number(value.toPrecision(4))} (${note})`]);
+  const header = ['G items/s', 'auto', 'of the limit', 'times baseline', 'baseline, items/s', 'auto-host', 'of link or kernel',
+    'compile', 'cached'];
+  return [table([header, header.map(() => '---'), ...lines]), ...mean].join('\n');
+}
+
 /** Items a second by program and method, then what holds for all. */
 export function streamTables({ rows }: Report): string {
-  const title = (name: string): string => benchmarkPrograms.find((each) => each.name === name)?.title ?? name;
+  if (rows.some(({ id }) => /\/auto(-host)?$/.test(id))) return deviceTable(rows);
   const original = 'original, Cascade Lake', best = 'original at its best, Cascade Lake';
   const lines = [...byProgram(rows)].map(([program, methods]) => {
     const cells = columns.map((method) => methods.get(method)?.value.toExponential(2) ?? '');
@@ -50,7 +73,6 @@ export function streamTables({ rows }: Report): string {
   const header = ['items/s', ...columns, '(a)', '(b)', 'compile'];
   const all = rows.filter(({ id }) => id.startsWith('stream/all/')).map(({ id, value, unit, note = '' }) =>
     [id.slice('stream/all/'.length), `${value.toPrecision(3)}${unit === 'ratio' ? '' : ` ${unit}`}`, note]);
-  const table = (list: readonly (readonly string[])[]): string => list.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
   const styles = rows.filter(({ id, unit }) => id.startsWith('stream/style/') && unit === 'ratio').map(({ id, value, note = '' }) =>
     [id.slice('stream/style/'.length), value.toPrecision(3), note]);
   return [table([header, header.map(() => '---'), ...lines]),

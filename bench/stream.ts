@@ -68,7 +68,7 @@ async function compileRunner(graph: StreamGraph, method: Method): Promise<Runner
 }
 
 /** What is timed: a program, with input for long runs. */
-interface Subject {
+export interface Subject {
   readonly name: string;
   readonly graph: StreamGraph;
   /** Items per steady state. */
@@ -80,7 +80,7 @@ interface Subject {
 }
 
 /** Items of input for long runs, in whole steady states. */
-const itemsFor = (inputItems: number, quick: boolean): number => inputItems * Math.ceil((quick ? 1e4 : mostItems) / inputItems);
+export const itemsFor = (inputItems: number, quick: boolean): number => inputItems * Math.ceil((quick ? 1e4 : mostItems) / inputItems);
 
 /** The first part of the input, for a run of about so many seconds, in whole steady states. */
 function inputFor(program: Subject, all: Input, itemsPerSecond: number): Input {
@@ -120,7 +120,9 @@ async function warm(method: Method, run: Runner, input: Input): Promise<void> {
 }
 
 /** Times all methods by turns, so that what else the machine does hits all of them. */
-async function measure(program: Subject, wanted: readonly Method[], { quick, say }: HostContext): Promise<Map<Method, Measured>> {
+export async function measure(
+  program: Subject, wanted: readonly Method[], { quick, say }: Pick<HostContext, 'quick' | 'say'>, repeats = 9,
+): Promise<Map<Method, Measured>> {
   const { graph, all } = program;
   const runs: { method: Method; run: Runner; input: Input; rates: number[]; own: number[] }[] = [];
   for (const method of wanted) {
@@ -135,7 +137,7 @@ async function measure(program: Subject, wanted: readonly Method[], { quick, say
       say(`${program.name}/${method}: ${(error as Error).message}`);
     }
   }
-  for (let repeat = 0; repeat < (quick ? 1 : 9); ++repeat) {
+  for (let repeat = 0; repeat < (quick ? 1 : repeats); ++repeat) {
     for (const each of runs) {
       const done = await each.run(each.input);
       each.rates.push(rateOf(done));
@@ -192,7 +194,7 @@ async function compileRow(program: BenchmarkProgram): Promise<Row> {
   return { id: `stream/${program.name}/compile`, value: median, unit: 's', spread, note: `first time ${first!.toFixed(3)} s` };
 }
 
-const geomean = (values: readonly number[]): number =>
+export const geomean = (values: readonly number[]): number =>
   Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / Math.max(values.length, 1));
 
 /** What the goals ask of all programs together. */

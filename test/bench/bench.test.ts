@@ -52,12 +52,13 @@ describe('bench: figures', () => {
   it('takes the sources of the addon from the note of a bundle, and hashes those of stream, which travel in it', () => {
     const folder = mkdtempSync(join(tmpdir(), 'warploom-bundle-'));
     try {
-      for (const part of ['lib', 'examples']) mkdirSync(join(folder, part, 'stream'), { recursive: true });
+      const sources = ['lib/stream', 'lib/kernel', 'cuda/stream', 'examples/stream'];
+      for (const part of sources) mkdirSync(join(folder, part), { recursive: true });
       writeFileSync(join(folder, 'lib/stream/a.ts'), 'export {};\n');
       const built = { commit: 'c'.repeat(40), sourceHash: 'd'.repeat(64), nvcc: '13.0' };
       writeFileSync(join(folder, 'build-info.json'), JSON.stringify(built));
       deepStrictEqual(provenance(folder, 'imaging'), built);
-      deepStrictEqual(provenance(folder, 'stream'), { ...built, sourceHash: sourceHash(folder, ['lib/stream', 'examples/stream']) });
+      deepStrictEqual(provenance(folder, 'stream'), { ...built, sourceHash: sourceHash(folder, sources) });
     } finally {
       rmSync(folder, { recursive: true });
     }

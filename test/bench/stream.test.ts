@@ -49,7 +49,7 @@ describe('bench: stream', () => {
     if (!hasCompiler()) this.skip();
     const folder = mkdtempSync(join(tmpdir(), 'warploom-bench-'));
     const run = (...args: string[]) => execFileSync(process.execPath,
-      ['--import', 'tsx', 'bench/main.ts', 'stream', '--quick', '--out', folder, ...args], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
+      ['--import', 'tsx', 'bench/main.ts', 'stream', '--backend', 'cpu', '--quick', '--out', folder, ...args], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
     const read = (name: string) => parseReport(JSON.parse(readFileSync(join(folder, 'cpu', `${name}.json`), 'utf8')));
     try {
       run('--filter', '^stream/bitonic/');

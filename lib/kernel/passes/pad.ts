@@ -1,7 +1,8 @@
 // Gaps in buffers that lie in banked memory: where neighbouring threads access elements a power of two apart, gaps spread them over the
 // banks.
 import {
-  binary, exact, forLoop, get, i32, load, set, store, branch, compare, valueOf, type Body, type Buffer, type Expression, type KernelFunction,
+  binary, branch, compare, exact, forLoop, get, i32, load, set, store, valueOf, type Body, type Buffer, type Expression,
+  type KernelFunction,
   type Label, type Local, type Program, type Statement, type StatementOf,
 } from '../ir.ts';
 import { mapBody, mapFunctions, Names } from '../visit.ts';

@@ -14,7 +14,7 @@ import { inputChecks, stopChecks } from '../options.ts';
 import { countRun } from '../plan/counts.ts';
 import { countsOf } from '../plan/layout.ts';
 import { within } from '../stop.ts';
-import type { FusedEnd } from '../targets/cuda.ts';
+import type { FusedEnd } from '../targets/cuda-layout.ts';
 import { cpuNote, type DeviceBackend } from './backends.ts';
 import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
 import type { CompiledGpu } from './gpu.ts';

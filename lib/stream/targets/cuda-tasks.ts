@@ -84,7 +84,9 @@ export function tasksOf(options: TaskOptions): Tasks {
     const spare = Math.floor(threads / 32 / busy);
     const tasks = groups.flatMap((group): Task[] => {
       const together = wide.get(group.id);
-      if (together !== undefined) return [positioned(program, group, together.f, { parts: 1, width: together.width, isCounted: false }, ix)];
+      if (together !== undefined) {
+        return [positioned(program, group, together.f, { parts: 1, width: together.width, isCounted: false }, ix)];
+      }
       const f = required(program.functions.find(({ name }) => name === `group_${group.id}`));
       const most = Math.max(spare, Math.ceil(sizeOf(f.body) / mostNodes));
       const slices = most < 2 ? undefined : sliceFunction(program, forCount(program, f, ix), { most });

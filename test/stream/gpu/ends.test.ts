@@ -4,7 +4,7 @@ import type { Device } from '../../../lib/core/device.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { compileForDevice, run, type StreamGraph } from '../../../lib/stream/index.ts';
 import type { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
-import type { FusedOptions } from '../../../lib/stream/targets/cuda.ts';
+import type { FusedOptions } from '../../../lib/stream/targets/cuda-layout.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { generator } from '../../kernel/random.ts';
 import { graphOf } from '../support.ts';

@@ -6,7 +6,8 @@ import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
 import type { ThreadOptions } from '../../../lib/stream/run/prepare.ts';
 import { compiledWasm } from '../../../lib/stream/run/wasm.ts';
-import { fusedKernel, fusedProgram, type FusedOptions, type FusedProgram } from '../../../lib/stream/targets/cuda.ts';
+import type { FusedOptions } from '../../../lib/stream/targets/cuda-layout.ts';
+import { fusedKernel, fusedProgram, type FusedProgram } from '../../../lib/stream/targets/cuda.ts';
 
 /** The backends that run stream programs. */
 export const deviceBackends = ['simt', 'cuda'] as const;

@@ -1,0 +1,245 @@
+// The twelve programs on a device that runs kernels, each as one fused kernel. Rows:
+//   stream/<program>/auto        items of output a second with input and output on the device: its own seconds of launches of 2 GB of
+//                                traffic (or 0.1 s); limit: by memory and by instructions, on an H200
+//   stream/<program>/auto-host   the same of stream.run with arrays in JavaScript's memory, by the clock; limit: what binds of the link,
+//                                as measured in this run from page-locked memory, and the kernel
+//   stream/<program>/compile     seconds from the text until the program can run, with an empty cache; cached: with what that left
+//   stream/geomean/auto          geometric mean over the baseline of the programs that ran
+// peers.baseline: C++ as the original compiler writes it, on one thread by the processor's time. Every item that comes out is compared with
+// what the CPU makes of the same input, bit for bit.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { benchmarkPrograms, type BenchmarkProgram } from '../examples/stream/programs.ts';
+import type { Device } from '../lib/core/device.ts';
+import { elaborate } from '../lib/stream/compile.ts';
+import type { StreamGraph } from '../lib/stream/graph.ts';
+import { compileCpp } from '../lib/stream/run/cpp.ts';
+import { compileForDevice } from '../lib/stream/run/device-program.ts';
+import { CompiledGpu } from '../lib/stream/run/gpu.ts';
+import { run } from '../lib/stream/run/index.ts';
+import { isUnsupported, type BenchContext } from './domain.ts';
+import { deviceFolder } from './provenance.ts';
+import type { Row } from './report.ts';
+import { summarise } from './statistics.ts';
+import { geomean, itemsFor, measure } from './stream.ts';
+import { bytesEach, StreamWork, type LaunchTiming } from './stream-device-work.ts';
+import { anchorOf, programGraph, programText } from './stream-programs.ts';
+
+/** Bytes a second that an H200's memory moves at most. */
+const h200MemoryRate = 4.22e12;
+/** 1e9 items of output a second by an H200's arithmetic: 33.5e12 single-precision operations a second, or half as many of integers. */
+const h200Instructions: Readonly<Record<string, number>> = {
+  'bitonic': 2783, 'bitonic-rec': 2783, 'channel-vocoder': 4.85, 'dct': 478, 'des': 713, 'fft-coarse': 2233, 'fft-fine': 2680,
+  'filterbank': 246, 'fm-radio': 20.3, 'matrix-mult': 1288, 'mpeg2-subset': 648, 'tde': 554,
+};
+
+/** Items of output a second that memory and arithmetic of an H200 allow at most. */
+export function h200Bounds(name: string, bytesPerItem: number): { readonly memory: number; readonly instructions: number } {
+  return { memory: h200MemoryRate / bytesPerItem, instructions: 1e9 * h200Instructions[name]! };
+}
+
+/** Items of output a second that the device allows at most; undefined where that is not known. */
+export function roofline(device: Device, name: string, compiled: CompiledGpu): number | undefined {
+  if (deviceFolder(device.backend, device.name) !== 'h200') return undefined;
+  const { memory, instructions } = h200Bounds(name, bytesEach(compiled) / compiled.program.output.items);
+  return Math.min(memory, instructions);
+}
+
+/** `limit` and `fraction` of a rate. */
+export function shareOf(rate: number, limit: number | undefined): Pick<Row, 'limit' | 'fraction'> {
+  return limit === undefined ? {} : { limit, fraction: rate / limit };
+}
+
+/** What the kernel of a program takes, for people. */
+export function kernelNote({ kernel, program, warmStates }: CompiledGpu): string {
+  const { threads, sharedBytes, states, plan: { groups } } = program;
+  const spilled = kernel.localBytes === 0 ? '' : `, ${kernel.localBytes} bytes local`;
+  return `${threads} threads, ${kernel.registers} registers${spilled}, ${sharedBytes} bytes shared, ${
+    kernel.residentBlocks(threads, sharedBytes)} blocks resident, ${states} states a round${
+    warmStates === 0 ? '' : `, ${warmStates} early`}, ${groups.length} groups`;
+}
+
+/** Bytes a second to the device and back. */
+interface Link { readonly to: number; readonly from: number }
+
+/** The link's rates, from page-locked memory. */
+async function measureLink(device: Device, quick: boolean): Promise<Link> {
+  const pinned = await device.pinned('float32', quick ? 2 ** 14 : 2 ** 26);
+  using array = await device.array('float32', pinned.length);
+  const rateOf = async (transfer: () => Promise<unknown>): Promise<number> => {
+    const seconds: number[] = [];
+    for (let i = 0; i < 6; ++i) {
+      const begin = performance.now();
+      await transfer();
+      seconds.push((performance.now() - begin) / 1e3);
+    }
+    return array.bytes / Math.min(...seconds);
+  };
+  return { to: await rateOf(() => array.write(pinned)), from: await rateOf(() => array.read(pinned)) };
+}
+
+/** A cache folder of its own, empty at first. */
+class OwnCache {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'warploom-cold-'));
+
+  /** Has `work` compile with this folder. */
+  async with<T>(work: () => Promise<T>): Promise<T> {
+    const before = process.env['XDG_CACHE_HOME'];
+    process.env['XDG_CACHE_HOME'] = this.#folder;
+    try {
+      return await work();
+    } finally {
+      if (before === undefined) delete process.env['XDG_CACHE_HOME'];
+      else process.env['XDG_CACHE_HOME'] = before;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** The programs that the benchmark of a device runs. */
+export function wantedPrograms({ wanted }: BenchContext, rows: readonly string[]): BenchmarkProgram[] {
+  return benchmarkPrograms.filter(({ name }) => rows.some((row) => wanted(`stream/${name}/${row}`)));
+}
+
+/** Calls `work` for each program. One that no device can run is said so; what goes wrong with one does not keep the others from running. */
+export async function eachProgram(
+  programs: readonly BenchmarkProgram[], { say, device }: BenchContext, work: (program: BenchmarkProgram) => Promise<void>,
+): Promise<void> {
+  const failures: unknown[] = [];
+  for (const program of programs) {
+    try {
+      await work(program);
+      await device.trim();
+    } catch (error) {
+      say(`stream/${program.name}: ${error instanceof Error ? error.message : String(error)}`);
+      if (!isUnsupported(error)) failures.push(error);
+    }
+  }
+  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} programs failed`);
+  if (failures.length > 0) throw failures[0];
+}
+
+const geomeanId = 'stream/geomean/auto';
+
+/** One run of the benchmark. */
+class DeviceBenchmark {
+  readonly #context: BenchContext;
+  /** Of the programs that ran, items a second over the baseline's. */
+  readonly ratios = new Map<string, number>();
+  #link: Link | undefined;
+
+  constructor(context: BenchContext) {
+    this.#context = context;
+  }
+
+  async program(program: BenchmarkProgram): Promise<void> {
+    const { wanted, emit, device, quick } = this.#context;
+    const { name } = program;
+    const graph = await programGraph(name);
+    // What the row compiled need not be compiled again.
+    using cache = new OwnCache();
+    if (wanted(`stream/${name}/compile`)) emit(await cache.with(() => this.#compileRow(name)));
+    if (!['auto', 'auto-host'].some((row) => wanted(`stream/${name}/${row}`))) return;
+    using compiled = await cache.with(() => CompiledGpu.compile(graph, device));
+    using work = await StreamWork.open(program, graph, compiled, quick);
+    const baseline = await this.#baseline(program, graph, work);
+    const peers = baseline === undefined ? {} : { peers: { baseline } };
+    const timing = await work.time(compiled, `stream/${name}/auto`);
+    emit({ ...this.#launchRow(name, timing, compiled), ...peers });
+    if (baseline !== undefined) this.ratios.set(name, timing.best / baseline);
+    if (!wanted(`stream/${name}/auto-host`)) return;
+    emit({ ...await cache.with(() => this.#hostRow(work, graph, compiled, timing.best)), ...peers });
+  }
+
+  /** Items of output a second of the baseline. */
+  async #baseline(program: BenchmarkProgram, graph: StreamGraph, work: StreamWork): Promise<number | undefined> {
+    const all = work.hostInput(itemsFor(program.inputItems, this.#context.quick));
+    const found = await measure({ ...program, graph, all, slowest: anchorOf(program).original / 4 }, ['baseline'], this.#context, 5);
+    return found.get('baseline')?.best;
+  }
+
+  #launchRow(name: string, { best, spread, launches, bytesPerSecond }: LaunchTiming, compiled: CompiledGpu): Row {
+    return {
+      id: `stream/${name}/auto`, value: best, unit: 'items/s', spread, ...shareOf(best, roofline(this.#context.device, name, compiled)),
+      note: `${(bytesPerSecond / 1e9).toPrecision(4)} GB/s; ${kernelNote(compiled)}; best of ${launches} launches`,
+    };
+  }
+
+  async #hostRow(work: StreamWork, graph: StreamGraph, compiled: CompiledGpu, kernelRate: number): Promise<Row> {
+    const { device, quick } = this.#context;
+    const { input, output } = compiled.program;
+    const id = `stream/${work.name}/auto-host`;
+    const items = quick ? 5 * compiled.program.states * input.items + compiled.warmStates * input.items
+      : Math.floor(hostBytes / bytesEach(compiled)) * input.items;
+    const given = work.hostInput(input.before + items + input.external.later.beyond);
+    const rates: number[] = [], deviceSeconds: number[] = [];
+    for (let repeat = quick ? 1 : 0; repeat < (quick ? 2 : 6); ++repeat) {
+      const begin = performance.now();
+      const made = await run(graph, { backend: device.backend as 'cuda' | 'simt', device, input: given });
+      const seconds = (performance.now() - begin) / 1e3;
+      if (made.backend !== device.backend) throw new Error(`${id}: ran by ${made.backend}: ${made.note}`);
+      work.requireOutput(made.output, id);
+      if (repeat === 0) continue; // it compiled
+      rates.push(made.output.length / seconds);
+      deviceSeconds.push(made.deviceSeconds ?? 0);
+    }
+    const link = this.#link ??= await measureLink(device, quick);
+    const byLink = Math.min(link.to * output.items / (4 * input.items), link.from / 4);
+    const best = Math.max(...rates);
+    return {
+      id, value: best, unit: 'items/s', spread: summarise(rates).spread, ...shareOf(best, Math.min(byLink, kernelRate)),
+      figures: { device: summarise(deviceSeconds).median },
+      note: `link ${(link.to / 1e9).toPrecision(3)} and ${(link.from / 1e9).toPrecision(3)} GB/s: ${byLink.toPrecision(4)} items/s, ${
+        (100 * best / byLink).toFixed(1)} % reached; ${(4 * given.length / 1e6).toPrecision(4)} MB of input`,
+    };
+  }
+
+  /** Expects an empty cache. */
+  async #compileRow(name: string): Promise<Row> {
+    const { device, quick } = this.#context;
+    const text = await programText(name);
+    const compile = async (): Promise<number> => {
+      const begin = performance.now();
+      using _program = await compileForDevice((await elaborate(text)).graph, { device });
+      return (performance.now() - begin) / 1e3;
+    };
+    const cold = await compile();
+    const cached: number[] = [];
+    while (cached.length < (quick ? 1 : 5)) cached.push(await compile());
+    const { median, spread } = summarise(cached);
+    return { id: `stream/${name}/compile`, value: cold, unit: 's', spread, figures: { cached: median }, note: 'spread: of cached' };
+  }
+}
+
+/** Bytes of input and output of a run from the host. */
+const hostBytes = 5e8;
+
+/** Has the baselines compiled beforehand, all at once, where there are cores for it. */
+async function compileBaselines(programs: readonly BenchmarkProgram[]): Promise<void> {
+  if (availableParallelism() < 8) return;
+  // What goes wrong shows where they are run.
+  await Promise.allSettled(programs.map(async ({ name }) => compileCpp(await programGraph(name), { baseline: true })));
+}
+
+/** The domain `stream` on a device of backend cuda or simt. */
+export async function benchmarkStreamDevice(context: BenchContext): Promise<void> {
+  const rows = ['auto', 'auto-host', 'compile'];
+  const programs = wantedPrograms(context, rows);
+  await compileBaselines(programs);
+  const benchmark = new DeviceBenchmark(context);
+  try {
+    await eachProgram(programs, context, (program) => benchmark.program(program));
+  } finally {
+    const ratios = [...benchmark.ratios.values()];
+    if (ratios.length > 0 && context.wanted(geomeanId)) {
+      const missing = benchmarkPrograms.filter(({ name }) => !benchmark.ratios.has(name)).map(({ name }) => name);
+      context.emit({ id: geomeanId, value: geomean(ratios), unit: 'ratio', spread: 0,
+        note: `${ratios.length} programs over the baseline; without ${missing.join(', ') || 'none'}; least ${
+          Math.min(...ratios).toPrecision(4)}, most ${Math.max(...ratios).toPrecision(4)}` });
+    }
+  }
+}

@@ -1,0 +1,321 @@
+// Where everything lies while a block makes a round of steady states: channels between groups and the ends of the program in shared memory,
+// as many steady states as fit and keep the threads busy.
+import { elementAt, required } from '../../core/known.ts';
+import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
+import { dropCopies } from '../../kernel/passes/copies.ts';
+import { paddedIndex } from '../../kernel/passes/pad.ts';
+import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
+import { forCount, isStraight } from '../../kernel/passes/slice.ts';
+import { tabulate } from '../../kernel/passes/tables.ts';
+import { tidy } from '../../kernel/passes/tidy.ts';
+import { sizeOf } from '../../kernel/passes/unroll.ts';
+import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
+import { isJammed } from '../plan/jam.ts';
+import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
+import type { External, Group, PlanOptions, ProgramPlan } from '../plan/plan.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { levelsOf } from './cuda-tasks.ts';
+
+/** How a program is laid out on a GPU. */
+export interface FusedOptions extends PlanOptions {
+  /** Threads of a block, a multiple of 32. Default 384, or 256 for programs of few groups. */
+  readonly threads?: number;
+  /** Bytes of shared memory that a block may take. Default 112,000, or 49,152 for programs of few groups. */
+  readonly sharedBytes?: number;
+  /** Blocks that one multiprocessor holds at least; bounds the registers. Default 2. */
+  readonly minBlocks?: number;
+  /** Firings of a filter with long sums over a window that a thread makes together, so that it loads the window once. Default 2. */
+  readonly width?: number;
+}
+
+/**
+ * Where gaps stand, so that threads find their items in different banks: one scalar behind every 2^`shift` (31: none), for windows that
+ * overlap; or one item behind every row of so many items, where positions alone tell what row an iteration is in.
+ */
+export interface Gaps {
+  readonly shift: number;
+  /** Items; 0: there are no rows. */
+  readonly row: number;
+  /** Items: 0 or 1. */
+  readonly gap: number;
+}
+
+/** A part of a block's shared memory: the scalars of one kind of a channel or stream. */
+export interface Tile {
+  readonly buffer: Buffer;
+  readonly bytesEach: number;
+  /** Scalars in an item. */
+  readonly stride: number;
+  /** Where it begins. */
+  readonly at: number;
+  readonly gaps: Gaps;
+}
+
+/** An open end: where steady states find their items. */
+export interface FusedEnd {
+  readonly external: External;
+  readonly kinds: readonly Kind[];
+  /** Items in a steady state. */
+  readonly items: number;
+  /** Items before the first steady state. */
+  readonly before: number;
+}
+
+/** What a block takes. Programs of few groups are bound by memory, and many small blocks hide its latency best. */
+export const smallBlocks = { threads: 256, sharedBytes: 49_152, minBlocks: 2, width: 2 };
+const largeBlocks = { threads: 384, sharedBytes: 112_000, minBlocks: 2, width: 2 };
+const fewGroups = 4;
+/** Steady states of a round for which small blocks are large enough. */
+const fullStates = 64;
+
+/** Most steady states of a round: beyond, the threads only get longer loops. */
+const mostStates = 4096;
+/** Iterations of the smallest group that a thread makes in a round, from which on longer rounds are not worth their memory. */
+const enoughTurns = 4;
+
+const scalarBytes: Readonly<Record<Kind, number>> = { i: 4, f: 4, d: 8 };
+
+export const noGaps = 31;
+
+/** Gaps for which threads whose items lie a power of two apart meet in few banks. */
+function gapsFor({ moved, stride, beside }: Stretch): Gaps {
+  if (beside === 0) {
+    const row = moved.reduce((a, b) => a / gcd(a, b) * b);
+    return { shift: noGaps, row, gap: row % 2 === 0 ? 1 : 0 };
+  }
+  // As many items lie between gaps as a firing takes, so that the places of a window differ by constants.
+  const most = Math.max(...moved.map((items) => Math.log2(powerOfTwoIn(items * stride))));
+  return { shift: most <= 1 ? noGaps : Math.min(10, most), row: 0, gap: 0 };
+}
+
+function gcd(a: number, b: number): number {
+  return b === 0 ? a : gcd(b, a % b);
+}
+
+/** Where scalar `index` of a stretch stands. */
+function placeWith({ shift, row, gap }: Gaps, stride: number, index: number): number {
+  return row === 0 ? paddedIndex(index, shift) : index + Math.floor(index / (row * stride)) * gap * stride;
+}
+
+function powerOfTwoIn(x: number): number {
+  return x === 0 ? 1 : x & -x;
+}
+
+/** Scalars that lie in shared memory for a round, and when. */
+export interface Stretch {
+  readonly buffer: Buffer;
+  readonly kind: Kind;
+  /** Scalars in a steady state, and beside them. */
+  readonly each: number;
+  readonly beside: number;
+  /** Scalars in an item. */
+  readonly stride: number;
+  /** Items that an iteration moves at either end. */
+  readonly moved: readonly number[];
+  /** First and last phase in which it is in use: the load is phase 0, level l is l + 1. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Nodes of a slice that is worth a warp, and of code that takes as long as a barrier. */
+const leastNodes = 24, barrierNodes = 40;
+/** Firings that share an item, from which on several are made together. */
+const leastOverlap = 4;
+
+/** How steady states in rounds lie in a block's shared memory, and how many of them. */
+export class RoundLayout {
+  readonly plan: ProgramPlan;
+  readonly lowered: LoweredProgram;
+  options: typeof smallBlocks;
+  readonly input: FusedEnd;
+  readonly output: FusedEnd;
+  /** By group: groups of one level do not wait for each other. */
+  readonly levels: readonly number[];
+  readonly lastLevel: number;
+  /** By group: nodes of an iteration's code. */
+  readonly #sizes: readonly number[];
+  stretches: readonly Stretch[];
+  /** By group: those of which a thread makes several iterations together. */
+  wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }> = new Map();
+  readonly states: number;
+  readonly tiles: ReadonlyMap<Buffer, Tile>;
+  readonly sharedBytes: number;
+
+  constructor(plan: ProgramPlan, options: FusedOptions) {
+    this.plan = plan;
+    const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+    this.options = { ...largeBlocks, ...given };
+    this.input = this.#endOf('input');
+    this.output = this.#endOf('output');
+    this.lowered = lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 });
+    this.levels = levelsOf(plan);
+    this.lastLevel = Math.max(...this.levels);
+    this.stretches = this.#findStretches();
+    this.#sizes = plan.groups.map(({ id }) =>
+      sizeOf(required(this.lowered.program.functions.find(({ name }) => name === `group_${id}`)).body));
+    if (plan.groups.length <= fewGroups) {
+      const large = this.options;
+      this.options = { ...smallBlocks, ...given };
+      if (this.#chooseStates() < fullStates) this.options = large;
+    }
+    this.wide = this.#findWide(this.#chooseStates());
+    this.stretches = this.#findStretches();
+    this.states = this.#chooseStates();
+    const { tiles, bytes } = this.#layOut(this.states);
+    this.tiles = tiles;
+    this.sharedBytes = bytes;
+  }
+
+  #endOf(kind: 'input' | 'output'): FusedEnd {
+    const external = required(this.plan.externals.find((each) => each.kind === kind));
+    const firings = elementAt(this.plan.steady.initFirings, external.node);
+    const { first, later } = external;
+    return {
+      external, kinds: kindsIn(countsOf(external.type)), items: later.items * elementAt(this.plan.steady.repetitions, external.node),
+      before: firings === 0 ? 0 : first.items + (firings - 1) * later.items,
+    };
+  }
+
+  streamBuffer(id: number, kind: Kind): Buffer {
+    const name = required(this.plan.streamArrays.find((each) => each.id === id && each.kind === kind)).name;
+    return required(this.lowered.program.buffers.find((buffer) => buffer.name === name));
+  }
+
+  #findStretches(): Stretch[] {
+    const plan = this.plan;
+    const found: Stretch[] = [];
+    const groupAt = (node: number): Group => elementAt(plan.groupOf, node);
+    const ends = [{ end: this.input, isIn: true }, { end: this.output, isIn: false }];
+    for (const { end: { external, kinds, items }, isIn } of ends) {
+      const { id, iterations } = groupAt(external.node);
+      const level = elementAt(this.levels, id);
+      const counts = countsOf(external.type);
+      for (const kind of kinds) {
+        found.push({
+          buffer: this.streamBuffer(external.id, kind), kind, each: items * counts[kind], beside: external.later.beyond * counts[kind],
+          stride: counts[kind], moved: [items / iterations * this.widthOf(id)],
+          from: isIn ? 0 : level + 1, to: isIn ? level + 1 : this.lastLevel + 2,
+        });
+      }
+    }
+    for (const { buffer, kind, use, channel, stride } of this.lowered.declarations) {
+      if (use !== 'channel' || plan.storage[required(channel)] !== 'block') continue;
+      const { id, from, to } = elementAt(plan.sdf.channels, required(channel));
+      const [each, residual] = [elementAt(plan.rates, id) * required(stride), elementAt(plan.steady.residual, id) * required(stride)];
+      const [source, sink] = [groupAt(from), groupAt(to)];
+      if (source === sink || source.id > sink.id) throw new UnsupportedProgram('a group takes what it made in iterations before');
+      found.push({
+        buffer, kind, each, beside: residual, stride: required(stride),
+        moved: [source, sink].map((group) => elementAt(plan.rates, id) / group.iterations * this.widthOf(group.id)),
+        from: residual > 0 ? 0 : elementAt(this.levels, source.id) + 1,
+        to: residual > 0 ? this.lastLevel + 2 : elementAt(this.levels, sink.id) + 1,
+      });
+    }
+    return found;
+  }
+
+  /** Places in shared memory for rounds of so many steady states: what is in use at the same time lies apart. */
+  #layOut(states: number): { tiles: Map<Buffer, Tile>; bytes: number } {
+    const placed: { readonly stretch: Stretch; readonly at: number; readonly end: number }[] = [];
+    const tiles = new Map<Buffer, Tile>();
+    const sized = this.stretches.map((stretch) => {
+      const gaps = gapsFor(stretch);
+      const bytes = scalarBytes[stretch.kind] * (placeWith(gaps, stretch.stride, stretch.each * states + stretch.beside) + 1);
+      return { stretch, gaps, bytes: Math.ceil(bytes / 16) * 16 };
+    });
+    let most = 0;
+    for (const { stretch, gaps, bytes } of sized.sort((a, b) => b.bytes - a.bytes)) {
+      const others = placed.filter((each) => each.stretch.from <= stretch.to && stretch.from <= each.stretch.to)
+        .sort((a, b) => a.at - b.at);
+      let at = 0;
+      for (const other of others) {
+        if (other.at >= at + bytes) break;
+        at = Math.max(at, other.end);
+      }
+      placed.push({ stretch, at, end: at + bytes });
+      most = Math.max(most, at + bytes);
+      tiles.set(stretch.buffer, { buffer: stretch.buffer, bytesEach: scalarBytes[stretch.kind], stride: stretch.stride, at, gaps });
+    }
+    return { tiles, bytes: most };
+  }
+
+  #chooseStates(): number {
+    const { sharedBytes, threads } = this.options;
+    const fits = (states: number): boolean => this.#layOut(states).bytes <= sharedBytes;
+    if (!fits(1)) {
+      throw new UnsupportedProgram(`the channels of one steady state take ${this.#layOut(1).bytes} bytes of shared memory, ${
+        sharedBytes} are there`);
+    }
+    const least = Math.min(...this.plan.groups.map(({ iterations }) => iterations));
+    let [low, high] = [1, Math.min(mostStates, Math.ceil(enoughTurns * threads / least)) + 1];
+    while (high - low > 1) {
+      const middle = low + high >> 1;
+      if (fits(middle)) low = middle;
+      else high = middle;
+    }
+    // Whole iterations of threads that make several together; and for one state alone, nothing is made together.
+    const isWhole = (states: number): boolean => [...this.wide].every(([id, { width }]) =>
+      states * elementAt(this.plan.groups, id).iterations % width === 0);
+    if (![...Array(low).keys()].some((i) => isWhole(i + 1))) {
+      this.wide = new Map();
+      this.stretches = this.#findStretches();
+    }
+    let best = { states: 0, time: Infinity };
+    for (let states = low; states > 0 && (best.states === 0 || states > low / 2); --states) {
+      const time = isWhole(states) ? this.#timeOf(states) : Infinity;
+      if (time < best.time) best = { states, time };
+    }
+    return best.states;
+  }
+
+  widthOf(group: number): number {
+    return this.wide.get(group)?.width ?? 1;
+  }
+
+  /** Filters with long sums over windows, where threads have work enough. */
+  #findWide(states: number): Map<number, { width: number; f: KernelFunction }> {
+    const { width, threads } = this.options;
+    const found = new Map<number, { width: number; f: KernelFunction }>();
+    if (width === 1) return found;
+    const { program, system: { ix } } = this.lowered;
+    const { groups, sdf, analyses, graph } = this.plan;
+    for (let level = 0; level <= this.lastLevel; ++level) {
+      const own = groups.filter(({ id }) => this.levels[id] === level);
+      if (own.reduce((sum, { iterations }) => sum + states * iterations, 0) < width * threads) continue;
+      for (const { id, steps } of own) {
+        const { actor } = elementAt(steps, 0);
+        const node = elementAt(graph.nodes, actor);
+        const overlaps = sdf.channels.some(({ to, peek, pop }) => to === actor && peek >= leastOverlap * pop);
+        if (steps.length > 1 || node.kind !== 'filter' || !overlaps || !isJammed(node.code, required(analyses.get(node.code)))) continue;
+        const f = forCount(program, required(program.functions.find(({ name }) => name === `group_${id}`)), ix, width);
+        if (isStraight(f)) found.set(id, { width, f });
+      }
+    }
+    return found;
+  }
+
+  /** What a steady state takes in rounds of so many: code that a warp goes through, as nodes. */
+  #timeOf(states: number): number {
+    const warps = this.options.threads / 32;
+    let sum = 0;
+    for (let level = 0; level <= this.lastLevel; ++level) {
+      let [units, work] = [0, 0];
+      for (const { id, iterations } of this.plan.groups) {
+        if (this.levels[id] !== level) continue;
+        const taken = Math.ceil(states * iterations / this.widthOf(id) / 32);
+        units += taken;
+        work += taken * elementAt(this.#sizes, id) * this.widthOf(id);
+      }
+      const busy = Math.ceil(units / warps);
+      // Where few warps have work, it is cut into slices.
+      const slices = busy > 1 ? 1 : Math.min(Math.floor(warps / units), Math.max(1, Math.floor(work / units / leastNodes)));
+      sum += busy * work / units / slices + barrierNodes;
+    }
+    return sum / states;
+  }
+}
+
+/** What a compiler does not do by itself. */
+function passes(program: Program): Program {
+  return tidy(program, dropCopies(dropNeedlessFills(tabulate(program))));
+}

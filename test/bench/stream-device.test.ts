@@ -1,0 +1,110 @@
+// The benchmark of stream programs on a device: its bounds and goals, its tables, what it refuses, and a small real run on the shim.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readGoals } from '../../bench/goals.ts';
+import { parseReport, type Report, type Row } from '../../bench/report.ts';
+import { h200Bounds } from '../../bench/stream-device.ts';
+import { StreamWork } from '../../bench/stream-device-work.ts';
+import { streamBars, streamTables } from '../../bench/stream-figures.ts';
+import { programGraph } from '../../bench/stream-programs.ts';
+import { variantTables } from '../../bench/stream-variants.ts';
+import { benchmarkPrograms } from '../../examples/stream/programs.ts';
+import { CompiledGpu, type GpuSpan } from '../../lib/stream/run/gpu.ts';
+import { eachBackend } from '../support/backends.ts';
+import { hasCompiler } from '../stream/support.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const report = (rows: Row[]): Report => ({
+  schema: 1, domain: 'stream', device: 'h200', deviceName: 'a GPU', driver: '', versions: {}, commit: '', sourceHash: 'a'.repeat(64),
+  date: '2026-11-21T00:00:00.000Z', rows,
+});
+
+describe('bench: stream on a device', () => {
+  it('asks 70 % of what memory allows, or half of what arithmetic does, of every program', async () => {
+    const goals = new Map((await readGoals(join(root, 'bench/goals.json')))
+      .flatMap(({ device, domain, id, minValue }) => (device === 'h200' && domain === 'stream' ? [[id, minValue]] : [])));
+    for (const { name, inputItems, outputItems } of benchmarkPrograms) {
+      const { memory, instructions } = h200Bounds(name, 4 * (inputItems + outputItems) / outputItems);
+      const goal = goals.get(`stream/${name}/auto`);
+      assert.ok(Math.abs(goal! / Math.min(0.7 * memory, 0.5 * instructions) - 1) < 0.02, `${name}: ${goal}`);
+      assert.ok(goals.has(`stream/${name}/auto-host`) && goals.has(`stream/${name}/compile`), name);
+    }
+    assert.equal(goals.size, 3 * benchmarkPrograms.length + 1);
+    assert.equal(goals.get('stream/geomean/auto'), 3000);
+  });
+
+  it('prints and draws rates beside the baseline', () => {
+    const peers = { baseline: 1e8 };
+    const rows: Row[] = [
+      { id: 'stream/dct/compile', value: 2, unit: 's', spread: 0, figures: { cached: 0.04 } },
+      { id: 'stream/dct/auto', value: 2.5e11, unit: 'items/s', spread: 0, limit: 5e11, fraction: 0.5, peers },
+      { id: 'stream/dct/auto-host', value: 1e10, unit: 'items/s', spread: 0, limit: 1.25e10, fraction: 0.8, peers },
+      { id: 'stream/geomean/auto', value: 2500, unit: 'ratio', spread: 0, note: '1 program' },
+    ];
+    assert.deepEqual(streamTables(report(rows)).split('\n').slice(2), [
+      '| DCT | 250.0 | 50.0 % | 2500 | 1.00e+8 | 10.00 | 80.0 % | 2000 ms | 40 ms |', '',
+      'Geometric mean over the baseline: 2500 (1 program)']);
+    assert.deepEqual(streamBars(rows), [{ program: 'dct', method: 'auto', times: 2500 }, { program: 'dct', method: 'auto-host', times: 100 }]);
+  });
+
+  it('sorts variants by their rates', () => {
+    const rows = [1, 3, 2].map((value): Row => ({ id: `stream/dct/variant/t${value}`, value: value * 1e9, unit: 'items/s', spread: 0.01 }));
+    assert.deepEqual(variantTables(report(rows)).split('\n').slice(2),
+      ['| t3 | 3.000 |  | 1.0 % |  |', '| t2 | 2.000 |  | 1.0 % |  |', '| t1 | 1.000 |  | 1.0 % |  |']);
+  });
+
+  eachBackend((_, opened) => {
+    it('throws for items that are not those of the CPU, and for those that were not written', async function () {
+      this.timeout(60_000);
+      const program = benchmarkPrograms.find(({ name }) => name === 'bitonic')!;
+      const graph = await programGraph(program.name);
+      using compiled = await CompiledGpu.compile(graph, await opened(), {});
+      using work = await StreamWork.open(program, graph, compiled, true);
+      assert.ok((await work.time(compiled, 'right')).best > 0);
+      const changed = (change: (span: GpuSpan) => Partial<GpuSpan>): CompiledGpu => Object.assign(Object.create(compiled) as CompiledGpu, {
+        program: compiled.program, launch: (span: GpuSpan) => compiled.launch({ ...span, ...change(span) }),
+      });
+      const last = 5 * compiled.program.states;
+      await assert.rejects(work.time(changed(({ states }) => ({ states: states - 1 })), 'short'),
+        (error: Error) => new RegExp(`^short: item (${[0, 1, 2, 3, 4, 5, 6, 7].map((i) => 8 * last + i).join('|')}) is 0, on the CPU \\d+$`).test(error.message));
+      await assert.rejects(work.time(changed(({ firstInput }) => ({ firstInput: firstInput + 8, states: last })), 'late'), /^Error: late: item \d+ is \d+, on the CPU \d+$/);
+    });
+  }, { backends: ['simt', 'cuda'] });
+
+  it('runs, and says which program it leaves out', function () {
+    this.timeout(120_000);
+    if (!hasCompiler()) this.skip();
+    const folder = mkdtempSync(join(tmpdir(), 'warploom-bench-'));
+    const run = (...args: string[]) => {
+      const { stdout, stderr, status } = spawnSync(process.execPath, ['--import', 'tsx', 'bench/main.ts', 'stream', '--backend', 'simt', '--quick',
+        '--out', folder, ...args], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
+      assert.equal(status, 0, stderr);
+      return { stdout, stderr };
+    };
+    const read = (name: string) => parseReport(JSON.parse(readFileSync(join(folder, 'simt', `${name}.json`), 'utf8'))).rows;
+    try {
+      const { stdout, stderr } = run('--filter', '^stream/(bitonic|filterbank|mpeg2-subset|geomean)/');
+      const rows = read('stream');
+      assert.deepEqual(rows.map(({ id }) => id),
+        [...['bitonic', 'filterbank'].flatMap((name) => ['compile', 'auto', 'auto-host'].map((row) => `stream/${name}/${row}`)), 'stream/geomean/auto']);
+      const ratios = rows.filter(({ id }) => id.endsWith('/auto') && !id.includes('geomean')).map(({ value, peers }) => value / peers!['baseline']!);
+      assert.ok(Math.abs(rows.at(-1)!.value / Math.sqrt(ratios[0]! * ratios[1]!) - 1) < 1e-9);
+      for (const { id, value, figures, limit, fraction } of rows) {
+        assert.ok(value > 0, id);
+        if (id.endsWith('/compile')) assert.ok(figures!['cached']! > 0, id);
+        if (id.endsWith('/auto-host')) assert.ok(Math.abs(fraction! - value / limit!) < 1e-12 && figures!['device']! > 0, id);
+      }
+      assert.match(rows[1]!.note!, /GB\/s; \d+ threads, \d+ registers, \d+ bytes shared, \d+ blocks resident, \d+ states a round, 1 groups/);
+      assert.match(stderr, /stream\/mpeg2-subset: the program has state/);
+      assert.match(stdout, /\| Filterbank \|.*\n\nGeometric mean over the baseline: .*2 programs/);
+      run('--variants', '--filter', '^stream/bitonic/');
+      assert.deepEqual(read('stream-variants').map(({ id }) => id), ['stream/bitonic/variant/default', 'stream/bitonic/variant/t128-s24-b2-g4000-w2']);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
