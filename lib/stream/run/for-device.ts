@@ -24,8 +24,8 @@ const compileOptions = optionsOf('stream.compileForDevice', {
 } satisfies ChecksOf<DeviceCompileOptions>);
 
 /**
- * Compiles a program for a device: for runs on data that lies there, and to have compiled it before the first run. ({@link run} with backend
- * `cuda` compiles by itself.) What the compiler makes is kept between processes.
+ * Compiles a program for a device: for runs on data that lies there, and to have compiled it before the first run. (`run` with
+ * backend `cuda` compiles by itself.) What the compiler makes is kept between processes.
  *
  * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with state, messages, dynamic
  * rates, feedback loops, files or prints, and those whose channels do not fit; UnavailableError if nothing here compiles device code

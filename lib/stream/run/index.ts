@@ -153,8 +153,8 @@ type GivenOptions = StreamRunOptions & { readonly timeout: number };
  * Runs an elaborated program. All back ends give the same output bits, unless `fast` allows otherwise.
  *
  * @throws ArgumentError for missing input and invalid limits, StreamRunError if the program faults, NoCompilerError
- * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, DeviceLostError if the GPU is lost in a run with `cuda` (later runs with it go to
- * the CPU), WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) if the time is over
+ * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, DeviceLostError if the GPU is lost in a run with `cuda` (later runs go to the
+ * CPU), WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) if the time is over
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   const { backend: name, ...options } = snapshot(runOptions.read(given));
