@@ -2,7 +2,7 @@
 import { describeValue } from '../../core/arrays.ts';
 import { rule, text, truth, whole, type Check } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
-import { refusal } from '../../core/errors.ts';
+import { DeviceLostError, refusal } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -185,7 +185,12 @@ async function runBy(backend: StreamBackend, graph: StreamGraph, given: GivenOpt
   const began = performance.now();
   let note: string | undefined;
   if (isDeviceBackend(backend) || (backend === 'auto' && await isForGpu(graph, given))) {
-    const made = await runDevice(graph, isDeviceBackend(backend) ? backend : 'cuda', given, Array.isArray(costs) ? costs : undefined);
+    const made = await runDevice(graph, isDeviceBackend(backend) ? backend : 'cuda', given, Array.isArray(costs) ? costs : undefined)
+      .catch((error: unknown) => {
+        // Who did not ask for a GPU need not know that it failed.
+        if (backend === 'auto' && error instanceof DeviceLostError) return error.message;
+        throw error;
+      });
     if (typeof made !== 'string') return made;
     note = cpuNote(made);
   }

@@ -144,11 +144,15 @@ describe('stream.run on devices', function () {
     assert.ok(worthDevice > 0);
   });
 
-  for (const order of drillBackends(3, ['simt']).flatMap(() => ['forward', 'reverse', 'random:5'])) {
-    it(`threads in the order ${order} give the same`, async () => {
+  const settings = [
+    { WARPLOOM_SIMT_ORDER: 'forward' }, { WARPLOOM_SIMT_ORDER: 'reverse' }, { WARPLOOM_SIMT_ORDER: 'random:5' },
+    { WARPLOOM_SIMT_DISCRETE: '1', WARPLOOM_SIMT_DELAY: '5' },
+  ];
+  for (const setting of drillBackends(settings.length, ['simt']).flatMap(() => settings)) {
+    it(`gives the same with threads in another order, and on a slow device: ${Object.entries(setting).flat().join(' ')}`, async () => {
       const names = ['channel-vocoder', 'fm-radio', 'filterbank', 'bitonic', 'tde'];
       const graphs = [...names.map((name) => program(name)), plain];
-      process.env['WARPLOOM_SIMT_ORDER'] = order;
+      Object.assign(process.env, setting);
       try {
         await using device = await openDevice({ backend: 'simt' });
         const made = await compileTogether(device, graphs.map((graph) => ({ graph })));
@@ -158,7 +162,7 @@ describe('stream.run on devices', function () {
           await agrees(compiled!, graphs[i]!, items);
         }
       } finally {
-        delete process.env['WARPLOOM_SIMT_ORDER'];
+        for (const name of Object.keys(setting)) delete process.env[name];
       }
     });
   }
