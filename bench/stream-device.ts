@@ -15,7 +15,7 @@ import type { Device } from '../lib/core/device.ts';
 import { elaborate } from '../lib/stream/compile.ts';
 import type { StreamGraph } from '../lib/stream/graph.ts';
 import { compileCpp } from '../lib/stream/run/cpp.ts';
-import { compileForDevice } from '../lib/stream/run/device-program.ts';
+import { compileForDevice } from '../lib/stream/run/for-device.ts';
 import { CompiledGpu } from '../lib/stream/run/gpu.ts';
 import { run } from '../lib/stream/run/index.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';

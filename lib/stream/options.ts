@@ -1,6 +1,7 @@
 // Checks of options that several functions of `stream` take.
 import { describeValue } from '../core/arrays.ts';
 import { abortSignal, callback, hasFields, isArray, number, rule, whole, type Check } from '../core/checks.ts';
+import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { normally, optionsOf, type Options, type WithDefault } from '../core/options.ts';
 import { longestTime } from './stop.ts';
@@ -25,6 +26,19 @@ const scalars: Check<ArrayLike<number>> = (value, name) => {
 
 /** The input of a program. */
 export const inputChecks = { input: scalars, files: contents, seed: whole(Number.MIN_SAFE_INTEGER), signal: abortSignal };
+
+/** A device: {@link requireDevice} looks closer, where the class is loaded. */
+export const deviceCheck: Check<Device> = rule<Device>('a Device', hasFields);
+
+/** Refuses what only looks like a device, and devices of backends that run no kernels. */
+export async function requireDevice(device: Device, backend?: string): Promise<void> {
+  const { Device: Known } = await import('../core/device.ts');
+  if (!(device instanceof Known)) throw refusal('device', 'a Device', describeValue(device));
+  const { backend: own } = device;
+  if (own === 'cpu' || (backend !== undefined && own !== backend)) {
+    throw refusal('device', `a device of backend ${backend ?? 'cuda (or simt)'}`, `one of backend ${own}`);
+  }
+}
 
 /** A callback for progress: how much is done, and how much there is in total. */
 export const countsProgress: Check<(done: number, total: number) => void> = callback;

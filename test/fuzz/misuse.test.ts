@@ -27,6 +27,7 @@ function bundle(): URL {
   // Beside compiled code stands the grammar, as in the package; a checkout has it in a package of its own.
   const grammar = join(packageRoot(), 'lib/scratchpad/tree-sitter-cuda.wasm');
   if (existsSync(grammar)) copyFileSync(grammar, join(folder, 'tree-sitter-cuda.wasm'));
+  copyFileSync(join(packageRoot(), 'lib/kernel/print/arithmetic.h'), join(folder, 'arithmetic.h'));
   const outfile = join(folder, `misuse-${process.pid}.mjs`);
   const build = (source: string, to: string): void => buildSync({
     entryPoints: [fileURLToPath(new URL(source, import.meta.url))], outfile: to,

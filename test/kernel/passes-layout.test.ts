@@ -73,7 +73,10 @@ function outcome(program: Program, input: RunInput, gaps: ReadonlyMap<string, nu
   })];
 }
 
-const inputs: readonly Buffer[] = [{ name: 'a', element: 'f32', role: 'external', length: 64, isReadOnly: true }, { name: 'k', element: 'i32', role: 'external', length: 64, isReadOnly: true }];
+const inputs: readonly Buffer[] = [
+  { name: 'a', element: 'f32', role: 'external', length: 64, isReadOnly: true },
+  { name: 'k', element: 'i32', role: 'external', length: 64, isReadOnly: true },
+];
 const outputs: readonly Buffer[] = [{ name: 'x', element: 'f32', role: 'external', length: 256 }, { name: 'y', element: 'i32', role: 'external', length: 256 }];
 const dropped: Buffer = { name: 'ends', element: 'i32', role: 'external', length: 4 };
 

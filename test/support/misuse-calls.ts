@@ -250,8 +250,7 @@ export const objects: Readonly<Record<string, { make: () => Promise<object> | ob
     dispose: () => [] } },
   ...(shim === undefined ? {} : { DeviceModule: { make: () => shim.module(moduleOptions()), calls: {
     launch: () => ['affine', launch()], launchAll: () => [[{ kernel: 'affine', ...launch() }], {}], dispose: () => [],
-  } },
-  'stream.DeviceProgram': { make: () => stream.compileForDevice(made.graph, { device: shim }), calls: { run: () => [real(8), { items: 2 }], dispose: () => [] } } }),
+  } }, }),
   'tridiagonal.CubicSpline': { make: () => tridiagonal.cubicSpline(real(6), real(6, (i) => i * i), { device }), calls: { evaluate: () => [[1.5, 2]] } },
   'tridiagonal.HeatAdi': { make: () => tridiagonal.HeatAdi.create({ width: 4, height: 3, initial: real(12), diffusivity: 1, dt: 0.1, device }), calls: { advance: () => [1,
     { onProgress: () => undefined }], read: () => [] } },
@@ -289,8 +288,7 @@ function simulationCalls(): Record<string, () => unknown[]> {
 export const notCalled: readonly string[] = [
   'swept.HeatSimulation.start', 'swept.WaveSimulation.start', 'swept.GasSimulation.start',
   'Device#close', 'swept.Figures#row', ...(shim === undefined ? [
-    'Device#module', 'DeviceModule#launch', 'DeviceModule#launchAll', 'DeviceModule#dispose', 'stream.compileForDevice', 'stream.DeviceProgram#run',
-    'stream.DeviceProgram#dispose',
+    'Device#module', 'DeviceModule#launch', 'DeviceModule#launchAll', 'DeviceModule#dispose', 'stream.compileForDevice',
   ] : []),
 ];
 

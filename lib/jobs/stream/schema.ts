@@ -31,8 +31,8 @@ export const streamJobSchema = z.strictObject({
   items: z.number().int().min(1).optional().describe('end after this many items; default: when the input ends'),
   iterations: z.number().int().min(1).optional().describe('end after this many steady states'),
   backend: z.enum(['auto', 'cuda', 'wasm', 'cpp', 'interpret', 'simt', 'js']).default('auto')
-    .describe('auto: cuda for long runs on a GPU, otherwise wasm, or interpret for programs that wasm does not support; cpp needs a C++ compiler; '
-      + 'simt: for tests; js: the former name of wasm'),
+    .describe('auto: cuda for long runs on a GPU, otherwise wasm, or interpret for programs that wasm does not support; '
+      + 'cpp needs a C++ compiler; simt: for tests; js: the former name of wasm'),
   threads: z.number().int().min(1).max(1024).optional()
     .describe('maximum number of threads of a compiled program; default: all cores for long runs'),
 });

@@ -1,8 +1,7 @@
 // Programs compiled for one device: for data that lies there, and to compile before the first run.
 import { describeValue } from '../../core/arrays.ts';
-import { callChecks } from '../../core/call.ts';
-import { isArray, rule, truth, type Check } from '../../core/checks.ts';
-import { defaultDevice, DeviceArray, resultArray, type Device } from '../../core/device.ts';
+import { isArray, rule, type Check } from '../../core/checks.ts';
+import { DeviceArray, resultArray, type Device } from '../../core/device.ts';
 import { DisposedError, refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import type { Kernel } from '../../core/module.ts';
@@ -14,24 +13,12 @@ import { scalarCount } from '../interpret/values.ts';
 import { inputChecks, stopChecks } from '../options.ts';
 import { countRun } from '../plan/counts.ts';
 import { countsOf } from '../plan/layout.ts';
-import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';
 import type { FusedEnd } from '../targets/cuda-layout.ts';
 import { cpuNote, type DeviceBackend } from './backends.ts';
 import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
 import type { CompiledGpu } from './gpu.ts';
 import type { StreamRun } from './index.ts';
-
-/** Options of {@link compileForDevice}. */
-export interface DeviceCompileOptions {
-  /** Of backend cuda (or simt). Default: the thread's default device. */
-  readonly device?: Device;
-  /** Allows floating-point operations to be contracted, so that outputs differ in rounding. */
-  readonly fast?: boolean;
-  readonly signal?: AbortSignal;
-  /** Time limit in milliseconds; default 600 000. */
-  readonly timeout?: number;
-}
 
 /** Options of {@link DeviceProgram.run}. */
 export interface DeviceProgramOptions {
@@ -57,17 +44,13 @@ export interface DeviceProgramRun {
   readonly deviceSeconds?: number;
 }
 
-const compileOptions = optionsOf('stream.compileForDevice', {
-  ...stopChecks, timeout: normally(stopChecks.timeout, 600_000), fast: normally(truth, false), device: callChecks.device,
-} satisfies ChecksOf<DeviceCompileOptions>);
-
 const deviceArray: Check<DeviceArray> = rule('a DeviceArray', (value) => value instanceof DeviceArray);
 const runOptions = optionsOf('run', {
   ...amountChecks, ...stopChecks, timeout: normally(stopChecks.timeout, 600_000), out: deviceArray,
 } satisfies ChecksOf<DeviceProgramOptions & { readonly out?: DeviceArray }>);
 
 /**
- * A program on a device, made by {@link compileForDevice}. The device makes all whole steady states; the CPU makes what precedes them
+ * A program on a device, made by `compileForDevice`. The device makes all whole steady states; the CPU makes what precedes them
  * (preworks, windows that fill) and the last partial one. Free it with `using`, {@link DeviceProgram.dispose}, or leave it to the garbage
  * collector.
  */
@@ -77,7 +60,7 @@ export class DeviceProgram {
   readonly #compiled: CompiledGpu;
   #disposed = false;
 
-  /** @internal Use {@link compileForDevice}. */
+  /** @internal Use `compileForDevice`. */
   constructor(graph: StreamGraph, compiled: CompiledGpu) {
     this.graph = graph;
     this.device = compiled.device;
@@ -169,21 +152,4 @@ export class DeviceProgram {
   [Symbol.dispose](): void {
     this.dispose();
   }
-}
-
-/**
- * Compiles a program for a device: for runs on data that lies there, and to have compiled it before the first run. ({@link run} with backend
- * `cuda` compiles by itself.) What the compiler makes is kept between processes.
- *
- * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with state, messages, dynamic
- * rates, feedback loops, files or prints, and those whose channels do not fit; UnavailableError if nothing here compiles device code
- */
-export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
-  const { device: asked, ...options } = compileOptions.read(given);
-  if (asked?.backend === 'cpu') throw refusal('device', 'a device of backend cuda (or simt)', 'one of backend cpu');
-  return withGraph(graph, async () => within(options, async (signal) => {
-    const { CompiledGpu } = await import('./gpu.ts');
-    const device = asked ?? await defaultDevice();
-    return new DeviceProgram(graph, await CompiledGpu.compile(graph, device, { fast: options.fast, signal }));
-  }), options.signal);
 }

@@ -1,16 +1,15 @@
 // Runs a graph with the fastest back end that supports it.
 import { describeValue } from '../../core/arrays.ts';
-import { callChecks } from '../../core/call.ts';
 import { rule, text, truth, whole, type Check } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
-import { refusal } from '../../core/errors.ts';
+import { DeviceLostError, refusal } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { runLimits, type RunLimits } from '../interpret/limits.ts';
 import { amountChecks } from '../interpret/options.ts';
-import { inputChecks, stopChecks } from '../options.ts';
+import { deviceCheck, inputChecks, requireDevice, stopChecks } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
   backendNamed, backendRule, cpuNote, isDeviceBackend, streamBackends, type DeviceBackend, type FormerBackend, type StreamBackend,
@@ -82,7 +81,7 @@ const times: Check<readonly number[] | 'measured'> = rule("microseconds for each
 const runOptions = optionsOf('stream.run', {
   backend: normally(backendRule(streamBackends), 'auto'), ...inputChecks, ...amountChecks, ...stopChecks,
   timeout: normally(stopChecks.timeout, 600_000), limits: nested(runLimits), threads: whole(1, 1024), costs: times, fast: truth,
-  compiler: text(), device: callChecks.device,
+  compiler: text(), device: deviceCheck,
 } satisfies ChecksOf<StreamRunOptions>);
 
 /** Checked options of a run; times are given or counted. */
@@ -154,14 +153,17 @@ type GivenOptions = StreamRunOptions & { readonly timeout: number };
  * Runs an elaborated program. All back ends give the same output bits, unless `fast` allows otherwise.
  *
  * @throws ArgumentError for missing input and invalid limits, StreamRunError if the program faults, NoCompilerError
- * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, DeviceLostError if the GPU is lost in a run with `cuda` (later runs with it go to
- * the CPU), WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) if the time is over
+ * (ERR_WARPLOOM_UNAVAILABLE) for `cpp` without a compiler, DeviceLostError if the GPU is lost in a run with `cuda` (later runs go to the
+ * CPU), WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) if the time is over
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   const { backend: name, ...options } = snapshot(runOptions.read(given));
   const { backend, note } = backendNamed(name);
   const { device } = options;
-  if (device !== undefined) requireDeviceFor(backend, device);
+  if (device !== undefined) {
+    if (backend !== 'auto' && !isDeviceBackend(backend)) throw refusal('device', `none with backend '${backend}'`, describeValue(device));
+    await requireDevice(device, backend === 'auto' ? undefined : backend);
+  }
   const deviceBackend = isDeviceBackend(backend) ? backend : device === undefined ? undefined : device.backend as DeviceBackend;
   for (const [only, takers] of [['fast', ['cpp', 'cuda', 'simt']], ['compiler', ['cpp']]] as const) {
     if (options[only] === undefined || (takers as readonly string[]).includes(deviceBackend ?? backend)) continue;
@@ -170,16 +172,6 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
   }
   const made = await withGraph(graph, () => runBy(deviceBackend ?? backend, graph, options), options.signal);
   return note === undefined ? made : { ...made, note };
-}
-
-function requireDeviceFor(backend: StreamBackend, { backend: own }: Device): void {
-  if (backend !== 'auto' && !isDeviceBackend(backend)) {
-    throw refusal('device', `none with backend '${backend}'`, `a device of backend ${own}`);
-  }
-  const expected = backend === 'auto' ? 'cuda (or simt)' : backend;
-  if (!isDeviceBackend(own) || (backend !== 'auto' && own !== backend)) {
-    throw refusal('device', `a device of backend ${expected}`, `one of backend ${own}`);
-  }
 }
 
 async function runBy(backend: StreamBackend, graph: StreamGraph, given: GivenOptions): Promise<StreamRun> {
@@ -193,7 +185,12 @@ async function runBy(backend: StreamBackend, graph: StreamGraph, given: GivenOpt
   const began = performance.now();
   let note: string | undefined;
   if (isDeviceBackend(backend) || (backend === 'auto' && await isForGpu(graph, given))) {
-    const made = await runDevice(graph, isDeviceBackend(backend) ? backend : 'cuda', given, Array.isArray(costs) ? costs : undefined);
+    const made = await runDevice(graph, isDeviceBackend(backend) ? backend : 'cuda', given, Array.isArray(costs) ? costs : undefined)
+      .catch((error: unknown) => {
+        // Who did not ask for a GPU need not know that it failed.
+        if (backend === 'auto' && error instanceof DeviceLostError) return error.message;
+        throw error;
+      });
     if (typeof made !== 'string') return made;
     note = cpuNote(made);
   }

@@ -29,8 +29,8 @@ export type DeviceRun =
   | { readonly reason: string };
 
 /**
- * Milliseconds by estimate on one core from which on `auto` takes a GPU: what opening it and compiling the program cost is then small beside
- * the run. And from which on where that is done.
+ * Milliseconds by estimate on one core from which on `auto` takes a GPU: what opening it and compiling the program cost is then small
+ * beside the run. And from which on where that is done.
  */
 export const worthDevice = 5000;
 export const worthLaunch = 50;
@@ -125,6 +125,6 @@ function estimateOf(graph: StreamGraph, { input, items, iterations }: DeviceRequ
   const { plan } = compiledWasm(graph);
   if (startMatters(plan) === undefined || graph.input === undefined) return 0;
   const given = Math.floor((input?.length ?? 0) / scalarCount(graph.input.type));
-  const counts = countRun(plan, { input: given, ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }) });
-  return estimatedMilliseconds(plan, { amount: { input: given }, counts, lines: Infinity }, 'wasm');
+  const amount = { input: given, ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }) };
+  return estimatedMilliseconds(plan, { amount, counts: countRun(plan, amount), lines: Infinity }, 'wasm');
 }

@@ -8,18 +8,23 @@ import { graphOf } from '../support.ts';
 import { deviceBackends } from './support.ts';
 
 const programs = {
-  index: 'int->int filter A { int[4] t = {5, 6, 7, 8}; work pop 1 push 1 { push(t[pop()]); } } int->int filter B { work pop 1 push 1 peek 3 { push(peek(0) + peek(2)); pop(); } } '
+  index: 'int->int filter A { int[4] t = {5, 6, 7, 8}; work pop 1 push 1 { push(t[pop()]); } } '
+    + 'int->int filter B { work pop 1 push 1 peek 3 { push(peek(0) + peek(2)); pop(); } } '
     + 'int->int pipeline Main { add B; add A; add B; }',
   division: 'int->int filter A { work pop 2 push 1 { push(pop() / pop()); } } int->int pipeline Main { add A; }',
-  two: 'int->int filter A { work pop 1 push 1 { push(100 / pop()); } } int->int filter B { work pop 1 push 1 { push(100 % pop()); } } int->int filter C { work pop 1 push 1 peek 20 { push(peek(0)); pop(); } } '
+  two: 'int->int filter A { work pop 1 push 1 { push(100 / pop()); } } int->int filter B { work pop 1 push 1 { push(100 % pop()); } } '
+    + 'int->int filter C { work pop 1 push 1 peek 20 { push(peek(0)); pop(); } } '
     + 'int->int pipeline Main { add C; add splitjoin { split roundrobin; add A; add B; join roundrobin; }; add C; }',
-  prework: 'int->int filter A { prework pop 1 push 3 { push(7 / peek(0)); push(1); push(2); pop(); } work pop 1 push 1 { push(12 / (pop() - 1)); } } int->int filter B { work pop 1 push 1 { push(pop() + 1); } } '
+  prework: 'int->int filter A { prework pop 1 push 3 { push(7 / peek(0)); push(1); push(2); pop(); } work pop 1 push 1 { push(12 / (pop() - 1)); } } '
+    + 'int->int filter B { work pop 1 push 1 { push(pop() + 1); } } '
     + 'int->int pipeline Main { add A; add B; }',
   loop: 'int->int filter A { work pop 1 push 1 { int x = pop(); while (x < 0) { x = x & -2; } push(x); } } int->int pipeline Main { add A; }',
   long: 'int->int filter A { work pop 1 push 1 { int x = pop(); int s = 0; while (x > 0) { x--; s = s * 5 + x; } push(s); } } int->int pipeline Main { add A; }',
 };
-const graphs = Object.fromEntries(Object.entries(programs).map(([name, source]) => [name, graphOf(source)])) as Record<keyof typeof programs, StreamGraph>;
-const floats = graphOf('float->float filter F { work pop 1 push 1 peek 9 { float s = 0; for (int i = 0; i < 9; i++) s += peek(i); push(s); pop(); } } float->float pipeline Main { add F; }');
+const made = Object.entries(programs).map(([name, source]) => [name, graphOf(source)] as const);
+const graphs = Object.fromEntries(made) as Record<keyof typeof programs, StreamGraph>;
+const floats = graphOf('float->float filter F { work pop 1 push 1 peek 9 { float s = 0; for (int i = 0; i < 9; i++) s += peek(i); push(s); pop(); } } '
+  + 'float->float pipeline Main { add F; }');
 
 const length = 30_001;
 const ones = (...changes: readonly (readonly [at: number, value: number])[]): Int32Array => {

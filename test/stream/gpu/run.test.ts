@@ -16,14 +16,18 @@ const input = Float32Array.from({ length: 20_000 }, (_, i) => Math.sin(i));
 /** Programs that no device runs, and why. */
 const others: readonly (readonly [source: string, reason: RegExp, options: StreamRunOptions])[] = [
   ['float->float filter F { float s; work pop 1 push 1 { s += pop(); push(s); } } float->float pipeline Main { add F; }', /state/, { input }],
-  ['float->float filter F { work pop 1 push 1 { float x = pop(); println(x); push(x); } } float->float pipeline Main { add F; }', /state|prints/, { input: input.slice(0, 50) }],
-  ['void->void pipeline Main { add S; add P; } void->int filter S { int i; work push 1 { push(i); i++; } } int->void filter P { work pop 1 { println(pop()); } }', /./, { items: 9 }],
+  ['float->float filter F { work pop 1 push 1 { float x = pop(); println(x); push(x); } } '
+    + 'float->float pipeline Main { add F; }', /state|prints/, { input: input.slice(0, 50) }],
+  ['void->void pipeline Main { add S; add P; } void->int filter S { int i; work push 1 { push(i); i++; } } '
+    + 'int->void filter P { work pop 1 { println(pop()); } }', /./, { items: 9 }],
   ['void->float filter S { int i; work push 1 { push(i); i++; } } void->float pipeline Main { add S; }', /state/, { items: 100 }],
-  ['float->float filter F { work pop * push 1 { float s = 0; for (int i = 0; i < (int) peek(0) + 2; i++) s += pop(); push(s); } } float->float pipeline Main { add F; }', /./,
+  ['float->float filter F { work pop * push 1 { float s = 0; for (int i = 0; i < (int) peek(0) + 2; i++) s += pop(); push(s); } } '
+    + 'float->float pipeline Main { add F; }', /./,
     { input: new Float32Array(90).fill(1) }],
   ['float->float feedbackloop L { join roundrobin(1, 1); body float->float filter { work pop 2 push 2 { float x = pop() + pop(); push(x); push(x / 2); } }; loop Identity<float>; '
     + 'split roundrobin(1, 1); enqueue 0.0; } float->float pipeline Main { add L; }', /state|loops/, { input }],
-  ['float->float filter F { work pop 70000 push 1 { float s = 0; for (int i = 0; i < 70000; i++) s += pop(); push(s); } } float->float pipeline Main { add F; }', /bytes of shared memory/,
+  ['float->float filter F { work pop 70000 push 1 { float s = 0; for (int i = 0; i < 70000; i++) s += pop(); push(s); } } '
+    + 'float->float pipeline Main { add F; }', /bytes of shared memory/,
     { input: new Float32Array(200_000).fill(1) }],
 ];
 
@@ -140,11 +144,15 @@ describe('stream.run on devices', function () {
     assert.ok(worthDevice > 0);
   });
 
-  for (const order of drillBackends(3, ['simt']).flatMap(() => ['forward', 'reverse', 'random:5'])) {
-    it(`threads in the order ${order} give the same`, async () => {
+  const settings = [
+    { WARPLOOM_SIMT_ORDER: 'forward' }, { WARPLOOM_SIMT_ORDER: 'reverse' }, { WARPLOOM_SIMT_ORDER: 'random:5' },
+    { WARPLOOM_SIMT_DISCRETE: '1', WARPLOOM_SIMT_DELAY: '5' },
+  ];
+  for (const setting of drillBackends(settings.length, ['simt']).flatMap(() => settings)) {
+    it(`gives the same with threads in another order, and on a slow device: ${Object.entries(setting).flat().join(' ')}`, async () => {
       const names = ['channel-vocoder', 'fm-radio', 'filterbank', 'bitonic', 'tde'];
       const graphs = [...names.map((name) => program(name)), plain];
-      process.env['WARPLOOM_SIMT_ORDER'] = order;
+      Object.assign(process.env, setting);
       try {
         await using device = await openDevice({ backend: 'simt' });
         const made = await compileTogether(device, graphs.map((graph) => ({ graph })));
@@ -154,7 +162,7 @@ describe('stream.run on devices', function () {
           await agrees(compiled!, graphs[i]!, items);
         }
       } finally {
-        delete process.env['WARPLOOM_SIMT_ORDER'];
+        for (const name of Object.keys(setting)) delete process.env[name];
       }
     });
   }
