@@ -7,7 +7,7 @@ import { fireAll, isLoop, Marking, stronglyConnected, type SteadyState, type Ste
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { checkCosts, type CostTable } from './costs.ts';
 import type { FiringPlace } from './pipeline-check.ts';
-import { requireFields, requireList, requireRateGraph, requireSteady } from '../require.ts';
+import { requireCounts, requireFields, requireList, requireRateGraph, requireSteady } from '../require.ts';
 
 /** Firings `from` to `from + count − 1` of an actor's firings in one iteration. */
 export interface CoreSlice {
@@ -251,6 +251,7 @@ export function assignToCores(graph: SdfGraph, steady: SteadyState, costs: CostT
 export function placesOf(graph: SdfGraph, plan: CorePlan): FiringPlace[][] {
   requireRateGraph(graph);
   requireFields('plan', plan, 'a plan, as stream.assignToCores gives it', ['programs', 'stages']);
+  requireCounts('plan.stages', plan.stages, graph.actors.length);
   for (const [i, slices] of plan.programs.entries()) {
     requireList(`plan.programs[${i}]`, slices, 'slices of firings');
     for (const [at, slice] of slices.entries()) {
