@@ -106,7 +106,8 @@ describe('stream programs that go wrong on devices', function () {
       assert.deepEqual(near.output, (await run(graphs.long, { input: short, backend: 'wasm' })).output);
     });
 
-    it('a loop without end is stopped by the time limit and by the signal, and leaves nothing', async () => {
+    it('a loop without end is stopped by the time limit and by the signal, and leaves nothing', async function () {
+      this.timeout(90_000);
       for (const input of [ones([10_000, -2]), ones().fill(-2)]) {
         await run(graphs.loop, { input: ones(), device }); // compiles it
         const begin = performance.now();
@@ -116,7 +117,7 @@ describe('stream programs that go wrong on devices', function () {
         await assert.rejects(run(graphs.loop, { input, device, signal: stop.signal }), /^Error: enough$/);
         assert.ok(performance.now() - begin < 3000, `${performance.now() - begin} ms`);
         assert.equal(await settled(device), 0);
-        assert.ok(performance.now() - begin < 10_000, `${performance.now() - begin} ms until the device was free`);
+        assert.ok(performance.now() - begin < 40_000, `${performance.now() - begin} ms until the device was free`);
         assert.deepEqual((await run(graphs.loop, { input: ones(), device })).output, ones());
       }
     });
