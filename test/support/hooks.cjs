@@ -3,6 +3,9 @@
 // `require` test files where Node allows it, tsx would turn their imports into CommonJS, and modules loaded by `import()` would exist
 // twice.)
 'use strict';
+// fast-check draws the same cases in every run, so that a change, and not chance, decides whether the tests pass. Others:
+// WARPLOOM_TEST_SEED=2 npm test
+require('fast-check').configureGlobal({ seed: Number(process.env.WARPLOOM_TEST_SEED ?? 1) });
 
 const kAfterTests = Symbol.for('warploom.test.after');
 
