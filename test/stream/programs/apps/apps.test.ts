@@ -8,15 +8,9 @@ import { compileCppTogether } from '../../../../lib/stream/run/cpp.ts';
 import { compileWasm } from '../../../../lib/stream/run/wasm.ts';
 import { graphOf, hasCompiler } from '../../support.ts';
 import { whole, type App } from './app.ts';
-import { audio } from './audio.ts';
-import { ciphers } from './ciphers.ts';
-import { control, report } from './control.ts';
-import { histogram, images } from './images.ts';
-import { links } from './links.ts';
-import { matrices } from './matrices.ts';
-import { radio } from './radio.ts';
-
-const apps: readonly App[] = [...audio, ...ciphers, ...control, ...images, ...links, ...matrices, ...radio];
+import { report } from './control.ts';
+import { histogram } from './images.ts';
+import { apps } from './index.ts';
 
 /** Numbers within the tolerance of those expected. */
 function assertNear(found: readonly number[], { expected, tolerance = 0, name }: App): void {
