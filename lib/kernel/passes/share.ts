@@ -27,7 +27,7 @@ export interface SharedFunctions {
   readonly calls: ReadonlyMap<string, SharedCall>;
 }
 
-/** More parameters than this cost more than they save. */
+/** More parameters than this cost more than they save, unless the caller puts them elsewhere. */
 const mostParameters = 48;
 
 /** Visits the parts in which functions of the same shape may differ. */
@@ -121,7 +121,7 @@ function withoutRanges(f: KernelFunction, body: Body): Body {
 }
 
 /** Merges the functions of one shape. Undefined if that takes too many parameters. */
-function joined(name: string, members: readonly Taken[], names: Names): SharedFunctions | undefined {
+function joined(name: string, members: readonly Taken[], names: Names, most: number): SharedFunctions | undefined {
   const [first] = members as [Taken];
   const numbers = new Map<string, Parameter<number, Local>>();
   const buffers = new Map<Buffer, Parameter<number, Buffer>>();
@@ -144,7 +144,7 @@ function joined(name: string, members: readonly Taken[], names: Names): SharedFu
     },
     buffer: (buffer) => buffers.get(buffer)?.by ?? buffer,
   });
-  if (numbers.size + buffers.size > mostParameters) return undefined;
+  if (numbers.size + buffers.size > most) return undefined;
   const parameters = [...numbers.values()];
   const calls = members.map((each): readonly [string, SharedCall] => [each.f.name, {
     callee: name, args: parameters.map(({ at }) => required(each.numbers[at])),
@@ -158,9 +158,11 @@ function joined(name: string, members: readonly Taken[], names: Names): SharedFu
 
 /**
  * Merges functions of the same shape. They must not call other functions; `calls` says what to call instead of each. `prefix`: for the
- * names of the merged functions.
+ * names of the merged functions; `most`: parameters that a merged function may take beyond its own.
  */
-export function shareFunctions(program: Program, functions: readonly KernelFunction[], prefix: string): SharedFunctions {
+export function shareFunctions(
+  program: Program, functions: readonly KernelFunction[], prefix: string, most = mostParameters,
+): SharedFunctions {
   const classes = new Map<string, Taken[]>();
   for (const f of functions) {
     const each = taken(f);
@@ -171,7 +173,7 @@ export function shareFunctions(program: Program, functions: readonly KernelFunct
   const made = { functions: [] as KernelFunction[], buffers: [] as Buffer[], calls: [] as (readonly [string, SharedCall])[] };
   for (const members of classes.values()) {
     const shared = members.length < 2 ? undefined
-      : joined(`${prefix}_${made.functions.length}`, members, Names.of(program, required(members[0]).f));
+      : joined(`${prefix}_${made.functions.length}`, members, Names.of(program, required(members[0]).f), most);
     made.functions.push(...shared?.functions ?? members.map(({ f }) => f));
     made.buffers.push(...shared?.buffers ?? []);
     made.calls.push(...shared?.calls ?? members.map(({ f: { name } }) => [name, { callee: name, args: [], buffers: new Map() }] as const));

@@ -11,9 +11,12 @@ export const cudaFamily: CFamily = {
   isParameter: ({ role }) => role === 'external' || role === 'global', storage: () => 'WL_TABLE ', ownStorage: () => '',
 };
 
-/** Prints a verified program, to stand behind arithmetic.h. Tables that all threads of a warp read in step go to constant memory. */
-export function printCuda(program: Program): string {
-  const uniform = uniformTables(program);
+/**
+ * Prints a verified program, to stand behind arithmetic.h. Tables that all threads of a warp read in step go to constant memory; `same`:
+ * parameters in which all threads of a warp get the same value.
+ */
+export function printCuda(program: Program, same: ReadonlySet<Local> = new Set()): string {
+  const uniform = uniformTables(program, same);
   const storage = (buffer: Buffer): string => (uniform.has(buffer) ? 'WL_UNIFORM_TABLE ' : 'WL_TABLE ');
   return printCFamily(program, { ...cudaFamily, storage });
 }
@@ -22,10 +25,10 @@ export function printCuda(program: Program): string {
 const mostUniform = 49_152;
 
 /** Tables whose places depend on counters alone, wherever they are read: the threads of a warp read one place at a time. */
-function uniformTables({ buffers, functions }: Program): ReadonlySet<Buffer> {
+function uniformTables({ buffers, functions }: Program, given: ReadonlySet<Local>): ReadonlySet<Buffer> {
   const found = new Set(buffers.filter(({ role }) => role === 'constant'));
   for (const f of functions) {
-    const same = uniformLocals(f);
+    const same = uniformLocals(f, given);
     walkBody(f.body, {
       expression: (e) => { if (e.kind === 'load' && !isUniform(e.index, same)) found.delete(e.buffer); },
       statement: (s) => { if (s.kind === 'copy' && !isUniform(s.fromIndex, same)) found.delete(s.from); },
@@ -40,14 +43,14 @@ function bytesOf({ element, length }: Buffer): number {
 }
 
 /** Locals that hold the same in all threads: counters of loops whose begin does, and what is set once, from such alone. */
-function uniformLocals({ body }: KernelFunction): ReadonlySet<Local> {
+function uniformLocals({ body }: KernelFunction, given: ReadonlySet<Local>): ReadonlySet<Local> {
   const times = new Map<Local, number>();
   const count = (local: Local): void => { times.set(local, (times.get(local) ?? 0) + 1); };
   walkBody(body, { statement: (s) => {
     if (s.kind === 'for') count(s.counter);
     for (const local of s.kind === 'for' ? [] : localsSetBy(s)) count(local);
   } });
-  const same = new Set<Local>();
+  const same = new Set<Local>(given);
   walkBody(body, { statement: (s) => {
     if (s.kind === 'for' && times.get(s.counter) === 1 && isUniform(s.from, same)) same.add(s.counter);
     if (s.kind === 'set' && times.get(s.local) === 1 && isUniform(s.value, same)) same.add(s.local);

@@ -74,7 +74,7 @@ export class HostEnds implements Ends {
     this.#device = device;
     this.#input = input;
     this.#arrays = required(streams.get(program.input.external.id)).arrays;
-    this.#warmStates = program.warmRounds * program.states;
+    this.#warmStates = program.warmStates;
     this.stateBytes = [program.input, program.output].reduce((sum, { external, kinds, items }) => {
       const counted = countsOf(external.type);
       return sum + kinds.reduce((bytes, kind) => bytes + items * counted[kind] * (kind === 'd' ? 8 : 4), 0);

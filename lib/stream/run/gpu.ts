@@ -53,9 +53,9 @@ export interface GpuWork {
 }
 
 /** No steady state went wrong. */
-const noFault = 2 ** 31 - 1;
+export const noFault = 2 ** 31 - 1;
 /** Turns that loops without known end may make in an iteration: more are left to the CPU. */
-const turnsEach = 1e6;
+export const turnsEach = 1e6;
 /** The most bytes that the arrays of a launch take, and the share of the device's memory. */
 const launchBytes = 2 ** 26;
 const launchShare = 1 / 16;
@@ -122,7 +122,12 @@ export class CompiledGpu {
 
   /** Steady states before those of a launch that its blocks make again, for what they leave on the channels. */
   get warmStates(): number {
-    return this.program.warmRounds * this.program.states;
+    return this.program.warmStates;
+  }
+
+  /** Steady states of the first launches, which are measured. */
+  protected get firstStates(): number {
+    return firstRounds * this.program.states * this.device.description.multiprocessors;
   }
 
   /** Runs the program from its start. `input`: scalars of the items on the open input. */
@@ -233,7 +238,7 @@ export class CompiledGpu {
     const bytes = limitBytes === 0 ? launchBytes : Math.min(launchBytes, launchShare * limitBytes);
     const most = Math.min(mostStates, Math.floor(bytes / Math.max(1, ends.stateBytes)));
     const whole = (states: number): number => Math.max(round, Math.floor(Math.min(states, most) / round) * round);
-    let size = whole(firstRounds * round * this.device.description.multiprocessors);
+    let size = whole(this.firstStates);
     let deviceSeconds = 0, fault = Infinity;
     const failures: unknown[] = [];
     const pending = new Set<Promise<void>>();
@@ -282,7 +287,7 @@ export class CompiledGpu {
 }
 
 /** Has something freed at the end of a block, or as soon as the signal comes: what is under way by then may take longer. */
-function untilAborted(signal: AbortSignal | undefined, free: () => void): Disposable {
+export function untilAborted(signal: AbortSignal | undefined, free: () => void): Disposable {
   signal?.addEventListener('abort', free, { once: true });
   return {
     [Symbol.dispose](): void {

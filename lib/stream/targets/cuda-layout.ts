@@ -61,6 +61,17 @@ export interface FusedEnd {
   readonly before: number;
 }
 
+/** The open input or output of a program. */
+export function endOf({ externals, steady }: ProgramPlan, kind: 'input' | 'output'): FusedEnd {
+  const external = required(externals.find((each) => each.kind === kind));
+  const firings = elementAt(steady.initFirings, external.node);
+  const { first, later } = external;
+  return {
+    external, kinds: kindsIn(countsOf(external.type)), items: later.items * elementAt(steady.repetitions, external.node),
+    before: firings === 0 ? 0 : first.items + (firings - 1) * later.items,
+  };
+}
+
 /** What a block takes. Programs of few groups are bound by memory, and many small blocks hide its latency best. */
 export const smallBlocks = { threads: 256, sharedBytes: 49_152, minBlocks: 2, width: 2 };
 const largeBlocks = { threads: 384, sharedBytes: 112_000, minBlocks: 2, width: 2 };
@@ -145,8 +156,8 @@ export class RoundLayout {
     this.plan = plan;
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
     this.options = { ...largeBlocks, ...given };
-    this.input = this.#endOf('input');
-    this.output = this.#endOf('output');
+    this.input = endOf(plan, 'input');
+    this.output = endOf(plan, 'output');
     this.lowered = lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 });
     this.levels = levelsOf(plan);
     this.lastLevel = Math.max(...this.levels);
@@ -164,16 +175,6 @@ export class RoundLayout {
     const { tiles, bytes } = this.#layOut(this.states);
     this.tiles = tiles;
     this.sharedBytes = bytes;
-  }
-
-  #endOf(kind: 'input' | 'output'): FusedEnd {
-    const external = required(this.plan.externals.find((each) => each.kind === kind));
-    const firings = elementAt(this.plan.steady.initFirings, external.node);
-    const { first, later } = external;
-    return {
-      external, kinds: kindsIn(countsOf(external.type)), items: later.items * elementAt(this.plan.steady.repetitions, external.node),
-      before: firings === 0 ? 0 : first.items + (firings - 1) * later.items,
-    };
   }
 
   streamBuffer(id: number, kind: Kind): Buffer {

@@ -25,6 +25,8 @@ export interface FusedProgram {
   readonly states: number;
   /** Rounds after which what a block found on the channels no longer matters. */
   readonly warmRounds: number;
+  /** Steady states before those of a launch that it makes again, for what they leave on the channels. */
+  readonly warmStates: number;
   /** Steady states at the start of a run to which preworks may matter: another back end makes them. */
   readonly startStates: number;
   readonly input: FusedEnd;
@@ -54,7 +56,7 @@ function untilRight({ sdf, graph, steady }: ProgramPlan): number {
 }
 
 /** Throws for what only a host does: printing. */
-function refuseHost({ functions, imports }: Program): void {
+export function refuseHost({ functions, imports }: Program): void {
   const hosts = new Set(imports.map(({ name }) => name));
   for (const { body } of functions) {
     walkBody(body, { statement: (s) => {
@@ -97,9 +99,9 @@ export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): Fu
     ...new ProgramText(layout, program, tasks).lines(), '}  // namespace', '',
     `WARPLOOM_KERNEL(${fusedKernel}, warploom::WARPLOOM_TARGET::stream::FusedAgent<Program>)`, '',
   ].join('\n');
+  const warmRounds = Math.ceil(untilRight(layout.plan) / layout.states);
   return {
     plan: layout.plan, source: text, kernel: fusedKernel, threads, sharedBytes: layout.sharedBytes, states: layout.states,
-    warmRounds: Math.ceil(untilRight(layout.plan) / layout.states), startStates: Math.max(0, begins), input: layout.input,
-    output: layout.output,
+    warmRounds, warmStates: warmRounds * layout.states, startStates: Math.max(0, begins), input: layout.input, output: layout.output,
   };
 }

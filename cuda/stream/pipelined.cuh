@@ -1,0 +1,185 @@
+// Stream programs as chapter 3 of the thesis runs them: every block has a list of instances, and makes those whose stage has an iteration.
+// An instance is one firing of a filter by each of its threads. Channels lie in device memory, in rings of whole iterations that rotate by
+// the number of the iteration. The program itself is printed (lib/stream/targets/cuda-pipeline.ts) as a type with
+//   kThreads: most threads of an instance; kInputs, kOutputs: arrays of its open ends
+//   make(block, work, p): makes the instances of an entry of a list, by the code that it names
+// Lists are data (lib/stream/run/gpu-lists.ts): for each step of a round and each block, where its entries begin, then the entries.
+#pragma once
+#include "cuda/core/device.cuh"
+#include "cuda/stream/fused.cuh"
+#include "cuda/stream/shuffle.cuh"
+
+namespace warploom::WARPLOOM_TARGET::stream {
+
+template <int kInputs, int kOutputs>
+struct PipelineParameters {
+  const void* input[kInputs];
+  void* output[kOutputs];
+  int* fault;                         ///< the first wanted steady state that went wrong
+  int* arena;                         ///< the rings of all channels
+  const int* lists;
+  unsigned int* barrier;              ///< a zero, for launches that make several steps
+  int64_t first_input, first_output;  ///< items before the first wanted steady state
+  double turns;                       ///< that loops without known end may make in a firing
+  int32_t states, warm_states;        ///< steady states that are wanted, and those before them that only fill the channels
+  int32_t states_each;                ///< in an iteration
+  int32_t iterations;
+  int32_t steps;                      ///< lists of a block, one after the other; 1 where filters are pipelined
+  int32_t first_step, last_step;      ///< that this launch makes; counted over all rounds
+};
+
+/// An entry of a list: neighbouring instances of one filter, in one iteration.
+struct Work {
+  const int* words;
+  int* arena;
+  int* fault;
+  double turns;
+  int64_t state;  ///< the iteration's first one, counted from the first wanted
+  int iteration, states, states_each;
+
+  /// Words before those of the ends.
+  static constexpr int kHead = 8;
+
+  WARPLOOM_DEVICE int code() const { return words[1]; }
+  /// Which of the filters with this code.
+  WARPLOOM_DEVICE int member() const { return words[2]; }
+  WARPLOOM_DEVICE int first() const { return words[4]; }
+  WARPLOOM_DEVICE int last() const { return words[4] + words[5]; }
+  WARPLOOM_DEVICE int threads() const { return words[6]; }
+  /// Of the filter, in an iteration.
+  WARPLOOM_DEVICE int firings() const { return words[7]; }
+
+  /// The firing that a thread makes in an instance: in the order of the stream, or so that lanes read their own columns.
+  template <int kWidth>
+  WARPLOOM_DEVICE int firing(int instance, int thread) const {
+    if (kWidth == 1) return instance * threads() + thread;
+    return thread % kWidth * (firings() / kWidth) + instance * (threads() / kWidth) + thread / kWidth;
+  }
+  /// Whether somebody wants a firing: behind the last steady state, threads do nothing.
+  WARPLOOM_DEVICE bool wants(int firing) const {
+    return state + states_each <= states || state + firing / (firings() / states_each) < states;
+  }
+  WARPLOOM_DEVICE void fail(int firing) const {
+    const int64_t at = state + firing / (firings() / states_each);
+    if (at >= 0 && at < states) device::atomic_min(fault, static_cast<int>(at));
+  }
+};
+
+/// One array of a channel, as a filter at one of its ends sees it. kRate: elements that a firing moves.
+template <class T, int kRate>
+struct End {
+  static constexpr int kWords = 5;
+
+  T* ring;
+  int each;    ///< elements of an iteration
+  int all;     ///< of the ring
+  int begin;   ///< where the iteration begins that the producer makes, or the consumer would if no items stood on the channel
+  int tokens;  ///< elements that stand on the channel before an iteration; 0 at the producer's end
+  int shared;  ///< byte of shared memory at which windows lie
+
+  WARPLOOM_DEVICE End(const Work& work, int number) {
+    const int* words = work.words + Work::kHead + number * kWords;
+    ring = reinterpret_cast<T*>(work.arena + words[0]);
+    each = words[1];
+    all = words[2] * each;
+    begin = work.iteration % words[2] * each;
+    tokens = words[3];
+    shared = words[4];
+  }
+
+  /// (3.16), (3.17) and section 4.2: where a thread's first element stands; the others follow at a distance of kWidth.
+  template <int kWidth>
+  WARPLOOM_DEVICE T* column(int instance, int threads, int thread) const {
+    return ring + begin + instance * threads * kRate + thread / kWidth * kWidth * kRate + thread % kWidth;
+  }
+  /// Place in the ring of an element that may be behind its end.
+  WARPLOOM_DEVICE int wrapped(int at) const { return at >= all ? at - all : at; }
+  /// Where an instance begins, in the order of the stream.
+  WARPLOOM_DEVICE int place(int instance, int threads) const {
+    const int at = begin + instance * threads * kRate - tokens;
+    return at < 0 ? at + all : at;
+  }
+  WARPLOOM_DEVICE T* tile(const device::Block& block) const { return block.shared<T>(static_cast<size_t>(shared)); }
+
+  /// Has the windows of an instance's threads come to shared memory; kWindow: elements of a thread's.
+  template <class Layout, int kWindow>
+  WARPLOOM_DEVICE void load(const device::Block& block, int instance, int threads) const {
+    const int from = place(instance, threads);
+    T* to = tile(block);
+    for (int i = block.thread(); i < (threads - 1) * kRate + kWindow; i += block.threads()) to[Layout::place(i)] = ring[wrapped(from + i)];
+  }
+  template <class Layout>
+  WARPLOOM_DEVICE void store(const device::Block& block, int instance, int threads) const {
+    const T* from = tile(block);
+    T* to = ring + place(instance, threads);
+    for (int i = block.thread(); i < threads * kRate; i += block.threads()) to[i] = from[Layout::place(i)];
+  }
+};
+
+/// The start of a program: instances of 1024 items from its input to the ring of its first channel. kStride: elements of an item.
+template <int kWidth, int kStride, class T>
+WARPLOOM_DEVICE void take(const device::Block& block, const Work& work, int end, const void* input, int64_t first_input) {
+  const End<T, kStride> to(work, end);
+  // Items that stand on the channel came before; there is no more than the wanted steady states and their windows need.
+  const int64_t per_state = to.each / work.states_each, begin = work.state * per_state + to.tokens;
+  const int64_t limit = work.states * per_state + to.tokens;
+  const T* from = static_cast<const T*>(input) + first_input * kStride;
+  const auto source = [&](int i) { return begin + i < limit ? from[begin + i] : T(0); };
+  for (int instance = work.first(); instance < work.last(); ++instance) {
+    if constexpr (kWidth == 1) {
+      const int base = instance * kShuffleItems * kStride;
+      for (int i = block.thread(); i < kShuffleItems * kStride; i += block.threads()) to.ring[to.begin + base + i] = source(base + i);
+    } else {
+      for (int group = instance * kStride; group < (instance + 1) * kStride; ++group) {
+        shuffle_group<kWidth>(block, to.tile(block), to.ring + to.begin, group, to.each, source);
+      }
+    }
+  }
+}
+
+/// The end of a program: from the ring of its last channel to its output.
+template <int kWidth, int kStride, class T>
+WARPLOOM_DEVICE void give(const device::Block& block, const Work& work, int end, void* output, int64_t first_output) {
+  const End<T, kStride> from(work, end);
+  const int64_t per_state = from.each / work.states_each, begin = work.state * per_state, limit = work.states * per_state;
+  T* to = static_cast<T*>(output) + first_output * kStride;
+  const auto sink = [&](int i, T x) {
+    if (begin + i >= 0 && begin + i < limit) to[begin + i] = x;
+  };
+  for (int instance = work.first(); instance < work.last(); ++instance) {
+    if constexpr (kWidth == 1) {
+      const int base = instance * kShuffleItems * kStride;
+      for (int i = block.thread(); i < kShuffleItems * kStride; i += block.threads()) sink(base + i, from.ring[from.begin + base + i]);
+    } else {
+      for (int group = instance * kStride; group < (instance + 1) * kStride; ++group) {
+        deshuffle_group<kWidth>(block, from.tile(block), from.ring + from.begin, group, from.each, sink);
+      }
+    }
+  }
+}
+
+template <class Program>
+struct PipelineAgent {
+  static constexpr int kMaxThreads = Program::kThreads;
+  static constexpr int kMinBlocks = 1;
+  using Parameters = PipelineParameters<Program::kInputs, Program::kOutputs>;
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const int blocks = static_cast<int>(block.count());
+    for (int step = p.first_step; step < p.last_step; ++step) {
+      const int* range = p.lists + step % p.steps * (blocks + 1) + block.index();
+      const int* end = p.lists + range[1];
+      for (const int* words = p.lists + range[0]; words < end; words += words[0]) {
+        // The staging predicate: in the prologue and the epilogue, some stages have no iteration.
+        const int iteration = step / p.steps - words[3];
+        if (iteration < 0 || iteration >= p.iterations) continue;
+        const int64_t state = int64_t{iteration} * p.states_each - p.warm_states;
+        Program::make(block, Work{words, p.arena, p.fault, p.turns, state, iteration, p.states, p.states_each}, p);
+        block.sync();
+      }
+      if (step + 1 < p.last_step) block.sync_grid(p.barrier);
+    }
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::stream

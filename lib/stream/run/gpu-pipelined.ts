@@ -1,0 +1,154 @@
+// Programs on a device by the schedules of chapter 3: launches that fill the pipeline, run it and drain it, each with instances of all
+// filters.
+import { inputArray, type Device, type DeviceArray } from '../../core/device.ts';
+import { required } from '../../core/known.ts';
+import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
+import { arithmeticHeader } from '../../kernel/print/c-family.ts';
+import type { StreamGraph } from '../graph.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { endOf } from '../targets/cuda-layout.ts';
+import { pipelineProgram, type PipelineProgram } from '../targets/cuda-pipeline.ts';
+import type { FusedProgram } from '../targets/cuda.ts';
+import { countedChoice, scheduleFor, type DeviceSchedule, type InstanceChoice, type ScheduleRequest } from './gpu-schedule.ts';
+import { CompiledGpu, noFault, turnsEach, untilAborted, type GpuOutcome, type GpuSpan } from './gpu.ts';
+
+/** Ways of chapter 3 to run a program on a device. */
+export type PipelineMode = ScheduleRequest['mode'];
+
+/** How a program is compiled for such a schedule. */
+export interface PipelineOptions {
+  readonly mode: PipelineMode;
+  /** n of SWPn. Default 8. */
+  readonly coarsening?: number | undefined;
+  /** Threads whose items stand side by side: 128 or 32. Default 128. */
+  readonly width?: 32 | 128 | undefined;
+  /** Most threads of an instance. Default 512. */
+  readonly threads?: number | undefined;
+  /** `persistent`: one launch makes all steps and blocks wait for each other; `plain`: a launch for each step. Default `plain`. */
+  readonly launch?: 'plain' | 'persistent' | undefined;
+  /** What Algorithm 2 chose from measured times. Default: {@link countedChoice}. */
+  readonly choice?: (InstanceChoice & { readonly registers: number }) | undefined;
+  /** Blocks; default: one for each multiprocessor. */
+  readonly processors?: number | undefined;
+  readonly fast?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeout?: number | undefined;
+}
+
+/** Bytes of shared memory in which a block stages windows. */
+export const stagedMemory = 98_304;
+export const defaultCoarsening = 8, defaultThreads = 512;
+/** The share of a device's memory, and the bytes, that channels may take at most. */
+const channelShare = 1 / 8, channelBytes = 2 ** 30;
+/** Iterations of the first launches, which are measured, beside those that fill the pipeline. */
+const firstIterations = 8;
+
+/** The text of a program for a mode. */
+export function programFor(graph: StreamGraph, { mode, width = 128, threads = defaultThreads }: PipelineOptions): PipelineProgram {
+  return pipelineProgram(graph, {
+    width: mode === 'swpnc' ? 1 : width, threads, stagedBytes: stagedMemory, gaps: mode !== 'swpnc',
+  });
+}
+
+/** A program under a schedule of chapter 3, compiled for a device. */
+export class PipelinedGpu extends CompiledGpu {
+  readonly schedule: DeviceSchedule;
+  readonly mode: PipelineMode;
+  readonly #kernels: DeviceModule;
+  readonly #isPersistent: boolean;
+  /** The rings of all channels, and the lists. */
+  readonly arena: DeviceArray;
+  readonly #lists: DeviceArray;
+
+  private constructor(graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule, schedule: DeviceSchedule,
+    { mode, launch = 'plain' }: PipelineOptions) {
+    super(graph, program, device, module);
+    this.schedule = schedule;
+    this.mode = mode;
+    this.#kernels = module;
+    this.#isPersistent = launch === 'persistent';
+    this.arena = inputArray(device, new Int32Array(schedule.arenaBytes / 4));
+    this.#lists = inputArray(device, schedule.lists);
+  }
+
+  /**
+   * Compiles a graph for a device. Throws UnsupportedProgram for programs with state and those that do not fit, ScheduleError where there
+   * is no schedule, UnavailableError where nothing compiles device code.
+   */
+  static async compileFor(graph: StreamGraph, device: Device, options: PipelineOptions): Promise<PipelinedGpu> {
+    const { fast, signal, timeout, choice, coarsening = defaultCoarsening, threads: most = defaultThreads, mode } = options;
+    const threads = choice === undefined ? most : Math.max(...choice.threads.slice(0, -2));
+    const text = programFor(graph, { ...options, threads });
+    signal?.throwIfAborted();
+    const module = await device.module({
+      source: text.source, kernels: [text.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+      ...(choice === undefined || device.backend !== 'cuda' ? {} : { maxRegisters: choice.registers }),
+      ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
+    });
+    try {
+      const { limitBytes } = device.memory();
+      const schedule = scheduleFor(text, choice ?? countedChoice(text, threads, stagedMemory), {
+        mode, coarsening, processors: options.processors ?? device.description.multiprocessors,
+        mostBytes: limitBytes === 0 ? channelBytes : Math.min(channelBytes, channelShare * limitBytes),
+      });
+      const program = runnable(text, schedule);
+      if (required(module.kernels.get(text.kernel)).residentBlocks(program.threads, program.sharedBytes) === 0) {
+        throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
+      }
+      return new PipelinedGpu(graph, program, device, module, schedule, options);
+    } catch (error) {
+      module.dispose();
+      throw error;
+    }
+  }
+
+  protected override get firstStates(): number {
+    return (firstIterations + this.schedule.stages) * this.schedule.states;
+  }
+
+  override async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
+    const { schedule: { steps, stages, states: each, blocks, threads, sharedBytes }, program: { kernel, warmStates } } = this;
+    const iterations = Math.ceil((warmStates + states) / each);
+    const all = (iterations + stages - 1) * steps;
+    const fault = inputArray(this.device, Int32Array.of(noFault));
+    const barrier = inputArray(this.device, new Int32Array(1));
+    using _ = untilAborted(signal, () => {
+      fault.dispose();
+      barrier.dispose();
+    });
+    const common: readonly KernelArgument[] = [
+      ...input, ...output, fault, this.arena, this.#lists, barrier, { i64: firstInput }, { i64: firstOutput }, { f64: turnsEach },
+      { i32: states }, { i32: warmStates }, { i32: each }, { i32: iterations }, { i32: steps },
+    ];
+    const launch = (first: number, last: number): ListedLaunch => ({
+      kernel, blocks, threads, sharedBytes, arguments: [...common, { i32: first }, { i32: last }],
+      ...(this.#isPersistent ? { cooperative: true } : {}),
+    });
+    const launches = this.#isPersistent ? [launch(0, all)] : Array.from({ length: all }, (__, step) => launch(step, step + 1));
+    // Some are on their way while others are written down; all are queued before anything else can be.
+    const made = [];
+    for (let at = 0; at < launches.length; at += launchesAtOnce) {
+      made.push(this.#kernels.launchAll(launches.slice(at, at + launchesAtOnce), signal === undefined ? {} : { signal }));
+    }
+    const [found, ...times] = await Promise.all([fault.read(), ...made]);
+    const deviceSeconds = times.reduce((sum, each_) => sum + each_.deviceSeconds, 0);
+    const first = Number(found[0]);
+    return first === noFault ? { deviceSeconds } : { deviceSeconds, fault: first };
+  }
+
+  override dispose(): void {
+    super.dispose();
+    this.arena.dispose();
+    this.#lists.dispose();
+  }
+}
+
+const launchesAtOnce = 1024;
+
+/** What runs on a device need to know of it. */
+function runnable({ plan, source, kernel, settledStates, startStates }: PipelineProgram, schedule: DeviceSchedule): FusedProgram {
+  return {
+    plan, source, kernel, threads: schedule.threads, sharedBytes: schedule.sharedBytes, states: schedule.states, warmRounds: 0,
+    warmStates: settledStates, startStates, input: endOf(plan, 'input'), output: endOf(plan, 'output'),
+  };
+}

@@ -1,0 +1,339 @@
+// One firing of each filter as a device function that a thread runs, once for each code: filters that differ only in constants and tables
+// share it, and find theirs by their number among them. Where a firing's items stand depends on how the channel is laid out.
+import { elementAt, required } from '../../core/known.ts';
+import {
+  compare, exact, get, i32, load, select, set, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local,
+  type Program, type ScalarType,
+} from '../../kernel/ir.ts';
+import { dropCopies } from '../../kernel/passes/copies.ts';
+import { dropDead } from '../../kernel/passes/dead.ts';
+import { paddedPlace } from '../../kernel/passes/pad.ts';
+import { placeBuffers, type Placing } from '../../kernel/passes/place.ts';
+import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
+import { shareFunctions, type SharedFunctions } from '../../kernel/passes/share.ts';
+import { simplify } from '../../kernel/passes/simplify.ts';
+import { tabulate } from '../../kernel/passes/tables.ts';
+import { tidy } from '../../kernel/passes/tidy.ts';
+import { unrollShort } from '../../kernel/passes/unroll.ts';
+import { mapBody, Names } from '../../kernel/visit.ts';
+import type { SdfChannel, SdfGraph } from '../sdf.ts';
+import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
+import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
+import type { ProgramPlan } from '../plan/plan.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { noGaps } from './cuda-layout.ts';
+
+/** How channels are laid out. */
+export interface ChannelLayout {
+  /** Threads whose items stand side by side: (3.15); 1: the order of the stream. */
+  readonly width: number;
+  /** In the order of the stream: bytes of shared memory in which a block stages the windows and outputs of an instance. */
+  readonly stagedBytes: number;
+  /** Threads of an instance for which these must fit; of more, it is staged where they do. */
+  readonly stagedThreads: number;
+  /** Whether staged items have gaps, so that threads find theirs in different banks. */
+  readonly gaps: boolean;
+}
+
+/**
+ * How a thread finds the items of a firing: `column`: at distances of the width; `staged`: in shared memory; `direct`: one after the other
+ * in the ring; `wrapped`: the same, where a window may go on at the ring's front.
+ */
+export type Access = 'column' | 'staged' | 'direct' | 'wrapped';
+
+/** One kind of scalars of a channel, at one of its ends. */
+export interface InstanceEnd {
+  readonly channel: number;
+  readonly isInput: boolean;
+  readonly kind: Kind;
+  /** Scalars in an item. */
+  readonly stride: number;
+  /** Items that a firing moves, and those that it sees. */
+  readonly rate: number;
+  readonly window: number;
+  readonly access: Access;
+  /** Of staged items: one gap behind every 2^shift scalars. */
+  readonly shift: number;
+}
+
+/** What a function is told, beside the buffers. */
+export interface InstanceParameter {
+  readonly local: Local;
+  /** Place among the ends. */
+  readonly end: number;
+  /** `at`: items before the thread's; `base`, `size`: where in the ring its window begins, and the size of the ring. */
+  readonly what: 'at' | 'base' | 'size';
+}
+
+/** The code of one or more filters. */
+export interface InstanceCode {
+  readonly f: KernelFunction;
+  readonly parameters: readonly InstanceParameter[];
+  /** The number of the filter among `nodes`, if the function takes it, as its last parameter. */
+  readonly member: Local | undefined;
+  /** Its buffers, by place among the ends. */
+  readonly buffers: ReadonlyMap<Buffer, number>;
+  readonly nodes: readonly number[];
+  /** By node, as `nodes` has them. */
+  readonly ends: readonly (readonly InstanceEnd[])[];
+}
+
+export interface Instances {
+  readonly codes: readonly InstanceCode[];
+  /** Functions and buffers to print. */
+  readonly program: Program;
+  readonly lowered: LoweredProgram;
+}
+
+const scalarBytes: Readonly<Record<Kind, number>> = { i: 4, f: 4, d: 8 };
+
+/** Bytes of shared memory for the items of so many threads. */
+export function stagedBytes({ kind, stride, rate, window, shift }: InstanceEnd, threads: number): number {
+  const scalars = ((threads - 1) * rate + window) * stride;
+  return Math.ceil(scalarBytes[kind] * (scalars + (shift === noGaps ? 0 : scalars / 2 ** shift) + 1) / 16) * 16;
+}
+
+/** Most nodes to which the code of a firing is unrolled, beside what lowering does. */
+const mostUnrolled = 400;
+/** Constants and buffers in which filters of one code may differ. */
+const mostDifferences = 4096;
+
+interface Made {
+  readonly node: number;
+  readonly f: KernelFunction;
+  readonly ends: readonly InstanceEnd[];
+  readonly parameters: readonly InstanceParameter[];
+  /** By buffer: place among the ends. */
+  readonly byBuffer: ReadonlyMap<Buffer, number>;
+}
+
+/** The functions of all filters, splitters and joiners of a program; `graph`: with its open ends. */
+export function instancesFor(plan: ProgramPlan, graph: SdfGraph, layout: ChannelLayout): Instances {
+  const lowered = lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 });
+  const maker = new InstanceMaker(plan, graph, layout, lowered);
+  const made = plan.groups.map(({ id, steps }) => maker.make(id, elementAt(steps, 0).actor));
+  const alike = new Map<string, Made[]>();
+  for (const each of made) {
+    const key = JSON.stringify([each.ends.map(({ channel: _, ...rest }) => rest), each.parameters.map(({ end, what }) => [end, what])]);
+    alike.set(key, [...alike.get(key) ?? [], each]);
+  }
+  const before: Program = { ...lowered.program, functions: made.map(({ f }) => f) };
+  const codes: InstanceCode[] = [];
+  const tables: Buffer[] = [], placeholders: Buffer[] = [];
+  for (const members of alike.values()) {
+    const number = codes.length;
+    const shared = shareFunctions(before, members.map(({ f }) => f), `work_${number}`, mostDifferences);
+    placeholders.push(...shared.buffers);
+    for (const f of shared.functions) {
+      const own = members.filter((each) => shared.calls.get(each.f.name)?.callee === f.name);
+      codes.push(...codeOf(before, f, own, shared, tables));
+    }
+  }
+  const buffers = [...lowered.program.buffers, ...placeholders, ...tables];
+  return { codes, lowered, program: { buffers, imports: [], functions: codes.map(({ f }) => f) } };
+}
+
+/** What a compiler does not do by itself. */
+function passes(program: Program): Program {
+  return tidy(program, dropCopies(dropNeedlessFills(tabulate(program))));
+}
+
+class InstanceMaker {
+  readonly #plan: ProgramPlan;
+  readonly #graph: SdfGraph;
+  readonly #layout: ChannelLayout;
+  readonly #lowered: LoweredProgram;
+
+  constructor(plan: ProgramPlan, graph: SdfGraph, layout: ChannelLayout, lowered: LoweredProgram) {
+    this.#plan = plan;
+    this.#graph = graph;
+    this.#layout = layout;
+    this.#lowered = lowered;
+  }
+
+  make(group: number, node: number): Made {
+    const { program, system: { ix } } = this.#lowered;
+    const f = required(program.functions.find(({ name }) => name === `group_${group}`));
+    const byBuffer = new Map<Buffer, number>();
+    const ends = this.#staged(this.#endsOf(node, byBuffer));
+    const names = Names.of(program, f);
+    const parameters: InstanceParameter[] = [];
+    const parameter = (end: number, what: InstanceParameter['what']): Local => {
+      let found = parameters.find((each) => each.end === end && each.what === what);
+      if (found === undefined) parameters.push(found = { end, what, local: { name: names.make(what), type: 'i32' } });
+      return found.local;
+    };
+    const at = (slot: number): Expression => {
+      // Kinds of one channel have the same items.
+      const end = ends.findIndex(({ channel, isInput, access }) => 2 * channel + (isInput ? 0 : 1) === slot && access === 'staged');
+      return end < 0 ? i32(0) : get(parameter(end, 'at'));
+    };
+    const body = onceOf(f, ix, at);
+    const placings = new Map<Buffer, Placing>();
+    for (const [buffer, end] of byBuffer) {
+      const { access, shift } = elementAt(ends, end);
+      if (access === 'column') placings.set(buffer, (index) => exact('mul', index, i32(this.#layout.width)));
+      if (access === 'staged' && shift !== noGaps) placings.set(buffer, (index) => paddedPlace(index, shift));
+      if (access === 'wrapped') {
+        const [base, size] = [get(parameter(end, 'base')), get(parameter(end, 'size'))];
+        placings.set(buffer, (index) => {
+          const place = exact('add', base, index);
+          return select(compare('ge', place, size), exact('sub', place, size), place);
+        });
+      }
+    }
+    const alone = { ...program, functions: [{ ...f, parameters: parameters.map(({ local }) => local), body }] };
+    const placed = placeBuffers(dropDead(simplify(unrollShort(simplify(dropDead(alone)), mostUnrolled))), placings);
+    return { node, f: required(simplify(placed).functions[0]), ends, parameters, byBuffer };
+  }
+
+  /** The ends of a node, a channel's kinds one after the other. */
+  #endsOf(node: number, byBuffer: Map<Buffer, number>): InstanceEnd[] {
+    const ends: InstanceEnd[] = [];
+    const add = (channel: SdfChannel, isInput: boolean): void => {
+      const { type, bufferOf } = this.#buffersOf(channel.id);
+      const counts = countsOf(type);
+      for (const kind of kindsIn(counts)) {
+        const [rate, window] = isInput ? [channel.pop, channel.peek] : [channel.push, channel.push];
+        const moved = (rate * counts[kind]) & -(rate * counts[kind]);
+        byBuffer.set(bufferOf(kind), ends.length);
+        ends.push({
+          channel: channel.id, isInput, kind, stride: counts[kind], rate, window,
+          access: this.#layout.width > 1 ? 'column' : isInput ? 'wrapped' : 'direct',
+          shift: !this.#layout.gaps || moved <= 2 ? noGaps : Math.min(10, Math.log2(moved)),
+        });
+      }
+    };
+    for (const channel of this.#graph.channels) {
+      if (channel.to === node && channel.peek > 0) add(channel, true);
+      if (channel.from === node && channel.push > 0) add(channel, false);
+    }
+    return ends;
+  }
+
+  #buffersOf(channel: number) {
+    const { graph, externals } = this.#plan;
+    const external = externals.find(({ id }) => id === channel);
+    const type = external === undefined ? elementAt(graph.channels, channel).type : external.type;
+    const prefix = external === undefined ? 'c' : 'x';
+    return {
+      type, bufferOf: (kind: Kind): Buffer => required(this.#lowered.program.buffers.find(({ name }) => name === `${prefix}${channel}${kind}`)),
+    };
+  }
+
+  /** Stages what gains by it, the small ends first, as long as all of them fit. */
+  #staged(ends: readonly InstanceEnd[]): InstanceEnd[] {
+    const { width, stagedBytes: most, stagedThreads } = this.#layout;
+    const chosen = [...ends];
+    if (width > 1) return chosen;
+    const bytesOf = (at: number): number => stagedBytes(elementAt(ends, at), stagedThreads);
+    let bytes = 0;
+    for (const at of ends.map((_, i) => i).sort((a, b) => bytesOf(a) - bytesOf(b))) {
+      const { rate, window, stride } = elementAt(ends, at);
+      if (rate * stride === 1 && window === rate) continue; // threads read or write side by side as it is
+      bytes += bytesOf(at);
+      if (bytes > most) break;
+      chosen[at] = { ...elementAt(ends, at), access: 'staged' };
+    }
+    return chosen;
+  }
+}
+
+/** A group's function for one iteration, whose ends begin where `at` says. */
+function onceOf(f: KernelFunction, ix: Buffer, at: (slot: number) => Expression): Body {
+  const [n] = f.parameters;
+  const body = mapBody(f.body, {
+    expression: (e) => {
+      if (e.kind !== 'load' || e.buffer !== ix) return e;
+      const slot = valueOf(e.index);
+      if (slot === undefined) throw new UnsupportedProgram('the program reads files');
+      return at(slot + e.offset);
+    },
+    statement: (s) => (s.kind === 'store' && s.buffer === ix ? [] : s),
+  });
+  return n === undefined ? body : [set(n, i32(1)), ...body];
+}
+
+/** The code that filters of one shape share, or that of each where they use their ends in different ways. */
+function codeOf(
+  program: Program, f: KernelFunction, members: readonly Made[], { calls, buffers: standIns }: SharedFunctions, tables: Buffer[],
+): InstanceCode[] {
+  const [first] = members as [Made];
+  const alone = (each: Made): InstanceCode => ({
+    f: each.f, parameters: each.parameters, member: undefined, buffers: each.byBuffer, nodes: [each.node], ends: [each.ends],
+  });
+  if (members.length === 1) return [alone(first)];
+  const actual = members.map(({ f: { name } }) => required(calls.get(name)));
+  const buffers = new Map<Buffer, number>(first.byBuffer);
+  const combined = new Map<Buffer, { readonly table: Buffer; readonly row: number }>();
+  for (const standIn of standIns.filter((each) => actual[0]?.buffers.has(each) === true)) {
+    const all = actual.map((call) => required(call.buffers.get(standIn)));
+    if (all.every(({ role }) => role === 'constant')) combined.set(standIn, joined(all, tables));
+    else {
+      const ends = all.map((buffer, i) => members[i]?.byBuffer.get(buffer));
+      if (ends[0] === undefined || ends.some((end) => end !== ends[0])) return members.map(alone);
+      buffers.set(standIn, ends[0]);
+    }
+  }
+  const own = f.parameters.slice(0, first.parameters.length);
+  const member: Local = { name: Names.of(program, f).make('member'), type: 'i32' };
+  const given = f.parameters.slice(own.length);
+  const body = fromTables(f.body, member, combined, constantsOf(given, actual.map(({ args }) => args.map(({ value }) => value)), tables));
+  const parameters = first.parameters.map((each, i) => ({ ...each, local: elementAt(own, i) }));
+  const isNeeded = combined.size > 0 || given.length > 0;
+  return [{
+    f: { ...f, parameters: isNeeded ? [...own, member] : own, body }, parameters, member: isNeeded ? member : undefined, buffers,
+    nodes: members.map(({ node }) => node), ends: members.map(({ ends }) => ends),
+  }];
+}
+
+function table(element: ScalarType, values: readonly number[], tables: Buffer[]): Buffer {
+  const made: Buffer = { name: `of_members_${tables.length}`, element, role: 'constant', length: values.length, initial: values };
+  tables.push(made);
+  return made;
+}
+
+/** The tables of all filters, one after the other. */
+function joined(all: readonly Buffer[], tables: Buffer[]): { table: Buffer; row: number } {
+  const row = Math.max(...all.map(({ length }) => length ?? 0));
+  const values = all.flatMap(({ initial }) => Array.from({ length: row }, (_, i) => initial?.[i] ?? 0));
+  return { table: table(required(all[0]).element, values, tables), row };
+}
+
+interface Constant { readonly table: Buffer; readonly row: number; readonly at: number }
+
+/** Constants in which filters differ, by parameter: those of one type in one table, a row for each filter. */
+function constantsOf(given: readonly Local[], args: readonly (readonly number[])[], tables: Buffer[]): ReadonlyMap<Local, Constant> {
+  const found = new Map<Local, Constant>();
+  for (const type of ['i32', 'f32', 'f64'] as const) {
+    const own = given.flatMap((local, i) => (local.type === type ? [{ local, i }] : []));
+    if (own.length === 0) continue;
+    const values = args.flatMap((list) => own.map(({ i }) => elementAt(list, i)));
+    const made = table(type, values, tables);
+    own.forEach(({ local }, at) => found.set(local, { table: made, row: own.length, at }));
+  }
+  return found;
+}
+
+/** A body that reads tables and constants of the filter with the number `member`. */
+function fromTables(
+  body: Body, member: Local, combined: ReadonlyMap<Buffer, { readonly table: Buffer; readonly row: number }>,
+  constants: ReadonlyMap<Local, Constant>,
+): Body {
+  const rowAt = (row: number): Expression => exact('mul', get(member), i32(row));
+  return mapBody(body, {
+    expression: (e) => {
+      if (e.kind === 'get') {
+        const constant = constants.get(e.local);
+        return constant === undefined ? e : load(constant.table, rowAt(constant.row), constant.at);
+      }
+      if (e.kind !== 'load') return e;
+      const own = combined.get(e.buffer);
+      return own === undefined ? e : { ...e, buffer: own.table, index: exact('add', rowAt(own.row), e.index) };
+    },
+    statement: (s) => {
+      const own = s.kind === 'copy' ? combined.get(s.from) : undefined;
+      return s.kind !== 'copy' || own === undefined ? s : { ...s, from: own.table, fromIndex: exact('add', rowAt(own.row), s.fromIndex) };
+    },
+  });
+}

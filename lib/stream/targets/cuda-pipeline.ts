@@ -1,0 +1,206 @@
+// Planned programs without state as a kernel whose blocks follow lists of instances (cuda/stream/pipelined.cuh): one case for each code,
+// whatever the schedule, the number of multiprocessors and the threads of instances are.
+import { elementAt, required } from '../../core/known.ts';
+import type { Buffer, Local } from '../../kernel/ir.ts';
+import { cName, cTypes } from '../../kernel/print/c-family.ts';
+import { cudaCanFail, cudaParameters, printCuda } from '../../kernel/print/cuda.ts';
+import type { StreamGraph } from '../graph.ts';
+import type { SdfGraph } from '../sdf.ts';
+import { countsOf, kindsIn } from '../plan/layout.ts';
+import { keepsItems, openEnds, withOpenEnds } from '../plan/open-ends.ts';
+import { planProgram, type External, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
+import { startMatters } from '../plan/start.ts';
+import { scalarTypes } from '../lower/value.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { noGaps } from './cuda-layout.ts';
+import { instancesFor, type InstanceCode, type InstanceEnd, type Instances } from './cuda-instances.ts';
+import { refuseHost } from './cuda.ts';
+
+/** How instances find their items, and what a block may have. */
+export interface PipelineTextOptions {
+  /**
+   * Threads whose items stand side by side: 128 (section 3.7) or 32 (section 4.2); 1: channels stay in the order of the stream, as they
+   * always do in programs that keep items on channels between iterations.
+   */
+  readonly width: 1 | 32 | 128;
+  /** Most threads of an instance, a multiple of 32. */
+  readonly threads: number;
+  /** Bytes of shared memory in which a block may stage windows. */
+  readonly stagedBytes: number;
+  /** Whether staged items have gaps, so that threads find theirs in different banks. */
+  readonly gaps: boolean;
+}
+
+/** A program for `device.module`, and what lists need to know of it. */
+export interface PipelineProgram {
+  readonly plan: ProgramPlan;
+  /** The program's rates, with its open ends. */
+  readonly graph: SdfGraph;
+  readonly source: string;
+  readonly kernel: string;
+  /** Threads whose items stand side by side; 1: the order of the stream. */
+  readonly width: number;
+  readonly instances: Instances;
+  /** Steady states after which what stood on the channels no longer matters. */
+  readonly settledStates: number;
+  /** Those at the start of a run to which preworks may matter. */
+  readonly startStates: number;
+}
+
+export const pipelineKernel = 'wl_pipeline';
+
+/** Each filter is a group of its own. */
+const planOptions: PlanOptions = { groupSize: 0, filterSize: 400, forCores: 1, savings: false };
+
+/**
+ * Prints a graph as one kernel. Throws UnsupportedProgram for programs with state or other ends than an open input and output, ScheduleError
+ * where there is no schedule.
+ */
+export function pipelineProgram(whole: StreamGraph, options: PipelineTextOptions): PipelineProgram {
+  const plan = planProgram(whole, planOptions);
+  const begins = startMatters(plan);
+  if (begins === undefined) {
+    throw new UnsupportedProgram('the program has state, loops, files, or other ends than one input and one output');
+  }
+  const { input, output } = openEnds(plan);
+  if (input.later.items === 0 || output.later.items === 0) {
+    throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
+  }
+  const graph = withOpenEnds(plan);
+  const width = keepsItems(graph) ? 1 : options.width;
+  const instances = instancesFor(plan, graph, {
+    width, stagedBytes: options.stagedBytes, stagedThreads: Math.min(options.threads, stagedThreads), gaps: options.gaps,
+  });
+  refuseHost({ ...instances.program, imports: instances.lowered.program.imports });
+  const source = new PipelineText(instances, openEnds(plan), width, options.threads).text();
+  return {
+    plan, graph, source, kernel: pipelineKernel, width, instances,
+    settledStates: settledStates(plan, graph),
+    startStates: Math.max(0, begins),
+  };
+}
+
+/** The least block of section 3.4. */
+const stagedThreads = 128;
+
+/** Steady states until the items of every channel are right, whatever stood there at the start. */
+function settledStates({ steady }: ProgramPlan, graph: SdfGraph): number {
+  const until = graph.actors.map(() => 0);
+  for (const actor of [...steady.order, graph.actors.length - 1]) {
+    for (const { from, to, pop, tokens } of graph.channels) {
+      if (to !== actor) continue;
+      const rate = pop * (steady.repetitions[actor] ?? 1);
+      if (rate === 0 && tokens > 0) throw new UnsupportedProgram('items that never move stand on a channel');
+      until[actor] = Math.max(elementAt(until, actor), elementAt(until, from) + (tokens === 0 ? 0 : Math.ceil(tokens / rate)));
+    }
+  }
+  return Math.max(...until);
+}
+
+class PipelineText {
+  readonly #instances: Instances;
+  readonly #ends: { readonly input: External; readonly output: External };
+  readonly #width: number;
+  readonly #threads: number;
+  readonly #parameters: ReadonlyMap<string, readonly Buffer[]>;
+
+  constructor(instances: Instances, ends: { readonly input: External; readonly output: External }, width: number, threads: number) {
+    this.#instances = instances;
+    this.#ends = ends;
+    this.#width = width;
+    this.#threads = threads;
+    this.#parameters = cudaParameters(instances.program);
+  }
+
+  text(): string {
+    const { program, codes } = this.#instances;
+    const same = new Set<Local>(codes.flatMap(({ member }) => (member === undefined ? [] : [member])));
+    const kinds = (end: External): number => kindsIn(countsOf(end.type)).length;
+    const { input, output } = this.#ends;
+    return [
+      '#ifdef WARPLOOM_SIMT', '#define WL_STRUCT_LANES', '#endif', '#include "cuda/core/module.cuh"', '#include "arithmetic.h"',
+      '#include "cuda/stream/pipelined.cuh"', '', 'namespace {', printCuda(program, same),
+      'using warploom::WARPLOOM_TARGET::device::Block;', 'namespace pipelined = warploom::WARPLOOM_TARGET::stream;', '',
+      'struct Program {',
+      `  static constexpr int kThreads = ${this.#threads}, kInputs = ${kinds(input)}, kOutputs = ${kinds(output)};`,
+      '  using Parameters = pipelined::PipelineParameters<kInputs, kOutputs>;',
+      '  static WARPLOOM_DEVICE void make(const Block& block, const pipelined::Work& work, const Parameters& p) {',
+      '    switch (work.code()) {',
+      ...codes.flatMap((code, number) => this.#case(code, number)),
+      ...this.#end('take', input, codes.length, 'input'), ...this.#end('give', output, codes.length + 1, 'output'),
+      '    }', '  }', '};', '}  // namespace', '',
+      `WARPLOOM_KERNEL(${pipelineKernel}, warploom::WARPLOOM_TARGET::stream::PipelineAgent<Program>)`, '',
+    ].join('\n');
+  }
+
+  #end(what: 'take' | 'give', { type }: External, number: number, array: 'input' | 'output'): string[] {
+    const counts = countsOf(type);
+    return [
+      `      case ${number}:`,
+      ...kindsIn(counts).map((kind, i) => `        pipelined::${what}<${this.#width}, ${counts[kind]}, ${cTypes[scalarTypes[kind]]}>(block, work, ${
+        i}, p.${array}[${i}], p.first_${array});`),
+      '        break;',
+    ];
+  }
+
+  #case(code: InstanceCode, number: number): string[] {
+    const { f, nodes, buffers, member } = code;
+    const ends = required(code.ends[0]);
+    const used = new Set((this.#parameters.get(f.name) ?? []).flatMap((buffer) => buffers.get(buffer) ?? []));
+    const staged = (isInput: boolean): string[] => ends.flatMap((end, i) => (end.access !== 'staged' || end.isInput !== isInput || !used.has(i)
+      ? [] : [isInput ? `          e${i}.load<${spread(end)}, ${end.window * end.stride}>(block, instance, threads);`
+        : `          e${i}.store<${spread(end)}>(block, instance, threads);`]));
+    const [loads, stores] = [staged(true), staged(false)];
+    const fails = cudaCanFail(this.#instances.program, f.name);
+    const call = `${cName(f.name)}(${[...this.#arguments(code), ...(member === undefined ? [] : ['work.member()']),
+      ...this.#pointers(code), ...(fails ? ['fault'] : [])].join(', ')})`;
+    const { graph } = this.#instances.lowered.plan;
+    const name = elementAt(graph.nodes, elementAt(nodes, 0)).name.replaceAll(/[^\w .-]/g, '');
+    return [
+      `      case ${number}: {  // ${name}${nodes.length > 1 ? `, and ${nodes.length - 1} more like it` : ''}`,
+      ...ends.flatMap((end, i) => (used.has(i) ? [`        const pipelined::End<${cTypes[scalarTypes[end.kind]]}, ${end.rate * end.stride}> e${i}(work, ${
+        i});`] : [])),
+      '        const int threads = work.threads();',
+      '        for (int instance = work.first(); instance < work.last(); ++instance) {',
+      ...loads, ...(loads.length > 0 ? ['          block.sync();'] : []),
+      `          const int thread = block.thread(), firing = work.firing<${this.#width}>(instance, thread);`,
+      '          if (thread < threads && work.wants(firing)) {',
+      ...(this.#takesTurns(code) ? ['            double turns = work.turns;'] : []),
+      ...(fails ? ['            wl_fault fault;', `            if (!${call}) work.fail(firing);`] : [`            ${call};`]),
+      '          }',
+      ...(loads.length + stores.length > 0 ? ['          block.sync();'] : []), ...stores,
+      ...(stores.length > 0 ? ['          block.sync();'] : []), '        }', '        break;', '      }',
+    ];
+  }
+
+  #takesTurns({ f }: InstanceCode): boolean {
+    return (this.#parameters.get(f.name) ?? []).includes(this.#instances.lowered.system.steps);
+  }
+
+  #arguments({ parameters, ends: [ends] }: InstanceCode): string[] {
+    return parameters.map(({ end, what }) => {
+      const { rate, stride } = elementAt(required(ends), end);
+      if (what === 'at') return `thread * ${rate}`;
+      return what === 'size' ? `e${end}.all` : `e${end}.wrapped(e${end}.place(instance, threads) + thread * ${rate * stride})`;
+    });
+  }
+
+  #pointers({ f, buffers, ends: [ends] }: InstanceCode): string[] {
+    return (this.#parameters.get(f.name) ?? []).map((buffer) => {
+      if (buffer === this.#instances.lowered.system.steps) return '&turns';
+      const end = buffers.get(buffer);
+      if (end === undefined) throw new UnsupportedProgram(`the program keeps '${buffer.name}' between firings`);
+      const { access, rate, stride } = elementAt(required(ends), end);
+      switch (access) {
+        case 'column': return `e${end}.column<${this.#width}>(instance, threads, thread)`;
+        case 'staged': return `e${end}.tile(block)`;
+        case 'direct': return `e${end}.ring + e${end}.place(instance, threads) + thread * ${rate * stride}`;
+        case 'wrapped': return `e${end}.ring`;
+      }
+    });
+  }
+}
+
+function spread({ shift }: InstanceEnd): string {
+  return `pipelined::Spread<${shift === noGaps ? 31 : shift}>`;
+}
