@@ -143,16 +143,26 @@ interface Item {
 /** Lists of blocks; neighbouring instances of an actor are one entry (section 4.9). */
 type Lists = readonly (readonly Item[])[];
 
-function listsOf({ places }: Pipeline, n: number, blocks: number): Lists {
-  const all = places.flatMap((own, actor) => own.map((place, firing) => ({ actor, firing, place })));
+/**
+ * The lists of a pipeline. Blocks take actors in the order of the stream: without loops, what an instance needs of its own launch and
+ * block is then made before, whatever order the pipeline states, and neighbours stand together.
+ */
+function listsOf({ places }: Pipeline, order: readonly number[], n: number, blocks: number): Lists {
   const lists: Item[][] = Array.from({ length: blocks }, () => []);
-  for (const { actor, firing, place: { processor, stage } } of all.sort((a, b) => a.place.order - b.place.order)) {
-    const list = elementAt(lists, processor);
-    const last = list.at(-1);
-    if (last !== undefined && last.actor === actor && last.stage === stage && last.first + last.count === firing * n) last.count += n;
-    else list.push({ actor, stage, first: firing * n, count: n });
+  for (const actor of order) {
+    elementAt(places, actor).forEach(({ processor, stage }, firing) => {
+      const list = elementAt(lists, processor);
+      const last = list.at(-1);
+      if (last !== undefined && last.actor === actor && last.stage === stage && last.first + last.count === firing * n) last.count += n;
+      else list.push({ actor, stage, first: firing * n, count: n });
+    });
   }
   return lists;
+}
+
+/** The order of the stream, from the input to the output. */
+function orderOf({ plan, graph: { actors: { length } } }: PipelineProgram): readonly number[] {
+  return [length - 2, ...plan.steady.order, length - 1];
 }
 
 /** A step for each actor: its instances dealt out to all blocks. */
@@ -276,7 +286,7 @@ export function scheduleFor(program: PipelineProgram, choice: InstanceChoice, re
   const { pipeline, unroll } = made;
   const repetitions = made.problem.repetitions.map((count) => count * n);
   const writer = new Writer(program, choice, repetitions, pipeline.slots);
-  const lists = listsOf(pipeline, n, processors);
+  const lists = listsOf(pipeline, orderOf(program), n, processors);
   return {
     lists: writer.write([lists]), blocks: processors, threads, sharedBytes: writer.sharedBytes, states: wide.steadyStates * unroll * n,
     stages: pipeline.stages, steps: 1, arenaBytes: 4 * writer.words, gap: made.gap,
@@ -295,7 +305,7 @@ function serialFor(
   let times = 1;
   while (fits(2 * times) && 2 * times * steadyStates < 2 ** 26) times *= 2;
   for (let step = times / 2; step >= 1; step /= 2) if (fits(times + step) && (times + step) * steadyStates < 2 ** 26) times += step;
-  const order = [graph.actors.length - 2, ...program.plan.steady.order, graph.actors.length - 1];
+  const order = orderOf(program);
   const all = repetitions.map((count) => count * times);
   const writer = new Writer(program, choice, all, slotsOf(times));
   const steps = serialLists(order, all, processors);
