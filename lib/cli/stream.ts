@@ -12,7 +12,7 @@ import { formatTable } from './table.ts';
 const text = { type: 'string' } as const;
 const flags = {
   main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
-  iterations: text, backend: text, threads: text, timeout: text,
+  iterations: text, backend: text, mode: text, threads: text, timeout: text,
   param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' },
     json: { type: 'boolean' },
 } as const;
@@ -252,6 +252,14 @@ function backendOf({ backend = 'auto' }: Values): stream.StreamBackend | stream.
   return found;
 }
 
+function modeOf({ mode }: Values, backend: string): stream.DeviceMode | undefined {
+  if (mode === undefined) return undefined;
+  const found = stream.deviceModes.find((name) => name === mode);
+  if (found === undefined) throw new UsageError(`--mode takes ${stream.deviceModes.join(', ')}, not '${mode}'`);
+  if (!['cuda', 'simt'].includes(backend)) throw new UsageError('--mode requires --backend cuda (or simt)');
+  return found;
+}
+
 async function run(job: Job): Promise<ExitCode> {
   const { values, context } = job;
   const made = await compiled(job);
@@ -260,6 +268,7 @@ async function run(job: Job): Promise<ExitCode> {
   const files = await filesRead(made, job);
   const items = integerFlag('items', values.items, 1, 2 ** 40), iterations = integerFlag('iterations', values.iterations, 1, 2 ** 40);
   const threads = integerFlag('threads', values.threads, 1, 1024), backend = backendOf(values);
+  const mode = modeOf(values, backend);
   if (values.fast === true && !['cpp', 'cuda', 'simt'].includes(backend)) throw new UsageError('--fast requires --backend cpp or cuda');
   const input = made.input === undefined ? undefined : await readItems(required(values.input), made.input.type);
   const begin = performance.now();
@@ -268,7 +277,7 @@ async function run(job: Job): Promise<ExitCode> {
     ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
     ...(threads === undefined ? {} : { threads }), limits: limitsFor('run', values),
     ...(values.costs === undefined ? {} : { costs: values.costs === 'measured' ? values.costs : await costsOf(job, made) }),
-    ...(values.fast === true ? { fast: true } : {}),
+    ...(values.fast === true ? { fast: true } : {}), ...(mode === undefined ? {} : { mode }),
   });
   const seconds = [result.milliseconds, performance.now() - begin].map((ms) => ms / 1e3);
   if (result.note !== undefined) context.err.write(`note: ${result.note}\n`);
@@ -316,6 +325,8 @@ export const streamCommand: Command = {
                          cuda (compiled for the GPU; what a GPU cannot run goes to the CPU, with a note), wasm (compiled to
                          WebAssembly), cpp (compiled by the system's C++ compiler), interpret, simt (the GPU code on the CPU,
                          for tests); profile: wasm (default) or cpp
+      --mode M           run, with cuda: fused (default: all filters in one kernel), swp (a software pipeline over the
+                         multiprocessors), swpnc (the same without coalesced layouts), serial (one filter after the other)
       --threads N        run: maximum number of threads of a compiled program. Default: all cores for long runs, otherwise one
       --fast             run, with cpp or cuda: float operations may be contracted (with cpp reordered), outputs differ in rounding
       --timeout SECONDS  ends commands that take longer, with exit code 1. Default: none (run: ten minutes)

@@ -12,6 +12,14 @@ export type StreamBackend = (typeof streamBackends)[number];
 /** A way to run a program on a device. */
 export type DeviceBackend = Extract<StreamBackend, 'cuda' | 'simt'>;
 
+/**
+ * How a device runs a program: `fused`, all filters in one kernel; or as in chapter 3 of the thesis: `swp`, a software pipeline over the
+ * multiprocessors with accesses that coalesce; `swpnc`, the same in the order of the stream; `serial`, one filter after the other.
+ */
+export const deviceModes = ['fused', 'swp', 'swpnc', 'serial'] as const;
+/** A way in which a device runs programs: see {@link deviceModes}. */
+export type DeviceMode = (typeof deviceModes)[number];
+
 /** Whether a back end runs programs on a device. */
 export function isDeviceBackend(name: string): name is DeviceBackend {
   return name === 'cuda' || name === 'simt';

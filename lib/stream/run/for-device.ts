@@ -1,17 +1,40 @@
 // Compiling a program for one device. What that takes is loaded at the first call.
-import { truth } from '../../core/checks.ts';
+import { describeValue } from '../../core/arrays.ts';
+import { choice, hasFields, rule, truth, whole } from '../../core/checks.ts';
+import { refusal } from '../../core/errors.ts';
 import type { Device } from '../../core/device.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import type { StreamGraph } from '../graph.ts';
 import { deviceCheck, requireDevice, stopChecks } from '../options.ts';
+import type { DeviceProfile } from '../profile/types.ts';
 import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';
+import { deviceModes, type DeviceMode } from './backends.ts';
 import type { DeviceProgram } from './device-program.ts';
 
 /** Options of {@link compileForDevice}. */
 export interface DeviceCompileOptions {
   /** Of backend cuda (or simt). Default: the thread's default device. */
   readonly device?: Device;
+  /**
+   * How the device runs the program. `fused` (the default): all filters in one kernel, its channels in registers and shared memory. The others
+   * are those of the thesis's chapter 3. `swp`: a software pipeline over the multiprocessors, channels in device memory laid out so that
+   * accesses coalesce; `swpnc`: the same in the order of the stream; `serial`: one filter after the other on all multiprocessors.
+   */
+  readonly mode?: DeviceMode;
+  /** n of SWPn: instances that repeat in a row, 1 to 64; default 8. With `serial`, of the pipeline whose buffers it may not exceed. */
+  readonly coarsening?: number;
+  /** With `swp` and `serial`: threads whose items stand side by side, 128 (`block`, the default: section 3.7) or 32 (`warp`: section 4.2). */
+  readonly layout?: 'block' | 'warp';
+  /** Most threads of an instance, a multiple of the layout's (of 32 with `swpnc`), up to 1024; default 512. Not with a profile. */
+  readonly threads?: number;
+  /** `plain` (the default): a launch for each interval; `persistent`: one for many, with a barrier of all blocks in between. */
+  readonly launch?: 'plain' | 'persistent';
+  /**
+   * Times that `profile` measured on such a device, with the same mode and layout (for `serial`: those of `swp`): Algorithm 2 chooses threads
+   * and registers. Default: counted operations.
+   */
+  readonly profile?: DeviceProfile;
   /** Allows floating-point operations to be contracted, so that outputs differ in rounding. */
   readonly fast?: boolean;
   readonly signal?: AbortSignal;
@@ -21,7 +44,35 @@ export interface DeviceCompileOptions {
 
 const compileOptions = optionsOf('stream.compileForDevice', {
   ...stopChecks, timeout: normally(stopChecks.timeout, 600_000), fast: normally(truth, false), device: deviceCheck,
+  mode: normally(choice(deviceModes), 'fused'), coarsening: whole(1, 64), layout: choice(['block', 'warp'] as const),
+  threads: rule<number>('a multiple of 32 from 32 to 1024', (value) => Number.isInteger(value) && (value as number) % 32 === 0
+    && (value as number) >= 32 && (value as number) <= 1024),
+  launch: choice(['plain', 'persistent'] as const), profile: rule<DeviceProfile>('a profile of a device', hasFields),
 } satisfies ChecksOf<DeviceCompileOptions>);
+
+/** Options that only the modes of chapter 3 take. */
+const pipelineOptions = ['coarsening', 'layout', 'threads', 'launch', 'profile'] as const;
+
+/** Refuses options that do not go together. */
+function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode: DeviceMode }): void {
+  const received = (name: (typeof pipelineOptions)[number]): string => describeValue(options[name]);
+  for (const name of pipelineOptions) {
+    if (mode === 'fused' && options[name] !== undefined) throw refusal(name, "none with mode 'fused'", received(name));
+  }
+  const { layout, profile, threads } = options;
+  if (mode === 'swpnc' && layout !== undefined) throw refusal('layout', "none with mode 'swpnc'", received('layout'));
+  const unit = mode === 'swpnc' || layout === 'warp' ? 32 : 128;
+  if (threads !== undefined && threads % unit !== 0) throw refusal('threads', `a multiple of ${unit}`, String(threads));
+  if (profile === undefined) return;
+  if (threads !== undefined) throw refusal('threads', 'none with a profile, which tells them', String(threads));
+  const measured = mode === 'serial' ? 'swp' : mode;
+  if (profile.kind !== 'gpu' || profile.mode !== measured) {
+    throw refusal('profile', `one that was measured with mode '${measured}'`, describeValue(profile.mode));
+  }
+  if (mode !== 'swpnc' && profile.layout !== (layout ?? 'block')) {
+    throw refusal('profile', `one that was measured with layout '${layout ?? 'block'}'`, describeValue(profile.layout));
+  }
+}
 
 /**
  * Compiles a program for a device: for runs on data that lies there, and to have compiled it before the first run. (`run` with
@@ -31,12 +82,13 @@ const compileOptions = optionsOf('stream.compileForDevice', {
  * rates, feedback loops, files or prints, and those whose channels do not fit; UnavailableError if nothing here compiles device code
  */
 export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
-  const { device: asked, ...options } = compileOptions.read(given);
+  const { device: asked, mode, ...options } = compileOptions.read(given);
+  checkMode({ ...options, mode });
   if (asked !== undefined) await requireDevice(asked);
   return withGraph(graph, async () => within(options, async (signal) => {
-    const [{ defaultDevice }, { CompiledGpu }, { DeviceProgram: Program }] = await Promise.all(
-      [import('../../core/device.ts'), import('./gpu.ts'), import('./device-program.ts')]);
+    const [{ defaultDevice }, { compileMode }, { DeviceProgram: Program }] = await Promise.all(
+      [import('../../core/device.ts'), import('./modes.ts'), import('./device-program.ts')]);
     const device = asked ?? await defaultDevice();
-    return new Program(graph, await CompiledGpu.compile(graph, device, { fast: options.fast, signal }));
+    return new Program(graph, await compileMode(graph, device, { ...options, mode, signal }));
   }), options.signal);
 }

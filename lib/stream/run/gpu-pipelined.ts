@@ -1,15 +1,19 @@
 // Programs on a device by the schedules of chapter 3: launches that fill the pipeline, run it and drain it, each with instances of all
 // filters.
 import { inputArray, type Device, type DeviceArray } from '../../core/device.ts';
-import { required } from '../../core/known.ts';
+import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { kBlockGroup, kWarpGroup } from '../schedule/layout.ts';
 import { endOf } from '../targets/cuda-layout.ts';
-import { pipelineProgram, type PipelineProgram } from '../targets/cuda-pipeline.ts';
+import { pipelinePlan, pipelineProgram, type PipelinePlan, type PipelineProgram } from '../targets/cuda-pipeline.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
-import { countedChoice, scheduleFor, type DeviceSchedule, type InstanceChoice, type ScheduleRequest } from './gpu-schedule.ts';
+import { selectConfiguration, type RuntimeTable } from '../partition/index.ts';
+import type { SdfGraph } from '../sdf.ts';
+import { trusted } from '../require.ts';
+import { countedChoice, scheduleFor, shuffleItems, type DeviceSchedule, type InstanceChoice, type ScheduleRequest } from './gpu-schedule.ts';
 import { CompiledGpu, noFault, turnsEach, untilAborted, type GpuOutcome, type GpuSpan } from './gpu.ts';
 
 /** Ways of chapter 3 to run a program on a device. */
@@ -26,8 +30,8 @@ export interface PipelineOptions {
   readonly threads?: number | undefined;
   /** `persistent`: one launch makes all steps and blocks wait for each other; `plain`: a launch for each step. Default `plain`. */
   readonly launch?: 'plain' | 'persistent' | undefined;
-  /** What Algorithm 2 chose from measured times. Default: {@link countedChoice}. */
-  readonly choice?: (InstanceChoice & { readonly registers: number }) | undefined;
+  /** Times of Algorithm 1, from which Algorithm 2 chooses threads and registers. Default: {@link countedChoice}. */
+  readonly profile?: { readonly table: RuntimeTable } | undefined;
   /** Blocks; default: one for each multiprocessor. */
   readonly processors?: number | undefined;
   readonly fast?: boolean | undefined;
@@ -43,11 +47,30 @@ const channelShare = 1 / 8, channelBytes = 2 ** 30;
 /** Iterations of the first launches, which are measured, beside those that fill the pipeline. */
 const firstIterations = 8;
 
+/** Threads whose items stand side by side. */
+export function widthOf(layout: 'block' | 'warp'): 32 | 128 {
+  return layout === 'warp' ? kWarpGroup : kBlockGroup;
+}
+
 /** The text of a program for a mode. */
-export function programFor(graph: StreamGraph, { mode, width = 128, threads = defaultThreads }: PipelineOptions): PipelineProgram {
-  return pipelineProgram(graph, {
+export function programFor(
+  planned: PipelinePlan, { mode, width = kBlockGroup, threads = defaultThreads }: Pick<PipelineOptions, 'mode' | 'width' | 'threads'>,
+): PipelineProgram {
+  return pipelineProgram(planned, {
     width: mode === 'swpnc' ? 1 : width, threads, stagedBytes: stagedMemory, gaps: mode !== 'swpnc',
   });
+}
+
+/** Algorithm 2. An instance of the open ends moves 1024 items, whatever was measured. */
+function chosen(graph: SdfGraph, table: RuntimeTable): InstanceChoice & { readonly registers: number } {
+  const { threads, delays, registers } = selectConfiguration(graph, table);
+  const ends = graph.actors.length - 2;
+  const slow = graph.actors.find(({ id }) => elementAt(delays, id) === Infinity);
+  if (slow !== undefined) throw new UnsupportedProgram(`no block of the device can run ${slow.name}`);
+  return {
+    threads: threads.map((count, actor) => (actor < ends ? count : shuffleItems)), registers: Math.max(...registers),
+    delays: delays.map((delay, actor) => (actor < ends ? delay : delay / elementAt(threads, actor) * shuffleItems)),
+  };
 }
 
 /** A program under a schedule of chapter 3, compiled for a device. */
@@ -76,9 +99,11 @@ export class PipelinedGpu extends CompiledGpu {
    * is no schedule, UnavailableError where nothing compiles device code.
    */
   static async compileFor(graph: StreamGraph, device: Device, options: PipelineOptions): Promise<PipelinedGpu> {
-    const { fast, signal, timeout, choice, coarsening = defaultCoarsening, threads: most = defaultThreads, mode } = options;
+    const { fast, signal, timeout, profile, coarsening = defaultCoarsening, threads: most = defaultThreads, mode } = options;
+    const planned = pipelinePlan(graph);
+    const choice = profile === undefined ? undefined : chosen(trusted(planned.graph), profile.table);
     const threads = choice === undefined ? most : Math.max(...choice.threads.slice(0, -2));
-    const text = programFor(graph, { ...options, threads });
+    const text = programFor(planned, { ...options, threads });
     signal?.throwIfAborted();
     const module = await device.module({
       source: text.source, kernels: [text.kernel], headers: { 'arithmetic.h': arithmeticHeader() },

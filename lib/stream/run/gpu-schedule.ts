@@ -2,6 +2,7 @@
 // other over all blocks.
 import { elementAt, required } from '../../core/known.ts';
 import { coarsen, schedulePipeline, threaded, type Pipeline, type PipelineProblem, type Threaded } from '../partition/index.ts';
+import type { IrType } from '../ir.ts';
 import { countsOf, kindsIn } from '../plan/layout.ts';
 import type { ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
@@ -264,7 +265,8 @@ export function shuffleBytes(width: number): number {
   return 8 * rows * (width + Math.max(1, 32 / rows));
 }
 
-function typeOf({ graph, externals }: ProgramPlan, channel: number) {
+/** The type of a channel's items; the open ends' channels are numbered as their streams. */
+export function typeOf({ graph, externals }: ProgramPlan, channel: number): IrType {
   return externals.find(({ id }) => id === channel)?.type ?? elementAt(graph.channels, channel).type;
 }
 

@@ -1,6 +1,6 @@
 // Runs a graph with the fastest back end that supports it.
 import { describeValue } from '../../core/arrays.ts';
-import { rule, text, truth, whole, type Check } from '../../core/checks.ts';
+import { choice, rule, text, truth, whole, type Check } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
 import { DeviceLostError, refusal } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -12,7 +12,8 @@ import { amountChecks } from '../interpret/options.ts';
 import { deviceCheck, inputChecks, requireDevice, stopChecks } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
-  backendNamed, backendRule, cpuNote, isDeviceBackend, streamBackends, type DeviceBackend, type FormerBackend, type StreamBackend,
+  backendNamed, backendRule, cpuNote, deviceModes, isDeviceBackend, streamBackends, type DeviceBackend, type DeviceMode, type FormerBackend,
+  type StreamBackend,
 } from './backends.ts';
 import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';
@@ -51,6 +52,8 @@ export interface StreamRunOptions {
    * rounding.
    */
   readonly fast?: boolean;
+  /** With `cuda` and `simt`: how the device runs the program; see {@link compileForDevice}, which has more options. Default `fused`. */
+  readonly mode?: DeviceMode;
   /** With `cpp`: path or name of the compiler. Default: the first of g++, clang++ and c++ on PATH. */
   readonly compiler?: string;
 }
@@ -81,7 +84,7 @@ const times: Check<readonly number[] | 'measured'> = rule("microseconds for each
 const runOptions = optionsOf('stream.run', {
   backend: normally(backendRule(streamBackends), 'auto'), ...inputChecks, ...amountChecks, ...stopChecks,
   timeout: normally(stopChecks.timeout, 600_000), limits: nested(runLimits), threads: whole(1, 1024), costs: times, fast: truth,
-  compiler: text(), device: deviceCheck,
+  compiler: text(), device: deviceCheck, mode: choice(deviceModes),
 } satisfies ChecksOf<StreamRunOptions>);
 
 /** Checked options of a run; times are given or counted. */
@@ -135,9 +138,9 @@ async function runDevice(
   graph: StreamGraph, backend: DeviceBackend, { input, threads, seed, items, iterations, ...rest }: GivenOptions, costs?: readonly number[],
 ): Promise<StreamRun | string> {
   const { runOnDevice } = await import('./on-device.ts');
-  const { signal, timeout, device, fast } = rest;
+  const { signal, timeout, device, fast, mode } = rest;
   const done = await runOnDevice(graph, backend, {
-    input, device, fast, timeout, ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
+    input, device, fast, mode, timeout, ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
     ...(threads === undefined ? {} : { threads }), ...(seed === undefined ? {} : { seed }), ...(items === undefined ? {} : { items }),
     ...(iterations === undefined ? {} : { iterations }),
   });
@@ -165,7 +168,7 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
     await requireDevice(device, backend === 'auto' ? undefined : backend);
   }
   const deviceBackend = isDeviceBackend(backend) ? backend : device === undefined ? undefined : device.backend as DeviceBackend;
-  for (const [only, takers] of [['fast', ['cpp', 'cuda', 'simt']], ['compiler', ['cpp']]] as const) {
+  for (const [only, takers] of [['fast', ['cpp', 'cuda', 'simt']], ['compiler', ['cpp']], ['mode', ['cuda', 'simt']]] as const) {
     if (options[only] === undefined || (takers as readonly string[]).includes(deviceBackend ?? backend)) continue;
     throw refusal(only, `none with backend '${backend}' (only ${takers.map((each) => `'${each}'`).join(', ')} take${
       takers.length === 1 ? 's' : ''} it)`, describeValue(options[only]));
@@ -175,7 +178,7 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
 }
 
 async function runBy(backend: StreamBackend, graph: StreamGraph, given: GivenOptions): Promise<StreamRun> {
-  const { costs, limits = {}, device: _, ...options } = given;
+  const { costs, limits = {}, device: _, mode: _mode, ...options } = given;
   if (Array.isArray(costs) && costs.length !== graph.nodes.length) {
     throw refusal('costs', `microseconds for each of ${graph.nodes.length} nodes`, `${costs.length} of them`);
   }
@@ -212,7 +215,7 @@ async function isForGpu(graph: StreamGraph, given: GivenOptions): Promise<boolea
 
 /** By WebAssembly, or where that cannot be by the interpreter. */
 async function runOnCpu(backend: StreamBackend, graph: StreamGraph, given: GivenOptions): Promise<StreamRun> {
-  const { limits = {}, costs: _, device: _device, fast: _fast, ...options } = given;
+  const { limits = {}, costs: _, device: _device, fast: _fast, mode: _mode, ...options } = given;
   try {
     return await runWasm(graph, { ...options, costs: await timesFor(graph, 'wasm', given) });
   } catch (error) {

@@ -10,8 +10,9 @@ import { startMatters } from '../plan/start.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { within } from '../stop.ts';
-import type { DeviceBackend } from './backends.ts';
-import { CompiledGpu, type GpuWork } from './gpu.ts';
+import type { DeviceBackend, DeviceMode } from './backends.ts';
+import type { CompiledGpu, GpuWork } from './gpu.ts';
+import { compileMode } from './modes.ts';
 import type { RunResult, ThreadOptions } from './prepare.ts';
 import { estimatedMilliseconds } from './threads.ts';
 import { compiledWasm } from './wasm.ts';
@@ -21,6 +22,7 @@ export interface DeviceRequest extends ThreadOptions {
   readonly input?: ArrayLike<number> | undefined;
   readonly device?: Device | undefined;
   readonly fast?: boolean | undefined;
+  readonly mode?: DeviceMode | undefined;
 }
 
 /** A run on a device, or why there was none. */
@@ -39,8 +41,8 @@ export const worthLaunch = 50;
 const opened = new Map<DeviceBackend, Promise<Device>>();
 /** Devices that were lost: further programs run on the CPU. */
 const lost = new WeakSet<Device>();
-/** Programs, exact ones and fast ones. */
-const compiled = new WeakMap<StreamGraph, WeakMap<Device, Map<boolean, CompiledGpu>>>();
+/** Programs by mode, exact ones and fast ones. */
+const compiled = new WeakMap<StreamGraph, WeakMap<Device, Map<string, CompiledGpu>>>();
 /** The GPU of runs that name none, once there was such a run. */
 let gpu: Device | undefined;
 
@@ -51,7 +53,8 @@ function missing(backend: DeviceBackend): string | undefined {
   return `${backend} is not available: ${own[0]?.reason ?? 'no such backend in this build'}`;
 }
 
-async function openedFor(backend: DeviceBackend): Promise<Device> {
+/** The device of a backend for calls that name none. */
+export async function openedFor(backend: DeviceBackend): Promise<Device> {
   const reason = missing(backend);
   if (reason !== undefined) throw new UnavailableError(reason);
   if (backend === 'cuda') return gpu = await defaultDevice();
@@ -63,15 +66,18 @@ async function openedFor(backend: DeviceBackend): Promise<Device> {
   return opening;
 }
 
-async function compiledFor(graph: StreamGraph, device: Device, fast: boolean, signal: AbortSignal): Promise<CompiledGpu> {
-  const own = compiled.get(graph) ?? new WeakMap<Device, Map<boolean, CompiledGpu>>();
+const nameOf = (mode: DeviceMode, fast: boolean): string => `${mode}${fast ? ' fast' : ''}`;
+
+async function compiledFor(graph: StreamGraph, device: Device, mode: DeviceMode, fast: boolean, signal: AbortSignal): Promise<CompiledGpu> {
+  const own = compiled.get(graph) ?? new WeakMap<Device, Map<string, CompiledGpu>>();
   compiled.set(graph, own);
-  const programs = own.get(device) ?? new Map<boolean, CompiledGpu>();
+  const programs = own.get(device) ?? new Map<string, CompiledGpu>();
   own.set(device, programs);
-  const known = programs.get(fast);
+  const name = nameOf(mode, fast);
+  const known = programs.get(name);
   if (known !== undefined) return known;
-  const made = await CompiledGpu.compile(graph, device, { fast, signal });
-  programs.set(fast, made);
+  const made = await compileMode(graph, device, { mode, fast, signal });
+  programs.set(name, made);
   return made;
 }
 
@@ -90,13 +96,13 @@ function reasonOf(error: unknown): string | undefined {
 
 /** Runs a program on a device. Throws what is wrong with the program or the call, and where the device is lost in this run. */
 export async function runOnDevice(graph: StreamGraph, backend: DeviceBackend, request: DeviceRequest): Promise<DeviceRun> {
-  const { input, device: asked, fast = false, ...options } = request;
+  const { input, device: asked, fast = false, mode = 'fused', ...options } = request;
   return within(options, async (signal): Promise<DeviceRun> => {
     let device = asked;
     try {
       device ??= await openedFor(backend);
       if (lost.has(device)) return { reason: 'the device was lost' };
-      const program = await compiledFor(graph, device, fast, signal);
+      const program = await compiledFor(graph, device, mode, fast, signal);
       return { made: await program.run(input, { ...options, signal }), backend };
     } catch (error) {
       if (signal.aborted) throw error;
@@ -113,7 +119,7 @@ export function isForGpu(graph: StreamGraph, request: DeviceRequest): boolean {
   try {
     const milliseconds = estimateOf(graph, request);
     if (milliseconds < worthLaunch || missing('cuda') !== undefined) return false;
-    return milliseconds >= worthDevice || (gpu !== undefined && compiled.get(graph)?.get(gpu)?.has(request.fast === true) === true);
+    return milliseconds >= worthDevice || (gpu !== undefined && compiled.get(graph)?.get(gpu)?.has(nameOf('fused', request.fast === true)) === true);
   } catch (error) {
     if (error instanceof UnsupportedProgram || error instanceof ScheduleError) return false;
     throw error;

@@ -10,9 +10,9 @@ import { elementAt } from '../../core/known.ts';
 import { requireFields } from '../require.ts';
 
 /** Width of chapter 3: the greatest common divisor of the block sizes it considers. */
-export const kBlockGroup = 128;
+export const kBlockGroup = 128 as const;
 /** Width of chapter 4: one warp. */
-export const kWarpGroup = 32;
+export const kWarpGroup = 32 as const;
 
 /** How one end of a channel runs on the device. */
 export interface LayoutEnd {

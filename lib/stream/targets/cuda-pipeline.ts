@@ -31,11 +31,17 @@ export interface PipelineTextOptions {
   readonly gaps: boolean;
 }
 
-/** A program for `device.module`, and what lists need to know of it. */
-export interface PipelineProgram {
+/** A program whose filters are scheduled one by one. */
+export interface PipelinePlan {
   readonly plan: ProgramPlan;
   /** The program's rates, with its open ends. */
   readonly graph: SdfGraph;
+  /** Steady states at the start of a run to which preworks may matter. */
+  readonly startStates: number;
+}
+
+/** A program for `device.module`, and what lists need to know of it. */
+export interface PipelineProgram extends PipelinePlan {
   readonly source: string;
   readonly kernel: string;
   /** Threads whose items stand side by side; 1: the order of the stream. */
@@ -43,8 +49,6 @@ export interface PipelineProgram {
   readonly instances: Instances;
   /** Steady states after which what stood on the channels no longer matters. */
   readonly settledStates: number;
-  /** Those at the start of a run to which preworks may matter. */
-  readonly startStates: number;
 }
 
 export const pipelineKernel = 'wl_pipeline';
@@ -53,10 +57,10 @@ export const pipelineKernel = 'wl_pipeline';
 const planOptions: PlanOptions = { groupSize: 0, filterSize: 400, forCores: 1, savings: false };
 
 /**
- * Prints a graph as one kernel. Throws UnsupportedProgram for programs with state or other ends than an open input and output, ScheduleError
- * where there is no schedule.
+ * Plans a graph. Throws UnsupportedProgram for programs with state or other ends than an open input and output, ScheduleError where there
+ * is no schedule.
  */
-export function pipelineProgram(whole: StreamGraph, options: PipelineTextOptions): PipelineProgram {
+export function pipelinePlan(whole: StreamGraph): PipelinePlan {
   const plan = planProgram(whole, planOptions);
   const begins = startMatters(plan);
   if (begins === undefined) {
@@ -66,18 +70,19 @@ export function pipelineProgram(whole: StreamGraph, options: PipelineTextOptions
   if (input.later.items === 0 || output.later.items === 0) {
     throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
   }
-  const graph = withOpenEnds(plan);
+  return { plan, graph: withOpenEnds(plan), startStates: Math.max(0, begins) };
+}
+
+/** Prints a program as one kernel. Throws UnsupportedProgram where it keeps what no firing of a device can. */
+export function pipelineProgram(planned: PipelinePlan, options: PipelineTextOptions): PipelineProgram {
+  const { plan, graph } = planned;
   const width = keepsItems(graph) ? 1 : options.width;
   const instances = instancesFor(plan, graph, {
     width, stagedBytes: options.stagedBytes, stagedThreads: Math.min(options.threads, stagedThreads), gaps: options.gaps,
   });
   refuseHost({ ...instances.program, imports: instances.lowered.program.imports });
   const source = new PipelineText(instances, openEnds(plan), width, options.threads).text();
-  return {
-    plan, graph, source, kernel: pipelineKernel, width, instances,
-    settledStates: settledStates(plan, graph),
-    startStates: Math.max(0, begins),
-  };
+  return { ...planned, source, kernel: pipelineKernel, width, instances, settledStates: settledStates(plan, graph) };
 }
 
 /** The least block of section 3.4. */

@@ -1,0 +1,103 @@
+// Algorithm 1 on a device: each filter of a program alone on all multiprocessors, with the functions that its schedules run, by every
+// number of threads and limit on registers.
+import { createHash } from 'node:crypto';
+import { elementAt } from '../../core/known.ts';
+import type { Device } from '../../core/device.ts';
+import { refusal } from '../../core/errors.ts';
+import { arithmeticHeader } from '../../kernel/print/c-family.ts';
+import type { StreamGraph } from '../graph.ts';
+import { blockSizes, registerLimits, type GpuProperties, type RuntimeTable } from '../partition/index.ts';
+import { programFor, widthOf } from '../run/gpu-pipelined.ts';
+import { shuffleItems } from '../run/gpu-schedule.ts';
+import { emptyLaunch, soloTime } from '../run/gpu-solo.ts';
+import { openedFor } from '../run/on-device.ts';
+import { pipelinePlan, type PipelineProgram } from '../targets/cuda-pipeline.ts';
+import { keepGpuProfile, keptGpuProfile, type GpuProfilePlace } from './gpu.ts';
+import type { DeviceProfile, DeviceProfileOptions } from './types.ts';
+
+/** Firings of a multiprocessor, at least, so that a launch takes long beside its start; the shim has no such start. */
+const leastFirings = { cuda: 24_000, simt: 1 };
+/** The share of the device's memory, and the bytes, that channels of a run may take. */
+const memoryShare = 1 / 4, mostBytes = 2 ** 31;
+
+/** What devices of the supported architectures have; none tells it all (a profile keeps it, so that others can be told apart). */
+export function propertiesOf({ description }: Device): GpuProperties {
+  const { name, multiprocessors, memoryBytes, computeCapability } = description;
+  const isSmall = computeCapability % 10 !== 0;
+  return {
+    name, multiprocessors, registers: 65_536, registersPerThread: 255, registerUnit: 256, threads: isSmall ? 1536 : 2048,
+    threadsPerBlock: 1024, sharedBytes: isSmall ? 102_400 : computeCapability >= 90 ? 233_472 : 167_936,
+    sharedBytesPerBlock: isSmall ? 101_376 : computeCapability >= 90 ? 232_448 : 166_912, memoryBytes: Math.max(1, memoryBytes),
+  };
+}
+
+function gcd(a: number, b: number): number {
+  return b === 0 ? a : gcd(b, a % b);
+}
+
+/** The table's rows and columns, without times. */
+function shapeOf(device: Device, options: DeviceProfileOptions): Omit<RuntimeTable, 'microseconds'> {
+  const { threads = blockSizes, mode = 'swp', layout = 'block' } = options;
+  const unit = mode === 'swpnc' ? 32 : widthOf(layout);
+  const odd = threads.find((count) => count % unit !== 0);
+  if (odd !== undefined) throw refusal('threads', `multiples of ${unit}`, String(odd));
+  const whole = [...threads, shuffleItems].reduce((a, b) => a / gcd(a, b) * b, 1);
+  const least = device.backend === 'cuda' ? leastFirings.cuda : leastFirings.simt;
+  const firings = options.firings ?? Math.ceil(least / whole) * whole;
+  if (firings % whole !== 0) throw refusal('firings', `a multiple of ${whole}`, String(firings));
+  // The shim has no registers.
+  const registers = options.registers ?? (device.backend === 'cuda' ? registerLimits(propertiesOf(device), threads) : [255]);
+  return { registers, threads, firings };
+}
+
+/** The times of all filters under one limit on registers. */
+async function timesUnder(
+  registers: number, shape: Omit<RuntimeTable, 'microseconds'>, program: PipelineProgram, device: Device,
+  { signal, step }: { readonly signal: AbortSignal | undefined; readonly step: () => void },
+): Promise<number[][]> {
+  const { limitBytes } = device.memory();
+  using module = await device.module({
+    source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+    ...(device.backend === 'cuda' ? { maxRegisters: registers } : {}), ...(signal === undefined ? {} : { signal }),
+  });
+  const blocks = device.description.multiprocessors;
+  const nothing = await emptyLaunch(program, device, module, blocks);
+  const times: number[][] = [];
+  for (const threads of shape.threads) {
+    const own: number[] = [];
+    for (const { id: actor } of program.graph.actors) {
+      signal?.throwIfAborted();
+      const time = await soloTime(program, device, module, {
+        actor, threads, firings: shape.firings, blocks, mostBytes: limitBytes === 0 ? mostBytes : Math.min(mostBytes, memoryShare * limitBytes),
+      });
+      own.push(time === Infinity ? Infinity : Math.max(0, time - nothing));
+      step();
+    }
+    times.push(own);
+  }
+  return times;
+}
+
+/** What `profile` does on a device. */
+export async function measureOnDevice(graph: StreamGraph, options: DeviceProfileOptions): Promise<DeviceProfile> {
+  const { backend, mode = 'swp', layout = 'block', force = false, cacheFolder, signal, onProgress } = options;
+  if (mode === 'swpnc' && options.layout !== undefined) throw refusal('layout', "none with mode 'swpnc'", options.layout);
+  const device = options.device ?? await openedFor(backend);
+  const shape = shapeOf(device, options);
+  const program = programFor(pipelinePlan(graph), { mode, width: widthOf(layout), threads: elementAt(shape.threads, shape.threads.length - 1) });
+  const actors = program.graph.actors.length;
+  const place: GpuProfilePlace = {
+    program: createHash('sha256').update(JSON.stringify(shape)).update(program.source).digest('hex'), device: propertiesOf(device),
+    software: `${device.backend} ${device.description.driver}`, ...(cacheFolder === undefined ? {} : { cacheFolder }),
+  };
+  const kept = force ? undefined : await keptGpuProfile(place, actors);
+  if (kept !== undefined) return { ...kept, mode, layout, cached: true };
+  const total = shape.registers.length * shape.threads.length * actors;
+  let done = 0;
+  const step = (): void => { onProgress?.(++done, total); };
+  const microseconds: number[][][] = [];
+  for (const registers of shape.registers) microseconds.push(await timesUnder(registers, shape, program, device, { signal, step }));
+  const table = { ...shape, microseconds };
+  await keepGpuProfile(place, table);
+  return { kind: 'gpu', device: place.device, software: place.software, table, mode, layout, cached: false };
+}
