@@ -59,6 +59,10 @@ struct Work {
   WARPLOOM_DEVICE bool wants(int firing) const {
     return state + states_each <= states || state + firing / (firings() / states_each) < states;
   }
+  /// Turns for the loops of a firing: none behind a steady state that went wrong, where nothing counts, so that endless loops end soon.
+  WARPLOOM_DEVICE double turns_at(int firing) const {
+    return *static_cast<const volatile int*>(fault) < state + firing / (firings() / states_each) ? 0 : turns;
+  }
   WARPLOOM_DEVICE void fail(int firing) const {
     const int64_t at = state + firing / (firings() / states_each);
     if (at >= 0 && at < states) device::atomic_min(fault, static_cast<int>(at));

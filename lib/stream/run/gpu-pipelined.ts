@@ -73,6 +73,21 @@ function chosen(graph: SdfGraph, table: RuntimeTable): InstanceChoice & { readon
   };
 }
 
+/** The text of a program with what its schedules need: threads and times of instances, and a limit on registers if one was chosen. */
+export function textFor(graph: StreamGraph, options: PipelineOptions): {
+  readonly text: PipelineProgram; readonly choice: InstanceChoice; readonly registers: number | undefined;
+} {
+  const planned = pipelinePlan(graph);
+  if (options.profile === undefined) {
+    const { threads = defaultThreads } = options;
+    const text = programFor(planned, options);
+    return { text, choice: countedChoice(text, threads, stagedMemory), registers: undefined };
+  }
+  const choice = chosen(trusted(planned.graph), options.profile.table);
+  const text = programFor(planned, { ...options, threads: Math.max(...choice.threads.slice(0, -2)) });
+  return { text, choice, registers: choice.registers };
+}
+
 /** A program under a schedule of chapter 3, compiled for a device. */
 export class PipelinedGpu extends CompiledGpu {
   readonly schedule: DeviceSchedule;
@@ -84,14 +99,14 @@ export class PipelinedGpu extends CompiledGpu {
   readonly #lists: DeviceArray;
 
   private constructor(graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule, schedule: DeviceSchedule,
-    { mode, launch = 'plain' }: PipelineOptions) {
+    memory: { readonly arena: DeviceArray; readonly lists: DeviceArray }, { mode, launch = 'plain' }: PipelineOptions) {
     super(graph, program, device, module);
     this.schedule = schedule;
     this.mode = mode;
     this.#kernels = module;
     this.#isPersistent = launch === 'persistent';
-    this.arena = inputArray(device, new Int32Array(schedule.arenaBytes / 4));
-    this.#lists = inputArray(device, schedule.lists);
+    this.arena = memory.arena;
+    this.#lists = memory.lists;
   }
 
   /**
@@ -99,30 +114,41 @@ export class PipelinedGpu extends CompiledGpu {
    * is no schedule, UnavailableError where nothing compiles device code.
    */
   static async compileFor(graph: StreamGraph, device: Device, options: PipelineOptions): Promise<PipelinedGpu> {
-    const { fast, signal, timeout, profile, coarsening = defaultCoarsening, threads: most = defaultThreads, mode } = options;
-    const planned = pipelinePlan(graph);
-    const choice = profile === undefined ? undefined : chosen(trusted(planned.graph), profile.table);
-    const threads = choice === undefined ? most : Math.max(...choice.threads.slice(0, -2));
-    const text = programFor(planned, { ...options, threads });
+    const { fast, signal, timeout } = options;
+    const { text, choice, registers } = textFor(graph, options);
     signal?.throwIfAborted();
     const module = await device.module({
       source: text.source, kernels: [text.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
-      ...(choice === undefined || device.backend !== 'cuda' ? {} : { maxRegisters: choice.registers }),
+      ...(registers === undefined || device.backend !== 'cuda' ? {} : { maxRegisters: registers }),
       ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
     });
     try {
-      const { limitBytes } = device.memory();
-      const schedule = scheduleFor(text, choice ?? countedChoice(text, threads, stagedMemory), {
-        mode, coarsening, processors: options.processors ?? device.description.multiprocessors,
-        mostBytes: limitBytes === 0 ? channelBytes : Math.min(channelBytes, channelShare * limitBytes),
-      });
-      const program = runnable(text, schedule);
-      if (required(module.kernels.get(text.kernel)).residentBlocks(program.threads, program.sharedBytes) === 0) {
-        throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
-      }
-      return new PipelinedGpu(graph, program, device, module, schedule, options);
+      return await PipelinedGpu.with(graph, text, device, module, choice, options);
     } catch (error) {
       module.dispose();
+      throw error;
+    }
+  }
+
+  /** Schedules a program whose text was compiled. `change`: what tests do to a schedule. */
+  static async with(graph: StreamGraph, text: PipelineProgram, device: Device, module: DeviceModule, choice: InstanceChoice,
+    options: PipelineOptions, change = (schedule: DeviceSchedule): DeviceSchedule => schedule): Promise<PipelinedGpu> {
+    const { limitBytes } = device.memory();
+    const schedule = change(scheduleFor(text, choice, {
+      mode: options.mode, coarsening: options.coarsening ?? defaultCoarsening,
+      processors: options.processors ?? device.description.multiprocessors,
+      mostBytes: limitBytes === 0 ? channelBytes : Math.min(channelBytes, channelShare * limitBytes),
+    }));
+    const program = runnable(text, schedule);
+    if (required(module.kernels.get(text.kernel)).residentBlocks(program.threads, program.sharedBytes) === 0) {
+      throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
+    }
+    const arena = await device.array('int32', schedule.arenaBytes / 4);
+    try {
+      const memory = { arena, lists: await device.array(schedule.lists) };
+      return new PipelinedGpu(graph, program, device, module, schedule, memory, options);
+    } catch (error) {
+      arena.dispose();
       throw error;
     }
   }

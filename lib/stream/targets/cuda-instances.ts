@@ -15,7 +15,7 @@ import { simplify } from '../../kernel/passes/simplify.ts';
 import { tabulate } from '../../kernel/passes/tables.ts';
 import { tidy } from '../../kernel/passes/tidy.ts';
 import { unrollShort } from '../../kernel/passes/unroll.ts';
-import { mapBody, Names } from '../../kernel/visit.ts';
+import { mapBody, Names, walkBody } from '../../kernel/visit.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
 import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
@@ -184,7 +184,11 @@ class InstanceMaker {
     }
     const alone = { ...program, functions: [{ ...f, parameters: parameters.map(({ local }) => local), body }] };
     const placed = placeBuffers(dropDead(simplify(unrollShort(simplify(dropDead(alone)), mostUnrolled))), placings);
-    return { node, f: required(simplify(placed).functions[0]), ends, parameters, byBuffer };
+    const whole = required(simplify(placed).functions[0]);
+    const read = new Set<Local>();
+    walkBody(whole.body, { expression: (e) => { if (e.kind === 'get') read.add(e.local); } });
+    const taken = parameters.filter(({ local }) => read.has(local));
+    return { node, f: { ...whole, parameters: taken.map(({ local }) => local) }, ends, parameters: taken, byBuffer };
   }
 
   /** The ends of a node, a channel's kinds one after the other. */

@@ -170,7 +170,7 @@ class PipelineText {
       ...loads, ...(loads.length > 0 ? ['          block.sync();'] : []),
       `          const int thread = block.thread(), firing = work.firing<${this.#width}>(instance, thread);`,
       '          if (thread < threads && work.wants(firing)) {',
-      ...(this.#takesTurns(code) ? ['            double turns = work.turns;'] : []),
+      ...(this.#takesTurns(code) ? ['            double turns = work.turns_at(firing);'] : []),
       ...(fails ? ['            wl_fault fault;', `            if (!${call}) work.fail(firing);`] : [`            ${call};`]),
       '          }',
       ...(loads.length + stores.length > 0 ? ['          block.sync();'] : []), ...stores,
