@@ -60,8 +60,10 @@ export async function changed(device: Device, graph: StreamGraph, options: Pipel
   readonly text?: (source: string) => string; readonly schedule?: (schedule: DeviceSchedule) => DeviceSchedule;
 }): Promise<PipelinedGpu> {
   const { text, choice } = textFor(graph, options);
+  const source = how.text?.(text.source) ?? text.source;
+  assert.ok(how.text === undefined || source !== text.source, 'nothing was changed');
   const module = await device.module({
-    source: how.text?.(text.source) ?? text.source, kernels: [text.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+    source, kernels: [text.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
   });
   return poisoned(await PipelinedGpu.with(graph, text, device, module, choice, options, how.schedule));
 }

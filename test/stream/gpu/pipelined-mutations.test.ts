@@ -1,0 +1,111 @@
+// Schedules and texts of chapter 3 with one thing wrong give wrong output: the tests that compare bits would see it.
+import assert from 'node:assert/strict';
+import type { Device } from '../../../lib/core/device.ts';
+import type { StreamGraph } from '../../../lib/stream/index.ts';
+import type { PipelineOptions } from '../../../lib/stream/run/gpu-pipelined.ts';
+import type { DeviceSchedule } from '../../../lib/stream/run/gpu-schedule.ts';
+import { compiledWasm } from '../../../lib/stream/run/wasm.ts';
+import { eachBackend } from '../../support/backends.ts';
+import { graphOf } from '../support.ts';
+import { changed } from './pipelined.ts';
+import { deviceBackends, firstState, inputItems } from './support.ts';
+
+/** Three filters in a row, whose rates differ, so that an iteration has several instances. */
+const plain = graphOf('int->int filter A { work pop 3 push 2 { int a = pop(); int b = pop(); push(a * 3 + pop()); push(b - a); } } '
+  + 'int->int filter B { work pop 1 push 3 { int a = pop(); push(a); push(a * a); push(a + 7); } } '
+  + 'int->int filter C { work pop 2 push 1 { push(pop() * 5 - pop()); } } int->int pipeline Main { add A; add B; add C; }');
+/** The same with windows, so that channels stay in the order of the stream. */
+const peeking = graphOf('int->int filter A { work pop 2 push 2 peek 5 { push(peek(4) * 3 + peek(0)); push(peek(3) - peek(1)); pop(); pop(); } } '
+  + 'int->int filter B { work pop 1 push 3 { int a = pop(); push(a); push(a * a); push(a + 7); } } '
+  + 'int->int filter C { work pop 4 push 1 peek 8 { push(peek(7) * 5 - pop()); pop(); pop(); pop(); } } '
+  + 'int->int pipeline Main { add A; add B; add C; }');
+
+const swp: PipelineOptions = { mode: 'swp', width: 32, threads: 64, coarsening: 2, processors: 3 };
+const swpnc: PipelineOptions = { mode: 'swpnc', threads: 64, coarsening: 2, processors: 3 };
+const serial: PipelineOptions = { ...swp, mode: 'serial' };
+
+const head = 8, endWords = 5, slotsAt = 2, tokensAt = 3;
+
+/** Places in the lists at which entries begin. */
+function entriesOf({ lists, steps, blocks }: DeviceSchedule): number[] {
+  const found: number[] = [];
+  for (let step = 0; step < steps; ++step) {
+    const range = lists.subarray(step * (blocks + 1), (step + 1) * (blocks + 1));
+    for (let at = range[0]!; at < range[blocks]!; at += lists[at]!) found.push(at);
+  }
+  return found;
+}
+
+/** A schedule whose words are changed. */
+const edited = (edit: (lists: Int32Array, entries: readonly number[], schedule: DeviceSchedule) => void) =>
+  (schedule: DeviceSchedule): DeviceSchedule => {
+    const lists = schedule.lists.slice();
+    edit(lists, entriesOf(schedule), schedule);
+    assert.notDeepEqual(lists, schedule.lists, 'nothing was changed');
+    return { ...schedule, lists };
+  };
+
+/** Entries of the latest stage; there must be several stages. */
+function latest(lists: Int32Array, entries: readonly number[]): number[] {
+  const stage = Math.max(...entries.map((at) => lists[at + 3]!));
+  assert.ok(stage > 1, 'there are several stages');
+  return entries.filter((at) => lists[at + 3] === stage);
+}
+
+const everySlot = (slots: (now: number) => number) => edited((lists, entries) => {
+  for (const at of entries) for (let end = at + head; end < at + lists[at]!; end += endWords) lists[end + slotsAt] = slots(lists[end + slotsAt]!);
+});
+
+const mutations: Readonly<Record<string, readonly [StreamGraph, PipelineOptions, Parameters<typeof changed>[3]]>> = {
+  'a stage too early: the predicate': [plain, swp, { schedule: edited((lists, entries) => {
+    for (const at of latest(lists, entries)) lists[at + 3] = 0;
+  }) }],
+  'a stage too late': [plain, swp, { schedule: edited((lists, entries) => { for (const at of entries.slice(0, 2)) lists[at + 3]! += 9; }) }],
+  'no epilogue': [plain, swp, { schedule: (schedule) => ({ ...schedule, stages: 1 }) }],
+  'rings that do not rotate': [plain, swp, { schedule: everySlot(() => 1) }],
+  'rings of one iteration too few': [peeking, swpnc, { schedule: everySlot((now) => Math.max(1, now - 1)) }],
+  'rings where filters follow each other': [peeking, serial, { schedule: everySlot(() => 1) }],
+  'an instance too few': [plain, swp, { schedule: edited((lists, entries) => { --lists[entries.at(-1)! + 5]!; }) }],
+  'an instance that is made twice': [plain, swp, { schedule: edited((lists, entries) => {
+    const at = entries.find((each) => lists[each + 4]! > 0)!;
+    --lists[at + 4]!;
+  }) }],
+  'items that stood on a channel forgotten': [peeking, swpnc, { schedule: edited((lists, entries) => {
+    for (const at of entries) for (let end = at + head; end < at + lists[at]!; end += endWords) lists[end + tokensAt] = 0;
+  }) }],
+  'the code of another filter': [plain, swp, { schedule: edited((lists, entries) => {
+    const [a, b] = [0, 1].map((code) => entries.find((at) => lists[at + 1] === code)!) as [number, number];
+    [lists[a + 1], lists[b + 1]] = [lists[b + 1]!, lists[a + 1]!];
+  }) }],
+  'columns of another width': [plain, swp, { text: (source) => source.replace('e0.column<32>', 'e0.column<64>') }],
+  'items of a column side by side': [plain, swp, { text: (source) => source.replaceAll(' * 32', ' * 1').replace(/\[32\]/g, '[1]') }],
+  'a window that is one item short': [peeking, swpnc, { text: (source) => source.replace(/load<(.*?>), (\d+)>/g, (_, spread, window) =>
+    `load<${spread}, ${Number(window) - 1}>`) }],
+  'gaps at one end only': [peeking, { ...swp, threads: 32 }, { text: (source) => source.replace('Spread<2>', 'Spread<31>') }],
+  'a shuffle of another width': [plain, swp, { text: (source) => source.replace('take<32', 'take<64') }],
+};
+
+async function isRight(device: Device, graph: StreamGraph, options: PipelineOptions, how: Parameters<typeof changed>[3]): Promise<boolean> {
+  using compiled = await changed(device, graph, options, how);
+  const items = inputItems(compiled, firstState(compiled) + 4 * compiled.schedule.states + 3);
+  const input = Int32Array.from({ length: items }, (_, i) => Math.imul(i, 2654435761) >>> 20);
+  const { output } = await compiled.run(input, {});
+  const expected = compiledWasm(graph).run(input, {}).output;
+  return expected.length === output.length && expected.every((each, i) => each === output[i]);
+}
+
+describe('mutations of the schedules of chapter 3', function () {
+  this.timeout(120_000);
+
+  eachBackend((_, opened) => {
+    it('unchanged programs are right', async () => {
+      for (const graph of [plain, peeking]) {
+        for (const options of [swp, swpnc, serial]) assert.ok(await isRight(await opened(), graph, options, {}), JSON.stringify(options));
+      }
+    });
+
+    for (const [name, [graph, options, how]] of Object.entries(mutations)) {
+      it(name, async () => assert.ok(!await isRight(await opened(), graph, options, how), 'nobody noticed'));
+    }
+  }, { backends: deviceBackends, cases: 1 + Object.keys(mutations).length });
+});
