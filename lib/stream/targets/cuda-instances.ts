@@ -225,21 +225,26 @@ class InstanceMaker {
     };
   }
 
-  /** Stages what gains by it, the small ends first, as long as all of them fit. */
+  /** Stages what gains by it, the small ends first, as long as all of them fit; the kinds of a channel together. */
   #staged(ends: readonly InstanceEnd[]): InstanceEnd[] {
     const { width, stagedBytes: most, stagedThreads } = this.#layout;
-    const chosen = [...ends];
-    if (width > 1) return chosen;
-    const bytesOf = (at: number): number => stagedBytes(elementAt(ends, at), stagedThreads);
-    let bytes = 0;
-    for (const at of ends.map((_, i) => i).sort((a, b) => bytesOf(a) - bytesOf(b))) {
-      const { rate, window, stride } = elementAt(ends, at);
-      if (rate * stride === 1 && window === rate) continue; // threads read or write side by side as it is
-      bytes += bytesOf(at);
-      if (bytes > most) break;
-      chosen[at] = { ...elementAt(ends, at), access: 'staged' };
+    if (width > 1) return [...ends];
+    const channels = new Map<string, InstanceEnd[]>();
+    for (const end of ends) {
+      const key = `${end.channel} ${end.isInput}`;
+      channels.set(key, [...channels.get(key) ?? [], end]);
     }
-    return chosen;
+    const sized = [...channels.values()].map((own) => ({ own, bytes: own.reduce((sum, end) => sum + stagedBytes(end, stagedThreads), 0) }));
+    const chosen = new Set<InstanceEnd>();
+    let bytes = 0;
+    for (const { own, bytes: more } of sized.sort((a, b) => a.bytes - b.bytes)) {
+      // Threads read or write side by side as it is.
+      if (own.every(({ rate, window, stride }) => rate * stride === 1 && window === rate)) continue;
+      bytes += more;
+      if (bytes > most) break;
+      for (const end of own) chosen.add(end);
+    }
+    return ends.map((end) => (chosen.has(end) ? { ...end, access: 'staged' } : end));
   }
 }
 
