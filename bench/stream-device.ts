@@ -5,6 +5,7 @@
 //                                as measured in this run from page-locked memory, and the kernel
 //   stream/<program>/compile     seconds from the text until the program can run, with an empty cache; cached: with what that left
 //   stream/geomean/auto          geometric mean over the baseline of the programs that ran
+// and those of the schedules of chapter 3: stream-modes.ts.
 // peers.baseline: C++ as the original compiler writes it, on one thread by the processor's time. Every item that comes out is compared with
 // what the CPU makes of the same input, bit for bit.
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -24,6 +25,7 @@ import type { Row } from './report.ts';
 import { summarise } from './statistics.ts';
 import { geomean, itemsFor, measure } from './stream.ts';
 import { bytesEach, StreamWork, type LaunchTiming } from './stream-device-work.ts';
+import { ModeRows, pipelineModes } from './stream-modes.ts';
 import { anchorOf, programGraph, programText } from './stream-programs.ts';
 
 /** Bytes a second that an H200's memory moves at most. */
@@ -123,13 +125,11 @@ export async function eachProgram(
   if (failures.length > 0) throw failures[0];
 }
 
-const geomeanId = 'stream/geomean/auto';
-
 /** One run of the benchmark. */
 class DeviceBenchmark {
   readonly #context: BenchContext;
-  /** Of the programs that ran, items a second over the baseline's. */
-  readonly ratios = new Map<string, number>();
+  /** By mode: of the programs that ran, items a second over the baseline's. */
+  readonly ratios = new Map<string, Map<string, number>>();
   #link: Link | undefined;
 
   constructor(context: BenchContext) {
@@ -143,16 +143,30 @@ class DeviceBenchmark {
     // What the row compiled need not be compiled again.
     using cache = new OwnCache();
     if (wanted(`stream/${name}/compile`)) emit(await cache.with(() => this.#compileRow(name)));
-    if (!['auto', 'auto-host'].some((row) => wanted(`stream/${name}/${row}`))) return;
+    if (!['auto', 'auto-host', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
     using compiled = await cache.with(() => CompiledGpu.compile(graph, device));
     using work = await StreamWork.open(program, graph, compiled, quick);
     const baseline = await this.#baseline(program, graph, work);
     const peers = baseline === undefined ? {} : { peers: { baseline } };
-    const timing = await work.time(compiled, `stream/${name}/auto`);
-    emit({ ...this.#launchRow(name, timing, compiled), ...peers });
-    if (baseline !== undefined) this.ratios.set(name, timing.best / baseline);
-    if (!wanted(`stream/${name}/auto-host`)) return;
-    emit({ ...await cache.with(() => this.#hostRow(work, graph, compiled, timing.best)), ...peers });
+    const take = (mode: string, row: Row): void => {
+      emit({ ...row, ...peers });
+      if (baseline === undefined) return;
+      if (!this.ratios.has(mode)) this.ratios.set(mode, new Map());
+      this.ratios.get(mode)!.set(name, row.value / baseline);
+    };
+    const isHost = wanted(`stream/${name}/auto-host`);
+    if (isHost || wanted(`stream/${name}/auto`)) {
+      const timing = await work.time(compiled, `stream/${name}/auto`);
+      take('auto', this.#launchRow(name, timing, compiled));
+      if (isHost) emit({ ...await cache.with(() => this.#hostRow(work, graph, compiled, timing.best)), ...peers });
+    }
+    const modes = new ModeRows(this.#context, {
+      name, graph, work, peers, share: (rate) => shareOf(rate, roofline(device, name, compiled)),
+    });
+    for (const mode of pipelineModes) {
+      const row = wanted(`stream/${name}/${mode}`) ? await cache.with(() => modes.row(mode)) : undefined;
+      if (row !== undefined) take(mode, row);
+    }
   }
 
   /** Items of output a second of the baseline. */
@@ -227,17 +241,19 @@ async function compileBaselines(programs: readonly BenchmarkProgram[]): Promise<
 
 /** The domain `stream` on a device of backend cuda or simt. */
 export async function benchmarkStreamDevice(context: BenchContext): Promise<void> {
-  const rows = ['auto', 'auto-host', 'compile'];
+  const rows = ['auto', 'auto-host', 'compile', ...pipelineModes];
   const programs = wantedPrograms(context, rows);
   await compileBaselines(programs);
   const benchmark = new DeviceBenchmark(context);
   try {
     await eachProgram(programs, context, (program) => benchmark.program(program));
   } finally {
-    const ratios = [...benchmark.ratios.values()];
-    if (ratios.length > 0 && context.wanted(geomeanId)) {
-      const missing = benchmarkPrograms.filter(({ name }) => !benchmark.ratios.has(name)).map(({ name }) => name);
-      context.emit({ id: geomeanId, value: geomean(ratios), unit: 'ratio', spread: 0,
+    for (const [mode, found] of benchmark.ratios) {
+      const id = `stream/geomean/${mode}`;
+      if (!context.wanted(id)) continue;
+      const ratios = [...found.values()];
+      const missing = benchmarkPrograms.filter(({ name }) => !found.has(name)).map(({ name }) => name);
+      context.emit({ id, value: geomean(ratios), unit: 'ratio', spread: 0,
         note: `${ratios.length} programs over the baseline; without ${missing.join(', ') || 'none'}; least ${
           Math.min(...ratios).toPrecision(4)}, most ${Math.max(...ratios).toPrecision(4)}` });
     }

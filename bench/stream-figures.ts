@@ -12,7 +12,8 @@ interface Bar {
 }
 
 const columns = ['baseline', 'cpp1', 'cpp1-fast', 'cppN', 'wasm1', 'wasmN'];
-const deviceColumns = ['auto', 'auto-host'];
+const modeColumns = ['swp', 'swpnc', 'serial'];
+const deviceColumns = ['auto', 'auto-host', ...modeColumns];
 
 /** Rows of the twelve programs, by program and method. */
 function byProgram(rows: readonly Row[]): Map<string, Map<string, Row>> {
@@ -54,14 +55,32 @@ function deviceTable(rows: readonly Row[]): string {
   });
   const mean = rows.filter(({ id }) => id === 'stream/geomean/auto').flatMap(({ value, note = '' }) =>
     ['', `Geometric mean over the baseline: ${Number(value.toPrecision(4))} (${note})`]);
+  const modes = rows.some(({ id }) => modeColumns.some((mode) => id.endsWith(`/${mode}`))) ? ['', modeTable(rows)] : [];
   const header = ['G items/s', 'auto', 'of the limit', 'times baseline', 'baseline, items/s', 'auto-host', 'of link or kernel',
     'compile', 'cached'];
-  return [table([header, header.map(() => '---'), ...lines]), ...mean].join('\n');
+  return [table([header, header.map(() => '---'), ...lines]), ...mean, ...modes].join('\n');
+}
+
+/** Figures 3.11 and 3.12 as a table: times over the baseline by SWPn, then by each schedule. */
+function modeTable(rows: readonly Row[]): string {
+  const programs = [...byProgram(rows)];
+  const series = [...new Set(programs.flatMap(([, methods]) => Object.keys(methods.get('swp')?.figures ?? {})))];
+  const times = (value: number | undefined, baseline: number | undefined): string =>
+    (value === undefined || baseline === undefined ? '' : (value / baseline).toPrecision(3));
+  const lines = programs.map(([program, methods]) => {
+    const baseline = modeColumns.map((mode) => methods.get(mode)?.peers?.['baseline']).find((value) => value !== undefined);
+    return [title(program), ...series.map((name) => times(methods.get('swp')?.figures?.[name], baseline)),
+      ...modeColumns.map((mode) => times(methods.get(mode)?.value, baseline))];
+  });
+  const mean = ['geometric mean', ...series.map(() => ''), ...modeColumns.map((mode) =>
+    rows.find(({ id }) => id === `stream/geomean/${mode}`)?.value.toPrecision(3) ?? '')];
+  const header = ['times baseline', ...series.map((name) => name.replace(/^n(?=\d)/, 'SWP')), ...modeColumns];
+  return table([header, header.map(() => '---'), ...lines, mean]);
 }
 
 /** Items a second by program and method, then what holds for all. */
 export function streamTables({ rows }: Report): string {
-  if (rows.some(({ id }) => /\/auto(-host)?$/.test(id))) return deviceTable(rows);
+  if (rows.some(({ id }) => /\/(auto(-host)?|swp|swpnc|serial)$/.test(id))) return deviceTable(rows);
   const original = 'original, Cascade Lake', best = 'original at its best, Cascade Lake';
   const lines = [...byProgram(rows)].map(([program, methods]) => {
     const cells = columns.map((method) => methods.get(method)?.value.toExponential(2) ?? '');

@@ -33,8 +33,9 @@ describe('bench: stream on a device', () => {
       assert.ok(Math.abs(goal! / Math.min(0.7 * memory, 0.5 * instructions) - 1) < 0.02, `${name}: ${goal}`);
       assert.ok(goals.has(`stream/${name}/auto-host`) && goals.has(`stream/${name}/compile`), name);
     }
-    assert.equal(goals.size, 3 * benchmarkPrograms.length + 1);
+    assert.equal(goals.size, 3 * benchmarkPrograms.length + 2);
     assert.equal(goals.get('stream/geomean/auto'), 3000);
+    assert.equal(goals.get('stream/geomean/swp'), 100);
   });
 
   it('prints and draws rates beside the baseline', () => {
@@ -49,6 +50,18 @@ describe('bench: stream on a device', () => {
       '| DCT | 250.0 | 50.0 % | 2500 | 1.00e+8 | 10.00 | 80.0 % | 2000 ms | 40 ms |', '',
       'Geometric mean over the baseline: 2500 (1 program)']);
     assert.deepEqual(streamBars(rows), [{ program: 'dct', method: 'auto', times: 2500 }, { program: 'dct', method: 'auto-host', times: 100 }]);
+  });
+
+  it('prints the series of Figures 3.11 and 3.12', () => {
+    const peers = { baseline: 1e8 };
+    const row = (id: string, value: number, figures?: Record<string, number>): Row =>
+      ({ id: `stream/${id}`, value, unit: 'items/s', spread: 0, peers, ...(figures === undefined ? {} : { figures }) });
+    const rows = [row('dct/swp', 9e9, { n1: 5e9, n8: 9e9, persistent: 8e9 }), row('dct/swpnc', 1e9), row('dct/serial', 4e9), row('des/swp', 3e9, { n1: 3e9 }),
+      { ...row('geomean/swp', 52), unit: 'ratio' }];
+    assert.deepEqual(streamTables(report(rows)).split('\n').slice(-5), [
+      '| times baseline | SWP1 | SWP8 | persistent | swp | swpnc | serial |', '| --- | --- | --- | --- | --- | --- | --- |',
+      '| DCT | 50.0 | 90.0 | 80.0 | 90.0 | 10.0 | 40.0 |', '| DES | 30.0 |  |  | 30.0 |  |  |', '| geometric mean |  |  |  | 52.0 |  |  |']);
+    assert.deepEqual(streamBars(rows.slice(1, 3)).map(({ method, times }) => [method, times]), [['swpnc', 10], ['serial', 40]]);
   });
 
   it('sorts variants by their rates', () => {
@@ -79,6 +92,7 @@ describe('bench: stream on a device', () => {
     this.timeout(120_000);
     if (!hasCompiler()) this.skip();
     const folder = mkdtempSync(join(tmpdir(), 'warploom-bench-'));
+    const modes = ['swp', 'swpnc', 'serial'];
     const run = (...args: string[]) => {
       const { stdout, stderr, status } = spawnSync(process.execPath, ['--import', 'tsx', 'bench/main.ts', 'stream', '--backend', 'simt', '--quick',
         '--out', folder, ...args], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
@@ -90,12 +104,17 @@ describe('bench: stream on a device', () => {
       const { stdout, stderr } = run('--filter', '^stream/(bitonic|filterbank|mpeg2-subset|geomean)/');
       const rows = read('stream');
       assert.deepEqual(rows.map(({ id }) => id),
-        [...['bitonic', 'filterbank'].flatMap((name) => ['compile', 'auto', 'auto-host'].map((row) => `stream/${name}/${row}`)), 'stream/geomean/auto']);
-      const ratios = rows.filter(({ id }) => id.endsWith('/auto') && !id.includes('geomean')).map(({ value, peers }) => value / peers!['baseline']!);
-      assert.ok(Math.abs(rows.at(-1)!.value / Math.sqrt(ratios[0]! * ratios[1]!) - 1) < 1e-9);
+        [...['bitonic', 'filterbank'].flatMap((name) => ['compile', 'auto', 'auto-host', ...modes].map((row) => `stream/${name}/${row}`)),
+          ...['auto', ...modes].map((mode) => `stream/geomean/${mode}`)]);
+      for (const mode of ['auto', ...modes]) {
+        const own = rows.filter(({ id }) => id.endsWith(`/${mode}`));
+        const ratios = own.slice(0, 2).map(({ value, peers }) => value / peers!['baseline']!);
+        assert.ok(Math.abs(own[2]!.value / Math.sqrt(ratios[0]! * ratios[1]!) - 1) < 1e-9, mode);
+      }
       for (const { id, value, figures, limit, fraction } of rows) {
         assert.ok(value > 0, id);
         if (id.endsWith('/compile')) assert.ok(figures!['cached']! > 0, id);
+        if (id.endsWith('/swp') && !id.includes('geomean')) assert.deepEqual(Object.keys(figures!), ['n1', 'n8', 'persistent'], id);
         if (id.endsWith('/auto-host')) assert.ok(Math.abs(fraction! - value / limit!) < 1e-12 && figures!['device']! > 0, id);
       }
       assert.match(rows[1]!.note!, /GB\/s; \d+ threads, \d+ registers, \d+ bytes shared, \d+ blocks resident, \d+ states a round, 1 groups/);

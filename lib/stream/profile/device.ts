@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { elementAt } from '../../core/known.ts';
 import type { Device } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
+import type { DeviceModule } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
 import { blockSizes, registerLimits, type GpuProperties, type RuntimeTable } from '../partition/index.ts';
@@ -50,16 +51,20 @@ function shapeOf(device: Device, options: DeviceProfileOptions): Omit<RuntimeTab
   return { registers, threads, firings };
 }
 
+/** The program under a limit on registers. */
+function compiledWith(registers: number, { source, kernel }: PipelineProgram, device: Device, signal: AbortSignal | undefined): Promise<DeviceModule> {
+  return device.module({
+    source, kernels: [kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+    ...(device.backend === 'cuda' ? { maxRegisters: registers } : {}), ...(signal === undefined ? {} : { signal }),
+  });
+}
+
 /** The times of all filters under one limit on registers. */
 async function timesUnder(
-  registers: number, shape: Omit<RuntimeTable, 'microseconds'>, program: PipelineProgram, device: Device,
+  module: DeviceModule, shape: Omit<RuntimeTable, 'microseconds'>, program: PipelineProgram, device: Device,
   { signal, step }: { readonly signal: AbortSignal | undefined; readonly step: () => void },
 ): Promise<number[][]> {
   const { limitBytes } = device.memory();
-  using module = await device.module({
-    source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
-    ...(device.backend === 'cuda' ? { maxRegisters: registers } : {}), ...(signal === undefined ? {} : { signal }),
-  });
   const blocks = device.description.multiprocessors;
   const nothing = await emptyLaunch(program, device, module, blocks);
   const times: number[][] = [];
@@ -96,7 +101,17 @@ export async function measureOnDevice(graph: StreamGraph, options: DeviceProfile
   let done = 0;
   const step = (): void => { onProgress?.(++done, total); };
   const microseconds: number[][][] = [];
-  for (const registers of shape.registers) microseconds.push(await timesUnder(registers, shape, program, device, { signal, step }));
+  // All are compiled at once, and run one after the other.
+  const modules = await Promise.allSettled(shape.registers.map((registers) => compiledWith(registers, program, device, signal)));
+  try {
+    const failed = modules.find((each) => each.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    for (const made of modules) {
+      if (made.status === 'fulfilled') microseconds.push(await timesUnder(made.value, shape, program, device, { signal, step }));
+    }
+  } finally {
+    for (const made of modules) if (made.status === 'fulfilled') made.value.dispose();
+  }
   const table = { ...shape, microseconds };
   await keepGpuProfile(place, table);
   return { kind: 'gpu', device: place.device, software: place.software, table, mode, layout, cached: false };
