@@ -19,6 +19,7 @@ import { cpuNote, type DeviceBackend } from './backends.ts';
 import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
 import type { CompiledGpu } from './gpu.ts';
 import type { StreamRun } from './index.ts';
+import type { TunedLayouts } from './tune.ts';
 
 /** Options of {@link DeviceProgram.run}. */
 export interface DeviceProgramOptions {
@@ -57,13 +58,16 @@ const runOptions = optionsOf('run', {
 export class DeviceProgram {
   readonly graph: StreamGraph;
   readonly device: Device;
+  /** What the search for the fastest layout found; undefined without `tune`. */
+  readonly tuned: TunedLayouts | undefined;
   readonly #compiled: CompiledGpu;
   #disposed = false;
 
   /** @internal Use `compileForDevice`. */
-  constructor(graph: StreamGraph, compiled: CompiledGpu) {
+  constructor(graph: StreamGraph, compiled: CompiledGpu, tuned?: TunedLayouts) {
     this.graph = graph;
     this.device = compiled.device;
+    this.tuned = tuned;
     this.#compiled = compiled;
   }
 

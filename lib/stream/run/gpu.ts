@@ -15,16 +15,20 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { smallBlocks, type FusedOptions } from '../targets/cuda-layout.ts';
 import { fusedProgram, type FusedProgram } from '../targets/cuda.ts';
 import { within } from '../stop.ts';
+import { keptLayout } from './kept-layout.ts';
 import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
 import { prepareRun, type RunResult, type ThreadOptions } from './prepare.ts';
 import { compiledWasm, type CompiledWasm } from './wasm.ts';
 
-export interface GpuCompileOptions extends FusedOptions {
+/** How a program's text is compiled. */
+export interface GpuLimits {
   /** Lets float operations be joined, so that outputs differ in rounding. */
-  readonly fast?: boolean;
-  readonly signal?: AbortSignal;
-  readonly timeout?: number;
+  readonly fast?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeout?: number | undefined;
 }
+
+export interface GpuCompileOptions extends FusedOptions, GpuLimits {}
 
 /** Steady states on arrays of the device. */
 export interface GpuSpan {
@@ -86,28 +90,53 @@ export class CompiledGpu {
   }
 
   /**
-   * Compiles a graph for a device. Throws UnsupportedProgram for programs with state and those that do not fit, ScheduleError where there
-   * is no schedule, UnavailableError where nothing compiles device code.
+   * Compiles a graph for a device, in the layout that a search has found for it (`tune.ts`) unless one is given. Throws UnsupportedProgram
+   * for programs with state and those that do not fit, ScheduleError where there is no schedule, UnavailableError where nothing compiles
+   * device code.
    */
   static async compile(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
     const { fast, signal, timeout, ...how } = options;
-    const made = async (program: FusedProgram): Promise<CompiledGpu> => {
-      if (program.input.items === 0 || program.output.items === 0) {
-        throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
+    const limits = { fast, signal, timeout };
+    const isGiven = Object.values<unknown>(how).some((value) => value !== undefined);
+    const kept = isGiven ? undefined : await keptLayout(fusedProgram(graph), device);
+    if (kept !== undefined) {
+      try {
+        return await CompiledGpu.of(graph, fusedProgram(graph, kept), device, limits);
+      } catch (error) {
+        if (!(error instanceof UnsupportedProgram)) throw error;
       }
-      signal?.throwIfAborted();
-      return new CompiledGpu(graph, program, device, await device.module({
-        source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
-        ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
-      }));
-    };
-    const program = fusedProgram(graph, how);
-    // Less, for a GPU with less shared memory.
-    for (const less of [undefined, smallBlocks]) {
-      const compiled = await made(less === undefined ? program : fusedProgram(graph, { ...how, ...less }));
-      if (compiled.#resident > 0) return compiled;
-      compiled.dispose();
     }
+    return CompiledGpu.compileDefault(graph, device, options);
+  }
+
+  /** Compiles a graph in the given layout, or the default one, whatever a search has found. Throws as {@link CompiledGpu.compile} does. */
+  static async compileDefault(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
+    const { fast, signal, timeout, ...how } = options;
+    const limits = { fast, signal, timeout };
+    const program = fusedProgram(graph, how);
+    if (program.input.items === 0 || program.output.items === 0) {
+      throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
+    }
+    try {
+      return await CompiledGpu.of(graph, program, device, limits);
+    } catch (error) {
+      if (!(error instanceof UnsupportedProgram)) throw error;
+      // Small blocks fit GPUs with less shared memory.
+      return CompiledGpu.of(graph, fusedProgram(graph, { ...how, ...smallBlocks }), device, limits);
+    }
+  }
+
+  /** Compiles a program as it is printed. Throws UnsupportedProgram if no block of it fits on a multiprocessor. */
+  static async of(
+    graph: StreamGraph, program: FusedProgram, device: Device, { fast, signal, timeout }: GpuLimits = {},
+  ): Promise<CompiledGpu> {
+    signal?.throwIfAborted();
+    const compiled = new CompiledGpu(graph, program, device, await device.module({
+      source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+      ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
+    }));
+    if (compiled.#resident > 0) return compiled;
+    compiled.dispose();
     throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
   }
 
