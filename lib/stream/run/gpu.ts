@@ -17,7 +17,7 @@ import { fusedProgram, type FusedProgram } from '../targets/cuda.ts';
 import { within } from '../stop.ts';
 import { keptLayout } from './kept-layout.ts';
 import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
-import { prepareRun, type RunResult, type ThreadOptions } from './prepare.ts';
+import { prepareRun, type RunResult, type Scalars, type ThreadOptions } from './prepare.ts';
 import { compiledWasm, type CompiledWasm } from './wasm.ts';
 
 /** How a program's text is compiled. */
@@ -61,13 +61,13 @@ const noFault = 2 ** 31 - 1;
 /** Turns that loops without known end may make in an iteration: more are left to the CPU. */
 const turnsEach = 1e6;
 /** The most bytes that the arrays of a launch take, and the share of the device's memory. */
-const launchBytes = 2 ** 26;
+const launchBytes = 2 ** 25;
 const launchShare = 1 / 16;
 /** Seconds that a launch should take, and rounds by multiprocessor of the first ones, which are measured. */
 const launchSeconds = 0.02;
 const firstRounds = 4;
 /** Launches that are under way at once. */
-const inFlight = 3;
+const inFlight = 4;
 /** Rounds that a block makes for each one that it makes only to begin. */
 const worthWarming = 8;
 const mostStates = 2 ** 30;
@@ -154,11 +154,11 @@ export class CompiledGpu {
     return this.program.warmRounds * this.program.states;
   }
 
-  /** Runs the program from its start. `input`: scalars of the items on the open input. */
-  async run(input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult & GpuWork> {
+  /** Runs the program from its start. `input`: scalars of the items on the open input; `out`: where those of the output go. */
+  async run(input: ArrayLike<number> | undefined, options: ThreadOptions, out?: Scalars): Promise<RunResult & GpuWork> {
     return within(options, async (signal) => {
       const run = prepareRun(this.program.plan, input, options);
-      const ends = new HostEnds(this.program, this.device, run, required(input));
+      const ends = new HostEnds(this.program, this.device, run, required(input), out);
       const work = await this.process(ends, { ...options, signal });
       const firings = writtenFirings(this.program.plan, run.amount, run.counts);
       return { output: ends.output, printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
