@@ -3,7 +3,8 @@ import { elementAt, lastOf } from '../../core/known.ts';
 import { assignedVariables } from '../elaborate/loops.ts';
 import { constant } from '../elaborate/fold.ts';
 import { isScalar, scalar } from '../interpret/values.ts';
-import type { FilterCode, IrStatement, Variable } from '../ir.ts';
+import { evaluatesSome, someExpression } from '../interpret/walk.ts';
+import type { FilterCode, IrExpression, IrStatement, Variable } from '../ir.ts';
 import { leaves } from '../plan/analysis.ts';
 import type { FiringTrace, Loop, LoopCourse } from './trace.ts';
 
@@ -17,11 +18,20 @@ function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b);
 }
 
+const pops = ({ kind }: IrExpression): boolean => kind === 'pop';
+
+/** Whether the head of a loop pops items, which another head would leave on the channel. */
+function headPops({ initial, condition, step }: Loop): boolean {
+  return [...initial, ...step].some((s) => evaluatesSome(s, pops)) || (condition !== undefined && someExpression(condition, pops));
+}
+
 /** The counter of a loop, if the loop declares it and only the step changes it. */
 function counterOf(s: Loop): Variable | undefined {
   const [begin] = s.initial;
   const [step] = s.step;
-  if (s.initial.length !== 1 || s.step.length !== 1 || begin?.kind !== 'declare' || s.atLeastOnce || leaves(s.body)) return undefined;
+  if (s.initial.length !== 1 || s.step.length !== 1 || begin?.kind !== 'declare' || s.atLeastOnce || leaves(s.body) || headPops(s)) {
+    return undefined;
+  }
   const { variable } = begin;
   const target = step?.kind === 'assign' && step.target.kind === 'variable' ? step.target.variable : undefined;
   return isScalar(variable.type, 'int') && target === variable && !assignedVariables(s.body).has(variable) ? variable : undefined;
