@@ -45,7 +45,8 @@ export async function runCompiler(
   const log = done.stderr.trim();
   const what = `${compiler} ${done.reason}`;
   // If it was killed, said nothing, or found no memory or disk, the text need not be wrong.
-  if (done.code === undefined || log === '' || usedUp.test(log)) throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${what}: ${log.slice(0, 2000)}`);
+  const isText = done.code !== undefined && log !== '' && !usedUp.test(log);
+  if (!isText) throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${what}: ${log.slice(0, 2000)}`);
   throw new ModuleError(`the module does not compile: ${log.slice(0, 2000)} (${what})`, { compiler, log });
 }
 

@@ -59,6 +59,8 @@ export class DeviceProgram {
   readonly device: Device;
   readonly #compiled: CompiledGpu;
   #disposed = false;
+  /** Runs that have not ended. */
+  #running = 0;
 
   /** @internal Use `compileForDevice`. */
   constructor(graph: StreamGraph, compiled: CompiledGpu) {
@@ -91,13 +93,23 @@ export class DeviceProgram {
   ): Promise<StreamRun | DeviceProgramRun> {
     const { out, ...options } = runOptions.read(given);
     if (this.#disposed) throw new DisposedError('the program was disposed; compile it again');
-    if (input instanceof DeviceArray) return this.#runOnArrays(input, out, options);
+    if (input instanceof DeviceArray) return this.#whileRunning(() => this.#runOnArrays(input, out, options));
     if (!isArray(input)) throw refusal('input', 'an array, a typed array or a DeviceArray of numbers', describeValue(input));
     inputChecks.input(input, 'input');
     if (out !== undefined) throw refusal('out', 'none unless the input is a DeviceArray', 'a DeviceArray');
-    const { note, ...made } = await this.#compiled.run(snapshot(input), options);
+    const { note, ...made } = await this.#whileRunning(() => this.#compiled.run(snapshot(input), options));
     if (note === undefined) return { ...made, backend: this.device.backend as DeviceBackend };
     return { ...made, backend: 'wasm', note: cpuNote(note) };
+  }
+
+  /** Keeps the code until a run has ended: each makes several launches. */
+  async #whileRunning<T>(work: () => Promise<T>): Promise<T> {
+    ++this.#running;
+    try {
+      return await work();
+    } finally {
+      if (--this.#running === 0 && this.#disposed) this.#compiled.dispose();
+    }
   }
 
   async #runOnArrays(
@@ -146,7 +158,7 @@ export class DeviceProgram {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    this.#compiled.dispose();
+    if (this.#running === 0) this.#compiled.dispose();
   }
 
   [Symbol.dispose](): void {

@@ -74,8 +74,11 @@ export function turnsOf(s: Loop, courses: readonly LoopCourse[], isLive: (turn: 
 export function keptTurns(s: Loop, courses: readonly LoopCourse[], isLive: (turn: Turn) => boolean): readonly Turn[] {
   const range = turnsOf(s, courses, isLive);
   if (range === 'none') return [];
-  const isKept = (x: number | undefined): boolean => range === undefined || x === undefined
-    || ((x - range.first) * Math.sign(range.step) >= 0 && (range.last - x) * Math.sign(range.step) >= 0 && (x - range.first) % range.step === 0);
+  const isKept = (x: number | undefined): boolean => {
+    if (range === undefined || x === undefined) return true;
+    const number = (x - range.first) / range.step;
+    return Number.isInteger(number) && number >= 0 && number <= (range.last - range.first) / range.step;
+  };
   return courses.filter(({ outer }) => isLive(outer))
     .flatMap(({ turns, counters }) => turns.filter((turn, i) => !isLive(turn) && isKept(counters[i])));
 }
