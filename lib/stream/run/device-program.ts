@@ -63,6 +63,8 @@ export class DeviceProgram {
   readonly tuned: TunedLayouts | undefined;
   readonly #compiled: CompiledGpu;
   #disposed = false;
+  /** Runs that have not ended. */
+  #running = 0;
 
   /** @internal Use `compileForDevice`. */
   constructor(graph: StreamGraph, compiled: CompiledGpu, tuned?: TunedLayouts) {
@@ -100,14 +102,25 @@ export class DeviceProgram {
     if (this.#disposed) throw new DisposedError('the program was disposed; compile it again');
     if (input instanceof DeviceArray) {
       if (out !== undefined && !(out instanceof DeviceArray)) throw refusal('out', 'a DeviceArray, as the input is', describeValue(out));
-      return this.#runOnArrays(input, out, options);
+      return this.#whileRunning(() => this.#runOnArrays(input, out, options));
     }
     if (!isArray(input)) throw refusal('input', 'an array, a typed array or a DeviceArray of numbers', describeValue(input));
     inputChecks.input(input, 'input');
     if (out !== undefined) this.#requireRoom(out, input);
-    const { note, ...made } = await this.#compiled.run(takenInput(input), options, out as Scalars | undefined);
+    const { note, ...made } = await this.#whileRunning(() =>
+      this.#compiled.run(takenInput(input), options, out as Scalars | undefined));
     if (note === undefined) return { ...made, backend: this.device.backend as DeviceBackend };
     return { ...made, backend: 'wasm', note: cpuNote(note) };
+  }
+
+  /** Keeps the code until a run has ended: each makes several launches. */
+  async #whileRunning<T>(work: () => Promise<T>): Promise<T> {
+    ++this.#running;
+    try {
+      return await work();
+    } finally {
+      if (--this.#running === 0 && this.#disposed) this.#compiled.dispose();
+    }
   }
 
   async #runOnArrays(
@@ -166,7 +179,7 @@ export class DeviceProgram {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    this.#compiled.dispose();
+    if (this.#running === 0) this.#compiled.dispose();
   }
 
   [Symbol.dispose](): void {

@@ -150,8 +150,7 @@ describe('stream programs that go wrong on devices', function () {
       const input = new Float32Array(1_000_000).fill(1);
       const running = program.run(input);
       program.dispose();
-      const code = await running.then(() => undefined, (error: unknown) => (error as { code: unknown }).code);
-      assert.ok(code === undefined || code === 'ERR_WARPLOOM_DISPOSED', String(code));
+      assert.ok((await running).deviceSeconds! > 0, 'what was running ends as it would have');
       await assert.rejects(program.run(input), { code: 'ERR_WARPLOOM_DISPOSED' });
       assert.equal(await settled(own), 0);
       const again = run(floats, { input, device: own });
