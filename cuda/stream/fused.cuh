@@ -1,7 +1,10 @@
 // A whole stream program in one kernel: blocks make steady states in rounds, all channels of a round lie in shared memory. The program
 // itself is printed (lib/stream/targets/cuda.ts) as a type with
 //   kThreads, kMinBlocks; kStates: steady states of a round; kInputs, kOutputs: arrays of its open ends, one for each kind of scalars
-//   load(block, p, state, states): has the input of a round come to shared memory
+//   load(block, p, state, states): copies the input of a round to shared memory
+//   kReadsAhead: whether the input of the next round is copied while a round is computed, instead of load:
+//   begin_input(block, p, state, states): starts the copy to landing areas in shared memory
+//   place_input(block, p, state, states): moves what has landed to where the firings expect it
 //   steady(block, round): makes the firings of a round, group after group; every group's iterations are shared among the threads
 //   store(block, p, state, states): writes what came out
 //   settle(block, states): moves what stays on channels to their fronts
@@ -71,6 +74,30 @@ WARPLOOM_DEVICE void load_tile(const device::Block& block, T* tile, const T* fro
   }
   for (; i < count; i += step) tile[Layout::place(i)] = from[i];
 }
+/// Elements by which a copy to a landing area is moved, so that both of its ends are aligned alike.
+template <class T>
+WARPLOOM_DEVICE int skew_of(const T* from) {
+  return static_cast<int>(reinterpret_cast<uintptr_t>(from) % 16 / sizeof(T));
+}
+/// Starts to copy `count` elements to a landing area, which is aligned to 16 bytes and has room for 16 bytes more. Nothing but these
+/// elements is read.
+template <class T>
+WARPLOOM_DEVICE void begin_landing(const device::Block& block, T* landing, const T* from, int count) {
+  constexpr int kVector = 16 / sizeof(T);
+  const int skew = skew_of(from), ahead = (kVector - skew) % kVector, head = ahead < count ? ahead : count;
+  const int vectors = (count - head) / kVector, tail = head + vectors * kVector;
+  landing += skew;
+  for (int i = block.thread(); i < vectors; i += block.threads()) {
+    device::async_copy<16>(block, landing + head + i * kVector, from + head + i * kVector);
+  }
+  for (int i = block.thread(); i < head; i += block.threads()) device::async_copy<sizeof(T)>(block, landing + i, from + i);
+  for (int i = tail + block.thread(); i < count; i += block.threads()) device::async_copy<sizeof(T)>(block, landing + i, from + i);
+}
+template <class Layout, class T>
+WARPLOOM_DEVICE void place_landed(const device::Block& block, T* tile, const T* landing, const T* from, int count) {
+  landing += skew_of(from);
+  for (int i = block.thread(); i < count; i += block.threads()) tile[Layout::place(i)] = landing[i];
+}
 template <class Layout, class T>
 WARPLOOM_DEVICE void store_tile(const device::Block& block, const T* tile, T* to, int count) {
   for (int i = block.thread(); i < count; i += block.threads()) to[i] = tile[Layout::place(i)];
@@ -91,17 +118,34 @@ struct FusedAgent {
   static constexpr int kMinBlocks = Program::kMinBlocks;
   using Parameters = FusedParameters<Program::kInputs, Program::kOutputs>;
 
+  static WARPLOOM_DEVICE int states_of(const Parameters& p, int round) {
+    const int64_t left = p.states - int64_t{round} * Program::kStates;
+    return left < Program::kStates ? static_cast<int>(left) : Program::kStates;
+  }
+  static WARPLOOM_DEVICE void begin_input(const device::Block& block, const Parameters& p, int round) {
+    Program::begin_input(block, p, int64_t{round} * Program::kStates, states_of(p, round));
+    device::async_commit(block);
+  }
+
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
     const int rounds = (p.states + Program::kStates - 1) / Program::kStates;
     const int first = static_cast<int>(block.index()) * p.rounds_per_block;
     const int last = first + p.rounds_per_block < rounds ? first + p.rounds_per_block : rounds;
     if (first >= last) return;
+    if constexpr (Program::kReadsAhead) begin_input(block, p, first - p.warm_rounds);
     for (int number = first - p.warm_rounds; number < last; ++number) {
       const int64_t state = int64_t{number} * Program::kStates;
-      const int64_t left = p.states - state;
-      const Round round{state, left < Program::kStates ? static_cast<int>(left) : Program::kStates, number >= first, p.turns, p.fault};
-      Program::load(block, p, state, round.states);
-      block.sync();
+      const Round round{state, states_of(p, number), number >= first, p.turns, p.fault};
+      if constexpr (Program::kReadsAhead) {
+        device::async_wait<0>(block);
+        block.sync();
+        Program::place_input(block, p, state, round.states);
+        block.sync();
+        if (number + 1 < last) begin_input(block, p, number + 1);
+      } else {
+        Program::load(block, p, state, round.states);
+        block.sync();
+      }
       Program::steady(block, round);
       if (round.is_wanted) Program::store(block, p, state, round.states);
       Program::settle(block, round.states);

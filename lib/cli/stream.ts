@@ -1,5 +1,6 @@
 // warploom stream: check, draw, schedule and run programs in the StreamIt language.
 import { dirname, isAbsolute, join } from 'node:path';
+import { openDevice } from '../core/device.ts';
 import { isAbsent, isThere, readBytes, readText, writeFileAtomic } from '../core/files.ts';
 import { elementAt, required } from '../core/known.ts';
 import { readItems, writeItems } from '../jobs/stream/files.ts';
@@ -7,12 +8,13 @@ import type { Diagnostic } from '../stream/diagnostics.ts';
 import * as stream from '../stream/index.ts';
 import { longestTime, timeOver, within } from '../stream/stop.ts';
 import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type CommandContext } from './command.ts';
+import { ProgressBar } from './progress-bar.ts';
 import { formatTable } from './table.ts';
 
 const text = { type: 'string' } as const;
 const flags = {
   main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
-  iterations: text, backend: text, mode: text, threads: text, timeout: text,
+  iterations: text, backend: text, mode: text, threads: text, timeout: text, seconds: text,
   param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' },
     json: { type: 'boolean' },
 } as const;
@@ -295,18 +297,45 @@ async function run(job: Job): Promise<ExitCode> {
   return ExitCode.ok;
 }
 
-const actions: Readonly<Record<string, (job: Job) => Promise<ExitCode>>> = { check, graph, profile, schedule, run };
+/** Times layouts of the program's kernel on a device, and keeps the fastest. */
+async function tune(job: Job): Promise<ExitCode> {
+  const { values, context } = job;
+  const made = await compiled(job);
+  const backend = values.backend ?? 'cuda';
+  if (backend !== 'cuda' && backend !== 'simt') throw new UsageError(`--backend takes cuda or simt here, not '${backend}'`);
+  const seconds = numberFlag('seconds', values.seconds);
+  if (seconds !== undefined && !(seconds > 0 && seconds <= 1e6)) throw new UsageError('--seconds takes a number from above 0 to 1000000');
+  const input = made.input === undefined || values.input === undefined ? undefined : await readItems(values.input, made.input.type);
+  await using device = await openDevice({ backend });
+  const bar = new ProgressBar(context.err);
+  using program = await stream.compileForDevice(made, {
+    device, ...stopOf(job), ...(values.fast === true ? { fast: true } : {}),
+    tune: {
+      ...(input === undefined ? {} : { input: input.numbers }), ...(seconds === undefined ? {} : { seconds }),
+      onProgress: (done, total) => { bar.update('layouts', done, total); },
+    },
+  }).finally(() => { bar.clear(); });
+  const { layouts, skipped } = required(program.tuned);
+  const { itemsPerSecond: usual } = required(layouts.find(({ name }) => name === 'default'));
+  context.out.write(`${formatTable(['layout', 'G items/s', 'of default'], layouts.map(({ name, itemsPerSecond: rate }) =>
+    [name, (rate / 1e9).toPrecision(4), (rate / usual).toFixed(2)]))}\n\n`
+    + `timed on ${device.name}: ${layouts.length}, skipped: ${skipped.length}; the fastest layout is kept for this program and device\n`);
+  return ExitCode.ok;
+}
+
+const actions: Readonly<Record<string, (job: Job) => Promise<ExitCode>>> = { check, graph, profile, schedule, tune, run };
 
 /** `warploom stream`. */
 export const streamCommand: Command = {
   name: 'stream',
   summary: 'check, draw, profile, schedule and run a program in the StreamIt language',
-  help: `Usage: warploom stream check|graph|profile|schedule|run PROGRAM.str [MORE.str …] [options]
+  help: `Usage: warploom stream check|graph|profile|schedule|tune|run PROGRAM.str [MORE.str …] [options]
 
   check      reports what is wrong, with file, line and column; exit code 1 if anything is
   graph      the program as a graph: text, or a picture with -o GRAPH.svg
   profile    how long a firing of each filter takes on this machine; -o COSTS.json for schedule --costs
   schedule   how often each filter fires, buffers, and a software pipeline over CPU cores
+  tune       times layouts of the program's kernel on the GPU and keeps the fastest for later runs on such a GPU
   run        runs the program
 
       --main NAME        the main stream. Default: the void->void stream that no other adds
@@ -319,16 +348,17 @@ export const streamCommand: Command = {
       --costs FILE       schedule, run: { "actor": microseconds of a firing } as JSON, or the word measured, which measures them
                          first (and caches them). Default: counted operations
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
-      --input FILE       run, profile: items of an open input; --output FILE: where those of an open output go:
+      --input FILE       run, profile, tune: items of an open input; --output FILE: where those of an open output go:
                          .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little-endian)
       --backend B        run: auto (default: cuda for long runs on a machine with a GPU, otherwise wasm if the program allows it),
                          cuda (compiled for the GPU; what a GPU cannot run goes to the CPU, with a note), wasm (compiled to
                          WebAssembly), cpp (compiled by the system's C++ compiler), interpret, simt (the GPU code on the CPU,
-                         for tests); profile: wasm (default) or cpp
+                         for tests); profile: wasm (default) or cpp; tune: cuda (default) or simt
+      --seconds N        tune: seconds after which no further layout is timed; default 60
       --mode M           run, with cuda: fused (default: all filters in one kernel), swp (a software pipeline over the
                          multiprocessors), swpnc (the same without coalesced layouts), serial (one filter after the other)
       --threads N        run: maximum number of threads of a compiled program. Default: all cores for long runs, otherwise one
-      --fast             run, with cpp or cuda: float operations may be contracted (with cpp reordered), outputs differ in rounding
+      --fast             tune; run, with cpp or cuda: float operations may be contracted (with cpp reordered), outputs differ in rounding
       --timeout SECONDS  ends commands that take longer, with exit code 1. Default: none (run: ten minutes)
       --items N, --iterations N   run: end after this many items or steady states. Default: when the input ends
 
@@ -337,6 +367,7 @@ Examples
   warploom stream graph program.str -o graph.svg
   warploom stream profile program.str --backend cpp -o costs.json
   warploom stream schedule program.str --costs costs.json --cores 8 --gantt launch.svg
+  warploom stream tune program.str --input samples.npy
   warploom stream run filter.str --param taps=32 --input noisy.wav --output clean.wav
   warploom stream run filter.str --input noisy.wav --output clean.wav --backend cpp --threads 4
   warploom stream run filter.str --input noisy.wav --output clean.wav --backend cuda
@@ -349,7 +380,7 @@ Exit codes: 0 success; 1 the program is wrong or failed; 2 invalid flags or file
     const [name, ...paths] = positionals;
     const action = Object.hasOwn(actions, name ?? '') ? required(actions[required(name)]) : undefined;
     if (action === undefined || paths.length === 0) {
-      throw new UsageError('name an action (check, graph, profile, schedule, run) and a program');
+      throw new UsageError('name an action (check, graph, profile, schedule, tune, run) and a program');
     }
     const files = await Promise.all(paths.map(async (path) => ({ name: path, text: await readText(path) })));
     const seconds = numberFlag('timeout', values.timeout);

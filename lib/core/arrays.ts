@@ -110,6 +110,12 @@ export function makeResult(type: ElementType, length: number): TypedArray {
   return array;
 }
 
+/** A part of an array that no other code sees before the call that is made next settles: as an array of {@link makeResult}. */
+export function unseenPart<A extends TypedArray>(part: A): A {
+  if (part.byteLength >= directBytes) unseen.add(part);
+  return part;
+}
+
 /** Whether an array was made by {@link makeResult}; true only the first time. */
 export function takeUnseen(array: TypedArray): boolean {
   return array.byteLength >= directBytes && unseen.delete(array);
@@ -176,12 +182,39 @@ export function isReal(value: unknown): value is Float32Array | Float64Array {
   return kind === 'Float64Array' || kind === 'Float32Array';
 }
 
+const pinned = new WeakSet<ArrayBufferLike>();
+
+/** Notes that an array lies in page-locked memory, which calls use in place. */
+export function pinnedArray<A extends TypedArray>(array: A): A {
+  pinned.add(array.buffer);
+  return array;
+}
+
+/** Whether calls use an array in place, so that it must not change before they settle: page-locked and shared memory. */
+export function isUsedInPlace(view: ArrayBufferView): boolean {
+  return view.buffer instanceof SharedArrayBuffer || pinned.has(view.buffer);
+}
+
+/** From this size on, several threads copy faster than one. */
+const parallelBytes = 2 ** 22;
+let copyInParallel: ((to: TypedArray, from: TypedArray) => void) | undefined;
+
+/** Has large copies made by `copy`, which writes all of `to`: the addon's function, once it is loaded. */
+export function copyLargeArraysBy(copy: (to: TypedArray, from: TypedArray) => void): void {
+  copyInParallel = copy;
+}
+
 /** A copy of a typed array (of this realm's kind) or DataView. */
 export function typedCopy<View extends ArrayBufferView>(view: View): View {
   const kind = typedArrayKind(view);
   try {
     if (kind === undefined) return new DataView(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength)) as unknown as View;
     const Kind = required((globalThis as unknown as Record<string, new (source: unknown) => View>)[kind]);
+    if (copyInParallel !== undefined && view.byteLength >= parallelBytes) {
+      const copy = new Kind((view as unknown as TypedArray).length);
+      copyInParallel(copy as unknown as TypedArray, view as unknown as TypedArray);
+      return copy;
+    }
     return new Kind(view.byteLength === 0 ? 0 : view); // a detached array has length 0, and its elements must not be read
   } catch (error) {
     throw error instanceof RangeError ? noHostMemory(view.byteLength, error) : error;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { FileError, UnavailableError } from './errors.ts';
 import { permissionRemedy } from './file-error.ts';
 import { isAbsent, readBytesSync } from './files.ts';
-import type { ElementType, TypedArray } from './arrays.ts';
+import { copyLargeArraysBy, type ElementType, type TypedArray } from './arrays.ts';
 
 /** Names of the backends, in the order in which `devices()` lists them. */
 export type BackendName = 'cuda' | 'cpu' | 'simt';
@@ -136,6 +136,8 @@ export interface Addon {
    * shared memory followed by five figures per kernel.
    */
   loadModule(device: number, target: object, image: Uint8Array, kernels: readonly string[], id: number): [number, Promise<number[]>];
+  /** Copies a typed array to a new one of the same size, by several threads. */
+  copyArray(this: void, to: TypedArray, from: TypedArray): void;
   /** Runs launches that module.ts has packed; returns a promise of the seconds on the device. */
   launchModule(module: number, numbers: Float64Array, bytes: Uint8Array, id: number): Promise<number>;
   /** Loads NVRTC by path or name; returns a string that says why if it cannot be used. `architectures`: 90 for sm_90. */
@@ -215,6 +217,7 @@ function load(): { addon: Addon } | { reason: string; cause: unknown } {
     const require = createRequire(import.meta.url);
     const find = require('node-gyp-build') as (folder: string) => Addon;
     loaded = { addon: find(packageRoot()) };
+    copyLargeArraysBy(loaded.addon.copyArray);
   } catch (error) {
     loaded = { reason: explain(error as NodeJS.ErrnoException), cause: error };
   }

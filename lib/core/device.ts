@@ -1,5 +1,5 @@
 // Devices: finding, opening, and calling operations on them.
-import { requireElementType, requireLength, type ElementType, type TypedArray } from './arrays.ts';
+import { pinnedArray, requireElementType, requireLength, type ElementType, type TypedArray } from './arrays.ts';
 import { addon, type BackendName, type DeviceDescription, type MemoryUse } from './binding.ts';
 import { Attention } from './attention.ts';
 import { allocateArray, arrayShape, DeviceMemory, reserveArray, takeArray, type Owner } from './device-memory.ts';
@@ -140,7 +140,7 @@ export class Device {
   async pinned(type: ElementType, length: number): Promise<TypedArray> {
     requireElementType(type, 'type');
     requireLength(length, 'length');
-    return addon().pinned(this.#use(), type, length).catch(rethrow);
+    return pinnedArray(await addon().pinned(this.#use(), type, length).catch(rethrow));
   }
 
   /**

@@ -6,7 +6,10 @@ import { needed, normally, optionsOf, type ChecksOf } from './options.ts';
 
 /** Options of {@link Device.module}. */
 export interface ModuleOptions {
-  /** Text that includes "cuda/core/module.cuh" and declares each kernel: `WARPLOOM_KERNEL(name, Agent)`. At most 64 MiB. */
+  /**
+   * Text that includes "cuda/core/module.cuh" and declares each kernel: `WARPLOOM_KERNEL(name, Agent)`. At most 64 Mi characters with its
+   * headers.
+   */
   readonly source: string;
   /** Names of the kernels to load. */
   readonly kernels: readonly string[];
@@ -60,8 +63,8 @@ function readKernels(given: unknown): string[] {
   return [...names];
 }
 
-/** Headers are placed next to the text, and must not hide the library's own. */
-const headerName = /^(?!cuda\/|simt\/)(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/;
+/** Headers are placed next to the text, module.cu, and must not hide the library's own. */
+const headerName = /^(?!cuda\/|simt\/|module\.cu(?:\/|$))(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/;
 
 function readHeaders(given: unknown): Map<string, string> {
   if (given === undefined) return new Map();
@@ -69,12 +72,17 @@ function readHeaders(given: unknown): Map<string, string> {
   const headers = new Map<string, string>();
   for (const [name, header] of Object.entries(given)) {
     if (!headerName.test(name) || name.length > 200) {
-      throw refusal('headers', "names like 'tables/sine.h', outside cuda/ and simt/", JSON.stringify(name));
+      throw refusal('headers', "names like 'tables/sine.h', outside cuda/ and simt/, and not module.cu", JSON.stringify(name));
     }
     requireText(header, `headers[${JSON.stringify(name)}]`);
     headers.set(name, header);
   }
   if (headers.size > mostHeaders) throw refusal('headers', `at most ${mostHeaders}`, String(headers.size));
+  for (const name of headers.keys()) {
+    for (let at = name.indexOf('/'); at >= 0; at = name.indexOf('/', at + 1)) {
+      if (headers.has(name.slice(0, at))) throw refusal('headers', 'no header whose name is a folder of another', name.slice(0, at));
+    }
+  }
   return headers;
 }
 

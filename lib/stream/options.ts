@@ -1,9 +1,10 @@
 // Checks of options that several functions of `stream` take.
-import { describeValue } from '../core/arrays.ts';
+import { describeValue, isUsedInPlace } from '../core/arrays.ts';
 import { abortSignal, callback, hasFields, isArray, number, rule, whole, type Check } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { normally, optionsOf, type Options, type WithDefault } from '../core/options.ts';
+import { snapshot } from '../core/snapshot.ts';
 import { longestTime } from './stop.ts';
 
 /** Options that end a call early. */
@@ -26,6 +27,11 @@ const scalars: Check<ArrayLike<number>> = (value, name) => {
 
 /** The input of a program. */
 export const inputChecks = { input: scalars, files: contents, seed: whole(Number.MIN_SAFE_INTEGER), signal: abortSignal };
+
+/** A caller's input, copied unless it lies in memory that calls use in place. */
+export function takenInput<Input extends ArrayLike<number> | undefined>(input: Input): Input {
+  return ArrayBuffer.isView(input) && isUsedInPlace(input) ? input : snapshot(input);
+}
 
 /** A device: {@link requireDevice} looks closer, where the class is loaded. */
 export const deviceCheck: Check<Device> = rule<Device>('a Device', hasFields);

@@ -4,6 +4,7 @@
 #include "native/core/device_object.h"
 #include "native/core/environment.h"
 #include "native/core/faults.h"
+#include "native/core/host_copy.h"
 #include "native/core/js.h"
 #include "native/core/module_object.h"
 #include "native/core/nvrtc.h"
@@ -26,6 +27,7 @@ napi_value initialise(napi_env env, napi_value exports) {
     register_arrays(env, exports);
     register_modules(env, exports);
     register_nvrtc(env, exports);
+    register_copies(env, exports);
     register_faults(env, exports);
     register_traffic(env, exports);
     if (register_bench != nullptr) register_bench(Napi::Env(env), Napi::Object(env, exports));

@@ -121,7 +121,8 @@ describe('bench: stream on a device', () => {
       assert.match(stderr, /stream\/mpeg2-subset: the program has state/);
       assert.match(stdout, /\| Filterbank \|.*\n\nGeometric mean over the baseline: .*2 programs/);
       run('--variants', '--filter', '^stream/bitonic/');
-      assert.deepEqual(read('stream-variants').map(({ id }) => id), ['stream/bitonic/variant/default', 'stream/bitonic/variant/t128-s24-b2-g4000-w2']);
+      assert.deepEqual(read('stream-variants').map(({ id }) => id), [
+        'default', 't128-s24-b8-g4000-w2', 't512-s225-b1-g4000-w2-ahead'].map((name) => `stream/bitonic/variant/${name}`));
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

@@ -1,6 +1,8 @@
 // How modules are compiled: which compiler, what it is told, what is kept, what goes wrong.
 import { deepStrictEqual, match, notStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -49,7 +51,7 @@ describe('compiling modules', function () {
 
   describe('by the host', function () {
     if (!hasBackend('simt') || !hasHostCompiler) {
-      skipCases('modules by the host: no simt backend or no compiler here', 9);
+      skipCases('modules by the host: no simt backend or no compiler here', 11);
       return;
     }
     /** A compiler in a folder for PATH that counts its calls and notes its environment. */
@@ -107,6 +109,31 @@ describe('compiling modules', function () {
           strictEqual(calls(), at + 2);
         }
       });
+    });
+
+    it('makes again what stands under the name of another text', async () => {
+      await using device = await openDevice({ backend: 'simt' });
+      const cacheFolder = newFolder();
+      const given = { ...plain, cacheFolder };
+      await device.module(given);
+      const [first] = readdirSync(cacheFolder);
+      await device.module({ ...given, source: source.replace('p.factor', '7') });
+      const [second] = readdirSync(cacheFolder).filter((name) => name !== first);
+      rmSync(join(cacheFolder, first!), { recursive: true });
+      renameSync(join(cacheFolder, second!), join(cacheFolder, first!));
+      await compiled(given);
+    });
+
+    it('blames the machine, not the text, where disk or memory is used up', async () => {
+      await using device = await openDevice({ backend: 'simt' });
+      for (const message of ['/usr/bin/ld: final link failed: No space left on device', 'cc1plus: out of memory allocating 65536 bytes']) {
+        const path = newFolder();
+        writeFileSync(join(path, 'g++'), `#!/bin/sh\n[ "$1" = --version ] && echo 1 && exit\necho '${message}' >&2\nexit 1\n`, { mode: 0o755 });
+        await withEnvironment({ PATH: path }, () => rejects(device.module({ ...plain, cacheFolder: newFolder() }),
+          { code: 'ERR_WARPLOOM_SYSTEM_FAILED', message: new RegExp(message) }));
+      }
+      const named = `#error out of memory\n${source}`;
+      await rejects(device.module({ ...plain, source: named, cacheFolder: newFolder() }), { code: 'ERR_WARPLOOM_INVALID_PROGRAM' });
     });
 
     it('shows the compiler nothing of the environment but paths', async () => {
@@ -237,7 +264,8 @@ describe('compiling modules', function () {
       ['kernels[0]', { kernels: [3] }], ['kernels[1]', { kernels: ['affine', 'affine'] }], ['kernels[0]', { kernels: ['affin'] }],
       ['kernels[1]', { kernels: ['affine', 'missing'] }], ['maxRegisters', { maxRegisters: 8 }], ['maxRegisters', { maxRegisters: 256 }],
       ['fast', { fast: 1 }], ['headers', { headers: 3 }], ['headers', { headers: { '../a.h': '' } }], ['headers', { headers: { '/a.h': '' } }],
-      ['headers', { headers: { 'cuda/core/device.cuh': '' } }], ['headers["a.h"]', { headers: { 'a.h': 3 } }],
+      ['headers', { headers: { 'cuda/core/device.cuh': '' } }], ['headers', { headers: { 'module.cu': '' } }],
+      ['headers', { headers: { 'a/b.h': '', a: '' } }], ['headers', { headers: { 'module.cu/a.h': '' } }], ['headers["a.h"]', { headers: { 'a.h': 3 } }],
       ['cacheFolder', { cacheFolder: '' }], ['timeout', { timeout: 0 }], ['signal', { signal: {} }], ['kernel', { kernel: 'affine' }],
     ];
     for (const [argument, options] of cases) {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, type Stats } from 'node:fs';
 import { lstat, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { cpus, homedir, tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { basename, isAbsolute, join } from 'node:path';
 import { UnavailableError, WarploomError } from '../errors.ts';
 
 /** Flags of Node's permission model, by the permission they grant. */
@@ -110,7 +110,8 @@ function flagsOf(): string {
   }
 }
 
-const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+/** Digest of a program and the key under which it is stored. */
+const digestOf = (key: string, bytes: Uint8Array): string => createHash('sha256').update(`${key}\0`).update(bytes).digest('hex');
 
 /**
  * Limits on a folder of programs. Beyond them, the programs that have not been used for the longest time are removed, but none that was
@@ -141,7 +142,7 @@ async function keepWithin(folder: string): Promise<void> {
 
 let made = 0;
 
-/** The stored program, if its bytes are unchanged. */
+/** The stored program, if its bytes and its key, the name of the entry, are unchanged. */
 async function intact(entry: string): Promise<string | undefined> {
   const path = join(entry, 'program');
   try {
@@ -149,7 +150,7 @@ async function intact(entry: string): Promise<string | undefined> {
       [lstat(entry), lstat(path), readFile(join(entry, 'sha256'), 'utf8'), readFile(path)]);
     const user = process.getuid?.();
     const isOurs = user === undefined || [folder, file].every(({ uid, mode }) => uid === user && (mode & 0o022) === 0);
-    if (!folder.isDirectory() || !file.isFile() || !isOurs || digestOf(bytes) !== digest) return undefined;
+    if (!folder.isDirectory() || !file.isFile() || !isOurs || digestOf(basename(entry), bytes) !== digest) return undefined;
     if (Date.now() - folder.mtimeMs > cacheLimits.idle / 2) await utimes(entry, new Date(), new Date()).catch(() => undefined);
     return path;
   } catch (error) {
@@ -174,7 +175,7 @@ export function cachedProgram(
       const whole = await mkdtemp(join(work, 'entry-'));
       const program = join(whole, 'program');
       await make(work, program);
-      await writeFile(join(whole, 'sha256'), digestOf(await readFile(program)));
+      await writeFile(join(whole, 'sha256'), digestOf(key, await readFile(program)));
       return await putInPlace(whole, entry);
     } finally {
       await rm(work, { recursive: true, force: true });

@@ -30,6 +30,9 @@ export async function writeTexts(work: string, { source, headers }: ReadModuleOp
   });
 }
 
+/** A message, not about a line of the text, that the machine has no more disk space or memory. */
+const usedUp = /^(?!\s|\S*[:(]\d).*(?:No space left on device|out of memory|virtual memory exhausted|Cannot allocate memory|bad_alloc)/mi;
+
 /** Runs a compiler. `name`: its name in messages. */
 export async function runCompiler(
   program: string, args: readonly string[], work: string, { timeout, signal }: ReadModuleOptions,
@@ -41,8 +44,9 @@ export async function runCompiler(
   if (done.code === 0) return;
   const log = done.stderr.trim();
   const what = `${compiler} ${done.reason}`;
-  // If it was killed or said nothing, the text need not be wrong.
-  if (done.code === undefined || log === '') throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${what}: ${log.slice(0, 2000)}`);
+  // If it was killed, said nothing, or found no memory or disk, the text need not be wrong.
+  const isText = done.code !== undefined && log !== '' && !usedUp.test(log);
+  if (!isText) throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${what}: ${log.slice(0, 2000)}`);
   throw new ModuleError(`the module does not compile: ${log.slice(0, 2000)} (${what})`, { compiler, log });
 }
 

@@ -1,16 +1,15 @@
 // Programs compiled for one device: for data that lies there, and to compile before the first run.
-import { describeValue } from '../../core/arrays.ts';
+import { describeValue, holds, typedArrayName } from '../../core/arrays.ts';
 import { isArray, rule, type Check } from '../../core/checks.ts';
 import { DeviceArray, resultArray, type Device } from '../../core/device.ts';
 import { DisposedError, refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import type { Kernel } from '../../core/module.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
-import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { amountChecks } from '../interpret/options.ts';
 import { scalarCount } from '../interpret/values.ts';
-import { inputChecks, stopChecks } from '../options.ts';
+import { inputChecks, stopChecks, takenInput } from '../options.ts';
 import { countRun } from '../plan/counts.ts';
 import { countsOf } from '../plan/layout.ts';
 import { within } from '../stop.ts';
@@ -19,6 +18,8 @@ import { cpuNote, type DeviceBackend } from './backends.ts';
 import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
 import type { CompiledGpu } from './gpu.ts';
 import type { StreamRun } from './index.ts';
+import type { Scalars } from './prepare.ts';
+import type { TunedLayouts } from './tune.ts';
 
 /** Options of {@link DeviceProgram.run}. */
 export interface DeviceProgramOptions {
@@ -44,10 +45,11 @@ export interface DeviceProgramRun {
   readonly deviceSeconds?: number;
 }
 
-const deviceArray: Check<DeviceArray> = rule('a DeviceArray', (value) => value instanceof DeviceArray);
+const roomCheck: Check<DeviceArray | Scalars> = rule('a DeviceArray or a typed array',
+  (value) => value instanceof DeviceArray || ArrayBuffer.isView(value));
 const runOptions = optionsOf('run', {
-  ...amountChecks, ...stopChecks, timeout: normally(stopChecks.timeout, 600_000), out: deviceArray,
-} satisfies ChecksOf<DeviceProgramOptions & { readonly out?: DeviceArray }>);
+  ...amountChecks, ...stopChecks, timeout: normally(stopChecks.timeout, 600_000), out: roomCheck,
+} satisfies ChecksOf<DeviceProgramOptions & { readonly out?: DeviceArray | Scalars }>);
 
 /**
  * A program on a device, made by `compileForDevice`. The device makes all whole steady states; the CPU makes what precedes them
@@ -57,13 +59,18 @@ const runOptions = optionsOf('run', {
 export class DeviceProgram {
   readonly graph: StreamGraph;
   readonly device: Device;
+  /** What the search for the fastest layout found; undefined without `tune`. */
+  readonly tuned: TunedLayouts | undefined;
   readonly #compiled: CompiledGpu;
   #disposed = false;
+  /** Runs that have not ended. */
+  #running = 0;
 
   /** @internal Use `compileForDevice`. */
-  constructor(graph: StreamGraph, compiled: CompiledGpu) {
+  constructor(graph: StreamGraph, compiled: CompiledGpu, tuned?: TunedLayouts) {
     this.graph = graph;
     this.device = compiled.device;
+    this.tuned = tuned;
     this.#compiled = compiled;
   }
 
@@ -79,25 +86,41 @@ export class DeviceProgram {
 
   /**
    * Runs the program from its start, with the same output bits as every other back end.
-   * @param input scalars of the items on the open input, in memory order. Those of a device array are not copied to the host and must not
-   * change before the call settles; bits and booleans in it are 0 or 1.
-   * @param options `out`: for device arrays: where to write, at least as many scalars as come out; default: a new array
+   * @param input scalars of the items on the open input, in memory order. Device arrays, pinned arrays and SharedArrayBuffers are used in
+   * place and must not change before the call settles; other arrays are copied at the call. Bits and booleans in a device array are 0 or 1.
+   * @param options `out`: where to write, at least as many scalars as come out: a device array if the input is one, otherwise a typed
+   * array of the output's kind, to which a pinned one gives the full speed of the link (a Float64Array for items of several kinds of
+   * numbers). Its contents are undefined if the run fails. Default: a new array
    * @throws StreamRunError if the program faults, ArgumentError for arrays that do not fit it
    */
-  run(input: ArrayLike<number>, options?: DeviceProgramOptions): Promise<StreamRun>;
+  run(input: ArrayLike<number>, options?: DeviceProgramOptions & { readonly out?: Scalars }): Promise<StreamRun>;
   run(input: DeviceArray, options?: DeviceProgramOptions & { readonly out?: DeviceArray }): Promise<DeviceProgramRun>;
   async run(
-    input: ArrayLike<number> | DeviceArray, given: DeviceProgramOptions & { readonly out?: DeviceArray } = {},
+    input: ArrayLike<number> | DeviceArray, given: DeviceProgramOptions & { readonly out?: DeviceArray | Scalars } = {},
   ): Promise<StreamRun | DeviceProgramRun> {
     const { out, ...options } = runOptions.read(given);
     if (this.#disposed) throw new DisposedError('the program was disposed; compile it again');
-    if (input instanceof DeviceArray) return this.#runOnArrays(input, out, options);
+    if (input instanceof DeviceArray) {
+      if (out !== undefined && !(out instanceof DeviceArray)) throw refusal('out', 'a DeviceArray, as the input is', describeValue(out));
+      return this.#whileRunning(() => this.#runOnArrays(input, out, options));
+    }
     if (!isArray(input)) throw refusal('input', 'an array, a typed array or a DeviceArray of numbers', describeValue(input));
     inputChecks.input(input, 'input');
-    if (out !== undefined) throw refusal('out', 'none unless the input is a DeviceArray', 'a DeviceArray');
-    const { note, ...made } = await this.#compiled.run(snapshot(input), options);
+    if (out !== undefined) this.#requireRoom(out, input);
+    const { note, ...made } = await this.#whileRunning(() =>
+      this.#compiled.run(takenInput(input), options, out as Scalars | undefined));
     if (note === undefined) return { ...made, backend: this.device.backend as DeviceBackend };
     return { ...made, backend: 'wasm', note: cpuNote(note) };
+  }
+
+  /** Keeps the code until a run has ended: each makes several launches. */
+  async #whileRunning<T>(work: () => Promise<T>): Promise<T> {
+    ++this.#running;
+    try {
+      return await work();
+    } finally {
+      if (--this.#running === 0 && this.#disposed) this.#compiled.dispose();
+    }
   }
 
   async #runOnArrays(
@@ -130,6 +153,16 @@ export class DeviceProgram {
     }
   }
 
+  /** Refuses what cannot take the output in JavaScript's memory. */
+  #requireRoom(out: unknown, input: ArrayLike<number>): void {
+    const [kind, ...others] = this.#compiled.program.output.kinds;
+    const type = kind === undefined || others.length > 0 ? 'float64' : elementTypes[kind];
+    if (!holds(out, type)) throw refusal('out', `a ${typedArrayName(type)}`, describeValue(out));
+    if (ArrayBuffer.isView(input) && input.buffer === (out as Scalars).buffer) {
+      throw refusal('out', 'memory of its own', "an array on the input's buffer");
+    }
+  }
+
   #requireArray(name: string, array: DeviceArray, { external: { type }, kinds }: FusedEnd): void {
     const [kind, ...others] = kinds;
     if (kind === undefined || others.length > 0) {
@@ -146,7 +179,7 @@ export class DeviceProgram {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    this.#compiled.dispose();
+    if (this.#running === 0) this.#compiled.dispose();
   }
 
   [Symbol.dispose](): void {

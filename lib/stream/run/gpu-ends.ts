@@ -1,13 +1,14 @@
 // Where runs on a device find their items and put them: in JavaScript's memory, a slice on the device at a time, or in arrays that lie
 // there already.
-import { holds } from '../../core/arrays.ts';
+import { holds, unseenPart } from '../../core/arrays.ts';
 import { inputArray, resultArray, type Device, type DeviceArray } from '../../core/device.ts';
+import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { scalarCount } from '../interpret/values.ts';
 import type { RunCounts } from '../plan/counts.ts';
 import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
-import { joinItems, roomFor, type PreparedRun, type Scalars, type StreamArrays } from './prepare.ts';
+import { joinItems, outOfMemory, type PreparedRun, type Scalars, type StreamArrays } from './prepare.ts';
 
 /** One array of a stream on the device for each kind of scalars. */
 export type StreamMemory = readonly DeviceArray[];
@@ -67,7 +68,14 @@ export class HostEnds implements Ends {
   readonly #warmStates: number;
   #output: Scalars | undefined;
 
-  constructor(program: FusedProgram, device: Device, { amount, counts, streams }: PreparedRun, input: ArrayLike<number>) {
+  /** Whether nobody else sees the output yet. */
+  readonly #isOwn: boolean;
+
+  /** @param out where the output goes: at least as many scalars as come out; default: a new array */
+  constructor(
+    program: FusedProgram, device: Device, { amount, counts, streams }: PreparedRun, input: ArrayLike<number>, out?: Scalars,
+  ) {
+    this.#isOwn = out === undefined;
     this.counts = counts;
     this.items = itemsOut(program, counts, amount.items);
     this.#program = program;
@@ -75,6 +83,9 @@ export class HostEnds implements Ends {
     this.#input = input;
     this.#arrays = required(streams.get(program.input.external.id)).arrays;
     this.#warmStates = program.warmStates;
+    const scalars = this.items * scalarCount(program.output.external.type);
+    if (out !== undefined && out.length < scalars) throw refusal('out', `at least ${scalars} elements`, String(out.length));
+    this.#output = out?.subarray(0, scalars);
     this.stateBytes = [program.input, program.output].reduce((sum, { external, kinds, items }) => {
       const counted = countsOf(external.type);
       return sum + kinds.reduce((bytes, kind) => bytes + items * counted[kind] * (kind === 'd' ? 8 : 4), 0);
@@ -89,8 +100,13 @@ export class HostEnds implements Ends {
   #room(): Scalars {
     const { type } = this.#program.output.external;
     const [only, ...others] = kindsIn(countsOf(type));
-    if (only !== undefined && others.length === 0) return required(roomFor(this.items, type)[only]);
-    return new Float64Array(this.items * scalarCount(type));
+    const scalars = this.items * scalarCount(type);
+    try {
+      // Its pages are made by the threads that write it.
+      return makeArray(only === undefined || others.length > 0 ? 'd' : only, scalars);
+    } catch (error) {
+      throw outOfMemory(`there is no memory for ${this.items} items of output: ask for fewer at a time`, scalars * 8, error);
+    }
   }
 
   part(begin: number, end: number): Promise<ArrayLike<number>> {
@@ -136,7 +152,7 @@ export class HostEnds implements Ends {
     const options = signal === undefined ? {} : { signal };
     const to = this.output.subarray((before + state * items) * width, (before + (state + states) * items) * width);
     if (kinds.length === 1) {
-      await required(made[0]).read(to, 0, options);
+      await required(made[0]).read(this.#isOwn ? unseenPart(to) : to, 0, options);
       return;
     }
     const parts = await Promise.all(made.map((array) => array.read(undefined, 0, options)));

@@ -15,16 +15,20 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { smallBlocks, type FusedOptions } from '../targets/cuda-layout.ts';
 import { fusedProgram, type FusedProgram } from '../targets/cuda.ts';
 import { within } from '../stop.ts';
+import { keptLayout } from './kept-layout.ts';
 import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
-import { prepareRun, type RunResult, type ThreadOptions } from './prepare.ts';
+import { prepareRun, type RunResult, type Scalars, type ThreadOptions } from './prepare.ts';
 import { compiledWasm, type CompiledWasm } from './wasm.ts';
 
-export interface GpuCompileOptions extends FusedOptions {
+/** How a program's text is compiled. */
+export interface GpuLimits {
   /** Lets float operations be joined, so that outputs differ in rounding. */
-  readonly fast?: boolean;
-  readonly signal?: AbortSignal;
-  readonly timeout?: number;
+  readonly fast?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeout?: number | undefined;
 }
+
+export interface GpuCompileOptions extends FusedOptions, GpuLimits {}
 
 /** Steady states on arrays of the device. */
 export interface GpuSpan {
@@ -57,13 +61,13 @@ export const noFault = 2 ** 31 - 1;
 /** Turns that loops without known end may make in an iteration: more are left to the CPU. */
 export const turnsEach = 1e6;
 /** The most bytes that the arrays of a launch take, and the share of the device's memory. */
-const launchBytes = 2 ** 26;
+const launchBytes = 2 ** 25;
 const launchShare = 1 / 16;
 /** Seconds that a launch should take, and rounds by multiprocessor of the first ones, which are measured. */
 const launchSeconds = 0.02;
 const firstRounds = 4;
 /** Launches that are under way at once. */
-const inFlight = 3;
+const inFlight = 4;
 /** Rounds that a block makes for each one that it makes only to begin. */
 const worthWarming = 8;
 const mostStates = 2 ** 30;
@@ -86,28 +90,53 @@ export class CompiledGpu {
   }
 
   /**
-   * Compiles a graph for a device. Throws UnsupportedProgram for programs with state and those that do not fit, ScheduleError where there
-   * is no schedule, UnavailableError where nothing compiles device code.
+   * Compiles a graph for a device, in the layout that a search has found for it (`tune.ts`) unless one is given. Throws UnsupportedProgram
+   * for programs with state and those that do not fit, ScheduleError where there is no schedule, UnavailableError where nothing compiles
+   * device code.
    */
   static async compile(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
     const { fast, signal, timeout, ...how } = options;
-    const made = async (program: FusedProgram): Promise<CompiledGpu> => {
-      if (program.input.items === 0 || program.output.items === 0) {
-        throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
+    const limits = { fast, signal, timeout };
+    const isGiven = Object.values<unknown>(how).some((value) => value !== undefined);
+    const kept = isGiven ? undefined : await keptLayout(fusedProgram(graph), device);
+    if (kept !== undefined) {
+      try {
+        return await CompiledGpu.of(graph, fusedProgram(graph, kept), device, limits);
+      } catch (error) {
+        if (!(error instanceof UnsupportedProgram)) throw error;
       }
-      signal?.throwIfAborted();
-      return new CompiledGpu(graph, program, device, await device.module({
-        source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
-        ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
-      }));
-    };
-    const program = fusedProgram(graph, how);
-    // Less, for a GPU with less shared memory.
-    for (const less of [undefined, smallBlocks]) {
-      const compiled = await made(less === undefined ? program : fusedProgram(graph, { ...how, ...less }));
-      if (compiled.#resident > 0) return compiled;
-      compiled.dispose();
     }
+    return CompiledGpu.compileDefault(graph, device, options);
+  }
+
+  /** Compiles a graph in the given layout, or the default one, whatever a search has found. Throws as {@link CompiledGpu.compile} does. */
+  static async compileDefault(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
+    const { fast, signal, timeout, ...how } = options;
+    const limits = { fast, signal, timeout };
+    const program = fusedProgram(graph, how);
+    if (program.input.items === 0 || program.output.items === 0) {
+      throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
+    }
+    try {
+      return await CompiledGpu.of(graph, program, device, limits);
+    } catch (error) {
+      if (!(error instanceof UnsupportedProgram)) throw error;
+      // Small blocks fit GPUs with less shared memory.
+      return CompiledGpu.of(graph, fusedProgram(graph, { ...how, ...smallBlocks }), device, limits);
+    }
+  }
+
+  /** Compiles a program as it is printed. Throws UnsupportedProgram if no block of it fits on a multiprocessor. */
+  static async of(
+    graph: StreamGraph, program: FusedProgram, device: Device, { fast, signal, timeout }: GpuLimits = {},
+  ): Promise<CompiledGpu> {
+    signal?.throwIfAborted();
+    const compiled = new CompiledGpu(graph, program, device, await device.module({
+      source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+      ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
+    }));
+    if (compiled.#resident > 0) return compiled;
+    compiled.dispose();
     throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
   }
 
@@ -130,11 +159,11 @@ export class CompiledGpu {
     return firstRounds * this.program.states * this.device.description.multiprocessors;
   }
 
-  /** Runs the program from its start. `input`: scalars of the items on the open input. */
-  async run(input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult & GpuWork> {
+  /** Runs the program from its start. `input`: scalars of the items on the open input; `out`: where those of the output go. */
+  async run(input: ArrayLike<number> | undefined, options: ThreadOptions, out?: Scalars): Promise<RunResult & GpuWork> {
     return within(options, async (signal) => {
       const run = prepareRun(this.program.plan, input, options);
-      const ends = new HostEnds(this.program, this.device, run, required(input));
+      const ends = new HostEnds(this.program, this.device, run, required(input), out);
       const work = await this.process(ends, { ...options, signal });
       const firings = writtenFirings(this.program.plan, run.amount, run.counts);
       return { output: ends.output, printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };

@@ -9,7 +9,7 @@ import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { runLimits, type RunLimits } from '../interpret/limits.ts';
 import { amountChecks } from '../interpret/options.ts';
-import { deviceCheck, inputChecks, requireDevice, stopChecks } from '../options.ts';
+import { deviceCheck, inputChecks, requireDevice, stopChecks, takenInput } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
   backendNamed, backendRule, cpuNote, deviceModes, isDeviceBackend, streamBackends, type DeviceBackend, type DeviceMode, type FormerBackend,
@@ -24,7 +24,10 @@ export interface StreamRunOptions {
   readonly backend?: StreamBackend | FormerBackend;
   /** An open device of backend cuda (or simt) on which to run. Default: one that is opened when a run needs it, and kept. */
   readonly device?: Device;
-  /** Scalars of the items on an open input, in memory order. */
+  /**
+   * Scalars of the items on an open input, in memory order. They are copied at the call, except those in pinned memory or on a
+   * SharedArrayBuffer, which must not change before the call settles.
+   */
   readonly input?: ArrayLike<number>;
   /** End after this many output items. Default: when the input ends. */
   readonly items?: number;
@@ -160,7 +163,8 @@ type GivenOptions = StreamRunOptions & { readonly timeout: number };
  * CPU), WarploomError (ERR_WARPLOOM_SYSTEM_FAILED) if the time is over
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
-  const { backend: name, ...options } = snapshot(runOptions.read(given));
+  const { backend: name, input, ...read } = runOptions.read(given);
+  const options = { ...snapshot(read), ...(input === undefined ? {} : { input: takenInput(input) }) };
   const { backend, note } = backendNamed(name);
   const { device } = options;
   if (device !== undefined) {

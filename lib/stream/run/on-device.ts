@@ -58,12 +58,19 @@ export async function openedFor(backend: DeviceBackend): Promise<Device> {
   const reason = missing(backend);
   if (reason !== undefined) throw new UnavailableError(reason);
   if (backend === 'cuda') return gpu = await defaultDevice();
-  const known = await opened.get(backend);
-  if (known?.closed === false) return known;
-  const opening = openDevice({ backend });
-  opened.set(backend, opening);
-  opening.catch(() => opened.delete(backend));
-  return opening;
+  for (;;) {
+    let opening = opened.get(backend);
+    if (opening === undefined) {
+      opening = openDevice({ backend });
+      opened.set(backend, opening);
+    }
+    const device = await opening.catch((error: unknown) => {
+      if (opened.get(backend) === opening) opened.delete(backend);
+      throw error;
+    });
+    if (!device.closed) return device;
+    if (opened.get(backend) === opening) opened.delete(backend);
+  }
 }
 
 const nameOf = (mode: DeviceMode, fast: boolean): string => `${mode}${fast ? ' fast' : ''}`;

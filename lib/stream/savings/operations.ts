@@ -25,9 +25,9 @@ function unchanged(values: Values, operator: IrBinary, a: Value, b: Value): Valu
   const [x, y] = [values.constantOf(a), values.constantOf(b)];
   const isNothing = (zero: number | undefined, to: Value): boolean => Object.is(zero, -0) || (zero === 0 && values.isNoNegativeZero(to));
   switch (operator) {
-    case '+': return isNothing(y, a) ? a : isNothing(x, b) ? b : undefined;
-    case '-': return y === 0 && (!Object.is(y, -0) || values.isNoNegativeZero(a)) ? a : undefined;
-    case '*': return y === 1 ? a : x === 1 ? b : undefined;
+    case '+': return isNothing(y, a) ? values.kept(a, b) : isNothing(x, b) ? values.kept(b, a) : undefined;
+    case '-': return y === 0 && (!Object.is(y, -0) || values.isNoNegativeZero(a)) ? values.kept(a, b) : undefined;
+    case '*': return y === 1 ? values.kept(a, b) : x === 1 ? values.kept(b, a) : undefined;
     default: return undefined;
   }
 }

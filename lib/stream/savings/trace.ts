@@ -3,19 +3,11 @@
 import { elementAt, required } from '../../core/known.ts';
 import { scalarCount } from '../interpret/values.ts';
 import type { FilterCode, IrExpression, IrPlace, IrStatement, IrType, ScalarName, Variable } from '../ir.ts';
+import { keptTurns, type Loop, type LoopCourse } from './courses.ts';
 import { binary, convert, mathematical, unary } from './operations.ts';
 import { TooLong, Values, type Budget, type Turn, type Value } from './values.ts';
 
-export type Loop = Extract<IrStatement, { kind: 'loop' }>;
 type Of<Kind extends IrExpression['kind']> = Extract<IrExpression, { kind: Kind }>;
-
-/** One execution of a loop. */
-export interface LoopCourse {
-  readonly outer: Turn;
-  readonly turns: Turn[];
-  /** By iteration: the loop's own counter, if it has one and its value is known. */
-  readonly counters: (number | undefined)[];
-}
 
 /** Facts about a firing that hold for all values of the unknown items. */
 export interface FiringTrace {
@@ -92,11 +84,27 @@ class Tracer {
     const { push, pop } = this.#work.rates;
     if (this.#popped !== pop || this.#pushed.length !== push) notFollowed();
     for (const variable of this.#code.state) if (variable.role === 'state') values.need(required(this.#cells.get(variable)));
-    values.findLive();
+    this.#findLive();
     return {
       canFail: this.#canFail, pushed: this.#pushed.map((value) => values.constantOf(value)),
       used: new Set([...values.liveItems, ...this.#constantItems]), loops: this.#loops, isLive: (turn) => values.isLiveTurn(turn),
     };
+  }
+
+  /** Finds what the effects depend on. Iterations without effects that cannot be left out count as well: what decides them must hold. */
+  #findLive(): void {
+    const values = this.#values;
+    values.findLive();
+    const isLive = (turn: Turn): boolean => values.isLiveTurn(turn);
+    for (let isDone = false; !isDone;) {
+      isDone = true;
+      for (const [s, courses] of this.#loops) {
+        const kept = keptTurns(s, courses, isLive);
+        if (kept.length === 0) continue;
+        values.findLive(kept);
+        isDone = false;
+      }
+    }
   }
 
   #statement(s: IrStatement): End {
@@ -217,7 +225,7 @@ class Tracer {
 
   #either(condition: Value, a: Value, b: Value): Value {
     const values = this.#values;
-    if (values.isSame(a, b)) return a;
+    if (values.isSame(a, b)) return values.kept(a, b);
     return values.make([condition, a, b], { isNoNegativeZero: values.isNoNegativeZero(a) && values.isNoNegativeZero(b) });
   }
 

@@ -93,8 +93,14 @@ export class Values {
 
   /** The value of a variable after an assignment: the previous value if the assignment does not change it. */
   assigned(before: Value | undefined, value: Value, because: readonly Value[] = none): Value {
-    if (before !== undefined && this.isSame(before, value)) return before;
+    if (before !== undefined && this.isSame(before, value)) return this.kept(before, value);
     return this.make([value, ...because], { constant: this.constantOf(value), isNoNegativeZero: this.isNoNegativeZero(value) });
+  }
+
+  /** A value that an operation with others leaves as it is, as long as the others are computed. */
+  kept(value: Value, other: Value): Value {
+    if (other !== value) this.control(other);
+    return value;
   }
 
   /** A value whose selection depends on others (an index, a condition). */
@@ -124,8 +130,8 @@ export class Values {
     this.#needed.push({ turn: this.turn, values });
   }
 
-  /** Marks everything that the side effects depend on. */
-  findLive(): void {
+  /** Marks everything that the side effects and some more iterations depend on. */
+  findLive(turns: readonly Turn[] = []): void {
     const stack: Value[] = [];
     const reach = (turn: Turn): void => {
       for (let at = turn; at >= 0 && this.#liveTurns[at] !== true; at = elementAt(this.#outer, at)) {
@@ -134,6 +140,7 @@ export class Values {
       }
     };
     reach(0);
+    turns.forEach(reach);
     for (const { turn, values } of this.#needed) {
       reach(turn);
       for (const value of values) stack.push(value);

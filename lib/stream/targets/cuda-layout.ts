@@ -26,6 +26,11 @@ export interface FusedOptions extends PlanOptions {
   readonly minBlocks?: number;
   /** Firings of a filter with long sums over a window that a thread makes together, so that it loads the window once. Default 2. */
   readonly width?: number;
+  /**
+   * Copies the input of the next round to shared memory while a round is computed. Takes shared memory for it twice, and hides the latency
+   * of memory where a multiprocessor has room for few blocks. Default false.
+   */
+  readonly readsAhead?: boolean;
 }
 
 /**
@@ -73,8 +78,8 @@ export function endOf({ externals, steady }: ProgramPlan, kind: 'input' | 'outpu
 }
 
 /** What a block takes. Programs of few groups are bound by memory, and many small blocks hide its latency best. */
-export const smallBlocks = { threads: 256, sharedBytes: 49_152, minBlocks: 2, width: 2 };
-const largeBlocks = { threads: 384, sharedBytes: 112_000, minBlocks: 2, width: 2 };
+export const smallBlocks = { threads: 256, sharedBytes: 49_152, minBlocks: 2, width: 2, readsAhead: false };
+const largeBlocks = { threads: 384, sharedBytes: 112_000, minBlocks: 2, width: 2, readsAhead: false };
 const fewGroups = 4;
 /** Steady states of a round for which small blocks are large enough. */
 const fullStates = 64;
@@ -87,6 +92,9 @@ const enoughTurns = 4;
 const scalarBytes: Readonly<Record<Kind, number>> = { i: 4, f: 4, d: 8 };
 
 export const noGaps = 31;
+
+/** Bytes by which a landing area is longer than what lands there: copies keep their alignment. */
+const landingSlack = 16;
 
 /** Gaps for which threads whose items lie a power of two apart meet in few banks. */
 function gapsFor({ moved, stride, beside }: Stretch): Gaps {
@@ -150,6 +158,8 @@ export class RoundLayout {
   wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }> = new Map();
   readonly states: number;
   readonly tiles: ReadonlyMap<Buffer, Tile>;
+  /** By kind of the input's scalars: where the input of the next round lands, if it is copied ahead. */
+  readonly landings: readonly number[];
   readonly sharedBytes: number;
 
   constructor(plan: ProgramPlan, options: FusedOptions) {
@@ -172,8 +182,9 @@ export class RoundLayout {
     this.wide = this.#findWide(this.#chooseStates());
     this.stretches = this.#findStretches();
     this.states = this.#chooseStates();
-    const { tiles, bytes } = this.#layOut(this.states);
+    const { tiles, landings, bytes } = this.#layOut(this.states);
     this.tiles = tiles;
+    this.landings = landings;
     this.sharedBytes = bytes;
   }
 
@@ -216,19 +227,29 @@ export class RoundLayout {
   }
 
   /** Places in shared memory for rounds of so many steady states: what is in use at the same time lies apart. */
-  #layOut(states: number): { tiles: Map<Buffer, Tile>; bytes: number } {
+  #layOut(states: number): { tiles: Map<Buffer, Tile>; landings: number[]; bytes: number } {
     const placed: { readonly stretch: Stretch; readonly at: number; readonly end: number }[] = [];
     const tiles = new Map<Buffer, Tile>();
+    const landings: number[] = [];
+    let landed = 0;
+    if (this.options.readsAhead) {
+      const { external, kinds, items } = this.input;
+      for (const kind of kinds) {
+        landings.push(landed);
+        const scalars = (states * items + external.later.beyond) * countsOf(external.type)[kind];
+        landed += Math.ceil((scalars * scalarBytes[kind] + landingSlack) / 16) * 16;
+      }
+    }
     const sized = this.stretches.map((stretch) => {
       const gaps = gapsFor(stretch);
       const bytes = scalarBytes[stretch.kind] * (placeWith(gaps, stretch.stride, stretch.each * states + stretch.beside) + 1);
       return { stretch, gaps, bytes: Math.ceil(bytes / 16) * 16 };
     });
-    let most = 0;
+    let most = landed;
     for (const { stretch, gaps, bytes } of sized.sort((a, b) => b.bytes - a.bytes)) {
       const others = placed.filter((each) => each.stretch.from <= stretch.to && stretch.from <= each.stretch.to)
         .sort((a, b) => a.at - b.at);
-      let at = 0;
+      let at = landed;
       for (const other of others) {
         if (other.at >= at + bytes) break;
         at = Math.max(at, other.end);
@@ -237,7 +258,7 @@ export class RoundLayout {
       most = Math.max(most, at + bytes);
       tiles.set(stretch.buffer, { buffer: stretch.buffer, bytesEach: scalarBytes[stretch.kind], stride: stretch.stride, at, gaps });
     }
-    return { tiles, bytes: most };
+    return { tiles, landings, bytes: most };
   }
 
   #chooseStates(): number {

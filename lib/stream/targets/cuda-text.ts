@@ -11,6 +11,7 @@ import type { Member, Task, Tasks } from './cuda-tasks.ts';
 
 /** More turns than there are. */
 const never = 2 ** 31 - 1;
+const roundParameters = 'const Block& block, const Parameters& p, int64_t state, int states';
 
 interface GroupEnd extends Pick<Gaps, 'row' | 'gap'> {
   /** Items that an iteration moves, and those before the first. */
@@ -45,7 +46,7 @@ export class ProgramText {
 
   /** The type `Program` that cuda/stream/fused.cuh runs, with what it needs before it. */
   lines(): string[] {
-    const { threads, minBlocks } = this.#layout.options;
+    const { threads, minBlocks, readsAhead } = this.#layout.options;
     const kinds = (end: FusedEnd) => end.kinds.length;
     const { steady, tables } = this.#steadyText(this.#program, this.#tasks);
     return [
@@ -53,22 +54,41 @@ export class ProgramText {
       'using warploom::WARPLOOM_TARGET::device::Block;', 'namespace fused = warploom::WARPLOOM_TARGET::stream;', '',
       'struct Program {',
       `  static constexpr int kThreads = ${threads}, kMinBlocks = ${minBlocks}, kStates = ${this.#layout.states};`,
+      `  static constexpr bool kReadsAhead = ${readsAhead};`,
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
       '  using Parameters = fused::FusedParameters<kInputs, kOutputs>;',
-      ...this.#loadText(), ...steady, ...this.#storeText(), ...this.#settleText(), '};',
+      ...(readsAhead ? this.#aheadText() : this.#loadText()), ...steady, ...this.#storeText(), ...this.#settleText(), '};',
     ];
   }
 
-  #loadText(): string[] {
+  /** By kind of the input's scalars: where they lie in shared memory and how, where they come from, and how many there are in a round. */
+  #inputs(): { tile: string; placing: string; landing: string; from: string; count: string }[] {
     const { external, kinds, items } = this.#layout.input;
     const counts = countsOf(external.type);
-    const lines = kinds.map((kind, i) => {
+    return kinds.map((kind, i) => {
       const buffer = this.#layout.streamBuffer(external.id, kind);
       const type = cTypes[buffer.element];
-      return `    fused::load_tile<${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, static_cast<const ${type}*>(p.input[${
-        i}]) + (p.first_input + state * ${items}) * ${counts[kind]}, (states * ${items} + ${external.later.beyond}) * ${counts[kind]});`;
+      return {
+        tile: this.#pointer(buffer), placing: this.#placing(buffer), landing: `block.shared<${type}>(${this.#layout.landings[i] ?? 0})`,
+        from: `static_cast<const ${type}*>(p.input[${i}]) + (p.first_input + state * ${items}) * ${counts[kind]}`,
+        count: `(states * ${items} + ${external.later.beyond}) * ${counts[kind]}`,
+      };
     });
-    return ['  static WARPLOOM_DEVICE void load(const Block& block, const Parameters& p, int64_t state, int states) {', ...lines, '  }'];
+  }
+
+  #loadText(): string[] {
+    return [`  static WARPLOOM_DEVICE void load(${roundParameters}) {`, ...this.#inputs().map(({ tile, placing, from, count }) =>
+      `    fused::load_tile<${placing}>(block, ${tile}, ${from}, ${count});`), '  }'];
+  }
+
+  #aheadText(): string[] {
+    const inputs = this.#inputs();
+    return [
+      `  static WARPLOOM_DEVICE void begin_input(${roundParameters}) {`, ...inputs.map(({ landing, from, count }) =>
+        `    fused::begin_landing(block, ${landing}, ${from}, ${count});`), '  }',
+      `  static WARPLOOM_DEVICE void place_input(${roundParameters}) {`, ...inputs.map(({ tile, placing, landing, from, count }) =>
+        `    fused::place_landed<${placing}>(block, ${tile}, ${landing}, ${from}, ${count});`), '  }',
+    ];
   }
 
   #storeText(): string[] {
@@ -80,7 +100,7 @@ export class ProgramText {
       return `    fused::store_tile<${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, static_cast<${type}*>(p.output[${
         i}]) + (p.first_output + state * ${items}) * ${counts[kind]}, states * ${items * counts[kind]});`;
     });
-    return ['  static WARPLOOM_DEVICE void store(const Block& block, const Parameters& p, int64_t state, int states) {', ...lines, '  }'];
+    return [`  static WARPLOOM_DEVICE void store(${roundParameters}) {`, ...lines, '  }'];
   }
 
   #settleText(): string[] {

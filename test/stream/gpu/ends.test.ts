@@ -114,6 +114,44 @@ describe('starts and ends of runs on devices', function () {
       }
     });
 
+    it('pinned and shared memory in place, and results where the caller wants them', async () => {
+      for (const name of ['windows over windows', 'whole numbers to doubles', 'structs of several kinds']) {
+        const graph = graphs.get(name)!;
+        using own = await compileForDevice(graph, { device });
+        const { states, warmRounds, startStates } = (await compileTogether(device, [{ graph }]))[0]!.program;
+        const { scalars = 1 } = programs[name]!;
+        const Typed = /^(int|bit)/.test(programs[name]!.source) ? Int32Array : Float32Array;
+        const type = Typed === Int32Array ? 'int32' : 'float32';
+        for (const extra of [0, 3 * states + 1]) {
+          const plain = Typed.from(integers(inputItems(compiled.get(name)!, startStates + warmRounds * states + extra) * scalars, 5));
+          const { output: expected } = await run(graph, { input: plain, backend: 'wasm' });
+          const pinned = await device.pinned(type, plain.length) as Int32Array;
+          const shared = new Typed(new SharedArrayBuffer(plain.byteLength) as unknown as ArrayBuffer);
+          for (const input of [plain, pinned, shared, [...plain]]) {
+            if (ArrayBuffer.isView(input)) input.set(plain);
+            assert.deepEqual((await own.run(input)).output, expected);
+            assert.deepEqual((await run(graph, { input, device })).output, expected);
+            const Room = expected.constructor as Float64ArrayConstructor;
+            const rooms = [new Room(expected.length), new Room(expected.length + 3),
+              await device.pinned(Room.name.replace('Array', '').toLowerCase() as 'float64', expected.length) as Float64Array];
+            for (const out of rooms) {
+              out.fill(-5);
+              const { output } = await own.run(input, { out });
+              assert.ok((output as Float64Array).buffer === out.buffer && output.length === expected.length);
+              assert.deepEqual(output, expected);
+              assert.ok(out.subarray(expected.length).every((x) => x === -5));
+            }
+            const wrong = { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'out' };
+            if (expected.length > 0) await assert.rejects(own.run(input, { out: rooms[0]!.subarray(1) }), wrong);
+            await assert.rejects(own.run(input, { out: new Uint8Array(1 << 20) as never }), wrong);
+            await assert.rejects(own.run(input, { out: [] as never }), wrong);
+            await assert.rejects(own.run(input, { out: await device.array('float32', 9) as never }), wrong);
+            if (input === plain && Room as unknown === Typed) await assert.rejects(own.run(plain, { out: plain as never }), wrong);
+          }
+        }
+      }
+    });
+
     it('reject arrays of the device that do not fit, by name', async () => {
       using own = await compileForDevice(graphs.get('complex numbers')!, { device });
       using structs = await compileForDevice(graphs.get('structs of several kinds')!, { device });
@@ -134,5 +172,5 @@ describe('starts and ends of runs on devices', function () {
       disposed.dispose();
       await assert.rejects((await compileForDevice(graphs.get('complex numbers')!, { device })).run(disposed), { code: 'ERR_WARPLOOM_DISPOSED' });
     });
-  }, { backends: deviceBackends, cases: Object.keys(programs).length + 5 });
+  }, { backends: deviceBackends, cases: Object.keys(programs).length + 6 });
 });

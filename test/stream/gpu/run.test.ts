@@ -1,5 +1,6 @@
 // stream.run with a device: back ends by name, what goes to the CPU and why, and what the options mean.
 import assert from 'node:assert/strict';
+import { addon } from '../../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../../lib/core/device.ts';
 import { devices } from '../../../lib/core/devices.ts';
 import { compileForDevice, run, type StreamRunOptions } from '../../../lib/stream/index.ts';
@@ -37,7 +38,15 @@ describe('stream.run on devices', function () {
   for (const backend of drillBackends(1, deviceBackends) as readonly DeviceBackend[]) {
     it(`runs by the name ${backend}, on a device that is opened once`, async () => {
       const expected = await run(plain, { input, backend: 'wasm' });
-      const found = await run(plain, { input, backend });
+      const native = addon() as { open: (...args: never[]) => unknown };
+      const { open } = native;
+      let opened = 0;
+      native.open = (...args) => {
+        ++opened;
+        return open.apply(native, args);
+      };
+      const [found] = await Promise.all([run(plain, { input, backend }), run(plain, { input, backend })]).finally(() => { native.open = open; });
+      assert.ok(opened <= 1, `${opened} devices`);
       assert.deepEqual([found.backend, found.note], [backend, undefined]);
       assert.ok(found.deviceSeconds! > 0 && found.milliseconds > 0);
       assert.deepEqual(found.output, expected.output);

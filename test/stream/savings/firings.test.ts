@@ -179,6 +179,19 @@ describe('partial results that nobody reads', () => {
     assert.deepEqual(products('add Counted;', counted), [8, 8]);
   });
 
+  it('with the items that heads of loops pop', () => {
+    const ints = 'int->int filter Expand(int n) { work pop 1 push n { push(pop()); for (int i = 1; i < n; i++) push(0); } }';
+    for (const loop of [
+      'for (int i = pop(); i < 4; i++) { int x = i * 5; } pop(); pop();', 'for (int i = pop(); i < 4; i++) if (i == 2) s += 7; pop(); pop();',
+      'for (int i = 0; i < 3; i += 1 + pop()) if (i == 2) s += 7;', 'for (int i = 0; i < 2 + pop(); i++) if (i == 1) s += 7;',
+    ]) {
+      const graph = graphOf(`${ints} int->int filter Sum { work pop 4 push 1 { int s = pop(); ${loop} push(s); } }
+        int->int pipeline Main { add Expand(4); add Sum; }`);
+      const given = Array.from({ length: 50 }, (_, i) => i - 20);
+      assert.deepEqual([...compileWasm(graph).run(given).output], interpretSync(graph, { input: given }).output, loop);
+    }
+  });
+
   it('with the same codes for nodes of the same code', () => {
     const text = `${declarations} ${filter('Half', 'pop 4 push 1', 'float[4] y; for (int i = 0; i < 4; i++) y[i] = peek(i) * 2; push(y[1]); for (int i = 0; i < 4; i++) pop();')}`;
     const plan = planProgram(graphOf(`${text} float->float splitjoin Main { split roundrobin; add Half; add Half; join roundrobin; }`));

@@ -1,0 +1,126 @@
+// The search for the fastest layout of a kernel: what it tries, what it keeps, and that a kept layout changes no bit.
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Device } from '../../../lib/core/device.ts';
+import { compileForDevice, run } from '../../../lib/stream/index.ts';
+import { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
+import { keepLayout, keptLayout } from '../../../lib/stream/run/kept-layout.ts';
+import { firstCandidates, furtherCandidates, LayoutSearch, mostCandidates } from '../../../lib/stream/run/layouts.ts';
+import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
+import { eachBackend } from '../../support/backends.ts';
+import { graphOf } from '../support.ts';
+import { deviceBackends } from './support.ts';
+
+const graph = graphOf('float->float filter F { work pop 2 push 1 peek 4 { push(peek(0) * 0.3 + peek(3) * peek(1)); pop(); pop(); } } '
+  + 'float->float pipeline Main { add F; add F; }');
+const input = Float32Array.from({ length: 30_001 }, (_, i) => Math.sin(i));
+
+describe('layouts of kernels', function () {
+  this.timeout(120_000);
+  const outer = process.env['XDG_CACHE_HOME'];
+  let folder = '';
+  beforeEach(() => { process.env['XDG_CACHE_HOME'] = folder = mkdtempSync(join(tmpdir(), 'warploom-tune-')); });
+  afterEach(() => {
+    if (outer === undefined) delete process.env['XDG_CACHE_HOME'];
+    else process.env['XDG_CACHE_HOME'] = outer;
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('have names of their own, and none that cannot be', () => {
+    const further = furtherCandidates(firstCandidates.slice(0, 2));
+    const all = [...firstCandidates, ...further];
+    assert.equal(all.length, mostCandidates);
+    for (const stage of [firstCandidates, further]) assert.equal(new Set(stage.map(({ name }) => name)).size, stage.length);
+    for (const { options: { threads = 0, sharedBytes = 0, minBlocks = 0 } } of all) {
+      assert.ok(threads % 32 === 0 && threads * minBlocks <= 2048 && sharedBytes * minBlocks <= 227_000 * 1.01, `${threads} ${sharedBytes}`);
+    }
+  });
+
+  eachBackend((_, opened) => {
+    let device: Device;
+    before(async () => { device = await opened(); });
+
+    it('are timed until the time is over, and the fastest is kept', async () => {
+      const expected = (await run(graph, { input, backend: 'wasm' })).output;
+      const steps: [number, number][] = [];
+      using program = await compileForDevice(graph, {
+        device, tune: { input: input.subarray(0, 1000), seconds: 4, onProgress: (done, total) => steps.push([done, total]) },
+      });
+      const { layouts, skipped } = program.tuned!;
+      assert.ok(layouts.some(({ name }) => name === 'default'));
+      assert.ok(layouts.length > 1, 'others than the default were timed');
+      layouts.reduce((a, b) => (assert.ok(a.itemsPerSecond >= b.itemsPerSecond && b.itemsPerSecond > 0), b));
+      assert.ok(skipped.every(({ name, reason }) => name !== '' && reason !== ''));
+      steps.forEach(([done, total], i) => { assert.ok(done === i + 1 && total === mostCandidates && done <= total); });
+      assert.deepEqual((await program.run(input)).output, expected);
+      const kept = await keptLayout(fusedProgram(graph), device);
+      const { program: plain } = await CompiledGpu.compile(graph, device);
+      assert.equal(plain.source, fusedProgram(graph, kept ?? {}).source);
+      assert.equal(program.kernel.maxThreads, plain.threads);
+    });
+
+    it('that are kept are used by later runs, with the same bits', async () => {
+      const expected = (await run(graph, { input, backend: 'wasm' })).output;
+      const byDefault = fusedProgram(graph);
+      const layout = { threads: 96, sharedBytes: 9000, minBlocks: 3, groupSize: 4000, width: 1, readsAhead: true };
+      await keepLayout(byDefault, device, layout);
+      {
+        using found = await CompiledGpu.compile(graph, device);
+        assert.equal(found.program.threads, 96);
+        assert.match(found.program.source, /kReadsAhead = true/);
+        assert.deepEqual((await found.run(input, {})).output, expected);
+        using given = await CompiledGpu.compile(graph, device, { threads: 64 });
+        assert.equal(given.program.threads, 64, 'a layout that is asked for comes first');
+      }
+      // One that does not fit, and files that are none of ours, are as if nothing were kept.
+      await keepLayout(byDefault, device, { ...layout, sharedBytes: 4 });
+      using unfit = await CompiledGpu.compile(graph, device);
+      assert.equal(unfit.program.threads, byDefault.threads);
+      const path = join(folder, 'warploom', 'stream', readdirSync(join(folder, 'warploom', 'stream')).find((name) => name.endsWith('.layout.json'))!);
+      for (const text of ['', '{}', '{"version":1,"layout":{"threads":1e9}}', JSON.stringify({ version: 1, layout: { ...layout, threads: 97 } })]) {
+        writeFileSync(path, text);
+        assert.equal(await keptLayout(byDefault, device), undefined, text);
+      }
+      await keepLayout(byDefault, device, undefined);
+      assert.equal(await keptLayout(byDefault, device), undefined);
+    });
+
+    it('with the same text are timed once, and those that fail are left out', async () => {
+      const skipped: string[] = [];
+      const timed: string[] = [];
+      const search = new LayoutSearch(graph, device, {
+        time: ({ name }) => {
+          timed.push(name);
+          return name.startsWith('t64') ? Promise.reject(new Error('broken')) : Promise.resolve(timed.length);
+        },
+        skip: ({ name }, reason) => { skipped.push(`${name}: ${reason}`); },
+      });
+      const options = { threads: 32, sharedBytes: 5000 };
+      await search.tries([{ name: 'a', options }, { name: 'b', options }, { name: 't64', options: { threads: 64 } }, { name: 'c', options: { sharedBytes: 4 } }]);
+      assert.deepEqual(timed, ['a', 't64']);
+      assert.deepEqual(skipped.map((each) => each.split(':')[0]).sort(), ['b', 'c', 't64']);
+      assert.deepEqual(search.ranking.map(({ candidate: { name } }) => name), ['a']);
+      assert.equal(search.failures.length, 1);
+    });
+
+    it('are not searched for with wrong options, and a search can be stopped', async () => {
+      const wrong = (argument: string) => ({ code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument });
+      const tune = (given: unknown) => compileForDevice(graph, { device, tune: given as boolean });
+      await assert.rejects(tune(3), wrong('tune'));
+      await assert.rejects(tune({ seconds: 0 }), wrong('tune.seconds'));
+      await assert.rejects(tune({ second: 1 }), wrong('tune.second'));
+      await assert.rejects(tune({ input: 'abc' }), wrong('tune.input'));
+      await assert.rejects(tune({ input: [] }), wrong('input'));
+      const faulty = graphOf('int->int filter D { work pop 2 push 1 { push(pop() / pop()); } } int->int pipeline Main { add D; }');
+      await assert.rejects(compileForDevice(faulty, { device, tune: { input: [1, 0] } }), wrong('input'));
+      const stop = new AbortController();
+      const reason = new Error('enough');
+      await assert.rejects(compileForDevice(graph, {
+        device, signal: stop.signal, tune: { onProgress: (done) => { if (done === 2) stop.abort(reason); } },
+      }), reason);
+      assert.equal(await keptLayout(fusedProgram(graph), device), undefined);
+    });
+  }, { backends: deviceBackends, cases: 4 });
+});
