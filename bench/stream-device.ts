@@ -3,6 +3,8 @@
 //                                traffic (or 0.1 s); limit: by memory and by instructions, on an H200
 //   stream/<program>/auto-host   the same of stream.run with arrays in JavaScript's memory, by the clock; limit: what binds of the link,
 //                                as measured in this run from page-locked memory, and the kernel
+//   stream/<program>/auto-pinned the same of a compiled program's run from pinned memory to pinned memory
+//   stream/<program>/auto-fast   as auto, compiled with fast: true; its output is not compared, since its rounding differs
 //   stream/<program>/compile     seconds from the text until the program can run, with an empty cache; cached: with what that left
 //   stream/geomean/auto          geometric mean over the baseline of the programs that ran
 // and those of the schedules of chapter 3: stream-modes.ts.
@@ -18,13 +20,13 @@ import type { StreamGraph } from '../lib/stream/graph.ts';
 import { compileCpp } from '../lib/stream/run/cpp.ts';
 import { compileForDevice } from '../lib/stream/run/for-device.ts';
 import { CompiledGpu } from '../lib/stream/run/gpu.ts';
-import { run } from '../lib/stream/run/index.ts';
+import { run, type StreamRun } from '../lib/stream/run/index.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import { deviceFolder } from './provenance.ts';
 import type { Row } from './report.ts';
 import { summarise } from './statistics.ts';
 import { geomean, itemsFor, measure } from './stream.ts';
-import { bytesEach, StreamWork, type LaunchTiming } from './stream-device-work.ts';
+import { bytesEach, StreamWork, type Items, type LaunchTiming } from './stream-device-work.ts';
 import { ModeRows, pipelineModes } from './stream-modes.ts';
 import { anchorOf, programGraph, programText } from './stream-programs.ts';
 
@@ -125,6 +127,10 @@ export async function eachProgram(
   if (failures.length > 0) throw failures[0];
 }
 
+/** Rows of runs from JavaScript's memory. */
+const hostRows = ['auto-host', 'auto-pinned'] as const;
+type HostRow = (typeof hostRows)[number];
+
 /** One run of the benchmark. */
 class DeviceBenchmark {
   readonly #context: BenchContext;
@@ -143,7 +149,7 @@ class DeviceBenchmark {
     // What the row compiled need not be compiled again.
     using cache = new OwnCache();
     if (wanted(`stream/${name}/compile`)) emit(await cache.with(() => this.#compileRow(name)));
-    if (!['auto', 'auto-host', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
+    if (!['auto', ...hostRows, 'auto-fast', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
     using compiled = await cache.with(() => CompiledGpu.compile(graph, device));
     using work = await StreamWork.open(program, graph, compiled, quick);
     const baseline = await this.#baseline(program, graph, work);
@@ -154,11 +160,19 @@ class DeviceBenchmark {
       if (!this.ratios.has(mode)) this.ratios.set(mode, new Map());
       this.ratios.get(mode)!.set(name, row.value / baseline);
     };
-    const isHost = wanted(`stream/${name}/auto-host`);
+    const isHost = hostRows.some((row) => wanted(`stream/${name}/${row}`));
     if (isHost || wanted(`stream/${name}/auto`)) {
       const timing = await work.time(compiled, `stream/${name}/auto`);
       take('auto', this.#launchRow(name, timing, compiled));
-      if (isHost) emit({ ...await cache.with(() => this.#hostRow(work, graph, compiled, timing.best)), ...peers });
+      for (const way of hostRows) {
+        if (!wanted(`stream/${name}/${way}`)) continue;
+        emit({ ...await cache.with(() => this.#hostRow(way, work, graph, compiled, timing.best)), ...peers });
+      }
+    }
+    if (wanted(`stream/${name}/auto-fast`)) {
+      using fast = await cache.with(() => CompiledGpu.compile(graph, device, { fast: true }));
+      const { id, ...row } = this.#launchRow(name, await work.time(fast, `stream/${name}/auto-fast`, false), fast);
+      take('auto-fast', { id: `${id}-fast`, ...row });
     }
     const modes = new ModeRows(this.#context, {
       name, graph, work, peers, share: (rate) => shareOf(rate, roofline(device, name, compiled)),
@@ -183,17 +197,36 @@ class DeviceBenchmark {
     };
   }
 
-  async #hostRow(work: StreamWork, graph: StreamGraph, compiled: CompiledGpu, kernelRate: number): Promise<Row> {
+  /** Runs on an input in JavaScript's memory, as often as asked. */
+  async #hostCall(
+    way: HostRow, given: Items, outputItems: number, graph: StreamGraph,
+  ): Promise<{ call(): Promise<StreamRun>; [Symbol.dispose](): void }> {
+    const { device } = this.#context;
+    if (way === 'auto-host') {
+      return {
+        call: () => run(graph, { backend: device.backend as 'cuda' | 'simt', device, input: given }), [Symbol.dispose]: () => undefined,
+      };
+    }
+    const program = await compileForDevice(graph, { device });
+    const type = given instanceof Int32Array ? 'int32' : 'float32';
+    const input = await device.pinned(type, given.length) as Items, out = await device.pinned(type, outputItems) as Items;
+    input.set(given as Int32Array);
+    return { call: () => program.run(input, { out }), [Symbol.dispose]: () => { program.dispose(); } };
+  }
+
+  async #hostRow(way: HostRow, work: StreamWork, graph: StreamGraph, compiled: CompiledGpu, kernelRate: number): Promise<Row> {
     const { device, quick } = this.#context;
     const { input, output } = compiled.program;
-    const id = `stream/${work.name}/auto-host`;
+    const id = `stream/${work.name}/${way}`;
     const items = quick ? 5 * compiled.program.states * input.items + compiled.warmStates * input.items
       : Math.floor(hostBytes / bytesEach(compiled)) * input.items;
     const given = work.hostInput(input.before + items + input.external.later.beyond);
     const rates: number[] = [], deviceSeconds: number[] = [];
+    const most = output.before + Math.ceil(given.length / input.items + 1) * output.items;
+    using runs = await this.#hostCall(way, given, most, graph);
     for (let repeat = quick ? 1 : 0; repeat < (quick ? 2 : 6); ++repeat) {
       const begin = performance.now();
-      const made = await run(graph, { backend: device.backend as 'cuda' | 'simt', device, input: given });
+      const made = await runs.call();
       const seconds = (performance.now() - begin) / 1e3;
       if (made.backend !== device.backend) throw new Error(`${id}: ran by ${made.backend}: ${made.note}`);
       work.requireOutput(made.output, id);
@@ -241,7 +274,7 @@ async function compileBaselines(programs: readonly BenchmarkProgram[]): Promise<
 
 /** The domain `stream` on a device of backend cuda or simt. */
 export async function benchmarkStreamDevice(context: BenchContext): Promise<void> {
-  const rows = ['auto', 'auto-host', 'compile', ...pipelineModes];
+  const rows = ['auto', ...hostRows, 'auto-fast', 'compile', ...pipelineModes];
   const programs = wantedPrograms(context, rows);
   await compileBaselines(programs);
   const benchmark = new DeviceBenchmark(context);

@@ -31,9 +31,9 @@ describe('bench: stream on a device', () => {
       const { memory, instructions } = h200Bounds(name, 4 * (inputItems + outputItems) / outputItems);
       const goal = goals.get(`stream/${name}/auto`);
       assert.ok(Math.abs(goal! / Math.min(0.7 * memory, 0.5 * instructions) - 1) < 0.02, `${name}: ${goal}`);
-      assert.ok(goals.has(`stream/${name}/auto-host`) && goals.has(`stream/${name}/compile`), name);
+      for (const row of ['auto-host', 'auto-pinned', 'compile']) assert.ok(goals.has(`stream/${name}/${row}`), name);
     }
-    assert.equal(goals.size, 3 * benchmarkPrograms.length + 2);
+    assert.equal(goals.size, 4 * benchmarkPrograms.length + 2);
     assert.equal(goals.get('stream/geomean/auto'), 3000);
     assert.equal(goals.get('stream/geomean/swp'), 100);
   });
@@ -104,9 +104,10 @@ describe('bench: stream on a device', () => {
       const { stdout, stderr } = run('--filter', '^stream/(bitonic|filterbank|mpeg2-subset|geomean)/');
       const rows = read('stream');
       assert.deepEqual(rows.map(({ id }) => id),
-        [...['bitonic', 'filterbank'].flatMap((name) => ['compile', 'auto', 'auto-host', ...modes].map((row) => `stream/${name}/${row}`)),
-          ...['auto', ...modes].map((mode) => `stream/geomean/${mode}`)]);
-      for (const mode of ['auto', ...modes]) {
+        [...['bitonic', 'filterbank'].flatMap((name) =>
+          ['compile', 'auto', 'auto-host', 'auto-pinned', 'auto-fast', ...modes].map((row) => `stream/${name}/${row}`)),
+        ...['auto', 'auto-fast', ...modes].map((mode) => `stream/geomean/${mode}`)]);
+      for (const mode of ['auto', 'auto-fast', ...modes]) {
         const own = rows.filter(({ id }) => id.endsWith(`/${mode}`));
         const ratios = own.slice(0, 2).map(({ value, peers }) => value / peers!['baseline']!);
         assert.ok(Math.abs(own[2]!.value / Math.sqrt(ratios[0]! * ratios[1]!) - 1) < 1e-9, mode);
@@ -115,7 +116,7 @@ describe('bench: stream on a device', () => {
         assert.ok(value > 0, id);
         if (id.endsWith('/compile')) assert.ok(figures!['cached']! > 0, id);
         if (id.endsWith('/swp') && !id.includes('geomean')) assert.deepEqual(Object.keys(figures!), ['n1', 'n8', 'persistent'], id);
-        if (id.endsWith('/auto-host')) assert.ok(Math.abs(fraction! - value / limit!) < 1e-12 && figures!['device']! > 0, id);
+        if (/\/auto-(host|pinned)$/.test(id)) assert.ok(Math.abs(fraction! - value / limit!) < 1e-12 && figures!['device']! > 0, id);
       }
       assert.match(rows[1]!.note!, /GB\/s; \d+ threads, \d+ registers, \d+ bytes shared, \d+ blocks resident, \d+ states a round, 1 groups/);
       assert.match(stderr, /stream\/mpeg2-subset: the program has state/);
