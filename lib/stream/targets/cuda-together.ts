@@ -27,18 +27,14 @@ const enoughLoads = 16, mostInstances = 4;
  */
 export function together(program: Program, f: KernelFunction, buffers: ReadonlySet<Buffer>): Together | undefined {
   if (!isStraight(f) || f.buffers.length > 0) return undefined;
-  let loads = 0, isOwn = true;
+  let loads = 0;
   const written = new Set<Buffer>();
   walkBody(f.body, {
     expression: (e) => { if (e.kind === 'load' && buffers.has(e.buffer)) ++loads; },
-    statement: (s) => {
-      if (s.kind !== 'store') return;
-      written.add(s.buffer);
-      isOwn &&= buffers.has(s.buffer);
-    },
+    statement: (s) => { if (s.kind === 'store') written.add(s.buffer); },
   });
   const instances = Math.min(mostInstances, 2 ** Math.floor(Math.log2(enoughLoads / Math.max(1, loads))));
-  if (!isOwn || loads === 0 || instances < 2) return undefined;
+  if (loads === 0 || instances < 2 || [...written].some((buffer) => !buffers.has(buffer))) return undefined;
   const names = Names.of(program, f);
   const steps = new Map<Buffer, Local>();
   const stepOf = (buffer: Buffer): Expression => {
