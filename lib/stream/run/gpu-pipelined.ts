@@ -32,6 +32,8 @@ export interface PipelineOptions {
   readonly launch?: 'plain' | 'persistent' | undefined;
   /** Times of Algorithm 1, from which Algorithm 2 chooses threads and registers. Default: {@link countedChoice}. */
   readonly profile?: { readonly table: RuntimeTable } | undefined;
+  /** What assigns instances to multiprocessors. Default `packing`. */
+  readonly scheduler?: 'packing' | 'ilp' | undefined;
   /** Blocks; default: one for each multiprocessor. */
   readonly processors?: number | undefined;
   readonly fast?: boolean | undefined;
@@ -134,9 +136,9 @@ export class PipelinedGpu extends CompiledGpu {
   static async with(graph: StreamGraph, text: PipelineProgram, device: Device, module: DeviceModule, choice: InstanceChoice,
     options: PipelineOptions, change = (schedule: DeviceSchedule): DeviceSchedule => schedule): Promise<PipelinedGpu> {
     const { limitBytes } = device.memory();
-    const schedule = change(scheduleFor(text, choice, {
+    const schedule = change(await scheduleFor(text, choice, {
       mode: options.mode, coarsening: options.coarsening ?? defaultCoarsening,
-      processors: options.processors ?? device.description.multiprocessors,
+      scheduler: options.scheduler, signal: options.signal, processors: options.processors ?? device.description.multiprocessors,
       mostBytes: limitBytes === 0 ? channelBytes : Math.min(channelBytes, channelShare * limitBytes),
     }));
     const program = runnable(text, schedule);

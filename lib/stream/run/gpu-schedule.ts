@@ -1,7 +1,9 @@
 // Schedules of chapter 3 as lists of what each block makes: the software pipeline (SWPn), and the serial schedule, one filter after the
 // other over all blocks.
 import { elementAt, required } from '../../core/known.ts';
-import { coarsen, schedulePipeline, threaded, type Pipeline, type PipelineProblem, type Threaded } from '../partition/index.ts';
+import {
+  coarsen, intervalBounds, pipelineByIlp, schedulePipeline, threaded, unroll, unrollFactor, type Pipeline, type PipelineProblem, type Threaded,
+} from '../partition/index.ts';
 import type { IrType } from '../ir.ts';
 import { countsOf, kindsIn } from '../plan/layout.ts';
 import type { ProgramPlan } from '../plan/plan.ts';
@@ -33,6 +35,9 @@ export interface ScheduleRequest {
   readonly processors: number;
   /** Bytes of device memory that channels may take: B_max of (3.14). */
   readonly mostBytes: number;
+  /** What assigns instances to multiprocessors: packing, or the ILP of section 3.5 where it is better. Default packing. */
+  readonly scheduler?: 'packing' | 'ilp' | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A schedule, ready for the device. */
@@ -130,6 +135,25 @@ function pipelined(problem: PipelineProblem, n: number, mostBytes: number) {
   }
 }
 
+/** What {@link pipelined} gives, by the ILP, which begins with the packing of the same iteration. */
+async function byIlp(problem: PipelineProblem, n: number, mostBytes: number, signal: AbortSignal | undefined): Promise<ReturnType<typeof pipelined>> {
+  const times = unrollFactor(problem);
+  const whole = unroll(problem, times);
+  const variables = problem.processors * whole.repetitions.reduce((sum, count) => sum + count, 0);
+  if (variables > mostVariables) {
+    throw new UnsupportedProgram(`the ILP of the schedule has ${variables} binary variables, at most ${mostVariables} are tried`);
+  }
+  const { pipeline } = await pipelineByIlp(whole, { strategy: 'improve', ...(signal === undefined ? {} : { signal }) });
+  const { resource, recurrence } = intervalBounds(problem);
+  const found = required(pipeline);
+  const coarse = required(coarsen(whole, found, n));
+  const bytes = ringBytes(coarse.problem.graph, coarse.problem.repetitions, coarse.pipeline.slots);
+  if (bytes > mostBytes) throw new UnsupportedProgram(`the channels of a pipeline take ${bytes} bytes, ${mostBytes} may be used`);
+  return { ...coarse, unroll: times, gap: found.interval / times / Math.max(resource, recurrence) - 1, bytes };
+}
+
+/** Binary variables of an ILP that is worth a try. */
+const mostVariables = 20_000;
 /** Instances of an iteration up to which it is unrolled for a better balance. */
 const mostInstances = 6000;
 
@@ -275,15 +299,18 @@ function threadedOf({ graph }: PipelineProgram, { threads }: InstanceChoice): Th
   return threaded(trusted(graph), threads, {}, steadyState(graph));
 }
 
-/** Makes a schedule. Throws UnsupportedProgram where its channels do not fit, ScheduleError where instances get too many. */
-export function scheduleFor(program: PipelineProgram, choice: InstanceChoice, request: ScheduleRequest): DeviceSchedule {
-  const { coarsening: n, processors, mostBytes, mode } = request;
+/**
+ * Makes a schedule. Throws UnsupportedProgram where its channels do not fit or the ILP gets too large, ScheduleError where instances get too
+ * many.
+ */
+export async function scheduleFor(program: PipelineProgram, choice: InstanceChoice, request: ScheduleRequest): Promise<DeviceSchedule> {
+  const { coarsening: n, processors, mostBytes, mode, scheduler, signal } = request;
   const wide = threadedOf(program, choice);
   const problem: PipelineProblem = {
     graph: wide.graph, repetitions: wide.repetitions, tokens: wide.tokens, delays: choice.delays, processors,
   };
   const threads = Math.max(...choice.threads.slice(0, -2));
-  const made = pipelined(problem, n, mostBytes);
+  const made = scheduler === 'ilp' ? await byIlp(problem, n, mostBytes, signal) : pipelined(problem, n, mostBytes);
   if (mode === 'serial') return serialFor(program, choice, wide, { processors, mostBytes: made.bytes, threads });
   const { pipeline, unroll } = made;
   const repetitions = made.problem.repetitions.map((count) => count * n);
