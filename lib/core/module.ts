@@ -139,14 +139,19 @@ class Packing {
     const type = given.length === 1 ? elementAt(given, 0) : '';
     const number: unknown = hasFields(value) ? value[type] : undefined;
     switch (type) {
-      case 'i32':
+      case 'i32': {
         requireInteger(number, -(2 ** 31), 2 ** 31 - 1, `${name}.i32`);
-        this.#bytes.setInt32(this.#place(4, 4), Number(number), true);
+        // Reserving may replace the bytes.
+        const at = this.#place(4, 4);
+        this.#bytes.setInt32(at, Number(number), true);
         return 4;
-      case 'i64':
+      }
+      case 'i64': {
         requireInteger(number, -(2n ** 63n), 2n ** 63n - 1n, `${name}.i64`);
-        this.#bytes.setBigInt64(this.#place(8, 8), BigInt(number), true);
+        const at = this.#place(8, 8);
+        this.#bytes.setBigInt64(at, BigInt(number), true);
         return 8;
+      }
       case 'f32':
       case 'f64': {
         if (typeof number !== 'number') throw refusal(`${name}.${type}`, 'a number', describeValue(number));

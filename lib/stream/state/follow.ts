@@ -3,7 +3,7 @@ import type { Body, Buffer, Expression, ExpressionOf, Local, Statement, Statemen
 import { assignedIn, eachChild, labelsLeft, loadedIn, walkBody, writesIn } from '../../kernel/visit.ts';
 import { both, leavesOnly, nowhere, without, type Ends } from './ends.ts';
 import { joined, type Scene } from './scene.ts';
-import { combined, either, given, known, knownNumber, unclear, type Value } from './value.ts';
+import { combined, either, given, known, knownNumber, mostChoices, unclear, type Value } from './value.ts';
 import { wrapping } from './wrap.ts';
 
 /** The code cannot be followed: it is too long, or calls what is not known. */
@@ -14,6 +14,14 @@ const mostSteps = 400_000;
 
 /** A local that is set on some ways only: no program reads it there. */
 const unset: Value = unclear({ ...given, from: -1n });
+
+/** What a table holds, if those are few different integers. */
+function choicesIn({ element, initial, length = 0 }: Buffer): Pick<Value, 'choices'> {
+  if (element !== 'i32' || initial === undefined) return {};
+  const found = new Set<number>(initial.length < length ? [0] : []);
+  for (let i = 0; i < initial.length && found.size <= mostChoices; ++i) found.add(initial[i] ?? 0);
+  return found.size > mostChoices ? {} : { choices: [...found].sort((a, b) => a - b) };
+}
 
 /** Follows code from a scene. */
 export class Follower {
@@ -88,7 +96,7 @@ export class Follower {
     if (elements === undefined) {
       const initial = buffer.role === 'constant' ? buffer.initial ?? [] : undefined;
       if (at !== undefined && initial !== undefined) return known(initial[at + offset] ?? 0);
-      return initial === undefined ? unclear(given, index) : unclear(index);
+      return initial === undefined ? unclear(given, index) : { ...unclear(index), ...choicesIn(buffer) };
     }
     if (at !== undefined) return elements[at + offset] ?? known(0);
     return unclear(index, ...elements);

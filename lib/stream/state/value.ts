@@ -35,7 +35,9 @@ export interface Value {
 }
 
 const all: Bounds = [-(2 ** 31), 2 ** 31 - 1];
-const mostChoices = 16, mostPairs = 256;
+/** Numbers of which a value may be one, and combinations of such that are tried. */
+export const mostChoices = 16;
+const mostPairs = 256;
 const plainSum: Sum = { modulus: 0 };
 
 /** A number that follows from the input alone. */
