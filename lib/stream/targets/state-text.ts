@@ -95,8 +95,8 @@ export class StateText {
       const done = elementAt(steady.initFirings, node) - this.#preworks(node);
       const fired = `fired_${node}`;
       const phases = this.#periods(plan).map(({ name, period, since }) =>
-        `    const int ${name} = static_cast<int>((${fired} - ${since}) % ${period});`);
-      return [`    const int64_t ${fired} = ${done} + round.first * ${elementAt(steady.repetitions, node)};`, ...phases];
+        `    [[maybe_unused]] const int ${name} = static_cast<int>((${fired} - ${since}) % ${period});`);
+      return [`    [[maybe_unused]] const int64_t ${fired} = ${done} + round.first * ${elementAt(steady.repetitions, node)};`, ...phases];
     });
   }
 
