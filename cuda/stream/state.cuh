@@ -179,8 +179,38 @@ WARPLOOM_DEVICE void put_record(int* tile, int rows, int i, const typename Scan:
   for (int w = 0; w < Scan::kWords; ++w) tile[w * rows + i] = r.word[w];
 }
 
-/// Puts the state before each of `count` firings in place of their records, and the state behind them into `cell`; or, if kIsTotal, adds
-/// the records to the one in `cell`. Needs a barrier before and behind.
+/// Adds the records of a stretch to the one in `cell`.
+template <class Scan>
+WARPLOOM_DEVICE void add_total(const device::Block& block, const typename Scan::Record& total, int* cell) {
+  if (block.thread() == 0) put_record<Scan>(cell, 1, 0, Scan::compose(record_at<Scan>(cell, 1, 0), total));
+}
+
+/// Puts the state before each of the firings from `begin` to `end` in place of their records. `before`: what all before `begin` do to the
+/// state in `cell`; `total`: what all of the round do to it, which is left there.
+template <class Scan>
+WARPLOOM_DEVICE void put_states(
+    const device::Block& block, int* tile, int rows, int begin, int end, const typename Scan::Record& before,
+    const typename Scan::Record& total, int* cell) {
+  int x[Scan::kSlots], behind[Scan::kSlots];
+  WARPLOOM_UNROLL
+  for (int s = 0; s < Scan::kSlots; ++s) x[s] = behind[s] = cell[s];
+  block.sync();
+  if (block.thread() == 0) {
+    Scan::apply(total, behind);
+    WARPLOOM_UNROLL
+    for (int s = 0; s < Scan::kSlots; ++s) cell[s] = behind[s];
+  }
+  Scan::apply(before, x);
+  for (int i = begin; i < end; ++i) {
+    const typename Scan::Record r = record_at<Scan>(tile, rows, i);
+    WARPLOOM_UNROLL
+    for (int s = 0; s < Scan::kSlots; ++s) tile[s * rows + i] = x[s];
+    Scan::apply(r, x);
+  }
+}
+
+/// Finds the state before each of `count` firings from their records, in their place; or only adds the records to that in `cell`, if
+/// kIsTotal. Needs a barrier before and behind.
 template <class Scan, bool kIsTotal>
 WARPLOOM_DEVICE void scan_tile(const device::Block& block, int* tile, int rows, int count, int* cell, int* scratch) {
   using Record = typename Scan::Record;
@@ -190,29 +220,8 @@ WARPLOOM_DEVICE void scan_tile(const device::Block& block, int* tile, int rows, 
   Record own = Scan::identity(), total;
   for (int i = begin; i < end; ++i) own = Scan::compose(own, record_at<Scan>(tile, rows, i));
   const Record before = before_thread<Scan>(block, own, scratch, total);
-  if (kIsTotal) {
-    if (block.thread() == 0) put_record<Scan>(cell, 1, 0, Scan::compose(record_at<Scan>(cell, 1, 0), total));
-    return;
-  }
-  int x[Scan::kSlots];
-  WARPLOOM_UNROLL
-  for (int s = 0; s < Scan::kSlots; ++s) x[s] = cell[s];
-  block.sync();
-  if (block.thread() == 0) {
-    int behind[Scan::kSlots];
-    WARPLOOM_UNROLL
-    for (int s = 0; s < Scan::kSlots; ++s) behind[s] = x[s];
-    Scan::apply(total, behind);
-    WARPLOOM_UNROLL
-    for (int s = 0; s < Scan::kSlots; ++s) cell[s] = behind[s];
-  }
-  Scan::apply(before, x);
-  for (int i = begin; i < end; ++i) {
-    const Record r = record_at<Scan>(tile, rows, i);
-    WARPLOOM_UNROLL
-    for (int s = 0; s < Scan::kSlots; ++s) tile[s * rows + i] = x[s];
-    Scan::apply(r, x);
-  }
+  if constexpr (kIsTotal) add_total<Scan>(block, total, cell);
+  else put_states<Scan>(block, tile, rows, begin, end, before, total, cell);
 }
 
 /// The state before the stretch of a block, from the records of the blocks before it, into `cell`.

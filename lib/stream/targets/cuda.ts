@@ -103,9 +103,7 @@ function untilSettled({ steady }: ProgramPlan, state: ProgramState): number {
 export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): FusedProgram {
   const { plan, state } = planFor(graph, options);
   const begins = startMatters(plan);
-  if (begins === undefined) {
-    throw new UnsupportedProgram('the program has loops, files, or other ends than one input and one output');
-  }
+  if (begins === undefined) throw new UnsupportedProgram(whyNot(plan));
   const layout = new RoundLayout(plan, options, state);
   const { threads } = layout.options;
   const { program: lowered, system: { ix } } = layout.lowered;
@@ -147,6 +145,16 @@ export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): Fu
       kernels, carryWords: layout.state.carryWords, totalWords: layout.state.totalWords, works: layout.state.works,
     },
   };
+}
+
+/** Why a run cannot begin in the middle of the input, though the state is known there. */
+function whyNot({ graph, groups, externals }: ProgramPlan): string {
+  const loop = groups.find(({ isLoop }) => isLoop);
+  const file = externals.find(({ kind }) => kind === 'reader' || kind === 'writer');
+  if (loop !== undefined) return `${elementAt(graph.nodes, elementAt(loop.steps, 0).actor).name} is in a feedback loop`;
+  if (file !== undefined) return `the program uses the file '${file.path}'`;
+  if (graph.input === undefined || graph.output === undefined) return 'the program has other ends than one input and one output';
+  return 'items stand on a channel before the program begins';
 }
 
 /** Kernels of a program, the last one its own, and their text. */

@@ -1,6 +1,8 @@
 // Programs with state on devices: fields of every kind that is found before a firing, at every place of a run, and what is left to the CPU.
 import assert from 'node:assert/strict';
 import type { Device } from '../../../lib/core/device.ts';
+import { required } from '../../../lib/core/known.ts';
+import { compileForDevice, run } from '../../../lib/stream/index.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import type { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
 import type { FusedOptions } from '../../../lib/stream/targets/cuda-layout.ts';
@@ -84,10 +86,32 @@ const found: Readonly<Record<string, string>> = {
 
 const input = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => (Math.imul(i + 17, 0x9e3779b1) >>> 24) % 11);
 
+/** Programs of which a firing goes wrong, and where in an input of zeros and ones. */
+const faulty: Readonly<Record<string, string>> = {
+  'an index that a counter takes too far': one('int[20000] t = {1}; int i;', 'push(t[i] + x); i++;'),
+  'an index that a sum takes too far': one('int[400] t = {9}; int s;', 's += x; push(t[s / 32]);'),
+  'a division by a mode': one('int mode = 1;', 'if (x == 5) mode = 0; push(100 / mode);'),
+  'a remainder by the item before': one('int last = 1;', 'int before = last; last = x + 1; push(7 % before);'),
+  'a stage behind a fault': 'int->int filter A { int s; work pop 1 push 1 { int x = pop(); if (x == 4) s = s + 1; push(12 / (s - 3)); } } '
+    + 'int->int filter B { int s; work pop 1 push 1 { s = (s + pop()) & 255; push(s); } } int->int pipeline Main { add B; add A; add B; }',
+};
+
+/** Programs that stay on the CPU, and why. */
+const left: readonly (readonly [source: string, reason: RegExp])[] = [
+  ['float->float filter Smooth { float y; int n; work pop 1 push 1 { y = 0.9 * y + pop(); n++; push(y + n); } } '
+    + 'float->float pipeline Main { add Smooth; }', /Smooth \(line 1\) keeps 'y', which only a firing after the other can find$/],
+  [one('int s;', 's = s * s + x; push(s);'), /keeps 's'/],
+  [one('int[8] t; int s;', 't[x & 7] += s; s = t[(s + x) & 7]; push(s);'), /keeps 's', 't'/],
+  [one('int s;', 's += random(5); push(s + x);'), /draws random numbers$/],
+  [one('', 'println(x); push(x);'), /it prints$/],
+  ['int->int filter A { work pop 2 push 2 { int x = pop(); push(x + pop()); push(x); } } int->int feedbackloop L { join roundrobin(1, 1); '
+    + 'body A; loop Identity<int>; split roundrobin(1, 1); enqueue 1; } int->int pipeline Main { add L; }', /feedback loop/],
+];
+
 describe('programs with state on devices', function () {
   this.timeout(120_000);
 
-  eachBackend((_, opened) => {
+  eachBackend((backend, opened) => {
     let device: Device;
     let made: (CompiledGpu | undefined)[];
     const entries = Object.entries(found).map(([name, source]) => ({ name, graph: graphOf(source), options: small }));
@@ -110,5 +134,54 @@ describe('programs with state on devices', function () {
       await agrees(compiled, graph, input(0), {}, false);
     }));
     after(() => { made[0]?.dispose(); });
-  }, { backends: deviceBackends, cases: Object.keys(found).length });
+
+    for (const [name, source] of Object.entries(faulty)) {
+      it(`goes wrong as on the CPU: ${name}`, async () => {
+        const graph = graphOf(source);
+        const length = 30_000;
+        let faults = 0;
+        for (const at of [0, 1000, 20_011, length - 1]) {
+          const given = Int32Array.from({ length }, (_, i) => (i < at ? i & 1 : i - at < 4 ? 4 + (i & 1) : -1));
+          const errorOf = (how: object): Promise<Error | undefined> => run(graph, { input: given, ...how }).then(() => undefined, (error: unknown) => error as Error);
+          const [expected, error] = [await errorOf({ backend: 'wasm' }), await errorOf({ device })];
+          assert.equal(error?.message, expected?.message);
+          assert.equal(error?.name, expected?.name);
+          if (error !== undefined) ++faults;
+        }
+        assert.ok(faults >= 2, `${faults} faults`);
+      });
+    }
+
+    it('leaves to the CPU what only firings in order can find, and says why', async () => {
+      for (const [source, reason] of left) {
+        const graph = graphOf(source);
+        const given = input(200);
+        const onDevice = await run(graph, { input: given, device });
+        assert.match(required(onDevice.note), reason);
+        assert.deepEqual(onDevice.output, (await run(graph, { input: given })).output);
+        await assert.rejects(compileForDevice(graph, { device }), { code: 'ERR_WARPLOOM_UNSUPPORTED' });
+      }
+    });
+
+    it('runs by the public functions, on arrays of the device, twice at once, and after a stop', async () => {
+      const graph = graphOf(found['windows before and behind']!);
+      const given = input(30_011);
+      const expected = (await run(graph, { input: given, backend: 'wasm' })).output;
+      const byName = await run(graph, { input: given, device });
+      assert.deepEqual([byName.backend, byName.note, byName.output], [backend, undefined, expected]);
+      using program = await compileForDevice(graph, { device });
+      using resident = await device.array(given);
+      const stop = new AbortController();
+      const stopped = program.run(resident, { signal: stop.signal });
+      stop.abort(new Error('enough'));
+      await assert.rejects(stopped, /enough/);
+      const runs = await Promise.all([program.run(resident), program.run(given), program.run(resident, { items: 20_000 }), program.run(given, { iterations: 12_345 })]);
+      const [whole, host, part, some] = runs;
+      assert.deepEqual([await whole.output.read(), whole.items], [expected, expected.length]);
+      assert.deepEqual(host.output, expected);
+      assert.deepEqual(await part.output.read(), (await run(graph, { input: given, backend: 'wasm', items: 20_000 })).output);
+      assert.deepEqual(some.output, (await run(graph, { input: given, backend: 'wasm', iterations: 12_345 })).output);
+      for (const { output } of [whole, part]) output.dispose();
+    });
+  }, { backends: deviceBackends, cases: Object.keys(found).length + Object.keys(faulty).length + 2 });
 });
