@@ -94,6 +94,8 @@ export interface PlanOptions {
   readonly forCores?: number;
   /** Whether to leave out work if no bit of the output changes (lib/stream/savings). Default true. */
   readonly savings?: boolean;
+  /** Nodes with state that need not fire in order: `alone`: in groups of their own, a firing an iteration; `free`: like those without. */
+  readonly handled?: ReadonlyMap<number, 'alone' | 'free'>;
 }
 
 /** With interleaved firings, the number of steady states in a block is a multiple of this. */
@@ -134,7 +136,7 @@ export interface ProgramPlan {
 }
 
 export const defaultPlanOptions: Required<PlanOptions> = { groupSize: 4000, filterSize: 1000, blockBytes: 32768, maxMultiplicity: 256,
-  forCores: 1, savings: true };
+  forCores: 1, savings: true, handled: new Map() };
 
 /**
  * Plans a graph. Throws UnsupportedProgram for what only the interpreter supports (dynamic rates, messages), and ScheduleError if there is
@@ -284,7 +286,7 @@ function makeGroups(parts: Parts, { component, components, inputs }: Schedule, o
     open = undefined;
   };
   const done = new Set<number>();
-  const isApart = apartness(parts, inputs, options.forCores);
+  const isApart = apartness(parts, inputs, options);
   const ownLoops = new Set(sdf.channels.flatMap(({ from, to }) => (from === to ? [from] : [])));
   for (const actor of steady.order) {
     const members = elementAt(components, elementAt(component, actor));
@@ -295,6 +297,12 @@ function makeGroups(parts: Parts, { component, components, inputs }: Schedule, o
       const inside = new Set(members);
       const steps = schedule.steps.filter((step) => inside.has(step.actor));
       groups.push({ id: groups.length, steps, iterations: 1, isLoop: true, isJammed: false });
+      continue;
+    }
+    if (options.handled.get(actor) === 'alone') {
+      close();
+      const steps = [{ actor, count: 1 }];
+      groups.push({ id: groups.length, steps, iterations: elementAt(steady.repetitions, actor), isLoop: false, isJammed: false });
       continue;
     }
     const node = elementAt(parts.graph.nodes, actor);
@@ -325,7 +333,7 @@ export function isOrdered({ sdf, graph, analyses }: Pick<ProgramPlan, 'sdf' | 'g
 
 /** Whether an actor should be on a different core than those before it, or cannot be sliced together with them. */
 function apartness(
-  parts: Parts, inputs: Schedule['inputs'], cores: number,
+  parts: Parts, inputs: Schedule['inputs'], { forCores: cores, handled }: Required<PlanOptions>,
 ): (before: readonly number[], actor: number) => boolean {
   if (cores === 1) return () => false;
   const { sdf, steady: { repetitions, residual } } = parts;
@@ -334,7 +342,7 @@ function apartness(
   const most = sum(sdf.actors.map(({ id }) => id)) / (partsOfCore * cores);
   return (before, actor) => {
     const members = [...before, actor];
-    if (members.some((id) => isOrdered(parts, id))) return sum(members) > most;
+    if (members.some((id) => isOrdered(parts, id) && !handled.has(id))) return sum(members) > most;
     return elementAt(inputs, actor).some(({ id, from }) => elementAt(residual, id) > 0 && before.includes(from));
   };
 }

@@ -4,11 +4,11 @@ import type { ProgramPlan } from './plan.ts';
 
 /**
  * Steady states after which what stood on the channels at the start no longer matters to what comes out; −1 where it never does, not even
- * before the first (no prework); undefined where it always may: state, numbers of firings, files, loops.
+ * before the first (no prework); undefined where it always may: state and numbers of firings (unless the plan handles them), files, loops.
  */
 export function startMatters(plan: ProgramPlan): number | undefined {
-  const { graph, analyses, externals, groups, sdf, steady } = plan;
-  const isPlain = graph.nodes.every((node) => node.kind !== 'filter' ||
+  const { graph, analyses, externals, groups, sdf, steady, options } = plan;
+  const isPlain = graph.nodes.every((node) => node.kind !== 'filter' || options.handled.has(node.id) ||
     (!node.code.stateful && analyses.get(node.code)?.usesIteration !== true));
   if (!isPlain || groups.some(({ isLoop }) => isLoop) || graph.channels.some(({ initial }) => initial.length > 0)) return undefined;
   if (externals.length !== 2 || externals[0]?.kind !== 'input' || externals[1]?.kind !== 'output') return undefined;

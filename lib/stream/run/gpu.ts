@@ -1,7 +1,7 @@
 // Programs on a device that runs kernels. What preworks leave behind at the start of a run, and what is left over at its end, WebAssembly
 // makes; all whole steady states between are the device's, in launches that take a slice of the input each.
 import { setMaxListeners } from 'node:events';
-import { inputArray, type Device } from '../../core/device.ts';
+import { inputArray, resultArray, type Device } from '../../core/device.ts';
 import { required } from '../../core/known.ts';
 import type { DeviceModule, Kernel } from '../../core/module.ts';
 import { reasonOf } from '../../core/progress.ts';
@@ -17,6 +17,7 @@ import { fusedProgram, type FusedProgram } from '../targets/cuda.ts';
 import { within } from '../stop.ts';
 import { keptLayout } from './kept-layout.ts';
 import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
+import { Carry, paddedSpan, stateBefore, type StateSpan } from './gpu-state.ts';
 import { prepareRun, type RunResult, type Scalars, type ThreadOptions } from './prepare.ts';
 import { compiledWasm, type CompiledWasm } from './wasm.ts';
 
@@ -38,6 +39,8 @@ export interface GpuSpan {
   readonly firstInput: number;
   readonly firstOutput: number;
   readonly states: number;
+  /** What a program with state needs: see gpu-state.ts. */
+  readonly state?: StateSpan | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -132,7 +135,7 @@ export class CompiledGpu {
   ): Promise<CompiledGpu> {
     signal?.throwIfAborted();
     const compiled = new CompiledGpu(graph, program, device, await device.module({
-      source: program.source, kernels: [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+      source: program.source, kernels: program.state?.kernels ?? [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
       ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
     }));
     if (compiled.#resident > 0) return compiled;
@@ -171,21 +174,28 @@ export class CompiledGpu {
   }
 
   /** Makes steady states whose items lie on the device. Its calls are queued when it returns. */
-  async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
+  async launch({ input, output, firstInput, firstOutput, states, state, signal }: GpuSpan): Promise<GpuOutcome> {
     const { program } = this;
     const rounds = Math.ceil(states / program.states);
     const resident = this.#resident * this.device.description.multiprocessors;
     const each = Math.max(Math.ceil(rounds / Math.max(1, resident)), Math.min(rounds, worthWarming * program.warmRounds), 1);
+    const blocks = Math.ceil(rounds / each);
     const fault = inputArray(this.device, Int32Array.of(noFault));
-    using _ = untilAborted(signal, () => { fault.dispose(); });
-    const launched = this.#module.launch(program.kernel, {
-      blocks: Math.ceil(rounds / each), threads: program.threads, sharedBytes: program.sharedBytes,
+    const totals = program.state && resultArray(this.device, 'int32', Math.max(1, blocks * program.state.totalWords));
+    using _ = untilAborted(signal, () => {
+      fault.dispose();
+      totals?.dispose();
+    });
+    const own = state === undefined || totals === undefined ? [] : [state.carry, state.carried, totals, { i64: state.first }];
+    const how = {
+      blocks, threads: program.threads, sharedBytes: program.sharedBytes,
       arguments: [
         ...input, ...output, fault, { i64: firstInput }, { i64: firstOutput }, { f64: turnsEach }, { i32: states }, { i32: each },
-        { i32: program.warmRounds },
+        { i32: program.warmRounds }, ...own,
       ],
-      ...(signal === undefined ? {} : { signal }),
-    });
+    };
+    const kernels = program.state?.kernels ?? [program.kernel];
+    const launched = this.#module.launchAll(kernels.map((kernel) => ({ ...how, kernel })), signal === undefined ? {} : { signal });
     const [{ deviceSeconds }, found] = await Promise.all([launched, fault.read()]);
     const first = Number(found[0]);
     return first === noFault ? { deviceSeconds } : { deviceSeconds, fault: first };
@@ -199,13 +209,14 @@ export class CompiledGpu {
     }
     const before = await this.#before(ends, from, options);
     const began = performance.now();
-    const { deviceSeconds, fault } = await this.#middle(ends, from, to, options.signal);
+    const { deviceSeconds, fault } = this.program.state === undefined ? await this.#middle(ends, from, to, options.signal)
+      : await this.#withState(ends, from, to, options);
     const middle = performance.now() - began;
     if (fault !== undefined) {
       await this.#replay(ends, fault, options);
       return this.#byWasm(ends, options, 'a loop makes more turns than a device is given time for');
     }
-    const after = await this.#after(ends, to, options);
+    const after = this.program.state === undefined ? await this.#after(ends, to, options) : 0;
     if (after === undefined) return this.#byWasm(ends, options, 'a prework goes wrong in the middle of the input');
     return { milliseconds: before + middle + after, deviceSeconds };
   }
@@ -256,12 +267,31 @@ export class CompiledGpu {
   /** Throws the error of a steady state that went wrong, the first that does. */
   async #replay(ends: Ends, state: number, options: ThreadOptions): Promise<void> {
     const { plan, output: { before, items } } = this.program;
-    // Without preworks, a run that begins here makes the same.
-    if (startMatters(plan) === -1) await this.#part(ends, state, 1, before + items, { ...options, threads: 1 });
+    // Without preworks and state, a run that begins here makes the same.
+    if (this.program.state !== undefined || startMatters(plan) !== -1) return;
+    await this.#part(ends, state, 1, before + items, { ...options, threads: 1 });
+  }
+
+  /** Steady states of a program with state by the device, to the end of the run: what lacks in the last one is made up. */
+  async #withState(ends: Ends, from: number, to: number, options: ThreadOptions): Promise<GpuOutcome> {
+    const { states: round, output: { before, items } } = this.program;
+    const carry = new Carry(this.device, await stateBefore(this.program, this.#wasm, ends, from, options));
+    using _ = untilAborted(options.signal, () => { carry.dispose(); });
+    const whole = from + Math.floor((to - from) / round) * round;
+    const made = whole === from ? { deviceSeconds: 0 } : await this.#middle(ends, from, whole, options.signal, carry);
+    const left = Math.ceil((ends.items - before - whole * items) / items);
+    if (made.fault !== undefined || left === 0) return made;
+    const last = await paddedSpan(this.program, this.device, ends, whole, left);
+    using __ = untilAborted(options.signal, () => { last.dispose(); });
+    const [{ deviceSeconds, fault }] = await Promise.all(
+      [this.launch({ ...last.span, state: carry.next(whole), signal: options.signal }), last.take(options.signal)]);
+    return { deviceSeconds: made.deviceSeconds + deviceSeconds, ...(fault === undefined ? {} : { fault: whole + fault }) };
   }
 
   /** Steady states by the device. */
-  async #middle(ends: Ends, from: number, to: number, signal: AbortSignal | undefined): Promise<GpuOutcome> {
+  async #middle(
+    ends: Ends, from: number, to: number, signal: AbortSignal | undefined, carry?: Carry,
+  ): Promise<GpuOutcome> {
     const { states: round } = this.program;
     const { limitBytes } = this.device.memory();
     const bytes = limitBytes === 0 ? launchBytes : Math.min(launchBytes, launchShare * limitBytes);
@@ -278,7 +308,7 @@ export class CompiledGpu {
         signal?.throwIfAborted();
         const states = Math.min(size, to - at);
         const begin = at;
-        const slice = this.#slice(ends, begin, states, signal).then((done) => {
+        const slice = this.#slice(ends, begin, states, signal, carry).then((done) => {
           deviceSeconds += done.deviceSeconds;
           if (done.fault !== undefined) fault = Math.min(fault, begin + done.fault);
           if (states === size && done.deviceSeconds > 0) size = whole(size * Math.min(8, launchSeconds / done.deviceSeconds));
@@ -296,11 +326,11 @@ export class CompiledGpu {
   }
 
   /** One launch, with what it takes there and what it gives back. */
-  async #slice(ends: Ends, state: number, states: number, signal: AbortSignal | undefined): Promise<GpuOutcome> {
+  async #slice(ends: Ends, state: number, states: number, signal: AbortSignal | undefined, carry?: Carry): Promise<GpuOutcome> {
     const span = ends.span(state, states);
     using _ = untilAborted(signal, () => { span.dispose(); });
     const { input, output, firstInput, firstOutput } = span;
-    const launched = this.launch({ input, output, firstInput, firstOutput, states, signal });
+    const launched = this.launch({ input, output, firstInput, firstOutput, states, state: carry?.next(state), signal });
     const [done] = await Promise.all([launched, span.take(signal)]);
     return done;
   }

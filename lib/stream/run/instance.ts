@@ -96,6 +96,11 @@ export class Instance {
     this.#run = undefined;
   }
 
+  /** What a buffer holds, as a copy; undefined if there is none of the name. */
+  contents(name: string): Scalars | undefined {
+    return this.#views.get(name)?.slice();
+  }
+
   /** Returns what was printed since the last call. */
   takePrinted(): Printed[] {
     const printed = this.#printed;

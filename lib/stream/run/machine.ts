@@ -5,6 +5,7 @@ import { Fault, type Answer, type Done } from './answers.ts';
 import type { CommonData, MachineRun } from './common.ts';
 import { Instance } from './instance.ts';
 import { runLaunches } from './machine-launches.ts';
+import type { Scalars } from './prepare.ts';
 import { readPieces, wayNumbers, type PieceOrder } from './words.ts';
 
 /** One of the machines that run a program together. */
@@ -31,6 +32,11 @@ export class Machine {
     } finally {
       this.#instance.end();
     }
+  }
+
+  /** What a buffer of the program's state holds after a run; undefined if there is none of the name. */
+  contents(name: string): Scalars | undefined {
+    return this.#instance.contents(name);
   }
 
   #runWhole(run: MachineRun, begin: number): Answer {

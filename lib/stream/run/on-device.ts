@@ -6,9 +6,9 @@ import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import { countRun } from '../plan/counts.ts';
 import { scalarCount } from '../interpret/values.ts';
-import { startMatters } from '../plan/start.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { ScheduleError } from '../schedule/error.ts';
+import { startMattersOnDevice } from '../state/index.ts';
 import { within } from '../stop.ts';
 import type { DeviceBackend, DeviceMode } from './backends.ts';
 import type { CompiledGpu, GpuWork } from './gpu.ts';
@@ -126,7 +126,9 @@ export function isForGpu(graph: StreamGraph, request: DeviceRequest): boolean {
   try {
     const milliseconds = estimateOf(graph, request);
     if (milliseconds < worthLaunch || missing('cuda') !== undefined) return false;
-    return milliseconds >= worthDevice || (gpu !== undefined && compiled.get(graph)?.get(gpu)?.has(nameOf('fused', request.fast === true)) === true);
+    if (startMattersOnDevice(compiledWasm(graph).plan) === undefined) return false;
+    const isCompiled = gpu !== undefined && compiled.get(graph)?.get(gpu)?.has(nameOf('fused', request.fast === true)) === true;
+    return milliseconds >= worthDevice || isCompiled;
   } catch (error) {
     if (error instanceof UnsupportedProgram || error instanceof ScheduleError) return false;
     throw error;
@@ -136,7 +138,7 @@ export function isForGpu(graph: StreamGraph, request: DeviceRequest): boolean {
 /** Milliseconds that a run takes on one core, by estimate; 0 for programs that no device takes. */
 function estimateOf(graph: StreamGraph, { input, items, iterations }: DeviceRequest): number {
   const { plan } = compiledWasm(graph);
-  if (startMatters(plan) === undefined || graph.input === undefined) return 0;
+  if (graph.input === undefined) return 0;
   const given = Math.floor((input?.length ?? 0) / scalarCount(graph.input.type));
   const amount = { input: given, ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }) };
   return estimatedMilliseconds(plan, { amount, counts: countRun(plan, amount), lines: Infinity }, 'wasm');

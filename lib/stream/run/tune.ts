@@ -9,6 +9,7 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { sampleInput } from '../profile/parts.ts';
 import { fusedProgram } from '../targets/cuda.ts';
 import { elementTypes } from './gpu-ends.ts';
+import { Carry } from './gpu-state.ts';
 import { CompiledGpu, type GpuLimits } from './gpu.ts';
 import { keepLayout } from './kept-layout.ts';
 import { LayoutSearch, mostCandidates, type Candidate } from './layouts.ts';
@@ -68,6 +69,7 @@ class Trial {
   #states: number;
   #input: readonly DeviceArray[] = [];
   #output: readonly DeviceArray[] = [];
+  /** Undefined for programs with state, which does not stand in the launches as in a run. */
   #expected: readonly ArrayLike<number>[] | undefined;
 
   constructor({ device, program, warmStates }: CompiledGpu, input: ArrayLike<number> | undefined) {
@@ -92,7 +94,7 @@ class Trial {
       await this.#allocate(compiled);
       const seconds = await this.#launch(compiled, signal);
       if (seconds >= launchSeconds || this.#states >= most) {
-        this.#expected = await this.#written();
+        if (compiled.program.state === undefined) this.#expected = await this.#written();
         return this.#states * output.items / Math.min(seconds, await this.#launch(compiled, signal));
       }
       this.#states = Math.min(most, Math.ceil(this.#states * Math.min(16, 2 * launchSeconds / Math.max(seconds, 1e-7))));
@@ -105,8 +107,9 @@ class Trial {
       throw new UnsupportedProgram(`its blocks begin ${compiled.warmStates} steady states early`);
     }
     const seconds = await this.#launch(compiled, signal);
-    (await this.#written()).forEach((scalars, at) => {
-      const expected = elementAt(required(this.#expected), at);
+    const wanted = this.#expected;
+    if (wanted !== undefined) (await this.#written()).forEach((scalars, at) => {
+      const expected = elementAt(wanted, at);
       const different = Array.prototype.findIndex.call(scalars, (x, i) => !Object.is(x, expected[i]));
       if (different < 0) return;
       throw new WarploomError('ERR_WARPLOOM_INTERNAL', `scalar ${different} of its output differs from that of the default layout`);
@@ -120,9 +123,12 @@ class Trial {
     let [best, sum] = [Infinity, 0];
     for (let i = 0; i < launches && (i === 0 || sum < candidateSeconds); ++i) {
       signal?.throwIfAborted();
+      // State begins at zero, which is what no run has there, but takes the same time.
+      const carry = compiled.program.state && new Carry(this.#device, new Int32Array(Math.max(1, compiled.program.state.carryWords)));
       const { deviceSeconds, fault } = await compiled.launch({
         input: this.#input, output: this.#output, firstInput: before + this.#lead * items, firstOutput: 0, states: this.#states, signal,
-      });
+        ...(carry === undefined ? {} : { state: carry.next(this.#lead) }),
+      }).finally(() => { carry?.dispose(); });
       if (fault !== undefined) throw refusal('input', 'items on which the program does not fault', 'items on which it does');
       best = Math.min(best, deviceSeconds);
       sum += deviceSeconds;

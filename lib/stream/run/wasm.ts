@@ -7,6 +7,7 @@ import { programText } from '../../kernel/text.ts';
 import type { StreamGraph } from '../graph.ts';
 import { mostPrinted } from '../interpret/print-order.ts';
 import type { LoweredProgram } from '../lower/program.ts';
+import { passedBy } from '../plan/counts.ts';
 import { kinds, makeArray } from '../plan/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { longestTurn } from '../profile/estimate.ts';
@@ -39,6 +40,11 @@ export interface CompiledWasm {
   runAside(input?: ArrayLike<number>, options?: ThreadOptions): Promise<RunResult>;
   /** Runs the program in this thread if that takes at most a tenth of a second, otherwise on worker threads. */
   runHereOrAside(input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult>;
+  /**
+   * Runs so many whole steady states from the start, in this thread, and returns what buffers of the program's state then hold.
+   * `names`: those of buffers; what the program does not keep is undefined. `input` has the items for these steady states.
+   */
+  stateAfter(states: number, input: ArrayLike<number>, names: readonly string[], options?: RunOptions): readonly (Scalars | undefined)[];
 }
 
 /**
@@ -67,6 +73,13 @@ export function compileWasm(graph: StreamGraph, options: PlanOptions = {}): Comp
     get source() { return programText(whole.program.program); },
     run: (input, runOptions = {}) => required(here.run(prepareRun(plan, input, runOptions), runOptions)),
     runAside: async (input, runOptions = {}) => runAside(prepareRun(plan, input, runOptions), runOptions),
+    stateAfter(states, input, names, runOptions = {}) {
+      const run = prepareRun(plan, input, runOptions);
+      const { init, initFirings, repetitions } = plan.steady;
+      const passed = plan.externals.map((external) =>
+        passedBy(external, elementAt(initFirings, external.node) + states * elementAt(repetitions, external.node)));
+      return here.stateAfter({ ...run, counts: { ...run.counts, init, steadyStates: states, tail: [], passed } }, names, runOptions);
+    },
     async runHereOrAside(input, runOptions) {
       const began = performance.now();
       const run = prepareRun(plan, input, runOptions);
@@ -233,6 +246,15 @@ class Here {
     }
     const isCutShort = answer.kind === 'fault' && turns < maxTurns && program.sites[answer.site]?.kind === 'steps';
     return answer.kind === 'late' || isCutShort ? undefined : run.result(program, [answer]);
+  }
+
+  stateAfter(prepared: PreparedRun, names: readonly string[], options: RunOptions): readonly (Scalars | undefined)[] {
+    const run = new Run(prepared, alone(this.#written.plan, prepared), options, false);
+    const program = this.#written.for(run.way);
+    const machine = this.#machine(program);
+    const answer = machine.run(run.forMachines());
+    if (answer.kind !== 'done') run.result(program, [answer as Faulty]);
+    return names.map((name) => machine.contents(name));
   }
 
   /** Microseconds per iteration of the longest loop that ends by a condition. */

@@ -14,7 +14,9 @@ import { isJammed } from '../plan/jam.ts';
 import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
 import type { External, Group, PlanOptions, ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
+import type { ProgramState } from '../state/index.ts';
 import { levelsOf } from './cuda-tasks.ts';
+import { StateLayout, stageLevels } from './state-layout.ts';
 
 /** How a program is laid out on a GPU. */
 export interface FusedOptions extends PlanOptions {
@@ -97,7 +99,8 @@ export const noGaps = 31;
 const landingSlack = 16;
 
 /** Gaps for which threads whose items lie a power of two apart meet in few banks. */
-function gapsFor({ moved, stride, beside }: Stretch): Gaps {
+function gapsFor({ moved, stride, beside, isPlain }: Stretch): Gaps {
+  if (isPlain) return { shift: noGaps, row: 0, gap: 0 };
   if (beside === 0) {
     const row = moved.reduce((a, b) => a / gcd(a, b) * b);
     return { shift: noGaps, row, gap: row % 2 === 0 ? 1 : 0 };
@@ -134,6 +137,8 @@ export interface Stretch {
   /** First and last phase in which it is in use: the load is phase 0, level l is l + 1. */
   readonly from: number;
   readonly to: number;
+  /** Not items: no gaps. */
+  readonly isPlain?: true;
 }
 
 /** Nodes of a slice that is worth a warp, and of code that takes as long as a barrier. */
@@ -145,6 +150,8 @@ const leastOverlap = 4;
 export class RoundLayout {
   readonly plan: ProgramPlan;
   readonly lowered: LoweredProgram;
+  /** Undefined for programs without state. */
+  readonly state: StateLayout | undefined;
   options: typeof smallBlocks;
   readonly input: FusedEnd;
   readonly output: FusedEnd;
@@ -162,14 +169,18 @@ export class RoundLayout {
   readonly landings: readonly number[];
   readonly sharedBytes: number;
 
-  constructor(plan: ProgramPlan, options: FusedOptions) {
+  constructor(plan: ProgramPlan, options: FusedOptions, state: ProgramState) {
     this.plan = plan;
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+    if (state.size > 0) given['readsAhead'] = false; // only the kernel of programs without state does
     this.options = { ...largeBlocks, ...given };
     this.input = endOf(plan, 'input');
     this.output = endOf(plan, 'output');
-    this.lowered = lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 });
-    this.levels = levelsOf(plan);
+    const lowered = lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 });
+    this.levels = levelsOf(plan, stageLevels(plan, state));
+    this.state = state.size === 0 ? undefined : new StateLayout(plan, lowered, state, this.levels);
+    this.lowered = this.state === undefined ? lowered : { ...lowered, program: {
+      ...lowered.program, functions: this.state.groups, buffers: [...lowered.program.buffers, ...this.state.functions.buffers] } };
     this.lastLevel = Math.max(...this.levels);
     this.stretches = this.#findStretches();
     this.#sizes = plan.groups.map(({ id }) =>
@@ -222,6 +233,9 @@ export class RoundLayout {
         from: residual > 0 ? 0 : elementAt(this.levels, source.id) + 1,
         to: residual > 0 ? this.lastLevel + 2 : elementAt(this.levels, sink.id) + 1,
       });
+    }
+    for (const tile of this.state?.tiles(this.lastLevel, this.options.threads) ?? []) {
+      found.push({ ...tile, kind: 'i', stride: 1, moved: [], isPlain: true });
     }
     return found;
   }
@@ -327,6 +341,10 @@ export class RoundLayout {
         const taken = Math.ceil(states * iterations / this.widthOf(id) / 32);
         units += taken;
         work += taken * elementAt(this.#sizes, id) * this.widthOf(id);
+      }
+      if (units === 0) {
+        sum += barrierNodes;
+        continue;
       }
       const busy = Math.ceil(units / warps);
       // Where few warps have work, it is cut into slices.

@@ -5,7 +5,7 @@ import { get, valueOf, type Buffer, type ExpressionOf, type KernelFunction, type
 import { shareFunctions } from '../../kernel/passes/share.ts';
 import { forCount, sliceFunction } from '../../kernel/passes/slice.ts';
 import { sizeOf } from '../../kernel/passes/unroll.ts';
-import { mapBody, Names } from '../../kernel/visit.ts';
+import { buffersIn, mapBody, Names } from '../../kernel/visit.ts';
 import type { Group, ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 
@@ -44,15 +44,19 @@ const mostNodes = 1000;
 /** Arguments that tasks of one shape may differ in. */
 const mostArguments = 8;
 
-/** By group: how many others it waits for, one after the other. */
-export function levelsOf({ groups, groupOf, sdf }: ProgramPlan): number[] {
-  const levels = groups.map(() => 0);
+/**
+ * By group: how many others it waits for, one after the other.
+ * @param before by group: levels that it takes for itself before its own
+ */
+export function levelsOf({ groups, groupOf, sdf }: ProgramPlan, before: readonly number[] = []): number[] {
+  const levels = groups.map(({ id }) => before[id] ?? 0);
   for (let isSettled = false; !isSettled;) {
     isSettled = true;
     for (const { from, to } of sdf.channels) {
       const [source, sink] = [elementAt(groupOf, from).id, elementAt(groupOf, to).id];
-      if (source === sink || elementAt(levels, sink) > elementAt(levels, source)) continue;
-      levels[sink] = elementAt(levels, source) + 1;
+      const least = elementAt(levels, source) + 1 + (before[sink] ?? 0);
+      if (source === sink || elementAt(levels, sink) >= least) continue;
+      levels[sink] = least;
       isSettled = false;
     }
   }
@@ -70,6 +74,8 @@ interface TaskOptions {
   readonly threads: number;
   /** By group: iterations that a thread makes together, as one function that runs straight through. */
   readonly wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }>;
+  /** Whether threads have a buffer for themselves: functions that take one are not shared. */
+  readonly isPrivate: (buffer: Buffer) => boolean;
   /** Whether buffers are laid out alike. */
   readonly isAlike: (a: Buffer, b: Buffer) => boolean;
 }
@@ -81,7 +87,7 @@ export function tasksOf(options: TaskOptions): Tasks {
   for (let level = 0; level <= Math.max(...levels); ++level) {
     const groups = plan.groups.filter(({ id }) => levels[id] === level);
     const busy = groups.reduce((sum, { iterations }) => sum + Math.ceil(states * iterations / 32), 0);
-    const spare = Math.floor(threads / 32 / busy);
+    const spare = Math.floor(threads / 32 / Math.max(1, busy));
     const tasks = groups.flatMap((group): Task[] => {
       const together = wide.get(group.id);
       if (together !== undefined) {
@@ -101,7 +107,7 @@ export function tasksOf(options: TaskOptions): Tasks {
 }
 
 /** A task whose function takes positions in place of `ix`. */
-function positioned(
+export function positioned(
   program: Program, group: Group, f: KernelFunction, how: Pick<Task, 'parts' | 'width' | 'isCounted'>, ix: Buffer,
 ): Task {
   const names = Names.of(program, f);
@@ -122,13 +128,16 @@ function positioned(
 }
 
 /** Tasks of one shape as one, where they do not differ in much. */
-function share(tasks: readonly Task[], { program, isAlike }: TaskOptions, prefix: string): { tasks: Task[]; placeholders: Buffer[] } {
+function share(
+  all: readonly Task[], { program, isAlike, isPrivate }: TaskOptions, prefix: string,
+): { tasks: Task[]; placeholders: Buffer[] } {
+  const isOwn = ({ f }: Task): boolean => [...buffersIn(f.body)].some(isPrivate);
   const classes = new Map<string, Task[]>();
-  for (const task of tasks) {
+  for (const task of all.filter((each) => !isOwn(each))) {
     const key = `${task.isCounted} ${task.parts} ${task.width} ${required(task.members[0]).group.iterations}`;
     classes.set(key, [...classes.get(key) ?? [], task]);
   }
-  const made: Task[] = [];
+  const made: Task[] = all.filter(isOwn);
   const placeholders: Buffer[] = [];
   let number = 0;
   for (const members of classes.values()) {

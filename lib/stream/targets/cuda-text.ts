@@ -8,6 +8,7 @@ import type { Group } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { FusedEnd, Gaps, RoundLayout, Tile } from './cuda-layout.ts';
 import type { Member, Task, Tasks } from './cuda-tasks.ts';
+import { StateText } from './state-text.ts';
 
 /** More turns than there are. */
 const never = 2 ** 31 - 1;
@@ -24,11 +25,24 @@ export class ProgramText {
   readonly #program: Program;
   readonly #tasks: Tasks;
 
-  /** @param program its functions are those of the tasks, as they are printed */
-  constructor(layout: RoundLayout, program: Program, tasks: Tasks) {
+  readonly #tables: string[] = [];
+  readonly #parameters: ReadonlyMap<string, readonly Buffer[]>;
+  readonly #state: StateText | undefined;
+
+  /**
+   * @param program its functions are those of the tasks, as they are printed
+   * @param stateTasks by function of a stage: the task that calls it
+   */
+  constructor(layout: RoundLayout, program: Program, tasks: Tasks, stateTasks: ReadonlyMap<string, Task>) {
     this.#layout = layout;
     this.#program = program;
     this.#tasks = tasks;
+    this.#parameters = cudaParameters(program);
+    this.#state = layout.state && new StateText(layout.state, {
+      plan: layout.plan, states: layout.states, pointer: (buffer) => this.#pointer(buffer), tables: this.#tables,
+      taken: (f) => new Set(this.#parameters.get(f)),
+      call: (_, { f }, own) => this.#call(required(stateTasks.get(f.name)), own),
+    });
   }
 
   #tile(buffer: Buffer): Tile {
@@ -48,16 +62,19 @@ export class ProgramText {
   lines(): string[] {
     const { threads, minBlocks, readsAhead } = this.#layout.options;
     const kinds = (end: FusedEnd) => end.kinds.length;
-    const { steady, tables } = this.#steadyText(this.#program, this.#tasks);
+    const steady = this.#steadyText();
+    const state = this.#state;
+    const pass = state === undefined ? [] : ['  template <int kPass>'];
     return [
-      ...tables,
+      ...this.#tables,
       'using warploom::WARPLOOM_TARGET::device::Block;', 'namespace fused = warploom::WARPLOOM_TARGET::stream;', '',
-      'struct Program {',
+      ...state?.types() ?? [], 'struct Program {',
+      ...(state === undefined ? [] : [`  static constexpr int kPasses = ${state.passes};`]),
       `  static constexpr int kThreads = ${threads}, kMinBlocks = ${minBlocks}, kStates = ${this.#layout.states};`,
       `  static constexpr bool kReadsAhead = ${readsAhead};`,
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
-      '  using Parameters = fused::FusedParameters<kInputs, kOutputs>;',
-      ...(readsAhead ? this.#aheadText() : this.#loadText()), ...steady, ...this.#storeText(), ...this.#settleText(), '};',
+      `  using Parameters = fused::${state === undefined ? 'Fused' : 'State'}Parameters<kInputs, kOutputs>;`,
+      ...(readsAhead ? this.#aheadText() : this.#loadText()), ...pass, ...steady, ...this.#storeText(), ...pass, ...this.#settleText(), ...state?.members() ?? [], '};',
     ];
   }
 
@@ -104,10 +121,11 @@ export class ProgramText {
   }
 
   #settleText(): string[] {
-    const lines = this.#layout.stretches.flatMap(({ buffer, each, beside }) => {
-      if (beside === 0 || buffer === this.#streamBufferOf(buffer)) return [];
+    const lines = this.#layout.stretches.flatMap(({ buffer, each, beside, isPlain }) => {
+      if (beside === 0 || isPlain || buffer === this.#streamBufferOf(buffer)) return [];
       return [`    fused::settle_tile<${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, states * ${each}, ${beside});`];
     });
+    lines.push(...this.#state?.settle() ?? []);
     return [
       `  static WARPLOOM_DEVICE void settle(const Block&${lines.length > 0 ? ' block' : ''}, int${lines.length > 0 ? ' states' : ''}) {`,
       ...lines, '  }',
@@ -118,20 +136,26 @@ export class ProgramText {
     return this.#layout.plan.streamArrays.some(({ name }) => name === buffer.name) ? buffer : undefined;
   }
 
-  #steadyText(program: Program, { levels }: Tasks): { steady: string[]; tables: string[] } {
-    const parameters = cudaParameters(program);
-    const steady: string[] = [], tables: string[] = [];
-    for (const tasks of levels) {
+  #steadyText(): string[] {
+    const steady: string[] = [];
+    this.#tasks.levels.forEach((tasks, level) => {
       let offset = 0;
+      steady.push(...this.#state?.level(level) ?? []);
       for (const task of tasks) {
-        const span = Math.ceil(this.#layout.states * required(task.members[0]).group.iterations * task.parts / task.width / 32) * 32;
-        steady.push(...this.#taskText(program, task, required(parameters.get(task.f.name)), span, offset, tables));
+        const { group } = required(task.members[0]);
+        const span = Math.ceil(this.#layout.states * group.iterations * task.parts / task.width / 32) * 32;
+        const text = this.#taskText(task, span, offset);
+        steady.push(...this.#state !== undefined && task.members.length === 1 ? this.#state.guarded(text, group.id) : text);
         // Each begins with a warp of its own, so that all threads of a warp do the same.
         offset = (offset + span * task.members.length) % this.#layout.options.threads;
       }
       steady.push('    block.sync();');
-    }
-    return { steady: ['  static WARPLOOM_DEVICE void steady(const Block& block, const fused::Round& round) {', ...steady, '  }'], tables };
+    });
+    const round = this.#state === undefined ? 'Round' : 'StateRound';
+    return [
+      `  static WARPLOOM_DEVICE void steady(const Block& block, const fused::${round}& round) {`,
+      ...this.#state?.pointers(false) ?? [], ...steady, '  }',
+    ];
   }
 
   /** By place in `ix`: where iterations of a group begin at their ends. */
@@ -174,20 +198,22 @@ export class ProgramText {
     }) ?? [];
   }
 
-  /** @param span threads that take a member's part, whole warps; @param offset the first thread that takes any */
-  #taskText(
-    program: Program, task: Task, parameters: readonly Buffer[], span: number, offset: number, tables: string[],
-  ): string[] {
-    const { f: { name }, isCounted, parts, members, width } = task;
-    const { graph } = this.#layout.plan;
+  #choice(type: string, values: readonly string[]): string {
+    return choiceOf(type, values, this.#tables);
+  }
+
+  /** The call of a task's function in iteration `turn`. @param own what stands for buffers that a thread has for itself */
+  #call(task: Task, own: (buffer: Buffer) => string | undefined): { text: string; fails: boolean } {
+    const { f: { name }, isCounted, parts, members } = task;
     const { steps } = this.#layout.lowered.system;
-    const [{ group }] = members as [Member];
-    const choice = (type: string, values: readonly string[]): string => choiceOf(type, values, tables);
+    const choice = (type: string, values: readonly string[]): string => this.#choice(type, values);
     const positions = this.#positions(task, choice);
     const args = members[0]?.args.map(({ type }, at) =>
       choice(cTypes[type], members.map((member) => cLiteral(type as 'i32', elementAt(member.args, at).value)))) ?? [];
     const argument = (buffer: Buffer): string => {
       if (buffer === steps) return '&turns';
+      const text = own(buffer);
+      if (text !== undefined) return text;
       const places = members.map((member) => {
         const tile = this.#layout.tiles.get(member.buffers.get(buffer) ?? buffer);
         if (tile === undefined) throw new UnsupportedProgram(`the program keeps '${buffer.name}' between firings`);
@@ -195,12 +221,22 @@ export class ProgramText {
       });
       return `block.shared<${cTypes[buffer.element]}>(${choice('int', places)})`;
     };
-    const fails = cudaCanFail(program, name);
+    const fails = cudaCanFail(this.#program, name);
     const list = [
-      ...(isCounted ? ['1'] : parts === 1 ? [] : ['part']), ...positions, ...args, ...parameters.map(argument), ...(fails ? ['fault'] : []),
+      ...(isCounted ? ['1'] : parts === 1 ? [] : ['part']), ...positions, ...args,
+      ...required(this.#parameters.get(name)).map(argument), ...(fails ? ['fault'] : []),
     ];
-    const call = `${cName(name)}(${list.join(', ')})`;
-    const nodes = group.steps.map(({ actor }) => elementAt(graph.nodes, actor).name.replaceAll(/[^\w .-]/g, '')).slice(0, 6).join(', ');
+    return { text: `${cName(name)}(${list.join(', ')})`, fails };
+  }
+
+  /** @param span threads that take a member's part, whole warps; @param offset the first thread that takes any */
+  #taskText(task: Task, span: number, offset: number): string[] {
+    const { f: { name }, parts, members, width } = task;
+    const { graph } = this.#layout.plan;
+    const [{ group }] = members as [Member];
+    const actors = group.steps.map(({ actor }) => actor);
+    const { text: call, fails } = this.#call(task, (buffer) => this.#state?.argument(buffer));
+    const nodes = actors.map((actor) => elementAt(graph.nodes, actor).name.replaceAll(/[^\w .-]/g, '')).slice(0, 6).join(', ');
     const first = offset === 0 ? 'block.thread()' : `fused::turned(block, ${offset})`;
     const whole = `round.states * ${group.iterations * parts}`;
     const all = width === 1 ? whole : `(${whole} + ${width - 1}) / ${width}`;
@@ -209,13 +245,16 @@ export class ProgramText {
       `      const int member = all / ${span}, i = all - member * ${span};`, `      if (i >= ${all}) continue;`,
     ];
     const others = members.length > 1 ? `, and ${members.length - 1} more like it` : '';
-    return [
-      `    // ${nodes}${group.steps.length > 6 ? ' …' : ''}${others}`, ...head,
+    const begin = this.#state?.begin(actors) ?? [];
+    const text = [
+      `    // ${nodes}${group.steps.length > 6 ? ' …' : ''}${others}`, ...begin, ...head,
       parts === 1 ? '      const int turn = i;' : `      const int turn = i / ${parts}, part = i - turn * ${parts};`,
-      ...(parameters.includes(steps) ? ['      double turns = round.turns;'] : []),
+      ...this.#state?.provide(actors, '      ', new Set(this.#parameters.get(name))) ?? [],
+      ...(required(this.#parameters.get(name)).includes(this.#layout.lowered.system.steps) ? ['      double turns = round.turns;'] : []),
       ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(turn / ${group.iterations});`] : [`      ${call};`]),
       '    }',
     ];
+    return begin.length === 0 ? text : ['    {', ...text, '    }'];
   }
 }
 

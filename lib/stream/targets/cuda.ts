@@ -1,4 +1,4 @@
-// Planned programs without state as one CUDA kernel: every block makes steady states of its own stretch of the input, in rounds. Groups of
+// Planned programs as one CUDA kernel: every block makes steady states of its own stretch of the input, in rounds. Groups of
 // nodes run one after the other, their iterations shared among the threads; channels between groups lie in shared memory, all others in
 // registers.
 import { elementAt } from '../../core/known.ts';
@@ -9,10 +9,12 @@ import { walkBody } from '../../kernel/visit.ts';
 import type { StreamGraph } from '../graph.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { startMatters } from '../plan/start.ts';
+import { nodesWithState, stateOf, type ProgramState } from '../state/index.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { noGaps, RoundLayout, type FusedEnd, type FusedOptions } from './cuda-layout.ts';
-import { tasksOf } from './cuda-tasks.ts';
+import { positioned, tasksOf, type Task } from './cuda-tasks.ts';
 import { ProgramText } from './cuda-text.ts';
+import type { StageWork, StateLayout } from './state-layout.ts';
 
 /** A program for `device.module`. */
 export interface FusedProgram {
@@ -31,6 +33,18 @@ export interface FusedProgram {
   readonly startStates: number;
   readonly input: FusedEnd;
   readonly output: FusedEnd;
+  /** What runs of programs with state need beside that; undefined for programs without, and where numbers of firings are all they need. */
+  readonly state: FusedState | undefined;
+}
+
+/** Programs with state run in passes: all but the last find the state that later ones begin with. */
+export interface FusedState {
+  /** Kernels in order; the last one is the program's own. */
+  readonly kernels: readonly string[];
+  /** Words that a launch hands on to the next, and of what each block leaves for later passes. */
+  readonly carryWords: number;
+  readonly totalWords: number;
+  readonly works: readonly StageWork[];
 }
 
 export const fusedKernel = 'wl_fused';
@@ -38,8 +52,8 @@ export const fusedKernel = 'wl_fused';
 /** What plans for a GPU take: groups stay small enough for the registers of a thread. */
 export const defaultCudaPlan: PlanOptions = { groupSize: 4000, filterSize: 1500, forCores: 2 };
 
-/** Steady states until a node's items are right, whatever stood on the channels at the start, by node. */
-function untilRight({ sdf, graph, steady }: ProgramPlan): number {
+/** Steady states until a node's items are right, whatever stood on the channels and in records at the start, by node. */
+function untilRight({ sdf, graph, steady }: ProgramPlan, state: ProgramState): number {
   const until = graph.nodes.map(() => 0);
   for (const actor of steady.order) {
     for (const id of elementAt(graph.nodes, actor).inputs) {
@@ -50,6 +64,9 @@ function untilRight({ sdf, graph, steady }: ProgramPlan): number {
       if (rate === 0 && residual > 0) throw new UnsupportedProgram('items that never move stand on a channel');
       const own = residual === 0 ? 0 : Math.ceil(residual / rate);
       until[actor] = Math.max(elementAt(until, actor), elementAt(until, from) + own);
+    }
+    for (const stage of state.get(actor)?.stages ?? []) {
+      if ('kind' in stage) until[actor] = elementAt(until, actor) + Math.ceil(stage.longestLag / elementAt(steady.repetitions, actor));
     }
   }
   return Math.max(0, ...until);
@@ -65,24 +82,43 @@ export function refuseHost({ functions, imports }: Program): void {
   }
 }
 
+/** Plans a graph, with what its state is before any firing. */
+function planFor(graph: StreamGraph, options: FusedOptions): { plan: ProgramPlan; state: ProgramState } {
+  const whole = { ...defaultCudaPlan, ...options };
+  const plan = planProgram(graph, whole);
+  if (nodesWithState(plan).length === 0) return { plan, state: new Map() };
+  const state = stateOf(plan);
+  const handled = new Map([...state].map(([node, { stages }]) => [node, stages.length > 0 ? 'alone' : 'free'] as const));
+  return { plan: planProgram(graph, { ...whole, handled }), state };
+}
+
+/** Steady states before all that is known of the state holds. */
+function untilSettled({ steady }: ProgramPlan, state: ProgramState): number {
+  return Math.max(0, ...[...state].map(([node, { settled }]) =>
+    Math.ceil((settled - elementAt(steady.initFirings, node)) / elementAt(steady.repetitions, node))));
+}
+
 /**
- * Prints a graph as one kernel. Throws UnsupportedProgram for programs with state or other ends than an open input and output, and for
- * those whose channels do not fit, ScheduleError where there is no schedule.
+ * Prints a graph as one kernel. Throws UnsupportedProgram for programs with state that only firings in order can find, or other ends than
+ * an open input and output, and for those whose channels do not fit, ScheduleError where there is no schedule.
  */
 export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): FusedProgram {
-  const plan = planProgram(graph, { ...defaultCudaPlan, ...options });
+  const { plan, state } = planFor(graph, options);
   const begins = startMatters(plan);
-  if (begins === undefined) {
-    throw new UnsupportedProgram('the program has state, loops, files, or other ends than one input and one output');
-  }
-  const layout = new RoundLayout(plan, options);
+  if (begins === undefined) throw new UnsupportedProgram(whyNot(plan));
+  const layout = new RoundLayout(plan, options, state);
   const { threads } = layout.options;
   const { program: lowered, system: { ix } } = layout.lowered;
+  const own = new Set(layout.state?.functions.buffers);
   const tasks = tasksOf({
     program: lowered, plan: layout.plan, levels: layout.levels, ix, states: layout.states, threads, wide: layout.wide,
+    isPrivate: (buffer) => own.has(buffer) && buffer.role !== 'constant',
     isAlike: (a, b) => layout.tiles.get(a)?.gaps.shift === layout.tiles.get(b)?.gaps.shift,
   });
   const all = tasks.levels.flat();
+  const stateTasks = new Map<string, Task>(layout.state?.works.flatMap(({ group, record, scans }) =>
+    [...(record === undefined ? [] : [record]), ...scans].map(({ next: { f } }) =>
+      [f.name, positioned(lowered, group, f, { parts: 1, width: 1, isCounted: false }, ix)] as const)));
   const gaps = new Map<Buffer, number>();
   const addGap = (buffer: Buffer, of: Buffer): void => {
     const shift = layout.tiles.get(of)?.gaps.shift ?? noGaps;
@@ -91,17 +127,43 @@ export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): Fu
   for (const buffer of layout.tiles.keys()) addGap(buffer, buffer);
   for (const { members: [first] } of all) for (const [by, buffer] of first?.buffers ?? []) addGap(by, buffer);
   const buffers = [...lowered.buffers, ...tasks.placeholders];
-  const program = padBuffers({ ...lowered, buffers, functions: all.map(({ f }) => f) }, gaps);
+  const functions = [...all, ...stateTasks.values()].map(({ f }) => f);
+  const program = padBuffers({ ...lowered, buffers, functions }, gaps);
   refuseHost(program);
+  const { kernels, entries } = kernelsOf(layout.state);
   const text = [
     '#ifdef WARPLOOM_SIMT', '#define WL_STRUCT_LANES', '#endif', '#include "cuda/core/module.cuh"', '#include "arithmetic.h"',
-    '#include "cuda/stream/fused.cuh"', '', 'namespace {', printCuda({ ...program, imports: [] }),
-    ...new ProgramText(layout, program, tasks).lines(), '}  // namespace', '',
-    `WARPLOOM_KERNEL(${fusedKernel}, warploom::WARPLOOM_TARGET::stream::FusedAgent<Program>)`, '',
+    `#include "cuda/stream/${layout.state === undefined ? 'fused' : 'state'}.cuh"`, '', 'namespace {',
+    printCuda({ ...program, imports: [] }), ...new ProgramText(layout, program, tasks, stateTasks).lines(), '}  // namespace', '',
+    ...entries, '',
   ].join('\n');
-  const warmRounds = Math.ceil(untilRight(layout.plan) / layout.states);
+  const warm = Math.ceil(untilRight(layout.plan, state) / layout.states);
   return {
     plan: layout.plan, source: text, kernel: fusedKernel, threads, sharedBytes: layout.sharedBytes, states: layout.states,
-    warmRounds, warmStates: warmRounds * layout.states, startStates: Math.max(0, begins), input: layout.input, output: layout.output,
+    // Each pass makes as many rounds before its own as channels need.
+    warmRounds: warm * kernels.length, warmStates: warm * kernels.length * layout.states,
+    startStates: Math.max(0, begins, untilSettled(plan, state)), input: layout.input, output: layout.output,
+    state: layout.state && {
+      kernels, carryWords: layout.state.carryWords, totalWords: layout.state.totalWords, works: layout.state.works,
+    },
   };
+}
+
+/** Why a run cannot begin in the middle of the input, though the state is known there. */
+function whyNot({ graph, groups, externals }: ProgramPlan): string {
+  const loop = groups.find(({ isLoop }) => isLoop);
+  const file = externals.find(({ kind }) => kind === 'reader' || kind === 'writer');
+  if (loop !== undefined) return `${elementAt(graph.nodes, elementAt(loop.steps, 0).actor).name} is in a feedback loop`;
+  if (file !== undefined) return `the program uses the file '${file.path}'`;
+  if (graph.input === undefined || graph.output === undefined) return 'the program has other ends than one input and one output';
+  return 'items stand on a channel before the program begins';
+}
+
+/** Kernels of a program, the last one its own, and their text. */
+function kernelsOf(state: StateLayout | undefined): { kernels: string[]; entries: string[] } {
+  const agent = (of: string): string => `warploom::WARPLOOM_TARGET::stream::${of}`;
+  if (state === undefined) return { kernels: [fusedKernel], entries: [`WARPLOOM_KERNEL(${fusedKernel}, ${agent('FusedAgent<Program>')})`] };
+  const kernels = Array.from({ length: state.passes + 1 }, (_, pass) =>
+    (pass === state.passes ? fusedKernel : `${fusedKernel}_pass${pass + 1}`));
+  return { kernels, entries: kernels.map((kernel, i) => `WARPLOOM_KERNEL(${kernel}, ${agent(`StateAgent<Program, ${i + 1}>`)})`) };
 }

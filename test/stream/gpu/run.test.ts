@@ -16,12 +16,12 @@ const input = Float32Array.from({ length: 20_000 }, (_, i) => Math.sin(i));
 
 /** Programs that no device runs, and why. */
 const others: readonly (readonly [source: string, reason: RegExp, options: StreamRunOptions])[] = [
-  ['float->float filter F { float s; work pop 1 push 1 { s += pop(); push(s); } } float->float pipeline Main { add F; }', /state/, { input }],
+  ['float->float filter F { float s; work pop 1 push 1 { s += pop(); push(s); } } float->float pipeline Main { add F; }', /keeps 's', which only/, { input }],
   ['float->float filter F { work pop 1 push 1 { float x = pop(); println(x); push(x); } } '
     + 'float->float pipeline Main { add F; }', /state|prints/, { input: input.slice(0, 50) }],
   ['void->void pipeline Main { add S; add P; } void->int filter S { int i; work push 1 { push(i); i++; } } '
     + 'int->void filter P { work pop 1 { println(pop()); } }', /./, { items: 9 }],
-  ['void->float filter S { int i; work push 1 { push(i); i++; } } void->float pipeline Main { add S; }', /state/, { items: 100 }],
+  ['void->float filter S { int i; work push 1 { push(i); i++; } } void->float pipeline Main { add S; }', /other ends/, { items: 100 }],
   ['float->float filter F { work pop * push 1 { float s = 0; for (int i = 0; i < (int) peek(0) + 2; i++) s += pop(); push(s); } } '
     + 'float->float pipeline Main { add F; }', /./,
     { input: new Float32Array(90).fill(1) }],

@@ -19,12 +19,18 @@ export interface Sample {
 
 /** A program whose names differ from those of others. */
 function renamed(program: FusedProgram, number: number): FusedProgram {
-  const kernel = `${fusedKernel}_${number}`;
-  const parts = ['\nnamespace {\n', `WARPLOOM_KERNEL(${fusedKernel}, `, 'FusedAgent<Program>'];
-  for (const part of parts) assert.equal(program.source.split(part).length, 2, part);
-  const source = program.source.replace(parts[0]!, () => `\nnamespace p${number} {\n`).replace(parts[1]!, () => `WARPLOOM_KERNEL(${kernel}, `)
-    .replace(parts[2]!, () => `FusedAgent<p${number}::Program>`);
-  return { ...program, source, kernel };
+  const own = (kernel: string): string => kernel.replace(fusedKernel, `${fusedKernel}_${number}`);
+  const kernels = program.state?.kernels ?? [fusedKernel];
+  let source = program.source;
+  const replace = (from: string, to: string): void => {
+    assert.equal(source.split(from).length, 2, from);
+    source = source.replace(from, () => to);
+  };
+  replace('\nnamespace {\n', `\nnamespace p${number} {\n`);
+  for (const kernel of kernels) replace(`WARPLOOM_KERNEL(${kernel}, `, `WARPLOOM_KERNEL(${own(kernel)}, `);
+  source = source.replace(/Agent<Program\b/g, `Agent<p${number}::Program`);
+  const state = program.state && { ...program.state, kernels: kernels.map(own) };
+  return { ...program, source, kernel: own(program.kernel), state };
 }
 
 /** Compiles programs for a device, in one module; undefined for those that are not for devices. */
@@ -39,7 +45,7 @@ export async function compileTogether(device: Device, samples: readonly Sample[]
   });
   const some = programs.filter((each) => each !== undefined);
   const module = await device.module({
-    source: some.map(({ source }) => source).join('\n'), kernels: some.map(({ kernel }) => kernel),
+    source: some.map(({ source }) => source).join('\n'), kernels: some.flatMap(({ kernel, state }) => state?.kernels ?? [kernel]),
     headers: { 'arithmetic.h': arithmeticHeader() },
   });
   return programs.map((program, i) => (program === undefined ? undefined : new CompiledGpu(samples[i]!.graph, program, device, module)));

@@ -1,0 +1,399 @@
+// The text of what tells the state before each firing: see cuda/stream/state.cuh.
+import { elementAt, required } from '../../core/known.ts';
+import type { Buffer, ScalarType } from '../../kernel/ir.ts';
+import { cLiteral, cTypes } from '../../kernel/print/c-family.ts';
+import type { ProgramPlan } from '../plan/plan.ts';
+import { progressionOf, type Cycle } from '../state/closed.ts';
+import type { Source } from '../state/recorded.ts';
+import type { NodePlan } from '../state/stages.ts';
+import { wordsOf } from '../state/words.ts';
+import { isIdentity, slotsOf, type RecordWork, type ScanWork, type StageWork, type StateLayout } from './state-layout.ts';
+import type { NextFunction } from './state-functions.ts';
+
+/** What surrounds the text. */
+export interface StateContext {
+  readonly plan: ProgramPlan;
+  readonly states: number;
+  /** Where a buffer begins in shared memory, as a pointer. */
+  readonly pointer: (buffer: Buffer) => string;
+  /** The call of a function for iteration `turn` of a node's group: its arguments, given those for buffers that are the thread's own. */
+  readonly call: (work: StageWork, next: NextFunction, own: (buffer: Buffer) => string | undefined) => { text: string; fails: boolean };
+  /** Buffers that a function takes. */
+  readonly taken: (f: string) => ReadonlySet<Buffer>;
+  readonly tables: string[];
+}
+
+/** Elements of the state that stand for others while a firing is tried. */
+type Tried = ReadonlyMap<number, string>;
+
+export class StateText {
+  readonly #layout: StateLayout;
+  readonly #context: StateContext;
+  readonly #tables = new Map<string, string>();
+
+  constructor(layout: StateLayout, context: StateContext) {
+    this.#layout = layout;
+    this.#context = context;
+  }
+
+  /** What stands before the program. */
+  get passes(): number {
+    return this.#layout.passes;
+  }
+
+  types(): string[] {
+    return this.#scans().map(({ name, type }) => `using ${name} = fused::${type};`);
+  }
+
+  #scans(): ScanWork[] {
+    return this.#layout.works.flatMap(({ scans }) => scans);
+  }
+
+  /** A condition on the pass: whether it needs a group, or a stage of it. */
+  guarded(lines: readonly string[], group: number, stage = Infinity): string[] {
+    const needed = this.#neededIn(group, stage);
+    if (lines.length === 0 || needed.size === this.passes + 1) return [...lines];
+    const mask = [...needed].reduce((sum, pass) => sum + 2 ** pass, 0);
+    return [`    if ((${mask}u >> kPass & 1u) != 0) {`, ...lines, '    }'];
+  }
+
+  /** Passes that need what comes out of a group, or of one of its stages; the last pass is the program itself. */
+  #neededIn(group: number, stage: number): ReadonlySet<number> {
+    const passes = new Set([this.passes + 1]);
+    for (const work of this.#layout.works) {
+      for (const { pass } of work.scans) {
+        const isOwn = work.group.id === group && stage <= work.stage;
+        if (isOwn || this.#isBefore(group, work.group.id)) passes.add(pass);
+      }
+    }
+    return passes;
+  }
+
+  readonly #ahead = new Map<number, ReadonlySet<number>>();
+
+  /** Whether a group comes before another one in the stream. */
+  #isBefore(group: number, other: number): boolean {
+    let ahead = this.#ahead.get(other);
+    if (ahead === undefined) {
+      const { sdf, groupOf } = this.#context.plan;
+      const found = new Set<number>([other]);
+      for (const each of found) {
+        for (const { from, to } of sdf.channels) if (elementAt(groupOf, to).id === each) found.add(elementAt(groupOf, from).id);
+      }
+      found.delete(other);
+      this.#ahead.set(other, ahead = found);
+    }
+    return ahead.has(group);
+  }
+
+  /** Variables of a task in which these nodes fire: what is the same for all iterations of a round. */
+  begin(nodes: readonly number[]): string[] {
+    return nodes.flatMap((node) => {
+      const plan = this.#layout.plans.get(node);
+      if (plan === undefined) return [];
+      const { steady } = this.#context.plan;
+      const done = elementAt(steady.initFirings, node) - this.#preworks(node);
+      const fired = `fired_${node}`;
+      const phases = this.#periods(plan).map(({ name, period, since }) =>
+        `    [[maybe_unused]] const int ${name} = static_cast<int>((${fired} - ${since}) % ${period});`);
+      return [`    [[maybe_unused]] const int64_t ${fired} = ${done} + round.first * ${elementAt(steady.repetitions, node)};`, ...phases];
+    });
+  }
+
+  #preworks(node: number): number {
+    const graphNode = elementAt(this.#context.plan.graph.nodes, node);
+    return graphNode.kind === 'filter' && graphNode.code.prework !== undefined ? 1 : 0;
+  }
+
+  /** Periods of a node, and what their phases are called. */
+  #periods({ state: { node }, closed, phases, stages }: NodePlan): { name: string; period: number; since: number }[] {
+    const found = closed.cycles.flatMap(({ rows, since }, i) =>
+      (rows.length === 1 ? [] : [{ name: `cycle_${node}_${i}`, period: rows.length, since }]));
+    const hasPhases = phases.period > 1 && stages.some((stage) => 'kind' in stage);
+    return hasPhases ? [...found, { name: `phase_${node}`, period: phases.period, since: phases.since }] : found;
+  }
+
+  /** Firings of a node before the one at hand in a round: the first one of an iteration. */
+  #turns(node: number): string {
+    const { groupOf } = this.#context.plan;
+    const { count } = required(elementAt(groupOf, node).steps.find(({ actor }) => actor === node));
+    return count === 1 ? 'turn' : `turn * ${count}`;
+  }
+
+  /**
+   * Arrays with the state of nodes before iteration `turn`.
+   * @param taken buffers that the function takes
+   * @param tried elements that stand for others
+   * @param stage stages from this one on have not been made: what they find is 0
+   */
+  provide(
+    nodes: readonly number[], indent: string, taken: ReadonlySet<Buffer>, tried: Tried = new Map(), stage = Infinity,
+  ): string[] {
+    return nodes.flatMap((node) => {
+      const plan = this.#layout.plans.get(node);
+      if (plan === undefined) return [];
+      const byBuffer = new Map<string, { type: ScalarType; values: string[] }>();
+      plan.state.elements.forEach(({ buffer, index, field }, element) => {
+        const name = field === 'iter()' ? `it${node}` : buffer.name;
+        const before = this.#layout.functions.beforeOf(name);
+        if (before === undefined || !taken.has(before)) return;
+        const own = byBuffer.get(name) ?? { type: buffer.element, values: [] };
+        own.values[field === 'iter()' ? 0 : index] = tried.get(element) ?? this.#element(plan, element, stage);
+        byBuffer.set(name, own);
+      });
+      return [...byBuffer].map(([name, { type, values }]) =>
+        `${indent}const ${cTypes[type]} before_${name}[${values.length}] = {${values.join(', ')}};`);
+    });
+  }
+
+  /** What a function takes for a buffer of the state. */
+  argument(buffer: Buffer): string | undefined {
+    const name = buffer.name.replace(/_before$/, '');
+    return this.#layout.functions.beforeOf(name) === buffer ? `before_${name}` : undefined;
+  }
+
+  #element(plan: NodePlan, element: number, stage: number): string {
+    const { node } = plan.state;
+    const { buffer: { element: type } } = elementAt(plan.state.elements, element);
+    const zero = cLiteral(type, 0);
+    const counter = plan.closed.counters.find((each) => each.element === element);
+    if (counter !== undefined) {
+      return `fused::counted(${cLiteral('i32', counter.first)}, ${cLiteral('i32', counter.step)}, fired_${node} + ${this.#turns(node)})`;
+    }
+    const cycle = plan.closed.cycles.findIndex(({ elements }) => elements.includes(element));
+    if (cycle >= 0) return this.#inCycle(node, elementAt(plan.closed.cycles, cycle), cycle, element, type);
+    for (const work of this.#layout.works) {
+      if (work.node !== node || work.stage >= stage) continue;
+      const place = work.record?.recorded.elements.indexOf(element) ?? -1;
+      if (place >= 0) return this.#inRecord(work, required(work.record), place, type);
+      const scan = work.scans.find((each) => each.scan.elements.includes(element));
+      if (scan !== undefined) return this.#inScan(work, scan, plan, element, type);
+    }
+    return zero;
+  }
+
+  #table(type: ScalarType, numbers: readonly number[]): string {
+    const text = `${cTypes[type]} %[] = {${numbers.map((x) => cLiteral(type, x)).join(', ')}};`;
+    let name = this.#tables.get(text);
+    if (name === undefined) {
+      this.#tables.set(text, name = `wl_of_state_${this.#tables.size}`);
+      this.#context.tables.push(`WL_TABLE ${text.replace('%', name)}`);
+    }
+    return name;
+  }
+
+  #inCycle(node: number, { elements, rows }: Cycle, number: number, element: number, type: ScalarType): string {
+    const place = elements.indexOf(element);
+    const column = rows.map((row) => elementAt(row, place));
+    if (column.every((x) => Object.is(x, column[0]))) return cLiteral(type, elementAt(column, 0));
+    const at = (shift: number): string =>
+      `(cycle_${node}_${number} + ${this.#turns(node)}${shift === 0 ? '' : ` + ${shift}`}) % ${rows.length}`;
+    const progression = type === 'i32' ? progressionOf(column) : undefined;
+    if (progression === undefined) return `${this.#table(type, column)}[${at(0)}]`;
+    const { low, step, begin } = progression;
+    return `${cLiteral('i32', low)} + ${at((rows.length - begin) % rows.length)} * ${step}`;
+  }
+
+  #rows({ group, record }: StageWork): number {
+    return this.#context.states * group.iterations + (record?.recorded.longestLag ?? 0);
+  }
+
+  #number(type: ScalarType, words: (slot: number) => string): string {
+    if (type === 'i32') return words(0);
+    return `fused::from_words<${cTypes[type]}>(${words(0)}, ${type === 'f64' ? words(1) : '0'})`;
+  }
+
+  #inRecord(
+    work: StageWork, { recorded: { sources, longestLag }, wordAt, tile }: RecordWork, place: number, type: ScalarType,
+  ): string {
+    const own = sources.map((each) => elementAt(each, place));
+    const [first] = own as [Source];
+    if ('constant' in first) return cLiteral(type, first.constant);
+    const found = own as Exclude<Source, { readonly constant: number }>[];
+    const phase = `(phase_${work.node} + turn) % ${sources.length}`;
+    const choose = (numbers: readonly number[]): string =>
+      (numbers.every((x) => x === numbers[0]) ? String(numbers[0]) : `${this.#table('i32', numbers)}[${phase}]`);
+    const at = choose(found.map(({ word }) => elementAt(wordAt, word) * this.#rows(work)));
+    const back = choose(found.map(({ lag }) => longestLag - lag));
+    const pointer = this.#context.pointer(tile);
+    return this.#number(type, (slot) => `${pointer}[${at} + ${slot * this.#rows(work)} + turn + ${back}]`);
+  }
+
+  #inScan(
+    work: StageWork, { scan: { elements, choices }, tile }: ScanWork, { state }: NodePlan, element: number, type: ScalarType,
+  ): string {
+    const before = elements.slice(0, elements.indexOf(element))
+      .reduce((sum, each) => sum + slotsOf(elementAt(state.elements, each).buffer.element), 0);
+    const word = (slot: number): string => `${this.#context.pointer(tile)}[${(before + slot) * this.#rows(work)} + turn]`;
+    return choices === undefined ? this.#number(type, word) : `${this.#table('i32', choices)}[${word(0)}]`;
+  }
+
+  /** What stages make at a level. */
+  level(level: number): string[] {
+    return this.#layout.works.flatMap((work) => {
+      const { record, scans, stage, group } = work;
+      const lines = work.level !== level ? [] : record === undefined ? scans.flatMap((scan) => this.#move(work, scan))
+        : this.#loop(work, () => this.#recordText(work, record));
+      const scanned = work.level + 1 !== level ? [] : scans.map((scan) => this.#scanText(work, scan));
+      return this.guarded([...lines, ...scanned], group.id, stage);
+    });
+  }
+
+  #loop(work: StageWork, body: () => readonly string[]): string[] {
+    const { node, group } = work;
+    return [
+      '    {', ...this.begin([node]),
+      `    for (int turn = block.thread(); turn < round.states * ${group.iterations}; turn += kThreads) {`,
+      ...body(), '    }', '    }',
+    ];
+  }
+
+  /** A firing is tried: what it leaves stands in arrays `next_…`. */
+  #tryText(work: StageWork, next: NextFunction, tried: Tried, number: number): string[] {
+    const outs = Object.values(next.outs);
+    const own = new Map<Buffer, string>(outs.map((buffer) => [buffer, `${buffer.name}_${number}`]));
+    if (next.phase !== undefined) own.set(next.phase, '&at_phase');
+    const { text, fails } = this.#context.call(work, next, (buffer) => own.get(buffer) ?? this.argument(buffer));
+    return [
+      ...outs.map((buffer) => `      ${cTypes[buffer.element]} ${required(own.get(buffer))}[${buffer.length}] = {};`), '      {',
+      ...this.provide([work.node], '        ', this.#context.taken(next.f.name), tried, work.stage),
+      ...(next.phase === undefined ? [] : [`        const int at_phase = (phase_${work.node} + turn) % ${work.plan.phases.period};`]),
+      '        double turns = round.turns;', '        (void)turns;',
+      ...(fails ? ['        wl_fault fault;', `        (void)${text};`] : [`        ${text};`]), '      }',
+    ];
+  }
+
+  #recordText(work: StageWork, { recorded: { types, longestLag }, wordAt, tile, next }: RecordWork): string[] {
+    const rows = this.#rows(work);
+    const lines = types.flatMap((type, word) => Array.from({ length: slotsOf(type) }, (_, slot) =>
+      `      ${this.#context.pointer(tile)}[${(elementAt(wordAt, word) + slot) * rows + longestLag} + turn] = fused::word_of(${
+        required(next.outs[type]).name}_0[${word}], ${slot});`));
+    return [...this.#tryText(work, next, new Map(), 0), ...lines];
+  }
+
+  #move(work: StageWork, scan: ScanWork): string[] {
+    return this.#loop(work, () => {
+      const { kind, elements, choices = [] } = scan.scan;
+      const { state } = work.plan;
+      const typeOf = (element: number): ScalarType => elementAt(state.elements, element).buffer.element;
+      const left = (i: number, number: number): string =>
+        `${required(scan.next.outs[typeOf(elementAt(elements, i))]).name}_${number}[${i}]`;
+      const put = (word: number, value: string): string =>
+        `      ${this.#context.pointer(scan.tile)}[${word * this.#rows(work)} + turn] = ${value};`;
+      const tryWith = (value: (element: number, place: number) => string, number: number): string[] =>
+        this.#tryText(work, scan.next, new Map(elements.map((element, i) => [element, value(element, i)])), number);
+      if (kind === 'bits') {
+        const [element] = elements as [number];
+        const bits = (x: number) => this.#number(typeOf(element), () => String(x));
+        const words = Array.from({ length: scan.slots }, (_, w) => w);
+        return [
+          ...tryWith(() => bits(0), 0), ...tryWith(() => bits(-1), 1),
+          ...words.flatMap((w) => [
+            put(2 * w, `fused::word_of(${left(0, 1)}, ${w}) ^ fused::word_of(${left(0, 0)}, ${w})`),
+            put(2 * w + 1, `fused::word_of(${left(0, 0)}, ${w})`),
+          ]),
+        ];
+      }
+      if (kind === 'choice') {
+        const made = choices.flatMap((choice, i) => [
+          ...tryWith(() => cLiteral('i32', choice), i),
+          `      ${scan.name}::put(record, ${i}, fused::place_of(${this.#table('i32', choices)}, ${choices.length}, ${left(0, i)}));`,
+        ]);
+        return [`      auto record = ${scan.name}::none();`, ...made,
+          ...Array.from({ length: scan.words }, (_, w) => put(w, `record.word[${w}]`))];
+      }
+      const size = elements.length;
+      const plain = [...tryWith(() => '0', 0), ...elements.map((_, i) => put(i, left(i, 0)))];
+      if (isIdentity(scan.scan)) return plain;
+      return [...plain, ...elements.flatMap((_, j) => [
+        ...tryWith((__, i) => (i === j ? '1' : '0'), j + 1),
+        ...elements.map((__, i) => put(size + i * size + j, `fused::difference(${left(i, j + 1)}, ${left(i, 0)})`)),
+      ])];
+    });
+  }
+
+  #scanText(work: StageWork, { name, tile, cellAt, pass }: ScanWork): string {
+    const pointer = this.#context.pointer(tile);
+    const rows = this.#rows(work);
+    return `    if (kPass >= ${pass}) fused::scan_tile<${name}, (kPass == ${pass})>(block, ${pointer}, ${rows}, round.states * ${
+      work.group.iterations}, cells + ${cellAt}, scratch);`;
+  }
+
+  /** Pointers that scans use. */
+  pointers(isWhole: boolean): string[] {
+    const { cells, cellWords } = this.#layout;
+    if (cellWords === 0) return [];
+    return [
+      `    int* const cells = ${this.#context.pointer(cells)};`,
+      ...(isWhole ? [`    int* const starts = cells + ${cellWords};`] : []), `    int* const scratch = cells + ${2 * cellWords};`,
+      `    (void)cells, ${isWhole ? '(void)starts, ' : ''}(void)scratch;`,
+    ];
+  }
+
+  /** Members of the program beside those of programs without state. */
+  members(): string[] {
+    const { totalWords } = this.#layout;
+    const scans = this.#scans();
+    const head = (name: string, parameters: string): string => `  static WARPLOOM_DEVICE void ${name}(const Block& block, ${parameters}) {`;
+    const totals = (at: number): string => `p.totals + block.index() * ${totalWords} + ${at}`;
+    return [
+      '  template <int kPass>', head('begin', 'const Parameters& p'), ...this.pointers(true), ...this.#clear(),
+      ...(scans.length === 0 ? [] : ['    if (block.thread() == 0) {', ...scans.flatMap((scan) => this.#start(scan)), '    }']),
+      ...scans.map(({ name, pass, totalsAt, carryAt, cellAt }) => `    if (kPass > ${pass}) fused::begin_scan<${name}>(block, p.totals + ${
+        totalsAt}, ${totalWords}, p.carry + ${carryAt}, starts + ${cellAt}, scratch);`),
+      '    (void)block, (void)p;', '  }',
+      '  template <int kPass>', head('enter', 'int offset, int warm'), ...this.pointers(true), '    if (block.thread() != 0) return;',
+      ...scans.flatMap(({ name, pass, slots, cellAt }) => [
+        `    if (offset == -(kPasses + 1 - ${pass}) * warm) {`,
+        `      if (kPass == ${pass}) fused::put_record<${name}>(cells + ${cellAt}, 1, 0, ${name}::identity());`,
+        `      for (int s = 0; kPass > ${pass} && s < ${slots}; ++s) cells[${cellAt} + s] = starts[${cellAt} + s];`, '    }',
+      ]),
+      '    (void)offset, (void)warm;', '  }',
+      '  template <int kPass>', head('total', 'const Parameters& p'), ...this.pointers(false), '    if (block.thread() != 0) return;',
+      ...scans.map(({ pass, words, totalsAt, cellAt }) =>
+        `    for (int w = 0; kPass == ${pass} && w < ${words}; ++w) (${totals(totalsAt)})[w] = cells[${cellAt} + w];`),
+      '    (void)p;', '  }',
+      head('finish', 'const Parameters& p'), ...this.pointers(true),
+      ...scans.map(({ name, totalsAt, carryAt, cellAt }) =>
+        `    fused::finish_scan<${name}>(block, ${totals(totalsAt)}, starts + ${cellAt}, p.carried + ${carryAt});`),
+      '    (void)block, (void)p;', '  }',
+    ];
+  }
+
+  /** The first firings of a stretch find nothing that others left. */
+  #clear(): string[] {
+    return this.#layout.works.flatMap((work) => {
+      if (work.record === undefined) return [];
+      const { recorded: { longestLag }, slots, tile } = work.record;
+      return [`    for (int i = block.thread(); i < ${slots * longestLag}; i += kThreads) ${this.#context.pointer(tile)}[i / ${
+        longestLag} * ${this.#rows(work)} + i % ${longestLag}] = 0;`];
+    });
+  }
+
+  /** What stands in a cell before a pass knows better: the state before the first firing. */
+  #start({ scan: { elements, choices }, cellAt, slots, pass, name }: ScanWork): string[] {
+    const work = required(this.#layout.works.find(({ scans }) => scans.some((scan) => scan.name === name)));
+    const { state } = work.plan;
+    const words = elements.flatMap((element) => {
+      const { buffer: { element: type } } = elementAt(state.elements, element);
+      return wordsOf(type, choices === undefined ? state.start[element] ?? 0 : 0);
+    });
+    return [
+      `      if (kPass == ${pass}) fused::put_record<${name}>(cells + ${cellAt}, 1, 0, ${name}::identity());`,
+      ...Array.from({ length: slots }, (_, s) =>
+        `      if (kPass != ${pass}) cells[${cellAt + s}] = ${cLiteral('i32', elementAt(words, s))};`),
+    ];
+  }
+
+  /** What the next round needs of this one's records. */
+  settle(): string[] {
+    return this.#layout.works.flatMap((work) => {
+      if (work.record === undefined) return [];
+      const { recorded: { longestLag }, slots, tile } = work.record;
+      const rows = this.#rows(work);
+      const lines = Array.from({ length: slots }, (_, slot) => `    fused::settle_tile<fused::Spread<31>>(block, ${
+        this.#context.pointer(tile)} + ${slot * rows}, states * ${work.group.iterations}, ${longestLag});`);
+      return this.guarded(lines, work.group.id, work.stage);
+    });
+  }
+}

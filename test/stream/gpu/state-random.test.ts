@@ -1,0 +1,62 @@
+// Random programs with state on devices: all of them run there, and give what the interpreter and WebAssembly give.
+import assert from 'node:assert/strict';
+import { interpretSync } from '../../../lib/stream/interpret/index.ts';
+import type { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
+import type { StreamGraph } from '../../../lib/stream/graph.ts';
+import type { FusedOptions } from '../../../lib/stream/targets/cuda-layout.ts';
+import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
+import { eachBackend } from '../../support/backends.ts';
+import { graphOf } from '../support.ts';
+import { randomStateProgram } from './state-programs.ts';
+import { agrees, compileTogether, deviceBackends, firstState, inputItems } from './support.ts';
+
+const programs = 100, together = 25;
+const options: readonly FusedOptions[] = [
+  { threads: 32, sharedBytes: 6000 }, {}, { threads: 64, sharedBytes: 12_000 }, { threads: 32, sharedBytes: 3000, groupSize: 1 },
+];
+
+/** Whether a program's channels fit; throws if anything else keeps it from devices. */
+function fits(graph: StreamGraph, chosen: FusedOptions): boolean {
+  try {
+    fusedProgram(graph, chosen);
+    return true;
+  } catch (error) {
+    assert.match((error as Error).message, /bytes of shared memory/);
+    return false;
+  }
+}
+
+describe('random programs with state on devices', function () {
+  this.timeout(240_000);
+
+  eachBackend((_, opened) => {
+    for (let batch = 0; batch < programs / together; ++batch) {
+      it(`${batch * together} to ${(batch + 1) * together - 1}`, async () => {
+        const samples = Array.from({ length: together }, (__, i) => {
+          const seed = batch * together + i;
+          const { source } = randomStateProgram(seed);
+          const graph = graphOf(source), chosen = options[seed % options.length]!;
+          return { seed, source, graph, options: fits(graph, chosen) ? chosen : {} };
+        });
+        const made = await compileTogether(await opened(), samples) as CompiledGpu[];
+        for (const [i, { seed, source, graph }] of samples.entries()) {
+          const compiled = made[i];
+          try {
+            assert.ok(compiled !== undefined, 'it is not for devices');
+            const from = firstState(compiled), { states } = compiled.program;
+            for (const more of [1 + seed % 5, (3 + seed % 20) * states + seed % 7]) {
+              const length = Math.min(inputItems(compiled, from + more), 400_000) + seed % 3;
+              const input = Int32Array.from({ length }, (___, k) => (Math.imul(k + seed, 0x9e3779b1) >>> 25) % 11);
+              await agrees(compiled, graph, input, {}, length >= inputItems(compiled, from + 1));
+            }
+            const few = Int32Array.from({ length: 900 }, (___, k) => (Math.imul(k + seed, 0x9e3779b1) >>> 25) % 11 - 2);
+            assert.deepEqual([...(await compiled.run(few, {})).output], [...interpretSync(graph, { input: few }).output]);
+          } catch (error) {
+            throw new Error(`seed ${seed}\n${source}`, { cause: error });
+          }
+        }
+        made[0]?.dispose();
+      });
+    }
+  }, { backends: deviceBackends, cases: programs / together });
+});
