@@ -1,9 +1,11 @@
 // Compiling a program for one device. What that takes is loaded at the first call.
 import { truth } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
+import { WarploomError } from '../../core/errors.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import type { StreamGraph } from '../graph.ts';
 import { deviceCheck, requireDevice, stopChecks } from '../options.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';
 import type { DeviceProgram } from './device-program.ts';
@@ -28,7 +30,8 @@ const compileOptions = optionsOf('stream.compileForDevice', {
  * backend `cuda` compiles by itself.) What the compiler makes is kept between processes.
  *
  * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with state, messages, dynamic
- * rates, feedback loops, files or prints, and those whose channels do not fit; UnavailableError if nothing here compiles device code
+ * rates, feedback loops, files or prints, and those whose channels do not fit; ScheduleError for rates that do not balance;
+ * UnavailableError if nothing here compiles device code
  */
 export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
   const { device: asked, ...options } = compileOptions.read(given);
@@ -37,6 +40,10 @@ export async function compileForDevice(graph: StreamGraph, given: DeviceCompileO
     const [{ defaultDevice }, { CompiledGpu }, { DeviceProgram: Program }] = await Promise.all(
       [import('../../core/device.ts'), import('./gpu.ts'), import('./device-program.ts')]);
     const device = asked ?? await defaultDevice();
-    return new Program(graph, await CompiledGpu.compile(graph, device, { fast: options.fast, signal }));
+    const compiled = await CompiledGpu.compile(graph, device, { fast: options.fast, signal }).catch((error: unknown) => {
+      if (!(error instanceof UnsupportedProgram)) throw error;
+      throw new WarploomError('ERR_WARPLOOM_UNSUPPORTED', `${error.reason}: run it on the CPU, with stream.run`, { cause: error });
+    });
+    return new Program(graph, compiled);
   }), options.signal);
 }
