@@ -1,4 +1,4 @@
-// Programs compiled for one device: for data that lies there, and to compile before the first run.
+// Programs that are compiled for one device ahead of their first run, and that accept data on the device.
 import { describeValue } from '../../core/arrays.ts';
 import { isArray, rule, type Check } from '../../core/checks.ts';
 import { DeviceArray, resultArray, type Device } from '../../core/device.ts';
@@ -40,7 +40,7 @@ export interface DeviceProgramRun {
   /** Whether the input ran out before `items` or `iterations` were reached. */
   readonly exhausted: boolean;
   readonly milliseconds: number;
-  /** Seconds on the device; undefined if the run was too short for it, so that the CPU made it. */
+  /** Seconds on the device; undefined if the run was too short for the device and ran on the CPU. */
   readonly deviceSeconds?: number;
 }
 
@@ -50,9 +50,9 @@ const runOptions = optionsOf('run', {
 } satisfies ChecksOf<DeviceProgramOptions & { readonly out?: DeviceArray }>);
 
 /**
- * A program on a device, made by `compileForDevice`. The device makes all whole steady states; the CPU makes what precedes them
- * (preworks, windows that fill) and the last partial one. Free it with `using`, {@link DeviceProgram.dispose}, or leave it to the garbage
- * collector.
+ * A program on a device, made by `compileForDevice`. The device runs all whole steady states; the CPU runs what precedes them
+ * (preworks, windows that fill) and the last partial steady state. Free it with `using`, {@link DeviceProgram.dispose}, or leave it to the
+ * garbage collector.
  */
 export class DeviceProgram {
   readonly graph: StreamGraph;
@@ -81,9 +81,9 @@ export class DeviceProgram {
 
   /**
    * Runs the program from its start, with the same output bits as every other back end.
-   * @param input scalars of the items on the open input, in memory order. Those of a device array are not copied to the host and must not
-   * change before the call settles; bits and booleans in it are 0 or 1.
-   * @param options `out`: for device arrays: where to write, at least as many scalars as come out; default: a new array
+   * @param input scalars of the items on the open input, in memory order. A device array is read in place: it must not change or be
+   * disposed before the call settles, and bits and booleans in it must be 0 or 1.
+   * @param options `out`, only with a device array as input: the array for the output, with room for all scalars; default: a new array
    * @throws StreamRunError if the program faults, ArgumentError for arrays that do not fit it
    */
   run(input: ArrayLike<number>, options?: DeviceProgramOptions): Promise<StreamRun>;
@@ -102,7 +102,7 @@ export class DeviceProgram {
     return { ...made, backend: 'wasm', note: cpuNote(note) };
   }
 
-  /** Keeps the code until a run has ended: each makes several launches. */
+  /** Keeps the module alive during a run, which consists of several launches. */
   async #whileRunning<T>(work: () => Promise<T>): Promise<T> {
     ++this.#running;
     try {
@@ -154,7 +154,7 @@ export class DeviceProgram {
     }
   }
 
-  /** Frees the code after the runs that were made. Calling it again has no effect. */
+  /** Frees the program once its pending runs have ended. Calling it again has no effect. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;

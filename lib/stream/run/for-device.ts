@@ -1,4 +1,4 @@
-// Compiling a program for one device. What that takes is loaded at the first call.
+// Compiles a program for one device. The first call loads the modules that this needs.
 import { truth } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
 import { WarploomError } from '../../core/errors.ts';
@@ -12,7 +12,7 @@ import type { DeviceProgram } from './device-program.ts';
 
 /** Options of {@link compileForDevice}. */
 export interface DeviceCompileOptions {
-  /** Of backend cuda (or simt). Default: the thread's default device. */
+  /** A device of backend cuda (or simt). Default: the thread's default device. */
   readonly device?: Device;
   /** Allows floating-point operations to be contracted, so that outputs differ in rounding. */
   readonly fast?: boolean;
@@ -26,8 +26,8 @@ const compileOptions = optionsOf('stream.compileForDevice', {
 } satisfies ChecksOf<DeviceCompileOptions>);
 
 /**
- * Compiles a program for a device: for runs on data that lies there, and to have compiled it before the first run. (`run` with
- * backend `cuda` compiles by itself.) What the compiler makes is kept between processes.
+ * Compiles a program for a device, so that it can run on data that is on the device, and so that the first run need not compile it.
+ * (`run` with backend `cuda` compiles by itself.) Compiled programs are cached between processes.
  *
  * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with state, messages, dynamic
  * rates, feedback loops, files or prints, and those whose channels do not fit; ScheduleError for rates that do not balance;
