@@ -1,5 +1,5 @@
-// Gaps in buffers that lie in banked memory: where neighbouring threads access elements a power of two apart, gaps spread them over the
-// banks.
+// Inserts gaps into buffers in banked memory. If neighbouring threads access elements a power of two apart, gaps spread the accesses over
+// the banks.
 import {
   binary, branch, compare, exact, forLoop, get, i32, load, set, store, valueOf, type Body, type Buffer, type Expression,
   type KernelFunction,
@@ -7,10 +7,10 @@ import {
 } from '../ir.ts';
 import { mapBody, mapFunctions, Names } from '../visit.ts';
 
-/** Elements from which on a gap of one follows, as a power of two. */
+/** By buffer: the exponent s, if a gap of one element follows every 2^s elements. */
 export type Gaps = ReadonlyMap<Buffer, number>;
 
-/** Where element `index` of a buffer stands that has a gap of one behind every 2^`shift` elements. */
+/** The position of element `index` in a buffer with a gap of one element after every 2^`shift` elements. */
 export function paddedIndex(index: number, shift: number): number {
   return index + Math.floor(index / 2 ** shift);
 }
@@ -22,7 +22,7 @@ function paddedAt(index: Expression, offset: number, shift: number): Expression 
   return exact('add', place, binary('shr', place, i32(shift)));
 }
 
-/** Functions in which the buffers have gaps; the caller leaves room for them. Buffers must hold no vectors. */
+/** Changes all accesses to buffers with gaps. The caller makes the buffers larger; they must not contain vectors. */
 export function padBuffers(program: Program, gaps: Gaps): Program {
   return mapFunctions(program, (f) => {
     const body = new Padding(gaps, Names.of(program, f)).body(f);
@@ -81,7 +81,7 @@ class Padding {
     return [...before, this.#each(count, (i) => this.#store(buffer, exact('add', from, i), 0, zero))];
   }
 
-  /** A value that is evaluated once, however often it is read. */
+  /** Evaluates a value once, so that it can be used several times. */
   #once(value: Expression, before: Statement[]): Expression {
     if (valueOf(value) !== undefined) return value;
     const local: Local = { name: this.#names.make('p'), type: 'i32' };
