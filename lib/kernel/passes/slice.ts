@@ -1,5 +1,5 @@
-// A function cut into several that can run side by side: each makes some of its stores, with what these need. Loops whose iterations do
-// not depend on each other can be shared out too.
+// Cuts a function into slices that can run in parallel: each performs some of the function's stores and computes what they need. Loops
+// with independent iterations can also be divided.
 import {
   binary, exact, get, i32, isVector, set, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program,
   type Statement, type StatementOf,
@@ -16,27 +16,30 @@ import { mentionsIn, privateTo, sizeOf, tripsOf, unrollShort } from './unroll.ts
 
 type For = StatementOf<'for'>;
 
-/** One of the functions that a function is cut into. */
+/** One of the functions into which a function is cut. */
 export interface Slice {
   readonly f: KernelFunction;
-  /** Runs that make up the whole; where there are several, the first parameter is the run's number. */
+  /** The number of calls that do the whole work of the slice. If there are several, the first parameter is the number of the call. */
   readonly parts: number;
-  /** Nodes of its code. */
+  /** The number of nodes in its code. */
   readonly size: number;
 }
 
 export interface SliceOptions {
-  /** Most slices and parts together. */
+  /** The maximum number of slices and parts together. */
   readonly most: number;
-  /** Least nodes of a slice. Default 24. */
+  /** The minimum number of nodes in a slice. Default 24. */
   readonly least?: number;
 }
 
-/** Elements of local arrays that are kept in locals, and nodes up to which loops are unrolled. */
+/** The largest local array that is replaced by locals, and the largest size up to which loops are unrolled. */
 const mostElements = 256;
 const mostUnrolled = 6000;
 
-/** A function of a count, for `times` iterations, without the writes to `dropped`; loops of known length are written out. */
+/**
+ * A function whose parameter is an iteration count, specialised for `times` iterations and without its stores to `dropped`. Loops of
+ * known length are unrolled.
+ */
 export function forCount(program: Program, f: KernelFunction, dropped: Buffer, times = 1): KernelFunction {
   const [n] = f.parameters;
   const body = mapBody(f.body, { statement: (s) => (s.kind === 'store' && s.buffer === dropped ? [] : s) });
@@ -46,7 +49,7 @@ export function forCount(program: Program, f: KernelFunction, dropped: Buffer, t
   return required(dropDead(simplify(replaceArrays(simplify(unrolled), mostElements))).functions[0]);
 }
 
-/** Cuts a function that has no parameters; undefined where that does not give at least two slices or parts. */
+/** Cuts a function without parameters; undefined if that gives fewer than two slices or parts. */
 export function sliceFunction(program: Program, f: KernelFunction, { most, least = 24 }: SliceOptions): readonly Slice[] | undefined {
   const size = sizeOf(f.body);
   const wanted = Math.min(most, Math.floor(size / least));
@@ -64,7 +67,7 @@ export function sliceFunction(program: Program, f: KernelFunction, { most, least
   return total > 1.6 * size + 64 ? undefined : shared;
 }
 
-/** Whether something must happen in its order: faults, calls, exits. */
+/** Whether the code contains something that must stay in order: faults, calls, exits. */
 function cannotBeCut(body: Body): boolean {
   let found = false;
   walkBody(body, { statement: (s) => {
@@ -73,7 +76,7 @@ function cannotBeCut(body: Body): boolean {
   return found || labelsLeft(body).size > 0;
 }
 
-/** Whether a function runs straight through, and cannot fail. */
+/** Whether a function has no branches and cannot fail. */
 export function isStraight({ body }: Pick<KernelFunction, 'body'>): boolean {
   return body.every(({ kind }) => kind === 'set' || kind === 'store');
 }
@@ -82,7 +85,7 @@ function isUnit(s: Statement): boolean {
   return [...writesIn([s]).buffers].some((buffer) => buffer.role !== 'local');
 }
 
-/** Work of an expression that is more than moving a value; indices do not count. */
+/** The number of operations in an expression, without those of indices. */
 function workOf(e: Expression): number {
   if (e.kind === 'load') return 0;
   let sum = e.kind === 'unary' || e.kind === 'binary' || e.kind === 'math' || e.kind === 'compare' || e.kind === 'select' ? 1 : 0;
@@ -90,13 +93,13 @@ function workOf(e: Expression): number {
   return sum;
 }
 
-/** Whether a statement is worth being made once. */
+/** Whether a statement does enough work that only one slice should do it. */
 function isHeavy(s: Statement): boolean {
   if (s.kind !== 'set') return !isUnit(s);
   return workOf(s.value) > 0;
 }
 
-/** By statement at the top: numbers of those before that it builds on, itself among them. */
+/** For each top-level statement: the set of statements that it depends on, itself included. */
 function closuresOf(body: Body): Uint32Array[] {
   const words = Math.ceil(body.length / 32);
   const setters = new Map<Local | Buffer, number[]>();
@@ -131,7 +134,7 @@ function leavesLocals(s: Statement): boolean {
   return assignedIn([s]).size > 0 || [...writesIn([s]).buffers].some((buffer) => buffer.role === 'local');
 }
 
-/** Units that have work in common, together. */
+/** Groups units that share work. */
 function clustersOf(body: Body, closures: readonly Uint32Array[]): readonly Cluster[] {
   const units = body.flatMap((s, at) => (isUnit(s) ? [at] : []));
   const parent = new Map(units.map((unit) => [unit, unit]));
@@ -154,7 +157,7 @@ function clustersOf(body: Body, closures: readonly Uint32Array[]): readonly Clus
       else parent.set(find(unit), find(first));
     }
   });
-  // What a unit leaves in locals for others is made once, in their slice.
+  // Units that use locals of another unit belong to its slice, so that the locals are computed once.
   for (const other of units.filter((at) => leavesLocals(required(body[at])))) {
     for (const unit of units) if (unit > other && has(required(closures[unit]), other)) parent.set(find(unit), find(other));
   }
@@ -171,7 +174,7 @@ function clustersOf(body: Body, closures: readonly Uint32Array[]): readonly Clus
   });
 }
 
-/** Clusters in so many parts of about the same size, those together that come one after the other. */
+/** Divides clusters, in order, into `count` parts of about the same size. */
 function packed(clusters: readonly Cluster[], count: number): (readonly number[])[] {
   const total = clusters.reduce((sum, { size }) => sum + size, 0);
   const parts: number[][] = [];
@@ -189,7 +192,7 @@ function sliceOf(program: Program, f: KernelFunction): Slice {
   return { f: made, parts: 1, size: sizeOf(made.body) };
 }
 
-/** A slice that is one loop shared out by iterations, if its iterations do not depend on each other. */
+/** Divides the iterations of a slice that is a single loop, if they are independent. */
 function sharedOut(slice: Slice, most: number, program: Program): Slice {
   const { f } = slice;
   const units = f.body.filter(isUnit);
@@ -209,7 +212,7 @@ function sharedOut(slice: Slice, most: number, program: Program): Slice {
   return { ...slice, f: { ...f, parameters: [part], body }, parts };
 }
 
-/** Whether the iterations of a loop write different elements and nothing else. */
+/** Whether the iterations of a loop store to different elements and have no other effects. */
 function isParallel(loop: For, f: KernelFunction): boolean {
   if (privateTo(loop.body, mentionsIn(f.body)) === undefined) return false;
   const { buffers } = writesIn(loop.body);

@@ -1,4 +1,4 @@
-// Which numbers of threads and registers suit a program: Algorithm 2 over a table of measured times.
+// Chooses numbers of threads and registers for a program: Algorithm 2 on a table of measured times.
 import { requireCount, truth } from '../../core/checks.ts';
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
@@ -11,17 +11,17 @@ import { requireCounts, requireFields, requireList, requireRateGraph } from '../
 import { threaded, threadedChecks, type Threaded, type ThreadedOptions } from './threaded.ts';
 
 /**
- * Times of filters that ran alone on every multiprocessor of a GPU (Algorithm 1). Each run made the same number of firings on each
- * multiprocessor, by one block that repeats an instance of so many threads.
+ * Times of filters that ran alone on all multiprocessors of a GPU (Algorithm 1). Each run did the same number of firings on each
+ * multiprocessor, in one block that repeats an instance.
  */
 export interface RuntimeTable {
-  /** Limits on the registers of a thread, ascending. */
+  /** Limits on the registers per thread, ascending. */
   readonly registers: readonly number[];
-  /** Threads of an instance, ascending. */
+  /** Numbers of threads per instance, ascending. */
   readonly threads: readonly number[];
-  /** numfirings: firings of a run on one multiprocessor; a multiple of all numbers of threads. */
+  /** numfirings: the number of firings of a run on one multiprocessor, a multiple of all numbers of threads. */
   readonly firings: number;
-  /** Microseconds of a run by limit, threads and actor; Infinity: the filter cannot run so. */
+  /** Microseconds of a run by limit, threads and actor; Infinity if the filter cannot run in this configuration. */
   readonly microseconds: readonly (readonly (readonly number[])[])[];
 }
 
@@ -58,34 +58,34 @@ export function checkRuntimes(table: RuntimeTable, actors: number): void {
   });
 }
 
-/** A pair that Algorithm 2 considers, and what it comes to. */
+/** A pair that Algorithm 2 considers, and its result. */
 export interface Candidate {
   readonly registers: number;
-  /** Most threads of an instance: those of a block. */
+  /** The maximum number of threads per instance, which is that of a block. */
   readonly threads: number;
-  /** Microseconds of all instances of an iteration, by its steady states. */
+  /** Microseconds of all instances of an iteration, divided by its steady states. */
   readonly perSteadyState: number;
 }
 
-/** How a program's filters run on a GPU. */
+/** The configuration in which a program's filters run on a GPU. */
 export interface Configuration {
-  /** By actor. Those that no configuration can run have the least number, so that they fit the others' iterations. */
+  /** Threads per instance, by actor. Actors that cannot run on the GPU get the smallest number, so that they fit the others' iterations. */
   readonly threads: readonly number[];
-  /** Limit on registers by actor: the same for all, unless each filter has its own. */
+  /** The limit on registers, by actor: the same for all, unless `perFilter` is set. */
   readonly registers: readonly number[];
-  /** D(v): microseconds of an instance; Infinity where the filter cannot run on the GPU. */
+  /** D(v): microseconds of an instance; Infinity if the filter cannot run on the GPU. */
   readonly delays: readonly number[];
   /** The graph of instances, with K_v. */
   readonly threaded: Threaded;
-  /** Microseconds of all instances that run on the GPU, by steady states: what was minimised. */
+  /** Microseconds of all instances that run on the GPU, divided by steady states. This is the figure that was minimised. */
   readonly perSteadyState: number;
-  /** Every pair that all filters can run; with a limit for each filter, one for each number of threads. */
+  /** All pairs in which all filters can run; with `perFilter`, one for each number of threads. */
   readonly candidates: readonly Candidate[];
 }
 
-/** Choices of {@link selectConfiguration}. */
+/** Options of {@link selectConfiguration}. */
 export interface ConfigurationOptions extends ThreadedOptions {
-  /** A limit on registers for each filter instead of one for all, which filters compiled together must share. Default false. */
+  /** Chooses a limit on registers for each filter instead of one for all; filters compiled together must share one. Default false. */
   readonly perFilter?: boolean;
 }
 
@@ -93,7 +93,7 @@ const configurationOptions = optionsOf('stream.selectConfiguration', {
   ...threadedChecks, perFilter: normally(truth, false),
 } satisfies ChecksOf<ConfigurationOptions>);
 
-/** How one filter runs. */
+/** The configuration of one filter. */
 interface Choice {
   readonly registers: number;
   readonly threads: number;
@@ -101,7 +101,7 @@ interface Choice {
   readonly time: number;
 }
 
-/** The quickest way to run a filter with one of these limits and at most so many threads. */
+/** The fastest configuration of a filter with one of these limits and at most `most` threads. */
 function quickest(table: RuntimeTable, actor: number, limits: readonly number[], most: number): Choice | undefined {
   let best: Choice | undefined;
   for (const limit of limits) {
@@ -116,7 +116,7 @@ function quickest(table: RuntimeTable, actor: number, limits: readonly number[],
 
 type Found = Omit<Configuration, 'candidates'>;
 
-/** Lines 7 to 18: what the chosen threads of all filters come to. */
+/** Lines 7 to 18: the interval that results from the chosen threads of all filters. */
 function configure(given: SdfGraph, table: RuntimeTable, chosen: readonly (Choice | undefined)[], least: number,
   options: ThreadedOptions, steady: SteadyState): Found {
   const threads = chosen.map((choice) => choice?.threads ?? least);
@@ -128,11 +128,12 @@ function configure(given: SdfGraph, table: RuntimeTable, chosen: readonly (Choic
 }
 
 /**
- * Algorithm 2: the execution configuration with the least interval per unit of work. For every limit on registers and number of threads
- * that all filters can run, each filter takes the number of threads, not above that, at which its measured run is quickest; the steady
- * state of these instances is solved, and the time of all of them divided by the steady states of the given graph they make up.
- * Filters that no configuration can run stay on the CPU and do not count. Throws {@link ScheduleError} (`graph`) where no pair lets all
- * others run, and what {@link threaded} throws.
+ * Algorithm 2: the execution configuration with the smallest interval per unit of work. For each limit on registers and number of threads
+ * with which all filters can run, each filter gets the number of threads, up to that one, with which its measured run is fastest. The
+ * steady state of these instances is computed, and the time of all of them is divided by the number of steady states of the given graph.
+ * Filters that cannot run in any configuration stay on the CPU and do not count.
+ *
+ * @throws ScheduleError (`graph`) if no pair lets all other filters run, and the errors of {@link threaded}
  */
 export function selectConfiguration(given: SdfGraph, table: RuntimeTable, wanted: ConfigurationOptions = {}): Configuration {
   requireRateGraph(given);
@@ -146,7 +147,7 @@ export function selectConfiguration(given: SdfGraph, table: RuntimeTable, wanted
   let best: Found | undefined;
   for (const limits of perFilter ? [all] : all.map((limit) => [limit])) {
     for (const [at, threads] of table.threads.entries()) {
-      // One limit for all: the pair itself must be feasible for every filter (feasiblePairs), whatever number of threads it then takes.
+      // With one limit for all, each filter must be able to run with this very pair (feasiblePairs), even if it then gets fewer threads.
       const isFeasible = (actor: number): boolean => perFilter ? quickest(table, actor, limits, threads) !== undefined
         : elementAt(elementAt(elementAt(table.microseconds, elementAt(limits, 0)), at), actor) < Infinity;
       if (!runnable.every(isFeasible)) continue;

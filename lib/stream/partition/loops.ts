@@ -1,11 +1,11 @@
-// Loops as single actors with state, as section 4.8 assumes them: one firing does a steady state of the loop's actors.
+// Contracts loops to single actors with state, as section 4.8 assumes: one firing does a steady state of the loop's actors.
 import { callback } from '../../core/checks.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { gcd, isLoop, steadyState, stronglyConnected, type SteadyState } from '../schedule/index.ts';
 import type { SdfActor, SdfChannel, SdfGraph } from '../sdf.ts';
 import { requireRateGraph, requireSteady } from '../require.ts';
 
-/** So many firings of an actor of the given graph. */
+/** A number of firings of an actor of the given graph. */
 export interface Member {
   readonly actor: number;
   readonly firings: number;
@@ -14,13 +14,13 @@ export interface Member {
 /** A graph in which loops are single actors. */
 export interface Contracted {
   /**
-   * Begins where the initialisation of the given graph ends: its tokens are what stands on the channels then, and no first firing
-   * differs. What stands inside a loop is its actor's state.
+   * The graph begins after the initialisation of the given graph: its tokens are the items on the channels at that point, and no first
+   * firing differs. Items inside a loop are the state of its actor.
    */
   readonly graph: SdfGraph;
   /** Firings of each actor in a steady state of the given graph. */
   readonly repetitions: readonly number[];
-  /** By actor: what one firing does. */
+  /** By actor: the firings that one of its firings consists of. */
   readonly members: readonly (readonly Member[])[];
   /** By actor of the given graph: the actor that does its firings. */
   readonly actorOf: readonly number[];
@@ -30,7 +30,7 @@ export interface Contracted {
 
 const gcdOf = (values: readonly number[]): number => Number(values.reduce((a, b) => gcd(a, BigInt(b)), 0n));
 
-/** Actors that become one, and whether that is a loop. */
+/** Actors that become one, and whether they are a contracted loop. */
 interface Group { readonly actors: readonly number[]; readonly isContracted: boolean }
 
 /** Groups in the order of their smallest member. */
@@ -42,8 +42,8 @@ function groupsOf(graph: SdfGraph, staysOpen: (members: readonly number[]) => bo
 }
 
 /**
- * Contracts each loop to one actor with state, whose firing is the least number of firings of its actors that returns the loop to where
- * it was. `staysOpen`: loops to be left as they are. Throws what {@link steadyState} throws.
+ * Contracts each loop to one actor with state, whose firing consists of the smallest numbers of firings that return the loop to its
+ * initial state. `staysOpen` says which loops are left as they are. Throws the errors of {@link steadyState}.
  */
 export function contractLoops(given: SdfGraph, staysOpen: (members: readonly number[]) => boolean = () => false,
   known?: SteadyState): Contracted {

@@ -1,31 +1,31 @@
-// What a device's registers and threads allow: the configurations that are profiled (section 3.4, Table 2.1).
+// The configurations that the registers and threads of a device allow, which are profiled (section 3.4, Table 2.1).
 import { requireCount, requireText } from '../../core/checks.ts';
 import { requireCounts, requireFields, requireList } from '../require.ts';
 
-/** Limits of a GPU, as its driver states them. */
+/** Limits of a GPU, as reported by its driver. */
 export interface GpuProperties {
   readonly name: string;
   readonly multiprocessors: number;
   /** 32-bit registers of a multiprocessor. */
   readonly registers: number;
-  /** Registers one thread can use at most. */
+  /** Maximum number of registers per thread. */
   readonly registersPerThread: number;
-  /** Registers of a warp are given out in units of this. */
+  /** The unit in which registers are allocated to warps. */
   readonly registerUnit: number;
-  /** Threads that a multiprocessor, and that a block, holds at most. */
+  /** Maximum number of threads per multiprocessor and per block. */
   readonly threads: number;
   readonly threadsPerBlock: number;
-  /** Shared memory of a multiprocessor, and what a block can have of it, in bytes. */
+  /** Shared memory of a multiprocessor and the maximum for one block, in bytes. */
   readonly sharedBytes: number;
   readonly sharedBytesPerBlock: number;
   /** Device memory in bytes. */
   readonly memoryBytes: number;
 }
 
-/** What a block of a kernel needs. */
+/** The resources that a block of a kernel needs. */
 export interface BlockNeeds {
   readonly threads: number;
-  /** Registers of a thread, as compiled. */
+  /** Registers per thread, as compiled. */
   readonly registers: number;
   readonly sharedBytes: number;
 }
@@ -36,7 +36,7 @@ const fields = [
   'memoryBytes',
 ] as const;
 
-/** Throws {@link ArgumentError} unless a device's limits are all there. */
+/** Throws {@link ArgumentError} unless all limits of a device are given. */
 export function checkGpuProperties(device: GpuProperties): void {
   requireFields('device', device, 'the limits of a GPU');
   requireText(device.name, 'device.name');
@@ -45,7 +45,7 @@ export function checkGpuProperties(device: GpuProperties): void {
 
 const upTo = (count: number, unit: number): number => Math.ceil(count / unit) * unit;
 
-/** Blocks of a kernel that one multiprocessor holds at a time; 0: it cannot run, which Algorithm 1 records as ∞. */
+/** The number of blocks that one multiprocessor can run at a time; 0 if none fits, which Algorithm 1 records as ∞. */
 export function residentBlocks(device: GpuProperties, needs: BlockNeeds): number {
   checkGpuProperties(device);
   requireFields('needs', needs, 'threads, registers and sharedBytes of a block');
@@ -60,12 +60,12 @@ export function residentBlocks(device: GpuProperties, needs: BlockNeeds): number
   return Math.min(Math.floor(device.threads / (warps * kWarp)), byRegisters, byShared);
 }
 
-/** Sizes of blocks that are profiled: the thesis's, and what GPUs hold since. */
+/** Block sizes that are profiled: those of the thesis, and those that newer GPUs allow. */
 export const blockSizes: readonly number[] = [128, 256, 384, 512, 768, 1024];
 
 /**
- * Limits on the registers of a thread that let blocks of these sizes run (16, 20, 32 and 64 on the thesis's GPU), ascending. Of a
- * device with `registers` in a multiprocessor, a block of t threads can use registers / t for each, in whole units of a warp.
+ * Limits on the registers per thread with which blocks of these sizes can run (16, 20, 32 and 64 on the thesis's GPU), ascending. A block
+ * of t threads can use `registers` / t for each thread, rounded down to whole units of a warp.
  */
 export function registerLimits(device: GpuProperties, sizes: readonly number[] = blockSizes): number[] {
   checkGpuProperties(device);

@@ -1,5 +1,5 @@
-// Multi-threaded actors (section 3.4): an instance is as many firings as it has threads, so rates are multiplied and the steady state is
-// solved anew.
+// Multi-threaded actors (section 3.4). An instance does one firing per thread, so rates are multiplied by the number of threads and the
+// steady state is computed again.
 import { requireCount, whole } from '../../core/checks.ts';
 import { elementAt } from '../../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -11,23 +11,23 @@ import { requireCounts, requireRateGraph, requireSteady } from '../require.ts';
 /** A graph whose actors fire in instances of several threads. */
 export interface Threaded {
   /**
-   * Rates of whole instances. It begins where the initialisation of the given graph ends: its tokens are what stands on the channels
-   * then, and no first firing differs.
+   * The graph with the rates of whole instances. It begins after the initialisation of the given graph: its tokens are the items on the
+   * channels at that point, and no first firing differs.
    */
   readonly graph: SdfGraph;
-  /** K_v: instances of each actor in one iteration. */
+  /** K_v: the number of instances of each actor in one iteration. */
   readonly repetitions: readonly number[];
-  /** M_uv: items on each channel between iterations. */
+  /** M_uv: the number of items on each channel between iterations. */
   readonly tokens: readonly number[];
-  /** Steady states of the given graph in one iteration: the work by which intervals are compared. */
+  /** Steady states of the given graph in one iteration: the amount of work by which intervals are divided for comparison. */
   readonly steadyStates: number;
 }
 
-/** Choices of {@link threaded}. */
+/** Options of {@link threaded}. */
 export interface ThreadedOptions {
-  /** Items of an iteration are a multiple of this on each channel; default 1. Shuffles work on 1024 at a time (section 4.7). */
+  /** The number of items of an iteration is a multiple of this on each channel; default 1. Shuffles take 1024 at a time (section 4.7). */
   readonly itemsMultiple?: number;
-  /** Steady states in one iteration are a multiple of this; default 1. */
+  /** The number of steady states in one iteration is a multiple of this; default 1. */
   readonly steadyStatesMultiple?: number;
 }
 
@@ -41,8 +41,8 @@ const threadedOptions = optionsOf('stream.threaded', threadedChecks);
 const lcm = (a: bigint, b: bigint): bigint => a / gcd(a, b) * b;
 
 /**
- * The least number of steady states, a multiple of `atLeast`, in which every actor does whole instances, and every channel moves whole
- * groups of items (by channel).
+ * The smallest multiple of `atLeast` steady states in which each actor does whole instances and each channel moves whole groups of items.
+ * `groups`: items in a group, by channel.
  */
 export function leastSteadyStates(graph: SdfGraph, repetitions: readonly number[], threads: readonly number[], groups: readonly number[],
   atLeast: number): number {
@@ -64,10 +64,11 @@ function widened(channel: SdfChannel, tokens: number, made: number, taken: numbe
 }
 
 /**
- * The graph with `threads` firings of each actor in one instance: rates × threads, a window of threads · pop + peek − pop, and the
- * numbers of instances K_v solved anew (line 7 of Algorithm 2). The initialisation is that of the given graph, firing by firing.
- * Throws {@link ScheduleError}: `deadlock` where a loop holds too few items for such instances, `limit`, and what
- * {@link steadyState} throws.
+ * The graph in which one instance of each actor does `threads` firings: rates are multiplied by the number of threads, a window is
+ * threads · pop + peek − pop, and the numbers of instances K_v are computed again (line 7 of Algorithm 2). The initialisation is that of
+ * the given graph.
+ *
+ * @throws ScheduleError: `deadlock` if a loop holds too few items for such instances, `limit`, and the errors of {@link steadyState}
  */
 export function threaded(given: SdfGraph, threads: readonly number[], options: ThreadedOptions = {}, known?: SteadyState): Threaded {
   requireRateGraph(given);
@@ -86,7 +87,7 @@ export function threaded(given: SdfGraph, threads: readonly number[], options: T
     channels: given.channels.map((channel) => widened(
       channel, elementAt(steady.residual, channel.id), elementAt(threads, channel.from), elementAt(threads, channel.to))),
   };
-  // Without loops, what stood on the channels is enough: windows reach no further beyond what is consumed than before.
+  // Without loops the items on the channels suffice, because windows reach no further beyond the consumed items than before.
   if (stronglyConnected(graph).components.some((members) => isLoop(graph, members))) steadyState(graph);
   return { graph, repetitions, tokens: steady.residual, steadyStates };
 }

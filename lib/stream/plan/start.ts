@@ -1,10 +1,11 @@
-// What the start of a run means for what comes later: whether a run may begin in the middle of its input.
+// How long the start of a run affects its output, which decides whether a run may begin in the middle of its input.
 import { elementAt } from '../../core/known.ts';
 import type { ProgramPlan } from './plan.ts';
 
 /**
- * Steady states after which what stood on the channels at the start no longer matters to what comes out; −1 where it never does, not even
- * before the first (no prework); undefined where it always may: state and numbers of firings (unless the plan handles them), files, loops.
+ * The number of steady states after which the first contents of the channels no longer affect the output. −1 if they never do, not even in
+ * the first steady state (no prework); undefined if they always may: state and numbers of firings (unless the plan handles them), files,
+ * loops.
  */
 export function startMatters(plan: ProgramPlan): number | undefined {
   const { graph, analyses, externals, groups, sdf, steady, options } = plan;
@@ -12,7 +13,7 @@ export function startMatters(plan: ProgramPlan): number | undefined {
     (!node.code.stateful && analyses.get(node.code)?.usesIteration !== true));
   if (!isPlain || groups.some(({ isLoop }) => isLoop) || graph.channels.some(({ initial }) => initial.length > 0)) return undefined;
   if (externals.length !== 2 || externals[0]?.kind !== 'input' || externals[1]?.kind !== 'output') return undefined;
-  // By node: steady states in which it may take other items than in the middle of a longer run; undefined: none, not even before the first.
+  // By node: steady states in which its input may differ from that in the middle of a longer run; undefined: none, not even the first.
   const until = new Map<number, number>();
   for (const actor of steady.order) {
     const node = elementAt(graph.nodes, actor);

@@ -1,5 +1,5 @@
-// Profiles of a GPU: the times of Algorithm 1, kept by program and device. What measures them gives them here; the schedulers take them
-// through `selectConfiguration`.
+// Profiles of a GPU: the times of Algorithm 1, stored by program and device. Whatever measures them stores them here, and the schedulers
+// read them through `selectConfiguration`.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ export interface GpuProfile {
 
 const count = z.number().int().positive();
 const size = z.number().int().nonnegative();
-/** JSON has no Infinity: null is a configuration that cannot run. */
+/** JSON has no Infinity, so null stands for a configuration that cannot run. */
 const time = z.number().nonnegative().nullable();
 const storedSchema = z.strictObject({
   version: z.literal(1), kind: z.literal('gpu'), software: z.string(),
@@ -40,7 +40,7 @@ export function gpuProfileText({ kind, device, software, table }: GpuProfile): s
   return `${JSON.stringify({ version: 1, kind, software, device, table: { ...table, microseconds } })}\n`;
 }
 
-/** A profile from its JSON, for a program with so many actors. Throws where it is none. */
+/** Reads a profile of a program with this number of actors from JSON. Throws if the text is not one. */
 export function readGpuProfile(text: string, actors: number): GpuProfile {
   const { kind, software, device, table } = storedSchema.parse(JSON.parse(text));
   const microseconds: Times = table.microseconds.map((byThreads) => byThreads.map((times) => times.map((each) => each ?? Infinity)));
@@ -49,7 +49,7 @@ export function readGpuProfile(text: string, actors: number): GpuProfile {
   return { kind, software, device, table: whole };
 }
 
-/** Where profiles of a device are kept. `program`: what names the code of the filters. */
+/** The file of a program's profile on a device. `program` identifies the code of the filters. */
 export interface GpuProfilePlace {
   readonly program: string;
   readonly device: GpuProperties;
@@ -62,7 +62,7 @@ function pathOf({ program, device, software, cacheFolder: folder }: GpuProfilePl
   return join(cacheFolder(folder, 'stream'), `${key}.gpu-profile.json`);
 }
 
-/** The profile that is kept of a program on a device; undefined: there is none, or none that is whole. */
+/** The stored profile of a program on a device; undefined if there is none or it is damaged. */
 export async function keptGpuProfile(place: GpuProfilePlace, actors: number): Promise<GpuProfile | undefined> {
   const path = pathOf(place);
   try {
@@ -72,7 +72,7 @@ export async function keptGpuProfile(place: GpuProfilePlace, actors: number): Pr
   }
 }
 
-/** Keeps the times of a program on a device. */
+/** Stores the times of a program on a device. */
 export async function keepGpuProfile(place: GpuProfilePlace, table: RuntimeTable): Promise<void> {
   const { device, software } = place;
   await writeFileAtomic(pathOf(place), gpuProfileText({ kind: 'gpu', device, software, table }));

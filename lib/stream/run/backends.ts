@@ -25,7 +25,7 @@ export function isDeviceBackend(name: string): name is DeviceBackend {
   return name === 'cuda' || name === 'simt';
 }
 
-/** The note of a run that a device should have made. */
+/** The note of a run that went to the CPU instead of a device. */
 export const cpuNote = (reason: string): string => `the program ran on the CPU: ${reason}`;
 
 /** The former name of `wasm`, accepted for one more version. */

@@ -1,4 +1,4 @@
-// Programs compiled for one device: for data that lies there, and to compile before the first run.
+// Programs that are compiled for one device ahead of their first run, and that accept data on the device.
 import { describeValue, holds, typedArrayName } from '../../core/arrays.ts';
 import { isArray, rule, type Check } from '../../core/checks.ts';
 import { DeviceArray, resultArray, type Device } from '../../core/device.ts';
@@ -41,7 +41,7 @@ export interface DeviceProgramRun {
   /** Whether the input ran out before `items` or `iterations` were reached. */
   readonly exhausted: boolean;
   readonly milliseconds: number;
-  /** Seconds on the device; undefined if the run was too short for it, so that the CPU made it. */
+  /** Seconds on the device; undefined if the run was too short for the device and ran on the CPU. */
   readonly deviceSeconds?: number;
 }
 
@@ -52,9 +52,9 @@ const runOptions = optionsOf('run', {
 } satisfies ChecksOf<DeviceProgramOptions & { readonly out?: DeviceArray | Scalars }>);
 
 /**
- * A program on a device, made by `compileForDevice`. The device makes all whole steady states; the CPU makes what precedes them
- * (preworks, windows that fill) and the last partial one. Free it with `using`, {@link DeviceProgram.dispose}, or leave it to the garbage
- * collector.
+ * A program on a device, made by `compileForDevice`. The device runs all whole steady states; the CPU runs what precedes them
+ * (preworks, windows that fill) and the last partial steady state. Free it with `using`, {@link DeviceProgram.dispose}, or leave it to the
+ * garbage collector.
  */
 export class DeviceProgram {
   readonly graph: StreamGraph;
@@ -86,11 +86,12 @@ export class DeviceProgram {
 
   /**
    * Runs the program from its start, with the same output bits as every other back end.
-   * @param input scalars of the items on the open input, in memory order. Device arrays, pinned arrays and SharedArrayBuffers are used in
-   * place and must not change before the call settles; other arrays are copied at the call. Bits and booleans in a device array are 0 or 1.
-   * @param options `out`: where to write, at least as many scalars as come out: a device array if the input is one, otherwise a typed
-   * array of the output's kind, to which a pinned one gives the full speed of the link (a Float64Array for items of several kinds of
-   * numbers). Its contents are undefined if the run fails. Default: a new array
+   * @param input scalars of the items on the open input, in memory order. Device arrays, pinned arrays and SharedArrayBuffers are read in
+   * place: they must not change or be disposed before the call settles. Other arrays are copied at the call. Bits and booleans in a device
+   * array must be 0 or 1.
+   * @param options `out`: the array for the output, with room for all scalars: a device array if the input is one, otherwise a typed array
+   * of the output's kind (a Float64Array for items of several kinds of numbers); a pinned one is written at the full speed of the link.
+   * Its contents are undefined if the run fails. Default: a new array
    * @throws StreamRunError if the program faults, ArgumentError for arrays that do not fit it
    */
   run(input: ArrayLike<number>, options?: DeviceProgramOptions & { readonly out?: Scalars }): Promise<StreamRun>;
@@ -113,7 +114,7 @@ export class DeviceProgram {
     return { ...made, backend: 'wasm', note: cpuNote(note) };
   }
 
-  /** Keeps the code until a run has ended: each makes several launches. */
+  /** Keeps the module alive during a run, which consists of several launches. */
   async #whileRunning<T>(work: () => Promise<T>): Promise<T> {
     ++this.#running;
     try {
@@ -175,7 +176,7 @@ export class DeviceProgram {
     }
   }
 
-  /** Frees the code after the runs that were made. Calling it again has no effect. */
+  /** Frees the program once its pending runs have ended. Calling it again has no effect. */
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;

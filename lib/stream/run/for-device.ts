@@ -1,12 +1,13 @@
-// Compiling a program for one device. The modules that do it are loaded at the first call.
+// Compiles a program for one device. The first call loads the modules that this needs.
 import { describeValue } from '../../core/arrays.ts';
 import { choice, hasFields, number, rule, truth, whole, type Check } from '../../core/checks.ts';
-import { refusal } from '../../core/errors.ts';
+import { refusal, WarploomError } from '../../core/errors.ts';
 import type { Device } from '../../core/device.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { countsProgress, deviceCheck, inputChecks, requireDevice, stopChecks } from '../options.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { DeviceProfile } from '../profile/types.ts';
 import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';
@@ -15,7 +16,7 @@ import type { DeviceProgram } from './device-program.ts';
 
 /** Options of {@link compileForDevice}. */
 export interface DeviceCompileOptions {
-  /** Of backend cuda (or simt). Default: the thread's default device. */
+  /** A device of backend cuda (or simt). Default: the thread's default device. */
   readonly device?: Device;
   /**
    * How the device runs the program. `fused` (the default): all filters in one kernel, its channels in registers and shared memory. The others
@@ -104,11 +105,13 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
 }
 
 /**
- * Compiles a program for a device, for runs on data in its memory or to compile before the first run (`run` with backend `cuda` compiles
- * by itself). Compiled kernels are kept between processes, and so is the layout that a search has found (`tune`).
+ * Compiles a program for a device, so that it can run on data that is on the device, and so that the first run need not compile it.
+ * (`run` with backend `cuda` compiles by itself.) Compiled programs are cached between processes, and so is the layout that a search has
+ * found (`tune`).
  *
  * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with state, messages, dynamic
- * rates, feedback loops, files or prints, and those whose channels do not fit; UnavailableError if nothing here compiles device code
+ * rates, feedback loops, files or prints, and those whose channels do not fit; ScheduleError for rates that do not balance;
+ * UnavailableError if nothing here compiles device code
  */
 export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
   const { device: asked, tune = false, mode, ...options } = compileOptions.read(given);
@@ -120,9 +123,15 @@ export async function compileForDevice(graph: StreamGraph, given: DeviceCompileO
     const [{ defaultDevice }, { compileMode }, { DeviceProgram: Program }] = await Promise.all(
       [import('../../core/device.ts'), import('./modes.ts'), import('./device-program.ts')]);
     const device = asked ?? await defaultDevice();
-    if (search === undefined) return new Program(graph, await compileMode(graph, device, { ...options, mode, signal }));
+    const unsupported = (error: unknown): never => {
+      if (!(error instanceof UnsupportedProgram)) throw error;
+      throw new WarploomError('ERR_WARPLOOM_UNSUPPORTED', `${error.reason}: run it on the CPU, with stream.run`, { cause: error });
+    };
+    if (search === undefined) {
+      return new Program(graph, await compileMode(graph, device, { ...options, mode, signal }).catch(unsupported));
+    }
     const { tuneLayout } = await import('./tune.ts');
-    const { compiled, ...found } = await tuneLayout(graph, device, { ...search, fast: options.fast, signal });
+    const { compiled, ...found } = await tuneLayout(graph, device, { ...search, fast: options.fast, signal }).catch(unsupported);
     return new Program(graph, compiled, found);
   }), options.signal);
 }

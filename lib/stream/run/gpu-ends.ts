@@ -1,5 +1,5 @@
-// Where runs on a device find their items and put them: in JavaScript's memory, a slice on the device at a time, or in arrays that lie
-// there already.
+// Input and output of runs on a device. Items are either in JavaScript's memory, and pass through the device slice by slice, or in arrays
+// that are on the device already.
 import { holds, unseenPart } from '../../core/arrays.ts';
 import { inputArray, resultArray, type Device, type DeviceArray } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
@@ -10,31 +10,31 @@ import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
 import { joinItems, outOfMemory, type PreparedRun, type Scalars, type StreamArrays } from './prepare.ts';
 
-/** One array of a stream on the device for each kind of scalars. */
+/** The arrays of a stream on the device: one for each kind of scalar. */
 export type StreamMemory = readonly DeviceArray[];
 
-/** What a launch takes and gives. */
+/** Input and output of one launch. */
 export interface Span {
   readonly input: StreamMemory;
   readonly output: StreamMemory;
-  /** Items before the first steady state in the arrays; on the input at least those of the steady states that blocks make again. */
+  /** Items in the arrays before the first steady state. In the input these include the steady states that blocks compute again. */
   readonly firstInput: number;
   readonly firstOutput: number;
-  /** Takes what the launch made; called right after it. */
+  /** Fetches the output; called right after the launch. */
   take(signal: AbortSignal | undefined): Promise<unknown>;
   dispose(): void;
 }
 
-/** The ends of one run. */
+/** The open ends of the graph in one run. */
 export interface Ends {
   readonly counts: RunCounts;
-  /** Items that come out in all. */
+  /** The number of output items of the run. */
   readonly items: number;
-  /** Bytes that a steady state takes on the device for the time of its launch. */
+  /** Bytes of device memory that a steady state needs during its launch. */
   readonly stateBytes: number;
-  /** Scalars of items on the input, as far as there are any, in memory order. */
+  /** Scalars of input items from `begin` to `end`, or to the end of the input, in memory order. */
   part(begin: number, end: number): Promise<ArrayLike<number>>;
-  /** Puts scalars of items on the output; those of the whole run may become the output. */
+  /** Writes output items, the first of which is number `item`. If they are the whole output, the array itself may become the output. */
   put(scalars: Scalars, item: number): Promise<void>;
   span(state: number, states: number): Span;
 }
@@ -43,12 +43,12 @@ export const elementTypes = { i: 'int32', f: 'float32', d: 'float64' } as const;
 
 const nothing = (): void => undefined;
 
-/** Items that come out of a run, of which at most `items` are wanted. */
+/** The number of output items of a run, limited to `items`. */
 export function itemsOut({ plan, output }: FusedProgram, { passed }: RunCounts, items = Infinity): number {
   return Math.min(items, elementAt(passed, plan.externals.indexOf(output.external)));
 }
 
-/** A part of an array, without a copy where it is a typed one. */
+/** Part of an array; typed arrays are not copied. */
 function partOf(input: ArrayLike<number>, begin: number, end: number): ArrayLike<number> {
   if (begin === 0 && end >= input.length) return input;
   if (holds(input, 'float32') || holds(input, 'int32') || holds(input, 'float64')) return input.subarray(begin, end);
@@ -92,7 +92,7 @@ export class HostEnds implements Ends {
     }, 0);
   }
 
-  /** Scalars of all items that come out, in memory order. */
+  /** Scalars of all output items, in memory order. */
   get output(): Scalars {
     return this.#output ??= this.#room();
   }
@@ -160,7 +160,7 @@ export class HostEnds implements Ends {
   }
 }
 
-/** Items in arrays of the device, whose scalars are all of one kind. */
+/** Items in device arrays; all their scalars are of one kind. */
 export class DeviceEnds implements Ends {
   readonly counts: RunCounts;
   readonly items: number;

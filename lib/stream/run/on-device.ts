@@ -1,4 +1,4 @@
-// Runs on devices for `stream.run`: which device, programs compiled once for each, and why a run does not go to one.
+// `stream.run` on devices: chooses the device, compiles a program once for each device, and says why a run cannot use one.
 import { defaultDevice, openDevice, type Device } from '../../core/device.ts';
 import { devices } from '../../core/devices.ts';
 import { UnavailableError, WarploomError } from '../../core/errors.ts';
@@ -17,7 +17,7 @@ import type { RunResult, ThreadOptions } from './prepare.ts';
 import { estimatedMilliseconds } from './threads.ts';
 import { compiledWasm } from './wasm.ts';
 
-/** What a run asks of a device. */
+/** The options of a run on a device. */
 export interface DeviceRequest extends ThreadOptions {
   readonly input?: ArrayLike<number> | undefined;
   readonly device?: Device | undefined;
@@ -25,28 +25,28 @@ export interface DeviceRequest extends ThreadOptions {
   readonly mode?: DeviceMode | undefined;
 }
 
-/** A run on a device, or why there was none. */
+/** The result of a run on a device, or the reason why the device cannot run the program. */
 export type DeviceRun =
   | { readonly made: RunResult & GpuWork; readonly backend: DeviceBackend }
   | { readonly reason: string };
 
 /**
- * Milliseconds by estimate on one core from which on `auto` takes a GPU: what opening it and compiling the program cost is then small
- * beside the run. And from which on where that is done.
+ * `auto` chooses a GPU for runs that are estimated to take at least this many milliseconds on one core, so that opening the device and
+ * compiling the program take little time compared with the run. The second limit applies if the program is compiled already.
  */
 export const worthDevice = 5000;
 export const worthLaunch = 50;
 
-/** Devices that were opened for runs that name none. */
+/** Devices that were opened for runs without the option `device`. */
 const opened = new Map<DeviceBackend, Promise<Device>>();
-/** Devices that were lost: further programs run on the CPU. */
+/** Lost devices; further programs run on the CPU. */
 const lost = new WeakSet<Device>();
-/** Programs by mode, exact ones and fast ones. */
+/** Compiled programs, by mode and by whether they are `fast`. */
 const compiled = new WeakMap<StreamGraph, WeakMap<Device, Map<string, CompiledGpu>>>();
-/** The GPU of runs that name none, once there was such a run. */
+/** The GPU for runs without the option `device`, once it has been opened. */
 let gpu: Device | undefined;
 
-/** Why a device of the backend cannot be used; undefined if one can. */
+/** Why no device of the backend can be used; undefined if one can. */
 function missing(backend: DeviceBackend): string | undefined {
   const own = devices().filter((device) => device.backend === backend);
   if (own.some(({ available }) => available)) return undefined;
@@ -88,7 +88,7 @@ async function compiledFor(graph: StreamGraph, device: Device, mode: DeviceMode,
   return made;
 }
 
-/** What a device says where it cannot run a program; undefined for errors that are the caller's or the program's. */
+/** The reason why a device cannot run a program; undefined for errors of the caller or of the program itself. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof UnsupportedProgram) return error.reason;
   if (error instanceof ScheduleError) return error.message;
@@ -101,7 +101,7 @@ function reasonOf(error: unknown): string | undefined {
   }
 }
 
-/** Runs a program on a device. Throws what is wrong with the program or the call, and where the device is lost in this run. */
+/** Runs a program on a device. Throws if the program or the call is wrong, or if the device is lost during this run. */
 export async function runOnDevice(graph: StreamGraph, backend: DeviceBackend, request: DeviceRequest): Promise<DeviceRun> {
   const { input, device: asked, fast = false, mode = 'fused', ...options } = request;
   return within(options, async (signal): Promise<DeviceRun> => {
@@ -121,7 +121,7 @@ export async function runOnDevice(graph: StreamGraph, backend: DeviceBackend, re
   });
 }
 
-/** Whether a run is long enough for a GPU, and there is one that may take it. */
+/** Whether a run is long enough for a GPU and a GPU is available. */
 export function isForGpu(graph: StreamGraph, request: DeviceRequest): boolean {
   try {
     const milliseconds = estimateOf(graph, request);
@@ -135,7 +135,7 @@ export function isForGpu(graph: StreamGraph, request: DeviceRequest): boolean {
   }
 }
 
-/** Milliseconds that a run takes on one core, by estimate; 0 for programs that no device takes. */
+/** Estimated milliseconds of a run on one core; 0 for programs that cannot run on a device. */
 function estimateOf(graph: StreamGraph, { input, items, iterations }: DeviceRequest): number {
   const { plan } = compiledWasm(graph);
   if (graph.input === undefined) return 0;

@@ -188,7 +188,7 @@ export class RoundLayout {
     if (plan.groups.length <= fewGroups) {
       const large = this.options;
       this.options = { ...smallBlocks, ...given };
-      if (this.#chooseStates() < fullStates) this.options = large;
+      if (!this.#fits(1) || this.#chooseStates() < fullStates) this.options = large;
     }
     this.wide = this.#findWide(this.#chooseStates());
     this.stretches = this.#findStretches();
@@ -275,10 +275,13 @@ export class RoundLayout {
     return { tiles, landings, bytes: most };
   }
 
+  #fits(states: number): boolean {
+    return this.#layOut(states).bytes <= this.options.sharedBytes;
+  }
+
   #chooseStates(): number {
     const { sharedBytes, threads } = this.options;
-    const fits = (states: number): boolean => this.#layOut(states).bytes <= sharedBytes;
-    if (!fits(1)) {
+    if (!this.#fits(1)) {
       throw new UnsupportedProgram(`the channels of one steady state take ${this.#layOut(1).bytes} bytes of shared memory, ${
         sharedBytes} are there`);
     }
@@ -286,7 +289,7 @@ export class RoundLayout {
     let [low, high] = [1, Math.min(mostStates, Math.ceil(enoughTurns * threads / least)) + 1];
     while (high - low > 1) {
       const middle = low + high >> 1;
-      if (fits(middle)) low = middle;
+      if (this.#fits(middle)) low = middle;
       else high = middle;
     }
     // Whole iterations of threads that make several together; and for one state alone, nothing is made together.

@@ -83,6 +83,26 @@ describe('stream.run on devices', function () {
       assert.match(short.note!, /too short for a device/);
     });
 
+    it('runs a steady state that fills most of the shared memory of a block', async () => {
+      const graph = graphOf('float->float filter F { work pop 13000 push 1 { float s = 0; for (int i = 0; i < 13000; i++) s += pop() * i; push(s); } } '
+        + 'float->float pipeline Main { add F; }');
+      const long = Float32Array.from({ length: 70_000 }, (_, i) => Math.sin(i));
+      const found = await run(graph, { input: long, device });
+      assert.deepEqual([found.backend, found.note], [backend, undefined]);
+      assert.deepEqual(found.output, (await run(graph, { input: long, backend: 'wasm' })).output);
+    });
+
+    it('says what compileForDevice does not take, and where it runs', async () => {
+      for (const [source, reason] of others) {
+        await assert.rejects(compileForDevice(graphOf(source), { device }), (error: Error & { code?: unknown }) => {
+          assert.equal(error.code, 'ERR_WARPLOOM_UNSUPPORTED');
+          assert.match(error.message, reason);
+          assert.match(error.message, /: run it on the CPU, with stream\.run$/);
+          return true;
+        });
+      }
+    });
+
     it('takes the device for auto, or the back end of its name', async () => {
       const expected = (await run(plain, { input, backend: 'interpret' })).output;
       for (const options of [{}, { backend: backend as DeviceBackend }, { backend: 'auto' }] as const) {
@@ -117,7 +137,7 @@ describe('stream.run on devices', function () {
       await assert.rejects(run(plain, { input, device: cpu }), wrong('device'));
       await assert.rejects(compileForDevice(plain, { device: cpu }), wrong('device'));
     });
-  }, { backends: deviceBackends, cases: 4 });
+  }, { backends: deviceBackends, cases: 6 });
 
   it('goes to the CPU with a note where there is no such device', async function () {
     if (devices().some((each) => each.backend === 'cuda' && each.available)) this.skip();

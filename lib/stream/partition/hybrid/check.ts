@@ -1,5 +1,5 @@
-// An independent check of hybrid plans: counts everything again from the given graph, and moves the items of several iterations through
-// the plan's buffers, launch by launch. Shares nothing with the code that makes plans.
+// An independent check of hybrid plans. It recomputes all figures from the given graph and moves the items of several iterations through
+// the plan's buffers, launch by launch. It shares no code with the planner.
 import { elementAt, required } from '../../../core/known.ts';
 import { whole } from '../../../core/checks.ts';
 import { optionsOf, type ChecksOf } from '../../../core/options.ts';
@@ -9,7 +9,7 @@ import { requirePlan } from './require.ts';
 import { simulate } from './simulate.ts';
 import { checkHybrid, type HybridPlan, type HybridProblem, type HybridSlice } from './types.ts';
 
-/** Collects what is wrong, the first twenty. */
+/** Collects the first twenty defects. */
 export class Faults {
   readonly list: string[] = [];
 
@@ -17,17 +17,17 @@ export class Faults {
     if (this.list.length < 20) this.list.push(message);
   }
 
-  /** Two figures that should agree. */
+  /** Compares two figures that should agree. */
   same(what: string, claimed: number, found: number): void {
     if (!(Math.abs(claimed - found) <= 1e-9 * (1 + Math.abs(found)))) this.add(`${what}: claimed ${claimed}, found ${found}`);
   }
 }
 
-/** Firings of actors that channels join have the number of steady states for their greatest common divisor. */
+/** The firings of connected actors have the number of steady states as their greatest common divisor. */
 function checkWork({ channels }: SdfGraph, firings: readonly number[], steadyStates: number, faults: Faults): void {
   const common = firings.map((count) => count);
   const divisor = (a: number, b: number): number => b === 0 ? a : divisor(b, a % b);
-  // What two joined actors have in common spreads until nothing changes.
+  // Propagates the divisor of each pair of connected actors until nothing changes.
   for (let changed = true; changed;) {
     changed = false;
     for (const { from, to } of channels) {
@@ -40,7 +40,7 @@ function checkWork({ channels }: SdfGraph, firings: readonly number[], steadySta
   if (wrong !== undefined) faults.add(`${steadyStates} steady states are claimed, actors do ${wrong}`);
 }
 
-/** The contracted graph against the given one: every firing of every actor once, every channel there or inside an actor with state. */
+/** Compares the contracted graph with the given one: each firing occurs once; each channel is kept or lies inside an actor with state. */
 function checkGraph({ graph: given }: HybridProblem, plan: HybridPlan, faults: Faults): void {
   const { contracted: { graph, members, channels }, repetitions } = plan;
   const per = new Map<number, { group: number; firings: number }>();
@@ -72,7 +72,7 @@ function checkGraph({ graph: given }: HybridProblem, plan: HybridPlan, faults: F
   }
 }
 
-/** Sides and sizes of instances. */
+/** Checks on which side actors are, and the sizes of their instances. */
 function checkPlaces(problem: HybridProblem, plan: HybridPlan, faults: Faults): void {
   const { contracted: { graph, members }, onGpu, firings, repetitions } = plan;
   graph.actors.forEach(({ id, name, stateful }) => {
@@ -86,7 +86,7 @@ function checkPlaces(problem: HybridProblem, plan: HybridPlan, faults: Faults): 
   });
 }
 
-/** Programs of one kind of processor: each instance once, on the right side; returns loads. */
+/** Checks the programs of one kind of processor: each instance occurs once, on the right side. Returns the loads. */
 function checkPrograms(programs: readonly (readonly HybridSlice[])[], isGpu: boolean, plan: HybridPlan,
   timeOf: (slice: HybridSlice) => number, faults: Faults): number[] {
   const { contracted: { graph }, onGpu, repetitions, firings, operations } = plan;
@@ -116,7 +116,7 @@ function checkPrograms(programs: readonly (readonly HybridSlice[])[], isGpu: boo
   return loads;
 }
 
-/** Loads of processors and links, the interval and the bytes of buffers, from the problem's own figures. */
+/** Recomputes the loads of processors and links, the interval, and the bytes of buffers from the problem's figures. */
 function checkLoads(problem: HybridProblem, plan: HybridPlan, faults: Faults): void {
   const { contracted: { graph, members }, operations, repetitions, shuffleItems, load } = plan;
   const { moving: { latency = 0, ...rates } } = problem;
@@ -156,17 +156,17 @@ function checkLoads(problem: HybridProblem, plan: HybridPlan, faults: Faults): v
   faults.same('depth', plan.depth, 1 + Math.max(0, ...plan.stages));
 }
 
-/** Choices of {@link validateHybrid}. */
+/** Options of {@link validateHybrid}. */
 export interface HybridCheck {
-  /** Launches in which items are followed; default: until every ring has gone round twice. */
+  /** The number of launches in which items are followed; default: until each ring has been reused twice. */
   readonly launches?: number;
 }
 
 const checkOptions = optionsOf('stream.validateHybrid', { launches: whole(1, 2 ** 20) } satisfies ChecksOf<HybridCheck>);
 
 /**
- * What is wrong with a plan; empty: nothing. Rates, places, instances, loads and bytes are counted again from the problem, and the items
- * of several iterations are followed through every buffer: in memory and time proportional to them.
+ * Returns the defects of a plan, or an empty list. Recomputes rates, places, instances, loads and bytes from the problem, and follows the
+ * items of several iterations through all buffers, in time and memory proportional to their number.
  */
 export function validateHybrid(problem: HybridProblem, plan: HybridPlan, options: HybridCheck = {}): string[] {
   const { launches } = checkOptions.read(options, 'options');

@@ -1,4 +1,4 @@
-// Plans for CPU cores and a GPU together: task partition, stages, instances, launches (sections 4.4 to 4.9), chained.
+// Plans for CPU cores and a GPU together: task partition, stages, instances and launches (sections 4.4 to 4.9) in sequence.
 import { describeValue } from '../../../core/arrays.ts';
 import { refusal } from '../../../core/errors.ts';
 import { elementAt } from '../../../core/known.ts';
@@ -15,7 +15,7 @@ import {
 export { validateHybrid, type HybridCheck } from './check.ts';
 export type { HybridOperation, HybridOptions, HybridPlan, HybridProblem, HybridSlice, MovingCosts } from './types.ts';
 
-/** Throws {@link ArgumentError} where sizes of instances and shuffles do not fill rows. */
+/** Throws {@link ArgumentError} if sizes of instances or shuffles are not multiples of the width. */
 function checkRows({ threads, gpu }: HybridProblem, { width, shuffleItems }: HybridChoices): void {
   if (shuffleItems % width !== 0) throw refusal('shuffleItems', `a multiple of ${width}, the width`, String(shuffleItems));
   threads.forEach((count, id) => {
@@ -24,7 +24,7 @@ function checkRows({ threads, gpu }: HybridProblem, { width, shuffleItems }: Hyb
   });
 }
 
-/** The partition of an iteration, by the caller's choice or ours. */
+/** The partition of an iteration, by the caller's function or the heuristic. */
 function partitionOf({ task }: Iteration, choices: HybridChoices): { onGpu: boolean[]; bound: number } {
   const found = partitionTasks(task);
   if (choices.partition === undefined) return { onGpu: [...found.onGpu], bound: found.bound };
@@ -37,7 +37,7 @@ function partitionOf({ task }: Iteration, choices: HybridChoices): { onGpu: bool
   return { onGpu: given.map((on, id) => on === true && !fixed[id]), bound: found.bound };
 }
 
-/** The plan of an iteration; a loop's actors where it must be contracted for this partition. */
+/** The plan of an iteration, or the actors of a loop that this partition requires to be contracted. */
 function planOf(problem: HybridProblem, choices: HybridChoices, iteration: Iteration): HybridPlan | readonly number[] {
   const { contracted, repetitions, steadyStates, threads, onCore, task } = iteration;
   const { onGpu, bound } = partitionOf(iteration, choices);
@@ -62,7 +62,7 @@ function planOf(problem: HybridProblem, choices: HybridChoices, iteration: Itera
   };
 }
 
-/** The plan of the iteration that is wanted; loops that this shows to be too tight are pinned or contracted. */
+/** The plan of an iteration at least `wanted` times as long as the shortest. Pins or contracts the loops that turn out to be too tight. */
 function planAt(problem: HybridProblem, choices: HybridChoices, maxUnroll: number, wanted: number, loops: Loops) {
   for (;;) {
     const iteration = iterationOf(problem, choices, maxUnroll, wanted, loops);
@@ -75,11 +75,13 @@ function planAt(problem: HybridProblem, choices: HybridChoices, maxUnroll: numbe
 }
 
 /**
- * A plan for cores and GPU together. Loops are contracted to actors with state, unless the items that stand on them let launches separate
- * their actors (if not with transfers between them, then on the CPU). An iteration has whole instances and is raised until none dominates.
- * The task partition comes next, then stages with transfers, shuffles and buffers, then instances of actors and shuffles on processors.
- * While these pack worse than `tolerance`, the iteration is raised further; where buffers exceed `maxDeviceBytes`, less. Throws
- * ArgumentError for bad problems, {@link ScheduleError} for graphs without a schedule, and (`limit`) for too large ones.
+ * Makes a plan for cores and a GPU together. A loop is contracted to one actor with state, unless it holds enough items for its actors to
+ * run in different launches; if they suffice only without transfers, its actors stay on the CPU. An iteration consists of whole
+ * instances and is lengthened until none dominates. Then follow the task partition, the stages with transfers, shuffles and buffers, and
+ * the distribution of instances over processors. The iteration is lengthened further while instances pack worse than `tolerance`, and
+ * shortened while buffers exceed `maxDeviceBytes`.
+ *
+ * @throws ArgumentError for invalid problems; {@link ScheduleError} for graphs without a schedule, and (`limit`) for too large ones
  */
 export function planHybrid(problem: HybridProblem, options: HybridOptions = {}): HybridPlan {
   checkHybrid(problem);

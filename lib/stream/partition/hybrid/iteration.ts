@@ -1,4 +1,4 @@
-// The iteration of a hybrid plan: loops contracted, firings in whole instances, multiplicities raised; and its partitioning problem.
+// The iteration of a hybrid plan, with contracted loops, whole instances and raised multiplicities, and its partitioning problem.
 import { elementAt } from '../../../core/known.ts';
 import { steadyState, type SteadyState } from '../../schedule/index.ts';
 import { taskUnrollFactor } from '../heuristic.ts';
@@ -8,12 +8,12 @@ import type { TaskProblem } from '../task.ts';
 import { leastSteadyStates, threaded } from '../threaded.ts';
 import type { HybridChoices, HybridProblem } from './types.ts';
 
-/** Sizes and costs by actor of the contracted graph. */
+/** Sizes and costs, by actor of the contracted graph. */
 interface ActorCosts {
-  /** Firings of one instance on a multiprocessor, and on a core; of actors with state one. */
+  /** Firings of one instance on a multiprocessor and on a core; 1 for actors with state. */
   readonly threads: readonly number[];
   readonly onCore: readonly number[];
-  /** Microseconds of an instance on a multiprocessor, and of one firing on a core. */
+  /** Microseconds of an instance on a multiprocessor and of one firing on a core. */
   readonly gpu: readonly number[];
   readonly cpu: readonly number[];
   readonly fixed: readonly boolean[];
@@ -23,21 +23,21 @@ interface ActorCosts {
 export interface Iteration extends ActorCosts {
   readonly contracted: Contracted;
   readonly steadyStates: number;
-  /** `steadyStates` over the least number in which all instances are whole. */
+  /** `steadyStates` divided by the smallest number for which all instances are whole. */
   readonly multiple: number;
   /** Firings of each actor. */
   readonly repetitions: readonly number[];
-  /** Firings of one instance on a core; actors with state do all in one. */
+  /** Firings of one instance on a core; an actor with state has a single instance. */
   readonly onCore: readonly number[];
   /** The partitioning problem; its graph has the rates of instances on a multiprocessor. */
   readonly task: TaskProblem;
 }
 
-/** Actors of the given graph in loops that hold too few items for transfers between them, and for launches between them. */
+/** Actors of the given graph in loops with too few items. */
 export interface Loops {
-  /** Stay on the CPU. */
+  /** They stay on the CPU, because transfers inside the loop would take too many launches. */
   readonly pinned: Set<number>;
-  /** Are contracted. */
+  /** They are contracted, because they cannot run in different launches. */
   readonly closed: Set<number>;
 }
 
@@ -67,7 +67,7 @@ function actorCosts(problem: HybridProblem, { graph, members }: Contracted, cpuF
   };
 }
 
-/** The partitioning problem of so many steady states. */
+/** The partitioning problem of an iteration of `steadyStates` steady states. */
 function taskOf(problem: HybridProblem, contracted: Contracted, costs: ActorCosts, steady: SteadyState, steadyStates: number): TaskProblem {
   const { graph } = contracted;
   const { moving, cores, multiprocessors, link } = problem;
@@ -89,9 +89,8 @@ function taskOf(problem: HybridProblem, contracted: Contracted, costs: ActorCost
 }
 
 /**
- * The iteration with the least number of steady states in which all instances are whole, raised until no instance dominates, at
- * most `maxUnroll`-fold but at least `wanted`-fold. Loops
- * that hold too few items for launches between their actors, even on one side, are added to those that are contracted.
+ * The shortest iteration in which all instances are whole, lengthened until no instance dominates (at most `maxUnroll` times) and at least
+ * `wanted` times. Loops whose actors cannot run in different launches, even on one side, are added to those that are contracted.
  */
 export function iterationOf(problem: HybridProblem, choices: HybridChoices, maxUnroll: number, wanted: number,
   loops: Loops): Iteration {

@@ -1,22 +1,22 @@
-// Instances of a partitioned iteration over cores and multiprocessors (section 4.5.2): neighbouring ones together.
+// Distributes the instances of a partitioned iteration over cores and multiprocessors (section 4.5.2), keeping neighbouring ones together.
 import { elementAt } from '../../../core/known.ts';
 import { partitionInstances, type InstanceClass } from '../instance-ilp.ts';
 import type { Iteration } from './iteration.ts';
 import type { HybridOperation, HybridProblem, HybridSlice } from './types.ts';
 
-/** Equal instances, and whose they are. */
+/** Equal instances of an actor or operation. */
 interface Work extends InstanceClass {
   readonly kind: HybridSlice['kind'];
   readonly id: number;
 }
 
-/** What each processor of a kind does in a launch. */
+/** The programs of all processors of one kind for a launch. */
 export interface Programs {
   readonly programs: readonly (readonly HybridSlice[])[];
   readonly load: readonly number[];
 }
 
-/** Distributes classes over processors; each takes neighbouring instances of a class, so that they are one call (section 4.9). */
+/** Distributes classes over processors. A processor gets neighbouring instances of a class, which become one call (section 4.9). */
 function distribute(works: readonly Work[], processors: number): Programs {
   const { counts, load } = partitionInstances(works, processors);
   const programs: HybridSlice[][] = load.map(() => []);
@@ -30,7 +30,7 @@ function distribute(works: readonly Work[], processors: number): Programs {
   return { programs, load };
 }
 
-/** Instances on cores: those of actors with state are one, so that they stay in order. */
+/** Instances on cores. An actor with state has a single instance, so that its firings stay in order. */
 export function corePrograms({ contracted, repetitions, onCore, cpu }: Iteration, onGpu: readonly boolean[], cores: number): Programs {
   const works = contracted.graph.actors.filter(({ id }) => !onGpu[id]).map(({ id }): Work => ({
     kind: 'actor', id, count: elementAt(repetitions, id) / elementAt(onCore, id), time: elementAt(onCore, id) * elementAt(cpu, id),
@@ -38,7 +38,7 @@ export function corePrograms({ contracted, repetitions, onCore, cpu }: Iteration
   return distribute(works, cores);
 }
 
-/** Instances on multiprocessors: of actors, and of shuffles and deshuffles. */
+/** Instances of actors, shuffles and deshuffles on multiprocessors. */
 export function gpuPrograms(iteration: Iteration, onGpu: readonly boolean[], operations: readonly HybridOperation[],
   { multiprocessors, moving }: HybridProblem, shuffleItems: number): Programs {
   const { contracted: { graph }, repetitions, threads, gpu } = iteration;

@@ -1,13 +1,13 @@
-// Follows items through a hybrid plan: every place of every ring holds the number of the item that stands there. All that a launch reads
-// was written by earlier launches, and nothing that it reads or writes is written by anybody else in it.
+// Follows items through a hybrid plan: each place of each ring holds the number of its item. A launch must read only what earlier launches
+// wrote, and no place that it reads or writes may be written by another instance in the same launch.
 import { addAt, elementAt } from '../../../core/known.ts';
 import type { SdfChannel } from '../../sdf.ts';
 import type { HybridPlan } from './types.ts';
 
-/** Where messages go. */
+/** Collects messages. */
 interface Report { add(message: string): void; readonly list: readonly string[] }
 
-/** A ring of whole iterations. An item's number is its place in the stream, from the first that stands on the channel at the start. */
+/** A ring of whole iterations. Items are numbered in stream order, starting with those on the channel at the start. */
 class Ring {
   readonly name: string;
   readonly onGpu: boolean;
@@ -30,7 +30,7 @@ class Ring {
     return ((iteration % this.slots) + this.slots) % this.slots * this.items + place;
   }
 
-  /** What stands there before the first launch. */
+  /** Stores an item before the first launch. */
   put(iteration: number, place: number, item: number): void {
     const at = this.at(iteration, place);
     if (this.held[at] !== -1) this.report.add(`${this.name}: items ${this.held[at]} and ${item} stand in one place at the start`);
@@ -54,7 +54,7 @@ class Ring {
   }
 }
 
-/** A channel with its rings, from the producer's to the consumer's. */
+/** A channel with its rings, in order from producer to consumer. */
 interface Line {
   readonly channel: SdfChannel;
   readonly items: number;
@@ -63,14 +63,14 @@ interface Line {
   readonly last: Ring;
 }
 
-/** Something that runs in every launch: reads before anything is written. */
+/** An actor or operation, which runs in each launch. All tasks read before any of them writes. */
 interface Task {
   readonly stage: number;
   readonly read: (launch: number, iteration: number) => void;
   readonly write: (launch: number, iteration: number) => void;
 }
 
-/** Item of an iteration that stands at a place of a shuffled buffer: (3.15). */
+/** The item of an iteration at a place of a shuffled buffer, by (3.15). */
 const streamIndex = (place: number, items: number, width: number): number =>
   Math.floor(place / width) + place % width * (items / width);
 
@@ -88,19 +88,19 @@ function linesOf({ contracted: { graph }, repetitions, buffers }: HybridPlan, re
   });
 }
 
-/** Puts what stands on a channel at the start where its producer's iterations −1, −2, … would have. */
+/** Puts the items on a channel at the start where iterations −1, −2, … of its producer would have put them. */
 function prefill({ channel: { tokens }, items, last }: Line, width: number): void {
   if (items === 0) return;
   for (let item = 0; item < tokens; ++item) {
     const iteration = Math.floor((item - tokens) / items);
     const index = item - tokens - iteration * items;
     if (!last.isShuffled) last.put(iteration, index, item);
-    // The place whose item it is: the inverse of (3.15).
+    // The place of the item, by the inverse of (3.15).
     else last.put(iteration, index % (items / width) * width + Math.floor(index / (items / width)), item);
   }
 }
 
-/** What is done with an item that an instance touches at one end of a channel: by which firing, where, and its place in the iteration. */
+/** Called for each item that an instance accesses at one end of a channel, with the firing, the place, and the index in the iteration. */
 type Visit = (firing: number, place: number, index: number) => void;
 
 function visitInOrder(firings: number, instance: number, rate: number, length: number, visit: Visit): void {
@@ -109,7 +109,7 @@ function visitInOrder(firings: number, instance: number, rate: number, length: n
   }
 }
 
-/** The places of (3.16) and (3.17), with the offset of the instance (section 4.2). */
+/** Visits the places of (3.16) and (3.17), with the offset of the instance (section 4.2). */
 function visitRows(threads: number, instance: number, rate: number, items: number, width: number, visit: Visit): void {
   for (let thread = 0; thread < threads; ++thread) {
     for (let item = 0; item < rate; ++item) {
@@ -120,7 +120,7 @@ function visitRows(threads: number, instance: number, rate: number, items: numbe
   }
 }
 
-/** The work of an actor, by instances; says where threads do not do whole firings, or ends of one thread do not agree on which. */
+/** The work of an actor, by instance. Reports threads that do not do whole firings, or different firings at different ends. */
 class ActorTask {
   private readonly plan: HybridPlan;
   private readonly id: number;
@@ -159,7 +159,7 @@ class ActorTask {
     }
   }
 
-  /** Each thread does one whole firing, and each firing has one thread, the same one at every end. */
+  /** Checks that each thread does one whole firing, and that each firing has the same thread at all ends. */
   private checkRows(threads: number, rate: number, items: number): void {
     const by = new Map<number, number>();
     for (let instance = 0; instance < this.instances; ++instance) {
@@ -225,7 +225,7 @@ function operationTask({ width, shuffleItems, operations }: HybridPlan, at: numb
   const count = isTransfer ? items : instances * shuffleItems;
   if (!isTransfer && (count !== items || shuffleItems % width !== 0)) report.add(`${who} moves ${count} of ${items} items`);
   const each = (ring: Ring, visit: (place: number, index: number) => void): void => {
-    // A shuffle goes through places of its shuffled side in order, whatever side it reads.
+    // A shuffle visits the places of its shuffled side in order, whether it reads or writes that side.
     for (let spot = 0; spot < Math.min(count, items); ++spot) {
       const index = from.isShuffled || to.isShuffled ? streamIndex(spot, items, width) : spot;
       visit(ring.isShuffled ? spot : index, index);
@@ -238,7 +238,7 @@ function operationTask({ width, shuffleItems, operations }: HybridPlan, at: numb
   };
 }
 
-/** Iterations after which every ring has gone round twice and nothing of the start is left. */
+/** The number of iterations after which each ring has been reused twice and the items of the start are gone. */
 function enough({ depth, buffers, contracted: { graph }, repetitions }: HybridPlan): number {
   const rounds = Math.max(1, ...buffers.map(({ slots }) => slots));
   const old = Math.max(0, ...graph.channels.map(({ tokens, from, push }) =>
@@ -246,7 +246,7 @@ function enough({ depth, buffers, contracted: { graph }, repetitions }: HybridPl
   return depth + 2 * rounds + old + 1;
 }
 
-/** Runs so many launches of a plan; what is wrong goes to `report`. */
+/** Runs `launches` launches of a plan and adds defects to `report`. */
 export function simulate(plan: HybridPlan, report: Report, launches = enough(plan)): void {
   const { contracted: { graph }, operations, width, stages } = plan;
   const lines = linesOf(plan, report);

@@ -1,4 +1,4 @@
-// What a program needs to run on CPU cores and a GPU at once (chapter 4), and the plan of it.
+// Hybrid problems, which describe a program, CPU cores and a GPU (chapter 4), and their plans.
 import { describeValue } from '../../../core/arrays.ts';
 import { callback, choice, number, positive, requireCount, requireNumber, whole } from '../../../core/checks.ts';
 import { refusal } from '../../../core/errors.ts';
@@ -9,20 +9,20 @@ import type { Contracted } from '../loops.ts';
 import type { ChannelOperation, StageBuffer } from '../stages.ts';
 import type { TaskPartition, TaskProblem } from '../task.ts';
 
-/** What moving items costs. Rates in bytes per microsecond. */
+/** Costs of moving items. Rates are in bytes per microsecond. */
 export interface MovingCosts {
-  /** Microseconds of a transfer besides its bytes. Default 0. */
+  /** Fixed microseconds of a transfer. Default 0. */
   readonly latency?: number;
   readonly toGpu: number;
   readonly toCpu: number;
-  /** Of one multiprocessor, as those of the next. */
+  /** Rates of one multiprocessor. */
   readonly shuffle: number;
   readonly deshuffle: number;
 }
 
-/** A program, the machine, and what firings cost there. Lists go by actor. */
+/** A program, the machine, and the costs of firings on it. Lists are by actor. */
 export interface HybridProblem {
-  /** Rates of single firings; with `toSdf(…, { ends: true })`, input and output are transferred as other channels are. */
+  /** Rates of single firings; with `toSdf(…, { ends: true })`, input and output are transferred like other channels. */
   readonly graph: SdfGraph;
   /** Threads of an instance on a multiprocessor (`selectConfiguration`). */
   readonly threads: readonly number[];
@@ -38,19 +38,19 @@ export interface HybridProblem {
   readonly fixed?: readonly boolean[];
 }
 
-/** Choices of {@link planHybrid}. */
+/** Options of {@link planHybrid}. */
 export interface HybridOptions {
-  /** Threads whose accesses coalesce: a warp. Default 32. */
+  /** Number of threads whose accesses coalesce, a warp. Default 32. */
   readonly width?: number;
-  /** Items of one instance of a shuffle, a multiple of `width`; default 1024 (section 4.7). */
+  /** Items in one instance of a shuffle, a multiple of `width`; default 1024 (section 4.7). */
   readonly shuffleItems?: number;
-  /** Most firings of an instance on a core; default 128, as in the thesis. Actors with state do an iteration in one. */
+  /** Maximum number of firings of an instance on a core; default 128, as in the thesis. An actor with state has a single instance. */
   readonly cpuFirings?: number;
-  /** Least steady states in an iteration; default 1. The more there are, the less launches cost. */
+  /** Minimum number of steady states in an iteration; default 1. With more of them, launches cost less. */
   readonly minSteadyStates?: number;
-  /** Most that multiplicities are raised by, so that no instance dominates and instances pack well; default 64. */
+  /** The largest factor by which multiplicities are raised so that no instance dominates and instances pack well; default 64. */
   readonly maxUnroll?: number;
-  /** Interval over the partition's, less 1, that is good enough for multiplicities to be raised no further; default 0.01. */
+  /** Multiplicities are raised until the interval exceeds that of the partition by at most this fraction; default 0.01. */
   readonly tolerance?: number;
   /** Device memory for buffers, in bytes. Default: no limit. */
   readonly maxDeviceBytes?: number;
@@ -66,16 +66,15 @@ export interface HybridSlice {
   readonly count: number;
 }
 
-/** An operation on a channel. Shuffles are cut into instances of `shuffleItems` items; a transfer is one. */
+/** An operation on a channel. Shuffles are cut into instances of `shuffleItems` items; a transfer is a single instance. */
 export interface HybridOperation extends ChannelOperation {
   readonly instances: number;
 }
 
 /**
- * A plan. In launch l, whatever has a stage does its part of iteration l − stage, unless that is negative or past the end; launches
- * follow each other with a barrier between. Actors and channels are those of `contracted.graph`; iteration 0 follows the
- * initialisation of the given graph, whose items stand in the last ring of each channel as if its producer had made them in
- * iterations −1, −2, …
+ * A plan. In launch l, each actor and operation does its part of iteration l − stage, unless that is negative or past the end. Barriers
+ * separate launches. Actors and channels are those of `contracted.graph`. Iteration 0 follows the initialisation of the given graph, whose
+ * items are in the last ring of each channel as if its producer had made them in iterations −1, −2, …
  */
 export interface HybridPlan {
   readonly contracted: Contracted;
@@ -91,22 +90,22 @@ export interface HybridPlan {
   readonly buffers: readonly StageBuffer[];
   readonly width: number;
   readonly shuffleItems: number;
-  /** What each core, and each multiprocessor, does in a launch, in order. */
+  /** The slices that each core and each multiprocessor runs in a launch, in order. */
   readonly cores: readonly (readonly HybridSlice[])[];
   readonly multiprocessors: readonly (readonly HybridSlice[])[];
-  /** Microseconds in a launch. */
+  /** Microseconds per launch. */
   readonly load: {
     readonly cores: readonly number[]; readonly multiprocessors: readonly number[]; readonly toGpu: number; readonly toCpu: number;
   };
   /** The largest load: the initiation interval. */
   readonly interval: number;
-  /** The interval of the task partition: what instances could be packed to if they were divisible. */
+  /** The interval of the task partition, which packing would reach if instances were divisible. */
   readonly partitionInterval: number;
   /** No partition of this iteration has a smaller interval. */
   readonly bound: number;
   readonly hostBytes: number;
   readonly deviceBytes: number;
-  /** Launches that an iteration spans. */
+  /** The number of launches that an iteration spans. */
   readonly depth: number;
 }
 
