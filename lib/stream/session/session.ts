@@ -272,10 +272,12 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
     const reader = isBytes && input !== undefined ? new ByteReader(input.type) : undefined;
     const gathered = new Gathered(most);
     const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
-    let isOver = false;
+    let isOver = false, isWaiting = false;
     try {
       for (;;) {
+        isWaiting = true;
         const next = await this.#orStopped(Promise.resolve(iterator.next())) as Next;
+        isWaiting = false;
         if (next.done) break;
         const chunk = next.value;
         if (typeof chunk === 'number' && reader === undefined) {
@@ -291,11 +293,13 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
       const rest = gathered.take();
       if (rest !== undefined) yield rest;
     } catch (error) {
-      isOver = !this.#parts.stop.signal.aborted;
+      // One that failed is over.
+      isOver = isWaiting && !this.#parts.stop.signal.aborted;
       throw error;
     } finally {
-      // A source that is waiting for something would not answer before it has that.
-      if (!isOver) Promise.resolve(iterator.return?.()).catch(() => undefined);
+      const returned = isOver ? undefined : Promise.resolve(iterator.return?.()).catch(() => undefined);
+      // A source that is waiting for something does not answer before it has that.
+      if (!isWaiting) await returned;
     }
   }
 
@@ -348,9 +352,9 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
       }
       if (failure !== undefined) throw failure;
     } finally {
-      next?.catch(() => undefined);
-      // Not waited for: it may be in the middle of waiting for the source.
-      chunks.return().catch(() => undefined);
+      const returned = chunks.return().catch(() => undefined);
+      if (next === undefined) await returned;
+      else next.catch(() => undefined);
     }
   }
 }
