@@ -39,6 +39,12 @@ export const worthLaunch = 50;
 const opened = new Map<DeviceBackend, Promise<Device>>();
 /** Devices that were lost: further programs run on the CPU. */
 const lost = new WeakSet<Device>();
+
+/** Remembers a device that was lost, by the error of a call. */
+export function noteLost(device: Device, error: unknown): void {
+  if ((error as { code?: unknown }).code === 'ERR_WARPLOOM_DEVICE_LOST') lost.add(device);
+}
+
 /** Programs, exact ones and fast ones. */
 const compiled = new WeakMap<StreamGraph, WeakMap<Device, Map<boolean, CompiledGpu>>>();
 /** The GPU of runs that name none, once there was such a run. */
@@ -76,7 +82,7 @@ async function compiledFor(graph: StreamGraph, device: Device, fast: boolean, si
 }
 
 /** What a device says where it cannot run a program; undefined for errors that are the caller's or the program's. */
-function reasonOf(error: unknown): string | undefined {
+export function reasonOf(error: unknown): string | undefined {
   if (error instanceof UnsupportedProgram) return error.reason;
   if (error instanceof ScheduleError) return error.message;
   if (!(error instanceof WarploomError) || error instanceof StreamRunError) return undefined;
@@ -86,6 +92,17 @@ function reasonOf(error: unknown): string | undefined {
       return error.message.split(/\n|\. (?=[A-Z])/)[0];
     default: return undefined;
   }
+}
+
+/** A program compiled for a device: the given one, or the one of runs that name none. Throws what {@link reasonOf} explains, and more. */
+export async function compiledOn(
+  graph: StreamGraph, backend: DeviceBackend, { device: asked, fast, signal }: {
+    readonly device?: Device | undefined; readonly fast: boolean; readonly signal: AbortSignal;
+  },
+): Promise<CompiledGpu> {
+  const device = asked ?? await openedFor(backend);
+  if (lost.has(device)) throw new UnavailableError('the device was lost');
+  return compiledFor(graph, device, fast, signal);
 }
 
 /** Runs a program on a device. Throws what is wrong with the program or the call, and where the device is lost in this run. */
@@ -100,7 +117,7 @@ export async function runOnDevice(graph: StreamGraph, backend: DeviceBackend, re
       return { made: await program.run(input, { ...options, signal }), backend };
     } catch (error) {
       if (signal.aborted) throw error;
-      if (device !== undefined && (error as { code?: unknown }).code === 'ERR_WARPLOOM_DEVICE_LOST') lost.add(device);
+      if (device !== undefined) noteLost(device, error);
       const reason = reasonOf(error);
       if (reason === undefined) throw error;
       return { reason };

@@ -118,6 +118,12 @@ async function engineFor(
   const { files = {}, seed } = options;
   const own = { files, seed, limits: runLimits.read(options.limits ?? {}) };
   if (backend === 'interpret') return interpreted(graph, outlet, own, stop);
+  if (isDeviceBackend(backend)) {
+    const made = await onDevice(graph, backend, outlet, options, stop);
+    if (typeof made !== 'string') return made;
+    const instead = await engineFor(graph, 'auto', outlet, options, stop);
+    return Object.assign(instead, { note: cpuNote(made) });
+  }
   try {
     const { WasmEngine, requireEnd } = await import('./wasm.ts');
     const engine = new WasmEngine(graph, outlet, own, stop);
@@ -125,8 +131,26 @@ async function engineFor(
     return engine;
   } catch (error) {
     if (backend === 'wasm' || !(error instanceof UnsupportedProgram || error instanceof ScheduleError)) throw error;
-    const engine = await interpreted(graph, outlet, own, stop);
-    return isDeviceBackend(backend) ? Object.assign(engine, { note: cpuNote(error.message) }) : engine;
+    return interpreted(graph, outlet, own, stop);
+  }
+}
+
+/** A session on a device; why not, where that does not go. */
+async function onDevice(
+  graph: StreamGraph, backend: DeviceBackend, outlet: Outlet, { device, fast = false, files = {}, seed, chunk = deviceChunk }: Given,
+  stop: AbortSignal,
+): Promise<SessionEngine | string> {
+  const [{ compiledOn, reasonOf: reasonFor }, { DeviceEngine, requirePieces }] = await Promise.all(
+    [import('../run/on-device.ts'), import('./device.ts')]);
+  try {
+    if (graph.input === undefined || outlet.path !== undefined) throw new UnsupportedProgram('the program has not one open input and output');
+    const compiled = await compiledOn(graph, backend, { device, fast, signal: stop });
+    requirePieces(graph, compiled);
+    return new DeviceEngine(graph, compiled, outlet, { files, seed, chunk }, stop);
+  } catch (error) {
+    const reason = stop.aborted ? undefined : reasonFor(error);
+    if (reason === undefined) throw error;
+    return reason;
   }
 }
 

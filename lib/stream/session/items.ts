@@ -115,12 +115,12 @@ export class ItemQueue {
     this.#begin = this.#end = 0;
   }
 
-  /** Copies of the items from one to another, numbered from the first ever appended; none must have been dropped. */
-  copy(from: number, to: number): StreamArrays {
+  /** Items by their numbers among all that were ever appended, where they are until the next call; none must have been dropped. */
+  view(from: number, to: number): StreamArrays {
     const counts = countsOf(this.#type);
     const at = (item: number): number => this.#begin + item - this.first;
     return Object.fromEntries(this.#kinds.map((kind) =>
-      [kind, required(this.#arrays[kind]).slice(at(from) * counts[kind], at(to) * counts[kind])]));
+      [kind, required(this.#arrays[kind]).subarray(at(from) * counts[kind], at(to) * counts[kind])]));
   }
 }
 

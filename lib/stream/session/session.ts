@@ -58,8 +58,8 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
   /** The most items of input that are processed at once. */
   readonly chunk: number;
   /**
-   * How many items of input the program holds back: a session that was given n items has given all output that a run on n − latency items
-   * has. Undefined for programs without a steady state (dynamic rates); 0 without an open input.
+   * How many items of input the program holds back: a session that was given n items, at least `latency`, has given all output that a run
+   * on n − latency items has. Undefined for programs without a steady state (dynamic rates); 0 without an open input.
    */
   readonly latency: number | undefined;
   readonly #parts: SessionParts;
