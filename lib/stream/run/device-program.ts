@@ -19,6 +19,7 @@ import { cpuNote, type DeviceBackend } from './backends.ts';
 import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
 import type { CompiledGpu } from './gpu.ts';
 import type { StreamRun } from './index.ts';
+import { shareChoice, type ShareChoice } from './share.ts';
 
 /** Options of {@link DeviceProgram.run}. */
 export interface DeviceProgramOptions {
@@ -26,6 +27,8 @@ export interface DeviceProgramOptions {
   readonly items?: number;
   /** End after this many steady states. */
   readonly iterations?: number;
+  /** For data in JavaScript's memory: whether worker threads make some of it, as in `run`. Default `auto`. */
+  readonly share?: ShareChoice;
   readonly signal?: AbortSignal;
   /** Time limit in milliseconds; default 600 000. */
   readonly timeout?: number;
@@ -47,6 +50,7 @@ export interface DeviceProgramRun {
 const deviceArray: Check<DeviceArray> = rule('a DeviceArray', (value) => value instanceof DeviceArray);
 const runOptions = optionsOf('run', {
   ...amountChecks, ...stopChecks, timeout: normally(stopChecks.timeout, 600_000), out: deviceArray,
+  share: shareChoice,
 } satisfies ChecksOf<DeviceProgramOptions & { readonly out?: DeviceArray }>);
 
 /**
@@ -91,11 +95,14 @@ export class DeviceProgram {
   ): Promise<StreamRun | DeviceProgramRun> {
     const { out, ...options } = runOptions.read(given);
     if (this.#disposed) throw new DisposedError('the program was disposed; compile it again');
-    if (input instanceof DeviceArray) return this.#runOnArrays(input, out, options);
+    if (input instanceof DeviceArray) {
+      if (options.share !== undefined) throw refusal('share', 'none for a DeviceArray, which only the device has', String(options.share));
+      return this.#runOnArrays(input, out, options);
+    }
     if (!isArray(input)) throw refusal('input', 'an array, a typed array or a DeviceArray of numbers', describeValue(input));
     inputChecks.input(input, 'input');
     if (out !== undefined) throw refusal('out', 'none unless the input is a DeviceArray', 'a DeviceArray');
-    const { note, ...made } = await this.#compiled.run(snapshot(input), options);
+    const { note, ...made } = await this.#compiled.run(snapshot(input), { ...options, share: options.share ?? 'auto' });
     if (note === undefined) return { ...made, backend: this.device.backend as DeviceBackend };
     return { ...made, backend: 'wasm', note: cpuNote(note) };
   }

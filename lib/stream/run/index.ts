@@ -15,6 +15,7 @@ import {
   backendNamed, backendRule, cpuNote, isDeviceBackend, streamBackends, type DeviceBackend, type FormerBackend, type StreamBackend,
 } from './backends.ts';
 import { withGraph } from '../require.ts';
+import { shareChoice, type ShareChoice } from './share.ts';
 import { within } from '../stop.ts';
 
 /** Options of {@link run}. */
@@ -51,6 +52,12 @@ export interface StreamRunOptions {
    * rounding.
    */
   readonly fast?: boolean;
+  /**
+   * With a device: whether worker threads make some of the steady states, from the end of the input backwards, while the device works from
+   * its start. Default `auto`: if the device alone would take another 150 ms, and as long as both prove faster than the device alone. The
+   * output is the same.
+   */
+  readonly share?: ShareChoice;
   /** With `cpp`: path or name of the compiler. Default: the first of g++, clang++ and c++ on PATH. */
   readonly compiler?: string;
 }
@@ -66,6 +73,8 @@ export interface StreamRun {
   readonly milliseconds: number;
   /** Seconds on the device, without transfers; only where there was one. */
   readonly deviceSeconds?: number;
+  /** The share of the steady states that the device made, from 0 to 1; only where there was one. */
+  readonly deviceShare?: number;
   /**
    * The back end that ran it. For `cpp`, this is `wasm` if a C++ compiler would take minutes; for `cuda`, what runs the program without a
    * GPU if there is none, or none that can run it.
@@ -80,7 +89,7 @@ const times: Check<readonly number[] | 'measured'> = rule("microseconds for each
 
 const runOptions = optionsOf('stream.run', {
   backend: normally(backendRule(streamBackends), 'auto'), ...inputChecks, ...amountChecks, ...stopChecks,
-  timeout: normally(stopChecks.timeout, 600_000), limits: nested(runLimits), threads: whole(1, 1024), costs: times, fast: truth,
+  timeout: normally(stopChecks.timeout, 600_000), limits: nested(runLimits), threads: whole(1, 1024), costs: times, fast: truth, share: shareChoice,
   compiler: text(), device: deviceCheck,
 } satisfies ChecksOf<StreamRunOptions>);
 
@@ -135,9 +144,9 @@ async function runDevice(
   graph: StreamGraph, backend: DeviceBackend, { input, threads, seed, items, iterations, ...rest }: GivenOptions, costs?: readonly number[],
 ): Promise<StreamRun | string> {
   const { runOnDevice } = await import('./on-device.ts');
-  const { signal, timeout, device, fast } = rest;
+  const { signal, timeout, device, fast, share = 'auto' } = rest;
   const done = await runOnDevice(graph, backend, {
-    input, device, fast, timeout, ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
+    input, device, fast, share, timeout, ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
     ...(threads === undefined ? {} : { threads }), ...(seed === undefined ? {} : { seed }), ...(items === undefined ? {} : { items }),
     ...(iterations === undefined ? {} : { iterations }),
   });
@@ -165,7 +174,7 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
     await requireDevice(device, backend === 'auto' ? undefined : backend);
   }
   const deviceBackend = isDeviceBackend(backend) ? backend : device === undefined ? undefined : device.backend as DeviceBackend;
-  for (const [only, takers] of [['fast', ['cpp', 'cuda', 'simt']], ['compiler', ['cpp']]] as const) {
+  for (const [only, takers] of [['fast', ['cpp', 'cuda', 'simt']], ['share', ['auto', 'cuda', 'simt']], ['compiler', ['cpp']]] as const) {
     if (options[only] === undefined || (takers as readonly string[]).includes(deviceBackend ?? backend)) continue;
     throw refusal(only, `none with backend '${backend}' (only ${takers.map((each) => `'${each}'`).join(', ')} take${
       takers.length === 1 ? 's' : ''} it)`, describeValue(options[only]));

@@ -11,13 +11,13 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { within } from '../stop.ts';
 import type { DeviceBackend } from './backends.ts';
-import { CompiledGpu, type GpuWork } from './gpu.ts';
-import type { RunResult, ThreadOptions } from './prepare.ts';
+import { CompiledGpu, type GpuRunOptions, type GpuWork } from './gpu.ts';
+import type { RunResult } from './prepare.ts';
 import { estimatedMilliseconds } from './threads.ts';
 import { compiledWasm } from './wasm.ts';
 
 /** What a run asks of a device. */
-export interface DeviceRequest extends ThreadOptions {
+export interface DeviceRequest extends GpuRunOptions {
   readonly input?: ArrayLike<number> | undefined;
   readonly device?: Device | undefined;
   readonly fast?: boolean | undefined;
