@@ -46,7 +46,7 @@ export class Engine {
   items = 0;
   /** The open input. */
   readonly input: OpenInput | undefined;
-  /** Whether the last call of {@link fire} ended because the input is too short so far. */
+  /** Set when {@link fire} returns false because the input is too short so far. */
   waits = false;
   readonly #printout: Printout;
   readonly #channels: readonly Fifo[];
@@ -231,7 +231,6 @@ export class Engine {
    * fire first, bring it about.
    */
   fire(target: number, isEnough = (): boolean => false): boolean {
-    this.waits = false;
     const stack = [target];
     const waiting = new Set(stack);
     /** Positions in the stack of nodes that fire first only because they may send a message. */
@@ -277,10 +276,7 @@ export class Engine {
         continue;
       }
       const from = this.#source(id, port);
-      if (from === undefined && this.input?.isOpen === true && elementAt(this.graph.nodes, id).inputs[port] === undefined) {
-        this.waits = true;
-        return false;
-      }
+      if (from === undefined && (this.waits = this.#mayCome(id, port))) return false;
       if (from === undefined || waiting.has(from)) {
         if (from !== undefined && guards.length === 0) throw this.#deadlock(stack.slice(stack.indexOf(from)));
         const place = from === undefined ? Infinity : stack.indexOf(from);
@@ -325,6 +321,11 @@ export class Engine {
     const filter = nodes.find((node) => node.kind === 'filter');
     const fault = new Fault('S5015', deadlockText(wanted), filter?.kind === 'filter' ? filter.code.span : undefined);
     return runError(this.graph, fault, '', 0);
+  }
+
+  /** Whether what an input lacks may still come from outside. */
+  #mayCome(id: number, port: number): boolean {
+    return this.input?.isOpen === true && elementAt(this.graph.nodes, id).inputs[port] === undefined;
   }
 
   /** The node that can produce what an input lacks. */

@@ -89,8 +89,8 @@ const times: Check<readonly number[] | 'measured'> = rule("microseconds for each
 
 const runOptions = optionsOf('stream.run', {
   backend: normally(backendRule(streamBackends), 'auto'), ...inputChecks, ...amountChecks, ...stopChecks,
-  timeout: normally(stopChecks.timeout, 600_000), limits: nested(runLimits), threads: whole(1, 1024), costs: times, fast: truth, share: shareChoice,
-  compiler: text(), device: deviceCheck,
+  timeout: normally(stopChecks.timeout, 600_000), limits: nested(runLimits), threads: whole(1, 1024), costs: times, fast: truth,
+  share: shareChoice, compiler: text(), device: deviceCheck,
 } satisfies ChecksOf<StreamRunOptions>);
 
 /** Checked options of a run; times are given or counted. */

@@ -141,8 +141,8 @@ export class Share {
   }
 
   /**
-   * Called when the device is done up to {@link end}: waits for the cores, no longer than the device would take for what they are at. True if
-   * everything is made; false if the device takes over what was theirs.
+   * Called when the device is done up to {@link end}: waits for the cores, no longer than the device would take for what they are at. True
+   * if everything is made; false if the device takes over what was theirs.
    */
   async settle(): Promise<boolean> {
     this.#isOver = true;

@@ -119,7 +119,8 @@ export class AsideEngine implements SessionEngine {
 
 function errorOf(cause: NodeJS.ErrnoException): Error {
   if (cause.code === 'ERR_MODULE_NOT_FOUND') {
-    return new UnavailableError(`${noThread}, whose module is not where it was in the package: leave the package out of bundles`, { cause });
+    const place = 'whose module is not where it was in the package: leave the package out of bundles';
+    return new UnavailableError(`${noThread}, ${place}`, { cause });
   }
   const isMemory = cause.code === 'ERR_WORKER_OUT_OF_MEMORY';
   return new WarploomError(isMemory ? 'ERR_WARPLOOM_OUT_OF_MEMORY' : 'ERR_WARPLOOM_SYSTEM_FAILED',

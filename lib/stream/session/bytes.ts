@@ -6,7 +6,7 @@ import { decodeFile, encodeFile } from '../interpret/files.ts';
 import { isScalar, typeBytes } from '../interpret/values.ts';
 import type { IrType } from '../ir.ts';
 import { countsOf, kindsIn, placesOf } from '../plan/layout.ts';
-import type { StreamBlock } from './session.ts';
+import type { StreamBlock } from './engine.ts';
 
 /** Bits in a word. */
 const wordBits = 32;

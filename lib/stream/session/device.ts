@@ -17,12 +17,11 @@ import { joinItems, type Scalars } from '../run/prepare.ts';
 import { compiledWasm } from '../run/wasm.ts';
 import { InOrder, scalarsFrom, type Made, type Outlet, type SessionEngine } from './engine.ts';
 import { ItemQueue } from './items.ts';
-import { Progress, WasmEngine } from './wasm.ts';
+import { Progress } from './progress.ts';
+import { WasmEngine, type CompiledOptions } from './wasm.ts';
 
 /** Slices under way at once. */
 const inFlight = 3;
-
-type EngineOptions = ConstructorParameters<typeof WasmEngine>[2];
 
 /** Steady states that are made together. */
 interface Slice {
@@ -51,7 +50,7 @@ export class DeviceEngine implements SessionEngine {
   readonly #compiled: CompiledGpu;
   readonly #graph: StreamGraph;
   readonly #outlet: Outlet;
-  readonly #options: EngineOptions;
+  readonly #options: CompiledOptions;
   readonly #stop: AbortSignal;
   readonly #submissions: InOrder;
   readonly #results: InOrder;
@@ -72,7 +71,7 @@ export class DeviceEngine implements SessionEngine {
 
   /** @param chunk items of input of a slice */
   constructor(
-    graph: StreamGraph, compiled: CompiledGpu, outlet: Outlet, options: EngineOptions & { readonly chunk: number }, stop: AbortSignal,
+    graph: StreamGraph, compiled: CompiledGpu, outlet: Outlet, options: CompiledOptions & { readonly chunk: number }, stop: AbortSignal,
   ) {
     const { program, device } = compiled;
     this.backend = device.backend as DeviceBackend;

@@ -9,6 +9,9 @@ import { countsOf, kindsIn } from '../plan/layout.ts';
 import type { StreamBackend } from '../run/backends.ts';
 import type { Scalars } from '../run/prepare.ts';
 
+/** What a session gives at a time: scalars of items in memory order, or text of whole lines from programs that only print. */
+export type StreamBlock = Float32Array | Float64Array | Int32Array | string;
+
 /** What came out of a piece of a run. */
 export interface Made {
   readonly output: Scalars;

@@ -1,6 +1,6 @@
 // Sessions: programs that run as their input comes. What that takes is loaded by the first one.
 import { describeValue } from '../../core/arrays.ts';
-import { callback, truth, whole, type Check } from '../../core/checks.ts';
+import { callback, choice, truth, whole, type Check } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -13,9 +13,9 @@ import { deviceCheck, inputChecks, requireDevice } from '../options.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { withGraph } from '../require.ts';
 import { ScheduleError } from '../schedule/error.ts';
-import { backendRule, cpuNote, isDeviceBackend, type DeviceBackend } from '../run/backends.ts';
-import { outletOf, type Outlet, type SessionEngine } from './engine.ts';
-import { StreamSession, type StreamBlock } from './session.ts';
+import { cpuNote, isDeviceBackend, type DeviceBackend } from '../run/backends.ts';
+import { outletOf, type Outlet, type SessionEngine, type StreamBlock } from './engine.ts';
+import { StreamSession } from './session.ts';
 
 /** Back ends of sessions. */
 export const sessionBackends = ['auto', 'cuda', 'wasm', 'interpret', 'simt'] as const;
@@ -53,7 +53,7 @@ export interface StreamSessionOptions {
 const takesText: Check<(text: string) => void> = callback;
 
 const sessionOptions = optionsOf('stream.open', {
-  backend: normally(backendRule(sessionBackends) as Check<SessionBackend>, 'auto'), device: deviceCheck, chunk: whole(1, 2 ** 30),
+  backend: normally(choice(sessionBackends), 'auto'), device: deviceCheck, chunk: whole(1, 2 ** 30),
   files: inputChecks.files, seed: normally(inputChecks.seed, 1), limits: nested(runLimits), fast: truth, print: takesText,
   signal: inputChecks.signal,
 } satisfies ChecksOf<StreamSessionOptions>);
@@ -125,7 +125,7 @@ async function engineFor(
     return Object.assign(instead, { note: cpuNote(made) });
   }
   try {
-    const { WasmEngine, requireEnd } = await import('./wasm.ts');
+    const [{ WasmEngine }, { requireEnd }] = await Promise.all([import('./wasm.ts'), import('./progress.ts')]);
     const engine = new WasmEngine(graph, outlet, own, stop);
     requireEnd(engine.progress);
     return engine;
@@ -143,7 +143,9 @@ async function onDevice(
   const [{ compiledOn, reasonOf: reasonFor }, { DeviceEngine, requirePieces }] = await Promise.all(
     [import('../run/on-device.ts'), import('./device.ts')]);
   try {
-    if (graph.input === undefined || outlet.path !== undefined) throw new UnsupportedProgram('the program has not one open input and output');
+    if (graph.input === undefined || outlet.path !== undefined) {
+      throw new UnsupportedProgram('the program has not one open input and one open output');
+    }
     const compiled = await compiledOn(graph, backend, { device, fast, signal: stop });
     requirePieces(graph, compiled);
     return new DeviceEngine(graph, compiled, outlet, { files, seed, chunk }, stop);
@@ -168,7 +170,7 @@ async function interpreted(
 /** Items held back, as far as rates say. */
 async function latencyFor(graph: StreamGraph, outlet: Outlet): Promise<number | undefined> {
   if (graph.input === undefined) return 0;
-  const [{ planProgress }, { latencyOf }] = await Promise.all([import('./wasm.ts'), import('./latency.ts')]);
+  const [{ planProgress }, { latencyOf }] = await Promise.all([import('./progress.ts'), import('./latency.ts')]);
   try {
     return latencyOf(planProgress(graph, outlet));
   } catch (error) {

@@ -1,7 +1,7 @@
 // How many items of input a session holds back.
 import { elementAt, lastOf } from '../../core/known.ts';
 import { firstRates, Marking } from '../schedule/steady.ts';
-import type { Progress } from './wasm.ts';
+import type { Progress } from './progress.ts';
 
 /** The most firings that are followed; beyond them there is a bound. */
 const mostFirings = 2_000_000;

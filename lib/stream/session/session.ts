@@ -10,12 +10,9 @@ import { inputChecks } from '../options.ts';
 import type { StreamBackend } from '../run/backends.ts';
 import type { Scalars } from '../run/prepare.ts';
 import { ByteReader, bytesOf } from './bytes.ts';
-import { widthOf, type Made, type Outlet, type SessionEngine } from './engine.ts';
+import { widthOf, type Made, type Outlet, type SessionEngine, type StreamBlock } from './engine.ts';
 import { Gathered, partsOf } from './items.ts';
 import { duplexOf, pairOf, type StreamPair } from './streams.ts';
-
-/** What a session gives at a time: scalars of items in memory order, or text of whole lines from programs that only print. */
-export type StreamBlock = Float32Array | Float64Array | Int32Array | string;
 
 /** What a session takes at a time: scalars of items, in chunks or one by one. */
 export type StreamChunk = ArrayLike<number> | number;
@@ -106,7 +103,9 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
   push(items: ArrayLike<number>): Promise<Block> {
     return this.#call(() => {
       inputChecks.input(items, 'items');
-      if (this.graph.input === undefined) throw refusal('items', 'none, as the program has no open input: call pull()', describeValue(items));
+      if (this.graph.input === undefined) {
+        throw refusal('items', 'none, as the program has no open input: call pull()', describeValue(items));
+      }
       return this.#parts.engine.push(items);
     });
   }

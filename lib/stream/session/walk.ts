@@ -17,6 +17,7 @@ export function* walk(engine: Engine): Generator<'fired' | 'waits', void> {
   for (let i = 1; alive.includes(true); ++i) {
     for (const [at, node] of sinks.entries()) {
       while (elementAt(engine.actors, node).firings < i && elementAt(alive, at)) {
+        engine.waits = false;
         if (engine.fire(node)) yield 'fired';
         else if (engine.waits) yield 'waits';
         else alive[at] = false;

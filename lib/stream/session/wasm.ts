@@ -1,11 +1,11 @@
 // Sessions by WebAssembly, in the calling thread. Sessions of one program take turns in one instance of it: what a run keeps is copied out
 // when another goes on, so that an idle session costs no more than its state.
 import { elementAt, required } from '../../core/known.ts';
-import { refusal, WarploomError } from '../../core/errors.ts';
+import { WarploomError } from '../../core/errors.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { LoweredProgram } from '../lower/program.ts';
-import { countRun, passedBy, type RunCounts } from '../plan/counts.ts';
-import type { External, ProgramPlan } from '../plan/plan.ts';
+import { countRun, type RunCounts } from '../plan/counts.ts';
+import type { ProgramPlan } from '../plan/plan.ts';
 import { Fault, type Printed } from '../run/answers.ts';
 import { commonData, shared, type MachineRun, type SharedInts } from '../run/common.ts';
 import { faultError } from '../run/fault.ts';
@@ -16,23 +16,29 @@ import { compiledWasm, type Written } from '../run/wasm.ts';
 import { wayNumbers } from '../run/words.ts';
 import { InOrder, scalarsFrom, Turns, type Made, type Outlet, type SessionEngine } from './engine.ts';
 import { ItemQueue } from './items.ts';
+import { Progress } from './progress.ts';
 
 /** Programs that have an instance. Each instance reserves gigabytes of address space, of which a process has only so much. */
 const mostAwake = 8;
 const awake = new Set<Host>();
 
+interface Loaded {
+  readonly program: LoweredProgram;
+  readonly instance: Instance;
+}
+
 /** One instance of a program, for all its sessions. */
 class Host {
   readonly #written: Written;
-  #made: { readonly program: LoweredProgram; readonly instance: Instance } | undefined;
+  #made: Loaded | undefined;
   #owner: WasmEngine | undefined;
 
   constructor(written: Written) {
     this.#written = written;
   }
 
-  /** The instance, with the code for a part of a run, in the state of this session. */
-  enter(engine: WasmEngine, run: MachineRun, counts: Pick<RunCounts, 'init' | 'tail' | 'peaks'>): { program: LoweredProgram; instance: Instance } {
+  /** An instance with the code for a part of a run. */
+  load(counts: Pick<RunCounts, 'init' | 'tail' | 'peaks'>): Loaded {
     awake.delete(this);
     awake.add(this);
     for (const other of awake) {
@@ -40,16 +46,23 @@ class Host {
       other.sleep();
     }
     const program = this.#written.for({ parts: [counts], capacities: counts.peaks });
-    if (this.#made?.program !== program) {
-      this.#release();
-      this.#made = { program, instance: instanceOf(program) };
-    } else if (this.#owner !== engine) this.#release();
-    const { instance } = this.#made;
+    if (this.#made?.program === program) return this.#made;
+    this.#release();
+    return this.#made = { program, instance: instanceOf(program) };
+  }
+
+  /** The same, in the state of this session. */
+  enter(engine: WasmEngine, run: MachineRun, counts: Pick<RunCounts, 'init' | 'tail' | 'peaks'>): Loaded {
+    const loaded = this.load(counts);
+    const { instance } = loaded;
     if (this.#owner === engine) instance.resume(run);
-    else if (engine.kept === undefined) instance.begin(run);
-    else instance.resume(run, engine.kept);
+    else {
+      this.#release();
+      if (engine.kept === undefined) instance.begin(run);
+      else instance.resume(run, engine.kept);
+    }
     this.#owner = engine;
-    return this.#made;
+    return loaded;
   }
 
   /** Hands the state of the session that was last to it. */
@@ -89,72 +102,10 @@ function hostOf(graph: StreamGraph): Host {
   return host;
 }
 
-/** Which steady states fit into how much input, and what they give. */
-export class Progress {
-  readonly plan: ProgramPlan;
-  readonly input: External | undefined;
-  readonly output: External | undefined;
-  /** Items that a steady state takes and gives. */
-  readonly taken: number;
-  readonly given: number;
-
-  constructor(plan: ProgramPlan, { type, path }: Outlet) {
-    const { externals, steady } = plan;
-    this.plan = plan;
-    this.input = externals.find(({ kind }) => kind === 'input');
-    this.output = type === undefined ? undefined
-      : externals.find((each) => (path === undefined ? each.kind === 'output' : each.kind === 'writer' && each.path === path));
-    const inState = (end: External | undefined): number =>
-      (end === undefined ? 0 : elementAt(steady.repetitions, end.node) * end.later.items);
-    this.taken = inState(this.input);
-    this.given = inState(this.output);
-  }
-
-  #firings(end: External, states: number): number {
-    const { initFirings, repetitions } = this.plan.steady;
-    return elementAt(initFirings, end.node) + states * elementAt(repetitions, end.node);
-  }
-
-  /** Items of input without which its node cannot fire so often. */
-  inputFor(firings: number): number {
-    const { input } = this;
-    if (input === undefined || firings === 0) return 0;
-    return passedBy(input, firings) + (firings === 1 ? input.first : input.later).beyond;
-  }
-
-  /** Items of input without which so many steady states cannot be made. */
-  needed(states: number): number {
-    return this.input === undefined ? 0 : this.inputFor(this.#firings(this.input, states));
-  }
-
-  /** Items that have passed the input, or the output, after so many firings of its node. */
-  passedBy(end: 'input' | 'output', firings: number): number {
-    const external = this[end];
-    return external === undefined ? 0 : passedBy(external, firings);
-  }
-
-  /** The same after so many steady states. */
-  passed(end: 'input' | 'output', states: number): number {
-    const external = this[end];
-    return external === undefined ? 0 : passedBy(external, this.#firings(external, states));
-  }
-
-  /** How many steady states so many items suffice for; -1: not even for what precedes them. */
-  states(items: number): number {
-    if (items < this.needed(0)) return -1;
-    const least = Math.floor((items - this.needed(1)) / this.taken) + 1;
-    return Math.max(0, least);
-  }
-}
-
-/** {@link Progress} of a graph. Throws UnsupportedProgram, ScheduleError. */
-export function planProgress(graph: StreamGraph, outlet: Outlet): Progress {
-  return new Progress(compiledWasm(graph).plan, outlet);
-}
-
-/** Refuses programs that take nothing from their input: a session of one would never end. */
-export function requireEnd({ input, taken }: Progress): void {
-  if (input !== undefined && taken === 0) throw refusal('graph', 'a program that takes items from its input', 'one that takes none');
+/** Options of a session of a compiled program. */
+export interface CompiledOptions {
+  readonly files: Readonly<Record<string, Uint8Array>>;
+  readonly seed: number;
 }
 
 /** A run that takes turns with others. */
@@ -177,11 +128,11 @@ export class WasmEngine implements SessionEngine {
   #slice = 1;
 
   /** Throws UnsupportedProgram, ScheduleError: see {@link compiledWasm}. */
-  constructor(graph: StreamGraph, outlet: Outlet, options: { files: Readonly<Record<string, Uint8Array>>; seed: number }, stop: AbortSignal) {
-    const { plan, written } = compiledWasm(graph);
-    // What cannot be compiled shows here, not in the first call.
-    written.for({ parts: [{ init: plan.steady.init, tail: [] }], capacities: plan.schedule.buffers });
+  constructor(graph: StreamGraph, outlet: Outlet, options: CompiledOptions, stop: AbortSignal) {
+    const { plan } = compiledWasm(graph);
     this.#host = hostOf(graph);
+    // What cannot be compiled shows here, and calls need not wait for the compiler.
+    this.#host.load({ init: plan.steady.init, tail: [], peaks: plan.schedule.buffers });
     this.#outlet = outlet;
     this.progress = new Progress(plan, outlet);
     this.#files = inputArrays({ externals: plan.externals.filter(({ kind }) => kind === 'reader') }, undefined, options.files);

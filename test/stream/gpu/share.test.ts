@@ -12,7 +12,8 @@ import { deviceBackends } from './support.ts';
 const windows = graphOf(`float->float filter F { work pop 3 push 2 peek 40 { push(peek(0) * 0.3 + peek(39)); push(peek(7) - peek(20)); pop(); pop(); pop(); } }
   float->float filter D(int n) { prework push n { for (int i = 0; i < n; i++) push(i * 0.5); } work pop 1 push 1 { push(pop()); } }
   float->float pipeline Main { add F; add D(7); add F; }`);
-const fails = graphOf('int->int filter F { int[8] t = {1, 2, 3, 4, 5, 6, 7, 8}; work pop 1 push 1 peek 3 { push(t[peek(1)] * 100 / (peek(2) - 3)); pop(); } } int->int pipeline Main { add F; }');
+const fails = graphOf('int->int filter F { int[8] t = {1, 2, 3, 4, 5, 6, 7, 8}; work pop 1 push 1 peek 3 { push(t[peek(1)] * 100 / (peek(2) - 3)); pop(); } } '
+  + 'int->int pipeline Main { add F; }');
 const input = Float32Array.from({ length: 200_003 }, (_, i) => Math.fround(Math.sin(i)));
 
 const bytes = (array: ArrayLike<number>): Uint8Array => new Uint8Array((array as Float32Array).buffer, (array as Float32Array).byteOffset, (array as Float32Array).byteLength);

@@ -14,8 +14,10 @@ const windows = graphOf(`float->float filter F { work pop 3 push 2 peek 40 { pus
   float->float filter G { work pop 1 push 1 peek 4 { push(peek(0) + peek(3)); pop(); } } float->float pipeline Main { add G; add F; add G; }`);
 const delays = graphOf(`float->float filter D(int n) { prework push n { for (int i = 0; i < n; i++) push(i * 0.5); } work pop 1 push 1 { push(pop()); } }
   float->float filter G { work pop 2 push 1 peek 9 { push(peek(0) * peek(8)); pop(); pop(); } } float->float pipeline Main { add D(7); add G; add D(3); }`);
-const structs = graphOf(`struct P { int a; float b; } P->P filter F { work pop 1 push 1 peek 2 { P x = peek(0); x.a += peek(1).a; x.b *= 0.5; push(x); pop(); } } P->P pipeline Main { add F; }`);
-const fails = graphOf('int->int filter F { int[8] t = {1, 2, 3, 4, 5, 6, 7, 8}; work pop 1 push 1 peek 3 { push(t[peek(1)] * 100 / (peek(2) - 3)); pop(); } } int->int pipeline Main { add F; }');
+const structs = graphOf(`struct P { int a; float b; } P->P filter F {
+  work pop 1 push 1 peek 2 { P x = peek(0); x.a += peek(1).a; x.b *= 0.5; push(x); pop(); } } P->P pipeline Main { add F; }`);
+const fails = graphOf('int->int filter F { int[8] t = {1, 2, 3, 4, 5, 6, 7, 8}; work pop 1 push 1 peek 3 { push(t[peek(1)] * 100 / (peek(2) - 3)); pop(); } } '
+  + 'int->int pipeline Main { add F; }');
 
 describe('sessions on devices', function () {
   this.timeout(120_000);
@@ -90,7 +92,8 @@ describe('sessions on devices', function () {
 
     it('go to the CPU, with a note, where no device can run them', async () => {
       const state = graphOf('float->float filter F { float s; work pop 1 push 1 { s += pop(); push(s); } } float->float pipeline Main { add F; }');
-      const risky = graphOf('int->int filter D { prework push 2 { push(0); push(0); } work pop 1 push 1 { push(pop()); } } int->int filter G { work pop 1 push 1 { push(100 / (pop() + 1)); } } int->int pipeline Main { add D; add G; }');
+      const risky = graphOf('int->int filter D { prework push 2 { push(0); push(0); } work pop 1 push 1 { push(pop()); } } int->int filter G { work pop 1 push 1 { '
+        + 'push(100 / (pop() + 1)); } } int->int pipeline Main { add D; add G; }');
       for (const [graph, reason] of [[state, /state/], [risky, /prework might go wrong/]] as const) {
         const session = await open<Float32Array>(graph, { device });
         assert.equal(session.backend, 'wasm');

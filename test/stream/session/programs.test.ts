@@ -153,7 +153,8 @@ describe('sessions of all kinds of programs', function () {
 
   it('takes turns: many sessions of one program and of others', async () => {
     const sources = Array.from({ length: 12 }, (_, i) =>
-      `float->float filter F { float s; float[5] last; int n; work pop 2 push 1 peek 4 { s = s * 0.9 + peek(3) * ${i + 1}; last[n % 5] = s; n++; push(s + last[(n + 1) % 5]); pop(); pop(); } }
+      `float->float filter F { float s; float[5] last; int n;
+       work pop 2 push 1 peek 4 { s = s * 0.9 + peek(3) * ${i + 1}; last[n % 5] = s; n++; push(s + last[(n + 1) % 5]); pop(); pop(); } }
        float->float pipeline Main { add F; add Identity<float>; }`);
     const graphs = sources.map((source) => graphOf(source));
     const sessions = await Promise.all(Array.from({ length: 60 }, async (_, i) => {
@@ -187,11 +188,15 @@ describe('sessions of all kinds of programs', function () {
   it('holds back no more than it says', async () => {
     const sources = [
       'float->float filter F { work pop 1 push 1 { push(pop()); } } float->float pipeline Main { add F; }',
-      'float->float filter F { work pop 5 push 2 peek 64 { push(peek(63)); push(peek(0)); for (int i = 0; i < 5; i++) pop(); } } float->float filter G { work pop 3 push 1 peek 7 { push(peek(6)); pop(); pop(); pop(); } } float->float pipeline Main { add F; add G; }',
-      'float->float filter D { prework push 3 { push(1); push(2); push(3); } work pop 2 push 2 { push(pop()); push(pop()); } } float->float filter E { work pop 4 push 1 { push(pop()); pop(); pop(); pop(); } } float->float pipeline Main { add D; add E; }',
-      'float->float filter U { work pop 3 push 12 { for (int i = 0; i < 12; i++) push(i + peek(i / 4)); pop(); pop(); pop(); } } float->float filter E { work pop 1 push 1 peek 3 { push(peek(2)); pop(); } } float->float pipeline Main { add U; add E; }',
+      'float->float filter F { work pop 5 push 2 peek 64 { push(peek(63)); push(peek(0)); for (int i = 0; i < 5; i++) pop(); } } float->float filter G { work pop 3 '
+        + 'push 1 peek 7 { push(peek(6)); pop(); pop(); pop(); } } float->float pipeline Main { add F; add G; }',
+      'float->float filter D { prework push 3 { push(1); push(2); push(3); } work pop 2 push 2 { push(pop()); push(pop()); } } float->float filter E { work pop 4 '
+        + 'push 1 { push(pop()); pop(); pop(); pop(); } } float->float pipeline Main { add D; add E; }',
+      'float->float filter U { work pop 3 push 12 { for (int i = 0; i < 12; i++) push(i + peek(i / 4)); pop(); pop(); pop(); } } float->float filter E { work pop 1 '
+        + 'push 1 peek 3 { push(peek(2)); pop(); } } float->float pipeline Main { add U; add E; }',
     ];
-    sources.push('float->float filter D { prework push 5 { for (int i = 0; i < 5; i++) push(i); } work pop 1 push 1 { push(pop()); } } float->float pipeline Main { add D; add Identity<float>; }');
+    sources.push('float->float filter D { prework push 5 { for (int i = 0; i < 5; i++) push(i); } work pop 1 push 1 { push(pop()); } } float->float pipeline Main { '
+      + 'add D; add Identity<float>; }');
     for (const graph of [...sources.map((source) => graphOf(source)), program('fm-radio'), program('filterbank'), program('mpeg2-subset')]) {
       const session = await open<Float32Array>(graph);
       const latency = session.latency!;

@@ -189,6 +189,7 @@ describe('streams of sessions', function () {
   it('lets others have their turn, and ends in the middle of a long chunk', async () => {
     const stop = new AbortController();
     const session = await open(program('channel-vocoder'), { signal: stop.signal });
+    await session.push(new Float32Array(5000));
     const working = session.push(new Float32Array(1e6).fill(0.5));
     let turns = 0;
     const begin = performance.now();
