@@ -1,4 +1,5 @@
 // What a sub-command is, and the exit codes all of them share.
+import type { Readable } from 'node:stream';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { FileError, WarploomError, type ErrorCode } from '../core/errors.ts';
 
@@ -18,6 +19,8 @@ export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
 /** Where a command writes and how it is stopped; tests pass their own. */
 export interface CommandContext {
+  /** Default: standard input. */
+  readonly in?: Readable;
   readonly out: NodeJS.WritableStream;
   readonly err: NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
   readonly signal: AbortSignal;

@@ -16,7 +16,7 @@ const flags = {
   main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
   iterations: text, backend: text, mode: text, threads: text, timeout: text, seconds: text,
   param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' },
-    json: { type: 'boolean' },
+    json: { type: 'boolean' }, stream: { type: 'boolean' }, chunk: text,
 } as const;
 type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
 
@@ -262,9 +262,27 @@ function modeOf({ mode }: Values, backend: string): stream.DeviceMode | undefine
   return found;
 }
 
+/** Runs a program between standard input and output. */
+async function pipe(job: Job, made: stream.StreamGraph): Promise<ExitCode> {
+  const { values, context } = job;
+  const backend = stream.sessionBackends.find((name) => name === (values.backend ?? 'auto'));
+  if (backend === undefined) throw new UsageError(`--backend takes ${stream.sessionBackends.join(', ')} here, not '${values.backend}'`);
+  const chunk = integerFlag('chunk', values.chunk, 1, 2 ** 30);
+  const { runPipe } = await import('./stream-pipe.ts');
+  return runPipe({
+    graph: made, flags: values, stop: stopOf(job), context,
+    options: {
+      backend, files: await filesRead(made, job), limits: limitsFor('run', values), ...(chunk === undefined ? {} : { chunk }),
+      ...(values.fast === true ? { fast: true } : {}),
+    },
+  });
+}
+
 async function run(job: Job): Promise<ExitCode> {
   const { values, context } = job;
   const made = await compiled(job);
+  if (values.stream === true) return pipe(job, made);
+  if (values.chunk !== undefined) throw new UsageError('--chunk requires --stream');
   if (made.input !== undefined && values.input === undefined) throw new UsageError('the program has an open input: give --input FILE');
   if (made.output !== undefined && values.output === undefined) throw new UsageError('the program has an open output: give --output FILE');
   const files = await filesRead(made, job);
@@ -358,6 +376,10 @@ export const streamCommand: Command = {
       --mode M           run, with cuda: fused (default: all filters in one kernel), swp (a software pipeline over the
                          multiprocessors), swpnc (the same without coalesced layouts), serial (one filter after the other)
       --threads N        run: maximum number of threads of a compiled program. Default: all cores for long runs, otherwise one
+      --stream           run: items from standard input to standard output as they come, in constant memory: 32-bit words, 64-bit
+                         doubles, little-endian; bits 32 to a word. Programs that only print write their lines. Text that other
+                         programs print goes to standard error. --backend auto, wasm, interpret, cuda or simt
+      --chunk N          run --stream: the most items of input that are processed at once
       --fast             tune; run, with cpp or cuda: float operations may be contracted (with cpp reordered), outputs differ in rounding
       --timeout SECONDS  ends commands that take longer, with exit code 1. Default: none (run: ten minutes)
       --items N, --iterations N   run: end after this many items or steady states. Default: when the input ends
@@ -371,6 +393,7 @@ Examples
   warploom stream run filter.str --param taps=32 --input noisy.wav --output clean.wav
   warploom stream run filter.str --input noisy.wav --output clean.wav --backend cpp --threads 4
   warploom stream run filter.str --input noisy.wav --output clean.wav --backend cuda
+  cat samples.f32 | warploom stream run filter.str --stream > clean.f32
 
 Exit codes: 0 success; 1 the program is wrong or failed; 2 invalid flags or files; 3 no C++ compiler; 130 interrupted.
 `,

@@ -303,5 +303,6 @@ export const withoutInputs: Readonly<Record<string, string>> = {
   'swept.Simulation#advance': 'numbers', 'swept.Simulation#advanceTo': 'numbers', 'swept.Simulation#read': 'no input',
   'swept.Simulation#remedy': 'internal', 'swept.GasSimulation#remedy': 'internal', 'swept.Simulation#figures': 'no input', 'swept.Simulation#save': 'a path',
   'stream.Solver#solve': 'a model, which it writes as text before it waits', 'stream.Solver#ask': 'internal',
-  'stream.graphSvg': 'a graph, which nobody changes', 'stream.compileForDevice': 'the same', 'jobs.jsonSchema': 'no input',
+  'stream.graphSvg': 'a graph, which nobody changes', 'stream.compileForDevice': 'the same',
+  'stream.open': 'a graph, which nobody changes, and files, which test/stream/session covers', 'jobs.jsonSchema': 'no input',
 };

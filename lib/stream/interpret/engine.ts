@@ -8,11 +8,12 @@ import { runError } from './error.ts';
 import { Fault } from './fault.ts';
 import { Fifo, type Meter } from './fifo.ts';
 import { decodeFile, encodeFile } from './files.ts';
+import { OpenInput, type OpenOptions } from './input.ts';
 import { limitHint, type RunLimits } from './limits.ts';
 import { spend, watchedBudget, type Budget } from './machine.ts';
 import { Mail } from './messages.ts';
 import { mostPrinted, Printout } from './print-order.ts';
-import { flatten, fromConstant, scalarCount, typeBytes, unflatten, type Value } from './values.ts';
+import { flatten, fromConstant, typeBytes, type Value } from './values.ts';
 
 export interface EngineOptions {
   readonly input: ArrayLike<number>;
@@ -23,6 +24,16 @@ export interface EngineOptions {
   readonly tap?: (channel: number, item: Value) => void;
   /** Called every few milliseconds, also in the middle of firings; may throw. */
   readonly watch?: () => void;
+  /** The input may go on. */
+  readonly open?: OpenOptions | undefined;
+}
+
+/** What came out since it was last taken. */
+export interface Taken {
+  /** Scalars of items on the open output, and of items written to files by path. */
+  readonly output: number[];
+  readonly written: ReadonlyMap<string, number[]>;
+  readonly printed: string;
 }
 
 /** A run of a graph. */
@@ -33,9 +44,12 @@ export class Engine {
   readonly output: number[] = [];
   /** Items on the open output; without one, items written to files; without those, printed lines. */
   items = 0;
+  /** The open input. */
+  readonly input: OpenInput | undefined;
+  /** Set when {@link fire} returns false because the input is too short so far. */
+  waits = false;
   readonly #printout: Printout;
   readonly #channels: readonly Fifo[];
-  readonly #external: Fifo | undefined;
   readonly #written = new Map<string, { type: IrType; numbers: number[] }>();
   readonly #meter: Meter;
   readonly #budget: Budget;
@@ -65,7 +79,7 @@ export class Engine {
       for (const item of initial) fifo.push(fromConstant(item));
       return fifo;
     });
-    this.#external = graph.input === undefined ? undefined : this.#externalInput(graph.input.type);
+    this.input = graph.input === undefined ? undefined : new OpenInput(graph.input.type, options.input, options.open);
     for (const path of graph.missing ?? []) {
       const hint = 'give it to the elaboration under `files`';
       throw runError(graph, new Fault('S5011', `there is no file '${path}'`, undefined, { hint }), '', 0);
@@ -79,13 +93,17 @@ export class Engine {
     this.actors = graph.nodes.map((node) => this.#actor(node.id, compiled));
   }
 
-  #externalInput(type: IrType): Fifo {
-    const { input } = this.#options;
-    const fifo = new Fifo({ bytes: Infinity }, 0);
-    const from = { at: 0 };
-    const size = scalarCount(type);
-    while (from.at + size <= input.length) fifo.push(unflatten(type, input, from));
-    return fifo;
+  /** Has the limits of firings, steps and printed values begin anew. */
+  renew(): void {
+    this.#firings = this.#options.limits.firings;
+    this.#prints = 0;
+    this.#budget.renew?.();
+  }
+
+  /** Takes what came out. `isOver`: nothing more will. */
+  take(isOver: boolean): Taken {
+    const written = new Map([...this.#written].map(([path, { numbers }]) => [path, numbers.splice(0)]));
+    return { output: this.output.splice(0), written, printed: this.#printout.take(isOver) };
   }
 
   #actor(id: number, compiled: Map<FilterCode, CompiledFilter>): Actor {
@@ -150,7 +168,7 @@ export class Engine {
     const { input, output } = this.graph;
     const { tap } = this.#options;
     const inputs = node.inputs.map((channel, port) => (channel === undefined
-      ? (input?.node === id && port === 0 ? this.#external : undefined) : this.#channels[channel]));
+      ? (input?.node === id && port === 0 ? this.input?.fifo : undefined) : this.#channels[channel]));
     const outputs = node.outputs.map((channel, port) => {
       if (channel !== undefined) return (item: Value) => {
         tap?.(channel, item);
@@ -168,8 +186,8 @@ export class Engine {
   /** Fires upstream nodes until a port has `count` items. */
   #demand(id: number, port: number, count: number): boolean {
     const channel = elementAt(this.graph.nodes, id).inputs[port];
-    const fifo = channel === undefined ? this.#external : this.#channels[channel];
-    if (fifo === undefined || channel === undefined) return fifo !== undefined && fifo.length >= count;
+    if (channel === undefined) return this.input?.has(count) === true;
+    const fifo = elementAt(this.#channels, channel);
     const { from, fromPort } = elementAt(this.graph.channels, channel);
     this.#asked.set(id, count);
     const isThere = (): boolean => fifo.length >= count;
@@ -200,16 +218,17 @@ export class Engine {
     const actor = elementAt(this.actors, id);
     for (let port = 0; port < node.inputs.length; ++port) {
       const channel = node.inputs[port];
-      const fifo = channel === undefined ? (this.graph.input?.node === id && port === 0 ? this.#external : undefined)
-        : this.#channels[channel];
-      if (fifo !== undefined && fifo.length < actor.need(port)) return port;
+      if (channel !== undefined) {
+        if (elementAt(this.#channels, channel).length < actor.need(port)) return port;
+      } else if (this.graph.input?.node === id && port === 0 && this.input?.has(actor.need(port)) === false) return port;
     }
     return undefined;
   }
 
   /**
    * Fires a node once, after everything it depends on. False if it can never fire again: the input is used up, or nodes wait for each
-   * other. `isEnough`: an alternative condition that suffices if senders of messages, which fire first, bring it about.
+   * other; and if it waits for input that may still come. `isEnough`: an alternative condition that suffices if senders of messages, which
+   * fire first, bring it about.
    */
   fire(target: number, isEnough = (): boolean => false): boolean {
     const stack = [target];
@@ -257,6 +276,7 @@ export class Engine {
         continue;
       }
       const from = this.#source(id, port);
+      if (from === undefined && (this.waits = this.#mayCome(id, port))) return false;
       if (from === undefined || waiting.has(from)) {
         if (from !== undefined && guards.length === 0) throw this.#deadlock(stack.slice(stack.indexOf(from)));
         const place = from === undefined ? Infinity : stack.indexOf(from);
@@ -301,6 +321,11 @@ export class Engine {
     const filter = nodes.find((node) => node.kind === 'filter');
     const fault = new Fault('S5015', deadlockText(wanted), filter?.kind === 'filter' ? filter.code.span : undefined);
     return runError(this.graph, fault, '', 0);
+  }
+
+  /** Whether what an input lacks may still come from outside. */
+  #mayCome(id: number, port: number): boolean {
+    return this.input?.isOpen === true && elementAt(this.graph.nodes, id).inputs[port] === undefined;
   }
 
   /** The node that can produce what an input lacks. */

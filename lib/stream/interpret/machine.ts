@@ -19,6 +19,8 @@ export interface Budget {
   steps: number;
   /** Called when no steps are left; returns true if there are more. */
   readonly more?: () => boolean;
+  /** Makes it whole again. */
+  readonly renew?: () => void;
   /** Bytes alive in frames. */
   bytes: number;
   depth: number;
@@ -31,7 +33,11 @@ const watchedSteps = 50_000;
 export function watchedBudget(most: Pick<Budget, 'steps' | 'bytes' | 'depth'>, watch?: () => void): Budget {
   let left = most.steps;
   const budget: Budget = {
-    ...most, steps: 0, more: () => {
+    ...most, steps: 0, renew: () => {
+      left = most.steps;
+      budget.steps = 0;
+    },
+    more: () => {
       watch?.();
       const more = Math.min(left, Math.max(watchedSteps, -budget.steps));
       left -= more;

@@ -69,8 +69,18 @@ export class OrderedTexts {
 
   /** The complete text, in order. */
   toString(): string {
-    const sorted = this.#entries.sort((a, b) => a.state - b.state || a.place - b.place || a.firing - b.firing);
-    return sorted.map(({ text }) => text).join('');
+    return this.#sorted().map(({ text }) => text).join('');
+  }
+
+  #sorted(): Entry[] {
+    return this.#entries.sort((a, b) => a.state - b.state || a.place - b.place || a.firing - b.firing);
+  }
+
+  /** Removes and returns the text of the steady states before this one. */
+  take(before: number): string {
+    const sorted = this.#sorted();
+    const end = sorted.findIndex(({ state }) => state >= before);
+    return sorted.splice(0, end < 0 ? sorted.length : end).map(({ text }) => text).join('');
   }
 }
 
@@ -127,6 +137,14 @@ export class Printout {
       this.lines += this.#linesOf.get(this.#settled) ?? 0;
       this.#linesOf.delete(this.#settled);
     }
+  }
+
+  /** Removes and returns the text that is final; `isOver`: all of it. */
+  take(isOver: boolean): string {
+    if (this.#texts !== undefined) return this.#texts.take(isOver ? Infinity : this.#settled);
+    const text = this.#text;
+    this.#text = '';
+    return text;
   }
 
   toString(): string {

@@ -19,6 +19,7 @@ import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
 import type { CompiledGpu } from './gpu.ts';
 import type { StreamRun } from './index.ts';
 import type { Scalars } from './prepare.ts';
+import { shareChoice, type ShareChoice } from './share.ts';
 import type { TunedLayouts } from './tune.ts';
 
 /** Options of {@link DeviceProgram.run}. */
@@ -27,6 +28,8 @@ export interface DeviceProgramOptions {
   readonly items?: number;
   /** End after this many steady states. */
   readonly iterations?: number;
+  /** For data in JavaScript's memory: whether worker threads make some of it, as in `run`. Default `auto`. */
+  readonly share?: ShareChoice;
   readonly signal?: AbortSignal;
   /** Time limit in milliseconds; default 600 000. */
   readonly timeout?: number;
@@ -49,6 +52,7 @@ const roomCheck: Check<DeviceArray | Scalars> = rule('a DeviceArray or a typed a
   (value) => value instanceof DeviceArray || ArrayBuffer.isView(value));
 const runOptions = optionsOf('run', {
   ...amountChecks, ...stopChecks, timeout: normally(stopChecks.timeout, 600_000), out: roomCheck,
+  share: shareChoice,
 } satisfies ChecksOf<DeviceProgramOptions & { readonly out?: DeviceArray | Scalars }>);
 
 /**
@@ -103,13 +107,14 @@ export class DeviceProgram {
     if (this.#disposed) throw new DisposedError('the program was disposed; compile it again');
     if (input instanceof DeviceArray) {
       if (out !== undefined && !(out instanceof DeviceArray)) throw refusal('out', 'a DeviceArray, as the input is', describeValue(out));
+      if (options.share !== undefined) throw refusal('share', 'none for a DeviceArray, which only the device has', String(options.share));
       return this.#whileRunning(() => this.#runOnArrays(input, out, options));
     }
     if (!isArray(input)) throw refusal('input', 'an array, a typed array or a DeviceArray of numbers', describeValue(input));
     inputChecks.input(input, 'input');
     if (out !== undefined) this.#requireRoom(out, input);
     const { note, ...made } = await this.#whileRunning(() =>
-      this.#compiled.run(takenInput(input), options, out as Scalars | undefined));
+      this.#compiled.run(takenInput(input), { ...options, share: options.share ?? 'auto' }, out as Scalars | undefined));
     if (note === undefined) return { ...made, backend: this.device.backend as DeviceBackend };
     return { ...made, backend: 'wasm', note: cpuNote(note) };
   }

@@ -1,8 +1,9 @@
 // Programs on a device that runs kernels. What preworks leave behind at the start of a run, and what is left over at its end, WebAssembly
 // makes; all whole steady states between are the device's, in launches that take a slice of the input each.
 import { setMaxListeners } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { inputArray, resultArray, type Device } from '../../core/device.ts';
-import { required } from '../../core/known.ts';
+import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule, Kernel } from '../../core/module.ts';
 import { reasonOf } from '../../core/progress.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
@@ -19,6 +20,8 @@ import { keptLayout } from './kept-layout.ts';
 import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
 import { Carry, paddedSpan, stateBefore, type StateSpan } from './gpu-state.ts';
 import { prepareRun, type RunResult, type Scalars, type ThreadOptions } from './prepare.ts';
+import { Share, type Cores, type ShareChoice } from './share.ts';
+import { nodeTimes } from './threads.ts';
 import { compiledWasm, type CompiledWasm } from './wasm.ts';
 
 /** How a program's text is compiled. */
@@ -55,8 +58,16 @@ export interface GpuWork {
   readonly milliseconds: number;
   /** Seconds on the device; undefined if another back end made everything. */
   readonly deviceSeconds?: number;
+  /** The share of the steady states that the device made, of those for which it was there: the cores made the others. */
+  readonly deviceShare?: number;
   /** Why another back end made everything. */
   readonly note?: string;
+}
+
+/** Options of a run. */
+export interface GpuRunOptions extends ThreadOptions {
+  /** Whether the cores take part; default: they do not. */
+  readonly share?: ShareChoice | undefined;
 }
 
 /** No steady state went wrong. */
@@ -73,6 +84,8 @@ const firstRounds = 4;
 const inFlight = 4;
 /** Rounds that a block makes for each one that it makes only to begin. */
 const worthWarming = 8;
+/** Microseconds of work for which worker threads are asked to take part. */
+const leastCoreMicroseconds = 2000;
 const mostStates = 2 ** 30;
 
 /** A program compiled for a device. */
@@ -163,7 +176,7 @@ export class CompiledGpu {
   }
 
   /** Runs the program from its start. `input`: scalars of the items on the open input; `out`: where those of the output go. */
-  async run(input: ArrayLike<number> | undefined, options: ThreadOptions, out?: Scalars): Promise<RunResult & GpuWork> {
+  async run(input: ArrayLike<number> | undefined, options: GpuRunOptions, out?: Scalars): Promise<RunResult & GpuWork> {
     return within(options, async (signal) => {
       const run = prepareRun(this.program.plan, input, options);
       const ends = new HostEnds(this.program, this.device, run, required(input), out);
@@ -202,14 +215,16 @@ export class CompiledGpu {
   }
 
   /** Makes a whole run. */
-  async process(ends: Ends, options: ThreadOptions): Promise<GpuWork> {
+  async process(ends: Ends, { share: choice = false, ...options }: GpuRunOptions): Promise<GpuWork> {
     const from = this.program.startStates + this.warmStates, to = ends.counts.steadyStates;
     if (to <= from) {
       return this.#byWasm(ends, options, `the run is too short for a device, which begins after steady state ${from}`);
     }
     const before = await this.#before(ends, from, options);
     const began = performance.now();
-    const { deviceSeconds, fault } = this.program.state === undefined ? await this.#middle(ends, from, to, options.signal)
+    const isStateless = this.program.state === undefined;
+    const share = new Share(from, to, choice === false || !isStateless ? undefined : this.#cores(ends, options), isStateless && choice);
+    const { deviceSeconds, fault } = isStateless ? await this.#middle(ends, share, options.signal)
       : await this.#withState(ends, from, to, options);
     const middle = performance.now() - began;
     if (fault !== undefined) {
@@ -218,7 +233,7 @@ export class CompiledGpu {
     }
     const after = this.program.state === undefined ? await this.#after(ends, to, options) : 0;
     if (after === undefined) return this.#byWasm(ends, options, 'a prework goes wrong in the middle of the input');
-    return { milliseconds: before + middle + after, deviceSeconds };
+    return { milliseconds: before + middle + after, deviceSeconds, deviceShare: share.deviceShare };
   }
 
   async #byWasm(ends: Ends, options: ThreadOptions, note: string): Promise<GpuWork> {
@@ -227,11 +242,15 @@ export class CompiledGpu {
     return { milliseconds, note };
   }
 
+  /** The items of input, from one to another, of a run that begins at a steady state. */
+  #inputOf(state: number, states: number): [begin: number, end: number] {
+    const { before, items, external: { first, later } } = this.program.input;
+    return [state * items, before + (state + states) * items + first.items + first.beyond + later.beyond];
+  }
+
   /** Runs a part of the input by WebAssembly, from its start to so many items of output. */
   async #part(ends: Ends, state: number, states: number, items: number, options: ThreadOptions): Promise<RunResult> {
-    const { before, items: each, external: { first, later } } = this.program.input;
-    const most = first.items + first.beyond + later.beyond;
-    const input = await ends.part(state * each, before + (state + states) * each + most);
+    const input = await ends.part(...this.#inputOf(state, states));
     const { iterations: _, ...rest } = options;
     return this.#wasm.runHereOrAside(input, { ...rest, items });
   }
@@ -247,11 +266,10 @@ export class CompiledGpu {
 
   /** What comes out behind the last whole steady state; milliseconds. Undefined where only the whole run can tell. */
   async #after(ends: Ends, states: number, options: ThreadOptions): Promise<number | undefined> {
-    const { plan, output: { before, items, external } } = this.program;
+    const { output: { before, items, external } } = this.program;
     const left = ends.items - before - states * items;
     if (left === 0) return 0;
-    const matters = startMatters(plan) ?? 0;
-    const back = Math.min(states, matters < 0 ? 0 : matters + Math.ceil(before / items));
+    const back = this.#back(states);
     try {
       const made = await this.#part(ends, states - back, Infinity, back * items + before + left, options);
       const width = scalarCount(external.type);
@@ -278,7 +296,7 @@ export class CompiledGpu {
     const carry = new Carry(this.device, await stateBefore(this.program, this.#wasm, ends, from, options));
     using _ = untilAborted(options.signal, () => { carry.dispose(); });
     const whole = from + Math.floor((to - from) / round) * round;
-    const made = whole === from ? { deviceSeconds: 0 } : await this.#middle(ends, from, whole, options.signal, carry);
+    const made = whole === from ? { deviceSeconds: 0 } : await this.#middle(ends, new Share(from, whole, undefined, false), options.signal, carry);
     const left = Math.ceil((ends.items - before - whole * items) / items);
     if (made.fault !== undefined || left === 0) return made;
     const last = await paddedSpan(this.program, this.device, ends, whole, left);
@@ -288,10 +306,34 @@ export class CompiledGpu {
     return { deviceSeconds: made.deviceSeconds + deviceSeconds, ...(fault === undefined ? {} : { fault: whole + fault }) };
   }
 
-  /** Steady states by the device. */
-  async #middle(
-    ends: Ends, from: number, to: number, signal: AbortSignal | undefined, carry?: Carry,
-  ): Promise<GpuOutcome> {
+  /** What worker threads do in a shared run. */
+  #cores(ends: Ends, { threads = Math.max(1, availableParallelism() - 1), ...options }: ThreadOptions): Cores {
+    const { plan, output: { before, items, external } } = this.program;
+    const width = scalarCount(external.type);
+    const microseconds = nodeTimes(plan, options.costs, 'wasm')
+      .reduce((sum, time, node) => sum + time * elementAt(plan.steady.repetitions, node), 0) / threads;
+    return {
+      stateMicroseconds: microseconds, least: Math.ceil(leastCoreMicroseconds / Math.max(microseconds, 1e-3)),
+      make: async (state, states, signal) => {
+        const { iterations: _, ...rest } = options;
+        const back = this.#back(state);
+        const input = await ends.part(...this.#inputOf(state - back, back + states));
+        const dropped = back * items + before;
+        const made = await this.#wasm.runAside(input, { ...rest, threads, signal, items: dropped + states * items });
+        await ends.put(made.output.subarray(dropped * width), before + state * items);
+      },
+    };
+  }
+
+  /** Steady states before another that a run must make again before it gives the same. */
+  #back(state: number): number {
+    const { plan, output: { before, items } } = this.program;
+    const matters = startMatters(plan) ?? 0;
+    return Math.min(state, matters < 0 ? 0 : matters + Math.ceil(before / items));
+  }
+
+  /** Steady states by the device, as far as the cores do not make them. */
+  async #middle(ends: Ends, share: Share, signal: AbortSignal | undefined, carry?: Carry): Promise<GpuOutcome> {
     const { states: round } = this.program;
     const { limitBytes } = this.device.memory();
     const bytes = limitBytes === 0 ? launchBytes : Math.min(launchBytes, launchShare * limitBytes);
@@ -302,24 +344,31 @@ export class CompiledGpu {
     const failures: unknown[] = [];
     const pending = new Set<Promise<void>>();
     const stop = stopOf(signal);
+    const endShare = share.endsWith(signal);
+    const goesOn = (): boolean => fault === Infinity && failures.length === 0;
     if (signal !== undefined) setMaxListeners(0, signal); // every call under way listens
     try {
-      for (let at = from; at < to && fault === Infinity && failures.length === 0;) {
-        signal?.throwIfAborted();
-        const states = Math.min(size, to - at);
-        const begin = at;
-        const slice = this.#slice(ends, begin, states, signal, carry).then((done) => {
-          deviceSeconds += done.deviceSeconds;
-          if (done.fault !== undefined) fault = Math.min(fault, begin + done.fault);
-          if (states === size && done.deviceSeconds > 0) size = whole(size * Math.min(8, launchSeconds / done.deviceSeconds));
-        }).catch((error: unknown) => { failures.push(error); }).finally(() => pending.delete(slice));
-        pending.add(slice);
-        at += states;
-        if (pending.size >= inFlight) await Promise.race([...pending, stop.stopped]);
-      }
-      await Promise.race([Promise.all(pending), stop.stopped]);
+      do {
+        while (share.front < share.end && goesOn()) {
+          signal?.throwIfAborted();
+          const begin = share.front;
+          const states = Math.min(size, share.end - begin);
+          const slice = this.#slice(ends, begin, states, signal, carry).then((done) => {
+            deviceSeconds += done.deviceSeconds;
+            share.deviceDid(states);
+            if (done.fault !== undefined) fault = Math.min(fault, begin + done.fault);
+            if (states === size && done.deviceSeconds > 0) size = whole(size * Math.min(8, launchSeconds / done.deviceSeconds));
+          }).catch((error: unknown) => { failures.push(error); }).finally(() => pending.delete(slice));
+          pending.add(slice);
+          share.front += states;
+          if (pending.size >= inFlight) await Promise.race([...pending, stop.stopped]);
+        }
+        await Promise.race([Promise.all(pending), stop.stopped]);
+      } while (goesOn() && !await share.settle());
     } finally {
       stop.end();
+      endShare();
+      share.stop(new Error('the run is over'));
     }
     if (failures.length > 0) throw failures[0];
     return fault === Infinity ? { deviceSeconds } : { deviceSeconds, fault };

@@ -16,6 +16,7 @@ import {
   type StreamBackend,
 } from './backends.ts';
 import { withGraph } from '../require.ts';
+import { shareChoice, type ShareChoice } from './share.ts';
 import { within } from '../stop.ts';
 
 /** Options of {@link run}. */
@@ -57,6 +58,12 @@ export interface StreamRunOptions {
   readonly fast?: boolean;
   /** With `cuda` and `simt`: how the device runs the program; see {@link compileForDevice}, which has more options. Default `fused`. */
   readonly mode?: DeviceMode;
+  /**
+   * With a device: whether worker threads make some of the steady states, from the end of the input backwards, while the device works from
+   * its start. Default `auto`: if the device alone would take another 150 ms, and as long as both prove faster than the device alone. The
+   * output is the same.
+   */
+  readonly share?: ShareChoice;
   /** With `cpp`: path or name of the compiler. Default: the first of g++, clang++ and c++ on PATH. */
   readonly compiler?: string;
 }
@@ -72,6 +79,8 @@ export interface StreamRun {
   readonly milliseconds: number;
   /** Seconds on the device, without transfers; only where there was one. */
   readonly deviceSeconds?: number;
+  /** The share of the steady states that the device made, from 0 to 1; only where there was one. */
+  readonly deviceShare?: number;
   /**
    * The back end that ran it. For `cpp`, this is `wasm` if a C++ compiler would take minutes; for `cuda`, what runs the program without a
    * GPU if there is none, or none that can run it.
@@ -87,7 +96,7 @@ const times: Check<readonly number[] | 'measured'> = rule("microseconds for each
 const runOptions = optionsOf('stream.run', {
   backend: normally(backendRule(streamBackends), 'auto'), ...inputChecks, ...amountChecks, ...stopChecks,
   timeout: normally(stopChecks.timeout, 600_000), limits: nested(runLimits), threads: whole(1, 1024), costs: times, fast: truth,
-  compiler: text(), device: deviceCheck, mode: choice(deviceModes),
+  share: shareChoice, compiler: text(), device: deviceCheck, mode: choice(deviceModes),
 } satisfies ChecksOf<StreamRunOptions>);
 
 /** Checked options of a run; times are given or counted. */
@@ -141,9 +150,9 @@ async function runDevice(
   graph: StreamGraph, backend: DeviceBackend, { input, threads, seed, items, iterations, ...rest }: GivenOptions, costs?: readonly number[],
 ): Promise<StreamRun | string> {
   const { runOnDevice } = await import('./on-device.ts');
-  const { signal, timeout, device, fast, mode } = rest;
+  const { signal, timeout, device, fast, mode, share = 'auto' } = rest;
   const done = await runOnDevice(graph, backend, {
-    input, device, fast, mode, timeout, ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
+    input, device, fast, mode, share, timeout, ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
     ...(threads === undefined ? {} : { threads }), ...(seed === undefined ? {} : { seed }), ...(items === undefined ? {} : { items }),
     ...(iterations === undefined ? {} : { iterations }),
   });
@@ -172,7 +181,10 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
     await requireDevice(device, backend === 'auto' ? undefined : backend);
   }
   const deviceBackend = isDeviceBackend(backend) ? backend : device === undefined ? undefined : device.backend as DeviceBackend;
-  for (const [only, takers] of [['fast', ['cpp', 'cuda', 'simt']], ['compiler', ['cpp']], ['mode', ['cuda', 'simt']]] as const) {
+  const onlyFor = [
+    ['fast', ['cpp', 'cuda', 'simt']], ['share', ['auto', 'cuda', 'simt']], ['compiler', ['cpp']], ['mode', ['cuda', 'simt']],
+  ] as const;
+  for (const [only, takers] of onlyFor) {
     if (options[only] === undefined || (takers as readonly string[]).includes(deviceBackend ?? backend)) continue;
     throw refusal(only, `none with backend '${backend}' (only ${takers.map((each) => `'${each}'`).join(', ')} take${
       takers.length === 1 ? 's' : ''} it)`, describeValue(options[only]));

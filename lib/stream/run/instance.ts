@@ -25,6 +25,18 @@ type Window = CommonData['streams'][number] & {
   view: Scalars;
 };
 
+/** What a run keeps in memory from one stretch of its input to the next. */
+export interface KeptRun {
+  /** By name of the array: state as a whole, channels from their front as far as they hold items. */
+  readonly arrays: ReadonlyMap<string, Scalars>;
+  readonly ix: Int32Array;
+  /** Nodes that have fired. */
+  readonly fired: ReadonlySet<number>;
+}
+
+/** Arrays besides those of channels and state that runs change. */
+const countedArrays = ['it', 'rs'];
+
 /** An instance of a compiled program. */
 export class Instance {
   readonly common: CommonData;
@@ -91,6 +103,42 @@ export class Instance {
     }
   }
 
+  /** What the run has to find again to go on later, or elsewhere. */
+  keep(): KeptRun {
+    for (let id = 0; id < this.common.channels; ++id) this.#moveToFront(id);
+    const arrays = new Map<string, Scalars>();
+    for (const { name, role, channel, stride } of this.common.arrays) {
+      if (role === 'channel') arrays.set(name, this.#view(name).slice(0, elementAt(this.ix, 2 * channel + 1) * stride));
+      else if (role === 'state') arrays.set(name, this.#view(name).slice());
+    }
+    for (const name of countedArrays) arrays.set(name, this.#view(name).slice());
+    return { arrays, ix: this.ix.slice(), fired: new Set(this.#fired) };
+  }
+
+  /** Goes on with a run, at the start of these streams; `kept`: with one that did not run here last. */
+  resume(run: MachineRun, kept?: KeptRun): void {
+    if (kept !== undefined) {
+      this.begin(run);
+      this.restore(kept);
+    }
+    this.#run = run;
+    this.#view('steps')[0] = run.turns;
+    for (const { id } of this.common.ends) this.position[id] = 0;
+  }
+
+  /** Goes back to what was kept. */
+  restore({ arrays, ix, fired }: KeptRun): void {
+    for (const { name, role, initial } of this.common.arrays) {
+      const saved = arrays.get(name);
+      if (saved !== undefined) this.#view(name).set(saved);
+      // Programs that are made later, with functions for single firings, may have more fields.
+      else if (role === 'state') this.#view(name).fill(0).set(initial);
+    }
+    for (const name of countedArrays) this.#view(name).set(required(arrays.get(name)));
+    this.ix.set(ix);
+    this.#fired = new Set(fired);
+  }
+
   /** Releases the data of the run. */
   end(): void {
     this.#run = undefined;
@@ -111,12 +159,13 @@ export class Instance {
 
   /** Resets state and channels to the start, and runs the firings before the first steady state. */
   initialise(): void {
-    this.#reset();
+    this.reset();
     for (const step of required(this.#run).init) this.fire(step);
     for (let id = 0; id < this.common.channels; ++id) this.#moveToFront(id);
   }
 
-  #reset(): void {
+  /** Resets state and channels to the start. */
+  reset(): void {
     const { seed } = required(this.#run);
     for (const { name, role, initial } of this.common.arrays) if (role !== 'table') this.#view(name).fill(0).set(initial);
     this.#view('it').fill(0);

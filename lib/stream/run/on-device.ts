@@ -11,14 +11,14 @@ import { ScheduleError } from '../schedule/error.ts';
 import { startMattersOnDevice } from '../state/index.ts';
 import { within } from '../stop.ts';
 import type { DeviceBackend, DeviceMode } from './backends.ts';
-import type { CompiledGpu, GpuWork } from './gpu.ts';
+import type { CompiledGpu, GpuRunOptions, GpuWork } from './gpu.ts';
 import { compileMode } from './modes.ts';
-import type { RunResult, ThreadOptions } from './prepare.ts';
+import type { RunResult } from './prepare.ts';
 import { estimatedMilliseconds } from './threads.ts';
 import { compiledWasm } from './wasm.ts';
 
 /** The options of a run on a device. */
-export interface DeviceRequest extends ThreadOptions {
+export interface DeviceRequest extends GpuRunOptions {
   readonly input?: ArrayLike<number> | undefined;
   readonly device?: Device | undefined;
   readonly fast?: boolean | undefined;
@@ -41,6 +41,12 @@ export const worthLaunch = 50;
 const opened = new Map<DeviceBackend, Promise<Device>>();
 /** Lost devices; further programs run on the CPU. */
 const lost = new WeakSet<Device>();
+
+/** Remembers a device that was lost, by the error of a call. */
+export function noteLost(device: Device, error: unknown): void {
+  if ((error as { code?: unknown }).code === 'ERR_WARPLOOM_DEVICE_LOST') lost.add(device);
+}
+
 /** Compiled programs, by mode and by whether they are `fast`. */
 const compiled = new WeakMap<StreamGraph, WeakMap<Device, Map<string, CompiledGpu>>>();
 /** The GPU for runs without the option `device`, once it has been opened. */
@@ -89,7 +95,7 @@ async function compiledFor(graph: StreamGraph, device: Device, mode: DeviceMode,
 }
 
 /** The reason why a device cannot run a program; undefined for errors of the caller or of the program itself. */
-function reasonOf(error: unknown): string | undefined {
+export function reasonOf(error: unknown): string | undefined {
   if (error instanceof UnsupportedProgram) return error.reason;
   if (error instanceof ScheduleError) return error.message;
   if (!(error instanceof WarploomError) || error instanceof StreamRunError) return undefined;
@@ -99,6 +105,20 @@ function reasonOf(error: unknown): string | undefined {
       return error.message.split(/\n|\. (?=[A-Z])/)[0];
     default: return undefined;
   }
+}
+
+/**
+ * A program compiled for a device: the given one, or the one of runs without the option `device`. Throws what {@link reasonOf} explains,
+ * and more.
+ */
+export async function compiledOn(
+  graph: StreamGraph, backend: DeviceBackend, { device: asked, fast, signal }: {
+    readonly device?: Device | undefined; readonly fast: boolean; readonly signal: AbortSignal;
+  },
+): Promise<CompiledGpu> {
+  const device = asked ?? await openedFor(backend);
+  if (lost.has(device)) throw new UnavailableError('the device was lost');
+  return compiledFor(graph, device, 'fused', fast, signal);
 }
 
 /** Runs a program on a device. Throws if the program or the call is wrong, or if the device is lost during this run. */
@@ -113,7 +133,7 @@ export async function runOnDevice(graph: StreamGraph, backend: DeviceBackend, re
       return { made: await program.run(input, { ...options, signal }), backend };
     } catch (error) {
       if (signal.aborted) throw error;
-      if (device !== undefined && (error as { code?: unknown }).code === 'ERR_WARPLOOM_DEVICE_LOST') lost.add(device);
+      if (device !== undefined) noteLost(device, error);
       const reason = reasonOf(error);
       if (reason === undefined) throw error;
       return { reason };

@@ -159,8 +159,8 @@ function checkSizes({ externals }: ProgramPlan, streams: PreparedRun['streams'],
 }
 
 /** Items of the input streams, split by kind; by number of the stream. */
-function inputArrays(
-  { externals }: ProgramPlan, input: ArrayLike<number> | undefined, files: RunOptions['files'] = {},
+export function inputArrays(
+  { externals }: Pick<ProgramPlan, 'externals'>, input: ArrayLike<number> | undefined, files: RunOptions['files'] = {},
 ): PreparedRun['streams'] {
   return new Map(externals.filter(({ isIn }) => isIn).map(({ id, kind, type, path }) => {
     const numbers = kind === 'input' ? required(input) : decode(files, type, path);

@@ -7,7 +7,7 @@ import { programText } from '../../kernel/text.ts';
 import type { StreamGraph } from '../graph.ts';
 import { mostPrinted } from '../interpret/print-order.ts';
 import type { LoweredProgram } from '../lower/program.ts';
-import { passedBy } from '../plan/counts.ts';
+import { passedBy, type RunCounts } from '../plan/counts.ts';
 import { kinds, makeArray } from '../plan/layout.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { longestTurn } from '../profile/estimate.ts';
@@ -29,6 +29,8 @@ import { wayNumbers } from './words.ts';
 /** A program compiled to WebAssembly. */
 export interface CompiledWasm {
   readonly plan: ProgramPlan;
+  /** The code for one thread. */
+  readonly written: Written;
   /** The program in readable form. */
   readonly source: string;
   /** Runs the program from its start in this thread, one run at a time. `input`: scalars of the items on the open input. */
@@ -69,7 +71,7 @@ export function compileWasm(graph: StreamGraph, options: PlanOptions = {}): Comp
     return byWorkers(new Run(run, way, rest, true), written, rest, began);
   };
   return {
-    plan,
+    plan, written: whole,
     get source() { return programText(whole.program.program); },
     run: (input, runOptions = {}) => required(here.run(prepareRun(plan, input, runOptions), runOptions)),
     runAside: async (input, runOptions = {}) => runAside(prepareRun(plan, input, runOptions), runOptions),
@@ -101,7 +103,7 @@ export function compiledWasm(graph: StreamGraph): CompiledWasm {
 }
 
 /** A plan and its code, which is generated again if a run needs longer arrays. */
-class Written {
+export class Written {
   readonly plan: ProgramPlan;
   readonly #isPlaced: boolean;
   #program: LoweredProgram | undefined;
@@ -116,7 +118,7 @@ class Written {
   }
 
   /** The program with functions for nodes that fire on their own in a run, and with enough room on each channel. */
-  for({ parts, capacities }: Way): LoweredProgram {
+  for({ parts, capacities }: Pick<Way, 'capacities'> & { readonly parts: readonly Pick<RunCounts, 'init' | 'tail'>[] }): LoweredProgram {
     // If any node fires on its own after the steady states, all nodes get functions: the next run will need others.
     const nodes = parts.some(({ tail }) => tail.length > 0) ? this.plan.graph.nodes.map(({ id }) => id)
       : parts.flatMap(({ init }) => init.map(({ actor }) => actor));

@@ -1,0 +1,270 @@
+// Sessions on devices. As in runs (run/gpu.ts), WebAssembly makes what preworks and filling windows leave behind at the start, and what
+// comes after the last whole steady state; the device makes all whole steady states between, slice by slice. Up to three slices are under
+// way, so that one is uploaded and one downloaded while a third is computed.
+import { setMaxListeners } from 'node:events';
+import { inputArray, resultArray, type DeviceArray } from '../../core/device.ts';
+import { required } from '../../core/known.ts';
+import { scalarCount } from '../interpret/values.ts';
+import type { StreamGraph } from '../graph.ts';
+import { countsOf } from '../plan/layout.ts';
+import { startMatters } from '../plan/start.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+import type { DeviceBackend } from '../run/backends.ts';
+import { elementTypes } from '../run/gpu-ends.ts';
+import type { CompiledGpu } from '../run/gpu.ts';
+import { noteLost } from '../run/on-device.ts';
+import { joinItems, type Scalars } from '../run/prepare.ts';
+import { compiledWasm } from '../run/wasm.ts';
+import { InOrder, scalarsFrom, type Made, type Outlet, type SessionEngine } from './engine.ts';
+import { ItemQueue } from './items.ts';
+import { Progress } from './progress.ts';
+import { WasmEngine, type CompiledOptions } from './wasm.ts';
+
+/** Slices under way at once. */
+const inFlight = 3;
+
+/** Steady states that are made together. */
+interface Slice {
+  readonly state: number;
+  readonly states: number;
+  /** Scalars of their output; undefined: the device cannot make one of them. */
+  readonly output: Promise<Scalars | undefined>;
+}
+
+/**
+ * Refuses programs whose sessions have to go to the CPU: those with state, which chunks would have to hand on to each other, and those
+ * that may fail and whose preworks matter later. A part of the stream cannot be made alone then, since preworks could go wrong in its
+ * middle.
+ */
+export function requirePieces(graph: StreamGraph, { program: { plan, state } }: CompiledGpu): void {
+  if (state !== undefined) throw new UnsupportedProgram('the program has state, which sessions keep on the CPU');
+  const matters = startMatters(plan);
+  const { sites } = compiledWasm(graph).written.program;
+  if (matters !== undefined && matters >= 0 && sites.some(({ kind }) => kind !== 'print')) {
+    throw new UnsupportedProgram('a prework might go wrong in the middle of the input');
+  }
+}
+
+/** A run on a device. */
+export class DeviceEngine implements SessionEngine {
+  readonly backend: DeviceBackend;
+  readonly depth = inFlight;
+  readonly #compiled: CompiledGpu;
+  readonly #graph: StreamGraph;
+  readonly #outlet: Outlet;
+  readonly #options: CompiledOptions;
+  readonly #stop: AbortSignal;
+  readonly #submissions: InOrder;
+  readonly #results: InOrder;
+  readonly #progress: Progress;
+  /** Items that slices still need. */
+  readonly #queue: ItemQueue;
+  /** Steady states that a slice has at most. */
+  readonly #most: number;
+  /** What precedes the device's first steady state; how many items it was given. */
+  readonly #start: WasmEngine;
+  #started = 0;
+  /** The device's first steady state, and the next one that will be submitted. */
+  readonly #from: number;
+  #next: number;
+  readonly #underWay = new Set<Promise<unknown>>();
+  /** What takes over where the device cannot go on, and at the end. */
+  #rest: { readonly engine: WasmEngine; given: number; dropped: number } | undefined;
+
+  /** @param chunk items of input of a slice */
+  constructor(
+    graph: StreamGraph, compiled: CompiledGpu, outlet: Outlet, options: CompiledOptions & { readonly chunk: number }, stop: AbortSignal,
+  ) {
+    const { program, device } = compiled;
+    this.backend = device.backend as DeviceBackend;
+    this.#compiled = compiled;
+    this.#graph = graph;
+    this.#outlet = outlet;
+    this.#options = options;
+    this.#stop = stop;
+    setMaxListeners(0, stop); // every slice under way listens
+    this.#submissions = new InOrder(stop);
+    this.#results = new InOrder(stop);
+    this.#progress = new Progress(program.plan, outlet);
+    this.#queue = new ItemQueue(required(graph.input).type);
+    this.#from = this.#next = program.startStates + compiled.warmStates;
+    this.#most = Math.max(program.states, Math.floor(options.chunk / this.#progress.taken));
+    this.#start = new WasmEngine(graph, outlet, options, stop);
+  }
+
+  push(numbers: ArrayLike<number>): Promise<Made> {
+    this.#queue.append(numbers);
+    const { total } = this.#queue;
+    return this.#collect(this.#submissions.do(() => this.#submit(total)));
+  }
+
+  end(): Promise<Made> {
+    const { total } = this.#queue;
+    return this.#collect(this.#submissions.do(async () => {
+      const pieces = await this.#submit(total);
+      return [...pieces, () => this.#finish(total)];
+    }));
+  }
+
+  pull(): Promise<Made> {
+    return Promise.resolve({ output: scalarsFrom([], this.#outlet.type), text: '' });
+  }
+
+  dispose(): void {
+    this.#start.dispose();
+    this.#rest?.engine.dispose();
+  }
+
+  /** Submits what so many items suffice for. Its pieces give what they make, called in order. */
+  async #submit(total: number): Promise<(() => Promise<Made>)[]> {
+    const pieces: (() => Promise<Made>)[] = [];
+    const startItems = this.#progress.needed(this.#from);
+    if (this.#started < startItems) {
+      const end = Math.min(total, startItems);
+      const made = this.#start.push(this.#scalars(this.#started, end));
+      made.catch(() => undefined);
+      this.#started = end;
+      pieces.push(() => made);
+    }
+    const states = this.#progress.states(total);
+    while (this.#next < states) {
+      while (this.#underWay.size >= inFlight) await Promise.race(this.#underWay);
+      this.#stop.throwIfAborted();
+      const slice = this.#slice(this.#next, Math.min(this.#most, states - this.#next));
+      this.#next += slice.states;
+      pieces.push(() => this.#made(slice));
+    }
+    return pieces;
+  }
+
+  /** What pieces make, in order, up to the first that fails. */
+  #collect(submitted: Promise<readonly (() => Promise<Made>)[]>): Promise<Made> {
+    submitted.catch(() => undefined);
+    return this.#results.do(async () => {
+      const made: Made[] = [];
+      for (const piece of await submitted) {
+        made.push(await piece());
+        if (made.at(-1)?.error !== undefined) break;
+      }
+      const error = made.at(-1)?.error;
+      return { output: joined(made.map(({ output }) => output), this.#outlet), text: '', ...(error === undefined ? {} : { error }) };
+    });
+  }
+
+  /** Scalars of items of the input. */
+  #scalars(from: number, to: number): Scalars {
+    const { type } = required(this.#graph.input);
+    return joinItems(this.#queue.view(from, to), type, to - from);
+  }
+
+  /** Submits a slice to the device. */
+  #slice(state: number, states: number): Slice {
+    const output = this.#launch(state, states);
+    this.#underWay.add(output);
+    output.catch(() => undefined).finally(() => { this.#underWay.delete(output); });
+    return { state, states, output };
+  }
+
+  async #launch(state: number, states: number): Promise<Scalars | undefined> {
+    if (this.#rest !== undefined) return undefined;
+    const { device, program: { input, output }, warmStates } = this.#compiled;
+    const firstInput = warmStates * input.items;
+    const begin = input.before + state * input.items - firstInput;
+    const end = input.before + (state + states) * input.items + input.external.later.beyond;
+    const arrays = this.#queue.view(begin, end);
+    const made: DeviceArray[] = [];
+    const keep = (array: DeviceArray): DeviceArray => {
+      made.push(array);
+      return array;
+    };
+    const free = (): void => { for (const array of made) array.dispose(); };
+    const signal = this.#stop;
+    signal.addEventListener('abort', free, { once: true });
+    try {
+      const counts = countsOf(output.external.type);
+      const inputs = input.kinds.map((kind) => keep(inputArray(device, required(arrays[kind]))));
+      const outputs = output.kinds.map((kind) => keep(resultArray(device, elementTypes[kind], states * output.items * counts[kind])));
+      const launched = this.#compiled.launch({ input: inputs, output: outputs, firstInput, firstOutput: 0, states, signal });
+      const [{ fault }, ...parts] = await Promise.all([launched, ...outputs.map((array) => array.read(undefined, 0, { signal }))]);
+      if (fault !== undefined) return undefined;
+      return joinItems(Object.fromEntries(output.kinds.map((kind, i) => [kind, parts[i]])), output.external.type, states * output.items);
+    } catch (error) {
+      noteLost(device, error);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', free);
+      free();
+    }
+  }
+
+  /** What a slice gives; where the device cannot make it, WebAssembly makes it, and everything after it. */
+  async #made({ state, states, output }: Slice): Promise<Made> {
+    const made = this.#rest === undefined ? await output : undefined;
+    if (made === undefined) return this.#byRest(state, this.#progress.needed(state + states));
+    this.#forget(state + states);
+    return { output: made, text: '' };
+  }
+
+  /** Steady states before another that must be made again before it can be made. */
+  #back(state: number): number {
+    const { plan, output: { before, items } } = this.#compiled.program;
+    const matters = startMatters(plan) ?? 0;
+    return Math.min(state, matters < 0 ? 0 : matters + Math.ceil(before / items));
+  }
+
+  /** Drops items that are not needed from a steady state on. */
+  #forget(state: number): void {
+    const { taken } = this.#progress;
+    const { program: { input }, warmStates } = this.#compiled;
+    const needed = Math.min(input.before + (state - warmStates) * taken, (state - this.#back(state)) * taken);
+    this.#queue.drop(Math.max(0, needed - this.#queue.first));
+  }
+
+  /** Has WebAssembly go on from a steady state on, with items up to one of the input. */
+  async #byRest(state: number, to: number): Promise<Made> {
+    const { taken } = this.#progress;
+    const { before, items } = this.#compiled.program.output;
+    const back = this.#back(state);
+    const rest = this.#rest ??= {
+      engine: new WasmEngine(this.#graph, this.#outlet, this.#options, this.#stop), given: (state - back) * taken,
+      dropped: back * items + before,
+    };
+    const numbers = this.#scalars(rest.given, to);
+    rest.given = to;
+    this.#queue.drop(Math.max(0, to - this.#queue.first));
+    return this.#kept(await rest.engine.push(numbers));
+  }
+
+  /** What is left of what takes over gives, without what was there before. */
+  #kept({ output, ...made }: Made): Made {
+    const rest = required(this.#rest);
+    const width = scalarCount(required(this.#outlet.type));
+    const dropped = Math.min(rest.dropped, output.length / width);
+    rest.dropped -= dropped;
+    return { ...made, output: output.subarray(dropped * width) };
+  }
+
+  async #finish(total: number): Promise<Made> {
+    if (this.#progress.states(total) < this.#from) return this.#start.end();
+    const before = await this.#byRest(this.#next, total);
+    if (before.error !== undefined) return before;
+    const after = this.#kept(await required(this.#rest).engine.end());
+    return { ...after, output: joined([before.output, after.output], this.#outlet) };
+  }
+}
+
+/** Blocks one after the other. */
+function joined(blocks: readonly Scalars[], { type }: Outlet): Scalars {
+  const some = blocks.filter(({ length }) => length > 0);
+  const [first] = some;
+  if (first === undefined) return scalarsFrom([], type);
+  if (some.length === 1) return first;
+  const length = some.reduce((sum, block) => sum + block.length, 0);
+  const all = new (first.constructor as new (length: number) => Scalars)(length);
+  let at = 0;
+  for (const block of some) {
+    all.set(block, at);
+    at += block.length;
+  }
+  return all;
+}

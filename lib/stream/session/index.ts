@@ -1,0 +1,180 @@
+// Sessions: programs that run as their input comes. What that takes is loaded by the first one.
+import { describeValue } from '../../core/arrays.ts';
+import { callback, choice, truth, whole, type Check } from '../../core/checks.ts';
+import type { Device } from '../../core/device.ts';
+import { refusal } from '../../core/errors.ts';
+import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
+import { reasonOf } from '../../core/progress.ts';
+import { snapshot } from '../../core/snapshot.ts';
+import { isDynamic } from '../elaborate/to-sdf.ts';
+import type { StreamGraph } from '../graph.ts';
+import { runLimits, type RunLimits } from '../interpret/limits.ts';
+import { deviceCheck, inputChecks, requireDevice } from '../options.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { withGraph } from '../require.ts';
+import { ScheduleError } from '../schedule/error.ts';
+import { cpuNote, isDeviceBackend, type DeviceBackend } from '../run/backends.ts';
+import { outletOf, type Outlet, type SessionEngine, type StreamBlock } from './engine.ts';
+import { StreamSession } from './session.ts';
+
+/** Back ends of sessions. */
+export const sessionBackends = ['auto', 'cuda', 'wasm', 'interpret', 'simt'] as const;
+/** A way to run a session. */
+export type SessionBackend = (typeof sessionBackends)[number];
+
+/** Options of {@link open}. */
+export interface StreamSessionOptions {
+  /**
+   * Default `auto`: `wasm`, or `interpret` for programs that only the interpreter runs; with `device`, that device. Programs that a device
+   * cannot run go to the CPU, with a `note`.
+   */
+  readonly backend?: SessionBackend;
+  /** An open device of backend cuda (or simt) on which to run. */
+  readonly device?: Device;
+  /**
+   * The most items of input that are processed at once, and how many single numbers are collected before they are. Of programs without an
+   * open input: about how many items a block has. Default 65536, on devices 1048576.
+   */
+  readonly chunk?: number;
+  /** Contents of the files that the program reads, by the path it uses. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+  /** For `random`. Default 1. */
+  readonly seed?: number;
+  /** Limits of the interpreter; those of firings and steps count from call to call. */
+  readonly limits?: Partial<RunLimits>;
+  /** With a device: allows floating-point operations to be contracted, so that outputs differ in rounding. */
+  readonly fast?: boolean;
+  /** Takes the text that a program prints besides its output, in order. Required for such programs. */
+  readonly print?: (text: string) => void;
+  /** Closes the session. */
+  readonly signal?: AbortSignal;
+}
+
+const takesText: Check<(text: string) => void> = callback;
+
+const sessionOptions = optionsOf('stream.open', {
+  backend: normally(choice(sessionBackends), 'auto'), device: deviceCheck, chunk: whole(1, 2 ** 30),
+  files: inputChecks.files, seed: normally(inputChecks.seed, 1), limits: nested(runLimits), fast: truth, print: takesText,
+  signal: inputChecks.signal,
+} satisfies ChecksOf<StreamSessionOptions>);
+
+type Given = ReturnType<typeof sessionOptions.read<StreamSessionOptions>>;
+
+/** Items that are processed at once by default. */
+const hostChunk = 65_536;
+const deviceChunk = 2 ** 20;
+
+/**
+ * Opens a session of a program: a run whose input comes chunk by chunk, and that gives its output as soon as whole steady states are made.
+ * All output together equals that of {@link run} on all of the input, to the bit, whatever the chunks are. State, windows and items on
+ * channels are kept from chunk to chunk; memory does not grow with the length of the stream.
+ *
+ * Blocks are typed arrays of the scalars of output items; of programs that only print, text of whole lines.
+ *
+ * @throws ArgumentError for wrong options and for programs with several outputs, WarploomError with code ERR_WARPLOOM_UNSUPPORTED if the
+ * back end that was asked for cannot run the program, DeviceLostError, `signal.reason`
+ */
+export async function open<Block extends StreamBlock = StreamBlock>(
+  graph: StreamGraph, given: StreamSessionOptions = {},
+): Promise<StreamSession<Block>> {
+  const options = snapshot(sessionOptions.read(given));
+  const { signal } = options;
+  signal?.throwIfAborted();
+  return withGraph(graph, async () => {
+    const outlet = outletOf(graph, options.print !== undefined);
+    const backend = await backendOf(options);
+    if (options.fast !== undefined && !isDeviceBackend(backend)) {
+      throw refusal('fast', `none with backend '${backend}' (only 'cuda', 'simt' take it)`, describeValue(options.fast));
+    }
+    const stop = new AbortController();
+    const abort = (): void => { stop.abort(reasonOf(signal as AbortSignal)); };
+    signal?.addEventListener('abort', abort, { once: true });
+    const off = (): void => { signal?.removeEventListener('abort', abort); };
+    try {
+      const engine = await engineFor(graph, backend, outlet, options, stop.signal);
+      stop.signal.throwIfAborted();
+      const latency = await latencyFor(graph, outlet);
+      return new StreamSession<Block>({
+        graph, engine, outlet, latency, chunk: options.chunk ?? (isDeviceBackend(engine.backend) ? deviceChunk : hostChunk),
+        print: options.print, stop, close: off,
+      });
+    } catch (error) {
+      off();
+      throw error;
+    }
+  }, signal);
+}
+
+async function backendOf({ backend, device }: Given): Promise<SessionBackend> {
+  if (device === undefined) return backend;
+  if (backend !== 'auto' && !isDeviceBackend(backend)) throw refusal('device', `none with backend '${backend}'`, describeValue(device));
+  await requireDevice(device, backend === 'auto' ? undefined : backend);
+  return device.backend as DeviceBackend;
+}
+
+async function engineFor(
+  graph: StreamGraph, backend: SessionBackend, outlet: Outlet, options: Given, stop: AbortSignal,
+): Promise<SessionEngine> {
+  const { files = {}, seed } = options;
+  const own = { files, seed, limits: runLimits.read(options.limits ?? {}) };
+  if (backend === 'interpret') return interpreted(graph, outlet, own, stop);
+  if (isDeviceBackend(backend)) {
+    const made = await onDevice(graph, backend, outlet, options, stop);
+    if (typeof made !== 'string') return made;
+    const instead = await engineFor(graph, 'auto', outlet, options, stop);
+    return Object.assign(instead, { note: cpuNote(made) });
+  }
+  try {
+    const [{ WasmEngine }, { requireEnd }] = await Promise.all([import('./wasm.ts'), import('./progress.ts')]);
+    const engine = new WasmEngine(graph, outlet, own, stop);
+    requireEnd(engine.progress);
+    return engine;
+  } catch (error) {
+    if (backend === 'wasm' || !(error instanceof UnsupportedProgram || error instanceof ScheduleError)) throw error;
+    return interpreted(graph, outlet, own, stop);
+  }
+}
+
+/** A session on a device; why not, where that does not go. */
+async function onDevice(
+  graph: StreamGraph, backend: DeviceBackend, outlet: Outlet, { device, fast = false, files = {}, seed, chunk = deviceChunk }: Given,
+  stop: AbortSignal,
+): Promise<SessionEngine | string> {
+  const [{ compiledOn, reasonOf: reasonFor }, { DeviceEngine, requirePieces }] = await Promise.all(
+    [import('../run/on-device.ts'), import('./device.ts')]);
+  try {
+    if (graph.input === undefined || outlet.path !== undefined) {
+      throw new UnsupportedProgram('the program has not one open input and one open output');
+    }
+    const compiled = await compiledOn(graph, backend, { device, fast, signal: stop });
+    requirePieces(graph, compiled);
+    return new DeviceEngine(graph, compiled, outlet, { files, seed, chunk }, stop);
+  } catch (error) {
+    const reason = stop.aborted ? undefined : reasonFor(error);
+    if (reason === undefined) throw error;
+    return reason;
+  }
+}
+
+async function interpreted(
+  graph: StreamGraph, outlet: Outlet, options: ConstructorParameters<typeof import('./interpret.ts').InterpretEngine>[2], stop: AbortSignal,
+): Promise<SessionEngine> {
+  if (graph.nodes.some(isDynamic)) {
+    const { AsideEngine } = await import('./aside.ts');
+    return new AsideEngine(graph, outlet, options, stop);
+  }
+  const { InterpretEngine } = await import('./interpret.ts');
+  return new InterpretEngine(graph, outlet, options, stop);
+}
+
+/** Items held back, as far as rates say. */
+async function latencyFor(graph: StreamGraph, outlet: Outlet): Promise<number | undefined> {
+  if (graph.input === undefined) return 0;
+  const [{ planProgress }, { latencyOf }] = await Promise.all([import('./progress.ts'), import('./latency.ts')]);
+  try {
+    return latencyOf(planProgress(graph, outlet));
+  } catch (error) {
+    if (error instanceof UnsupportedProgram || error instanceof ScheduleError) return undefined;
+    throw error;
+  }
+}

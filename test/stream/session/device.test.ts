@@ -1,0 +1,109 @@
+// Sessions on devices: what the CPU gives, whatever the chunks; what goes to the CPU, and why.
+import assert from 'node:assert/strict';
+import { benchmarkPrograms, randomInput } from '../../../examples/stream/programs.ts';
+import type { Device } from '../../../lib/core/device.ts';
+import { open, run, type StreamGraph } from '../../../lib/stream/index.ts';
+import { eachBackend } from '../../support/backends.ts';
+import { deviceBackends } from '../gpu/support.ts';
+import { program } from '../programs/support.ts';
+import { graphOf } from '../support.ts';
+import { cut, inChunks } from './support.ts';
+
+const input = Float32Array.from({ length: 30_011 }, (_, i) => Math.fround(Math.sin(i)));
+const windows = graphOf(`float->float filter F { work pop 3 push 2 peek 40 { push(peek(0) * 0.3 + peek(39)); push(peek(7) - peek(20)); pop(); pop(); pop(); } }
+  float->float filter G { work pop 1 push 1 peek 4 { push(peek(0) + peek(3)); pop(); } } float->float pipeline Main { add G; add F; add G; }`);
+const delays = graphOf(`float->float filter D(int n) { prework push n { for (int i = 0; i < n; i++) push(i * 0.5); } work pop 1 push 1 { push(pop()); } }
+  float->float filter G { work pop 2 push 1 peek 9 { push(peek(0) * peek(8)); pop(); pop(); } } float->float pipeline Main { add D(7); add G; add D(3); }`);
+const structs = graphOf(`struct P { int a; float b; } P->P filter F {
+  work pop 1 push 1 peek 2 { P x = peek(0); x.a += peek(1).a; x.b *= 0.5; push(x); pop(); } } P->P pipeline Main { add F; }`);
+const fails = graphOf('int->int filter F { int[8] t = {1, 2, 3, 4, 5, 6, 7, 8}; work pop 1 push 1 peek 3 { push(t[peek(1)] * 100 / (peek(2) - 3)); pop(); } } '
+  + 'int->int pipeline Main { add F; }');
+
+describe('sessions on devices', function () {
+  this.timeout(120_000);
+
+  eachBackend((backend, opened) => {
+    let device: Device;
+    before(async () => { device = await opened(); });
+
+    async function compare(graph: StreamGraph, items: ArrayLike<number>, hows: readonly (number | 'random')[], name: string): Promise<void> {
+      const expected = await run(graph, { input: items, backend: 'wasm' });
+      for (const how of hows) {
+        const found = await inChunks(graph, cut(items, how), { device, ...(how === 'random' ? { chunk: 500 } : {}) });
+        assert.deepEqual([found.backend, found.note, found.error], [backend, undefined, undefined], name);
+        assert.deepEqual(found.output, [...expected.output as Float32Array], `${name} in chunks of ${how}`);
+      }
+    }
+
+    it('give what runs give', async () => {
+      for (const [name, graph] of [['windows', windows], ['delays', delays]] as const) {
+        await compare(graph, input.subarray(0, 9000), [1e9, 997, 'random'], name);
+        await compare(graph, input.subarray(0, 300), [1, 61], name);
+        for (const items of [0, 1, 40, 100]) await compare(graph, input.subarray(0, items), [13], `${name} ${items}`);
+      }
+      await compare(structs, Float64Array.from({ length: 801 }, (_, i) => i), [1, 301, 1e9], 'structs');
+      for (const name of ['fm-radio', 'des', 'filterbank']) {
+        const sample = benchmarkPrograms.find((each) => each.name === name)!;
+        await compare(program(name), randomInput(sample, 200 * sample.inputItems + 400), [1777, 1e9], name);
+      }
+    });
+
+    it('keep several chunks under way, and give them in order', async () => {
+      const expected = [...(await run(windows, { input })).output as Float32Array];
+      const session = await open<Float32Array>(windows, { device, chunk: 700 });
+      let read = 0, most = 0, taken = 0;
+      const source = (function* () { for (const chunk of cut(input, 700)) { ++read; yield chunk; } })();
+      const found: number[] = [];
+      for await (const block of session.process(source)) {
+        ++taken;
+        most = Math.max(most, read - taken);
+        found.push(...block);
+      }
+      assert.deepEqual(found, expected);
+      assert.ok(most >= 1 && most <= 3, `${most} chunks ahead`);
+      const parts = await open<Float32Array>(windows, { device }).then((each) => Promise.all([each.push(input.subarray(0, 9000)), each.push(input.subarray(9000)), each.end()]));
+      assert.deepEqual(parts.flatMap((part) => [...part]), expected);
+    });
+
+    it('give what comes before a fault, then its message', async () => {
+      for (const [at, value] of [[700, 9], [1500, 3], [3, 8]] as const) {
+        const items = Int32Array.from({ length: 2000 }, (_, i) => (i === at ? value : i % 3));
+        const error = await run(fails, { input: items, backend: 'wasm' }).then(() => assert.fail(), (reason: unknown) => reason as Error);
+        const before = (await run(fails, { input: items.subarray(0, at), backend: 'wasm' })).output;
+        for (const how of [97, 1e9]) {
+          const found = await inChunks(fails, cut(items, how), { device });
+          assert.equal((found.error as Error).message, error.message);
+          assert.deepEqual(found.output.slice(0, before.length), [...before as Int32Array]);
+        }
+      }
+    });
+
+    it('end early without leaving anything', async () => {
+      const used = device.memory().inUseBytes;
+      for await (const _ of (await open(windows, { device, chunk: 500 })).process([input])) break;
+      const stop = new AbortController();
+      const session = await open(windows, { device, signal: stop.signal });
+      const pushed = session.push(input);
+      stop.abort(new Error('enough'));
+      await assert.rejects(pushed, /enough/);
+      for (let k = 0; k < 50 && device.memory().inUseBytes > used; ++k) await new Promise((resolve) => { setTimeout(resolve, 10); });
+      assert.ok(device.memory().inUseBytes <= used);
+    });
+
+    it('go to the CPU, with a note, where no device can run them', async () => {
+      const state = graphOf('float->float filter F { float s; work pop 1 push 1 { s += pop(); push(s); } } float->float pipeline Main { add F; }');
+      const risky = graphOf('int->int filter D { prework push 2 { push(0); push(0); } work pop 1 push 1 { push(pop()); } } int->int filter G { work pop 1 push 1 { '
+        + 'push(100 / (pop() + 1)); } } int->int pipeline Main { add D; add G; }');
+      for (const [graph, reason] of [[state, /state/], [risky, /prework might go wrong/]] as const) {
+        const session = await open<Float32Array>(graph, { device });
+        assert.equal(session.backend, 'wasm');
+        assert.match(session.note!, /^the program ran on the CPU: /);
+        assert.match(session.note!, reason);
+        assert.equal((await session.push([1, 2, 3])).length, 3);
+        assert.equal((await session.end()).length, graph === state ? 0 : 2);
+      }
+      await assert.rejects(open(windows, { device, backend: 'wasm' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'device' });
+      await assert.rejects(open(windows, { fast: true }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'fast' });
+    });
+  }, { backends: deviceBackends, cases: 5 });
+});

@@ -1,0 +1,242 @@
+// Sessions as iterations and as streams of Node and of the web: back-pressure, early ends, errors, bytes, memory.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { PassThrough, Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ReadableStream } from 'node:stream/web';
+import { setImmediate as turn, setTimeout as after } from 'node:timers/promises';
+import { open, run, type StreamChunk, type StreamSession } from '../../../lib/stream/index.ts';
+import { program } from '../programs/support.ts';
+import { graphOf } from '../support.ts';
+
+const radio = program('fm-radio');
+const plain = graphOf('float->float filter F { float s; work pop 1 push 1 { s = s / 2 + pop(); push(s); } } float->float pipeline Main { add F; }');
+const mean = graphOf('float->float filter F { work pop 2 push 1 peek 5 { push(peek(0) + peek(4)); pop(); pop(); } } float->float pipeline Main { add F; }');
+const input = Float32Array.from({ length: 20_011 }, (_, i) => Math.fround(Math.sin(i)));
+const listenerCount = (signal: AbortSignal): number => (process.getActiveResourcesInfo().length >= 0
+  ? (signal as unknown as { [key: symbol]: Map<string, { size: number }> | undefined })[
+    Object.getOwnPropertySymbols(signal).find((each) => each.description === 'kEvents')!]?.get('abort')?.size ?? 0 : 0);
+
+/** A source that counts what is read of it, and tells when it is ended early. */
+function counting(chunk = 100, most = Infinity) {
+  const state = { read: 0, isReturned: false };
+  const source = (async function* () {
+    try {
+      for (; state.read < most; ++state.read) yield input.slice(0, chunk);
+    } finally {
+      state.isReturned = state.read < most;
+    }
+  })();
+  return { state, source };
+}
+
+async function all(blocks: AsyncIterable<unknown>): Promise<number[]> {
+  const numbers: number[] = [];
+  for await (const block of blocks) for (const x of block as Float32Array) numbers.push(x);
+  return numbers;
+}
+
+describe('streams of sessions', function () {
+  this.timeout(60_000);
+
+  for (const [name, graph] of [['the radio', radio], ['state', plain], ['windows', mean]] as const) {
+    it(`takes every kind of source: ${name}`, async () => {
+      const expected = [...(await run(graph, { input })).output as Float32Array];
+      const sources: (() => AsyncIterable<StreamChunk> | Iterable<StreamChunk>)[] = [
+        () => [input], () => input, () => [...input], () => [[...input.subarray(0, 777)], new Float32Array(), input.subarray(777)],
+        () => Readable.from(input, { objectMode: true }), () => new Set([input.subarray(0, 10_000), input.subarray(10_000)]),
+        () => (async function* () { await turn(); yield 0.5; await turn(); yield input.subarray(1); })(),
+        () => new ReadableStream({ start(controller) { controller.enqueue(input); controller.close(); } }),
+      ];
+      for (const [i, make] of sources.entries()) {
+        const found = await all((await open(graph, { chunk: 1000 })).process(make()));
+        if (i !== 6) assert.deepEqual(found, expected, String(i));
+        else assert.equal(found.length, expected.length);
+      }
+      const session = await open(graph);
+      assert.deepEqual(await all(Readable.from([input.subarray(0, 5000), input.subarray(5000)]).pipe(session.duplex())), expected);
+      const web = (await open(graph)).transform();
+      const readable = new ReadableStream<Float32Array>({ start(controller) {
+        controller.enqueue(input.subarray(0, 3));
+        controller.enqueue(input.subarray(3));
+        controller.close();
+      } });
+      assert.deepEqual(await all(readable.pipeThrough(web)), expected);
+    });
+  }
+
+  it('moves bytes, cut anywhere', async () => {
+    const bytes = new Uint8Array(input.buffer);
+    const expected = (await run(mean, { input })).output as Float32Array;
+    const pieces = [bytes.subarray(0, 1), bytes.subarray(1, 1003), new Uint8Array(), bytes.subarray(1003)];
+    const found: Uint8Array[] = [];
+    for await (const block of (await open(mean)).process(pieces, { bytes: true })) found.push(block.slice());
+    assert.deepEqual(new Float32Array(Buffer.concat(found).buffer.slice(0)).length > 0, true);
+    assert.ok(Buffer.concat(found).equals(Buffer.from(expected.buffer, expected.byteOffset, expected.byteLength)));
+    const parts: Buffer[] = [];
+    await pipeline(Readable.from(pieces.filter(({ length }) => length > 0).map((piece) => Buffer.from(piece)), { objectMode: false }), (await open(mean)).duplex({ bytes: true }),
+      new Writable({ write(chunk: Buffer, _, done) { parts.push(chunk); done(); } }));
+    assert.ok(Buffer.concat(parts).equals(Buffer.concat(found)));
+    const bits = graphOf('bit->bit filter N { work pop 1 push 1 { push(1 - pop()); } } bit->bit pipeline Main { add N; }');
+    const words = new Uint8Array(Int32Array.from({ length: 9 }, (_, i) => i * 0x1234567).buffer);
+    const flipped: Uint8Array[] = [];
+    for await (const block of (await open(bits, { chunk: 7 })).process([words.subarray(0, 5), words.subarray(5)], { bytes: true })) flipped.push(block);
+    assert.deepEqual([...Buffer.concat(flipped)], [...words].map((x) => x ^ 0xff));
+  });
+
+  it('reads no more than is asked for', async () => {
+    const { state, source } = counting();
+    const blocks = (await open(plain)).process(source);
+    await turn();
+    assert.equal(state.read, 0);
+    for (let k = 1; k <= 5; ++k) {
+      await blocks.next();
+      await after(5);
+      assert.ok(state.read <= k, `${state.read} after ${k}`);
+    }
+    await blocks.return();
+    assert.ok(state.isReturned);
+  });
+
+  it('stops Node and web sources while nobody reads', async () => {
+    for (const kind of ['node', 'web'] as const) {
+      const { state, source } = counting();
+      const session = await open(plain);
+      if (kind === 'node') {
+        const duplex = Readable.from(source, { highWaterMark: 1 }).pipe(session.duplex());
+        await once(duplex, 'readable');
+        await after(50);
+        const before = state.read;
+        assert.ok(before < 12, `${before} chunks`);
+        await after(50);
+        assert.equal(state.read, before);
+        duplex.destroy();
+        await once(duplex, 'close');
+      } else {
+        const readable = (ReadableStream as unknown as { from(source: unknown): ReadableStream<Float32Array> }).from(source)
+          .pipeThrough(session.transform());
+        const reader = readable.getReader();
+        await reader.read();
+        await after(50);
+        const before = state.read;
+        assert.ok(before < 6, `${before} chunks`);
+        await after(50);
+        assert.equal(state.read, before);
+        await reader.cancel();
+      }
+      await after(5);
+      assert.ok(session.closed);
+    }
+  });
+
+  it('ends everything where the consumer ends', async () => {
+    const { state, source } = counting();
+    const session = await open(plain);
+    for await (const block of session.process(source)) {
+      assert.equal(block.length, 100);
+      break;
+    }
+    assert.ok(state.isReturned && session.closed);
+    await assert.rejects(session.push([1]), { code: 'ERR_WARPLOOM_DISPOSED' });
+    assert.throws(() => session.process([1]), { code: 'ERR_WARPLOOM_DISPOSED' });
+  });
+
+  it('passes on errors of the source, after what came before', async () => {
+    const failing = async function* () {
+      yield input.subarray(0, 10);
+      await turn();
+      throw new RangeError('the antenna fell off');
+    };
+    const session = await open(plain);
+    let items = 0;
+    await assert.rejects(async () => { for await (const block of session.process(failing())) items += block.length; }, /antenna/);
+    assert.equal(items, 10);
+    assert.ok(session.closed);
+    const broken = new PassThrough({ objectMode: true });
+    const piped = (await open(plain)).duplex();
+    const done = pipeline(broken, piped, async (blocks: AsyncIterable<Float32Array>) => { for await (const _ of blocks) broken.destroy(new Error('torn')); });
+    broken.write(input.subarray(0, 10));
+    await assert.rejects(done, /torn/);
+    const wrong = await open(plain);
+    await assert.rejects(all(wrong.process(['x' as unknown as number])), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'source' });
+    await assert.rejects(all((await open(plain)).process([Buffer.alloc(4)])), /bytes: true/);
+  });
+
+  it('ends by its signal, whatever it waits for, and leaves no listener', async () => {
+    for (const graph of [plain, graphOf('int->int filter F { work pop * push 1 { int n = pop(); while (n > 0) n -= pop(); push(n); } } int->int pipeline Main { add F; }')]) {
+      const stop = new AbortController();
+      const before = listenerCount(stop.signal);
+      const session = await open(graph, { signal: stop.signal });
+      const never = (async function* () {
+        yield [1, 2, 3];
+        await new Promise(() => undefined);
+      })();
+      const waiting = all(session.process(never));
+      setTimeout(() => { stop.abort(new Error('enough')); }, 20);
+      await assert.rejects(waiting, /enough/);
+      await assert.rejects(session.push([1]), /enough/);
+      assert.ok(session.closed);
+      assert.equal(listenerCount(stop.signal), before);
+      const other = new AbortController();
+      const closed = await open(graph, { signal: other.signal });
+      assert.equal(listenerCount(other.signal), 1);
+      await closed.close();
+      assert.equal(listenerCount(other.signal), 0);
+      await assert.rejects(open(graph, { signal: AbortSignal.abort(new Error('before')) }), /before/);
+    }
+  });
+
+  it('lets others have their turn, and ends in the middle of a long chunk', async () => {
+    const stop = new AbortController();
+    const session = await open(program('channel-vocoder'), { signal: stop.signal });
+    await session.push(new Float32Array(5000));
+    const working = session.push(new Float32Array(1e6).fill(0.5));
+    let turns = 0;
+    const begin = performance.now();
+    const counter = setInterval(() => { ++turns; }, 1);
+    await after(100);
+    stop.abort(new Error('stop'));
+    await assert.rejects(working, /stop/);
+    clearInterval(counter);
+    assert.ok(turns > 2, `${turns} turns`);
+    assert.ok(performance.now() - begin < 1500);
+  });
+
+  it('keeps no more memory the longer the stream', async () => {
+    const chunk = Float32Array.from({ length: 50_000 }, (_, i) => Math.sin(i));
+    const chunks = function* (count: number) { for (let i = 0; i < count; ++i) yield chunk; };
+    let items = 0, most = 0;
+    const used = (): number => {
+      (globalThis as { gc?: () => void }).gc?.();
+      const { heapUsed, external, arrayBuffers } = process.memoryUsage();
+      return heapUsed + external + arrayBuffers;
+    };
+    const session = await open(plain, { backend: 'wasm' });
+    let before = 0, blocks = 0;
+    for await (const block of session.process(chunks(200))) {
+      items += block.length;
+      if (++blocks === 20) before = used();
+      if (blocks > 20 && blocks % 20 === 0) most = Math.max(most, used());
+    }
+    assert.equal(items, 10_000_000);
+    assert.ok(most - before < 3e7, `${most - before} bytes more`);
+  });
+
+  it('holds a thousand idle sessions in little memory', async () => {
+    const sessions: StreamSession<Float32Array>[] = [];
+    const before = process.memoryUsage.rss();
+    for (let i = 0; i < 1000; ++i) {
+      const session = await open<Float32Array>(i % 2 === 0 ? radio : plain);
+      await session.push(input.subarray(0, 100));
+      sessions.push(session);
+    }
+    const each = (process.memoryUsage.rss() - before) / 1000;
+    assert.ok(each < 100_000, `${each} bytes each`);
+    const expected = [...(await run(radio, { input: input.subarray(0, 500) })).output as Float32Array];
+    for (const session of sessions.filter((_, i) => i % 50 === 0)) {
+      const found = [...await session.push(input.subarray(100, 500)), ...await session.end()];
+      assert.deepEqual(found, expected);
+    }
+    for (const session of sessions) await session.close();
+  });
+});
