@@ -42,3 +42,7 @@ export function backendNamed<T extends string>(given: T): { readonly backend: Ex
   if (given !== 'js') return { backend: given as Exclude<T, FormerBackend> };
   return { backend: 'wasm', note: "the back end 'js' is called 'wasm'; the next version no longer takes the former name" };
 }
+
+/** Whether worker threads take part in a run on a device: as measured (`auto`), always, or never. */
+export type ShareChoice = boolean | 'auto';
+export const shareChoice = rule<ShareChoice>("true, false or 'auto'", (value) => typeof value === 'boolean' || value === 'auto');

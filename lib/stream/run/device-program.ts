@@ -14,12 +14,11 @@ import { countRun } from '../plan/counts.ts';
 import { countsOf } from '../plan/layout.ts';
 import { within } from '../stop.ts';
 import type { FusedEnd } from '../targets/cuda-layout.ts';
-import { cpuNote, type DeviceBackend } from './backends.ts';
+import { cpuNote, shareChoice, type DeviceBackend, type ShareChoice } from './backends.ts';
 import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
 import type { CompiledGpu } from './gpu.ts';
 import type { StreamRun } from './index.ts';
 import type { Scalars } from './prepare.ts';
-import { shareChoice, type ShareChoice } from './share.ts';
 import type { TunedLayouts } from './tune.ts';
 
 /** Options of {@link DeviceProgram.run}. */

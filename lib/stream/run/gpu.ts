@@ -16,11 +16,12 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { smallBlocks, type FusedOptions } from '../targets/cuda-layout.ts';
 import { fusedProgram, type FusedProgram } from '../targets/cuda.ts';
 import { within } from '../stop.ts';
+import type { ShareChoice } from './backends.ts';
 import { keptLayout } from './kept-layout.ts';
 import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
 import { Carry, paddedSpan, stateBefore, type StateSpan } from './gpu-state.ts';
 import { prepareRun, type RunResult, type Scalars, type ThreadOptions } from './prepare.ts';
-import { Share, type Cores, type ShareChoice } from './share.ts';
+import { Share, type Cores } from './share.ts';
 import { nodeTimes } from './threads.ts';
 import { compiledWasm, type CompiledWasm } from './wasm.ts';
 

@@ -12,11 +12,10 @@ import { amountChecks } from '../interpret/options.ts';
 import { deviceCheck, inputChecks, requireDevice, stopChecks, takenInput } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
-  backendNamed, backendRule, cpuNote, deviceModes, isDeviceBackend, streamBackends, type DeviceBackend, type DeviceMode, type FormerBackend,
-  type StreamBackend,
+  backendNamed, backendRule, cpuNote, deviceModes, isDeviceBackend, shareChoice, streamBackends, type DeviceBackend, type DeviceMode,
+  type FormerBackend, type ShareChoice, type StreamBackend,
 } from './backends.ts';
 import { withGraph } from '../require.ts';
-import { shareChoice, type ShareChoice } from './share.ts';
 import { within } from '../stop.ts';
 
 /** Options of {@link run}. */

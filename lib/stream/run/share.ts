@@ -1,12 +1,8 @@
 // Steady states shared between a device and the processor's cores, for data in JavaScript's memory: the device works from the front, worker
 // threads take parts from the back, until they meet. Where the link to the device binds, the rates of both add.
 import { setTimeout as after } from 'node:timers/promises';
-import { rule } from '../../core/checks.ts';
 import { reasonOf } from '../../core/progress.ts';
-
-/** Whether cores take part: as measured (`auto`), always, or never. */
-export type ShareChoice = boolean | 'auto';
-export const shareChoice = rule<ShareChoice>("true, false or 'auto'", (value) => typeof value === 'boolean' || value === 'auto');
+import type { ShareChoice } from './backends.ts';
 
 /** With `auto`: milliseconds of the device alone before cores take part, and what must then be left for it. */
 const aloneMilliseconds = 60;

@@ -1,4 +1,4 @@
-// Sessions: programs that run as their input comes. What that takes is loaded by the first one.
+// Sessions: programs that run as their input comes. The first one loads the modules that do it.
 import { describeValue } from '../../core/arrays.ts';
 import { callback, choice, truth, whole, type Check } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
@@ -14,8 +14,8 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { withGraph } from '../require.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { cpuNote, isDeviceBackend, type DeviceBackend } from '../run/backends.ts';
-import { outletOf, type Outlet, type SessionEngine, type StreamBlock } from './engine.ts';
-import { StreamSession } from './session.ts';
+import type { Outlet, SessionEngine, StreamBlock } from './engine.ts';
+import type { StreamSession } from './session.ts';
 
 /** Back ends of sessions. */
 export const sessionBackends = ['auto', 'cuda', 'wasm', 'interpret', 'simt'] as const;
@@ -81,6 +81,7 @@ export async function open<Block extends StreamBlock = StreamBlock>(
   const { signal } = options;
   signal?.throwIfAborted();
   return withGraph(graph, async () => {
+    const [{ outletOf }, { StreamSession: Session }] = await Promise.all([import('./engine.ts'), import('./session.ts')]);
     const outlet = outletOf(graph, options.print !== undefined);
     const backend = await backendOf(options);
     if (options.fast !== undefined && !isDeviceBackend(backend)) {
@@ -94,7 +95,7 @@ export async function open<Block extends StreamBlock = StreamBlock>(
       const engine = await engineFor(graph, backend, outlet, options, stop.signal);
       stop.signal.throwIfAborted();
       const latency = await latencyFor(graph, outlet);
-      return new StreamSession<Block>({
+      return new Session<Block>({
         graph, engine, outlet, latency, chunk: options.chunk ?? (isDeviceBackend(engine.backend) ? deviceChunk : hostChunk),
         print: options.print, stop, close: off,
       });
