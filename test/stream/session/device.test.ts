@@ -78,6 +78,41 @@ describe('sessions on devices', function () {
       }
     });
 
+    it('take and give arrays of the device', async () => {
+      for (const [name, graph] of [['windows', windows], ['delays', delays]] as const) {
+        const expected = [...(await run(graph, { input })).output as Float32Array];
+        for (const lengths of [[30_011], [11, 10_000, 500, 3, 0, 19_497], [1, 2, 40, 30, 9938, 20_000], [5000, -3000, 17, -4000, 17_994]]) {
+          const session = await open<Float32Array>(graph, { device, chunk: 2500 });
+          const found: number[] = [];
+          let at = 0;
+          for (const length of lengths) {
+            const part = input.subarray(at, at + Math.abs(length));
+            at += part.length;
+            if (length < 0) found.push(...await session.push(part)); // from JavaScript's memory
+            else {
+              using array = await device.array(part);
+              using made = await session.push(array);
+              found.push(...await made.read() as Float32Array);
+            }
+          }
+          assert.equal(at, input.length);
+          found.push(...await session.end());
+          assert.deepEqual(found, expected, `${name} ${lengths.join(' ')}`);
+        }
+      }
+      const items = Int32Array.from({ length: 2000 }, (_, i) => (i === 1500 ? 3 : i % 3));
+      const expected = (await run(fails, { input: items.subarray(0, 1500), backend: 'wasm' })).output;
+      const session = await open<Int32Array>(fails, { device, chunk: 300 });
+      using array = await device.array(items);
+      using made = await session.push(array);
+      assert.deepEqual((await made.read() as Int32Array).subarray(0, expected.length), expected);
+      await assert.rejects(session.push(array), { name: 'StreamRunError' });
+      const other = await open(windows, { device });
+      await assert.rejects(other.push(array), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'items' });
+      await other.close();
+      await assert.rejects((await open(windows)).push(array), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'items' });
+    });
+
     it('end early without leaving anything', async () => {
       const used = device.memory().inUseBytes;
       for await (const _ of (await open(windows, { device, chunk: 500 })).process([input])) break;
@@ -105,5 +140,5 @@ describe('sessions on devices', function () {
       await assert.rejects(open(windows, { device, backend: 'wasm' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'device' });
       await assert.rejects(open(windows, { fast: true }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'fast' });
     });
-  }, { backends: deviceBackends, cases: 5 });
+  }, { backends: deviceBackends, cases: 6 });
 });
