@@ -4,7 +4,10 @@ import { benchmarkPrograms, randomInput } from '../../../examples/stream/program
 import type { Device } from '../../../lib/core/device.ts';
 import { open, run, type StreamGraph } from '../../../lib/stream/index.ts';
 import { eachBackend } from '../../support/backends.ts';
-import { deviceBackends } from '../gpu/support.ts';
+import { DeviceEngine, requirePieces } from '../../../lib/stream/session/device.ts';
+import { StreamSession } from '../../../lib/stream/session/session.ts';
+import { randomInput as randomItems, randomProgram } from '../emit/random-programs.ts';
+import { compileTogether, deviceBackends, firstState, inputItems } from '../gpu/support.ts';
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
 import { cut, inChunks } from './support.ts';
@@ -113,6 +116,41 @@ describe('sessions on devices', function () {
       await assert.rejects((await open(windows)).push(array), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'items' });
     });
 
+    it('give what runs give: random programs', async () => {
+      const samples = Array.from({ length: 60 }, (_, seed) => ({ seed, ...randomProgram(seed) }))
+        .map(({ seed, source, type }) => ({ seed, type, graph: graphOf(source), options: { threads: 32, sharedBytes: 6000 } }));
+      const compiled = await compileTogether(device, samples);
+      let ran = 0;
+      for (const [i, { seed, type, graph }] of samples.entries()) {
+        const own = compiled[i];
+        if (own === undefined || own.program.input.items === 0 || own.program.output.items === 0) continue;
+        try {
+          requirePieces(graph, own);
+        } catch {
+          continue;
+        }
+        ++ran;
+        const numbers = randomItems(seed, type, inputItems(own, firstState(own) + 70) + seed % 5);
+        const expected = await run(graph, { input: numbers, backend: 'wasm' }).catch((error: unknown) => error as Error);
+        for (const chunk of [13, 200]) {
+          const stop = new AbortController();
+          const outlet = { type: graph.output!.type, path: undefined };
+          const engine = new DeviceEngine(graph, own, outlet, { files: {}, seed: 1, chunk }, stop.signal);
+          const session = new StreamSession({ graph, engine, outlet, latency: 0, chunk, print: undefined, stop, close: () => undefined });
+          const found: number[] = [];
+          let error: Error | undefined;
+          try {
+            for await (const block of session.process(cut(numbers, 'random', seed))) found.push(...block as Float32Array);
+          } catch (reason) {
+            error = reason as Error;
+          }
+          if (expected instanceof Error) assert.equal(error?.message, expected.message, `seed ${seed}`);
+          else assert.deepEqual([found, error], [[...expected.output as Float32Array], undefined], `seed ${seed}`);
+        }
+      }
+      assert.ok(ran > 10, `${ran} programs`);
+    });
+
     it('end early without leaving anything', async () => {
       const used = device.memory().inUseBytes;
       for await (const _ of (await open(windows, { device, chunk: 500 })).process([input])) break;
@@ -140,5 +178,5 @@ describe('sessions on devices', function () {
       await assert.rejects(open(windows, { device, backend: 'wasm' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'device' });
       await assert.rejects(open(windows, { fast: true }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'fast' });
     });
-  }, { backends: deviceBackends, cases: 6 });
+  }, { backends: deviceBackends, cases: 7 });
 });
