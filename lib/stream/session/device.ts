@@ -2,11 +2,13 @@
 // comes after the last whole steady state; the device makes all whole steady states between, slice by slice. Up to three slices are under
 // way, so that one is uploaded and one downloaded while a third is computed.
 import { setMaxListeners } from 'node:events';
-import { inputArray, resultArray, type DeviceArray } from '../../core/device.ts';
+import { DeviceArray, inputArray, resultArray, type Device } from '../../core/device.ts';
+import { refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
+import { snapshot } from '../../core/snapshot.ts';
 import { scalarCount } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
-import { countsOf } from '../plan/layout.ts';
+import { countsOf, makeArray } from '../plan/layout.ts';
 import { startMatters } from '../plan/start.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { DeviceBackend } from '../run/backends.ts';
@@ -15,7 +17,8 @@ import type { CompiledGpu } from '../run/gpu.ts';
 import { noteLost } from '../run/on-device.ts';
 import { joinItems, type Scalars } from '../run/prepare.ts';
 import { compiledWasm } from '../run/wasm.ts';
-import { InOrder, scalarsFrom, type Made, type Outlet, type SessionEngine } from './engine.ts';
+import type { FusedEnd } from '../targets/cuda-layout.ts';
+import { InOrder, scalarsFrom, widthOf, type Made, type MadeArray, type Outlet, type SessionEngine } from './engine.ts';
 import { ItemQueue } from './items.ts';
 import { Progress } from './progress.ts';
 import { WasmEngine, type CompiledOptions } from './wasm.ts';
@@ -64,6 +67,8 @@ export class DeviceEngine implements SessionEngine {
   /** What precedes the device's first steady state; how many items it was given. */
   readonly #start: WasmEngine;
   #started = 0;
+  /** Items of output that were given. */
+  #delivered = 0;
   /** The device's first steady state, and the next one that will be submitted. */
   readonly #from: number;
   #next: number;
@@ -93,14 +98,26 @@ export class DeviceEngine implements SessionEngine {
   }
 
   push(numbers: ArrayLike<number>): Promise<Made> {
-    this.#queue.append(numbers);
-    const { total } = this.#queue;
-    return this.#collect(this.#submissions.do(() => this.#submit(total)));
+    const own = snapshot(numbers);
+    return this.#collect(this.#submissions.do(() => {
+      this.#queue.append(own);
+      return this.#submit(this.#queue.total);
+    }));
+  }
+
+  takes(array: unknown): array is DeviceArray {
+    return array instanceof DeviceArray;
+  }
+
+  pushArray(array: DeviceArray): Promise<MadeArray> {
+    requireArray('items', array, this.#compiled.program.input, this.#compiled.device);
+    requireArray('items', array, this.#compiled.program.output, undefined);
+    return this.#submissions.do(() => this.#fromArray(array));
   }
 
   end(): Promise<Made> {
-    const { total } = this.#queue;
     return this.#collect(this.#submissions.do(async () => {
+      const { total } = this.#queue;
       const pieces = await this.#submit(total);
       return [...pieces, () => this.#finish(total)];
     }));
@@ -113,6 +130,78 @@ export class DeviceEngine implements SessionEngine {
   dispose(): void {
     this.#start.dispose();
     this.#rest?.engine.dispose();
+  }
+
+  /**
+   * Makes what an array completes: by what lies before it, and its first items, in JavaScript's memory; by the array itself; and what it
+   * leaves for the next one goes to JavaScript's memory again.
+   */
+  async #fromArray(array: DeviceArray): Promise<MadeArray> {
+    const { program: { input, output }, device, warmStates } = this.#compiled;
+    const queue = this.#queue;
+    if (queue.hasPart) throw refusal('items', 'whole items before those of a DeviceArray', 'a part of an item');
+    const [taken, given] = [scalarCount(input.external.type), scalarCount(output.external.type)];
+    const begin = queue.total, end = begin + array.length / taken;
+    const read = async (from: number, to: number): Promise<void> => {
+      const numbers = makeArray(required(input.kinds[0]), (to - from) * taken);
+      if (numbers.length > 0) await array.read(numbers, (from - begin) * taken, { signal: this.#stop });
+      queue.append(numbers);
+    };
+    const states = this.#progress.states(end);
+    await this.#results.do(() => Promise.resolve());
+    const before = this.#delivered;
+    /** Where the output of steady states up to one ends in the new array. */
+    const lengthAt = (state: number): number => (this.#progress.passed('output', state) - before) * given;
+    // The first steady state for which the array holds everything that its blocks need, and a run that takes over.
+    const each = this.#progress.taken;
+    const inside = Math.max(this.#from, this.#next, Math.ceil((begin - input.before) / each) + warmStates,
+      Math.ceil(begin / each) + this.#back(states));
+    if (this.#rest !== undefined || inside >= states) {
+      await read(begin, end);
+      const { output: numbers, error } = await this.#collect(this.#submit(end));
+      return { output: inputArray(device, numbers), ...(error === undefined ? {} : { error }) };
+    }
+    await read(begin, this.#progress.needed(inside));
+    const first = await this.#collect(this.#submit(queue.total));
+    if (first.error !== undefined) return { output: inputArray(device, first.output), error: first.error };
+    const made = resultArray(device, elementTypes[required(output.kinds[0])], lengthAt(states));
+    try {
+      if (first.output.length > 0) await made.write(first.output, 0, { signal: this.#stop });
+      const good = await this.#inArray(array, made, { begin, before, from: inside, to: states });
+      this.#next = states;
+      this.#delivered += made.length / given - first.output.length / given;
+      queue.restart(this.#neededFrom(good));
+      await read(queue.total, end);
+      if (good === states) return { output: made };
+      const rest = await this.#byRest(good, this.#progress.needed(states));
+      await made.write(rest.output, lengthAt(good), { signal: this.#stop });
+      if (rest.error === undefined) return { output: made };
+      const numbers = makeArray(required(output.kinds[0]), lengthAt(good) + rest.output.length);
+      await made.read(numbers, 0, { signal: this.#stop });
+      made.dispose();
+      return { output: inputArray(device, numbers), error: rest.error };
+    } catch (error) {
+      made.dispose();
+      throw error;
+    }
+  }
+
+  /** Makes steady states of an array; returns the first that failed, or was not made because another did. */
+  async #inArray(
+    array: DeviceArray, made: DeviceArray,
+    { begin, before, from, to }: { readonly begin: number; readonly before: number; readonly from: number; readonly to: number },
+  ): Promise<number> {
+    const { program: { input } } = this.#compiled;
+    for (let state = from; state < to;) {
+      const states = Math.min(this.#most, to - state);
+      const { fault } = await this.#compiled.launch({
+        input: [array], output: [made], firstInput: input.before + state * input.items - begin,
+        firstOutput: this.#progress.passed('output', state) - before, states, signal: this.#stop,
+      });
+      if (fault !== undefined) return state;
+      state += states;
+    }
+    return to;
   }
 
   /** Submits what so many items suffice for. Its pieces give what they make, called in order. */
@@ -147,7 +236,9 @@ export class DeviceEngine implements SessionEngine {
         if (made.at(-1)?.error !== undefined) break;
       }
       const error = made.at(-1)?.error;
-      return { output: joined(made.map(({ output }) => output), this.#outlet), text: '', ...(error === undefined ? {} : { error }) };
+      const output = joined(made.map((each) => each.output), this.#outlet);
+      this.#delivered += output.length / widthOf(this.#outlet.type);
+      return { output, text: '', ...(error === undefined ? {} : { error }) };
     });
   }
 
@@ -212,12 +303,16 @@ export class DeviceEngine implements SessionEngine {
     return Math.min(state, matters < 0 ? 0 : matters + Math.ceil(before / items));
   }
 
-  /** Drops items that are not needed from a steady state on. */
-  #forget(state: number): void {
+  /** The first item that is needed from a steady state on. */
+  #neededFrom(state: number): number {
     const { taken } = this.#progress;
     const { program: { input }, warmStates } = this.#compiled;
-    const needed = Math.min(input.before + (state - warmStates) * taken, (state - this.#back(state)) * taken);
-    this.#queue.drop(Math.max(0, needed - this.#queue.first));
+    return Math.min(input.before + (state - warmStates) * taken, (state - this.#back(state)) * taken);
+  }
+
+  /** Drops items that are not needed from a steady state on. */
+  #forget(state: number): void {
+    this.#queue.drop(Math.max(0, this.#neededFrom(state) - this.#queue.first));
   }
 
   /** Has WebAssembly go on from a steady state on, with items up to one of the input. */
@@ -251,6 +346,19 @@ export class DeviceEngine implements SessionEngine {
     const after = this.#kept(await required(this.#rest).engine.end());
     return { ...after, output: joined([before.output, after.output], this.#outlet) };
   }
+}
+
+/** Refuses arrays for an end of a program. `device`: none: only types are looked at. */
+function requireArray(name: string, array: DeviceArray, { external: { type }, kinds }: FusedEnd, device: Device | undefined): void {
+  const [kind, ...others] = kinds;
+  if (kind === undefined || others.length > 0) {
+    throw refusal(name, "an array in JavaScript's memory, since the items have numbers of several types", 'a DeviceArray');
+  }
+  if (device === undefined) return;
+  if (array.device !== device) throw refusal(name, "an array of the session's device", 'an array of another device');
+  if (array.type !== elementTypes[kind]) throw refusal(name, `${elementTypes[kind]} elements`, array.type);
+  const width = scalarCount(type);
+  if (array.length % width !== 0) throw refusal(name, `whole items of ${width} elements`, `${array.length} elements`);
 }
 
 /** Blocks one after the other. */

@@ -1,5 +1,6 @@
 // What runs a program for a session, piece by piece.
 import { setImmediate as later } from 'node:timers/promises';
+import type { DeviceArray } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { prints } from '../interpret/print-order.ts';
@@ -22,6 +23,11 @@ export interface Made {
   readonly isOver?: boolean;
 }
 
+/** The same in memory of a device. */
+export interface MadeArray extends Pick<Made, 'error'> {
+  readonly output: DeviceArray;
+}
+
 /** A run that goes on as input comes. Calls are made in order, and take effect in that order; arrays are copied before a call returns. */
 export interface SessionEngine {
   readonly backend: Exclude<StreamBackend, 'auto'>;
@@ -33,6 +39,10 @@ export interface SessionEngine {
   push(numbers: ArrayLike<number>): Promise<Made>;
   /** Makes what is left. */
   end(): Promise<Made>;
+  /** Whether it takes this array, which lies on its device. */
+  takes?(array: unknown): array is DeviceArray;
+  /** The same as {@link push}, from and to memory of the device; the array must not change before the call settles. */
+  pushArray?(array: DeviceArray): Promise<MadeArray>;
   /** Of a program without an open input: makes some items, about as many as given, or some lines. */
   pull(items: number): Promise<Made>;
   dispose(): void;

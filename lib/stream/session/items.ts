@@ -18,6 +18,10 @@ export class WholeItems {
     this.width = Math.max(1, scalarCount(type));
   }
 
+  get hasPart(): boolean {
+    return this.#rest.length > 0;
+  }
+
   /** The whole items that these scalars complete; the given array itself if there is nothing to join. */
   join(numbers: ArrayLike<number>): ArrayLike<number> {
     if (this.width === 1) return numbers;
@@ -72,6 +76,17 @@ export class ItemQueue {
   #made(items: number): StreamArrays {
     const counts = countsOf(this.#type);
     return Object.fromEntries(this.#kinds.map((kind) => [kind, makeArray(kind, items * counts[kind])]));
+  }
+
+  /** Whether a part of an item waits for the rest of it. */
+  get hasPart(): boolean {
+    return this.#whole.hasPart;
+  }
+
+  /** Empties it: the next item is the one of this number. */
+  restart(item: number): void {
+    this.total = item;
+    this.#begin = this.#end = 0;
   }
 
   /** Appends a copy of items, given as scalars in memory order; a part of an item waits for the rest of it. */

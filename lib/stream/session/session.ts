@@ -2,7 +2,9 @@
 import type { Duplex } from 'node:stream';
 import { describeValue } from '../../core/arrays.ts';
 import { isArray, truth } from '../../core/checks.ts';
-import { DisposedError, refusal } from '../../core/errors.ts';
+import type { DeviceArray } from '../../core/device.ts';
+import { ArgumentError, DisposedError, refusal } from '../../core/errors.ts';
+import { required } from '../../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { reasonOf } from '../../core/progress.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -10,7 +12,7 @@ import { inputChecks } from '../options.ts';
 import type { StreamBackend } from '../run/backends.ts';
 import type { Scalars } from '../run/prepare.ts';
 import { ByteReader, bytesOf } from './bytes.ts';
-import { widthOf, type Made, type Outlet, type SessionEngine, type StreamBlock } from './engine.ts';
+import { widthOf, type Made, type MadeArray, type Outlet, type SessionEngine, type StreamBlock } from './engine.ts';
 import { Gathered, partsOf } from './items.ts';
 import { duplexOf, pairOf, type StreamPair } from './streams.ts';
 
@@ -100,7 +102,14 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
    *
    * @throws StreamRunError if the program fails, DisposedError if the session is over, ArgumentError for what are no numbers
    */
-  push(items: ArrayLike<number>): Promise<Block> {
+  push(items: ArrayLike<number>): Promise<Block>;
+  /**
+   * The same for items in memory of the session's device: the output is an array there, which the caller disposes of. The given array must
+   * not change before the call settles. Only the items around its ends pass through JavaScript's memory.
+   */
+  push(items: DeviceArray): Promise<DeviceArray>;
+  push(items: ArrayLike<number> | DeviceArray): Promise<Block | DeviceArray> {
+    if (this.#isOnDevice(items)) return this.#pushArray(items);
     return this.#call(() => {
       inputChecks.input(items, 'items');
       if (this.graph.input === undefined) {
@@ -205,6 +214,28 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
     const block = this.#block(output, text, isLast || error !== undefined);
     if (error !== undefined && block.length === 0) throw error;
     return block;
+  }
+
+  #isOnDevice(items: unknown): items is DeviceArray {
+    return this.#parts.engine.takes?.(items) === true;
+  }
+
+  async #pushArray(items: DeviceArray): Promise<DeviceArray> {
+    this.#requireGoing();
+    const made = this.#parts.engine.pushArray?.(items);
+    let found: MadeArray;
+    try {
+      found = await required(made);
+    } catch (error) {
+      // An array that does not fit the program is refused, and the session goes on.
+      throw error instanceof ArgumentError ? error : this.#fail(error as Error);
+    }
+    const { output, error } = found;
+    if (error === undefined && this.#error === undefined) return output;
+    const failure = this.#fail(error ?? required(this.#error));
+    if (output.length > 0 && failure === error) return output;
+    output.dispose();
+    throw failure;
   }
 
   #block(output: Scalars, text: string, isLast: boolean): Block {

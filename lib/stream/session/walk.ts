@@ -10,6 +10,14 @@ export interface Walked {
   readonly text: string;
 }
 
+/** Fires a node, if it can. */
+function fire(engine: Engine, node: number): 'fired' | 'waits' | 'over' {
+  if (engine.fire(node)) return 'fired';
+  const { waits } = engine;
+  engine.waits = false;
+  return waits ? 'waits' : 'over';
+}
+
 /** Fires sinks in turn; yields `waits` when more input is needed, and `fired` after each firing. */
 export function* walk(engine: Engine): Generator<'fired' | 'waits', void> {
   const sinks = sinksOf(engine.graph);
@@ -17,10 +25,9 @@ export function* walk(engine: Engine): Generator<'fired' | 'waits', void> {
   for (let i = 1; alive.includes(true); ++i) {
     for (const [at, node] of sinks.entries()) {
       while (elementAt(engine.actors, node).firings < i && elementAt(alive, at)) {
-        engine.waits = false;
-        if (engine.fire(node)) yield 'fired';
-        else if (engine.waits) yield 'waits';
-        else alive[at] = false;
+        const end = fire(engine, node);
+        if (end === 'over') alive[at] = false;
+        else yield end;
       }
     }
   }

@@ -20,6 +20,8 @@ import { Progress } from './progress.ts';
 
 /** Programs that have an instance. Each instance reserves gigabytes of address space, of which a process has only so much. */
 const mostAwake = 8;
+/** How long the instance of a program without sessions is kept. */
+const idleMilliseconds = 5000;
 const awake = new Set<Host>();
 
 interface Loaded {
@@ -32,9 +34,18 @@ class Host {
   readonly #written: Written;
   #made: Loaded | undefined;
   #owner: WasmEngine | undefined;
+  /** Open sessions, and what ends the instance when there were none for a while. */
+  #sessions = 0;
+  #idle: NodeJS.Timeout | undefined;
 
   constructor(written: Written) {
     this.#written = written;
+  }
+
+  /** A session begins. */
+  join(): void {
+    this.#sessions += 1;
+    clearTimeout(this.#idle);
   }
 
   /** An instance with the code for a part of a run. */
@@ -81,6 +92,10 @@ class Host {
   leave(engine: WasmEngine): void {
     if (this.#owner === engine) this.#owner = undefined;
     this.#made?.instance.end();
+    this.#sessions -= 1;
+    if (this.#sessions > 0) return;
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => { this.sleep(); }, idleMilliseconds).unref();
   }
 }
 
@@ -124,6 +139,7 @@ export class WasmEngine implements SessionEngine {
   readonly #queue: ItemQueue | undefined;
   /** Steady states made so far; -1: not even what precedes them. */
   #states = -1;
+  #isOver = false;
   /** Steady states that are made between two looks at the clock. */
   #slice = 1;
 
@@ -133,6 +149,7 @@ export class WasmEngine implements SessionEngine {
     this.#host = hostOf(graph);
     // What cannot be compiled shows here, and calls need not wait for the compiler.
     this.#host.load({ init: plan.steady.init, tail: [], peaks: plan.schedule.buffers });
+    this.#host.join();
     this.#outlet = outlet;
     this.progress = new Progress(plan, outlet);
     this.#files = inputArrays({ externals: plan.externals.filter(({ kind }) => kind === 'reader') }, undefined, options.files);
@@ -227,6 +244,8 @@ export class WasmEngine implements SessionEngine {
   }
 
   dispose(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
     this.#host.leave(this);
     this.kept = undefined;
   }

@@ -4,7 +4,10 @@ import { benchmarkPrograms, randomInput } from '../../../examples/stream/program
 import type { Device } from '../../../lib/core/device.ts';
 import { open, run, type StreamGraph } from '../../../lib/stream/index.ts';
 import { eachBackend } from '../../support/backends.ts';
-import { deviceBackends } from '../gpu/support.ts';
+import { DeviceEngine, requirePieces } from '../../../lib/stream/session/device.ts';
+import { StreamSession } from '../../../lib/stream/session/session.ts';
+import { randomInput as randomItems, randomProgram } from '../emit/random-programs.ts';
+import { compileTogether, deviceBackends, firstState, inputItems } from '../gpu/support.ts';
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
 import { cut, inChunks } from './support.ts';
@@ -78,6 +81,76 @@ describe('sessions on devices', function () {
       }
     });
 
+    it('take and give arrays of the device', async () => {
+      for (const [name, graph] of [['windows', windows], ['delays', delays]] as const) {
+        const expected = [...(await run(graph, { input })).output as Float32Array];
+        for (const lengths of [[30_011], [11, 10_000, 500, 3, 0, 19_497], [1, 2, 40, 30, 9938, 20_000], [5000, -3000, 17, -4000, 17_994]]) {
+          const session = await open<Float32Array>(graph, { device, chunk: 2500 });
+          const found: number[] = [];
+          let at = 0;
+          for (const length of lengths) {
+            const part = input.subarray(at, at + Math.abs(length));
+            at += part.length;
+            if (length < 0) found.push(...await session.push(part)); // from JavaScript's memory
+            else {
+              using array = await device.array(part);
+              using made = await session.push(array);
+              found.push(...await made.read() as Float32Array);
+            }
+          }
+          assert.equal(at, input.length);
+          found.push(...await session.end());
+          assert.deepEqual(found, expected, `${name} ${lengths.join(' ')}`);
+        }
+      }
+      const items = Int32Array.from({ length: 2000 }, (_, i) => (i === 1500 ? 3 : i % 3));
+      const expected = (await run(fails, { input: items.subarray(0, 1500), backend: 'wasm' })).output;
+      const session = await open<Int32Array>(fails, { device, chunk: 300 });
+      using array = await device.array(items);
+      using made = await session.push(array);
+      assert.deepEqual((await made.read() as Int32Array).subarray(0, expected.length), expected);
+      await assert.rejects(session.push(array), { name: 'StreamRunError' });
+      const other = await open(windows, { device });
+      await assert.rejects(other.push(array), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'items' });
+      await other.close();
+      await assert.rejects((await open(windows)).push(array), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'items' });
+    });
+
+    it('give what runs give: random programs', async () => {
+      const samples = Array.from({ length: 60 }, (_, seed) => ({ seed, ...randomProgram(seed) }))
+        .map(({ seed, source, type }) => ({ seed, type, graph: graphOf(source), options: { threads: 32, sharedBytes: 6000 } }));
+      const compiled = await compileTogether(device, samples);
+      let ran = 0;
+      for (const [i, { seed, type, graph }] of samples.entries()) {
+        const own = compiled[i];
+        if (own === undefined || own.program.input.items === 0 || own.program.output.items === 0) continue;
+        try {
+          requirePieces(graph, own);
+        } catch {
+          continue;
+        }
+        ++ran;
+        const numbers = randomItems(seed, type, inputItems(own, firstState(own) + 70) + seed % 5);
+        const expected = await run(graph, { input: numbers, backend: 'wasm' }).catch((error: unknown) => error as Error);
+        for (const chunk of [13, 200]) {
+          const stop = new AbortController();
+          const outlet = { type: graph.output!.type, path: undefined };
+          const engine = new DeviceEngine(graph, own, outlet, { files: {}, seed: 1, chunk }, stop.signal);
+          const session = new StreamSession({ graph, engine, outlet, latency: 0, chunk, print: undefined, stop, close: () => undefined });
+          const found: number[] = [];
+          let error: Error | undefined;
+          try {
+            for await (const block of session.process(cut(numbers, 'random', seed))) found.push(...block as Float32Array);
+          } catch (reason) {
+            error = reason as Error;
+          }
+          if (expected instanceof Error) assert.equal(error?.message, expected.message, `seed ${seed}`);
+          else assert.deepEqual([found, error], [[...expected.output as Float32Array], undefined], `seed ${seed}`);
+        }
+      }
+      assert.ok(ran > 10, `${ran} programs`);
+    });
+
     it('end early without leaving anything', async () => {
       const used = device.memory().inUseBytes;
       for await (const _ of (await open(windows, { device, chunk: 500 })).process([input])) break;
@@ -107,5 +180,5 @@ describe('sessions on devices', function () {
       await assert.rejects(open(windows, { device, backend: 'wasm' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'device' });
       await assert.rejects(open(windows, { fast: true }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'fast' });
     });
-  }, { backends: deviceBackends, cases: 5 });
+  }, { backends: deviceBackends, cases: 7 });
 });

@@ -1,5 +1,6 @@
 // Sessions as iterations and as streams of Node and of the web: back-pressure, early ends, errors, bytes, memory.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -184,6 +185,49 @@ describe('streams of sessions', function () {
       assert.equal(listenerCount(other.signal), 0);
       await assert.rejects(open(graph, { signal: AbortSignal.abort(new Error('before')) }), /before/);
     }
+  });
+
+  it('leaves no thread, and does not keep the process', async () => {
+    const dynamic = graphOf('int->int filter F { work pop * push 1 { int n = pop(); while (n > 0) n -= pop(); push(n); } } int->int pipeline Main { add F; }');
+    const count = (): number => process.getActiveResourcesInfo().filter((name) => /Worker|MessagePort/.test(name)).length;
+    const before = count();
+    for (let k = 0; k < 3; ++k) {
+      const session = await open(dynamic);
+      assert.equal((await session.push([0, 3, 1])).length, 1);
+      if (k === 0) await session.close();
+      else if (k === 1) await session.end();
+      else for await (const _ of session.process([[2, 0, 0, 0]])) break;
+    }
+    for (let k = 0; k < 100 && count() > before; ++k) await after(10);
+    assert.equal(count(), before);
+    const script = `import { open, elaborate } from ${JSON.stringify(new URL('../../../lib/stream/index.ts', import.meta.url).href)};
+      const { graph } = await elaborate('int->int filter F { work pop * push 1 { int n = pop(); while (n > 0) n -= pop(); push(n); } } int->int pipeline Main { add F; }');
+      const session = await open(graph);
+      await session.push([0]);`;
+    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], { stdio: 'inherit' });
+    const [code] = await once(child, 'close') as [number];
+    assert.equal(code, 0);
+  });
+
+  it('refuses what does not fit', async () => {
+    const wrong = (argument: string) => ({ code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument });
+    const session = await open(plain);
+    for (const items of ['x', null, undefined, {}, 5]) await assert.rejects(session.push(items as unknown as number[]), wrong('items'));
+    await assert.rejects(session.push(['x'] as unknown as number[]), wrong('items[0]'));
+    await assert.rejects(session.pull(), wrong('graph'));
+    for (const source of [undefined, 5, {}]) assert.throws(() => session.process(source as unknown as number[]), wrong('source'));
+    assert.throws(() => session.process([], { bytes: 1 } as object), wrong('bytes'));
+    assert.throws(() => session.duplex({ bits: true } as object), wrong('bits'));
+    assert.throws(() => session.transform(null as unknown as object), wrong('options'));
+    assert.equal((await session.push([1])).length, 1, 'and goes on');
+    const source = await open(graphOf('void->int filter S { int n; work push 1 { push(n++); } } void->int pipeline Main { add S; }'), { chunk: 10 });
+    await assert.rejects(source.push([1]), wrong('items'));
+    assert.throws(() => source.process([1]), wrong('source'));
+    assert.deepEqual([...await source.pull() as Int32Array, ...await source.pull() as Int32Array], Array.from({ length: 20 }, (_, i) => i));
+    await assert.rejects(open(plain, { backend: 'cpp' as 'wasm' }), wrong('backend'));
+    await assert.rejects(open(plain, { chunk: 0 }), wrong('chunk'));
+    const two = graphOf('void->int filter S { int n; work push 1 { push(n++); } } void->void pipeline Main { add S; add splitjoin { split duplicate; add FileWriter<int>("a"); add FileWriter<int>("b"); join roundrobin(0, 0); }; }');
+    await assert.rejects(open(two), wrong('graph'));
   });
 
   it('lets others have their turn, and ends in the middle of a long chunk', async () => {
