@@ -1,4 +1,4 @@
-// Starts, ends and items of runs on devices: lengths from nothing on, limits, every type of item and of array, preworks, windows.
+// Starts and ends of runs on devices: all lengths from 0, limits, all types of items and arrays, preworks, windows.
 import assert from 'node:assert/strict';
 import type { Device } from '../../../lib/core/device.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
@@ -14,14 +14,14 @@ const small: FusedOptions = { threads: 32, sharedBytes: 1500 };
 
 interface Ends {
   readonly source: string;
-  /** Of an item on the input; default 1. */
+  /** Scalars in an item of the input; default 1. */
   readonly scalars?: number;
   readonly options?: FusedOptions;
-  /** Only 0 and 1 come in. */
+  /** Whether the input consists of 0 and 1. */
   readonly bits?: true;
 }
 
-/** Programs by what is special about them. */
+/** Programs, by what is special about them. */
 const programs: Readonly<Record<string, Ends>> = {
   'one to one': { source: 'float->float filter F { work pop 1 push 1 { push(pop() * 0.1 + 1); } } float->float pipeline Main { add F; }' },
   'odd rates': { source: 'float->float filter F { work pop 7 push 3 { for (int i = 0; i < 3; i++) push(peek(2 * i) - peek(6 - i)); for (int i = 0; i < 7; i++) pop(); } } '
@@ -127,7 +127,7 @@ describe('starts and ends of runs on devices', function () {
 
     it('slices of the input, whatever their size', async () => {
       const graph = graphs.get('a window longer than a round')!, each = compiled.get('a window longer than a round')!;
-      // More than the launches that are under way at once.
+      // More slices than launches that may be in flight at once.
       const input = Float32Array.from(integers(inputItems(each, firstState(each) + 100 * each.program.states + 1), 3));
       await agrees(each, graph, input);
     });

@@ -1,4 +1,4 @@
-// Planning programs for a GPU: the time that large ones take. (test/stream/gpu runs what is planned.)
+// The time of planning large programs for a GPU. (test/stream/gpu runs the programs.)
 import assert from 'node:assert/strict';
 import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { graphOf } from '../support.ts';
