@@ -14,11 +14,22 @@ class Liveness {
   /** What remains of a body, and the locals that are live at its start. */
   body(body: Body, after: Live): [Body, Live] {
     let live = after;
+    /** `live`, while nothing else refers to it: long straight code changes it in place. */
+    let own: Set<Local> | undefined;
     const made: Statement[] = [];
     const end = body.findIndex((s) => endsEarly([s]));
     for (const s of (end < 0 ? body : body.slice(0, end + 1)).toReversed()) {
+      if (s.kind === 'set' && !live.has(s.local)) continue;
+      if (isSimple(s)) {
+        live = own ??= new Set(live);
+        for (const local of s.kind === 'set' ? [s.local] : s.kind === 'call' ? s.results : []) own.delete(local);
+        for (const e of expressionsOf(s)) for (const local of readsOf(e)) own.add(local);
+        made.push(s);
+        continue;
+      }
       const [now, before] = this.#statement(s, live);
       live = before;
+      own = undefined;
       if (now !== undefined) made.push(now);
     }
     made.reverse();
@@ -27,8 +38,6 @@ class Liveness {
 
   #statement(s: Statement, after: Live): [Statement | undefined, Live] {
     switch (s.kind) {
-      case 'set': return after.has(s.local) ? [s, reading(s, without(after, [s.local]))] : [undefined, after];
-      case 'call': return [s, reading(s, without(after, s.results))];
       case 'if': {
         const [then, a] = this.body(s.then, after);
         const [otherwise, b] = this.body(s.otherwise, after);
@@ -62,6 +71,11 @@ class Liveness {
       head = next;
     }
   }
+}
+
+/** Whether a statement contains no others, and the next one always follows. */
+function isSimple({ kind }: Statement): boolean {
+  return kind === 'set' || kind === 'call' || kind === 'store' || kind === 'fill' || kind === 'copy' || kind === 'guard';
 }
 
 function reading(s: Statement, live: Live): Live {

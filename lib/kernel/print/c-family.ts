@@ -142,7 +142,17 @@ export interface Uses {
   readonly traps: boolean;
 }
 
-export function usesOf({ functions, buffers }: Program, family: CFamily): ReadonlyMap<string, Uses> {
+export function usesOf(program: Program, family: CFamily): ReadonlyMap<string, Uses> {
+  const known = usesByProgram.get(program) ?? new Map<CFamily, ReadonlyMap<string, Uses>>();
+  usesByProgram.set(program, known);
+  const uses = known.get(family) ?? findUses(program, family);
+  known.set(family, uses);
+  return uses;
+}
+
+const usesByProgram = new WeakMap<Program, Map<CFamily, ReadonlyMap<string, Uses>>>();
+
+function findUses({ functions, buffers }: Program, family: CFamily): ReadonlyMap<string, Uses> {
   const found = new Map<string, Uses>();
   const order = new Map(buffers.map((buffer, i) => [buffer, i]));
   for (const f of functions) {

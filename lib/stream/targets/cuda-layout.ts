@@ -261,14 +261,14 @@ export class RoundLayout {
     });
     let most = landed;
     for (const { stretch, gaps, bytes } of sized.sort((a, b) => b.bytes - a.bytes)) {
-      const others = placed.filter((each) => each.stretch.from <= stretch.to && stretch.from <= each.stretch.to)
-        .sort((a, b) => a.at - b.at);
       let at = landed;
-      for (const other of others) {
+      for (const other of placed) { // by place
+        if (other.stretch.from > stretch.to || stretch.from > other.stretch.to) continue;
         if (other.at >= at + bytes) break;
         at = Math.max(at, other.end);
       }
-      placed.push({ stretch, at, end: at + bytes });
+      const next = placed.findIndex((other) => other.at > at);
+      placed.splice(next < 0 ? placed.length : next, 0, { stretch, at, end: at + bytes });
       most = Math.max(most, at + bytes);
       tiles.set(stretch.buffer, { buffer: stretch.buffer, bytesEach: scalarBytes[stretch.kind], stride: stretch.stride, at, gaps });
     }

@@ -24,6 +24,8 @@ export class ProgramText {
   readonly #layout: RoundLayout;
   readonly #program: Program;
   readonly #tasks: Tasks;
+  readonly #gaps: ReadonlyMap<string, Gaps>;
+  readonly #ends: ReadonlyMap<Group, ReadonlyMap<number, GroupEnd>>;
 
   readonly #tables: string[] = [];
   readonly #parameters: ReadonlyMap<string, readonly Buffer[]>;
@@ -37,6 +39,8 @@ export class ProgramText {
     this.#layout = layout;
     this.#program = program;
     this.#tasks = tasks;
+    this.#gaps = new Map([...layout.tiles].map(([buffer, { gaps }]) => [buffer.name.slice(0, -1), gaps]));
+    this.#ends = this.#endsOfGroups();
     this.#parameters = cudaParameters(program);
     this.#state = layout.state && new StateText(layout.state, {
       plan: layout.plan, states: layout.states, pointer: (buffer) => this.#pointer(buffer), tables: this.#tables,
@@ -158,34 +162,31 @@ export class ProgramText {
     ];
   }
 
-  /** By place in `ix`: where iterations of a group begin at their ends. */
-  #endsOf(group: Group): ReadonlyMap<number, GroupEnd> {
-    const { sdf, storage, rates, steady, externals } = this.#layout.plan;
-    const members = new Set(group.steps.map(({ actor }) => actor));
-    const ends = new Map<number, GroupEnd>();
+  /** By group and place in `ix`: where iterations begin at their ends. */
+  #endsOfGroups(): ReadonlyMap<Group, ReadonlyMap<number, GroupEnd>> {
+    const { sdf, storage, rates, steady, externals, groups, groupOf } = this.#layout.plan;
+    const found = new Map(groups.map((group) => [group, new Map<number, GroupEnd>()]));
+    const put = (node: number, slot: number, items: number, base: number, name: string): void => {
+      const group = elementAt(groupOf, node);
+      required(found.get(group)).set(slot, { each: items / group.iterations, base, ...this.#gapsOf(name) });
+    };
     for (const { id, from, to } of sdf.channels) {
       if (storage[id] !== 'block') continue;
-      const each = elementAt(rates, id) / group.iterations;
-      const gaps = this.#gapsOf(`c${id}`);
-      if (members.has(to)) ends.set(2 * id, { each, base: 0, ...gaps });
-      if (members.has(from)) ends.set(2 * id + 1, { each, base: elementAt(steady.residual, id), ...gaps });
+      put(to, 2 * id, elementAt(rates, id), 0, `c${id}`);
+      put(from, 2 * id + 1, elementAt(rates, id), elementAt(steady.residual, id), `c${id}`);
     }
-    for (const { id, node, slot, later } of externals) {
-      const each = later.items * elementAt(steady.repetitions, node) / group.iterations;
-      if (members.has(node)) ends.set(slot, { each, base: 0, ...this.#gapsOf(`x${id}`) });
-    }
-    return ends;
+    for (const { id, node, slot, later } of externals) put(node, slot, later.items * elementAt(steady.repetitions, node), 0, `x${id}`);
+    return found;
   }
 
   /** Those of a channel or stream, alike in all its arrays: their names are its own and the kind. */
   #gapsOf(name: string): Pick<Gaps, 'row' | 'gap'> {
-    for (const [buffer, { gaps }] of this.#layout.tiles) if (buffer.name.slice(0, -1) === name) return gaps;
-    return { row: 0, gap: 0 };
+    return this.#gaps.get(name) ?? { row: 0, gap: 0 };
   }
 
   /** Where an iteration, number `turn`, begins at each end. */
   #positions({ members, width }: Task, choice: (type: string, values: readonly string[]) => string): string[] {
-    const ends = members.map((member) => this.#endsOf(member.group));
+    const ends = members.map((member) => required(this.#ends.get(member.group)));
     return members[0]?.slots.map((_, at) => {
       const own = members.map(({ slots }, i) => required(required(ends[i]).get(elementAt(slots, at))));
       const base = choice('int', own.map((end) => String(end.base)));

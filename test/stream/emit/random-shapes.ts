@@ -1,5 +1,5 @@
-// Random graphs of every shape: rates from 1 to 16, windows, delays, split-joins in split-joins with unequal branches, weights of zero, and
-// items that are numbers, arrays or structs. Weights of joiners follow from the rates of the branches, so that every graph balances.
+// Random graphs of all shapes: rates from 1 to 16, windows, delays, nested split-joins with unequal branches, weights of zero, and items
+// that are numbers, arrays or structs. The weights of joiners are computed from the rates of the branches, so that all graphs balance.
 import { Random } from './random-programs.ts';
 
 /** Items out per item in, in lowest terms. */
@@ -44,7 +44,7 @@ class Maker {
     return { type, source: `struct S { int a; float b; }\n${this.#filters.join('\n')}\n${type}->${type} pipeline Main { ${before} ${text} ${behind} }` };
   }
 
-  /** Streams one behind the other, as long as the gain stays small. */
+  /** Streams in sequence, as long as the gain stays small. */
   #chain(count: number, depth: number, limit: number): Part {
     const parts: string[] = [];
     let whole: Gain = [1, 1];
@@ -80,13 +80,13 @@ class Maker {
     const isCopied = r.below(2) === 0;
     const branches = Array.from({ length: 1 + r.below(4) }, () => this.#stream(depth - 1));
     const weights = branches.map(() => (isCopied ? 1 : 1 + r.below(5)));
-    // Per firing of the splitter, and in as many firings as make whole numbers.
+    // Items per firing of the splitter, and the number of firings that makes them whole numbers.
     const each = branches.map(([, own], i) => times([weights[i]!, 1], own));
     const firings = each.reduce((least, [, into]) => least / gcd(least, into) * into, 1);
     const joined = each.map(([out, into]) => out * firings / into);
     const taken = firings * (isCopied ? 1 : sum(weights));
     if (Math.max(...joined) > most.whole || firings > most.branch) return undefined;
-    // One round of the joiner for all of that, or several.
+    // The joiner takes all of these items in one firing or in several.
     const rounds = r.below(2) === 0 ? joined.reduce(gcd) : 1;
     const taking = joined.map((items) => items / rounds);
     const constant = !isCopied && (this.#items === 'int' || this.#items === 'float') && r.below(5) === 0 ? 1 + r.below(3) : 0;

@@ -1,4 +1,4 @@
-// Programs in many people's styles on a device: what WebAssembly makes of them, bit for bit, at lengths that are multiples of nothing.
+// Programs in many people's styles on a device give the same bits as WebAssembly, for input lengths that are not multiples of rounds.
 import assert from 'node:assert/strict';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { scalarCount } from '../../../lib/stream/interpret/values.ts';
@@ -13,7 +13,7 @@ import { agrees, compileTogether, deviceBackends, firstState, inputItems } from 
 interface Sample {
   readonly name: string;
   readonly graph: StreamGraph;
-  /** Items for which the program was written. */
+  /** The input for which the program was written. */
   readonly items: readonly number[];
 }
 
@@ -22,7 +22,7 @@ const samples: readonly Sample[] = [
   ...styles.map(({ name, source }) => ({ name, graph: graphOf(source), items: upTo24 })),
   ...apps.map(({ name, source, input = [] }) => ({ name, graph: graphOf(source), items: input })),
 ].filter(({ graph }) => graph.input !== undefined);
-/** Programs in a module: compilers take less for many small texts together. */
+/** Programs per module: compiling many small texts together is faster. */
 const together = 20;
 
 describe('programs in many styles on devices', function () {
@@ -48,7 +48,7 @@ describe('programs in many styles on devices', function () {
   }, { backends: deviceBackends, cases: Math.ceil(samples.length / together) + 1 });
 });
 
-/** Runs a program on its own items, over and over, with some more steady states than the CPU makes first. */
+/** Runs a program on its input, repeated for `extra` more steady states than those that the CPU runs first. */
 async function sameOutcome(made: CompiledGpu, graph: StreamGraph, items: readonly number[], extra: number, name: string): Promise<void> {
   const scalars = scalarCount(graph.input!.type) * (inputItems(made, firstState(made) + extra) + extra % 2);
   const input = Array.from({ length: scalars }, (_, i) => items[i % items.length]!);

@@ -1,4 +1,4 @@
-// Starts, ends and items of runs on devices: lengths from nothing on, limits, every type of item and of array, preworks, windows.
+// Starts and ends of runs on devices: all lengths from 0, limits, all types of items and arrays, preworks, windows.
 import assert from 'node:assert/strict';
 import type { Device } from '../../../lib/core/device.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
@@ -74,7 +74,7 @@ describe('starts and ends of runs on devices', function () {
 
     it('slices of the input, whatever their size', async () => {
       const graph = graphs.get('a window longer than a round')!, each = compiled.get('a window longer than a round')!;
-      // More than the launches that are under way at once.
+      // More slices than launches that may be in flight at once.
       const input = Float32Array.from(integers(inputItems(each, firstState(each) + 100 * each.program.states + 1), 3));
       await agrees(each, graph, input);
     });

@@ -1,4 +1,4 @@
-// What goes wrong in runs on devices: programs that fault, loops without end, runs that are stopped, devices without memory, lost and closed.
+// Failures of runs on devices: faults of programs, endless loops, stopped runs, and devices that lack memory or are lost or closed.
 import assert from 'node:assert/strict';
 import { addon } from '../../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../../lib/core/device.ts';
@@ -33,13 +33,13 @@ const ones = (...changes: readonly (readonly [at: number, value: number])[]): In
   return made;
 };
 
-/** What an error says, apart from its stack. */
+/** The contents of an error, without its stack. */
 const told = (error: Error): unknown => {
   const { diagnostic, node, code } = error as Error & { diagnostic: unknown; node: unknown; code: unknown };
   return { message: error.message, diagnostic, node, code };
 };
 
-/** A run faults on the device as by WebAssembly and in the interpreter. */
+/** Checks that a run faults on the device as it does as WebAssembly and in the interpreter. */
 async function faults(graph: StreamGraph, device: Device, input: Int32Array): Promise<void> {
   const errorBy = (options: StreamRunOptions): Promise<Error> =>
     run(graph, { input, ...options }).then(() => { throw new Error('there is no fault'); }, (error: unknown) => error as Error);
@@ -48,7 +48,7 @@ async function faults(graph: StreamGraph, device: Device, input: Int32Array): Pr
   assert.deepEqual(told(found), told(await errorBy({ backend: 'wasm' })));
 }
 
-/** Bytes in use when all that was disposed of is free: what calls held that were under way is released behind the first `trim`. */
+/** Bytes in use once everything that was disposed is free. Memory of calls that were in flight is released after the first `trim`. */
 const settled = async (device: Device): Promise<number> => {
   await device.trim();
   await device.trim();

@@ -1,4 +1,4 @@
-// The twelve programs on a device: what WebAssembly makes of them, bit for bit, at lengths that are multiples of nothing.
+// The twelve programs on a device give the same bits as WebAssembly, for input lengths that are not multiples of rounds.
 import assert from 'node:assert/strict';
 import { benchmarkPrograms, randomInput } from '../../../examples/stream/programs.ts';
 import type { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
@@ -9,7 +9,7 @@ import { agrees, compileTogether, deviceBackends, firstState, inputItems } from 
 
 const forDevices = benchmarkPrograms.filter(({ stateful }) => stateful === 0);
 const graphs = new Map(forDevices.map(({ name }) => [name, program(name)]));
-/** Programs small enough for the interpreter to make more than a round of. */
+/** Programs small enough for the interpreter to run more than one round. */
 const interpreted = new Set(['channel-vocoder', 'filterbank', 'tde', 'matrix-mult']);
 
 describe('the twelve programs on devices', function () {
@@ -36,7 +36,7 @@ describe('the twelve programs on devices', function () {
         const first = firstState(made);
         for (const [extra, odd] of [[0, 0], [1, 0], [states, each.inputItems - 1], [2 * states + 1, 1], [5 * states - 1, 3]] as const) {
           const items = inputItems(made, first + extra) + odd;
-          // Input such as the program would see comes in steady states.
+          // The generator gives input for whole steady states.
           const input = randomInput(each, Math.ceil(items / each.inputItems) * each.inputItems, 3 + extra).subarray(0, items);
           await agrees(made, graph, input, {}, extra > 0);
         }

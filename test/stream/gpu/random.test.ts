@@ -1,4 +1,4 @@
-// 200 random programs on a device: what the interpreter and WebAssembly make of them, in rounds of every shape.
+// 200 random programs on a device give the same bits as the interpreter and WebAssembly, in rounds of all shapes.
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
@@ -22,7 +22,7 @@ interface RandomSample extends Sample {
   readonly type: 'int' | 'float' | 'bit';
 }
 
-/** Programs that are for devices, from a seed on. */
+/** The programs that can run on devices, starting with seed 0. */
 function* samples(): Generator<RandomSample> {
   for (let seed = 0; ; ++seed) {
     const { source, type } = randomProgram(seed);
@@ -46,7 +46,7 @@ describe('random programs on devices', function () {
 
   eachBackend((_, opened) => {
     const compiling: Promise<(CompiledGpu | undefined)[]>[] = [];
-    /** The programs of a batch; the next ones are compiled in the meantime. */
+    /** The programs of a batch. The next batches are compiled in the meantime. */
     const compiledAt = async (batch: number): Promise<CompiledGpu[]> => {
       const device = await opened();
       for (let at = batch; at < Math.min(batch + availableParallelism(), programs / together); ++at) {

@@ -1,4 +1,4 @@
-// stream.run with a device: back ends by name, what goes to the CPU and why, and what the options mean.
+// stream.run with a device: back ends by name, programs that go to the CPU and the reasons, and the options.
 import assert from 'node:assert/strict';
 import { addon } from '../../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../../lib/core/device.ts';
@@ -14,7 +14,7 @@ import { agrees, compileTogether, deviceBackends, firstState, inputItems } from 
 const plain = graphOf('float->float filter F { work pop 1 push 1 peek 4 { push(peek(0) * 0.3 + peek(3) * peek(1)); pop(); } } float->float pipeline Main { add F; add F; }');
 const input = Float32Array.from({ length: 20_000 }, (_, i) => Math.sin(i));
 
-/** Programs that no device runs, and why. */
+/** Programs that cannot run on devices, and the reasons. */
 const others: readonly (readonly [source: string, reason: RegExp, options: StreamRunOptions])[] = [
   ['float->float filter F { float s; work pop 1 push 1 { s += pop(); push(s); } } float->float pipeline Main { add F; }', /keeps 's', which only/, { input }],
   ['float->float filter F { work pop 1 push 1 { float x = pop(); println(x); push(x); } } '

@@ -1,4 +1,4 @@
-// Random graphs of every shape on a device, in blocks of every size: what the interpreter and WebAssembly make of them.
+// Random graphs of all shapes on a device give the same bits as the interpreter and WebAssembly, in blocks of all sizes.
 import assert from 'node:assert/strict';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { scalarCount } from '../../../lib/stream/interpret/values.ts';
@@ -11,7 +11,7 @@ import { graphOf } from '../support.ts';
 import { agrees, compileTogether, deviceBackends, firstState, inputItems, type Sample } from './support.ts';
 
 const programs = 60, together = 20;
-/** Most items of input, for the time that tests take. */
+/** The maximum number of input items, to limit the time of the test. */
 const mostItems = 20_000;
 
 interface Shape extends Sample {
@@ -29,7 +29,7 @@ function optionsOf(seed: number): FusedOptions {
   };
 }
 
-/** Graphs that fit into a block, from a seed on. */
+/** The graphs that fit into a block, starting with seed 0. */
 function* shapes(): Generator<Shape> {
   for (let seed = 0; ; ++seed) {
     const shape = { seed, ...shapeProgram(seed), options: optionsOf(seed) };

@@ -1,4 +1,4 @@
-// Programs for devices in tests: several in one module, because compilers take most of the time.
+// Compiles programs for tests on devices, several in one module, because compilers take most of the time.
 import assert from 'node:assert/strict';
 import type { Device } from '../../../lib/core/device.ts';
 import { arithmeticHeader } from '../../../lib/kernel/print/c-family.ts';
@@ -17,7 +17,7 @@ export interface Sample {
   readonly options?: FusedOptions;
 }
 
-/** A program whose names differ from those of others. */
+/** The program with names that differ from those of other programs in the module. */
 function renamed(program: FusedProgram, number: number): FusedProgram {
   const own = (kernel: string): string => kernel.replace(fusedKernel, `${fusedKernel}_${number}`);
   const kernels = program.state?.kernels ?? [fusedKernel];
@@ -33,7 +33,7 @@ function renamed(program: FusedProgram, number: number): FusedProgram {
   return { ...program, source, kernel: own(program.kernel), state };
 }
 
-/** Compiles programs for a device, in one module; undefined for those that are not for devices. */
+/** Compiles programs for a device, in one module; undefined for those that cannot run on devices. */
 export async function compileTogether(device: Device, samples: readonly Sample[]): Promise<(CompiledGpu | undefined)[]> {
   const programs = samples.map(({ graph, options }, number) => {
     try {
@@ -51,17 +51,17 @@ export async function compileTogether(device: Device, samples: readonly Sample[]
   return programs.map((program, i) => (program === undefined ? undefined : new CompiledGpu(samples[i]!.graph, program, device, module)));
 }
 
-/** Steady states before which the device takes no part in a run. */
+/** The first steady state that the device runs. */
 export function firstState({ program, warmStates }: CompiledGpu): number {
   return program.startStates + warmStates;
 }
 
-/** Items of input for a number of steady states. */
+/** The number of input items for a number of steady states. */
 export function inputItems({ program: { input } }: CompiledGpu, states: number): number {
   return input.before + states * input.items + input.external.later.beyond;
 }
 
-/** A run on the device gives what WebAssembly gives, and the device took part as expected. */
+/** Checks that a run on the device gives the result of WebAssembly, and whether the device took part. */
 export async function agrees(
   compiled: CompiledGpu, graph: StreamGraph, input: ArrayLike<number>, options: ThreadOptions = {}, isOnDevice = true,
 ): Promise<void> {

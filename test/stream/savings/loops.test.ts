@@ -1,4 +1,4 @@
-// Loops in which some turns have no effect: those that stay must still find what they take from others.
+// Loops in which some iterations have no effect: those that remain must still find the values that others computed.
 import assert from 'node:assert/strict';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { compileWasm } from '../../../lib/stream/run/wasm.ts';
@@ -20,7 +20,7 @@ function sameAsInterpreted(source: string, input: readonly number[], options = {
   assert.deepEqual([...compileWasm(graph, options).run(input).output], interpretSync(graph, { input }).output, source);
 }
 
-describe('loops with turns that have no effect', function () {
+describe('loops with iterations that have no effect', function () {
   this.timeout(120_000);
 
   it('leave values alone that others are equal to', () => {

@@ -1,5 +1,5 @@
-// Random filters whose code is nothing but loops over arrays and windows: counters of all directions and steps, heads that pop, nested
-// arrays, sums that start anywhere, between nodes that insert and drop items. Much of it is constant, never read, or only sometimes read.
+// Random filters that consist of loops over arrays and windows: counters of all directions and steps, heads that pop, nested arrays, and
+// sums with all kinds of initial values, between nodes that insert and drop items. Many values are constant, or are not always read.
 import { Random } from '../emit/random-programs.ts';
 
 type Type = 'int' | 'float';
@@ -71,7 +71,7 @@ ${type}->${type} filter Delay(int n) { prework push n { for (int i = 0; i < n; i
       : ['i - 3', 'i % 3 * 0.5', '1', 'sin(i)', 'i == 5 ? 1 / 0.0 : i', 'i == 2 ? -0.0 : 2']);
   }
 
-  /** Loops that pop: in their bodies, or in their heads if they are known to. Only for counts that are certain. */
+  /** Loops that pop in their bodies or heads, in numbers that are known in advance. */
   #popping(most: number): { readonly text: string; readonly popped: number } {
     const r = this.#r;
     const n = 1 + r.below(most);
