@@ -13,7 +13,9 @@ import type { FusedProgram } from '../targets/cuda.ts';
 import { selectConfiguration, type RuntimeTable } from '../partition/index.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { trusted } from '../require.ts';
-import { countedChoice, scheduleFor, shuffleItems, type DeviceSchedule, type InstanceChoice, type ScheduleRequest } from './gpu-schedule.ts';
+import {
+  countedChoice, scheduleFor, shuffleItems, type DeviceSchedule, type InstanceChoice, type ScheduleRequest,
+} from './gpu-schedule.ts';
 import { CompiledGpu, noFault, turnsEach, untilAborted, type GpuOutcome, type GpuSpan } from './gpu.ts';
 
 /** Ways of chapter 3 to run a program on a device. */

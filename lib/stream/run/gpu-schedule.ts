@@ -2,7 +2,8 @@
 // other over all blocks.
 import { elementAt, required } from '../../core/known.ts';
 import {
-  coarsen, intervalBounds, pipelineByIlp, schedulePipeline, threaded, unroll, unrollFactor, type Pipeline, type PipelineProblem, type Threaded,
+  coarsen, intervalBounds, pipelineByIlp, schedulePipeline, threaded, unroll, unrollFactor, type Pipeline, type PipelineProblem,
+  type Threaded,
 } from '../partition/index.ts';
 import type { IrType } from '../ir.ts';
 import { countsOf, kindsIn } from '../plan/layout.ts';
@@ -136,7 +137,9 @@ function pipelined(problem: PipelineProblem, n: number, mostBytes: number) {
 }
 
 /** What {@link pipelined} gives, by the ILP, which begins with the packing of the same iteration. */
-async function byIlp(problem: PipelineProblem, n: number, mostBytes: number, signal: AbortSignal | undefined): Promise<ReturnType<typeof pipelined>> {
+async function byIlp(
+  problem: PipelineProblem, n: number, mostBytes: number, signal: AbortSignal | undefined,
+): Promise<ReturnType<typeof pipelined>> {
   const times = unrollFactor(problem);
   const whole = unroll(problem, times);
   const variables = problem.processors * whole.repetitions.reduce((sum, count) => sum + count, 0);
@@ -300,8 +303,8 @@ function threadedOf({ graph }: PipelineProgram, { threads }: InstanceChoice): Th
 }
 
 /**
- * Makes a schedule. Throws UnsupportedProgram where its channels do not fit or the ILP gets too large, ScheduleError where instances get too
- * many.
+ * Makes a schedule. Throws UnsupportedProgram where its channels do not fit or the ILP gets too large, ScheduleError where there are too
+ * many instances.
  */
 export async function scheduleFor(program: PipelineProgram, choice: InstanceChoice, request: ScheduleRequest): Promise<DeviceSchedule> {
   const { coarsening: n, processors, mostBytes, mode, scheduler, signal } = request;

@@ -142,8 +142,10 @@ class PipelineText {
     const counts = countsOf(type);
     return [
       `      case ${number}:`,
-      ...kindsIn(counts).map((kind, i) => `        pipelined::${what}<${this.#width}, ${counts[kind]}, ${cTypes[scalarTypes[kind]]}>(block, work, ${
-        i}, p.${array}[${i}], p.first_${array});`),
+      ...kindsIn(counts).map((kind, i) => {
+        const how = `${this.#width}, ${counts[kind]}, ${cTypes[scalarTypes[kind]]}`;
+        return `        pipelined::${what}<${how}>(block, work, ${i}, p.${array}[${i}], p.first_${array});`;
+      }),
       '        break;',
     ];
   }
@@ -152,17 +154,19 @@ class PipelineText {
     const { f, nodes, buffers, together } = code;
     const ends = required(code.ends[0]);
     const used = new Set((this.#parameters.get(f.name) ?? []).flatMap((buffer) => buffers.get(buffer) ?? []));
-    const staged = (isInput: boolean): string[] => ends.flatMap((end, i) => (end.access !== 'staged' || end.isInput !== isInput || !used.has(i)
-      ? [] : [isInput ? `          e${i}.load<${spread(end)}, ${end.window * end.stride}>(block, instance, threads);`
-        : `          e${i}.store<${spread(end)}>(block, instance, threads);`]));
+    const staged = (isInput: boolean): string[] => ends.flatMap((end, i) => {
+      if (end.access !== 'staged' || end.isInput !== isInput || !used.has(i)) return [];
+      const how = isInput ? `load<${spread(end)}, ${end.window * end.stride}>` : `store<${spread(end)}>`;
+      return [`          e${i}.${how}(block, instance, threads);`];
+    });
     const [loads, stores] = [staged(true), staged(false)];
     const sync = (isNeeded: boolean): string[] => (isNeeded ? ['          block.sync();'] : []);
     const { graph } = this.#instances.lowered.plan;
     const name = elementAt(graph.nodes, elementAt(nodes, 0)).name.replaceAll(/[^\w .-]/g, '');
     return [
       `      case ${number}: {  // ${name}${nodes.length > 1 ? `, and ${nodes.length - 1} more like it` : ''}`,
-      ...ends.flatMap((end, i) => (used.has(i) ? [`        const pipelined::End<${cTypes[scalarTypes[end.kind]]}, ${end.rate * end.stride}> e${
-        i}(work, ${i});`] : [])),
+      ...ends.flatMap(({ kind, rate, stride }, i) =>
+        (used.has(i) ? [`        const pipelined::End<${cTypes[scalarTypes[kind]]}, ${rate * stride}> e${i}(work, ${i});`] : [])),
       '        const int threads = work.threads(), thread = block.thread(), last = work.last();', '        int instance = work.first();',
       ...(together === undefined ? [] : [
         `        for (; thread < threads && instance + ${together.instances} <= last; instance += ${together.instances}) {`,
