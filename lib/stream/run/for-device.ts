@@ -3,6 +3,7 @@ import { describeValue } from '../../core/arrays.ts';
 import { choice, hasFields, rule, truth, whole } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import type { Device } from '../../core/device.ts';
+import { snapshot } from '../../core/snapshot.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import type { StreamGraph } from '../graph.ts';
 import { deviceCheck, requireDevice, stopChecks } from '../options.ts';
@@ -89,7 +90,7 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
  * rates, feedback loops, files or prints, and those whose channels do not fit; UnavailableError if nothing here compiles device code
  */
 export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
-  const { device: asked, mode, ...options } = compileOptions.read(given);
+  const { device: asked, mode, ...options } = snapshot(compileOptions.read(given));
   checkMode({ ...options, mode });
   if (asked !== undefined) await requireDevice(asked);
   return withGraph(graph, async () => within(options, async (signal) => {
