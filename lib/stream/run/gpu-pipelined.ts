@@ -162,7 +162,8 @@ export class PipelinedGpu extends CompiledGpu {
   }
 
   override async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
-    const { schedule: { steps, stages, states: each, blocks, threads, sharedBytes }, program: { kernel, warmStates } } = this;
+    const { schedule: { steps, stages, states: each, blocks, threads, sharedBytes, listWords, stagedBytes } } = this;
+    const { kernel, warmStates } = this.program;
     const iterations = Math.ceil((warmStates + states) / each);
     const all = (iterations + stages - 1) * steps;
     const fault = inputArray(this.device, Int32Array.of(noFault));
@@ -173,7 +174,8 @@ export class PipelinedGpu extends CompiledGpu {
     });
     const common: readonly KernelArgument[] = [
       ...input, ...output, fault, this.arena, this.#lists, barrier, { i64: firstInput }, { i64: firstOutput }, { f64: turnsEach },
-      { i32: states }, { i32: warmStates }, { i32: each }, { i32: iterations }, { i32: steps },
+      { i32: states }, { i32: warmStates }, { i32: each }, { i32: iterations }, { i32: steps }, { i32: listWords },
+      { i32: stagedBytes },
     ];
     const launch = (first: number, last: number): ListedLaunch => ({
       kernel, blocks, threads, sharedBytes, arguments: [...common, { i32: first }, { i32: last }],
