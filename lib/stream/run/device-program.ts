@@ -17,7 +17,7 @@ import { within } from '../stop.ts';
 import type { FusedEnd } from '../targets/cuda-layout.ts';
 import { cpuNote, type DeviceBackend } from './backends.ts';
 import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
-import type { CompiledGpu } from './gpu.ts';
+import type { CompiledGpu, ScheduleFigures } from './gpu.ts';
 import type { StreamRun } from './index.ts';
 
 /** Options of {@link DeviceProgram.run}. */
@@ -70,6 +70,11 @@ export class DeviceProgram {
   /** The kernel as compiled for the device: its registers and memory. */
   get kernel(): Kernel {
     return this.#compiled.kernel;
+  }
+
+  /** What the schedule comes to, with modes `swp`, `swpnc` and `serial`; undefined with `fused`. */
+  get schedule(): ScheduleFigures | undefined {
+    return this.#compiled.figures;
   }
 
   /** Whether the program was disposed; every run then fails with ERR_WARPLOOM_DISPOSED. */

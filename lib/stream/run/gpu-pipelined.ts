@@ -16,7 +16,7 @@ import { trusted } from '../require.ts';
 import {
   countedChoice, scheduleFor, shuffleItems, type DeviceSchedule, type InstanceChoice, type ScheduleRequest,
 } from './gpu-schedule.ts';
-import { CompiledGpu, noFault, turnsEach, untilAborted, type GpuOutcome, type GpuSpan } from './gpu.ts';
+import { CompiledGpu, noFault, turnsEach, untilAborted, type GpuOutcome, type GpuSpan, type ScheduleFigures } from './gpu.ts';
 
 /** Ways of chapter 3 to run a program on a device. */
 export type PipelineMode = ScheduleRequest['mode'];
@@ -155,6 +155,11 @@ export class PipelinedGpu extends CompiledGpu {
       arena.dispose();
       throw error;
     }
+  }
+
+  override get figures(): ScheduleFigures {
+    const { states, instances, threads, stages, arenaBytes, gap } = this.schedule;
+    return { mode: this.mode, states, instances, threads, stages, channelBytes: arenaBytes, ...(gap === undefined ? {} : { gap }) };
   }
 
   protected override get firstStates(): number {

@@ -103,7 +103,13 @@ describe('the modes of chapter 3', function () {
         using compiled = await compileForDevice(floats, { device, mode, profile: profiled, coarsening: 2 });
         const found = await compiled.run(input);
         assert.deepEqual([found.backend, found.output], [backend, expected.output], mode);
+        const { states, stages, instances, channelBytes, gap, ...rest } = compiled.schedule!;
+        assert.deepEqual(rest, { mode, threads: compiled.schedule!.threads });
+        assert.ok(states % 256 === 0 && instances >= 4 && channelBytes > 4 * states && stages >= 1, JSON.stringify(compiled.schedule));
+        assert.deepEqual([stages > 1, gap !== undefined && gap >= -1e-9], mode === 'serial' ? [false, false] : [true, true]);
       }
+      using fused = await compileForDevice(floats, { device });
+      assert.equal(fused.schedule, undefined);
       // A size of blocks that no multiprocessor holds is not taken.
       const times = table.microseconds.map((byThreads) => byThreads.map((own, at) => own.map((time) => (at === 1 ? Infinity : time))));
       using few = await compileForDevice(floats, { device, mode: 'swp', profile: { ...made, table: { ...table, microseconds: times } } });
