@@ -63,7 +63,9 @@ const planOptions: PlanOptions = { groupSize: 0, filterSize: 400, forCores: 1, s
 export function pipelinePlan(whole: StreamGraph): PipelinePlan {
   const plan = planProgram(whole, planOptions);
   const begins = startMatters(plan);
-  if (begins === undefined) {
+  const hasState = plan.graph.nodes.some((node) =>
+    node.kind === 'filter' && (node.code.stateful || plan.analyses.get(node.code)?.usesIteration === true));
+  if (begins === undefined || hasState) {
     throw new UnsupportedProgram('the program has state, loops, files, or other ends than one input and one output');
   }
   const { input, output } = openEnds(plan);
