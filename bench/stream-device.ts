@@ -171,7 +171,7 @@ class DeviceBenchmark {
     }
     if (wanted(`stream/${name}/auto-fast`)) {
       using fast = await cache.with(() => CompiledGpu.compile(graph, device, { fast: true }));
-      const { id, ...row } = this.#launchRow(name, await work.time(fast, `stream/${name}/auto-fast`, false), fast);
+      const { id, ...row } = this.#launchRow(name, await work.time(fast, `stream/${name}/auto-fast`, { isExact: false }), fast);
       take('auto-fast', { id: `${id}-fast`, ...row });
     }
     const modes = new ModeRows(this.#context, {

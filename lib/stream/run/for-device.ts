@@ -19,14 +19,14 @@ export interface DeviceCompileOptions {
   /** A device of backend cuda (or simt). Default: the thread's default device. */
   readonly device?: Device;
   /**
-   * How the device runs the program. `fused` (the default): all filters in one kernel, its channels in registers and shared memory. The others
-   * are those of the thesis's chapter 3. `swp`: a software pipeline over the multiprocessors, channels in device memory laid out so that
-   * accesses coalesce; `swpnc`: the same in the order of the stream; `serial`: one filter after the other on all multiprocessors.
+   * How the device runs the program. `fused` (the default): all filters in one kernel, its channels in registers and shared memory. The
+   * others are those of the thesis's chapter 3. `swp`: a software pipeline over the multiprocessors, channels in device memory laid out so
+   * that accesses coalesce; `swpnc`: the same in the order of the stream; `serial`: one filter after the other on all multiprocessors.
    */
   readonly mode?: DeviceMode;
   /** n of SWPn: instances that repeat in a row, 1 to 64; default 8. With `serial`, of the pipeline whose buffers it may not exceed. */
   readonly coarsening?: number;
-  /** With `swp` and `serial`: threads whose items stand side by side, 128 (`block`, the default: section 3.7) or 32 (`warp`: section 4.2). */
+  /** With `swp` and `serial`: threads whose items stand side by side, 128 (`block`, the default, section 3.7) or 32 (`warp`, 4.2). */
   readonly layout?: 'block' | 'warp';
   /** Most threads of an instance, a multiple of the layout's (of 32 with `swpnc`), up to 1024; default 512. Not with a profile. */
   readonly threads?: number;
@@ -38,8 +38,8 @@ export interface DeviceCompileOptions {
    */
   readonly scheduler?: 'packing' | 'ilp';
   /**
-   * Times that `profile` measured on such a device, with the same mode and layout (for `serial`: those of `swp`): Algorithm 2 chooses threads
-   * and registers. Default: counted operations.
+   * Times that `profile` measured on such a device, with the same mode and layout (for `serial`: those of `swp`): Algorithm 2 chooses
+   * threads and registers. Default: counted operations.
    */
   readonly profile?: DeviceProfile;
   /** Allows floating-point operations to be contracted, so that outputs differ in rounding. */
@@ -114,10 +114,10 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
  * UnavailableError if nothing here compiles device code
  */
 export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
-  const { device: asked, tune = false, mode, ...options } = compileOptions.read(given);
+  const { device: asked, tune = false, mode, ...options } = snapshot(compileOptions.read(given));
   checkMode({ ...options, mode });
   if (tune !== false && mode !== 'fused') throw refusal('tune', `false with mode '${mode}'`, describeValue(tune));
-  const search = tune === false ? undefined : snapshot(tuneOptions.read(tune === true ? {} : tune, 'tune'));
+  const search = tune === false ? undefined : tuneOptions.read(tune === true ? {} : tune, 'tune');
   if (asked !== undefined) await requireDevice(asked);
   return withGraph(graph, async () => within(options, async (signal) => {
     const [{ defaultDevice }, { compileMode }, { DeviceProgram: Program }] = await Promise.all(

@@ -13,8 +13,10 @@ import type { FusedProgram } from '../targets/cuda.ts';
 import { selectConfiguration, type RuntimeTable } from '../partition/index.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { trusted } from '../require.ts';
-import { countedChoice, scheduleFor, shuffleItems, type DeviceSchedule, type InstanceChoice, type ScheduleRequest } from './gpu-schedule.ts';
-import { CompiledGpu, noFault, turnsEach, untilAborted, type GpuOutcome, type GpuSpan } from './gpu.ts';
+import {
+  countedChoice, scheduleFor, shuffleItems, type DeviceSchedule, type InstanceChoice, type ScheduleRequest,
+} from './gpu-schedule.ts';
+import { CompiledGpu, noFault, turnsEach, untilAborted, type GpuOutcome, type GpuSpan, type ScheduleFigures } from './gpu.ts';
 
 /** Ways of chapter 3 to run a program on a device. */
 export type PipelineMode = ScheduleRequest['mode'];
@@ -155,12 +157,18 @@ export class PipelinedGpu extends CompiledGpu {
     }
   }
 
+  override get figures(): ScheduleFigures {
+    const { states, instances, threads, stages, arenaBytes, gap } = this.schedule;
+    return { mode: this.mode, states, instances, threads, stages, channelBytes: arenaBytes, ...(gap === undefined ? {} : { gap }) };
+  }
+
   protected override get firstStates(): number {
     return (firstIterations + this.schedule.stages) * this.schedule.states;
   }
 
   override async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
-    const { schedule: { steps, stages, states: each, blocks, threads, sharedBytes }, program: { kernel, warmStates } } = this;
+    const { schedule: { steps, stages, states: each, blocks, threads, sharedBytes, listWords, stagedBytes } } = this;
+    const { kernel, warmStates } = this.program;
     const iterations = Math.ceil((warmStates + states) / each);
     const all = (iterations + stages - 1) * steps;
     const fault = inputArray(this.device, Int32Array.of(noFault));
@@ -171,7 +179,8 @@ export class PipelinedGpu extends CompiledGpu {
     });
     const common: readonly KernelArgument[] = [
       ...input, ...output, fault, this.arena, this.#lists, barrier, { i64: firstInput }, { i64: firstOutput }, { f64: turnsEach },
-      { i32: states }, { i32: warmStates }, { i32: each }, { i32: iterations }, { i32: steps },
+      { i32: states }, { i32: warmStates }, { i32: each }, { i32: iterations }, { i32: steps }, { i32: listWords },
+      { i32: stagedBytes },
     ];
     const launch = (first: number, last: number): ListedLaunch => ({
       kernel, blocks, threads, sharedBytes, arguments: [...common, { i32: first }, { i32: last }],

@@ -137,7 +137,8 @@ export function instancesFor(plan: ProgramPlan, graph: SdfGraph, layout: Channel
     }
   }
   const buffers = [...lowered.program.buffers, ...placeholders, ...tables];
-  return { codes, lowered, program: { buffers, imports: [], functions: codes.flatMap(({ f, together: more }) => (more === undefined ? [f] : [f, more.f])) } };
+  const functions = codes.flatMap(({ f, together: more }) => (more === undefined ? [f] : [f, more.f]));
+  return { codes, lowered, program: { buffers, imports: [], functions } };
 }
 
 /** Only items in the rings themselves stand at fixed distances. */
@@ -236,9 +237,8 @@ class InstanceMaker {
     const external = externals.find(({ id }) => id === channel);
     const type = external === undefined ? elementAt(graph.channels, channel).type : external.type;
     const prefix = external === undefined ? 'c' : 'x';
-    return {
-      type, bufferOf: (kind: Kind): Buffer => required(this.#lowered.program.buffers.find(({ name }) => name === `${prefix}${channel}${kind}`)),
-    };
+    const { buffers } = this.#lowered.program;
+    return { type, bufferOf: (kind: Kind): Buffer => required(buffers.find(({ name }) => name === `${prefix}${channel}${kind}`)) };
   }
 
   /** Stages what gains by it, the small ends first, as long as all of them fit; the kinds of a channel together. */

@@ -63,7 +63,9 @@ const planOptions: PlanOptions = { groupSize: 0, filterSize: 400, forCores: 1, s
 export function pipelinePlan(whole: StreamGraph): PipelinePlan {
   const plan = planProgram(whole, planOptions);
   const begins = startMatters(plan);
-  if (begins === undefined) {
+  const hasState = plan.graph.nodes.some((node) =>
+    node.kind === 'filter' && (node.code.stateful || plan.analyses.get(node.code)?.usesIteration === true));
+  if (begins === undefined || hasState) {
     throw new UnsupportedProgram('the program has state, loops, files, or other ends than one input and one output');
   }
   const { input, output } = openEnds(plan);
@@ -142,8 +144,10 @@ class PipelineText {
     const counts = countsOf(type);
     return [
       `      case ${number}:`,
-      ...kindsIn(counts).map((kind, i) => `        pipelined::${what}<${this.#width}, ${counts[kind]}, ${cTypes[scalarTypes[kind]]}>(block, work, ${
-        i}, p.${array}[${i}], p.first_${array});`),
+      ...kindsIn(counts).map((kind, i) => {
+        const how = `${this.#width}, ${counts[kind]}, ${cTypes[scalarTypes[kind]]}`;
+        return `        pipelined::${what}<${how}>(block, work, ${i}, p.${array}[${i}], p.first_${array});`;
+      }),
       '        break;',
     ];
   }
@@ -152,18 +156,20 @@ class PipelineText {
     const { f, nodes, buffers, together } = code;
     const ends = required(code.ends[0]);
     const used = new Set((this.#parameters.get(f.name) ?? []).flatMap((buffer) => buffers.get(buffer) ?? []));
-    const staged = (isInput: boolean): string[] => ends.flatMap((end, i) => (end.access !== 'staged' || end.isInput !== isInput || !used.has(i)
-      ? [] : [isInput ? `          e${i}.load<${spread(end)}, ${end.window * end.stride}>(block, instance, threads);`
-        : `          e${i}.store<${spread(end)}>(block, instance, threads);`]));
-    const [loads, stores] = [staged(true), staged(false)];
-    const sync = (isNeeded: boolean): string[] => (isNeeded ? ['          block.sync();'] : []);
+    const staged = (isInput: boolean): string[] => ends.flatMap((end, i) => {
+      if (end.access !== 'staged' || end.isInput !== isInput || !used.has(i)) return [];
+      const how = isInput ? `load<${spread(end)}, ${end.window * end.stride}>` : `store<${spread(end)}>`;
+      return [`          e${i}.${how}(block, instance, threads, firings);`];
+    });
+    const [loads, stores] = [staged(true), staged(false)], isStaged = loads.length + stores.length > 0;
     const { graph } = this.#instances.lowered.plan;
     const name = elementAt(graph.nodes, elementAt(nodes, 0)).name.replaceAll(/[^\w .-]/g, '');
     return [
       `      case ${number}: {  // ${name}${nodes.length > 1 ? `, and ${nodes.length - 1} more like it` : ''}`,
-      ...ends.flatMap((end, i) => (used.has(i) ? [`        const pipelined::End<${cTypes[scalarTypes[end.kind]]}, ${end.rate * end.stride}> e${
-        i}(work, ${i});`] : [])),
-      '        const int threads = work.threads(), thread = block.thread(), last = work.last();', '        int instance = work.first();',
+      ...ends.flatMap(({ kind, rate, stride }, i) =>
+        (used.has(i) ? [`        const pipelined::End<${cTypes[scalarTypes[kind]]}, ${rate * stride}> e${i}(work, ${i});`] : [])),
+      `        const int threads = work.threads(), last = work.last()${isStaged ? '' : ', thread = block.thread()'};`,
+      '        int instance = work.first();',
       ...(together === undefined ? [] : [
         `        for (; thread < threads && instance + ${together.instances} <= last; instance += ${together.instances}) {`,
         `          ${this.#call(code, together.f, [...together.steps.values()].map((buffer) => {
@@ -171,26 +177,26 @@ class PipelineText {
           return `threads * ${rate * stride}`;
         }))};`, '        }',
       ]),
-      `        for (; ${loads.length + stores.length > 0 ? '' : 'thread < threads && '}instance < last; ++instance) {`,
-      ...loads, ...sync(loads.length > 0), ...this.#fire(code, loads.length + stores.length > 0), ...sync(loads.length + stores.length > 0),
-      ...stores, ...sync(stores.length > 0), '        }', '        break;', '      }',
+      ...(isStaged ? [
+        '        for (; instance < last; instance += work.group()) {', '          const int firings = work.staged(instance);',
+        ...loads, '          block.sync();', '          for (int thread = block.thread(); thread < firings; thread += block.threads()) {',
+        ...this.#fire(code, '            '), '          }', '          block.sync();', ...stores,
+        ...(stores.length > 0 ? ['          block.sync();'] : []),
+      ] : ['        for (; thread < threads && instance < last; ++instance) {', ...this.#fire(code, '          ')]),
+      '        }', '        break;', '      }',
     ];
   }
 
   /** A thread's firing. One that nobody wants does no harm, unless it may go wrong or take long. */
-  #fire(code: InstanceCode, isStaged: boolean): string[] {
+  #fire(code: InstanceCode, indent: string): string[] {
     const fails = cudaCanFail(this.#instances.program, code.f.name), takesTurns = this.#takesTurns(code);
     const call = this.#call(code, code.f, [], fails);
-    const conditions = [...(isStaged ? ['thread < threads'] : []), ...(fails || takesTurns ? ['work.wants(firing)'] : [])];
-    const inner = [
-      ...(takesTurns ? ['double turns = work.turns_at(firing);'] : []),
-      ...(fails ? ['wl_fault fault;', `if (!${call}) work.fail(firing);`] : [`${call};`]),
-    ];
+    if (!fails && !takesTurns) return [`${indent}${call};`];
     return [
-      ...(fails || takesTurns ? [`          const int firing = work.firing<${this.#width}>(instance, thread);`] : []),
-      ...(conditions.length === 0 ? inner.map((line) => `          ${line}`)
-        : [`          if (${conditions.join(' && ')}) {`, ...inner.map((line) => `            ${line}`), '          }']),
-    ];
+      `const int firing = work.firing<${this.#width}>(instance, thread);`, 'if (work.wants(firing)) {',
+      ...(takesTurns ? ['  double turns = work.turns_at(firing);'] : []),
+      ...(fails ? ['  wl_fault fault;', `  if (!${call}) work.fail(firing);`] : [`  ${call};`]), '}',
+    ].map((line) => `${indent}${line}`);
   }
 
   #call(code: InstanceCode, { name }: KernelFunction, more: readonly string[], fails = false): string {

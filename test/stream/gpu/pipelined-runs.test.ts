@@ -57,7 +57,8 @@ describe('the modes of chapter 3', function () {
         [{ mode: 'swp', coarsening: 0 }, 'coarsening'], [{ mode: 'swp', coarsening: 65 }, 'coarsening'], [{ mode: 'swp', coarsening: 1.5 }, 'coarsening'],
         [{ mode: 'swpnc', layout: 'block' }, 'layout'], [{ mode: 'swp', threads: 100 }, 'threads'], [{ mode: 'swp', threads: 64 }, 'threads'],
         [{ mode: 'swp', layout: 'warp', threads: 2048 }, 'threads'], [{ mode: 'swp', layout: 'lane' as never }, 'layout'],
-        [{ mode: 'serial', launch: 'graph' as never }, 'launch'], [{ scheduler: 'ilp' }, 'scheduler'], [{ mode: 'serial', scheduler: 'packing' }, 'scheduler'], [{ mode: 'swp', profile: table, threads: 128 }, 'threads'],
+        [{ mode: 'serial', launch: 'graph' as never }, 'launch'], [{ scheduler: 'ilp' }, 'scheduler'],
+        [{ mode: 'serial', scheduler: 'packing' }, 'scheduler'], [{ mode: 'swp', profile: table, threads: 128 }, 'threads'],
         [{ mode: 'swpnc', profile: table }, 'profile'], [{ mode: 'swp', profile: nc }, 'profile'], [{ mode: 'serial', profile: nc }, 'profile'],
         [{ mode: 'swp', layout: 'warp', profile: table }, 'profile'], [{ mode: 'swp', profile: {} as never }, 'profile'],
         [{ mode: 'swp', profile: { ...table, table: { ...table.table, microseconds: [] } } }, 'table.microseconds'],
@@ -102,7 +103,13 @@ describe('the modes of chapter 3', function () {
         using compiled = await compileForDevice(floats, { device, mode, profile: profiled, coarsening: 2 });
         const found = await compiled.run(input);
         assert.deepEqual([found.backend, found.output], [backend, expected.output], mode);
+        const { states, stages, instances, channelBytes, gap, ...rest } = compiled.schedule!;
+        assert.deepEqual(rest, { mode, threads: compiled.schedule!.threads });
+        assert.ok(states % 256 === 0 && instances >= 4 && channelBytes > 4 * states && stages >= 1, JSON.stringify(compiled.schedule));
+        assert.deepEqual([stages > 1, gap !== undefined && gap >= -1e-9], mode === 'serial' ? [false, false] : [true, true]);
       }
+      using fused = await compileForDevice(floats, { device });
+      assert.equal(fused.schedule, undefined);
       // A size of blocks that no multiprocessor holds is not taken.
       const times = table.microseconds.map((byThreads) => byThreads.map((own, at) => own.map((time) => (at === 1 ? Infinity : time))));
       using few = await compileForDevice(floats, { device, mode: 'swp', profile: { ...made, table: { ...table, microseconds: times } } });
