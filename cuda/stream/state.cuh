@@ -179,6 +179,15 @@ WARPLOOM_DEVICE void put_record(int* tile, int rows, int i, const typename Scan:
   for (int w = 0; w < Scan::kWords; ++w) tile[w * rows + i] = r.word[w];
 }
 
+/// Has `length` elements from `begin` on of each of `states` steady states of `each` elements come to a tile.
+template <class Layout, class T>
+WARPLOOM_DEVICE void load_part(const device::Block& block, T* tile, const T* from, int states, int each, int begin, int length) {
+  for (int i = block.thread(); i < states * length; i += block.threads()) {
+    const int at = i / length * each + begin + i % length;
+    tile[Layout::place(at)] = from[at];
+  }
+}
+
 /// Adds the records of a stretch to the one in `cell`.
 template <class Scan>
 WARPLOOM_DEVICE void add_total(const device::Block& block, const typename Scan::Record& total, int* cell) {
@@ -314,7 +323,7 @@ struct StateAgent {
       round.fault = p.fault;
       round.first = p.first + state;
       Program::template enter<kPass>(block, number - first, warm);
-      Program::load(block, p, state, round.states);
+      Program::template load<kPass>(block, p, state, round.states);
       block.sync();
       Program::template steady<kPass>(block, round);
       if (round.is_wanted) Program::store(block, p, state, round.states);

@@ -8,6 +8,7 @@ import type { Group } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { FusedEnd, Gaps, RoundLayout, Tile } from './cuda-layout.ts';
 import type { Member, Task, Tasks } from './cuda-tasks.ts';
+import type { Pass } from './state-passes.ts';
 import { StateText } from './state-text.ts';
 
 /** More turns than there are. */
@@ -27,20 +28,22 @@ export class ProgramText {
   readonly #tables: string[] = [];
   readonly #parameters: ReadonlyMap<string, readonly Buffer[]>;
   readonly #state: StateText | undefined;
+  readonly #passes: readonly Pass[];
 
   /**
    * @param program its functions are those of the tasks, as they are printed
-   * @param stateTasks by function of a stage: the task that calls it
+   * @param stageTasks by function of a stage: the task that calls it
    */
-  constructor(layout: RoundLayout, program: Program, tasks: Tasks, stateTasks: ReadonlyMap<string, Task>) {
+  constructor(layout: RoundLayout, program: Program, tasks: Tasks, stageTasks: ReadonlyMap<string, Task>, passes: readonly Pass[]) {
     this.#layout = layout;
     this.#program = program;
     this.#tasks = tasks;
     this.#parameters = cudaParameters(program);
+    this.#passes = passes;
     this.#state = layout.state && new StateText(layout.state, {
-      plan: layout.plan, states: layout.states, pointer: (buffer) => this.#pointer(buffer), tables: this.#tables,
+      passes, plan: layout.plan, states: layout.states, pointer: (buffer) => this.#pointer(buffer), tables: this.#tables,
       taken: (f) => new Set(this.#parameters.get(f)),
-      call: (_, { f }, own) => this.#call(required(stateTasks.get(f.name)), own),
+      call: (_, { f }, own) => this.#call(required(stageTasks.get(f.name)), own),
     });
   }
 
@@ -72,18 +75,23 @@ export class ProgramText {
       `  static constexpr int kThreads = ${threads}, kMinBlocks = ${minBlocks}, kStates = ${this.#layout.states};`,
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
       `  using Parameters = fused::${state === undefined ? 'Fused' : 'State'}Parameters<kInputs, kOutputs>;`,
-      ...this.#loadText(), ...pass, ...steady, ...this.#storeText(), ...pass, ...this.#settleText(), ...state?.members() ?? [], '};',
+      ...pass, ...this.#loadText(), ...pass, ...steady, ...this.#storeText(), ...pass, ...this.#settleText(), ...state?.members() ?? [], '};',
     ];
   }
 
   #loadText(): string[] {
     const { external, kinds, items } = this.#layout.input;
     const counts = countsOf(external.type);
-    const lines = kinds.map((kind, i) => {
+    const lines = kinds.flatMap((kind, i) => {
       const buffer = this.#layout.streamBuffer(external.id, kind);
-      const type = cTypes[buffer.element];
-      return `    fused::load_tile<${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, static_cast<const ${type}*>(p.input[${
-        i}]) + (p.first_input + state * ${items}) * ${counts[kind]}, (states * ${items} + ${external.later.beyond}) * ${counts[kind]});`;
+      const tile = `block, ${this.#pointer(buffer)}, static_cast<const ${cTypes[buffer.element]}*>(p.input[${
+        i}]) + (p.first_input + state * ${items}) * ${counts[kind]}`;
+      const parts = this.#passes.flatMap(({ input }, number) => (input[i] === undefined ? [] : [`    if (kPass == ${number + 1}) {`,
+        ...input[i].map(({ begin, end }) =>
+          `      fused::load_part<${this.#placing(buffer)}>(${tile}, states, ${items * counts[kind]}, ${begin}, ${end - begin});`), '    }']));
+      const some = this.#passes.reduce((sum, { input }, number) => (input[i] === undefined ? sum : sum + 2 ** (number + 1)), 0);
+      return [...parts, `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::load_tile<${
+        this.#placing(buffer)}>(${tile}, (states * ${items} + ${external.later.beyond}) * ${counts[kind]});`];
     });
     return ['  static WARPLOOM_DEVICE void load(const Block& block, const Parameters& p, int64_t state, int states) {', ...lines, '  }'];
   }
@@ -125,10 +133,14 @@ export class ProgramText {
         const { group } = required(task.members[0]);
         const span = Math.ceil(this.#layout.states * group.iterations * task.parts / task.width / 32) * 32;
         const text = this.#taskText(task, span, offset);
-        steady.push(...this.#state !== undefined && task.members.length === 1 ? this.#state.guarded(text, group.id) : text);
+        steady.push(...this.#state?.inLast(text) ?? text);
         // Each begins with a warp of its own, so that all threads of a warp do the same.
         offset = (offset + span * task.members.length) % this.#layout.options.threads;
       }
+      this.#passes.forEach((pass, i) => {
+        const text = pass.tasks[level]?.flatMap((task) => this.#taskText(task, 0, 0)) ?? [];
+        if (text.length > 0) steady.push(`    if (kPass == ${i + 1}) {`, ...text, '    }');
+      });
       steady.push('    block.sync();');
     });
     const round = this.#state === undefined ? 'Round' : 'StateRound';

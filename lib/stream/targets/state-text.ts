@@ -9,6 +9,7 @@ import type { NodePlan } from '../state/stages.ts';
 import { wordsOf } from '../state/words.ts';
 import { isIdentity, slotsOf, type RecordWork, type ScanWork, type StageWork, type StateLayout } from './state-layout.ts';
 import type { NextFunction } from './state-functions.ts';
+import type { Pass } from './state-passes.ts';
 
 /** What surrounds the text. */
 export interface StateContext {
@@ -21,6 +22,7 @@ export interface StateContext {
   /** Buffers that a function takes. */
   readonly taken: (f: string) => ReadonlySet<Buffer>;
   readonly tables: string[];
+  readonly passes: readonly Pass[];
 }
 
 /** Elements of the state that stand for others while a firing is tried. */
@@ -49,41 +51,17 @@ export class StateText {
     return this.#layout.works.flatMap(({ scans }) => scans);
   }
 
-  /** A condition on the pass: whether it needs a group, or a stage of it. */
-  guarded(lines: readonly string[], group: number, stage = Infinity): string[] {
-    const needed = this.#neededIn(group, stage);
-    if (lines.length === 0 || needed.size === this.passes + 1) return [...lines];
-    const mask = [...needed].reduce((sum, pass) => sum + 2 ** pass, 0);
+  /** Lines that all passes need in which `isNeeded`, and the program itself. */
+  #inPasses(lines: readonly string[], isNeeded: (pass: Pass) => boolean): string[] {
+    const needed = this.#context.passes.flatMap((pass, i) => (isNeeded(pass) ? [i + 1] : []));
+    if (lines.length === 0 || needed.length === this.passes) return [...lines];
+    const mask = needed.reduce((sum, pass) => sum + 2 ** pass, 2 ** (this.passes + 1));
     return [`    if ((${mask}u >> kPass & 1u) != 0) {`, ...lines, '    }'];
   }
 
-  /** Passes that need what comes out of a group, or of one of its stages; the last pass is the program itself. */
-  #neededIn(group: number, stage: number): ReadonlySet<number> {
-    const passes = new Set([this.passes + 1]);
-    for (const work of this.#layout.works) {
-      for (const { pass } of work.scans) {
-        const isOwn = work.group.id === group && stage <= work.stage;
-        if (isOwn || this.#isBefore(group, work.group.id)) passes.add(pass);
-      }
-    }
-    return passes;
-  }
-
-  readonly #ahead = new Map<number, ReadonlySet<number>>();
-
-  /** Whether a group comes before another one in the stream. */
-  #isBefore(group: number, other: number): boolean {
-    let ahead = this.#ahead.get(other);
-    if (ahead === undefined) {
-      const { sdf, groupOf } = this.#context.plan;
-      const found = new Set<number>([other]);
-      for (const each of found) {
-        for (const { from, to } of sdf.channels) if (elementAt(groupOf, to).id === each) found.add(elementAt(groupOf, from).id);
-      }
-      found.delete(other);
-      this.#ahead.set(other, ahead = found);
-    }
-    return ahead.has(group);
+  /** Lines for the program itself. */
+  inLast(lines: readonly string[]): string[] {
+    return this.#inPasses(lines, () => false);
   }
 
   /** Variables of a task in which these nodes fire: what is the same for all iterations of a round. */
@@ -231,11 +209,11 @@ export class StateText {
   /** What stages make at a level. */
   level(level: number): string[] {
     return this.#layout.works.flatMap((work) => {
-      const { record, scans, stage, group } = work;
+      const { record, scans } = work;
       const lines = work.level !== level ? [] : record === undefined ? scans.flatMap((scan) => this.#move(work, scan))
         : this.#loop(work, () => this.#recordText(work, record));
       const scanned = work.level + 1 !== level ? [] : scans.map((scan) => this.#scanText(work, scan));
-      return this.guarded([...lines, ...scanned], group.id, stage);
+      return this.#inPasses([...lines, ...scanned], ({ works }) => works.has(work));
     });
   }
 
@@ -393,7 +371,7 @@ export class StateText {
       const rows = this.#rows(work);
       const lines = Array.from({ length: slots }, (_, slot) => `    fused::settle_tile<fused::Spread<31>>(block, ${
         this.#context.pointer(tile)} + ${slot * rows}, states * ${work.group.iterations}, ${longestLag});`);
-      return this.guarded(lines, work.group.id, work.stage);
+      return this.#inPasses(lines, ({ works }) => works.has(work));
     });
   }
 }

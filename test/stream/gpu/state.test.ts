@@ -113,11 +113,13 @@ describe('programs with state on devices', function () {
 
   eachBackend((backend, opened) => {
     let device: Device;
-    let made: (CompiledGpu | undefined)[];
+    let made: (CompiledGpu | undefined)[], wide: (CompiledGpu | undefined)[];
     const entries = Object.entries(found).map(([name, source]) => ({ name, graph: graphOf(source), options: small }));
     before(async () => {
       device = await opened();
       made = await compileTogether(device, entries);
+      // So large that a block makes several rounds.
+      wide = await compileTogether(device, entries.map(({ graph }) => ({ graph, options: { threads: 64, sharedBytes: 100_000 } })));
     });
 
     entries.forEach(({ name, graph }, i) => it(name, async () => {
@@ -132,8 +134,13 @@ describe('programs with state on devices', function () {
       const few = input(Math.min(inputItems(compiled, from + 5), 1500));
       assert.deepEqual([...(await compiled.run(few, {})).output], interpretSync(graph, { input: few }).output);
       await agrees(compiled, graph, input(0), {}, false);
+      const large = required(wide[i]);
+      await agrees(large, graph, input(inputItems(large, firstState(large) + 37 * large.program.states + 3)));
     }));
-    after(() => { made[0]?.dispose(); });
+    after(() => {
+      made[0]?.dispose();
+      wide[0]?.dispose();
+    });
 
     for (const [name, source] of Object.entries(faulty)) {
       it(`goes wrong as on the CPU: ${name}`, async () => {
