@@ -210,18 +210,20 @@ export class StateText {
   level(level: number): string[] {
     return this.#layout.works.flatMap((work) => {
       const { record, scans } = work;
-      const lines = work.level !== level ? [] : record === undefined ? scans.flatMap((scan) => this.#move(work, scan))
-        : this.#loop(work, () => this.#recordText(work, record));
-      const scanned = work.level + 1 !== level ? [] : scans.map((scan) => this.#scanText(work, scan));
+      const lines = work.level !== level ? [] : record === undefined ? scans.flatMap((scan, i) => this.#move(work, scan, i))
+        : this.#loop(work, 0, () => this.#recordText(work, record));
+      const scanned = work.level + 1 !== level || scans.length === 0 ? [] : this.#scanText(work);
       return this.#inPasses([...lines, ...scanned], ({ works }) => works.has(work));
     });
   }
 
-  #loop(work: StageWork, body: () => readonly string[]): string[] {
+  /** @param warp the first one that takes part */
+  #loop(work: StageWork, warp: number, body: () => readonly string[]): string[] {
     const { node, group } = work;
+    const first = warp === 0 ? 'block.thread()' : `fused::turned(block, ${warp} * 32 % kThreads)`;
     return [
       '    {', ...this.begin([node]),
-      `    for (int turn = block.thread(); turn < round.states * ${group.iterations}; turn += kThreads) {`,
+      `    for (int turn = ${first}; turn < round.states * ${group.iterations}; turn += kThreads) {`,
       ...body(), '    }', '    }',
     ];
   }
@@ -249,17 +251,19 @@ export class StateText {
     return [...this.#tryText(work, next, new Map(), 0), ...lines];
   }
 
-  #move(work: StageWork, scan: ScanWork): string[] {
-    return this.#loop(work, () => {
+  /** @param number its number among those of the stage, which other warps make */
+  #move(work: StageWork, scan: ScanWork, number: number): string[] {
+    const warps = Math.ceil(this.#rows(work) / 32);
+    return this.#loop(work, number * warps, () => {
       const { kind, elements, choices = [] } = scan.scan;
       const { state } = work.plan;
       const typeOf = (element: number): ScalarType => elementAt(state.elements, element).buffer.element;
-      const left = (i: number, number: number): string =>
-        `${required(scan.next.outs[typeOf(elementAt(elements, i))]).name}_${number}[${i}]`;
+      const left = (i: number, at: number): string =>
+        `${required(scan.next.outs[typeOf(elementAt(elements, i))]).name}_${at}[${i}]`;
       const put = (word: number, value: string): string =>
         `      ${this.#context.pointer(scan.tile)}[${word * this.#rows(work)} + turn] = ${value};`;
-      const tryWith = (value: (element: number, place: number) => string, number: number): string[] =>
-        this.#tryText(work, scan.next, new Map(elements.map((element, i) => [element, value(element, i)])), number);
+      const tryWith = (value: (element: number, place: number) => string, at: number): string[] =>
+        this.#tryText(work, scan.next, new Map(elements.map((element, i) => [element, value(element, i)])), at);
       if (kind === 'bits') {
         const [element] = elements as [number];
         const bits = (x: number) => this.#number(typeOf(element), () => String(x));
@@ -290,11 +294,17 @@ export class StateText {
     });
   }
 
-  #scanText(work: StageWork, { name, tile, cellAt, pass }: ScanWork): string {
-    const pointer = this.#context.pointer(tile);
+  /** The scans of a stage, side by side. */
+  #scanText(work: StageWork): string[] {
+    const { scans, group } = work;
+    const [{ pass }] = scans as [ScanWork];
     const rows = this.#rows(work);
-    return `    if (kPass >= ${pass}) fused::scan_tile<${name}, (kPass == ${pass})>(block, ${pointer}, ${rows}, round.states * ${
-      work.group.iterations}, cells + ${cellAt}, scratch);`;
+    return [
+      `    if constexpr (kPass >= ${pass}) {`,
+      ...scans.map(({ name, tile, cellAt, scratchAt }, i) => `      fused::Scanning<${name}, (kPass == ${pass})> scan_${i}(block, ${
+        this.#context.pointer(tile)}, ${rows}, round.states * ${group.iterations}, cells + ${cellAt}, scratch + ${scratchAt} * (kThreads / 32));`),
+      '      block.sync();', ...scans.map((_, i) => `      scan_${i}.finish(block);`), '    }',
+    ];
   }
 
   /** Pointers that scans use. */
