@@ -89,7 +89,7 @@ export class CompiledGpu {
   }
 
   /**
-   * Compiles a graph for a device. Throws UnsupportedProgram for programs with state and those that do not fit, ScheduleError where there
+   * Compiles a graph for a device. Throws UnsupportedProgram for programs that are not for devices, ScheduleError where there
    * is no schedule, UnavailableError where nothing compiles device code.
    */
   static async compile(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
