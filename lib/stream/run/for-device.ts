@@ -28,7 +28,8 @@ const compileOptions = optionsOf('stream.compileForDevice', {
  * backend `cuda` compiles by itself.) What the compiler makes is kept between processes.
  *
  * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with state that only firings in
- * order can find, messages, dynamic rates, feedback loops, files or prints, and those whose channels do not fit; UnavailableError if nothing here compiles device code
+ * order can find, messages, dynamic rates, feedback loops, files or prints, and those whose channels do not fit; UnavailableError if
+ * nothing here compiles device code
  */
 export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
   const { device: asked, ...options } = compileOptions.read(given);

@@ -75,7 +75,8 @@ export class ProgramText {
       `  static constexpr int kThreads = ${threads}, kMinBlocks = ${minBlocks}, kStates = ${this.#layout.states};`,
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
       `  using Parameters = fused::${state === undefined ? 'Fused' : 'State'}Parameters<kInputs, kOutputs>;`,
-      ...pass, ...this.#loadText(), ...pass, ...steady, ...this.#storeText(), ...pass, ...this.#settleText(), ...state?.members() ?? [], '};',
+      ...pass, ...this.#loadText(), ...pass, ...steady, ...this.#storeText(), ...pass, ...this.#settleText(),
+      ...state?.members() ?? [], '};',
     ];
   }
 
@@ -88,7 +89,8 @@ export class ProgramText {
         i}]) + (p.first_input + state * ${items}) * ${counts[kind]}`;
       const parts = this.#passes.flatMap(({ input }, number) => (input[i] === undefined ? [] : [`    if (kPass == ${number + 1}) {`,
         ...input[i].map(({ begin, end }) =>
-          `      fused::load_part<${this.#placing(buffer)}>(${tile}, states, ${items * counts[kind]}, ${begin}, ${end - begin});`), '    }']));
+          `      fused::load_part<${this.#placing(buffer)}>(${tile}, states, ${items * counts[kind]}, ${begin}, ${end - begin});`),
+        '    }']));
       const some = this.#passes.reduce((sum, { input }, number) => (input[i] === undefined ? sum : sum + 2 ** (number + 1)), 0);
       return [...parts, `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::load_tile<${
         this.#placing(buffer)}>(${tile}, (states * ${items} + ${external.later.beyond}) * ${counts[kind]});`];

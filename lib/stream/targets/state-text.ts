@@ -238,7 +238,8 @@ export class StateText {
       ...outs.map((buffer) => `      ${cTypes[buffer.element]} ${required(own.get(buffer))}[${buffer.length}] = {};`), '      {',
       ...this.provide([work.node], '        ', this.#context.taken(next.f.name), tried, work.stage),
       ...(next.phase === undefined ? [] : [`        const int at_phase = (phase_${work.node} + turn) % ${work.plan.phases.period};`]),
-      '        double turns = round.turns;', '        (void)turns;',
+      // More than the firing itself has: it may turn a little less often.
+      '        [[maybe_unused]] double turns = 2 * round.turns + 1000;',
       ...(fails ? ['        wl_fault fault;', `        (void)${text};`] : [`        ${text};`]), '      }',
     ];
   }
@@ -302,7 +303,8 @@ export class StateText {
     return [
       `    if constexpr (kPass >= ${pass}) {`,
       ...scans.map(({ name, tile, cellAt, scratchAt }, i) => `      fused::Scanning<${name}, (kPass == ${pass})> scan_${i}(block, ${
-        this.#context.pointer(tile)}, ${rows}, round.states * ${group.iterations}, cells + ${cellAt}, scratch + ${scratchAt} * (kThreads / 32));`),
+        this.#context.pointer(tile)}, ${rows}, round.states * ${group.iterations}, cells + ${cellAt}, scratch + ${
+        scratchAt} * (kThreads / 32));`),
       '      block.sync();', ...scans.map((_, i) => `      scan_${i}.finish(block);`), '    }',
     ];
   }

@@ -159,6 +159,21 @@ describe('programs with state on devices', function () {
       });
     }
 
+    it('counts beyond 2^32 firings', async () => {
+      const graph = graphOf(one('int i; int j = 3;', 'push(x + i * 1000 + j); i = (i + 5) % 7; j += 3;'));
+      const [compiled] = await compileTogether(device, [{ graph, options: small }]);
+      const first = 2 ** 33 + 12_345, states = 100;
+      using given = await device.array(new Int32Array(states));
+      using output = await device.array(new Int32Array(states));
+      using carry = await device.array(new Int32Array(1));
+      using carried = await device.array(new Int32Array(1));
+      await required(compiled).launch({ input: [given], output: [output], firstInput: 0, firstOutput: 0, states, state: { carry, carried, first } });
+      const expected = Array.from({ length: states }, (_, k) =>
+        (Number(BigInt(first + k) * 5n % 7n) * 1000 + Number(BigInt.asIntN(32, 3n + 3n * BigInt(first + k)))) | 0);
+      assert.deepEqual([...await output.read()], expected);
+      required(compiled).dispose();
+    });
+
     it('leaves to the CPU what only firings in order can find, and says why', async () => {
       for (const [source, reason] of left) {
         const graph = graphOf(source);
@@ -190,5 +205,5 @@ describe('programs with state on devices', function () {
       assert.deepEqual(some.output, (await run(graph, { input: given, backend: 'wasm', iterations: 12_345 })).output);
       for (const { output } of [whole, part]) output.dispose();
     });
-  }, { backends: deviceBackends, cases: Object.keys(found).length + Object.keys(faulty).length + 2 });
+  }, { backends: deviceBackends, cases: Object.keys(found).length + Object.keys(faulty).length + 3 });
 });
