@@ -139,31 +139,37 @@ struct ChoiceScan {
   static WARPLOOM_DEVICE void apply(const Record& r, int* x) { x[0] = at(r, x[0]); }
 };
 
-/// Puts together the records of all threads: returns that of the threads before this one, and in `total` that of all.
+/// Records of all threads, put together. The constructor leaves one for each warp in `scratch`; a barrier must follow before `finish`.
 template <class Scan>
-WARPLOOM_DEVICE typename Scan::Record before_thread(
-    const device::Block& block, const typename Scan::Record& own, int* scratch, typename Scan::Record& total) {
+class Joining {
+ public:
   using Record = typename Scan::Record;
-  Record through = own;
-  WARPLOOM_UNROLL
-  for (int delta = 1; delta < 32; delta *= 2) {
-    const Record before = device::shuffle_up(block, through, delta);
-    if (block.lane() >= delta) through = Scan::compose(before, through);
+  WARPLOOM_DEVICE Joining(const device::Block& block, const Record& own, int* scratch) : warps_(reinterpret_cast<Record*>(scratch)) {
+    Record through = own;
+    WARPLOOM_UNROLL
+    for (int delta = 1; delta < 32; delta *= 2) {
+      const Record before = device::shuffle_up(block, through, delta);
+      if (block.lane() >= delta) through = Scan::compose(before, through);
+    }
+    before_ = device::shuffle_up(block, through, 1);
+    if (block.lane() == 0) before_ = Scan::identity();
+    if (block.lane() == 31) warps_[block.warp()] = through;
   }
-  Record prefix = device::shuffle_up(block, through, 1);
-  if (block.lane() == 0) prefix = Scan::identity();
-  Record* const warps = reinterpret_cast<Record*>(scratch);
-  if (block.lane() == 31) warps[block.warp()] = through;
-  block.sync();
-  Record before = Scan::identity();
-  total = before;
-  for (int warp = 0; warp < block.threads() / 32; ++warp) {
-    if (warp == block.warp()) before = total;
-    total = Scan::compose(total, warps[warp]);
+  /// Returns that of the threads before this one, and that of all in `total`.
+  WARPLOOM_DEVICE Record finish(const device::Block& block, Record& total) const {
+    Record before = Scan::identity();
+    total = before;
+    for (int warp = 0; warp < block.threads() / 32; ++warp) {
+      if (warp == block.warp()) before = total;
+      total = Scan::compose(total, warps_[warp]);
+    }
+    return Scan::compose(before, before_);
   }
-  block.sync();
-  return Scan::compose(before, prefix);
-}
+
+ private:
+  Record* warps_;
+  Record before_;
+};
 
 /// Record `i` of a tile of `rows` records, which lie word by word.
 template <class Scan>
@@ -179,50 +185,77 @@ WARPLOOM_DEVICE void put_record(int* tile, int rows, int i, const typename Scan:
   for (int w = 0; w < Scan::kWords; ++w) tile[w * rows + i] = r.word[w];
 }
 
-/// Adds the records of a stretch to the one in `cell`.
-template <class Scan>
-WARPLOOM_DEVICE void add_total(const device::Block& block, const typename Scan::Record& total, int* cell) {
-  if (block.thread() == 0) put_record<Scan>(cell, 1, 0, Scan::compose(record_at<Scan>(cell, 1, 0), total));
-}
-
-/// Puts the state before each of the firings from `begin` to `end` in place of their records. `before`: what all before `begin` do to the
-/// state in `cell`; `total`: what all of the round do to it, which is left there.
-template <class Scan>
-WARPLOOM_DEVICE void put_states(
-    const device::Block& block, int* tile, int rows, int begin, int end, const typename Scan::Record& before,
-    const typename Scan::Record& total, int* cell) {
-  int x[Scan::kSlots], behind[Scan::kSlots];
-  WARPLOOM_UNROLL
-  for (int s = 0; s < Scan::kSlots; ++s) x[s] = behind[s] = cell[s];
-  block.sync();
-  if (block.thread() == 0) {
-    Scan::apply(total, behind);
-    WARPLOOM_UNROLL
-    for (int s = 0; s < Scan::kSlots; ++s) cell[s] = behind[s];
-  }
-  Scan::apply(before, x);
-  for (int i = begin; i < end; ++i) {
-    const typename Scan::Record r = record_at<Scan>(tile, rows, i);
-    WARPLOOM_UNROLL
-    for (int s = 0; s < Scan::kSlots; ++s) tile[s * rows + i] = x[s];
-    Scan::apply(r, x);
+/// Has `length` elements from `begin` on of each of `states` steady states of `each` elements come to a tile.
+template <class Layout, class T>
+WARPLOOM_DEVICE void load_part(const device::Block& block, T* tile, const T* from, int states, int each, int begin, int length) {
+  for (int i = block.thread(); i < states * length; i += block.threads()) {
+    const int at = i / length * each + begin + i % length;
+    tile[Layout::place(at)] = from[at];
   }
 }
 
-/// Finds the state before each of `count` firings from their records, in their place; or only adds the records to that in `cell`, if
-/// kIsTotal. Needs a barrier before and behind.
+/// Finds the state before each of `count` firings from their records, which lie in a tile of `rows`, and puts it in their place; or only
+/// adds the records to that in `cell`, if kIsTotal. Needs a barrier before, behind, and between the constructor and `finish`.
 template <class Scan, bool kIsTotal>
-WARPLOOM_DEVICE void scan_tile(const device::Block& block, int* tile, int rows, int count, int* cell, int* scratch) {
+class Scanning {
+ public:
   using Record = typename Scan::Record;
-  const int each = (count + block.threads() - 1) / block.threads();
-  const int begin = block.thread() * each < count ? block.thread() * each : count;
-  const int end = begin + each < count ? begin + each : count;
-  Record own = Scan::identity(), total;
-  for (int i = begin; i < end; ++i) own = Scan::compose(own, record_at<Scan>(tile, rows, i));
-  const Record before = before_thread<Scan>(block, own, scratch, total);
-  if constexpr (kIsTotal) add_total<Scan>(block, total, cell);
-  else put_states<Scan>(block, tile, rows, begin, end, before, total, cell);
-}
+  WARPLOOM_DEVICE Scanning(const device::Block& block, int* tile, int rows, int count, int* cell, int* scratch)
+      : tile_(tile), cell_(cell), rows_(rows), begin_(first(block, count)), end_(first(block, count) + each(block, count)),
+        joining_(block, own(), scratch) {
+    WARPLOOM_UNROLL
+    for (int s = 0; s < Scan::kSlots; ++s) x_[s] = cell[s];
+  }
+
+  WARPLOOM_DEVICE void finish(const device::Block& block) {
+    Record total;
+    const Record before = joining_.finish(block, total);
+    if constexpr (kIsTotal) {
+      if (block.thread() == 0) put_record<Scan>(cell_, 1, 0, Scan::compose(record_at<Scan>(cell_, 1, 0), total));
+    } else {
+      if (block.thread() == 0) {
+        int behind[Scan::kSlots];
+        copy(x_, behind);
+        Scan::apply(total, behind);
+        copy(behind, cell_);
+      }
+      int x[Scan::kSlots];
+      copy(x_, x);
+      Scan::apply(before, x);
+      for (int i = begin_; i < end_; ++i) {
+        const Record r = record_at<Scan>(tile_, rows_, i);
+        WARPLOOM_UNROLL
+        for (int s = 0; s < Scan::kSlots; ++s) tile_[s * rows_ + i] = x[s];
+        Scan::apply(r, x);
+      }
+    }
+  }
+
+ private:
+  static WARPLOOM_DEVICE int first(const device::Block& block, int count) {
+    const int each = (count + block.threads() - 1) / block.threads();
+    return block.thread() * each < count ? block.thread() * each : count;
+  }
+  static WARPLOOM_DEVICE int each(const device::Block& block, int count) {
+    const int each = (count + block.threads() - 1) / block.threads(), left = count - first(block, count);
+    return each < left ? each : left;
+  }
+  static WARPLOOM_DEVICE void copy(const int* from, int* to) {
+    WARPLOOM_UNROLL
+    for (int s = 0; s < Scan::kSlots; ++s) to[s] = from[s];
+  }
+  WARPLOOM_DEVICE Record own() const {
+    Record made = Scan::identity();
+    for (int i = begin_; i < end_; ++i) made = Scan::compose(made, record_at<Scan>(tile_, rows_, i));
+    return made;
+  }
+
+  int* tile_;
+  int* cell_;
+  int rows_, begin_, end_;
+  Joining<Scan> joining_;
+  int x_[Scan::kSlots];
+};
 
 /// The state before the stretch of a block, from the records of the blocks before it, into `cell`.
 template <class Scan>
@@ -235,7 +268,10 @@ WARPLOOM_DEVICE void begin_scan(
   const int end = begin + each < count ? begin + each : count;
   Record own = Scan::identity(), total;
   for (int i = begin; i < end; ++i) own = Scan::compose(own, record_at<Scan>(totals + static_cast<int64_t>(i) * stride, 1, 0));
-  before_thread<Scan>(block, own, scratch, total);
+  const Joining<Scan> joining(block, own, scratch);
+  block.sync();
+  joining.finish(block, total);
+  block.sync();
   if (block.thread() != 0) return;
   int x[Scan::kSlots];
   WARPLOOM_UNROLL
@@ -314,7 +350,7 @@ struct StateAgent {
       round.fault = p.fault;
       round.first = p.first + state;
       Program::template enter<kPass>(block, number - first, warm);
-      Program::load(block, p, state, round.states);
+      Program::template load<kPass>(block, p, state, round.states);
       block.sync();
       Program::template steady<kPass>(block, round);
       if (round.is_wanted) Program::store(block, p, state, round.states);

@@ -124,8 +124,7 @@ export class CompiledGpu {
 
   /**
    * Compiles a graph for a device, in the layout that a search has found for it (`tune.ts`) unless one is given. Throws UnsupportedProgram
-   * for programs with state and those that do not fit, ScheduleError where there is no schedule, UnavailableError where nothing compiles
-   * device code.
+   * for programs that are not for devices, ScheduleError where there is no schedule, UnavailableError where nothing compiles device code.
    */
   static async compile(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
     const { fast, signal, timeout, ...how } = options;

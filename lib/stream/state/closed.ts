@@ -60,11 +60,14 @@ export function closedOf(state: NodeState, next: readonly Value[]): Closed {
 /** The largest set of elements that depend on nothing but each other. */
 function independent(next: readonly Value[]): Set<number> {
   const own = new Set(next.keys());
+  let others = 0n;
   for (let size = -1; size !== own.size;) {
     size = own.size;
     for (const element of own) {
       const { from, isInput } = elementAt(next, element);
-      if (isInput || next.some((_, other) => has(from, other) && !own.has(other))) own.delete(element);
+      if (!isInput && (from & others) === 0n) continue;
+      own.delete(element);
+      others |= 1n << BigInt(element);
     }
   }
   return own;

@@ -76,8 +76,14 @@ export function nextByPhase(state: NodeState, provided: ReadonlySet<number>, pha
   return made;
 }
 
-/** The elements that records tell, out of those that are not provided; undefined if there are none. */
-export function recordedOf(state: NodeState, next: readonly (readonly Value[])[], provided: ReadonlySet<number>): Recorded | undefined {
+/**
+ * The elements that records tell, out of those that are not provided; undefined if there are none.
+ * @param isFromStart the phases begin with the first firing: what they do not change is as it was at the start
+ */
+export function recordedOf(
+  state: NodeState, next: readonly (readonly Value[])[], provided: ReadonlySet<number>, isFromStart: boolean,
+): Recorded | undefined {
+  const fixed = new Set(!isFromStart ? [] : [...state.elements.keys()].filter((element) => isConstant(state, next, element)));
   const own = new Set([...state.elements.keys()].filter((element) => !provided.has(element)));
   const isFresh = (value: Value): boolean => value.from === 0n;
   for (let size = -1; size !== own.size;) {
@@ -89,10 +95,10 @@ export function recordedOf(state: NodeState, next: readonly (readonly Value[])[]
       });
       if (!isFound) own.delete(element);
     }
-    if (size === own.size) for (const element of endless(state, next, own)) own.delete(element);
+    if (size === own.size) for (const element of endless(next, own, fixed)) own.delete(element);
   }
   if (own.size === 0) return undefined;
-  return recordsOf(state, next, [...own]);
+  return recordsOf(state, next, [...own], fixed);
 }
 
 /** Follows an element back to where it was made; undefined if that is too far. */
@@ -115,12 +121,14 @@ function isConstant(state: NodeState, next: readonly (readonly Value[])[], eleme
 }
 
 /** Elements that come from too far back. */
-function endless(state: NodeState, next: readonly (readonly Value[])[], own: ReadonlySet<number>): number[] {
-  return [...own].filter((element) => !isConstant(state, next, element)
+function endless(next: readonly (readonly Value[])[], own: ReadonlySet<number>, fixed: ReadonlySet<number>): number[] {
+  return [...own].filter((element) => !fixed.has(element)
     && next.some((_, phase) => sourceOf(next, phase, element) === undefined));
 }
 
-function recordsOf(state: NodeState, next: readonly (readonly Value[])[], elements: readonly number[]): Recorded {
+function recordsOf(
+  state: NodeState, next: readonly (readonly Value[])[], elements: readonly number[], fixed: ReadonlySet<number>,
+): Recorded {
   const words: (number | undefined)[][] = next.map(() => []);
   const types: ScalarType[] = [];
   const place = (own: (number | undefined)[], element: number): number => {
@@ -134,7 +142,7 @@ function recordsOf(state: NodeState, next: readonly (readonly Value[])[], elemen
   };
   let longest = 1;
   const sources = next.map((_, phase) => elements.map((element): Source => {
-    if (isConstant(state, next, element)) return { constant: state.start[element] ?? 0 };
+    if (fixed.has(element)) return { constant: state.start[element] ?? 0 };
     const found = sourceOf(next, phase, element);
     if (found === undefined) throw new Error('an element has no source');
     const word = place(elementAt(words, found.phase), found.element);

@@ -55,7 +55,7 @@ function stagesOf(state: NodeState, closed: Closed, phases: Phases): Stages {
     const next = nextByPhase(state, provided, phases);
     const left = [...state.elements.keys()].filter((element) => !provided.has(element));
     if (next === undefined) return { failing: left };
-    const recorded = recordedOf(state, next, provided);
+    const recorded = recordedOf(state, next, provided, phases.since === 0);
     const scans = recorded === undefined ? scansOf(state, next, provided) : undefined;
     const stage = recorded ?? scans;
     if (stage === undefined) return { failing: left };

@@ -38,7 +38,7 @@ const all: Bounds = [-(2 ** 31), 2 ** 31 - 1];
 /** Numbers of which a value may be one, and combinations of such that are tried. */
 export const mostChoices = 16;
 const mostPairs = 256;
-const plainSum: Sum = { modulus: 0 };
+const plainSum: Sum = { modulus: 0, factors: new Map() };
 
 /** A number that follows from the input alone. */
 export const given: Value = { from: 0n, isInput: true, isBitwise: true, sum: plainSum, bounds: all };
@@ -94,11 +94,21 @@ export function either(a: Value, b: Value, condition: Value): Value {
   const isVague = choices === undefined || choices.length > mostChoices
     || [...a.choices ?? [], ...b.choices ?? []].some((x) => Number.isNaN(x) || Object.is(x, -0));
   const some = isVague ? {} : { choices };
-  if (!isFree(condition)) return { ...base, ...some, bounds };
+  const sum = a.sum && b.sum && eitherSum(a.sum, b.sum);
+  // The same sum of the same known rest: it does not matter which.
+  const isSame = sum?.modulus === 0 && sum.factors !== undefined && sum.rest !== undefined;
+  if (!isFree(condition)) return { ...base, ...some, bounds, ...(isSame && base.from !== 0n ? { sum } : {}) };
   if (a.copy !== undefined && a.copy === b.copy) return { ...a, bounds };
   const isBitwise = a.isBitwise && b.isBitwise && areOne(a, b);
-  const isSum = a.sum !== undefined && b.sum !== undefined;
-  return { ...base, ...some, isBitwise, bounds, ...(isSum ? { sum: { modulus: narrower(a.sum.modulus, b.sum.modulus) } } : {}) };
+  return { ...base, ...some, isBitwise, bounds, ...(sum === undefined ? {} : { sum }) };
+}
+
+function eitherSum(a: Sum, b: Sum): Sum {
+  const modulus = narrower(a.modulus, b.modulus);
+  const { factors, rest } = a;
+  const isAlike = factors !== undefined && b.factors !== undefined
+    && [...factors.keys(), ...b.factors.keys()].every((element) => (factors.get(element) ?? 0) === (b.factors?.get(element) ?? 0));
+  return { modulus, ...(isAlike ? { factors } : {}), ...(rest !== undefined && rest === b.rest ? { rest } : {}) };
 }
 
 /** Whether together they depend on at most one element. */
@@ -159,8 +169,7 @@ export function combined(e: Expression, parts: readonly Value[]): Value {
   const choices = f && folded(parts, f);
   const base = unclear(...parts);
   if (choices !== undefined) {
-    const value = oneOf(choices);
-    return choices.length === 1 ? value : { ...value, from: base.from, isInput: base.isInput, isBitwise: false, ...withoutSum(base) };
+    return choices.length === 1 ? oneOf(choices) : { ...base, choices, bounds: oneOf(choices).bounds };
   }
   if (e.type !== 'i32' || e.kind !== 'binary') {
     if (e.kind === 'unary' && e.op === 'neg' && e.type === 'i32') return negated(parts[0] as Value, base);
@@ -180,10 +189,6 @@ export function combined(e: Expression, parts: readonly Value[]): Value {
     case 'rem': return remainder(a, b, base);
     default: return base;
   }
-}
-
-function withoutSum({ from }: Value): Pick<Value, 'sum'> {
-  return from === 0n ? { sum: plainSum } : {};
 }
 
 function added(a: Value, b: Value, sign: 1 | -1, base: Value): Value {
@@ -208,7 +213,7 @@ function negated(a: Value, base: Value): Value {
 }
 
 function times(a: Value, by: Value, base: Value): Value {
-  if (a.sum === undefined) return base;
+  if (a.sum === undefined || isFree(a)) return base;
   const factor = knownNumber(by);
   if (factor === undefined || a.sum.factors === undefined) return { ...base, sum: { modulus: a.sum.modulus } };
   const factors = new Map([...a.sum.factors].map(([element, x]) => [element, Math.imul(x, factor)]));

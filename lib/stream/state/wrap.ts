@@ -36,7 +36,9 @@ export function wrapping(s: StatementOf<'while'>, scene: Scene, follower: (most:
     const pieces = piecesOf(s, scene, cells, cell, follower);
     const made = pieces && wrapped(value, pieces);
     if (made === undefined) continue;
-    for (const other of cells) put(scene, other, other === cell ? made : unclear(given, value));
+    // How often the loop turns decides what it leaves in the others, from what was there.
+    const left = unclear(given, value, ...cells.flatMap((other) => valueIn(scene, other) ?? []));
+    for (const other of cells) put(scene, other, other === cell ? made : left);
     return true;
   }
   return false;

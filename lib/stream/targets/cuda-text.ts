@@ -8,6 +8,7 @@ import type { Group } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { FusedEnd, Gaps, RoundLayout, Tile } from './cuda-layout.ts';
 import type { Member, Task, Tasks } from './cuda-tasks.ts';
+import type { Pass } from './state-passes.ts';
 import { StateText } from './state-text.ts';
 
 /** More turns than there are. */
@@ -30,22 +31,24 @@ export class ProgramText {
   readonly #tables: string[] = [];
   readonly #parameters: ReadonlyMap<string, readonly Buffer[]>;
   readonly #state: StateText | undefined;
+  readonly #passes: readonly Pass[];
 
   /**
    * @param program its functions are those of the tasks, as they are printed
-   * @param stateTasks by function of a stage: the task that calls it
+   * @param stageTasks by function of a stage: the task that calls it
    */
-  constructor(layout: RoundLayout, program: Program, tasks: Tasks, stateTasks: ReadonlyMap<string, Task>) {
+  constructor(layout: RoundLayout, program: Program, tasks: Tasks, stageTasks: ReadonlyMap<string, Task>, passes: readonly Pass[]) {
     this.#layout = layout;
     this.#program = program;
     this.#tasks = tasks;
     this.#gaps = new Map([...layout.tiles].map(([buffer, { gaps }]) => [buffer.name.slice(0, -1), gaps]));
     this.#ends = this.#endsOfGroups();
     this.#parameters = cudaParameters(program);
+    this.#passes = passes;
     this.#state = layout.state && new StateText(layout.state, {
-      plan: layout.plan, states: layout.states, pointer: (buffer) => this.#pointer(buffer), tables: this.#tables,
+      passes, plan: layout.plan, states: layout.states, pointer: (buffer) => this.#pointer(buffer), tables: this.#tables,
       taken: (f) => new Set(this.#parameters.get(f)),
-      call: (_, { f }, own) => this.#call(required(stateTasks.get(f.name)), own),
+      call: (_, { f }, own) => this.#call(required(stageTasks.get(f.name)), own),
     });
   }
 
@@ -78,12 +81,13 @@ export class ProgramText {
       `  static constexpr bool kReadsAhead = ${readsAhead};`,
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
       `  using Parameters = fused::${state === undefined ? 'Fused' : 'State'}Parameters<kInputs, kOutputs>;`,
-      ...(readsAhead ? this.#aheadText() : this.#loadText()), ...pass, ...steady, ...this.#storeText(), ...pass, ...this.#settleText(), ...state?.members() ?? [], '};',
+      ...pass, ...(readsAhead ? this.#aheadText() : this.#loadText()), ...pass, ...steady, ...this.#storeText(), ...pass, ...this.#settleText(),
+      ...state?.members() ?? [], '};',
     ];
   }
 
   /** By kind of the input's scalars: where they lie in shared memory and how, where they come from, and how many there are in a round. */
-  #inputs(): { tile: string; placing: string; landing: string; from: string; count: string }[] {
+  #inputs(): { tile: string; placing: string; landing: string; from: string; count: string; each: number }[] {
     const { external, kinds, items } = this.#layout.input;
     const counts = countsOf(external.type);
     return kinds.map((kind, i) => {
@@ -92,14 +96,23 @@ export class ProgramText {
       return {
         tile: this.#pointer(buffer), placing: this.#placing(buffer), landing: `block.shared<${type}>(${this.#layout.landings[i] ?? 0})`,
         from: `static_cast<const ${type}*>(p.input[${i}]) + (p.first_input + state * ${items}) * ${counts[kind]}`,
-        count: `(states * ${items} + ${external.later.beyond}) * ${counts[kind]}`,
+        count: `(states * ${items} + ${external.later.beyond}) * ${counts[kind]}`, each: items * counts[kind],
       };
     });
   }
 
   #loadText(): string[] {
-    return [`  static WARPLOOM_DEVICE void load(${roundParameters}) {`, ...this.#inputs().map(({ tile, placing, from, count }) =>
-      `    fused::load_tile<${placing}>(block, ${tile}, ${from}, ${count});`), '  }'];
+    const lines = this.#inputs().flatMap(({ tile, placing, from, count, each }, i) => {
+      // Passes that find the state load only what they read.
+      const own = this.#passes.flatMap(({ input }, number) => (input[i] === undefined ? [] : [{ parts: input[i], pass: number + 1 }]));
+      const some = own.reduce((sum, { pass }) => sum + 2 ** pass, 0);
+      return [
+        ...own.flatMap(({ parts, pass }) => [`    if (kPass == ${pass}) {`, ...parts.map(({ begin, end }) =>
+          `      fused::load_part<${placing}>(block, ${tile}, ${from}, states, ${each}, ${begin}, ${end - begin});`), '    }']),
+        `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::load_tile<${placing}>(block, ${tile}, ${from}, ${count});`,
+      ];
+    });
+    return [`  static WARPLOOM_DEVICE void load(${roundParameters}) {`, ...lines, '  }'];
   }
 
   #aheadText(): string[] {
@@ -149,10 +162,14 @@ export class ProgramText {
         const { group } = required(task.members[0]);
         const span = Math.ceil(this.#layout.states * group.iterations * task.parts / task.width / 32) * 32;
         const text = this.#taskText(task, span, offset);
-        steady.push(...this.#state !== undefined && task.members.length === 1 ? this.#state.guarded(text, group.id) : text);
+        steady.push(...this.#state?.inLast(text) ?? text);
         // Each begins with a warp of its own, so that all threads of a warp do the same.
         offset = (offset + span * task.members.length) % this.#layout.options.threads;
       }
+      this.#passes.forEach((pass, i) => {
+        const text = pass.tasks[level]?.flatMap((task) => this.#taskText(task, 0, 0)) ?? [];
+        if (text.length > 0) steady.push(`    if (kPass == ${i + 1}) {`, ...text, '    }');
+      });
       steady.push('    block.sync();');
     });
     const round = this.#state === undefined ? 'Round' : 'StateRound';

@@ -15,6 +15,7 @@ import { noGaps, RoundLayout, type FusedEnd, type FusedOptions } from './cuda-la
 import { positioned, tasksOf, type Task } from './cuda-tasks.ts';
 import { ProgramText } from './cuda-text.ts';
 import type { StageWork, StateLayout } from './state-layout.ts';
+import { passesOf } from './state-passes.ts';
 
 /** A program for `device.module`. */
 export interface FusedProgram {
@@ -116,9 +117,14 @@ export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): Fu
     isAlike: (a, b) => layout.tiles.get(a)?.gaps.shift === layout.tiles.get(b)?.gaps.shift,
   });
   const all = tasks.levels.flat();
-  const stateTasks = new Map<string, Task>(layout.state?.works.flatMap(({ group, record, scans }) =>
+  const stageTasks = new Map<string, Task>(layout.state?.works.flatMap(({ group, record, scans }) =>
     [...(record === undefined ? [] : [record]), ...scans].map(({ next: { f } }) =>
       [f.name, positioned(lowered, group, f, { parts: 1, width: 1, isCounted: false }, ix)] as const)));
+  const passes = layout.state === undefined ? [] : passesOf({
+    plan: layout.plan, lowered: layout.lowered, state: layout.state, levels: layout.levels, input: layout.input, stageTasks,
+    inputBuffers: layout.input.kinds.map((kind) => layout.streamBuffer(layout.input.external.id, kind)),
+    isShared: (buffer) => layout.tiles.has(buffer),
+  });
   const gaps = new Map<Buffer, number>();
   const addGap = (buffer: Buffer, of: Buffer): void => {
     const shift = layout.tiles.get(of)?.gaps.shift ?? noGaps;
@@ -127,14 +133,14 @@ export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): Fu
   for (const buffer of layout.tiles.keys()) addGap(buffer, buffer);
   for (const { members: [first] } of all) for (const [by, buffer] of first?.buffers ?? []) addGap(by, buffer);
   const buffers = [...lowered.buffers, ...tasks.placeholders];
-  const functions = [...all, ...stateTasks.values()].map(({ f }) => f);
+  const functions = [...all, ...stageTasks.values(), ...passes.flatMap((pass) => pass.tasks.flat())].map(({ f }) => f);
   const program = padBuffers({ ...lowered, buffers, functions }, gaps);
   refuseHost(program);
   const { kernels, entries } = kernelsOf(layout.state);
   const text = [
     '#ifdef WARPLOOM_SIMT', '#define WL_STRUCT_LANES', '#endif', '#include "cuda/core/module.cuh"', '#include "arithmetic.h"',
     `#include "cuda/stream/${layout.state === undefined ? 'fused' : 'state'}.cuh"`, '', 'namespace {',
-    printCuda({ ...program, imports: [] }), ...new ProgramText(layout, program, tasks, stateTasks).lines(), '}  // namespace', '',
+    printCuda({ ...program, imports: [] }), ...new ProgramText(layout, program, tasks, stageTasks, passes).lines(), '}  // namespace', '',
     ...entries, '',
   ].join('\n');
   const warm = Math.ceil(untilRight(layout.plan, state) / layout.states);

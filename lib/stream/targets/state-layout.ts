@@ -34,6 +34,8 @@ export interface ScanWork {
   readonly cellAt: number;
   readonly carryAt: number;
   readonly totalsAt: number;
+  /** Words of records of other scans, of which each warp leaves one. */
+  readonly scratchAt: number;
   readonly tile: Buffer;
   readonly next: NextFunction;
 }
@@ -80,8 +82,6 @@ export class StateLayout {
   readonly cellWords: number;
   readonly carryWords: number;
   readonly totalWords: number;
-  /** The longest record. */
-  readonly #widest: number;
   /** Cells, the state that blocks begin with, and scratch. */
   readonly cells: Buffer;
 
@@ -92,7 +92,7 @@ export class StateLayout {
     this.groups = this.functions.functions();
     const passes = passesOf(plan, state);
     const works: StageWork[] = [];
-    let [cellWords, carryWords, totalWords, widest] = [0, 0, 0, 0];
+    let [cellWords, carryWords, totalWords] = [0, 0, 0];
     for (const group of plan.groups) {
       const { actor: node } = elementAt(group.steps, 0);
       const nodePlan = state.get(node);
@@ -112,11 +112,10 @@ export class StateLayout {
         const own = pass;
         const scans = stage.map((scan, i): ScanWork => {
           const made = this.#scan(`${name}_${i}`, node, group, scan, provided, nodePlan);
-          const placed = { ...made, pass: own, cellAt: cellWords, carryAt: carryWords, totalsAt: totalWords };
+          const placed = { ...made, pass: own, cellAt: cellWords, carryAt: carryWords, totalsAt: totalWords, scratchAt: totalWords };
           cellWords += Math.max(made.words, made.slots);
           carryWords += made.slots;
           totalWords += made.words;
-          widest = Math.max(widest, made.words);
           return placed;
         });
         works.push({ ...base, record: undefined, scans });
@@ -127,15 +126,15 @@ export class StateLayout {
     }
     this.works = works;
     this.passes = Math.max(0, ...works.flatMap(({ scans }) => scans.map(({ pass }) => pass)));
-    [this.cellWords, this.carryWords, this.totalWords, this.#widest] = [cellWords, carryWords, totalWords, widest];
+    [this.cellWords, this.carryWords, this.totalWords] = [cellWords, carryWords, totalWords];
     this.cells = tile('cells');
   }
 
   /** What lies in shared memory. @param last the last level */
   tiles(last: number, threads: number): StateTile[] {
     const end = last + 2;
-    // Cells, the state that blocks begin with, and a record for each warp.
-    const cells = 2 * this.cellWords + this.#widest * threads / 32;
+    // Cells, the state that blocks begin with, and the records of warps.
+    const cells = 2 * this.cellWords + this.totalWords * threads / 32;
     return [
       ...(this.cellWords === 0 ? [] : [{ buffer: this.cells, each: 0, beside: cells, from: 0, to: end }]),
       ...this.works.flatMap(({ record, scans, group, level }): StateTile[] => [
@@ -161,7 +160,7 @@ export class StateLayout {
 
   #scan(
     name: string, node: number, group: Group, scan: Scan, provided: ReadonlySet<number>, { state }: NodePlan,
-  ): Omit<ScanWork, 'pass' | 'cellAt' | 'carryAt' | 'totalsAt'> {
+  ): Omit<ScanWork, 'pass' | 'cellAt' | 'carryAt' | 'totalsAt' | 'scratchAt'> {
     const { kind, elements, choices } = scan;
     const slots = elements.reduce((sum, element) => sum + slotsOf(elementAt(state.elements, element).buffer.element), 0);
     const known = new Map(choices === undefined ? [] : [[elementAt(elements, 0), choices] as const]);

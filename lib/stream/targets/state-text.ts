@@ -9,6 +9,7 @@ import type { NodePlan } from '../state/stages.ts';
 import { wordsOf } from '../state/words.ts';
 import { isIdentity, slotsOf, type RecordWork, type ScanWork, type StageWork, type StateLayout } from './state-layout.ts';
 import type { NextFunction } from './state-functions.ts';
+import type { Pass } from './state-passes.ts';
 
 /** What surrounds the text. */
 export interface StateContext {
@@ -21,6 +22,7 @@ export interface StateContext {
   /** Buffers that a function takes. */
   readonly taken: (f: string) => ReadonlySet<Buffer>;
   readonly tables: string[];
+  readonly passes: readonly Pass[];
 }
 
 /** Elements of the state that stand for others while a firing is tried. */
@@ -49,41 +51,17 @@ export class StateText {
     return this.#layout.works.flatMap(({ scans }) => scans);
   }
 
-  /** A condition on the pass: whether it needs a group, or a stage of it. */
-  guarded(lines: readonly string[], group: number, stage = Infinity): string[] {
-    const needed = this.#neededIn(group, stage);
-    if (lines.length === 0 || needed.size === this.passes + 1) return [...lines];
-    const mask = [...needed].reduce((sum, pass) => sum + 2 ** pass, 0);
+  /** Lines that all passes need in which `isNeeded`, and the program itself. */
+  #inPasses(lines: readonly string[], isNeeded: (pass: Pass) => boolean): string[] {
+    const needed = this.#context.passes.flatMap((pass, i) => (isNeeded(pass) ? [i + 1] : []));
+    if (lines.length === 0 || needed.length === this.passes) return [...lines];
+    const mask = needed.reduce((sum, pass) => sum + 2 ** pass, 2 ** (this.passes + 1));
     return [`    if ((${mask}u >> kPass & 1u) != 0) {`, ...lines, '    }'];
   }
 
-  /** Passes that need what comes out of a group, or of one of its stages; the last pass is the program itself. */
-  #neededIn(group: number, stage: number): ReadonlySet<number> {
-    const passes = new Set([this.passes + 1]);
-    for (const work of this.#layout.works) {
-      for (const { pass } of work.scans) {
-        const isOwn = work.group.id === group && stage <= work.stage;
-        if (isOwn || this.#isBefore(group, work.group.id)) passes.add(pass);
-      }
-    }
-    return passes;
-  }
-
-  readonly #ahead = new Map<number, ReadonlySet<number>>();
-
-  /** Whether a group comes before another one in the stream. */
-  #isBefore(group: number, other: number): boolean {
-    let ahead = this.#ahead.get(other);
-    if (ahead === undefined) {
-      const { sdf, groupOf } = this.#context.plan;
-      const found = new Set<number>([other]);
-      for (const each of found) {
-        for (const { from, to } of sdf.channels) if (elementAt(groupOf, to).id === each) found.add(elementAt(groupOf, from).id);
-      }
-      found.delete(other);
-      this.#ahead.set(other, ahead = found);
-    }
-    return ahead.has(group);
+  /** Lines for the program itself. */
+  inLast(lines: readonly string[]): string[] {
+    return this.#inPasses(lines, () => false);
   }
 
   /** Variables of a task in which these nodes fire: what is the same for all iterations of a round. */
@@ -231,19 +209,21 @@ export class StateText {
   /** What stages make at a level. */
   level(level: number): string[] {
     return this.#layout.works.flatMap((work) => {
-      const { record, scans, stage, group } = work;
-      const lines = work.level !== level ? [] : record === undefined ? scans.flatMap((scan) => this.#move(work, scan))
-        : this.#loop(work, () => this.#recordText(work, record));
-      const scanned = work.level + 1 !== level ? [] : scans.map((scan) => this.#scanText(work, scan));
-      return this.guarded([...lines, ...scanned], group.id, stage);
+      const { record, scans } = work;
+      const lines = work.level !== level ? [] : record === undefined ? scans.flatMap((scan, i) => this.#move(work, scan, i))
+        : this.#loop(work, 0, () => this.#recordText(work, record));
+      const scanned = work.level + 1 !== level || scans.length === 0 ? [] : this.#scanText(work);
+      return this.#inPasses([...lines, ...scanned], ({ works }) => works.has(work));
     });
   }
 
-  #loop(work: StageWork, body: () => readonly string[]): string[] {
+  /** @param warp the first one that takes part */
+  #loop(work: StageWork, warp: number, body: () => readonly string[]): string[] {
     const { node, group } = work;
+    const first = warp === 0 ? 'block.thread()' : `fused::turned(block, ${warp} * 32 % kThreads)`;
     return [
       '    {', ...this.begin([node]),
-      `    for (int turn = block.thread(); turn < round.states * ${group.iterations}; turn += kThreads) {`,
+      `    for (int turn = ${first}; turn < round.states * ${group.iterations}; turn += kThreads) {`,
       ...body(), '    }', '    }',
     ];
   }
@@ -258,7 +238,8 @@ export class StateText {
       ...outs.map((buffer) => `      ${cTypes[buffer.element]} ${required(own.get(buffer))}[${buffer.length}] = {};`), '      {',
       ...this.provide([work.node], '        ', this.#context.taken(next.f.name), tried, work.stage),
       ...(next.phase === undefined ? [] : [`        const int at_phase = (phase_${work.node} + turn) % ${work.plan.phases.period};`]),
-      '        double turns = round.turns;', '        (void)turns;',
+      // More than the firing itself has: it may turn a little less often.
+      '        [[maybe_unused]] double turns = 2 * round.turns + 1000;',
       ...(fails ? ['        wl_fault fault;', `        (void)${text};`] : [`        ${text};`]), '      }',
     ];
   }
@@ -271,17 +252,19 @@ export class StateText {
     return [...this.#tryText(work, next, new Map(), 0), ...lines];
   }
 
-  #move(work: StageWork, scan: ScanWork): string[] {
-    return this.#loop(work, () => {
+  /** @param number its number among those of the stage, which other warps make */
+  #move(work: StageWork, scan: ScanWork, number: number): string[] {
+    const warps = Math.ceil(this.#rows(work) / 32);
+    return this.#loop(work, number * warps, () => {
       const { kind, elements, choices = [] } = scan.scan;
       const { state } = work.plan;
       const typeOf = (element: number): ScalarType => elementAt(state.elements, element).buffer.element;
-      const left = (i: number, number: number): string =>
-        `${required(scan.next.outs[typeOf(elementAt(elements, i))]).name}_${number}[${i}]`;
+      const left = (i: number, at: number): string =>
+        `${required(scan.next.outs[typeOf(elementAt(elements, i))]).name}_${at}[${i}]`;
       const put = (word: number, value: string): string =>
         `      ${this.#context.pointer(scan.tile)}[${word * this.#rows(work)} + turn] = ${value};`;
-      const tryWith = (value: (element: number, place: number) => string, number: number): string[] =>
-        this.#tryText(work, scan.next, new Map(elements.map((element, i) => [element, value(element, i)])), number);
+      const tryWith = (value: (element: number, place: number) => string, at: number): string[] =>
+        this.#tryText(work, scan.next, new Map(elements.map((element, i) => [element, value(element, i)])), at);
       if (kind === 'bits') {
         const [element] = elements as [number];
         const bits = (x: number) => this.#number(typeOf(element), () => String(x));
@@ -312,11 +295,18 @@ export class StateText {
     });
   }
 
-  #scanText(work: StageWork, { name, tile, cellAt, pass }: ScanWork): string {
-    const pointer = this.#context.pointer(tile);
+  /** The scans of a stage, side by side. */
+  #scanText(work: StageWork): string[] {
+    const { scans, group } = work;
+    const [{ pass }] = scans as [ScanWork];
     const rows = this.#rows(work);
-    return `    if (kPass >= ${pass}) fused::scan_tile<${name}, (kPass == ${pass})>(block, ${pointer}, ${rows}, round.states * ${
-      work.group.iterations}, cells + ${cellAt}, scratch);`;
+    return [
+      `    if constexpr (kPass >= ${pass}) {`,
+      ...scans.map(({ name, tile, cellAt, scratchAt }, i) => `      fused::Scanning<${name}, (kPass == ${pass})> scan_${i}(block, ${
+        this.#context.pointer(tile)}, ${rows}, round.states * ${group.iterations}, cells + ${cellAt}, scratch + ${
+        scratchAt} * (kThreads / 32));`),
+      '      block.sync();', ...scans.map((_, i) => `      scan_${i}.finish(block);`), '    }',
+    ];
   }
 
   /** Pointers that scans use. */
@@ -393,7 +383,7 @@ export class StateText {
       const rows = this.#rows(work);
       const lines = Array.from({ length: slots }, (_, slot) => `    fused::settle_tile<fused::Spread<31>>(block, ${
         this.#context.pointer(tile)} + ${slot * rows}, states * ${work.group.iterations}, ${longestLag});`);
-      return this.guarded(lines, work.group.id, work.stage);
+      return this.#inPasses(lines, ({ works }) => works.has(work));
     });
   }
 }

@@ -7,8 +7,7 @@ import { eachBackend } from '../../support/backends.ts';
 import { program } from '../programs/support.ts';
 import { agrees, compileTogether, deviceBackends, firstState, inputItems } from './support.ts';
 
-const forDevices = benchmarkPrograms.filter(({ stateful }) => stateful === 0);
-const graphs = new Map(forDevices.map(({ name }) => [name, program(name)]));
+const graphs = new Map(benchmarkPrograms.map(({ name }) => [name, program(name)]));
 /** Programs small enough for the interpreter to run more than one round. */
 const interpreted = new Set(['channel-vocoder', 'filterbank', 'tde', 'matrix-mult']);
 
@@ -20,7 +19,7 @@ describe('the twelve programs on devices', function () {
     before(async () => {
       const device = await opened();
       const made = await Promise.all([0, 1].map(async (half) => {
-        const names = forDevices.map(({ name }) => name).filter((__, i) => i % 2 === half);
+        const names = benchmarkPrograms.map(({ name }) => name).filter((__, i) => i % 2 === half);
         const programs = await compileTogether(device, names.map((name) => ({ graph: graphs.get(name)! })));
         return names.map((name, i) => [name, programs[i]!] as const);
       }));
@@ -28,7 +27,7 @@ describe('the twelve programs on devices', function () {
     });
     after(() => { for (const each of compiled.values()) each.dispose(); });
 
-    for (const each of forDevices) {
+    for (const each of benchmarkPrograms) {
       it(each.name, async () => {
         const graph = graphs.get(each.name)!;
         const made = compiled.get(each.name)!;
@@ -49,9 +48,5 @@ describe('the twelve programs on devices', function () {
         assert.deepEqual([...(await made.run(few, {})).output], interpretSync(graph, { input: few }).output);
       });
     }
-  }, { backends: deviceBackends, cases: forDevices.length });
-
-  it('are for devices unless they have state', () => {
-    assert.deepEqual(benchmarkPrograms.filter((each) => !forDevices.includes(each)).map(({ name }) => name), ['mpeg2-subset']);
-  });
+  }, { backends: deviceBackends, cases: benchmarkPrograms.length });
 });

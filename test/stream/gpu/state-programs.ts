@@ -119,6 +119,70 @@ class Maker {
   }
 }
 
+/** Statements and expressions over fields without any plan: most of these fields only firings in order can find. */
+class Wild {
+  readonly #r: Random;
+  #names = 0;
+
+  constructor(seed: number) {
+    this.#r = new Random(seed);
+  }
+
+  source(): string {
+    const r = this.#r;
+    const body = Array.from({ length: 1 + r.below(4) }, () => this.#statement(2)).join(' ');
+    return `int->int filter F { int a = ${r.below(5)}; int b = ${r.below(3) - 1}; int c; boolean d; int[4] e; work pop 1 push 2 peek 2 `
+      + `{ int x = pop(); int y = peek(0); ${body} push(a + b + e[x & 3]); push(d ? c : x); } } int->int pipeline Main { add F; }`;
+  }
+
+  #statement(depth: number): string {
+    const r = this.#r;
+    const target = (): string => r.pick(['a', 'b', 'c', 'a', 'b', 'e[0]', 'e[1]', `e[${this.#expression(1)} & 3]`]);
+    if (depth > 0) {
+      switch (r.below(9)) {
+        case 0: return `if (${this.#condition(1)}) { ${this.#statement(depth - 1)} } else { ${this.#statement(depth - 1)} }`;
+        case 1: return `if (${this.#condition(1)}) { ${this.#statement(depth - 1)} ${this.#statement(depth - 1)} }`;
+        case 2: {
+          const i = `i${this.#names++}`;
+          return `for (int ${i} = 0; ${i} < ${2 + r.below(2)}; ${i}++) { ${this.#statement(depth - 1)} ${r.below(4) === 0 ? `if (${this.#condition(1)}) break;` : ''} }`;
+        }
+        case 3: {
+          const half = 2 ** r.below(6);
+          return `while (a > ${half + r.below(2) - 1}) a -= ${2 * half}; while (a < ${-half}) a += ${2 * half};`;
+        }
+        case 4: return `d = ${this.#condition(1)};`;
+        case 5: return 'e[0] = e[1]; e[1] = e[2]; e[2] = x;';
+      }
+    }
+    const to = target();
+    return r.below(3) === 0 ? `${to} = ${this.#expression(2)};` : `${to} = ${to} ${r.pick(['+', '-', '&', '|', '^', '*'])} (${this.#expression(1)});`;
+  }
+
+  #expression(depth: number): string {
+    const r = this.#r;
+    if (depth === 0 || r.below(4) === 0) return r.pick(['a', 'b', 'c', 'x', 'y', 'x', 'y', 'e[1]', 'e[3]', String(r.below(9) - 2), '1', '3', '7']);
+    const [one, two] = [this.#expression(depth - 1), this.#expression(depth - 1)];
+    switch (r.below(8)) {
+      case 0: return `(${this.#condition(depth - 1)} ? ${one} : ${two})`;
+      case 1: return `(${one} % ${r.pick([2, 3, 4, 8, 10])})`;
+      case 2: return `(${one} & ${r.pick([1, 3, 7, 6, 255])})`;
+      case 3: return `(${one} << ${r.below(4)})`;
+      default: return `(${one} ${r.pick(['+', '-', '+', '*', '^', '|'])} ${two})`;
+    }
+  }
+
+  #condition(depth: number): string {
+    const r = this.#r;
+    if (r.below(4) === 0) return r.pick(['d', '!d']);
+    return `${this.#expression(depth)} ${r.pick(['<', '>', '==', '!=', '>='])} ${this.#expression(0)}`;
+  }
+}
+
+/** A program with a filter whose fields change in any way. */
+export function wildProgram(seed: number): string {
+  return new Wild(seed).source();
+}
+
 /** A program, and the type of its items. */
 export function randomStateProgram(seed: number): { source: string; type: Type } {
   return new Maker(seed).program();

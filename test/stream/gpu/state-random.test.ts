@@ -5,12 +5,13 @@ import type { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import type { FusedOptions } from '../../../lib/stream/targets/cuda-layout.ts';
 import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
+import { compiledWasm } from '../../../lib/stream/run/wasm.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';
-import { randomStateProgram } from './state-programs.ts';
+import { randomStateProgram, wildProgram } from './state-programs.ts';
 import { agrees, compileTogether, deviceBackends, firstState, inputItems } from './support.ts';
 
-const programs = 100, together = 25;
+const programs = 100, together = 25, wild = 60;
 const options: readonly FusedOptions[] = [
   { threads: 32, sharedBytes: 6000 }, {}, { threads: 64, sharedBytes: 12_000 }, { threads: 32, sharedBytes: 3000, groupSize: 1 },
 ];
@@ -22,6 +23,16 @@ function fits(graph: StreamGraph, chosen: FusedOptions): boolean {
     return true;
   } catch (error) {
     assert.match((error as Error).message, /bytes of shared memory/);
+    return false;
+  }
+}
+
+function isFound(graph: StreamGraph): boolean {
+  try {
+    fusedProgram(graph);
+    return true;
+  } catch (error) {
+    assert.match((error as Error).message, /which only a firing after the other can find/);
     return false;
   }
 }
@@ -58,5 +69,22 @@ describe('random programs with state on devices', function () {
         made[0]?.dispose();
       });
     }
-  }, { backends: deviceBackends, cases: programs / together });
+
+    it('fields that change in any way: what is taken for found is found', async () => {
+      const samples = Array.from({ length: wild }, (__, seed) => ({ seed, source: wildProgram(seed) }))
+        .map((each) => ({ ...each, graph: graphOf(each.source), options: options[0]! })).filter(({ graph }) => isFound(graph));
+      assert.ok(samples.length > wild / 2 && samples.length < wild, `${samples.length} of ${wild}`);
+      const made = await compileTogether(await opened(), samples) as CompiledGpu[];
+      for (const [i, { seed, source, graph }] of samples.entries()) {
+        const compiled = made[i]!;
+        const length = inputItems(compiled, firstState(compiled) + 9 * compiled.program.states + seed % 5);
+        for (const below of [11, 3]) {
+          const input = Int32Array.from({ length }, (___, k) => (Math.imul(k + seed, 0x9e3779b1) >>> 25) % below - 1);
+          const found = await compiled.run(input, {});
+          assert.deepEqual(found.output, compiledWasm(graph).run(input, {}).output, `seed ${seed}\n${source}`);
+        }
+      }
+      made[0]?.dispose();
+    });
+  }, { backends: deviceBackends, cases: programs / together + 1 });
 });

@@ -113,11 +113,13 @@ describe('programs with state on devices', function () {
 
   eachBackend((backend, opened) => {
     let device: Device;
-    let made: (CompiledGpu | undefined)[];
+    let made: (CompiledGpu | undefined)[], wide: (CompiledGpu | undefined)[];
     const entries = Object.entries(found).map(([name, source]) => ({ name, graph: graphOf(source), options: small }));
     before(async () => {
       device = await opened();
       made = await compileTogether(device, entries);
+      // So large that a block makes several rounds.
+      wide = await compileTogether(device, entries.map(({ graph }) => ({ graph, options: { threads: 64, sharedBytes: 100_000 } })));
     });
 
     entries.forEach(({ name, graph }, i) => it(name, async () => {
@@ -132,8 +134,13 @@ describe('programs with state on devices', function () {
       const few = input(Math.min(inputItems(compiled, from + 5), 1500));
       assert.deepEqual([...(await compiled.run(few, {})).output], interpretSync(graph, { input: few }).output);
       await agrees(compiled, graph, input(0), {}, false);
+      const large = required(wide[i]);
+      await agrees(large, graph, input(inputItems(large, firstState(large) + 37 * large.program.states + 3)));
     }));
-    after(() => { made[0]?.dispose(); });
+    after(() => {
+      made[0]?.dispose();
+      wide[0]?.dispose();
+    });
 
     for (const [name, source] of Object.entries(faulty)) {
       it(`goes wrong as on the CPU: ${name}`, async () => {
@@ -151,6 +158,21 @@ describe('programs with state on devices', function () {
         assert.ok(faults >= 2, `${faults} faults`);
       });
     }
+
+    it('counts beyond 2^32 firings', async () => {
+      const graph = graphOf(one('int i; int j = 3;', 'push(x + i * 1000 + j); i = (i + 5) % 7; j += 3;'));
+      const [compiled] = await compileTogether(device, [{ graph, options: small }]);
+      const first = 2 ** 33 + 12_345, states = 100;
+      using given = await device.array(new Int32Array(states));
+      using output = await device.array(new Int32Array(states));
+      using carry = await device.array(new Int32Array(1));
+      using carried = await device.array(new Int32Array(1));
+      await required(compiled).launch({ input: [given], output: [output], firstInput: 0, firstOutput: 0, states, state: { carry, carried, first } });
+      const expected = Array.from({ length: states }, (_, k) =>
+        (Number(BigInt(first + k) * 5n % 7n) * 1000 + Number(BigInt.asIntN(32, 3n + 3n * BigInt(first + k)))) | 0);
+      assert.deepEqual([...await output.read()], expected);
+      required(compiled).dispose();
+    });
 
     it('leaves to the CPU what only firings in order can find, and says why', async () => {
       for (const [source, reason] of left) {
@@ -183,5 +205,5 @@ describe('programs with state on devices', function () {
       assert.deepEqual(some.output, (await run(graph, { input: given, backend: 'wasm', iterations: 12_345 })).output);
       for (const { output } of [whole, part]) output.dispose();
     });
-  }, { backends: deviceBackends, cases: Object.keys(found).length + Object.keys(faulty).length + 2 });
+  }, { backends: deviceBackends, cases: Object.keys(found).length + Object.keys(faulty).length + 3 });
 });

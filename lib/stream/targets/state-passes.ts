@@ -1,0 +1,143 @@
+// What the passes before a program's own need of it: only what the records of their scans follow from.
+import { elementAt, required } from '../../core/known.ts';
+import type { Buffer, KernelFunction } from '../../kernel/ir.ts';
+import { linearOf } from '../../kernel/passes/linear.ts';
+import { forCount } from '../../kernel/passes/slice.ts';
+import { loadedIn, mapBody, walkBody, writesIn } from '../../kernel/visit.ts';
+import type { LoweredProgram } from '../lower/program.ts';
+import { countsOf } from '../plan/layout.ts';
+import type { Group, ProgramPlan } from '../plan/plan.ts';
+import { positioned, type Task } from './cuda-tasks.ts';
+import type { FusedEnd } from './cuda-layout.ts';
+import type { StageWork, StateLayout } from './state-layout.ts';
+
+/** Scalars of a steady state of the input, from `begin` to `end`. */
+export interface Run {
+  readonly begin: number;
+  readonly end: number;
+}
+
+export interface Pass {
+  /** By level: what makes the items that are needed. */
+  readonly tasks: readonly (readonly Task[])[];
+  readonly works: ReadonlySet<StageWork>;
+  /** By kind of scalars of the input: what is needed of each steady state; undefined: all. */
+  readonly input: readonly (readonly Run[] | undefined)[];
+}
+
+interface Context {
+  readonly plan: ProgramPlan;
+  readonly lowered: LoweredProgram;
+  readonly state: StateLayout;
+  readonly levels: readonly number[];
+  readonly input: FusedEnd;
+  /** By kind of scalars of the input. */
+  readonly inputBuffers: readonly Buffer[];
+  /** Buffers that lie in shared memory: others belong to one function. */
+  readonly isShared: (buffer: Buffer) => boolean;
+  /** By function of a stage. */
+  readonly stageTasks: ReadonlyMap<string, Task>;
+}
+
+/** Passes 1 to that before the last. */
+export function passesOf(context: Context): readonly Pass[] {
+  return Array.from({ length: context.state.passes }, (_, i) => passOf(context, i + 1));
+}
+
+function passOf(context: Context, pass: number): Pass {
+  const { plan, lowered: { program, system: { ix } }, state, levels, isShared, stageTasks } = context;
+  const works = new Set<StageWork>();
+  const wanted = new Set<Buffer>();
+  const called: { readonly f: KernelFunction; readonly group: Group }[] = [];
+  const want = (f: KernelFunction, group: Group): void => {
+    for (const buffer of loadedIn(f.body)) wanted.add(buffer);
+    called.push({ f, group });
+  };
+  const wantWorks = (node: number, isNeeded: (work: StageWork) => boolean): void => {
+    for (const work of state.works) {
+      if (work.node !== node || works.has(work) || !isNeeded(work)) continue;
+      works.add(work);
+      for (const { next } of [...(work.record === undefined ? [] : [work.record]), ...work.scans]) {
+        want(required(stageTasks.get(next.f.name)).f, work.group);
+      }
+    }
+  };
+  for (const { node, stage, scans } of state.works) {
+    if (scans.some((scan) => scan.pass === pass)) wantWorks(node, (work) => work.stage <= stage);
+  }
+  const tasks: Task[][] = Array.from({ length: Math.max(...levels) + 1 }, () => []);
+  for (const group of [...plan.groups].sort((a, b) => elementAt(levels, b.id) - elementAt(levels, a.id))) {
+    const f = required(program.functions.find(({ name }) => name === `group_${group.id}`));
+    if (![...writesIn(f.body).buffers].some((buffer) => wanted.has(buffer) && isShared(buffer))) continue;
+    const task = positioned(program, group, forCount(program, onlyFor(f, wanted, isShared, pass), ix),
+      { parts: 1, width: 1, isCounted: false }, ix);
+    elementAt(tasks, elementAt(levels, group.id)).push(task);
+    want(task.f, group);
+    for (const { actor } of group.steps) wantWorks(actor, () => true);
+  }
+  return { tasks, works, input: context.inputBuffers.map((buffer, i) => runsOf(context, buffer, i, called)) };
+}
+
+/** A function that only makes what is wanted of it. */
+function onlyFor(f: KernelFunction, wanted: ReadonlySet<Buffer>, isShared: (buffer: Buffer) => boolean, pass: number): KernelFunction {
+  const isKept = (buffer: Buffer): boolean => wanted.has(buffer) || !isShared(buffer);
+  const body = mapBody(f.body, { statement: (s) => {
+    if (s.kind === 'store' || s.kind === 'fill') return isKept(s.buffer) ? s : [];
+    return s.kind !== 'copy' || isKept(s.to) ? s : [];
+  } });
+  return { ...f, name: `${f.name}_pass${pass}`, body };
+}
+
+/** Which scalars of a steady state functions load, if that is plain to see and not most of them. */
+function runsOf(
+  { input: { external, kinds, items } }: Context, buffer: Buffer, number: number,
+  called: readonly { readonly f: KernelFunction; readonly group: Group }[],
+): readonly Run[] | undefined {
+  const width = countsOf(external.type)[elementAt(kinds, number)];
+  const scalars = items * width;
+  const isNeeded = new Uint8Array(scalars);
+  const isTaken = called.every(({ f, group }) => {
+    const isOwn = group.steps.some(({ actor }) => actor === external.node);
+    if (!isOwn) return !loadedIn(f.body).has(buffer);
+    const offsets = offsetsIn(f, buffer);
+    return offsets?.every((offset) => {
+      for (let i = 0; i < group.iterations; ++i) {
+        const at = i * scalars / group.iterations + offset;
+        if (offset < 0 || at >= scalars) return false;
+        isNeeded[at] = 1;
+      }
+      return true;
+    });
+  });
+  if (!isTaken || isNeeded.reduce((sum, each) => sum + each, 0) > scalars / 2) return undefined;
+  const runs: Run[] = [];
+  for (let at = isNeeded.indexOf(1); at >= 0;) {
+    const end = isNeeded.indexOf(0, at);
+    runs.push({ begin: at, end: end < 0 ? scalars : end });
+    at = end < 0 ? -1 : isNeeded.indexOf(1, end);
+  }
+  return runs.length > mostRuns ? undefined : runs;
+}
+
+const mostRuns = 8;
+
+/** Places of a buffer that a function loads, counted from where its iteration begins; undefined where that is not plain. */
+function offsetsIn(f: KernelFunction, buffer: Buffer): readonly number[] | undefined {
+  const found: number[] = [];
+  let isPlain = true as boolean;
+  // Where an iteration begins is a parameter, and may be kept in another local, set once.
+  const same = new Map<unknown, unknown>(f.parameters.map((local) => [local, local]));
+  walkBody(f.body, { statement: (s) => {
+    if (s.kind === 'set' && s.value.kind === 'get' && same.has(s.value.local) && !same.has(s.local)) same.set(s.local, s.value.local);
+    else if (s.kind === 'set' && same.has(s.local)) isPlain = false;
+    if (s.kind === 'copy' && s.from === buffer) isPlain = false;
+  } });
+  walkBody(f.body, { expression: (e) => {
+    if (e.kind !== 'load' || e.buffer !== buffer) return;
+    const { terms: [only, ...others], constant } = linearOf(e.index);
+    if (only?.factor === 1 && others.length === 0 && only.of.kind === 'get' && same.has(only.of.local)) found.push(constant + e.offset);
+    else isPlain = false;
+  } });
+  return isPlain ? found : undefined;
+}
+
