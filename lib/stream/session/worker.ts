@@ -1,4 +1,4 @@
-// The thread of a session: it runs WebAssembly or the interpreter, which sleeps where a program with dynamic rates needs input. See aside.ts.
+// The thread of a session (aside.ts): it runs WebAssembly or the interpreter, which sleeps where a program with dynamic rates needs input.
 import { workerData, type MessagePort } from 'node:worker_threads';
 import { isDynamic } from '../elaborate/to-sdf.ts';
 import type { Made, SessionEngine } from './engine.ts';

@@ -233,7 +233,8 @@ describe('streams of sessions', function () {
     assert.equal(session.backend, 'wasm');
     assert.deepEqual([...await session.push([8, 9, 7, 1])], [10, 5]);
     await assert.rejects(session.push([1]), { name: 'StreamRunError' });
-    const recursive = graphOf('int->int filter F { int fact(int n) { if (n < 2) return 1; return n * fact(n - 1); } work pop 1 push 1 { push(fact(pop())); } } int->int pipeline Main { add F; }');
+    const recursive = graphOf('int->int filter F { int fact(int n) { if (n < 2) return 1; return n * fact(n - 1); } '
+      + 'work pop 1 push 1 { push(fact(pop())); } } int->int pipeline Main { add F; }');
     const slow = await open<Int32Array>(recursive, { thread: true });
     assert.deepEqual([slow.backend, [...await slow.push([5])]], ['interpret', [120]]);
     await slow.close();
@@ -257,7 +258,8 @@ describe('streams of sessions', function () {
     assert.deepEqual([...await source.pull() as Int32Array, ...await source.pull() as Int32Array], Array.from({ length: 20 }, (_, i) => i));
     await assert.rejects(open(plain, { backend: 'cpp' as 'wasm' }), wrong('backend'));
     await assert.rejects(open(plain, { chunk: 0 }), wrong('chunk'));
-    const two = graphOf('void->int filter S { int n; work push 1 { push(n++); } } void->void pipeline Main { add S; add splitjoin { split duplicate; add FileWriter<int>("a"); add FileWriter<int>("b"); join roundrobin(0, 0); }; }');
+    const two = graphOf('void->int filter S { int n; work push 1 { push(n++); } } '
+      + 'void->void pipeline Main { add S; add splitjoin { split duplicate; add FileWriter<int>("a"); add FileWriter<int>("b"); join roundrobin(0, 0); }; }');
     await assert.rejects(open(two), wrong('graph'));
   });
 
