@@ -1,20 +1,22 @@
-// A session in the interpreter that has a thread of its own, because its program waits for input in the middle of firings.
+// A session with a thread of its own: because its caller asked for one, or because its program waits for input in the middle of firings.
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
-import { UnavailableError, WarploomError } from '../../core/errors.ts';
+import { UnavailableError, WarploomError, type ErrorCode } from '../../core/errors.ts';
 import { reasonOf } from '../../core/progress.ts';
+import { snapshot } from '../../core/snapshot.ts';
 import { startThread } from '../../core/thread.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { InOrder, scalarsFrom, type Made, type Outlet, type SessionEngine } from './engine.ts';
 import type { InterpretedOptions } from './interpret.ts';
 import { WholeItems } from './items.ts';
-import type { ThreadAnswer, ThreadCall, ThreadData } from './worker.ts';
+import type { ThreadAnswer, ThreadCall, ThreadData } from './thread-calls.ts';
 
-const noThread = 'sessions of programs with dynamic rates need a worker thread';
+const noThread = 'the session needs a worker thread';
 
 /** A run in a thread. */
 export class AsideEngine implements SessionEngine {
-  readonly backend = 'interpret';
+  readonly backend: 'wasm' | 'interpret';
   readonly depth = 1;
   readonly #outlet: Outlet;
   readonly #whole: WholeItems | undefined;
@@ -27,14 +29,17 @@ export class AsideEngine implements SessionEngine {
   #gone: Error | undefined;
   #fail: ((error: Error) => void) | undefined;
 
-  constructor(graph: StreamGraph, outlet: Outlet, options: InterpretedOptions, stop: AbortSignal) {
+  private constructor(
+    backend: 'wasm' | 'interpret', graph: StreamGraph, outlet: Outlet, options: InterpretedOptions, stop: AbortSignal,
+  ) {
+    this.backend = backend;
     this.#outlet = outlet;
     this.#whole = graph.input === undefined ? undefined : new WholeItems(graph.input.type);
     this.#order = new InOrder(stop);
     this.#stop = stop;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    const workerData: ThreadData = { graph, outlet, options, port: port2, calls: this.#calls };
+    const workerData: ThreadData = { backend, graph, outlet, options, port: port2, calls: this.#calls };
     try {
       this.#worker = startThread(new URL('./worker.js', import.meta.url), { workerData, transferList: [port2] });
     } catch (cause) {
@@ -48,6 +53,21 @@ export class AsideEngine implements SessionEngine {
     this.#rest();
   }
 
+  /** A run in a new thread. Throws UnsupportedProgram, UnavailableError where there is no thread. */
+  static async start(
+    backend: 'wasm' | 'interpret', graph: StreamGraph, outlet: Outlet, options: InterpretedOptions, stop: AbortSignal,
+  ): Promise<AsideEngine> {
+    const engine = new AsideEngine(backend, graph, outlet, options, stop);
+    try {
+      const { error } = await engine.#ask(undefined);
+      if (error !== undefined) throw error;
+      return engine;
+    } catch (error) {
+      engine.dispose();
+      throw error;
+    }
+  }
+
   /** Lets the process end while nothing is asked. */
   #rest(): void {
     this.#worker.unref();
@@ -59,7 +79,8 @@ export class AsideEngine implements SessionEngine {
     this.#fail?.(error);
   }
 
-  #ask(call: ThreadCall): Promise<Made> {
+  /** Makes a call; undefined: waits for the start of the thread. */
+  #ask(call: ThreadCall | undefined): Promise<Made> {
     return this.#order.do(() => new Promise<ThreadAnswer>((resolve, reject) => {
       const onStop = (): void => { fail(reasonOf(this.#stop)); };
       const settle = (): void => {
@@ -84,6 +105,7 @@ export class AsideEngine implements SessionEngine {
       this.#stop.addEventListener('abort', onStop, { once: true });
       this.#port.on('message', onMessage);
       this.#worker.ref();
+      if (call === undefined) return;
       this.#port.postMessage(call);
       Atomics.add(this.#calls, 0, 1);
       Atomics.notify(this.#calls, 0);
@@ -94,12 +116,13 @@ export class AsideEngine implements SessionEngine {
     const made = { output: scalarsFrom(numbers, this.#outlet.type), text, isOver };
     if (fault !== undefined) return { ...made, error: new StreamRunError(fault.message, fault.details) };
     if (failure === undefined) return made;
-    const code = failure.isMemory ? 'ERR_WARPLOOM_OUT_OF_MEMORY' : 'ERR_WARPLOOM_INTERNAL';
-    return { ...made, error: new WarploomError(code, failure.message) };
+    const { message, code = 'ERR_WARPLOOM_INTERNAL' } = failure;
+    if (code === 'ERR_WARPLOOM_UNSUPPORTED') return { ...made, error: new UnsupportedProgram(message) };
+    return { ...made, error: new WarploomError(code as ErrorCode, message) };
   }
 
   push(numbers: ArrayLike<number>): Promise<Made> {
-    return this.#ask({ kind: 'push', numbers: Array.from(this.#whole?.join(numbers) ?? []) });
+    return this.#ask({ kind: 'push', numbers: snapshot(this.#whole?.join(numbers) ?? []) });
   }
 
   end(): Promise<Made> {

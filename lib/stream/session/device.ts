@@ -281,6 +281,8 @@ export class DeviceEngine implements SessionEngine {
       return joinItems(Object.fromEntries(output.kinds.map((kind, i) => [kind, parts[i]])), output.external.type, states * output.items);
     } catch (error) {
       noteLost(device, error);
+      // WebAssembly makes what the device has no memory for.
+      if ((error as { code?: unknown }).code === 'ERR_WARPLOOM_OUT_OF_MEMORY' && !signal.aborted) return undefined;
       throw error;
     } finally {
       signal.removeEventListener('abort', free);

@@ -15,6 +15,7 @@ import { withGraph } from '../require.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { cpuNote, isDeviceBackend, type DeviceBackend } from '../run/backends.ts';
 import type { Outlet, SessionEngine, StreamBlock } from './engine.ts';
+import type { InterpretedOptions } from './interpret.ts';
 import type { StreamSession } from './session.ts';
 
 /** Back ends of sessions. */
@@ -42,6 +43,11 @@ export interface StreamSessionOptions {
   readonly seed?: number;
   /** Limits of the interpreter; those of firings and steps count from call to call. */
   readonly limits?: Partial<RunLimits>;
+  /**
+   * Whether the session gets a worker thread of its own: the calling thread stays free, sessions run on several cores, and `signal` and
+   * `close` end it in the middle of anything. Default false; programs with dynamic rates get one in any case.
+   */
+  readonly thread?: boolean;
   /** With a device: allows floating-point operations to be contracted, so that outputs differ in rounding. */
   readonly fast?: boolean;
   /** Takes the text that a program prints besides its output, in order. Required for such programs. */
@@ -54,7 +60,7 @@ const takesText: Check<(text: string) => void> = callback;
 
 const sessionOptions = optionsOf('stream.open', {
   backend: normally(choice(sessionBackends), 'auto'), device: deviceCheck, chunk: whole(1, 2 ** 30),
-  files: inputChecks.files, seed: normally(inputChecks.seed, 1), limits: nested(runLimits), fast: truth, print: takesText,
+  files: inputChecks.files, seed: normally(inputChecks.seed, 1), limits: nested(runLimits), thread: truth, fast: truth, print: takesText,
   signal: inputChecks.signal,
 } satisfies ChecksOf<StreamSessionOptions>);
 
@@ -84,6 +90,7 @@ export async function open<Block extends StreamBlock = StreamBlock>(
     const [{ outletOf }, { StreamSession: Session }] = await Promise.all([import('./engine.ts'), import('./session.ts')]);
     const outlet = outletOf(graph, options.print !== undefined);
     const backend = await backendOf(options);
+    if (options.thread === true && isDeviceBackend(backend)) throw refusal('thread', `none with backend '${backend}'`, 'true');
     if (options.fast !== undefined && !isDeviceBackend(backend)) {
       throw refusal('fast', `none with backend '${backend}' (only 'cuda', 'simt' take it)`, describeValue(options.fast));
     }
@@ -118,7 +125,8 @@ async function engineFor(
 ): Promise<SessionEngine> {
   const { files = {}, seed } = options;
   const own = { files, seed, limits: runLimits.read(options.limits ?? {}) };
-  if (backend === 'interpret') return interpreted(graph, outlet, own, stop);
+  const isApart = options.thread === true;
+  if (backend === 'interpret') return interpreted(graph, outlet, own, isApart, stop);
   if (isDeviceBackend(backend)) {
     const made = await onDevice(graph, backend, outlet, options, stop);
     if (typeof made !== 'string') return made;
@@ -126,13 +134,13 @@ async function engineFor(
     return Object.assign(instead, { note: cpuNote(made) });
   }
   try {
-    const [{ WasmEngine }, { requireEnd }] = await Promise.all([import('./wasm.ts'), import('./progress.ts')]);
-    const engine = new WasmEngine(graph, outlet, own, stop);
-    requireEnd(engine.progress);
-    return engine;
+    const { planProgress, requireEnd } = await import('./progress.ts');
+    requireEnd(planProgress(graph, outlet));
+    if (isApart) return await (await import('./aside.ts')).AsideEngine.start('wasm', graph, outlet, own, stop);
+    return new (await import('./wasm.ts')).WasmEngine(graph, outlet, own, stop);
   } catch (error) {
     if (backend === 'wasm' || !(error instanceof UnsupportedProgram || error instanceof ScheduleError)) throw error;
-    return interpreted(graph, outlet, own, stop);
+    return interpreted(graph, outlet, own, isApart, stop);
   }
 }
 
@@ -158,11 +166,11 @@ async function onDevice(
 }
 
 async function interpreted(
-  graph: StreamGraph, outlet: Outlet, options: ConstructorParameters<typeof import('./interpret.ts').InterpretEngine>[2], stop: AbortSignal,
+  graph: StreamGraph, outlet: Outlet, options: InterpretedOptions, isApart: boolean, stop: AbortSignal,
 ): Promise<SessionEngine> {
-  if (graph.nodes.some(isDynamic)) {
+  if (isApart || graph.nodes.some(isDynamic)) {
     const { AsideEngine } = await import('./aside.ts');
-    return new AsideEngine(graph, outlet, options, stop);
+    return AsideEngine.start('interpret', graph, outlet, options, stop);
   }
   const { InterpretEngine } = await import('./interpret.ts');
   return new InterpretEngine(graph, outlet, options, stop);

@@ -1,7 +1,7 @@
 // Sessions on devices: what the CPU gives, whatever the chunks; what goes to the CPU, and why.
 import assert from 'node:assert/strict';
 import { benchmarkPrograms, randomInput } from '../../../examples/stream/programs.ts';
-import type { Device } from '../../../lib/core/device.ts';
+import { openDevice, type Device } from '../../../lib/core/device.ts';
 import { open, run, type StreamGraph } from '../../../lib/stream/index.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { DeviceEngine, requirePieces } from '../../../lib/stream/session/device.ts';
@@ -151,6 +151,15 @@ describe('sessions on devices', function () {
       assert.ok(ran > 10, `${ran} programs`);
     });
 
+    it('go on by WebAssembly where the device has no memory', async () => {
+      await using small = await openDevice({ backend: backend as 'simt', memoryLimit: 150_000 });
+      const expected = [...(await run(windows, { input })).output as Float32Array];
+      const session = await open<Float32Array>(windows, { device: small });
+      const parts = [await session.push(input.subarray(0, 2000)), await session.push(input.subarray(2000)), await session.end()];
+      assert.equal(session.backend, backend);
+      assert.deepEqual(parts.flatMap((part) => [...part]), expected);
+    });
+
     it('end early without leaving anything', async () => {
       const used = device.memory().inUseBytes;
       for await (const _ of (await open(windows, { device, chunk: 500 })).process([input])) break;
@@ -180,5 +189,5 @@ describe('sessions on devices', function () {
       await assert.rejects(open(windows, { device, backend: 'wasm' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'device' });
       await assert.rejects(open(windows, { fast: true }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'fast' });
     });
-  }, { backends: deviceBackends, cases: 7 });
+  }, { backends: deviceBackends, cases: 8 });
 });

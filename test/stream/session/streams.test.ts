@@ -209,6 +209,38 @@ describe('streams of sessions', function () {
     assert.equal(code, 0);
   });
 
+  it('runs in threads of their own', async () => {
+    for (const graph of [radio, plain]) {
+      const expected = [...(await run(graph, { input })).output as Float32Array];
+      const found = await Promise.all([1, 2].map(async () => all((await open(graph, { thread: true })).process([input.subarray(0, 7000), input.subarray(7000)]))));
+      assert.deepEqual(found, [expected, expected]);
+      const few = input.subarray(0, 2000);
+      const interpreted = await all((await open(graph, { thread: true, backend: 'interpret' })).process(few));
+      assert.deepEqual(interpreted, [...(await run(graph, { input: few })).output as Float32Array]);
+    }
+    const endless = graphOf('int->int filter F { work pop 1 push 1 { int x = pop(); while (x != 5) x = x * x % 1000; push(x); } } int->int pipeline Main { add F; }');
+    for (const backend of ['wasm', 'interpret'] as const) {
+      const session = await open(endless, { thread: true, backend });
+      const pushed = session.push([5, 5, 1]);
+      const begin = performance.now();
+      await after(30);
+      await session.close();
+      await assert.rejects(pushed, { code: 'ERR_WARPLOOM_DISPOSED' });
+      assert.ok(performance.now() - begin < 1000);
+    }
+    const faulty = graphOf('int->int filter F { work pop 1 push 1 { push(10 / (pop() - 7)); } } int->int pipeline Main { add F; }');
+    const session = await open<Int32Array>(faulty, { thread: true });
+    assert.equal(session.backend, 'wasm');
+    assert.deepEqual([...await session.push([8, 9, 7, 1])], [10, 5]);
+    await assert.rejects(session.push([1]), { name: 'StreamRunError' });
+    const recursive = graphOf('int->int filter F { int fact(int n) { if (n < 2) return 1; return n * fact(n - 1); } '
+      + 'work pop 1 push 1 { push(fact(pop())); } } int->int pipeline Main { add F; }');
+    const slow = await open<Int32Array>(recursive, { thread: true });
+    assert.deepEqual([slow.backend, [...await slow.push([5])]], ['interpret', [120]]);
+    await slow.close();
+    await assert.rejects(open(recursive, { thread: true, backend: 'wasm' }), { code: 'ERR_WARPLOOM_UNSUPPORTED' });
+  });
+
   it('refuses what does not fit', async () => {
     const wrong = (argument: string) => ({ code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument });
     const session = await open(plain);
@@ -226,7 +258,8 @@ describe('streams of sessions', function () {
     assert.deepEqual([...await source.pull() as Int32Array, ...await source.pull() as Int32Array], Array.from({ length: 20 }, (_, i) => i));
     await assert.rejects(open(plain, { backend: 'cpp' as 'wasm' }), wrong('backend'));
     await assert.rejects(open(plain, { chunk: 0 }), wrong('chunk'));
-    const two = graphOf('void->int filter S { int n; work push 1 { push(n++); } } void->void pipeline Main { add S; add splitjoin { split duplicate; add FileWriter<int>("a"); add FileWriter<int>("b"); join roundrobin(0, 0); }; }');
+    const two = graphOf('void->int filter S { int n; work push 1 { push(n++); } } '
+      + 'void->void pipeline Main { add S; add splitjoin { split duplicate; add FileWriter<int>("a"); add FileWriter<int>("b"); join roundrobin(0, 0); }; }');
     await assert.rejects(open(two), wrong('graph'));
   });
 
