@@ -24,7 +24,10 @@ export interface DeviceCompileOptions {
    * that accesses coalesce; `swpnc`: the same in the order of the stream; `serial`: one filter after the other on all multiprocessors.
    */
   readonly mode?: DeviceMode;
-  /** n of SWPn: instances that repeat in a row, 1 to 64; default 8. With `serial`, of the pipeline whose buffers it may not exceed. */
+  /**
+   * n of SWPn: instances that repeat in a row, 1 to 64. Default 8, or 4, 2 or 1 where there is no memory for more, or none for a
+   * balanced schedule. With `serial`, that of the pipeline whose buffers it may not exceed.
+   */
   readonly coarsening?: number;
   /** With `swp` and `serial`: threads whose items stand side by side, 128 (`block`, the default, section 3.7) or 32 (`warp`, 4.2). */
   readonly layout?: 'block' | 'warp';

@@ -24,7 +24,7 @@ export type PipelineMode = ScheduleRequest['mode'];
 /** How a program is compiled for such a schedule. */
 export interface PipelineOptions {
   readonly mode: PipelineMode;
-  /** n of SWPn. Default 8. */
+  /** n of SWPn. Default 8, or less where the buffers of 8 do not fit. */
   readonly coarsening?: number | undefined;
   /** Threads whose items stand side by side: 128 or 32. Default 128. */
   readonly width?: 32 | 128 | undefined;
@@ -45,9 +45,11 @@ export interface PipelineOptions {
 
 /** Bytes of shared memory in which a block stages windows. */
 export const stagedMemory = 98_304;
-export const defaultCoarsening = 8, defaultThreads = 512;
+export const defaultThreads = 512;
+/** n of SWPn: the first that fits. */
+const defaultCoarsening: readonly number[] = [8, 4, 2, 1];
 /** The share of a device's memory, and the bytes, that channels may take at most. */
-const channelShare = 1 / 8, channelBytes = 2 ** 30;
+const channelShare = 1 / 8, channelBytes = 2 ** 32;
 /** Iterations of the first launches, which are measured, beside those that fill the pipeline. */
 const firstIterations = 8;
 
@@ -139,7 +141,7 @@ export class PipelinedGpu extends CompiledGpu {
     options: PipelineOptions, change = (schedule: DeviceSchedule): DeviceSchedule => schedule): Promise<PipelinedGpu> {
     const { limitBytes } = device.memory();
     const schedule = change(await scheduleFor(text, choice, {
-      mode: options.mode, coarsening: options.coarsening ?? defaultCoarsening,
+      mode: options.mode, coarsening: options.coarsening === undefined ? defaultCoarsening : [options.coarsening],
       scheduler: options.scheduler, signal: options.signal, processors: options.processors ?? device.description.multiprocessors,
       mostBytes: limitBytes === 0 ? channelBytes : Math.min(channelBytes, channelShare * limitBytes),
     }));
@@ -158,8 +160,9 @@ export class PipelinedGpu extends CompiledGpu {
   }
 
   override get figures(): ScheduleFigures {
-    const { states, instances, threads, stages, arenaBytes, gap } = this.schedule;
-    return { mode: this.mode, states, instances, threads, stages, channelBytes: arenaBytes, ...(gap === undefined ? {} : { gap }) };
+    const { coarsening, states, instances, threads, stages, arenaBytes, gap } = this.schedule;
+    const made = { mode: this.mode, coarsening, states, instances, threads, stages, channelBytes: arenaBytes };
+    return gap === undefined ? made : { ...made, gap };
   }
 
   protected override get firstStates(): number {
@@ -167,7 +170,7 @@ export class PipelinedGpu extends CompiledGpu {
   }
 
   override async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
-    const { schedule: { steps, stages, states: each, blocks, threads, sharedBytes, listWords, stagedBytes } } = this;
+    const { steps, stages, states: each, blocks, threads, sharedBytes, listWords, stagedBytes } = this.schedule;
     const { kernel, warmStates } = this.program;
     const iterations = Math.ceil((warmStates + states) / each);
     const all = (iterations + stages - 1) * steps;

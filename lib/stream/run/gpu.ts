@@ -57,6 +57,8 @@ export interface GpuOutcome {
 /** What a schedule of chapter 3 comes to. */
 export interface ScheduleFigures {
   readonly mode: Exclude<DeviceMode, 'fused'>;
+  /** n of SWPn; 1 with `serial`. */
+  readonly coarsening: number;
   /** Steady states of an iteration, and instances of all filters in it. */
   readonly states: number;
   readonly instances: number;

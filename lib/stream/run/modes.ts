@@ -3,7 +3,7 @@ import type { Device } from '../../core/device.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { DeviceMode } from './backends.ts';
 import { CompiledGpu } from './gpu.ts';
-import { PipelinedGpu, widthOf, type PipelineOptions } from './gpu-pipelined.ts';
+import type { PipelineOptions } from './gpu-pipelined.ts';
 
 /** What `compileForDevice` passes on; all but `fast` and `signal` are for the modes of chapter 3. */
 export interface ModeOptions extends Omit<PipelineOptions, 'mode' | 'width'> {
@@ -19,5 +19,6 @@ export async function compileMode(graph: StreamGraph, device: Device, { mode, la
       ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }),
     });
   }
+  const { PipelinedGpu, widthOf } = await import('./gpu-pipelined.ts');
   return PipelinedGpu.compileFor(graph, device, { ...options, mode, ...(layout === undefined ? {} : { width: widthOf(layout) }) });
 }

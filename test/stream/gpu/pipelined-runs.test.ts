@@ -104,7 +104,7 @@ describe('the modes of chapter 3', function () {
         const found = await compiled.run(input);
         assert.deepEqual([found.backend, found.output], [backend, expected.output], mode);
         const { states, stages, instances, channelBytes, gap, ...rest } = compiled.schedule!;
-        assert.deepEqual(rest, { mode, threads: compiled.schedule!.threads });
+        assert.deepEqual(rest, { mode, coarsening: mode === 'serial' ? 1 : 2, threads: compiled.schedule!.threads });
         assert.ok(states % 256 === 0 && instances >= 4 && channelBytes > 4 * states && stages >= 1, JSON.stringify(compiled.schedule));
         assert.deepEqual([stages > 1, gap !== undefined && gap >= -1e-9], mode === 'serial' ? [false, false] : [true, true]);
       }
@@ -203,6 +203,9 @@ describe('the modes of chapter 3', function () {
         compiled?.dispose();
         assert.equal(await settled(own), before);
       }
+      await using small = await openDevice({ backend, memoryLimit: 3 * 2 ** 20 });
+      using less = await compileForDevice(floats, { device: small, mode: 'swp', threads: 128 });
+      assert.ok(less.schedule!.coarsening < 8 && less.schedule!.channelBytes <= 3 * 2 ** 17, JSON.stringify(less.schedule));
       const whole = await compileForDevice(floats, { device: own, mode: 'swp' });
       assert.ok(await settled(own) > 0);
       whole.dispose();
