@@ -25,7 +25,7 @@ const others: readonly (readonly [source: string, reason: RegExp, options: Strea
     + 'float->float pipeline Main { add F; }', /./,
     { input: new Float32Array(90).fill(1) }],
   ['float->float feedbackloop L { join roundrobin(1, 1); body float->float filter { work pop 2 push 2 { float x = pop() + pop(); push(x); push(x / 2); } }; loop Identity<float>; '
-    + 'split roundrobin(1, 1); enqueue 0.0; } float->float pipeline Main { add L; }', /state|loops/, { input }],
+    + 'split roundrobin(1, 1); enqueue 0.0; } float->float pipeline Main { add L; }', /feedback loop/, { input }],
   ['float->float filter F { work pop 70000 push 1 { float s = 0; for (int i = 0; i < 70000; i++) s += pop(); push(s); } } '
     + 'float->float pipeline Main { add F; }', /bytes of shared memory/,
     { input: new Float32Array(200_000).fill(1) }],
