@@ -165,6 +165,30 @@ describe('programs with state on devices', function () {
       });
     }
 
+    it('a run that is stopped in the middle leaves nothing, and the next one is right', async () => {
+      const graph = graphOf(found['windows before and behind']!);
+      using program = await compileForDevice(graph, { device });
+      const given = input(500_000);
+      const settled = async (): Promise<number> => {
+        await device.trim();
+        await device.trim();
+        return device.memory().inUseBytes;
+      };
+      const held = await settled();
+      for (const wait of [0, 5, 25]) {
+        const stop = new AbortController();
+        const running = program.run(given, { signal: stop.signal }).then(() => 'done', (error: unknown) => String(error));
+        if (wait === 0) stop.abort(new Error('enough'));
+        else setTimeout(() => { stop.abort(new Error('enough')); }, wait);
+        // A fast device may be done by then.
+        const outcome = await running;
+        assert.ok(outcome === 'Error: enough' || (wait > 0 && outcome === 'done'), outcome);
+        assert.equal(await settled(), held);
+      }
+      assert.deepEqual((await program.run(given)).output, (await run(graph, { input: given, backend: 'wasm' })).output);
+      assert.equal(await settled(), held);
+    });
+
     it('makes no turns to bring a sum into a range', () => {
       for (const name of ['a sum in a range around zero', 'a sum in a range, set back']) {
         const { source } = fusedProgram(graphOf(found[name]!));
@@ -218,5 +242,5 @@ describe('programs with state on devices', function () {
       assert.deepEqual(some.output, (await run(graph, { input: given, backend: 'wasm', iterations: 12_345 })).output);
       for (const { output } of [whole, part]) output.dispose();
     });
-  }, { backends: deviceBackends, cases: Object.keys(found).length + Object.keys(faulty).length + 4 });
+  }, { backends: deviceBackends, cases: Object.keys(found).length + Object.keys(faulty).length + 5 });
 });
