@@ -19,6 +19,7 @@ export function straighten(f: KernelFunction): KernelFunction {
 
 /** Whether a loop is one of these, and nothing else reads what its turns leave in locals. */
 function canDo(f: KernelFunction, s: StatementOf<'while'>): boolean {
+  if (canFail(s)) return false;
   const others = wrapIn(s, (most) => new Follower(most))?.others;
   if (others === undefined) return false;
   const marks = others.map((local): Statement => set(local, i32(0)));
@@ -27,6 +28,17 @@ function canDo(f: KernelFunction, s: StatementOf<'while'>): boolean {
   const found = new Set<Statement>();
   walkBody(left.body, { statement: (each) => { found.add(each); } });
   return marks.every((mark) => !found.has(mark));
+}
+
+/** Whether a turn can fail but for there being too many. */
+function canFail({ body }: StatementOf<'while'>): boolean {
+  let found = false;
+  walkBody(body, { statement: (s) => {
+    // Turns are counted in doubles.
+    const isCount = s.kind === 'guard' && s.condition.kind === 'compare' && s.condition.left.type === 'f64';
+    found ||= s.kind === 'trap' || (s.kind === 'guard' && !isCount);
+  } });
+  return found;
 }
 
 function inOne(s: StatementOf<'while'>): Statement {
