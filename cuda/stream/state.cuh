@@ -70,24 +70,23 @@ struct SumScan {
   }
   static WARPLOOM_DEVICE Record compose(const Record& first, const Record& then) {
     Record made;
-    if (kIsPlain) {
-      WARPLOOM_UNROLL
-      for (int i = 0; i < kSize; ++i) made.word[i] = sum(first.word[i], then.word[i]);
-      return made;
-    }
     WARPLOOM_UNROLL
     for (int i = 0; i < kSize; ++i) {
-      const int* row = then.word + kSize + i * kSize;
-      int b = then.word[i];
-      WARPLOOM_UNROLL
-      for (int k = 0; k < kSize; ++k) b = sum(b, product(row[k], first.word[k]));
-      made.word[i] = b;
-      WARPLOOM_UNROLL
-      for (int j = 0; j < kSize; ++j) {
-        int a = 0;
+      if constexpr (kIsPlain) {
+        made.word[i] = sum(first.word[i], then.word[i]);
+      } else {
+        const int* row = then.word + kSize + i * kSize;
+        int b = then.word[i];
         WARPLOOM_UNROLL
-        for (int k = 0; k < kSize; ++k) a = sum(a, product(row[k], first.word[kSize + k * kSize + j]));
-        made.word[kSize + i * kSize + j] = a;
+        for (int k = 0; k < kSize; ++k) b = sum(b, product(row[k], first.word[k]));
+        made.word[i] = b;
+        WARPLOOM_UNROLL
+        for (int j = 0; j < kSize; ++j) {
+          int a = 0;
+          WARPLOOM_UNROLL
+          for (int k = 0; k < kSize; ++k) a = sum(a, product(row[k], first.word[kSize + k * kSize + j]));
+          made.word[kSize + i * kSize + j] = a;
+        }
       }
     }
     return made;

@@ -53,7 +53,8 @@ describe('the packed package', function () {
       ok(paths.includes(path), path);
     }
     // What texts compiled at run time include.
-    for (const path of ['cuda/core/module.cuh', 'cuda/core/device.cuh', 'cuda/core/rtc/type_traits', 'cuda/stream/fused.cuh']) ok(paths.includes(path), path);
+    for (const path of ['cuda/core/module.cuh', 'cuda/core/device.cuh', 'cuda/core/rtc/type_traits', 'cuda/stream/fused.cuh',
+      'cuda/stream/state.cuh']) ok(paths.includes(path), path);
     const headers = /^cuda\/(core\/(\w+\.cuh|\w+\.h|rtc\/\w+)|stream\/\w+\.cuh)$/;
     const strangers = paths.filter((path) => !/^(dist|prebuilds)\/|^(package\.json|LICENSE|[A-Z]+\.md)$/.test(path)
       && !headers.test(path));

@@ -4,7 +4,7 @@ import { required } from '../../core/known.ts';
 import { isVector, valueOf, type Body, type Buffer, type Expression, type Local, type StatementOf } from '../../kernel/ir.ts';
 import { assignedIn, walkBody, writesIn } from '../../kernel/visit.ts';
 import type { Ends } from './ends.ts';
-import type { Scene } from './scene.ts';
+import { Scene } from './scene.ts';
 import { known, knownNumber, unclear, given, type Bounds, type Value } from './value.ts';
 
 /** What follows the code of a turn: see follow.ts. */
@@ -15,7 +15,7 @@ export interface TurnFollower {
 }
 
 /** Where a loop keeps a number. */
-type Cell = { readonly local: Local } | { readonly buffer: Buffer; readonly index: number };
+export type Cell = { readonly local: Local } | { readonly buffer: Buffer; readonly index: number };
 
 /** What a turn does to numbers between bounds. */
 interface Piece {
@@ -34,8 +34,9 @@ export function wrapping(s: StatementOf<'while'>, scene: Scene, follower: (most:
     const value = valueIn(scene, cell);
     if (value?.sum === undefined || value.from === 0n) continue;
     const pieces = piecesOf(s, scene, cells, cell, follower);
-    const made = pieces && wrapped(value, pieces);
-    if (made === undefined) continue;
+    const wrap = pieces && wrapOf(pieces);
+    if (wrap === undefined) continue;
+    const made = wrapped(value, wrap);
     // How often the loop turns decides what it leaves in the others, from what was there.
     const left = unclear(given, value, ...cells.flatMap((other) => valueIn(scene, other) ?? []));
     for (const other of cells) put(scene, other, other === cell ? made : left);
@@ -140,8 +141,15 @@ function decisionOf(
   return { is: first, bounds: [low, high], rest: undefined };
 }
 
-/** What a loop of such turns makes of a value. */
-function wrapped(value: Value, pieces: readonly Piece[]): Value | undefined {
+/** What a loop does to a number: below `low` it adds `step` until it is not, above `high` it subtracts it. */
+export interface Wrap {
+  readonly low: number;
+  readonly high: number;
+  /** A power of two, at most the length of the range. */
+  readonly step: number;
+}
+
+function wrapOf(pieces: readonly Piece[]): Wrap | undefined {
   const last = pieces.filter(({ isLast }) => isLast);
   const [first, end] = [last[0], last.at(-1)];
   if (first === undefined || end === undefined || last.some(({ shift }) => shift !== 0)) return undefined;
@@ -151,6 +159,11 @@ function wrapped(value: Value, pieces: readonly Piece[]): Value | undefined {
   const [step] = others.map(({ shift }) => Math.abs(shift));
   if (step === undefined || step === 0 || (step & (step - 1)) !== 0 || step > high - low + 1 || step > 2 ** 30) return undefined;
   if (others.some(({ bounds, shift }) => shift !== (bounds[0] < low ? step : -step))) return undefined;
+  return { low, high, step };
+}
+
+/** What such a loop makes of a value. */
+function wrapped(value: Value, { low, high, step }: Wrap): Value {
   const isBelow = value.bounds[0] < low, isAbove = value.bounds[1] > high;
   const bounds: Bounds = [
     Math.min(isBelow ? low : value.bounds[0], isAbove ? high - step + 1 : highest),
@@ -158,4 +171,23 @@ function wrapped(value: Value, pieces: readonly Piece[]): Value | undefined {
   ];
   const modulus = value.sum === undefined || value.sum.modulus === 0 ? step : Math.min(step, value.sum.modulus);
   return { from: value.from, isInput: value.isInput, isBitwise: false, sum: { ...value.sum, modulus }, bounds };
+}
+
+/** The one number that a loop changes beside locals of its turns, and how; undefined if the loop does anything else. */
+export function wrapIn(
+  s: StatementOf<'while'>, follower: (most: number) => TurnFollower,
+): { readonly cell: Cell; readonly wrap: Wrap; readonly others: readonly Local[] } | undefined {
+  const written = [...writesIn(s.body).buffers].filter(({ name }) => name !== 'steps');
+  if (written.length > 1 || written.some(({ length }) => length === undefined)) return undefined;
+  const scene = new Scene(new Map(), new Map(written.map((buffer) =>
+    [buffer, Array<Value>(required(buffer.length)).fill(unclear({ ...given, from: -1n }))])));
+  const cells = cellsOf(s, scene);
+  const locals = cells.flatMap((cell) => ('local' in cell ? [cell.local] : []));
+  const places = cells.filter((cell) => 'buffer' in cell);
+  for (const cell of places.length > 0 ? places : cells) {
+    if (places.length > 1) return undefined;
+    const pieces = piecesOf(s, scene, cells, cell, follower), wrap = pieces && wrapOf(pieces);
+    if (wrap !== undefined) return { cell, wrap, others: locals.filter((local) => !('local' in cell) || cell.local !== local) };
+  }
+  return undefined;
 }

@@ -12,6 +12,7 @@ import type { LoweredProgram } from '../lower/program.ts';
 import type { StateElement } from '../state/elements.ts';
 import { Follower } from '../state/follow.ts';
 import { Scene } from '../state/scene.ts';
+import { straighten } from '../state/straighten.ts';
 import type { NodePlan } from '../state/stages.ts';
 import { elementValue, given, oneOf, type Value } from '../state/value.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
@@ -37,7 +38,10 @@ export class StateFunctions {
   readonly #made: Buffer[] = [];
 
   constructor(lowered: LoweredProgram, plans: ReadonlyMap<number, NodePlan>) {
-    this.#lowered = lowered;
+    const alone = new Set(lowered.plan.groups.filter(({ steps: [step] }) => (plans.get(step?.actor ?? -1)?.stages.length ?? 0) > 0)
+      .map(({ id }) => `group_${id}`));
+    const functions = lowered.program.functions.map((f) => (alone.has(f.name) ? straightened(lowered, f) : f));
+    this.#lowered = { ...lowered, program: { ...lowered.program, functions } };
     this.#plans = plans;
   }
 
@@ -170,6 +174,13 @@ export class StateFunctions {
     });
     return found;
   }
+}
+
+/** The function of a group with its loops written out, if that lets some of them be replaced by arithmetic. */
+function straightened({ program, system }: LoweredProgram, f: KernelFunction): KernelFunction {
+  const single = forCount(program, f, system.ix);
+  const made = straighten(single);
+  return made === single ? f : { ...required(dropDead({ ...program, functions: [made] }).functions[0]), parameters: f.parameters };
 }
 
 function withBuffers(s: Statement, own: ReadonlyMap<Buffer, Buffer>, it: Buffer): Statement | Body {

@@ -237,7 +237,8 @@ export class StateText {
     return [
       ...outs.map((buffer) => `      ${cTypes[buffer.element]} ${required(own.get(buffer))}[${buffer.length}] = {};`), '      {',
       ...this.provide([work.node], '        ', this.#context.taken(next.f.name), tried, work.stage),
-      ...(next.phase === undefined ? [] : [`        const int at_phase = (phase_${work.node} + turn) % ${work.plan.phases.period};`]),
+      ...(next.phase === undefined ? []
+        : [`        [[maybe_unused]] const int at_phase = (phase_${work.node} + turn) % ${work.plan.phases.period};`]),
       // More than the firing itself has: it may turn a little less often.
       '        [[maybe_unused]] double turns = 2 * round.turns + 1000;',
       ...(fails ? ['        wl_fault fault;', `        (void)${text};`] : [`        ${text};`]), '      }',

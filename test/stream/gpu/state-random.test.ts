@@ -11,7 +11,7 @@ import { graphOf } from '../support.ts';
 import { randomStateProgram, wildProgram } from './state-programs.ts';
 import { agrees, compileTogether, deviceBackends, firstState, inputItems } from './support.ts';
 
-const programs = 100, together = 25, wild = 60;
+const programs = 75, together = 25, wild = 40;
 const options: readonly FusedOptions[] = [
   { threads: 32, sharedBytes: 6000 }, {}, { threads: 64, sharedBytes: 12_000 }, { threads: 32, sharedBytes: 3000, groupSize: 1 },
 ];

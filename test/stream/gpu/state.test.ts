@@ -6,6 +6,7 @@ import { compileForDevice, run } from '../../../lib/stream/index.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import type { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
 import type { FusedOptions } from '../../../lib/stream/targets/cuda-layout.ts';
+import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';
 import { agrees, compileTogether, deviceBackends, firstState, inputItems } from './support.ts';
@@ -86,12 +87,17 @@ const found: Readonly<Record<string, string>> = {
 
 const input = (count: number): Int32Array => Int32Array.from({ length: count }, (_, i) => (Math.imul(i + 17, 0x9e3779b1) >>> 24) % 11);
 
+/** Numbers of which sums wrap; few of them where loops bring a sum into a range, because WebAssembly makes all turns. */
+const extremes = (count: number, isRare: boolean): Int32Array => input(count).map((x, i) =>
+  (isRare ? (i % 5000 === 77 ? (x - 5) * 2 ** 19 : x) : [2 ** 31 - 1, -(2 ** 31), -1, 2 ** 30, x, -x, x * 0x1357_9b][x % 7]!));
+
 /** Programs of which a firing goes wrong, and where in an input of zeros and ones. */
 const faulty: Readonly<Record<string, string>> = {
   'an index that a counter takes too far': one('int[20000] t = {1}; int i;', 'push(t[i] + x); i++;'),
   'an index that a sum takes too far': one('int[400] t = {9}; int s;', 's += x; push(t[s / 32]);'),
   'a division by a mode': one('int mode = 1;', 'if (x == 5) mode = 0; push(100 / mode);'),
   'a remainder by the item before': one('int last = 1;', 'int before = last; last = x + 1; push(7 % before);'),
+  'an index that is only looked at while a sum wraps': one('int[4] t; int s; int u;', 's += x * 40; while (s > 63) { s -= 128; u = t[x]; } while (s < -64) s += 128; push(s);'),
   'a stage behind a fault': 'int->int filter A { int s; work pop 1 push 1 { int x = pop(); if (x == 4) s = s + 1; push(12 / (s - 3)); } } '
     + 'int->int filter B { int s; work pop 1 push 1 { s = (s + pop()) & 255; push(s); } } int->int pipeline Main { add B; add A; add B; }',
 };
@@ -131,6 +137,7 @@ describe('programs with state on devices', function () {
         const length = inputItems(compiled, from + more);
         for (const rest of [0, 1]) await agrees(compiled, graph, input(length + rest));
       }
+      await agrees(compiled, graph, extremes(inputItems(compiled, from + 20 * states + 1), found[name]!.includes('while')));
       const few = input(Math.min(inputItems(compiled, from + 5), 1500));
       assert.deepEqual([...(await compiled.run(few, {})).output], interpretSync(graph, { input: few }).output);
       await agrees(compiled, graph, input(0), {}, false);
@@ -158,6 +165,37 @@ describe('programs with state on devices', function () {
         assert.ok(faults >= 2, `${faults} faults`);
       });
     }
+
+    it('a run that is stopped in the middle leaves nothing, and the next one is right', async () => {
+      const graph = graphOf(found['windows before and behind']!);
+      using program = await compileForDevice(graph, { device });
+      const given = input(500_000);
+      const settled = async (): Promise<number> => {
+        await device.trim();
+        await device.trim();
+        return device.memory().inUseBytes;
+      };
+      const held = await settled();
+      for (const wait of [0, 5, 25]) {
+        const stop = new AbortController();
+        const running = program.run(given, { signal: stop.signal }).then(() => 'done', (error: unknown) => String(error));
+        if (wait === 0) stop.abort(new Error('enough'));
+        else setTimeout(() => { stop.abort(new Error('enough')); }, wait);
+        // A fast device may be done by then.
+        const outcome = await running;
+        assert.ok(outcome === 'Error: enough' || (wait > 0 && outcome === 'done'), outcome);
+        assert.equal(await settled(), held);
+      }
+      assert.deepEqual((await program.run(given)).output, (await run(graph, { input: given, backend: 'wasm' })).output);
+      assert.equal(await settled(), held);
+    });
+
+    it('makes no turns to bring a sum into a range', () => {
+      for (const name of ['a sum in a range around zero', 'a sum in a range, set back']) {
+        const { source } = fusedProgram(graphOf(found[name]!));
+        assert.doesNotMatch(source, /for \(;;\)|while \(/);
+      }
+    });
 
     it('counts beyond 2^32 firings', async () => {
       const graph = graphOf(one('int i; int j = 3;', 'push(x + i * 1000 + j); i = (i + 5) % 7; j += 3;'));
@@ -205,5 +243,5 @@ describe('programs with state on devices', function () {
       assert.deepEqual(some.output, (await run(graph, { input: given, backend: 'wasm', iterations: 12_345 })).output);
       for (const { output } of [whole, part]) output.dispose();
     });
-  }, { backends: deviceBackends, cases: Object.keys(found).length + Object.keys(faulty).length + 3 });
+  }, { backends: deviceBackends, cases: Object.keys(found).length + Object.keys(faulty).length + 5 });
 });
