@@ -1,20 +1,22 @@
 // A benchmark program on a device: random input that repeats itself, launches that are timed, and a check of every item that comes out
-// against C++ as the original compiler writes it (or WebAssembly where there is no C++ compiler), bit for bit.
+// against C++ as the original compiler writes it (or WebAssembly where there is no C++ compiler), bit for bit. What a program without state
+// makes repeats itself as its input does; of programs with state, all of it is made beforehand, so their launches are shorter.
 import { randomInput, type BenchmarkProgram } from '../examples/stream/programs.ts';
 import type { Device, DeviceArray } from '../lib/core/device.ts';
 import { NoCompilerError } from '../lib/core/compile/compiler.ts';
 import type { StreamGraph } from '../lib/stream/graph.ts';
 import { compileCpp } from '../lib/stream/run/cpp.ts';
 import { elementTypes } from '../lib/stream/run/gpu-ends.ts';
+import { Carry, stateBefore } from '../lib/stream/run/gpu-state.ts';
 import type { CompiledGpu } from '../lib/stream/run/gpu.ts';
-import { compileWasm } from '../lib/stream/run/wasm.ts';
+import { compiledWasm, compileWasm } from '../lib/stream/run/wasm.ts';
 import { summarise } from './statistics.ts';
 import { anchorOf } from './stream-programs.ts';
 
 export type Items = Int32Array | Float32Array;
 
-/** Bytes that a launch reads and writes, and the longest one: what is more is made shorter. */
-const launchBytes = 2e9, mostLaunchSeconds = 0.1;
+/** Bytes that a launch reads and writes, with state and without, and the longest one: what is more is made shorter. */
+const launchBytes = 2e9, stateLaunchBytes = 2.5e8, mostLaunchSeconds = 0.1;
 /** Seconds of launches before the first that counts, and of those that do. */
 const warmSeconds = 0.05, timedSeconds = 1.5;
 /** Items of input, about, after which it repeats itself; and seconds in which one core makes what must come out. */
@@ -35,7 +37,7 @@ const bytesOf = (items: Items): Uint8Array => new Uint8Array(items.buffer, items
 
 /** What comes out of a run without end. */
 class Expected {
-  /** Items of the start and of one period, which come again and again. */
+  /** Items of the start and of one period, which come again and again; with a start without end, all there are. */
   readonly #items: Items;
   readonly #start: number;
 
@@ -51,6 +53,7 @@ class Expected {
       const item = first + done;
       const place = item < this.#start ? item : this.#start + (item - this.#start) % period;
       const expected = this.#items.subarray(place, place + found.length - done);
+      if (expected.length === 0) throw new RangeError(`${id}: nobody knows what item ${item} must be`);
       const part = found.subarray(done, done + expected.length);
       if (Buffer.compare(bytesOf(part), bytesOf(expected)) !== 0) {
         const bits = [part, expected].map((items) => new Int32Array(items.buffer, items.byteOffset, items.length));
@@ -83,10 +86,12 @@ export class StreamWork {
   readonly #input: DeviceArray;
   /** Steady states of the input. */
   readonly #states: number;
+  readonly #graph: StreamGraph;
 
   private constructor(
-    name: string, device: Device, quick: boolean, period: Items, expected: Expected, input: DeviceArray, states: number,
+    name: string, graph: StreamGraph, device: Device, quick: boolean, period: Items, expected: Expected, input: DeviceArray, states: number,
   ) {
+    this.#graph = graph;
     this.name = name;
     this.#device = device;
     this.#quick = quick;
@@ -106,14 +111,22 @@ export class StreamWork {
     const period = randomInput(program, periodStates * source.items);
     const itemsIn = (states: number): number => source.before + states * source.items + source.external.later.beyond;
     const start = sink.before + lead * sink.items;
-    const output = await onCpu(graph, repeated(period, itemsIn(lead + periodStates)));
-    const expected = new Expected(output.subarray(0, start + periodStates * sink.items), start);
+    const isPeriodic = compiled.program.state === undefined;
+    const bytes = isPeriodic ? launchBytes : stateLaunchBytes;
     // A part of a round is left over.
-    const states = quick ? 2 * lead + 5 * round + 1 : lead + Math.ceil(launchBytes / bytesEach(compiled));
+    const states = quick ? 2 * lead + 5 * round + 1 : lead + Math.ceil(bytes / bytesEach(compiled));
+    const made = isPeriodic ? lead + periodStates : states;
+    const output = await onCpu(graph, repeated(period, itemsIn(made)));
+    const expected = new Expected(output.subarray(0, sink.before + made * sink.items), isPeriodic ? start : Infinity);
     const input = await device.array(period instanceof Int32Array ? 'int32' : 'float32', itemsIn(states));
     const chunk = repeated(period, Math.ceil(mostPeriodItems * 4 / period.length) * period.length);
     for (let at = 0; at < input.length; at += chunk.length) await input.write(chunk.subarray(0, input.length - at), at);
-    return new StreamWork(program.name, device, quick, period, expected, input, states);
+    return new StreamWork(program.name, graph, device, quick, period, expected, input, states);
+  }
+
+  /** Steady states up to which it is known what comes out: without end, unless the program has state. */
+  knownStates({ program: { state } }: CompiledGpu): number {
+    return state === undefined ? Infinity : this.#states;
   }
 
   /** Input in the memory of the host. */
@@ -127,27 +140,33 @@ export class StreamWork {
   }
 
   /**
-   * Times launches of the program in some layout, and checks all that they wrote unless it may differ in rounding. `forSeconds`: of launches
-   * that count.
+   * Times launches of the program in some layout, and checks all that they wrote unless it may differ in rounding. `forSeconds`: of
+   * launches that count.
    */
   async time(compiled: CompiledGpu, id: string, { isExact = true, forSeconds = timedSeconds } = {}): Promise<LaunchTiming> {
     const { warmStates, program: { input: source, output: sink, startStates } } = compiled;
     const from = startStates + warmStates;
-    let states = this.#states - from;
+    // With state, launches make whole rounds.
+    const whole = (count: number): number => (compiled.program.state === undefined ? count : count - count % compiled.program.states);
+    let states = whole(this.#states - from);
+    const state = compiled.program.state && await stateBefore(compiled.program, compiledWasm(this.#graph), {
+      part: (begin, end) => Promise.resolve(this.hostInput(end).subarray(begin)),
+    }, from, {});
     if (2 * from > this.#states) throw new RangeError(`${id}: blocks begin ${from} steady states early, more than half of the input`);
     // New arrays are zero: what an earlier layout wrote does not count.
     using output = await this.#device.array(elementTypes[sink.kinds[0]!], sink.before + this.#states * sink.items);
     const launch = async (): Promise<number> => {
+      const carry = state && new Carry(this.#device, state);
       const { deviceSeconds, fault } = await compiled.launch({
         input: [this.#input], output: [output], firstInput: source.before + from * source.items,
-        firstOutput: sink.before + from * sink.items, states,
-      });
+        firstOutput: sink.before + from * sink.items, states, ...(carry === undefined ? {} : { state: carry.next(from) }),
+      }).finally(() => { carry?.dispose(); });
       if (fault !== undefined) throw new Error(`${id}: steady state ${from + fault} went wrong`);
       return deviceSeconds;
     };
     let seconds = await this.#warm(launch);
     if (seconds > mostLaunchSeconds && !this.#quick) {
-      states = Math.ceil(states * mostLaunchSeconds / seconds);
+      states = whole(Math.ceil(states * mostLaunchSeconds / seconds));
       seconds = await launch();
     }
     const all: number[] = [];

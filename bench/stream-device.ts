@@ -219,7 +219,7 @@ class DeviceBenchmark {
     const { input, output } = compiled.program;
     const id = `stream/${work.name}/${way}`;
     const items = quick ? 5 * compiled.program.states * input.items + compiled.warmStates * input.items
-      : Math.floor(hostBytes / bytesEach(compiled)) * input.items;
+      : Math.floor(Math.min(hostBytes / bytesEach(compiled), work.knownStates(compiled) - 1)) * input.items;
     const given = work.hostInput(input.before + items + input.external.later.beyond);
     const rates: number[] = [], deviceSeconds: number[] = [];
     const most = output.before + Math.ceil(given.length / input.items + 1) * output.items;

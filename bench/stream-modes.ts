@@ -1,7 +1,8 @@
 // The twelve programs on a device by the schedules of chapter 3 of the thesis. Rows, beside `auto` (stream-device.ts):
 //   stream/<program>/swp         items of output a second by the software pipeline (SWP8 where there is memory for it), threads
 //                                and delays as Algorithm 1 measures them;
-//                                figures: n1 … n16, the same by SWPn (Figure 3.11), and persistent: SWP8 in one launch with barriers
+//                                figures: n1 … n16, the same by SWPn (Figure 3.11); persistent: in one launch with barriers; bufferBytes
+//                                (Table 3.2) and aboveBound (Table 3.3)
 //   stream/<program>/swpnc       the same without coalesced layouts (Figure 3.12), profiled so too
 //   stream/<program>/serial      one filter after the other, with buffers no larger than SWP8's
 //   stream/geomean/<mode>        geometric mean over the baseline
@@ -30,6 +31,14 @@ export interface ModeSubject {
   readonly peers: Pick<Row, 'peers'>;
 }
 
+interface Timed {
+  readonly timing: LaunchTiming;
+  readonly note: string;
+  readonly coarsening: number;
+  /** Of Tables 3.2 and 3.3: bytes of buffers, and the interval over its bound, minus 1. */
+  readonly tables: Readonly<Record<string, number>>;
+}
+
 /** Rows of one program. */
 export class ModeRows {
   readonly #context: BenchContext;
@@ -45,8 +54,8 @@ export class ModeRows {
   async row(mode: PipelineMode): Promise<Row | undefined> {
     const id = `stream/${this.#subject.name}/${mode}`;
     try {
-      const { timing: { best, spread, launches }, note, coarsening } = await this.#timed({ mode });
-      const figures = mode !== 'swp' ? {} : { figures: await this.#sweep(best, coarsening) };
+      const { timing: { best, spread, launches }, note, coarsening, tables } = await this.#timed({ mode });
+      const figures = mode !== 'swp' ? {} : { figures: { ...await this.#sweep(best, coarsening), ...tables } };
       return { id, value: best, unit: 'items/s', spread, ...this.#subject.share(best), ...this.#subject.peers, ...figures,
         note: `${note}; best of ${launches}` };
     } catch (error) {
@@ -81,7 +90,7 @@ export class ModeRows {
     return found;
   }
 
-  async #timed(options: PipelineOptions): Promise<{ timing: LaunchTiming; note: string; coarsening: number }> {
+  async #timed(options: PipelineOptions): Promise<Timed> {
     const { graph, work, name } = this.#subject;
     const { mode } = options;
     const measured = await this.#profile(mode === 'swpnc' ? 'swpnc' : 'swp');
@@ -94,7 +103,8 @@ export class ModeRows {
     const rate = (timing.best / compiled.program.output.items * bytes / 1e9).toPrecision(4);
     const local = localBytes === 0 ? '' : `, ${localBytes} bytes local`;
     const block = `${threads} threads, ${registers} registers${local}, ${sharedBytes} bytes shared`;
-    return { timing, coarsening, note: `n = ${coarsening}, ${rate} GB/s of channels (${bytes} bytes a state); ${block}, ${
+    const tables = { bufferBytes: arenaBytes, aboveBound: gap ?? 0 };
+    return { timing, coarsening, tables, note: `n = ${coarsening}, ${rate} GB/s of channels (${bytes} bytes a state); ${block}, ${
       states} states an iteration in ${instances} instances, ${stages} stages${balance}, ${arenaBytes} bytes of buffers` };
   }
 }

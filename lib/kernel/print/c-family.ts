@@ -3,11 +3,12 @@ import { fileURLToPath } from 'node:url';
 import { readBytesSync } from '../../core/files.ts';
 import {
   isVector, lanesOf, valueOf, type BinaryOp, type Body, type Buffer, type Expression, type ExpressionOf, type KernelFunction,
-  type Label, type Local, type Program, type ScalarType, type Statement, type StatementOf, type Type, type UnaryOp,
+  type Label, type Local, type ScalarType, type Statement, type StatementOf, type Type, type UnaryOp,
 } from '../ir.ts';
 import { singleText } from '../text.ts';
-import { assignedIn, bodiesOf, expressionsOf, localsSetBy, readsOf, walkBody } from '../visit.ts';
+import { assignedIn, bodiesOf, expressionsOf, localsSetBy, readsOf } from '../visit.ts';
 import { required } from '../../core/known.ts';
+import type { Uses } from './c-uses.ts';
 
 /** The differences between the languages of the family. */
 export interface CFamily {
@@ -134,47 +135,6 @@ export function cExpression(e: Expression): string {
     case 'lanes': return `${cTypes[e.type]}{${e.parts.map(text).join(', ')}}`;
     case 'extract': return `${text(e.vector)}[${e.lane}]`;
   }
-}
-
-/** What functions use besides their own locals: buffers passed as pointers, and whether they can trap. */
-export interface Uses {
-  readonly buffers: ReadonlySet<Buffer>;
-  readonly traps: boolean;
-}
-
-export function usesOf(program: Program, family: CFamily): ReadonlyMap<string, Uses> {
-  const known = usesByProgram.get(program) ?? new Map<CFamily, ReadonlyMap<string, Uses>>();
-  usesByProgram.set(program, known);
-  const uses = known.get(family) ?? findUses(program, family);
-  known.set(family, uses);
-  return uses;
-}
-
-const usesByProgram = new WeakMap<Program, Map<CFamily, ReadonlyMap<string, Uses>>>();
-
-function findUses({ functions, buffers }: Program, family: CFamily): ReadonlyMap<string, Uses> {
-  const found = new Map<string, Uses>();
-  const order = new Map(buffers.map((buffer, i) => [buffer, i]));
-  for (const f of functions) {
-    const used = new Set<Buffer>();
-    let traps = false;
-    walkBody(f.body, {
-      expression: (e) => { if (e.kind === 'load') used.add(e.buffer); },
-      statement: (s) => {
-        if (s.kind === 'store' || s.kind === 'fill') used.add(s.buffer);
-        else if (s.kind === 'copy') used.add(s.to).add(s.from);
-        else if (s.kind === 'trap' || s.kind === 'guard') traps = true;
-        else if (s.kind === 'call') {
-          const inner = found.get(s.callee);
-          for (const buffer of inner?.buffers ?? []) used.add(buffer);
-          traps ||= inner?.traps === true;
-        }
-      },
-    });
-    const given = [...used].filter((buffer) => order.has(buffer) && family.isParameter(buffer));
-    found.set(f.name, { buffers: new Set(given.sort((a, b) => required(order.get(a)) - required(order.get(b)))), traps });
-  }
-  return found;
 }
 
 /** Locals that a statement mentions: directly, and in nested bodies. A loop declares its own counter. */

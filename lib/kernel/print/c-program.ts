@@ -3,7 +3,8 @@ import { mathFunctions, type Buffer, type KernelFunction, type Program } from '.
 import { required } from '../../core/known.ts';
 import { mathIn } from '../math/index.ts';
 import { buffersIn } from '../visit.ts';
-import { cLiteral, cName, cTypes, declarationText, FunctionPrinter, usesOf, type CFamily } from './c-family.ts';
+import { cLiteral, cName, cTypes, declarationText, FunctionPrinter, type CFamily } from './c-family.ts';
+import { usesOf } from './c-uses.ts';
 
 function bufferText(buffer: Buffer, family: CFamily): string {
   const { element, role, initial } = buffer;
@@ -63,24 +64,13 @@ export function printCFamily(program: Program, family: CFamily): string {
   ].join('\n');
 }
 
-const known = new WeakMap<Program, Map<CFamily, ReturnType<typeof usesOf>>>();
-
-/** What functions use, found once for a program. */
-function knownUses(program: Program, family: CFamily): ReturnType<typeof usesOf> {
-  const own = known.get(program) ?? new Map<CFamily, ReturnType<typeof usesOf>>();
-  known.set(program, own);
-  const uses = own.get(family) ?? usesOf(program, family);
-  own.set(family, uses);
-  return uses;
-}
-
 /** The buffers that printed functions take as pointers after their arguments and results, in order, by function name. */
 export function bufferParameters(program: Program, family: CFamily): ReadonlyMap<string, readonly Buffer[]> {
-  return new Map([...knownUses(program, family)].map(([name, { buffers }]) => [name, [...buffers]]));
+  return new Map([...usesOf(program, family)].map(([name, { buffers }]) => [name, [...buffers]]));
 }
 
 /** Whether a printed function can trap. */
 export function canTrap(program: Program, family: CFamily, name: string): boolean {
-  return required(knownUses(program, family).get(name)).traps;
+  return required(usesOf(program, family).get(name)).traps;
 }
 

@@ -213,7 +213,7 @@ const launchesAtOnce = 1024;
 /** What runs on a device need to know of it. */
 function runnable({ plan, source, kernel, settledStates, startStates }: PipelineProgram, schedule: DeviceSchedule): FusedProgram {
   return {
-    plan, source, kernel, threads: schedule.threads, sharedBytes: schedule.sharedBytes, states: schedule.states, warmRounds: 0, state: undefined,
-    warmStates: settledStates, startStates, input: endOf(plan, 'input'), output: endOf(plan, 'output'),
+    plan, source, kernel, threads: schedule.threads, sharedBytes: schedule.sharedBytes, states: schedule.states, warmRounds: 0,
+    state: undefined, warmStates: settledStates, startStates, input: endOf(plan, 'input'), output: endOf(plan, 'output'),
   };
 }

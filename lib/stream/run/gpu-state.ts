@@ -44,7 +44,8 @@ export class Carry {
 
 /** The state that the launch from steady state `from` begins with, made by WebAssembly. */
 export async function stateBefore(
-  { state, warmRounds, states, input, plan }: FusedProgram, wasm: CompiledWasm, ends: Ends, from: number, options: RunOptions,
+  { state, warmRounds, states, input, plan }: FusedProgram, wasm: CompiledWasm, ends: Pick<Ends, 'part'>, from: number,
+  options: RunOptions,
 ): Promise<Int32Array> {
   const { works, kernels, carryWords } = required(state);
   const words = new Int32Array(Math.max(1, carryWords));

@@ -319,7 +319,8 @@ export class CompiledGpu {
     const carry = new Carry(this.device, await stateBefore(this.program, this.#wasm, ends, from, options));
     using _ = untilAborted(options.signal, () => { carry.dispose(); });
     const whole = from + Math.floor((to - from) / round) * round;
-    const made = whole === from ? { deviceSeconds: 0 } : await this.#middle(ends, new Share(from, whole, undefined, false), options.signal, carry);
+    const alone = new Share(from, whole, undefined, false);
+    const made = whole === from ? { deviceSeconds: 0 } : await this.#middle(ends, alone, options.signal, carry);
     const left = Math.ceil((ends.items - before - whole * items) / items);
     if (made.fault !== undefined || left === 0) return made;
     const last = await paddedSpan(this.program, this.device, ends, whole, left);

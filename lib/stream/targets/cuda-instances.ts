@@ -139,7 +139,8 @@ export function instancesFor(plan: ProgramPlan, graph: SdfGraph, layout: Channel
   const functions = codes.flatMap(({ f, together: more }) => (more === undefined ? [f] : [f, more.f]));
   // Tables that were joined to others need no room of their own.
   const read = new Set(functions.flatMap(({ body }) => [...buffersIn(body)]));
-  const buffers = [...lowered.program.buffers, ...placeholders, ...tables].filter((buffer) => buffer.role !== 'constant' || read.has(buffer));
+  const all = [...lowered.program.buffers, ...placeholders, ...tables];
+  const buffers = all.filter((buffer) => buffer.role !== 'constant' || read.has(buffer));
   return { codes, lowered, program: { buffers, imports: [], functions } };
 }
 

@@ -81,8 +81,8 @@ export class ProgramText {
       `  static constexpr bool kReadsAhead = ${readsAhead};`,
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
       `  using Parameters = fused::${state === undefined ? 'Fused' : 'State'}Parameters<kInputs, kOutputs>;`,
-      ...pass, ...(readsAhead ? this.#aheadText() : this.#loadText()), ...pass, ...steady, ...this.#storeText(), ...pass, ...this.#settleText(),
-      ...state?.members() ?? [], '};',
+      ...pass, ...(readsAhead ? this.#aheadText() : this.#loadText()), ...pass, ...steady, ...this.#storeText(), ...pass,
+      ...this.#settleText(), ...state?.members() ?? [], '};',
     ];
   }
 
