@@ -124,7 +124,7 @@ describe('bench: stream on a device', () => {
       }
       assert.match(rows[1]!.note!, /GB\/s; \d+ threads, \d+ registers, \d+ bytes shared, \d+ blocks resident, \d+ states a round, 1 groups/);
       assert.match(stderr, /stream\/mpeg2-subset\/swp: the program has state/);
-      assert.match(stdout, /\| Filterbank \|.*\n\nGeometric mean over the baseline: .*3 programs/);
+      assert.match(stdout, /\| MPEG2Subset \|.*\n\nGeometric mean over the baseline: .*3 programs/);
       run('--variants', '--filter', '^stream/bitonic/');
       assert.deepEqual(read('stream-variants').map(({ id }) => id), [
         'default', 't128-s24-b8-g4000-w2', 't512-s225-b1-g4000-w2-ahead'].map((name) => `stream/bitonic/variant/${name}`));
