@@ -79,7 +79,7 @@ export interface NodeCode {
   readonly ends: readonly InstanceEnd[];
 }
 
-export function codesByNode({ plan, instances }: PipelineProgram): readonly NodeCode[] {
+export function codesByNode({ plan, instances }: Pick<PipelineProgram, 'plan' | 'instances'>): readonly NodeCode[] {
   const found: NodeCode[] = plan.graph.nodes.map(() => ({ code: 0, member: 0, ends: [] }));
   instances.codes.forEach(({ nodes, ends }, code) => {
     nodes.forEach((node, member) => { found[node] = { code, member, ends: elementAt(ends, member) }; });

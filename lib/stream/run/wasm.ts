@@ -113,7 +113,8 @@ class Written {
   }
 }
 
-function share(array: Scalars): Scalars {
+/** The array itself if several threads can use it, or else a copy. */
+export function share(array: Scalars): Scalars {
   if (array.buffer instanceof SharedArrayBuffer) return array;
   const copy = shared(holds(array, 'int32') ? 'i' : holds(array, 'float32') ? 'f' : 'd', array.length);
   copy.set(array);

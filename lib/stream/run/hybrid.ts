@@ -1,0 +1,254 @@
+// Programs on CPU cores and a device together (chapter 4): start and rest of a run by the first core, whole iterations in launches.
+import { availableParallelism } from 'node:os';
+import { resultArray, type Device, type DeviceArray } from '../../core/device.ts';
+import { refusal } from '../../core/errors.ts';
+import { elementAt, required } from '../../core/known.ts';
+import type { DeviceModule } from '../../core/module.ts';
+import { arithmeticHeader } from '../../kernel/print/c-family.ts';
+import type { StreamGraph } from '../graph.ts';
+import { mostPrinted } from '../interpret/print-order.ts';
+import type { LoweredProgram } from '../lower/program.ts';
+import type { MovingCosts, RuntimeTable } from '../partition/index.ts';
+import { hybridLaunches, hybridProgram } from '../plan/hybrid.ts';
+import { kinds } from '../plan/layout.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { within } from '../stop.ts';
+import { endOf } from '../targets/cuda-layout.ts';
+import type { FusedProgram } from '../targets/cuda.ts';
+import { lowerForWasm } from '../targets/wasm.ts';
+import type { Done, Faulty } from './answers.ts';
+import { shared, type CommonData, type MachineRun, type SharedInts } from './common.ts';
+import { FirstFault, runByCrew } from './crew.ts';
+import { CompiledGpu, noFault, type GpuLimits, type GpuWork } from './gpu.ts';
+import type { Ends } from './gpu-ends.ts';
+import { Conductor } from './hybrid-conductor.ts';
+import { hybridLists } from './hybrid-lists.ts';
+import { hybridMemory, type HybridParts } from './hybrid-memory.ts';
+import { hybridKernel, planFor, type HybridMode, type PlannedHybrid } from './hybrid-plan.ts';
+import { movingCosts } from './link.ts';
+import { mostTurns, prepareRun, resultOf, roomFor, type PreparedRun, type RunResult, type Scalars, type StreamArrays, type ThreadOptions } from './prepare.ts';
+import { compiledWasm, share } from './wasm.ts';
+import { launchWords, wayNumbers } from './words.ts';
+
+/** How a program is compiled for cores and a device together. */
+export interface HybridCompileOptions extends GpuLimits {
+  readonly mode: HybridMode;
+  /** Cores; default: all. */
+  readonly cores?: number | undefined;
+  /** Microseconds of a firing on a core, by node; default: counted. */
+  readonly costs?: readonly number[] | undefined;
+  /** Times of Algorithm 1; default: counted. */
+  readonly profile?: { readonly table: RuntimeTable } | undefined;
+  /** Rates of transfers and shuffles; default: measured once per device. */
+  readonly link?: Partial<MovingCosts> | undefined;
+  /** Threads whose items stand side by side; default 32. */
+  readonly width?: 32 | 128 | undefined;
+  /** Threads of an instance; default 128. */
+  readonly threads?: number | undefined;
+  /** Default: one block for each multiprocessor. */
+  readonly processors?: number | undefined;
+  /** Microseconds that a launch should take at least; default 1000. */
+  readonly launchMicroseconds?: number | undefined;
+  readonly shuffleItems?: number | undefined;
+  readonly maxUnroll?: number | undefined;
+  /** For tests: which nodes are on the device, of those that can be. */
+  readonly onDevice?: ((node: number) => boolean) | undefined;
+}
+
+/** The share of a device's memory, and the bytes, that rings may take. */
+const ringShare = 1 / 8, ringBytes = 2 ** 30;
+const defaultThreads = 128, defaultLaunch = 1000;
+
+/** Plans a graph for a device. Throws as {@link HybridGpu.compileFor} does. */
+export async function planHybridFor(graph: StreamGraph, device: Device, options: HybridCompileOptions): Promise<PlannedHybrid> {
+  const { mode, costs, profile, link, width = 32, onDevice } = options;
+  const { limitBytes } = device.memory();
+  const isGiven = link?.toGpu !== undefined && link.toCpu !== undefined && link.shuffle !== undefined && link.deshuffle !== undefined;
+  const moving = isGiven ? link as MovingCosts : { ...await movingCosts(device), ...link };
+  return planFor(hybridProgram(graph), {
+    mode, costs, table: profile?.table, moving, width, onDevice, threads: options.threads ?? defaultThreads,
+    cores: options.cores ?? availableParallelism(), multiprocessors: options.processors ?? device.description.multiprocessors,
+    mostBytes: limitBytes === 0 ? ringBytes : Math.min(ringBytes, ringShare * limitBytes),
+    launchMicroseconds: options.launchMicroseconds ?? defaultLaunch, shuffleItems: options.shuffleItems ?? 1024,
+    maxUnroll: options.maxUnroll ?? 64,
+  });
+}
+
+/** What a run's machines and its conductor made. */
+interface Conducted {
+  readonly answers: readonly (Done | Faulty)[];
+  readonly deviceSeconds: number;
+  readonly isFaulty: boolean;
+}
+
+const tooShort = (states: number): string => `the run is too short for a plan whose iterations have ${states} steady states`;
+
+/** A program planned for cores and a device, compiled for both. */
+export class HybridGpu extends CompiledGpu {
+  readonly planned: PlannedHybrid;
+  readonly parts: HybridParts;
+  readonly #graph: StreamGraph;
+  readonly #module: DeviceModule;
+  readonly #lists: DeviceArray;
+  #lowered: LoweredProgram | undefined;
+
+  private constructor(
+    graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule,
+    { planned, parts, lists }: { readonly planned: PlannedHybrid; readonly parts: HybridParts; readonly lists: DeviceArray },
+  ) {
+    super(graph, program, device, module);
+    this.planned = planned;
+    this.parts = parts;
+    this.#graph = graph;
+    this.#module = module;
+    this.#lists = lists;
+  }
+
+  /**
+   * Compiles a graph. Throws UnsupportedProgram for programs that print or read files, have messages or dynamic rates, or do not fit;
+   * ScheduleError where there is no schedule, UnavailableError where nothing compiles device code.
+   */
+  static async compileFor(graph: StreamGraph, device: Device, options: HybridCompileOptions): Promise<HybridGpu> {
+    const { fast, signal, timeout } = options;
+    const planned = await planHybridFor(graph, device, options);
+    signal?.throwIfAborted();
+    const { text, registers } = planned;
+    const module = await device.module({
+      source: text.source, kernels: [text.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+      ...(registers === undefined || device.backend !== 'cuda' ? {} : { maxRegisters: registers }),
+      ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
+    });
+    try {
+      return await HybridGpu.with(graph, device, module, planned);
+    } catch (error) {
+      module.dispose();
+      throw error;
+    }
+  }
+
+  /** A plan whose text was compiled. `change`: what tests do to its parts. */
+  static async with(graph: StreamGraph, device: Device, module: DeviceModule, planned: PlannedHybrid,
+    change = (parts: HybridParts): HybridParts => parts): Promise<HybridGpu> {
+    const { program: made, plan, text } = planned;
+    const lists = hybridLists(made, plan, text);
+    const [input, output] = [endOf(made.plan, 'input'), endOf(made.plan, 'output')];
+    const parts = change({ program: made, plan, launches: hybridLaunches(made, plan), lists, input, output });
+    const { threads, sharedBytes, entries } = lists;
+    if (entries > 0 && required(module.kernels.get(text.kernel)).residentBlocks(threads, sharedBytes) === 0) {
+      throw new UnsupportedProgram(`no multiprocessor has the registers and the ${sharedBytes} bytes of shared memory of a block`);
+    }
+    const program: FusedProgram = {
+      plan: made.plan, source: text.source, kernel: text.kernel, threads, sharedBytes, states: plan.steadyStates, warmRounds: 0,
+      warmStates: 0, startStates: 0, input, output,
+    };
+    return new HybridGpu(graph, program, device, module, { planned, parts, lists: await device.array(parts.lists.lists) });
+  }
+
+  override async run(input: ArrayLike<number> | undefined, options: ThreadOptions, out?: Scalars): Promise<RunResult & GpuWork> {
+    return within(options, async (signal) => {
+      const { plan } = this.parts.program;
+      const run = prepareRun(plan, input, options);
+      const made = await this.#together(run, { ...options, signal }) ?? await this.#byWasm(run, input, { ...options, signal });
+      if (out === undefined) return made;
+      if (out.length < made.output.length) throw refusal('out', `at least ${made.output.length} elements`, String(out.length));
+      out.set(made.output);
+      return { ...made, output: out.subarray(0, made.output.length) };
+    });
+  }
+
+  /** The whole run by WebAssembly: it is too short, or something goes wrong in it, which is then what a run says. */
+  async #byWasm({ counts }: PreparedRun, input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult & GpuWork> {
+    const made = await compiledWasm(this.#graph).runHereOrAside(input, options);
+    const { steadyStates } = this.parts.plan;
+    const note = counts.steadyStates < steadyStates ? tooShort(steadyStates) : 'a loop makes more turns than a device is given time for';
+    return { ...made, note };
+  }
+
+  /** Undefined where the run is too short, or something went wrong. */
+  async #together(run: PreparedRun, options: ThreadOptions & { readonly signal: AbortSignal }): Promise<RunResult & GpuWork | undefined> {
+    const { parts: { program: { plan }, lists }, planned } = this;
+    const iterations = Math.floor(run.counts.steadyStates / planned.plan.steadyStates);
+    if (iterations < 1) return undefined;
+    const streams = new Map<number, StreamArrays>(plan.externals.map(({ id, type }, i) => {
+      const arrays = { ...run.streams.get(id)?.arrays ?? roomFor(elementAt(run.counts.passed, i), type, shared) };
+      for (const kind of kinds) if (arrays[kind] !== undefined) arrays[kind] = share(arrays[kind]);
+      return [id, arrays];
+    }));
+    const begin = performance.now();
+    const { answers, deviceSeconds, isFaulty } = await this.#conducted(run, iterations, streams, options);
+    if (isFaulty || answers.some(({ kind }) => kind === 'fault')) return undefined;
+    const made = resultOf(plan, run, streams, '', performance.now() - begin);
+    return lists.entries > 0 ? { ...made, deviceSeconds } : { ...made, note: 'the plan places all filters on its cores' };
+  }
+
+  async #conducted(
+    run: PreparedRun, iterations: number, streams: ReadonlyMap<number, StreamArrays>,
+    options: ThreadOptions & { readonly signal: AbortSignal },
+  ): Promise<Conducted> {
+    const { parts, device } = this;
+    const module = this.#module, lists = this.#lists;
+    const arena = this.newArena();
+    // A conductor must not go on where the machines have ended.
+    const ended = new AbortController();
+    let conductor: Conductor | undefined;
+    const conduct = async (common: CommonData): Promise<void> => {
+      const signal = AbortSignal.any([options.signal, ended.signal]);
+      conductor = new Conductor(parts, { device, module, kernel: this.program.kernel, lists, arena }, common,
+        hybridMemory(parts, common, streams), signal);
+      await conductor.run(iterations);
+    };
+    try {
+      const answers = await runByCrew(this.#programFor(run), parts.launches.tasks.length, this.#machineRun(run, streams, options),
+        options.signal, conduct);
+      return { answers, deviceSeconds: conductor?.deviceSeconds ?? 0, isFaulty: conductor?.fault !== noFault };
+    } catch (error) {
+      if (error instanceof FirstFault) return { answers: [error.fault], deviceSeconds: 0, isFaulty: true };
+      throw error;
+    } finally {
+      ended.abort();
+      arena.dispose();
+    }
+  }
+
+  /** The device's memory for the rings of a run, which may hold anything. */
+  protected newArena(): DeviceArray {
+    return resultArray(this.device, 'int32', Math.max(1, this.parts.lists.words));
+  }
+
+  /** The program with functions for nodes that fire on their own in a run, and with enough room on each channel. */
+  #programFor({ counts: { init, tail, peaks } }: PreparedRun): LoweredProgram {
+    const { program: { plan }, launches: { capacities } } = this.parts;
+    const nodes = tail.length > 0 ? plan.graph.nodes.map(({ id }) => id) : init.map(({ actor }) => actor);
+    const known = this.#lowered;
+    if (known?.capacities.every((items, channel) => items >= elementAt(peaks, channel)) === true) return this.#lowered = known.including(nodes);
+    return this.#lowered = lowerForWasm(plan, {
+      placed: true, nodes, capacities: capacities.map((items, id) => Math.max(items, elementAt(peaks, id))),
+    });
+  }
+
+  /** The data for machines. */
+  #machineRun({ counts }: PreparedRun, streams: ReadonlyMap<number, StreamArrays>, { seed = 1, maxTurns = mostTurns }: ThreadOptions): MachineRun {
+    const { program: { plan }, launches } = this.parts;
+    const { graph, groups, externals, streamArrays } = plan;
+    const ix = new Int32Array(2 * (graph.channels.length + externals.length));
+    graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
+    return {
+      way: wayNumbers.launches, words: launchWords(launches, groups.map(({ iterations }) => iterations)), isConducted: true,
+      claims: shared('i', launches.tasks.length) as SharedInts, lines: Infinity, mostPrinted, ix, seed, turns: maxTurns, until: Infinity,
+      init: counts.init, steadyStates: counts.steadyStates, tail: counts.tail,
+      streams: streamArrays.map(({ id, kind }) => required(required(streams.get(id))[kind])),
+    };
+  }
+
+  /** Data on the device is not for plans whose ends are on the host. */
+  override process(_: Ends): Promise<GpuWork> {
+    return Promise.reject(refusal('input', "an array in JavaScript's memory, where such plans begin and end", 'a DeviceArray'));
+  }
+
+  override dispose(): void {
+    super.dispose();
+    this.#lists.dispose();
+  }
+}
+
+export { hybridKernel };
