@@ -22,9 +22,9 @@ export interface DevicePart {
 
 /** What `Atomics.waitAsync` gives (ES2024). */
 type Waiting = { readonly async: false } | { readonly async: true; readonly value: Promise<string> };
-const waitAsync = (Atomics as unknown as {
+const atomics = Atomics as unknown as {
   waitAsync(array: Int32Array, index: number, value: number, milliseconds: number): Waiting;
-}).waitAsync;
+};
 
 /** Milliseconds after which a waiting conductor looks whether its run was stopped. */
 const longestWait = 1000;
@@ -70,7 +70,7 @@ export class Conductor {
       return;
     }
     while (Atomics.load(gate, 1) === round) {
-      const waiting = waitAsync(gate, 1, round, longestWait);
+      const waiting = atomics.waitAsync(gate, 1, round, longestWait);
       if (waiting.async) await Promise.race([waiting.value, this.#stopped]);
       this.#signal.throwIfAborted();
     }
