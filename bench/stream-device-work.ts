@@ -126,8 +126,8 @@ export class StreamWork {
     this.#expected.require(found as Items, 0, id);
   }
 
-  /** Times launches of the program in some layout, and checks all that they wrote. */
-  async time(compiled: CompiledGpu, id: string): Promise<LaunchTiming> {
+  /** Times launches of the program in some layout, and checks all that they wrote. `forSeconds`: of launches that count. */
+  async time(compiled: CompiledGpu, id: string, forSeconds = timedSeconds): Promise<LaunchTiming> {
     const { warmStates, program: { input: source, output: sink, startStates } } = compiled;
     const from = startStates + warmStates;
     let states = this.#states - from;
@@ -148,7 +148,7 @@ export class StreamWork {
       seconds = await launch();
     }
     const all: number[] = [];
-    const count = this.#quick ? 2 : Math.max(5, Math.min(21, Math.floor(timedSeconds / seconds)));
+    const count = this.#quick ? 2 : Math.max(5, Math.min(21, Math.floor(forSeconds / seconds)));
     while (all.length < count) all.push(await launch());
     await this.#requireWritten(output, sink.before + from * sink.items, states * sink.items, id);
     const least = Math.min(...all);

@@ -17,6 +17,8 @@ export const pipelineModes: readonly PipelineMode[] = ['swp', 'swpnc', 'serial']
 /** n of SWPn in Figure 3.11, and the one of the others' rows. */
 export const coarsenings: readonly number[] = [1, 2, 4, 8, 16];
 const usual = 8;
+/** Seconds of launches of each. */
+const timedSeconds = 0.5;
 
 /** What the modes' rows need to know. */
 export interface ModeSubject {
@@ -68,8 +70,8 @@ export class ModeRows {
     const { device, quick } = this.#context;
     let found = this.#profiles.get(mode);
     if (found === undefined) {
-      const small = quick ? { threads: [128, 256], firings: 1024 } : {};
-      this.#profiles.set(mode, found = profile(this.#subject.graph, { backend: device.backend as 'cuda' | 'simt', device, mode, ...small }));
+      const backend = device.backend as 'cuda' | 'simt', small = quick ? { threads: [128, 256], firings: 1024 } : {};
+      this.#profiles.set(mode, found = profile(this.#subject.graph, { backend, device, mode, ...small }));
     }
     return found;
   }
@@ -79,13 +81,15 @@ export class ModeRows {
     const { mode, coarsening } = options;
     const measured = await this.#profile(mode === 'swpnc' ? 'swpnc' : 'swp');
     using compiled = await PipelinedGpu.compileFor(graph, this.#context.device, { ...options, profile: measured });
-    const timing = await work.time(compiled, `stream/${name}/${mode} (n = ${coarsening})`);
+    const timing = await work.time(compiled, `stream/${name}/${mode} (n = ${coarsening})`, timedSeconds);
     const { schedule: { stages, states, instances, arenaBytes, threads, sharedBytes, gap }, kernel: { registers, localBytes } } = compiled;
     const bytes = bytesMoved(compiled);
     const balance = gap === undefined ? '' : `, ${(100 * gap).toPrecision(2)} % above the bound`;
-    return { timing, note: `${(timing.best / compiled.program.output.items * bytes / 1e9).toPrecision(4)} GB/s of channels (${bytes} bytes a state); ${
-      threads} threads, ${registers} registers${localBytes === 0 ? '' : `, ${localBytes} bytes local`}, ${sharedBytes} bytes shared, ${
-      states} states an iteration in ${instances} instances, ${stages} stages${balance}, ${arenaBytes} bytes of buffers` };
+    const rate = (timing.best / compiled.program.output.items * bytes / 1e9).toPrecision(4);
+    const local = localBytes === 0 ? '' : `, ${localBytes} bytes local`;
+    return { timing, note: `${rate} GB/s of channels (${bytes} bytes a state); ${threads} threads, ${registers} registers${local}, ${
+      sharedBytes} bytes shared, ${states} states an iteration in ${instances} instances, ${stages} stages${balance}, ${
+      arenaBytes} bytes of buffers` };
   }
 }
 

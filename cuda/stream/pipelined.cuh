@@ -3,7 +3,7 @@
 // the number of the iteration. The program itself is printed (lib/stream/targets/cuda-pipeline.ts) as a type with
 //   kThreads: most threads of an instance; kInputs, kOutputs: arrays of its open ends
 //   make(block, work, p): makes the instances of an entry of a list, by the code that it names
-// Lists are data (lib/stream/run/gpu-lists.ts): for each step of a round and each block, where its entries begin, then the entries.
+// Lists are data (lib/stream/run/gpu-schedule.ts), one for each step of a round and each block, all of one length.
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/stream/fused.cuh"
@@ -25,6 +25,8 @@ struct PipelineParameters {
   int32_t states_each;                ///< in an iteration
   int32_t iterations;
   int32_t steps;                      ///< lists of a block, one after the other; 1 where filters are pipelined
+  int32_t list_words;                 ///< of a list: its entries, then zeros, one at least
+  int32_t list_at;                    ///< byte of shared memory to which lists come
   int32_t first_step, last_step;      ///< that this launch makes; counted over all rounds
 };
 
@@ -38,7 +40,7 @@ struct Work {
   int iteration, states, states_each;
 
   /// Words before those of the ends.
-  static constexpr int kHead = 8;
+  static constexpr int kHead = 9;
 
   WARPLOOM_DEVICE int code() const { return words[1]; }
   /// Which of the filters with this code.
@@ -48,6 +50,12 @@ struct Work {
   WARPLOOM_DEVICE int threads() const { return words[6]; }
   /// Of the filter, in an iteration.
   WARPLOOM_DEVICE int firings() const { return words[7]; }
+  /// Instances whose windows are staged together.
+  WARPLOOM_DEVICE int group() const { return words[8]; }
+  /// Firings of the staged instances from `instance` on.
+  WARPLOOM_DEVICE int staged(int instance) const {
+    return (last() - instance < group() ? last() - instance : group()) * threads();
+  }
 
   /// The firing that a thread makes in an instance: in the order of the stream, or so that lanes read their own columns.
   template <int kWidth>
@@ -107,18 +115,27 @@ struct End {
   }
   WARPLOOM_DEVICE T* tile(const device::Block& block) const { return block.shared<T>(static_cast<size_t>(shared)); }
 
-  /// Has the windows of an instance's threads come to shared memory; kWindow: elements of a thread's.
+  /// Has the windows of firings come to shared memory, from the first of an instance on; kWindow: elements of each.
   template <class Layout, int kWindow>
-  WARPLOOM_DEVICE void load(const device::Block& block, int instance, int threads) const {
-    const int from = place(instance, threads);
+  WARPLOOM_DEVICE void load(const device::Block& block, int instance, int threads, int firings) const {
+    constexpr int kAtOnce = 4;
+    const int from = place(instance, threads), count = (firings - 1) * kRate + kWindow, step = block.threads();
     T* to = tile(block);
-    for (int i = block.thread(); i < (threads - 1) * kRate + kWindow; i += block.threads()) to[Layout::place(i)] = ring[wrapped(from + i)];
+    int i = block.thread();
+    for (; i + (kAtOnce - 1) * step < count; i += kAtOnce * step) {
+      T items[kAtOnce];
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kAtOnce; ++k) items[k] = ring[wrapped(from + i + k * step)];
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kAtOnce; ++k) to[Layout::place(i + k * step)] = items[k];
+    }
+    for (; i < count; i += step) to[Layout::place(i)] = ring[wrapped(from + i)];
   }
   template <class Layout>
-  WARPLOOM_DEVICE void store(const device::Block& block, int instance, int threads) const {
+  WARPLOOM_DEVICE void store(const device::Block& block, int instance, int threads, int firings) const {
     const T* from = tile(block);
     T* to = ring + place(instance, threads);
-    for (int i = block.thread(); i < threads * kRate; i += block.threads()) to[i] = from[Layout::place(i)];
+    for (int i = block.thread(); i < firings * kRate; i += block.threads()) to[i] = from[Layout::place(i)];
   }
 };
 
@@ -185,21 +202,44 @@ struct PipelineAgent {
   static constexpr int kMinBlocks = 1;
   using Parameters = PipelineParameters<Program::kInputs, Program::kOutputs>;
 
+  /// Words of a list that lie in shared memory at a time; an entry has no more.
+  static constexpr int kListWords = 1024;
+
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const int blocks = static_cast<int>(block.count());
+    const bool is_kept = p.steps == 1 && p.list_words <= kListWords;
     for (int step = p.first_step; step < p.last_step; ++step) {
-      const int* range = p.lists + step % p.steps * (blocks + 1) + block.index();
-      const int* end = p.lists + range[1];
-      for (const int* words = p.lists + range[0]; words < end; words += words[0]) {
-        // The staging predicate: in the prologue and the epilogue, some stages have no iteration.
-        const int iteration = step / p.steps - words[3];
-        if (iteration < 0 || iteration >= p.iterations) continue;
-        const int64_t state = int64_t{iteration} * p.states_each - p.warm_states;
-        Program::make(block, Work{words, p.arena, p.fault, p.turns, state, iteration, p.states, p.states_each}, p);
-        block.sync();
+      const int* from = p.lists + (step % p.steps * block.count() + block.index()) * p.list_words;
+      for (int left = p.list_words; left > 0;) {
+        const int count = left < kListWords ? left : kListWords;
+        const int done = make_part(block, p, step, from, count, !is_kept || step == p.first_step);
+        left = done < 0 ? 0 : left - done;
+        from += done;
       }
       if (step + 1 < p.last_step) block.sync_grid(p.barrier);
     }
+  }
+
+ private:
+  /// Makes the entries that are whole in the next words of a list; how many words these are, or -1 where the list ends.
+  static WARPLOOM_DEVICE int make_part(const device::Block& block, const Parameters& p, int step, const int* from, int count, bool is_new) {
+    int* list = block.shared<int>(static_cast<size_t>(p.list_at));
+    if (is_new) {
+      block.sync();
+      for (int i = block.thread(); i < count; i += block.threads()) list[i] = from[i];
+      block.sync();
+    }
+    int at = 0;
+    while (at < count && list[at] > 0 && at + list[at] <= count) {
+      const int* words = list + at;
+      at += words[0];
+      // The staging predicate: in the prologue and the epilogue, some stages have no iteration.
+      const int iteration = step / p.steps - words[3];
+      if (iteration < 0 || iteration >= p.iterations) continue;
+      const int64_t state = int64_t{iteration} * p.states_each - p.warm_states;
+      Program::make(block, Work{words, p.arena, p.fault, p.turns, state, iteration, p.states, p.states_each}, p);
+      block.sync();
+    }
+    return at < count && list[at] == 0 ? -1 : at;
   }
 };
 

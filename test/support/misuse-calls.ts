@@ -164,7 +164,9 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.roundRobin': args(1, 2),
   'stream.interpret': () => ({ args: [graph(), { input: real(8), items: 2 }] }),
   'stream.run': () => ({ args: [graph(), { input: real(8), backend: 'interpret', items: 2 }] }),
-  ...(shim === undefined ? {} : { 'stream.compileForDevice': () => ({ args: [graph(), { device: shim, fast: false, timeout: 60_000 }] }) }),
+  ...(shim === undefined ? {} : { 'stream.compileForDevice': () => ({ args: [graph(), {
+    device: shim, fast: false, timeout: 60_000, mode: 'swp', coarsening: 2, layout: 'warp', threads: 64, launch: 'plain', scheduler: 'packing',
+  }] }) }),
   'stream.profile': () => ({ args: [graph(), { input: real(8), backend: 'wasm' }] }),
   'stream.estimateCosts': () => ({ args: [graph()] }),
   'stream.describeGraph': () => ({ args: [graph()] }),

@@ -74,7 +74,7 @@ function cannotBeCut(body: Body): boolean {
 }
 
 /** Whether a function runs straight through, and cannot fail. */
-export function isStraight({ body }: KernelFunction): boolean {
+export function isStraight({ body }: Pick<KernelFunction, 'body'>): boolean {
   return body.every(({ kind }) => kind === 'set' || kind === 'store');
 }
 

@@ -1,7 +1,7 @@
 // Algorithm 1 on a device: each filter of a program alone on all multiprocessors, with the functions that its schedules run, by every
 // number of threads and limit on registers.
 import { createHash } from 'node:crypto';
-import { elementAt } from '../../core/known.ts';
+import { lastOf } from '../../core/known.ts';
 import type { Device } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import type { DeviceModule } from '../../core/module.ts';
@@ -52,7 +52,9 @@ function shapeOf(device: Device, options: DeviceProfileOptions): Omit<RuntimeTab
 }
 
 /** The program under a limit on registers. */
-function compiledWith(registers: number, { source, kernel }: PipelineProgram, device: Device, signal: AbortSignal | undefined): Promise<DeviceModule> {
+function compiledWith(
+  registers: number, { source, kernel }: PipelineProgram, device: Device, signal: AbortSignal | undefined,
+): Promise<DeviceModule> {
   return device.module({
     source, kernels: [kernel], headers: { 'arithmetic.h': arithmeticHeader() },
     ...(device.backend === 'cuda' ? { maxRegisters: registers } : {}), ...(signal === undefined ? {} : { signal }),
@@ -65,6 +67,7 @@ async function timesUnder(
   { signal, step }: { readonly signal: AbortSignal | undefined; readonly step: () => void },
 ): Promise<number[][]> {
   const { limitBytes } = device.memory();
+  const most = limitBytes === 0 ? mostBytes : Math.min(mostBytes, memoryShare * limitBytes);
   const blocks = device.description.multiprocessors;
   const nothing = await emptyLaunch(program, device, module, blocks);
   const times: number[][] = [];
@@ -72,9 +75,7 @@ async function timesUnder(
     const own: number[] = [];
     for (const { id: actor } of program.graph.actors) {
       signal?.throwIfAborted();
-      const time = await soloTime(program, device, module, {
-        actor, threads, firings: shape.firings, blocks, mostBytes: limitBytes === 0 ? mostBytes : Math.min(mostBytes, memoryShare * limitBytes),
-      });
+      const time = await soloTime(program, device, module, { actor, threads, firings: shape.firings, blocks, mostBytes: most });
       own.push(time === Infinity ? Infinity : Math.max(0, time - nothing));
       step();
     }
@@ -89,7 +90,7 @@ export async function measureOnDevice(graph: StreamGraph, options: DeviceProfile
   if (mode === 'swpnc' && options.layout !== undefined) throw refusal('layout', "none with mode 'swpnc'", options.layout);
   const device = options.device ?? await openedFor(backend);
   const shape = shapeOf(device, options);
-  const program = programFor(pipelinePlan(graph), { mode, width: widthOf(layout), threads: elementAt(shape.threads, shape.threads.length - 1) });
+  const program = programFor(pipelinePlan(graph), { mode, width: widthOf(layout), threads: lastOf(shape.threads) });
   const actors = program.graph.actors.length;
   const place: GpuProfilePlace = {
     program: createHash('sha256').update(JSON.stringify(shape)).update(program.source).digest('hex'), device: propertiesOf(device),

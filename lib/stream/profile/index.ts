@@ -21,7 +21,8 @@ const ascending = (least: number, most: number, unit: number) => rule<readonly n
 
 const deviceOptions = optionsOf('stream.profile', {
   backend: needed(choice<DeviceBackend>(['cuda', 'simt'])), device: deviceCheck, mode: normally(choice(['swp', 'swpnc'] as const), 'swp'),
-  layout: choice(['block', 'warp'] as const), threads: ascending(32, 1024, 32), registers: ascending(16, 255, 1), firings: whole(1, 2 ** 24),
+  layout: choice(['block', 'warp'] as const), threads: ascending(32, 1024, 32), registers: ascending(16, 255, 1),
+  firings: whole(1, 2 ** 24),
   cacheFolder: text(), force: normally(truth, false), signal: stopChecks.signal, onProgress: countsProgress,
 } satisfies ChecksOf<DeviceProfileOptions>);
 

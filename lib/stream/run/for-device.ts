@@ -18,22 +18,27 @@ export interface DeviceCompileOptions {
   /** Of backend cuda (or simt). Default: the thread's default device. */
   readonly device?: Device;
   /**
-   * How the device runs the program. `fused` (the default): all filters in one kernel, its channels in registers and shared memory. The others
-   * are those of the thesis's chapter 3. `swp`: a software pipeline over the multiprocessors, channels in device memory laid out so that
-   * accesses coalesce; `swpnc`: the same in the order of the stream; `serial`: one filter after the other on all multiprocessors.
+   * How the device runs the program. `fused` (the default): all filters in one kernel, its channels in registers and shared memory. The
+   * others are those of the thesis's chapter 3. `swp`: a software pipeline over the multiprocessors, channels in device memory laid out so
+   * that accesses coalesce; `swpnc`: the same in the order of the stream; `serial`: one filter after the other on all multiprocessors.
    */
   readonly mode?: DeviceMode;
   /** n of SWPn: instances that repeat in a row, 1 to 64; default 8. With `serial`, of the pipeline whose buffers it may not exceed. */
   readonly coarsening?: number;
-  /** With `swp` and `serial`: threads whose items stand side by side, 128 (`block`, the default: section 3.7) or 32 (`warp`: section 4.2). */
+  /** With `swp` and `serial`: threads whose items stand side by side, 128 (`block`, the default, section 3.7) or 32 (`warp`, 4.2). */
   readonly layout?: 'block' | 'warp';
   /** Most threads of an instance, a multiple of the layout's (of 32 with `swpnc`), up to 1024; default 512. Not with a profile. */
   readonly threads?: number;
   /** `plain` (the default): a launch for each interval; `persistent`: one for many, with a barrier of all blocks in between. */
   readonly launch?: 'plain' | 'persistent';
   /**
-   * Times that `profile` measured on such a device, with the same mode and layout (for `serial`: those of `swp`): Algorithm 2 chooses threads
-   * and registers. Default: counted operations.
+   * What assigns instances to multiprocessors: `packing` (the default: as `schedulePipeline`), or `ilp`, the ILP of section 3.5, for small
+   * programs on few multiprocessors; it takes up to a minute.
+   */
+  readonly scheduler?: 'packing' | 'ilp';
+  /**
+   * Times that `profile` measured on such a device, with the same mode and layout (for `serial`: those of `swp`): Algorithm 2 chooses
+   * threads and registers. Default: counted operations.
    */
   readonly profile?: DeviceProfile;
   /** Allows floating-point operations to be contracted, so that outputs differ in rounding. */
@@ -69,11 +74,12 @@ const compileOptions = optionsOf('stream.compileForDevice', {
   mode: normally(choice(deviceModes), 'fused'), coarsening: whole(1, 64), layout: choice(['block', 'warp'] as const),
   threads: rule<number>('a multiple of 32 from 32 to 1024', (value) => Number.isInteger(value) && (value as number) % 32 === 0
     && (value as number) >= 32 && (value as number) <= 1024),
-  launch: choice(['plain', 'persistent'] as const), profile: rule<DeviceProfile>('a profile of a device', hasFields),
+  launch: choice(['plain', 'persistent'] as const), scheduler: choice(['packing', 'ilp'] as const),
+  profile: rule<DeviceProfile>('a profile of a device', hasFields),
 } satisfies ChecksOf<DeviceCompileOptions>);
 
 /** Options that only the modes of chapter 3 take. */
-const pipelineOptions = ['coarsening', 'layout', 'threads', 'launch', 'profile'] as const;
+const pipelineOptions = ['coarsening', 'layout', 'threads', 'launch', 'scheduler', 'profile'] as const;
 
 /** Refuses options that do not go together. */
 function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode: DeviceMode }): void {
@@ -81,14 +87,15 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
   for (const name of pipelineOptions) {
     if (mode === 'fused' && options[name] !== undefined) throw refusal(name, "none with mode 'fused'", received(name));
   }
-  const { layout, profile, threads } = options;
+  const { layout, profile, scheduler, threads } = options;
+  if (mode === 'serial' && scheduler !== undefined) throw refusal('scheduler', "none with mode 'serial'", received('scheduler'));
   if (mode === 'swpnc' && layout !== undefined) throw refusal('layout', "none with mode 'swpnc'", received('layout'));
   const unit = mode === 'swpnc' || layout === 'warp' ? 32 : 128;
   if (threads !== undefined && threads % unit !== 0) throw refusal('threads', `a multiple of ${unit}`, String(threads));
   if (profile === undefined) return;
   if (threads !== undefined) throw refusal('threads', 'none with a profile, which tells them', String(threads));
   const measured = mode === 'serial' ? 'swp' : mode;
-  if (profile.kind !== 'gpu' || profile.mode !== measured) {
+  if (profile.mode !== measured) {
     throw refusal('profile', `one that was measured with mode '${measured}'`, describeValue(profile.mode));
   }
   if (mode !== 'swpnc' && profile.layout !== (layout ?? 'block')) {
@@ -104,7 +111,7 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
  * rates, feedback loops, files or prints, and those whose channels do not fit; UnavailableError if nothing here compiles device code
  */
 export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
-  const { device: asked, tune = false, mode, ...options } = compileOptions.read(given);
+  const { device: asked, tune = false, mode, ...options } = snapshot(compileOptions.read(given));
   checkMode({ ...options, mode });
   if (tune !== false && mode !== 'fused') throw refusal('tune', `false with mode '${mode}'`, describeValue(tune));
   const search = tune === false ? undefined : snapshot(tuneOptions.read(tune === true ? {} : tune, 'tune'));

@@ -13,7 +13,9 @@ import type { FusedProgram } from '../targets/cuda.ts';
 import { selectConfiguration, type RuntimeTable } from '../partition/index.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { trusted } from '../require.ts';
-import { countedChoice, scheduleFor, shuffleItems, type DeviceSchedule, type InstanceChoice, type ScheduleRequest } from './gpu-schedule.ts';
+import {
+  countedChoice, scheduleFor, shuffleItems, type DeviceSchedule, type InstanceChoice, type ScheduleRequest,
+} from './gpu-schedule.ts';
 import { CompiledGpu, noFault, turnsEach, untilAborted, type GpuOutcome, type GpuSpan } from './gpu.ts';
 
 /** Ways of chapter 3 to run a program on a device. */
@@ -32,6 +34,8 @@ export interface PipelineOptions {
   readonly launch?: 'plain' | 'persistent' | undefined;
   /** Times of Algorithm 1, from which Algorithm 2 chooses threads and registers. Default: {@link countedChoice}. */
   readonly profile?: { readonly table: RuntimeTable } | undefined;
+  /** What assigns instances to multiprocessors. Default `packing`. */
+  readonly scheduler?: 'packing' | 'ilp' | undefined;
   /** Blocks; default: one for each multiprocessor. */
   readonly processors?: number | undefined;
   readonly fast?: boolean | undefined;
@@ -134,9 +138,9 @@ export class PipelinedGpu extends CompiledGpu {
   static async with(graph: StreamGraph, text: PipelineProgram, device: Device, module: DeviceModule, choice: InstanceChoice,
     options: PipelineOptions, change = (schedule: DeviceSchedule): DeviceSchedule => schedule): Promise<PipelinedGpu> {
     const { limitBytes } = device.memory();
-    const schedule = change(scheduleFor(text, choice, {
+    const schedule = change(await scheduleFor(text, choice, {
       mode: options.mode, coarsening: options.coarsening ?? defaultCoarsening,
-      processors: options.processors ?? device.description.multiprocessors,
+      scheduler: options.scheduler, signal: options.signal, processors: options.processors ?? device.description.multiprocessors,
       mostBytes: limitBytes === 0 ? channelBytes : Math.min(channelBytes, channelShare * limitBytes),
     }));
     const program = runnable(text, schedule);
@@ -158,7 +162,8 @@ export class PipelinedGpu extends CompiledGpu {
   }
 
   override async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
-    const { schedule: { steps, stages, states: each, blocks, threads, sharedBytes }, program: { kernel, warmStates } } = this;
+    const { schedule: { steps, stages, states: each, blocks, threads, sharedBytes, listWords, stagedBytes } } = this;
+    const { kernel, warmStates } = this.program;
     const iterations = Math.ceil((warmStates + states) / each);
     const all = (iterations + stages - 1) * steps;
     const fault = inputArray(this.device, Int32Array.of(noFault));
@@ -169,7 +174,8 @@ export class PipelinedGpu extends CompiledGpu {
     });
     const common: readonly KernelArgument[] = [
       ...input, ...output, fault, this.arena, this.#lists, barrier, { i64: firstInput }, { i64: firstOutput }, { f64: turnsEach },
-      { i32: states }, { i32: warmStates }, { i32: each }, { i32: iterations }, { i32: steps },
+      { i32: states }, { i32: warmStates }, { i32: each }, { i32: iterations }, { i32: steps }, { i32: listWords },
+      { i32: stagedBytes },
     ];
     const launch = (first: number, last: number): ListedLaunch => ({
       kernel, blocks, threads, sharedBytes, arguments: [...common, { i32: first }, { i32: last }],

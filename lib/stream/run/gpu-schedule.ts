@@ -1,7 +1,10 @@
 // Schedules of chapter 3 as lists of what each block makes: the software pipeline (SWPn), and the serial schedule, one filter after the
 // other over all blocks.
 import { elementAt, required } from '../../core/known.ts';
-import { coarsen, schedulePipeline, threaded, type Pipeline, type PipelineProblem, type Threaded } from '../partition/index.ts';
+import {
+  coarsen, intervalBounds, pipelineByIlp, schedulePipeline, threaded, unroll, unrollFactor, type Pipeline, type PipelineProblem,
+  type Threaded,
+} from '../partition/index.ts';
 import type { IrType } from '../ir.ts';
 import { countsOf, kindsIn } from '../plan/layout.ts';
 import type { ProgramPlan } from '../plan/plan.ts';
@@ -33,14 +36,21 @@ export interface ScheduleRequest {
   readonly processors: number;
   /** Bytes of device memory that channels may take: B_max of (3.14). */
   readonly mostBytes: number;
+  /** What assigns instances to multiprocessors: packing, or the ILP of section 3.5 where it is better. Default packing. */
+  readonly scheduler?: 'packing' | 'ilp' | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A schedule, ready for the device. */
 export interface DeviceSchedule {
+  /** A list for each step and block, one after the other. */
   readonly lists: Int32Array;
+  readonly listWords: number;
   readonly blocks: number;
   /** Threads of a block. */
   readonly threads: number;
+  /** Shared memory: windows that are staged, then the lists. */
+  readonly stagedBytes: number;
   readonly sharedBytes: number;
   /** Steady states of an iteration. */
   readonly states: number;
@@ -130,6 +140,27 @@ function pipelined(problem: PipelineProblem, n: number, mostBytes: number) {
   }
 }
 
+/** What {@link pipelined} gives, by the ILP, which begins with the packing of the same iteration. */
+async function byIlp(
+  problem: PipelineProblem, n: number, mostBytes: number, signal: AbortSignal | undefined,
+): Promise<ReturnType<typeof pipelined>> {
+  const times = unrollFactor(problem);
+  const whole = unroll(problem, times);
+  const variables = problem.processors * whole.repetitions.reduce((sum, count) => sum + count, 0);
+  if (variables > mostVariables) {
+    throw new UnsupportedProgram(`the ILP of the schedule has ${variables} binary variables, at most ${mostVariables} are tried`);
+  }
+  const { pipeline } = await pipelineByIlp(whole, { strategy: 'improve', ...(signal === undefined ? {} : { signal }) });
+  const { resource, recurrence } = intervalBounds(problem);
+  const found = required(pipeline);
+  const coarse = required(coarsen(whole, found, n));
+  const bytes = ringBytes(coarse.problem.graph, coarse.problem.repetitions, coarse.pipeline.slots);
+  if (bytes > mostBytes) throw new UnsupportedProgram(`the channels of a pipeline take ${bytes} bytes, ${mostBytes} may be used`);
+  return { ...coarse, unroll: times, gap: found.interval / times / Math.max(resource, recurrence) - 1, bytes };
+}
+
+/** Binary variables of an ILP that is worth a try. */
+const mostVariables = 20_000;
 /** Instances of an iteration up to which it is unrolled for a better balance. */
 const mostInstances = 6000;
 
@@ -176,19 +207,37 @@ function serialLists(order: readonly number[], repetitions: readonly number[], b
   });
 }
 
+/** Most firings whose windows are staged together. */
+const mostStaged = 4096;
+
+/** Instances of a filter whose windows are staged together, where that may be: so many as fit. */
+export function groupOf(ends: readonly InstanceEnd[], threads: number, mode: ScheduleRequest['mode']): number {
+  // The thesis stages the working set of one instance.
+  if (mode === 'swpnc' || ends.every(({ access }) => access !== 'staged')) return 1;
+  let group = 1;
+  while (2 * group * threads <= mostStaged && stagedPlaces(ends, 2 * group * threads).bytes <= groupedBytes) group *= 2;
+  return group;
+}
+
+/** Bytes of shared memory for several instances together. */
+const groupedBytes = 49_152;
+
 /** The words of lists (cuda/stream/pipelined.cuh). */
 class Writer {
   readonly #program: PipelineProgram;
   readonly #choice: InstanceChoice;
+  readonly #mode: ScheduleRequest['mode'];
   readonly #codes: readonly NodeCode[];
   /** By channel: iterations in its ring, items of an iteration, and by kind where the ring begins, in words of four bytes. */
   readonly #rings: readonly { readonly slots: number; readonly items: number; readonly at: Readonly<Record<string, number>> }[];
   readonly #firings: readonly number[];
   readonly words: number;
-  sharedBytes = 0;
+  stagedBytes = 0;
 
-  constructor(program: PipelineProgram, choice: InstanceChoice, repetitions: readonly number[], slots: readonly number[]) {
+  constructor(program: PipelineProgram, choice: InstanceChoice, mode: ScheduleRequest['mode'], repetitions: readonly number[],
+    slots: readonly number[]) {
     this.#program = program;
+    this.#mode = mode;
     this.#choice = choice;
     this.#codes = codesByNode(program);
     this.#firings = repetitions.map((count, actor) => count * elementAt(choice.threads, actor));
@@ -221,39 +270,41 @@ class Writer {
     const { plan, width, instances, graph } = this.#program;
     const nodes = plan.graph.nodes.length;
     const threads = elementAt(this.#choice.threads, actor);
-    let [code, member] = [instances.codes.length + actor - nodes, 0];
+    let [code, member, group] = [instances.codes.length + actor - nodes, 0, 1];
     let ends: number[][];
     if (actor < nodes) {
       const own = elementAt(this.#codes, actor);
       ({ code, member } = own);
-      const { at, bytes } = stagedPlaces(own.ends, threads);
-      this.sharedBytes = Math.max(this.sharedBytes, bytes);
+      group = groupOf(own.ends, threads, this.#mode);
+      const { at, bytes } = stagedPlaces(own.ends, threads * group);
+      this.stagedBytes = Math.max(this.stagedBytes, bytes);
       ends = own.ends.map((end, i) => this.#end(end, elementAt(at, i)));
     } else {
       const { id } = required(graph.channels.find(({ from, to }) => from === actor || to === actor));
       const counts = countsOf(typeOf(plan, id));
       ends = kindsIn(counts).map((kind) => this.#end({ channel: id, kind, stride: counts[kind], isInput: actor > nodes }, 0));
-      if (width > 1) this.sharedBytes = Math.max(this.sharedBytes, shuffleBytes(width));
+      if (width > 1) this.stagedBytes = Math.max(this.stagedBytes, shuffleBytes(width));
     }
-    const words = [code, member, stage, first, count, threads, elementAt(this.#firings, actor), ...ends.flat()];
+    const words = [code, member, stage, first, count, threads, elementAt(this.#firings, actor), group, ...ends.flat()];
     return [words.length + 1, ...words];
   }
 
-  /** Where each block's entries begin, for each step, then the entries. */
-  write(steps: readonly Lists[]): Int32Array {
-    const entries = steps.map((lists) => lists.map((list) => list.flatMap((item) => this.#entry(item))));
-    const words: number[] = [];
-    let at = steps.reduce((sum, lists) => sum + lists.length + 1, 0);
-    for (const lists of entries) {
-      for (const list of lists) {
-        words.push(at);
-        at += list.length;
-      }
-      words.push(at);
-    }
-    for (const list of entries.flat()) for (const word of list) words.push(word);
-    return Int32Array.from(words);
+  /** The lists, and what a block must have of shared memory. */
+  write(steps: readonly Lists[]): Pick<DeviceSchedule, 'lists' | 'listWords' | 'stagedBytes' | 'sharedBytes'> {
+    return { ...packed(steps.flatMap((lists) => lists.map((list) => list.flatMap((item) => this.#entry(item))))),
+      stagedBytes: this.stagedBytes, sharedBytes: this.stagedBytes + listBytes };
   }
+}
+
+/** Bytes of a block's shared memory to which its lists come. */
+export const listBytes = 4096;
+
+/** Lists of one length, a zero at the end of each. */
+export function packed(lists: readonly (readonly number[])[]): Pick<DeviceSchedule, 'lists' | 'listWords'> {
+  const listWords = Math.max(...lists.map(({ length }) => length)) + 1;
+  const words = new Int32Array(listWords * lists.length);
+  lists.forEach((list, at) => { words.set(list, at * listWords); });
+  return { lists: words, listWords };
 }
 
 /** Rings begin at multiples of so many words. */
@@ -275,22 +326,25 @@ function threadedOf({ graph }: PipelineProgram, { threads }: InstanceChoice): Th
   return threaded(trusted(graph), threads, {}, steadyState(graph));
 }
 
-/** Makes a schedule. Throws UnsupportedProgram where its channels do not fit, ScheduleError where instances get too many. */
-export function scheduleFor(program: PipelineProgram, choice: InstanceChoice, request: ScheduleRequest): DeviceSchedule {
-  const { coarsening: n, processors, mostBytes, mode } = request;
+/**
+ * Makes a schedule. Throws UnsupportedProgram where its channels do not fit or the ILP gets too large, ScheduleError where there are too
+ * many instances.
+ */
+export async function scheduleFor(program: PipelineProgram, choice: InstanceChoice, request: ScheduleRequest): Promise<DeviceSchedule> {
+  const { coarsening: n, processors, mostBytes, mode, scheduler, signal } = request;
   const wide = threadedOf(program, choice);
   const problem: PipelineProblem = {
     graph: wide.graph, repetitions: wide.repetitions, tokens: wide.tokens, delays: choice.delays, processors,
   };
   const threads = Math.max(...choice.threads.slice(0, -2));
-  const made = pipelined(problem, n, mostBytes);
+  const made = scheduler === 'ilp' ? await byIlp(problem, n, mostBytes, signal) : pipelined(problem, n, mostBytes);
   if (mode === 'serial') return serialFor(program, choice, wide, { processors, mostBytes: made.bytes, threads });
   const { pipeline, unroll } = made;
   const repetitions = made.problem.repetitions.map((count) => count * n);
-  const writer = new Writer(program, choice, repetitions, pipeline.slots);
+  const writer = new Writer(program, choice, mode, repetitions, pipeline.slots);
   const lists = listsOf(pipeline, orderOf(program), n, processors);
   return {
-    lists: writer.write([lists]), blocks: processors, threads, sharedBytes: writer.sharedBytes, states: wide.steadyStates * unroll * n,
+    ...writer.write([lists]), blocks: processors, threads, states: wide.steadyStates * unroll * n,
     stages: pipeline.stages, steps: 1, arenaBytes: 4 * writer.words, gap: made.gap,
     instances: repetitions.reduce((sum, count) => sum + count, 0), entries: lists.reduce((sum, list) => sum + list.length, 0),
   };
@@ -309,10 +363,10 @@ function serialFor(
   for (let step = times / 2; step >= 1; step /= 2) if (fits(times + step) && (times + step) * steadyStates < 2 ** 26) times += step;
   const order = orderOf(program);
   const all = repetitions.map((count) => count * times);
-  const writer = new Writer(program, choice, all, slotsOf(times));
+  const writer = new Writer(program, choice, 'serial', all, slotsOf(times));
   const steps = serialLists(order, all, processors);
   return {
-    lists: writer.write(steps), blocks: processors, threads, sharedBytes: writer.sharedBytes, states: steadyStates * times, stages: 1,
+    ...writer.write(steps), blocks: processors, threads, states: steadyStates * times, stages: 1,
     steps: order.length, arenaBytes: 4 * writer.words, instances: all.reduce((sum, count) => sum + count, 0),
     entries: steps.flat().reduce((sum, list) => sum + list.length, 0),
   };

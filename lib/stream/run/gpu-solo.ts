@@ -7,7 +7,9 @@ import { openEnds } from '../plan/open-ends.ts';
 import type { PipelineProgram } from '../targets/cuda-pipeline.ts';
 import { elementTypes } from './gpu-ends.ts';
 import { noFault, turnsEach } from './gpu.ts';
-import { codesByNode, shuffleBytes, shuffleItems, stagedPlaces, typeOf } from './gpu-schedule.ts';
+import {
+  codesByNode, listBytes, packed, shuffleBytes, shuffleItems, stagedPlaces, typeOf, type DeviceSchedule,
+} from './gpu-schedule.ts';
 
 /** How an actor runs alone. */
 export interface SoloRequest {
@@ -23,10 +25,9 @@ export interface SoloRequest {
 }
 
 /** Lists for one actor. */
-interface SoloLists {
-  readonly lists: Int32Array;
+interface SoloLists extends Pick<DeviceSchedule, 'lists' | 'listWords'> {
   readonly words: number;
-  readonly sharedBytes: number;
+  readonly stagedBytes: number;
   /** Firings whose items lie apart. */
   readonly firings: number;
 }
@@ -59,33 +60,31 @@ function listsFor(program: PipelineProgram, { actor, threads, firings, blocks, m
     : channels.flatMap(({ id }) => kindsIn(countsOf(typeOf(plan, id))).map((kind) => ({ ...place(id, kind), shared: 0 })));
   const endWords = ends.flatMap(({ at: begin, scalars, shared }) => [begin, scalars, 1, 0, shared]);
   const entry = (first: number): number[] =>
-    [8 + endWords.length, own.code, own.member, 0, first, apart, size, count, ...endWords];
+    [9 + endWords.length, own.code, own.member, 0, first, apart, size, count, 1, ...endWords];
   const lists = Array.from({ length: blocks }, (_, block) => Array.from({ length: all / apart }, () => entry(block * apart)).flat());
-  const starts = [blocks + 1];
-  for (const list of lists) starts.push(required(starts.at(-1)) + list.length);
   return {
-    lists: Int32Array.from([...starts, ...lists.flat()]), words, firings: count,
-    sharedBytes: actor < nodes ? bytes : width === 1 ? 0 : shuffleBytes(width),
+    ...packed(lists), words, firings: count,
+    stagedBytes: actor < nodes ? bytes : width === 1 ? 0 : shuffleBytes(width),
   };
 }
 
 /** Microseconds of a launch that does nothing, which is part of every launch. */
 export async function emptyLaunch(program: PipelineProgram, device: Device, module: DeviceModule, blocks: number): Promise<number> {
-  const starts = Int32Array.from({ length: blocks + 1 }, () => blocks + 1);
-  return timed(program, device, module, { lists: starts, words: 64, sharedBytes: 0, firings: 1 }, { blocks, threads: 32 });
+  const nothing = packed(Array.from({ length: blocks }, () => []));
+  return timed(program, device, module, { ...nothing, words: 64, stagedBytes: 0, firings: 1 }, { blocks, threads: 32 });
 }
 
 /** Microseconds in which each block makes its firings; Infinity where a block of so many threads cannot run. */
 export async function soloTime(program: PipelineProgram, device: Device, module: DeviceModule, request: SoloRequest): Promise<number> {
   const made = listsFor(program, request);
-  if (required(module.kernels.get(program.kernel)).residentBlocks(request.threads, made.sharedBytes) === 0) return Infinity;
+  if (required(module.kernels.get(program.kernel)).residentBlocks(request.threads, made.stagedBytes + listBytes) === 0) return Infinity;
   return timed(program, device, module, made, request);
 }
 
 const repeats = 4;
 
 async function timed(
-  { plan, kernel }: PipelineProgram, device: Device, module: DeviceModule, { lists, words, sharedBytes, firings }: SoloLists,
+  { plan, kernel }: PipelineProgram, device: Device, module: DeviceModule, { lists, listWords, words, stagedBytes, firings }: SoloLists,
   { actor = 0, blocks, threads }: { readonly actor?: number; readonly blocks: number; readonly threads: number },
 ): Promise<number> {
   const made: DeviceArray[] = [];
@@ -105,9 +104,9 @@ async function timed(
     let best = Infinity;
     for (let repeat = 0; repeat < repeats; ++repeat) {
       const { deviceSeconds } = await module.launch(kernel, {
-        blocks, threads, sharedBytes, arguments: [
-          ...arrays, fault, arena, list, barrier, { i64: 0 }, { i64: 0 }, { f64: turnsEach }, { i32: 1 }, { i32: 0 }, { i32: 1 }, { i32: 1 },
-          { i32: 1 }, { i32: 0 }, { i32: 1 },
+        blocks, threads, sharedBytes: stagedBytes + listBytes, arguments: [
+          ...arrays, fault, arena, list, barrier, { i64: 0 }, { i64: 0 }, { f64: turnsEach },
+          ...[1, 0, 1, 1, 1, listWords, stagedBytes, 0, 1].map((value) => ({ i32: value })), // one iteration of one state, in one step
         ],
       });
       best = Math.min(best, 1e6 * deviceSeconds);

@@ -92,12 +92,12 @@ export class Conductor {
   }
 
   #kernel(launch: number, iterations: number, fault: DeviceArray, barrier: DeviceArray): void {
-    const { lists: { entries, blocks, threads, sharedBytes }, plan: { steadyStates } } = this.#parts;
+    const { lists: { entries, blocks, threads, sharedBytes, stagedBytes, listWords }, plan: { steadyStates } } = this.#parts;
     if (entries === 0) return;
     const { module, kernel, arena, lists } = this.#part;
     const common: readonly KernelArgument[] = [
       arena, arena, fault, arena, lists, barrier, { i64: 0 }, { i64: 0 }, { f64: turnsEach }, { i32: iterations * steadyStates }, { i32: 0 },
-      { i32: steadyStates }, { i32: iterations }, { i32: 1 }, { i32: launch }, { i32: launch + 1 },
+      { i32: steadyStates }, { i32: iterations }, { i32: 1 }, { i32: listWords }, { i32: stagedBytes }, { i32: launch }, { i32: launch + 1 },
     ];
     const launched = module.launch(kernel, { blocks, threads, sharedBytes, arguments: common, signal: this.#signal })
       .then(({ deviceSeconds }) => { this.deviceSeconds += deviceSeconds; });

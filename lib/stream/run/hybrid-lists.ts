@@ -7,7 +7,7 @@ import type { HybridProgram } from '../plan/hybrid.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { InstanceEnd } from '../targets/cuda-instances.ts';
 import type { HybridText } from '../targets/cuda-hybrid.ts';
-import { codesByNode, stagedPlaces, typeOf, type NodeCode } from './gpu-schedule.ts';
+import { codesByNode, groupOf, listBytes, packed, stagedPlaces, typeOf, type NodeCode } from './gpu-schedule.ts';
 
 /** A ring of whole iterations in the device's memory. */
 export interface DeviceRing {
@@ -23,9 +23,13 @@ export interface DeviceRing {
 
 /** Lists for the blocks of a device. */
 export interface HybridLists {
+  /** A list for each block, one after the other. */
   readonly lists: Int32Array;
+  readonly listWords: number;
   readonly blocks: number;
   readonly threads: number;
+  /** Shared memory: windows that are staged, then the lists. */
+  readonly stagedBytes: number;
   readonly sharedBytes: number;
   /** By buffer of the plan; undefined: on the host. */
   readonly rings: readonly (DeviceRing | undefined)[];
@@ -51,7 +55,7 @@ class Writer {
   readonly #codes: readonly NodeCode[];
   readonly rings: readonly (DeviceRing | undefined)[];
   words = 0;
-  sharedBytes = 0;
+  stagedBytes = 0;
   threads = 32;
 
   constructor(program: HybridProgram, plan: HybridPlan, text: HybridText) {
@@ -97,11 +101,12 @@ class Writer {
   #actor(id: number): { words: number[]; ends: number[] } {
     const { code, member, ends } = elementAt(this.#codes, required(this.#program.nodes[id]));
     const threads = elementAt(this.#plan.firings, id);
-    const { at, bytes } = stagedPlaces(ends, threads);
-    this.sharedBytes = Math.max(this.sharedBytes, bytes);
+    const group = groupOf(ends, threads, 'swp');
+    const { at, bytes } = stagedPlaces(ends, group * threads);
+    this.stagedBytes = Math.max(this.stagedBytes, bytes);
     this.threads = Math.max(this.threads, threads);
     return {
-      words: [code, member, elementAt(this.#plan.stages, id), threads, elementAt(this.#plan.repetitions, id)],
+      words: [code, member, elementAt(this.#plan.stages, id), threads, elementAt(this.#plan.repetitions, id), group],
       ends: ends.flatMap((end, i) => {
         const { ring, tokens } = this.#ringOf(end);
         return this.#end(ring, end.kind, end.stride, tokens, elementAt(at, i));
@@ -115,17 +120,17 @@ class Writer {
     const own = this.rings.filter((_, at) => elementAt(this.#plan.buffers, at).channel === channel);
     const type = this.#typeOf(channel), counts = countsOf(type);
     const { width, shuffleItems } = this.#plan;
-    this.sharedBytes = Math.max(this.sharedBytes, tileBytes(shuffleItems, width));
+    this.stagedBytes = Math.max(this.stagedBytes, tileBytes(shuffleItems, width));
     return {
-      words: [this.#text.shuffleCode(type, kind === 'deshuffle'), 0, stage, shuffleItems, instances * shuffleItems],
+      words: [this.#text.shuffleCode(type, kind === 'deshuffle'), 0, stage, shuffleItems, instances * shuffleItems, 1],
       ends: kindsIn(counts).flatMap((each) =>
         [place, place + 1].flatMap((at) => this.#end(required(own[at]), each, counts[each], 0, 0))),
     };
   }
 
   entry({ kind, id, from, count }: HybridSlice): number[] {
-    const { words: [code, member, stage, threads, firings], ends } = kind === 'actor' ? this.#actor(id) : this.#operation(id);
-    const words = [code, member, stage, from, count, threads, firings].map(required);
+    const { words: [code, member, stage, threads, firings, group], ends } = kind === 'actor' ? this.#actor(id) : this.#operation(id);
+    const words = [code, member, stage, from, count, threads, firings, group].map(required);
     return [words.length + ends.length + 1, ...words, ...ends];
   }
 }
@@ -134,12 +139,9 @@ class Writer {
 export function hybridLists(program: HybridProgram, plan: HybridPlan, text: HybridText): HybridLists {
   const writer = new Writer(program, plan, text);
   const lists = plan.multiprocessors.map((slices) => slices.map((slice) => writer.entry(slice)));
-  const starts = [lists.length + 1];
-  for (const list of lists) starts.push(elementAt(starts, starts.length - 1) + list.reduce((sum, entry) => sum + entry.length, 0));
-  const words = Int32Array.from([...starts, ...lists.flat(2)]);
-  const { rings, threads, sharedBytes } = writer;
+  const { rings, threads, stagedBytes, words } = writer;
   return {
-    lists: words, blocks: lists.length, threads: Math.ceil(threads / 32) * 32, sharedBytes, rings, words: writer.words,
-    entries: lists.reduce((sum, list) => sum + list.length, 0),
+    ...packed(lists.map((entries) => entries.flat())), blocks: lists.length, threads: Math.ceil(threads / 32) * 32, stagedBytes,
+    sharedBytes: stagedBytes + listBytes, rings, words, entries: lists.reduce((sum, list) => sum + list.length, 0),
   };
 }

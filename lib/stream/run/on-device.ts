@@ -126,7 +126,8 @@ export function isForGpu(graph: StreamGraph, request: DeviceRequest): boolean {
   try {
     const milliseconds = estimateOf(graph, request);
     if (milliseconds < worthLaunch || missing('cuda') !== undefined) return false;
-    return milliseconds >= worthDevice || (gpu !== undefined && compiled.get(graph)?.get(gpu)?.has(nameOf('fused', request.fast === true)) === true);
+    const name = nameOf('fused', request.fast === true);
+    return milliseconds >= worthDevice || (gpu !== undefined && compiled.get(graph)?.get(gpu)?.has(name) === true);
   } catch (error) {
     if (error instanceof UnsupportedProgram || error instanceof ScheduleError) return false;
     throw error;

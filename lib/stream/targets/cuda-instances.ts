@@ -7,6 +7,7 @@ import {
 } from '../../kernel/ir.ts';
 import { dropCopies } from '../../kernel/passes/copies.ts';
 import { dropDead } from '../../kernel/passes/dead.ts';
+import { delayStores } from '../../kernel/passes/late-stores.ts';
 import { paddedPlace } from '../../kernel/passes/pad.ts';
 import { placeBuffers, type Placing } from '../../kernel/passes/place.ts';
 import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
@@ -14,7 +15,8 @@ import { shareFunctions, type SharedFunctions } from '../../kernel/passes/share.
 import { simplify } from '../../kernel/passes/simplify.ts';
 import { tabulate } from '../../kernel/passes/tables.ts';
 import { tidy } from '../../kernel/passes/tidy.ts';
-import { unrollShort } from '../../kernel/passes/unroll.ts';
+import { isStraight } from '../../kernel/passes/slice.ts';
+import { sizeOf, unrollInner, unrollShort } from '../../kernel/passes/unroll.ts';
 import { mapBody, Names, walkBody } from '../../kernel/visit.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
@@ -22,6 +24,7 @@ import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
 import type { ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { noGaps } from './cuda-layout.ts';
+import { together, type Together } from './cuda-together.ts';
 
 /** How channels are laid out. */
 export interface ChannelLayout {
@@ -78,6 +81,8 @@ export interface InstanceCode {
   readonly nodes: readonly number[];
   /** By node, as `nodes` has them. */
   readonly ends: readonly (readonly InstanceEnd[])[];
+  /** Several instances at once, where that gains. */
+  readonly together?: Together | undefined;
 }
 
 export interface Instances {
@@ -97,6 +102,8 @@ export function stagedBytes({ kind, stride, rate, window, shift }: InstanceEnd, 
 
 /** Most nodes to which the code of a firing is unrolled, beside what lowering does. */
 const mostUnrolled = 400;
+/** Iterations of a loop that moves items that are made together, so that their loads overlap; and the nodes of such a loop. */
+const movesTogether = 8, mostMoved = 48;
 /** Constants and buffers in which filters of one code may differ. */
 const mostDifferences = 4096;
 
@@ -133,11 +140,18 @@ export function instancesFor(
     placeholders.push(...shared.buffers);
     for (const f of shared.functions) {
       const own = members.filter((each) => shared.calls.get(each.f.name)?.callee === f.name);
-      codes.push(...codeOf(before, f, own, shared, tables));
+      codes.push(...codeOf(before, f, own, shared, tables).map((code) => ({ ...code, together: togetherOf(before, code) })));
     }
   }
   const buffers = [...lowered.program.buffers, ...placeholders, ...tables];
-  return { codes, lowered, program: { buffers, imports: [], functions: codes.map(({ f }) => f) } };
+  const functions = codes.flatMap(({ f, together: more }) => (more === undefined ? [f] : [f, more.f]));
+  return { codes, lowered, program: { buffers, imports: [], functions } };
+}
+
+/** Only items in the rings themselves stand at fixed distances. */
+function togetherOf(program: Program, { f, buffers, ends: [ends], parameters }: InstanceCode): Together | undefined {
+  const isFixed = [...buffers.values()].every((end) => ['column', 'direct'].includes(elementAt(required(ends), end).access));
+  return isFixed && parameters.length === 0 ? together(program, f, new Set(buffers.keys())) : undefined;
 }
 
 /** What a compiler does not do by itself. */
@@ -192,7 +206,10 @@ class InstanceMaker {
     }
     const alone = { ...program, functions: [{ ...f, parameters: parameters.map(({ local }) => local), body }] };
     const placed = placeBuffers(dropDead(simplify(unrollShort(simplify(dropDead(alone)), mostUnrolled))), placings);
-    const whole = required(simplify(placed).functions[0]);
+    const written = new Set([...byBuffer].flatMap(([buffer, end]) => (elementAt(ends, end).isInput ? [] : [buffer])));
+    const batched = unrollInner(simplify(placed), movesTogether, (loop) => isStraight(loop) && sizeOf(loop.body) <= mostMoved
+      && loop.body.some((each) => each.kind === 'store'));
+    const whole = required(delayStores(simplify(batched), written).functions[0]);
     const read = new Set<Local>();
     walkBody(whole.body, { expression: (e) => { if (e.kind === 'get') read.add(e.local); } });
     const taken = parameters.filter(({ local }) => read.has(local));
@@ -228,9 +245,8 @@ class InstanceMaker {
     const external = externals.find(({ id }) => id === channel);
     const type = external === undefined ? elementAt(graph.channels, channel).type : external.type;
     const prefix = external === undefined ? 'c' : 'x';
-    return {
-      type, bufferOf: (kind: Kind): Buffer => required(this.#lowered.program.buffers.find(({ name }) => name === `${prefix}${channel}${kind}`)),
-    };
+    const { buffers } = this.#lowered.program;
+    return { type, bufferOf: (kind: Kind): Buffer => required(buffers.find(({ name }) => name === `${prefix}${channel}${kind}`)) };
   }
 
   /** Stages what gains by it, the small ends first, as long as all of them fit; the kinds of a channel together. */

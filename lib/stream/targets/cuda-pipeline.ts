@@ -1,7 +1,7 @@
 // Planned programs without state as a kernel whose blocks follow lists of instances (cuda/stream/pipelined.cuh): one case for each code,
 // whatever the schedule, the number of multiprocessors and the threads of instances are.
 import { elementAt, required } from '../../core/known.ts';
-import type { Buffer, Local } from '../../kernel/ir.ts';
+import type { Buffer, KernelFunction, Local } from '../../kernel/ir.ts';
 import { cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cudaCanFail, cudaParameters, printCuda } from '../../kernel/print/cuda.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -176,33 +176,55 @@ class PipelineText {
   }
 
   #case(code: InstanceCode, number: number): string[] {
-    const { f, nodes, buffers, member } = code;
+    const { f, nodes, buffers, together } = code;
     const ends = required(code.ends[0]);
     const used = new Set((this.#parameters.get(f.name) ?? []).flatMap((buffer) => buffers.get(buffer) ?? []));
-    const staged = (isInput: boolean): string[] => ends.flatMap((end, i) => (end.access !== 'staged' || end.isInput !== isInput || !used.has(i)
-      ? [] : [isInput ? `          e${i}.load<${spread(end)}, ${end.window * end.stride}>(block, instance, threads);`
-        : `          e${i}.store<${spread(end)}>(block, instance, threads);`]));
+    const staged = (isInput: boolean): string[] => ends.flatMap((end, i) => {
+      if (end.access !== 'staged' || end.isInput !== isInput || !used.has(i)) return [];
+      const how = isInput ? `load<${spread(end)}, ${end.window * end.stride}>` : `store<${spread(end)}>`;
+      return [`          e${i}.${how}(block, instance, threads, firings);`];
+    });
     const [loads, stores] = [staged(true), staged(false)];
-    const fails = cudaCanFail(this.#instances.program, f.name);
-    const call = `${cName(f.name)}(${[...this.#arguments(code), ...(member === undefined ? [] : ['work.member()']),
-      ...this.#pointers(code), ...(fails ? ['fault'] : [])].join(', ')})`;
     const { graph } = this.#instances.lowered.plan;
     const name = elementAt(graph.nodes, elementAt(nodes, 0)).name.replaceAll(/[^\w .-]/g, '');
     return [
       `      case ${number}: {  // ${name}${nodes.length > 1 ? `, and ${nodes.length - 1} more like it` : ''}`,
-      ...ends.flatMap((end, i) => (used.has(i) ? [`        const pipelined::End<${cTypes[scalarTypes[end.kind]]}, ${end.rate * end.stride}> e${i}(work, ${
-        i});`] : [])),
-      '        const int threads = work.threads();',
-      '        for (int instance = work.first(); instance < work.last(); ++instance) {',
-      ...loads, ...(loads.length > 0 ? ['          block.sync();'] : []),
-      `          const int thread = block.thread(), firing = work.firing<${this.#widthOf(ends)}>(instance, thread);`,
-      '          if (thread < threads && work.wants(firing)) {',
-      ...(this.#takesTurns(code) ? ['            double turns = work.turns_at(firing);'] : []),
-      ...(fails ? ['            wl_fault fault;', `            if (!${call}) work.fail(firing);`] : [`            ${call};`]),
-      '          }',
-      ...(loads.length + stores.length > 0 ? ['          block.sync();'] : []), ...stores,
-      ...(stores.length > 0 ? ['          block.sync();'] : []), '        }', '        break;', '      }',
+      ...ends.flatMap(({ kind, rate, stride }, i) =>
+        (used.has(i) ? [`        const pipelined::End<${cTypes[scalarTypes[kind]]}, ${rate * stride}> e${i}(work, ${i});`] : [])),
+      `        const int threads = work.threads(), ${loads.length + stores.length > 0 ? '' : 'thread = block.thread(), '}last = work.last();`,
+      '        int instance = work.first();',
+      ...(together === undefined ? [] : [
+        `        for (; thread < threads && instance + ${together.instances} <= last; instance += ${together.instances}) {`,
+        `          ${this.#call(code, together.f, [...together.steps.values()].map((buffer) => {
+          const { rate, stride } = elementAt(ends, required(buffers.get(buffer)));
+          return `threads * ${rate * stride}`;
+        }))};`, '        }',
+      ]),
+      ...(loads.length + stores.length > 0 ? [
+        '        for (; instance < last; instance += work.group()) {', '          const int firings = work.staged(instance);',
+        ...loads, '          block.sync();', '          for (int thread = block.thread(); thread < firings; thread += block.threads()) {',
+        ...this.#fire(code, '            '), '          }', '          block.sync();', ...stores,
+        ...(stores.length > 0 ? ['          block.sync();'] : []),
+      ] : ['        for (; thread < threads && instance < last; ++instance) {', ...this.#fire(code, '          ')]),
+      '        }', '        break;', '      }',
     ];
+  }
+
+  /** A thread's firing. One that nobody wants does no harm, unless it may go wrong or take long. */
+  #fire(code: InstanceCode, indent: string): string[] {
+    const fails = cudaCanFail(this.#instances.program, code.f.name), takesTurns = this.#takesTurns(code);
+    const call = this.#call(code, code.f, [], fails);
+    if (!fails && !takesTurns) return [`${indent}${call};`];
+    return [
+      `const int firing = work.firing<${this.#widthOf(required(code.ends[0]))}>(instance, thread);`, 'if (work.wants(firing)) {',
+      ...(takesTurns ? ['  double turns = work.turns_at(firing);'] : []),
+      ...(fails ? ['  wl_fault fault;', `  if (!${call}) work.fail(firing);`] : [`  ${call};`]), '}',
+    ].map((line) => `${indent}${line}`);
+  }
+
+  #call(code: InstanceCode, { name }: KernelFunction, more: readonly string[], fails = false): string {
+    return `${cName(name)}(${[...this.#arguments(code), ...(code.member === undefined ? [] : ['work.member()']), ...more,
+      ...this.#pointers(code, name), ...(fails ? ['fault'] : [])].join(', ')})`;
   }
 
   /** Filters in the order of the stream have no end with columns. */
@@ -222,8 +244,8 @@ class PipelineText {
     });
   }
 
-  #pointers({ f, buffers, ends: [ends] }: InstanceCode): string[] {
-    return (this.#parameters.get(f.name) ?? []).map((buffer) => {
+  #pointers({ buffers, ends: [ends] }: InstanceCode, name: string): string[] {
+    return (this.#parameters.get(name) ?? []).map((buffer) => {
       if (buffer === this.#instances.lowered.system.steps) return '&turns';
       const end = buffers.get(buffer);
       if (end === undefined) throw new UnsupportedProgram(`the program keeps '${buffer.name}' between firings`);

@@ -24,15 +24,12 @@ const swp: PipelineOptions = { mode: 'swp', width: 32, threads: 64, coarsening: 
 const swpnc: PipelineOptions = { mode: 'swpnc', threads: 64, coarsening: 2, processors: 3 };
 const serial: PipelineOptions = { ...swp, mode: 'serial' };
 
-const head = 8, endWords = 5, slotsAt = 2, tokensAt = 3;
+const head = 9, endWords = 5, slotsAt = 2, tokensAt = 3;
 
 /** Places in the lists at which entries begin. */
-function entriesOf({ lists, steps, blocks }: DeviceSchedule): number[] {
+function entriesOf({ lists, listWords }: DeviceSchedule): number[] {
   const found: number[] = [];
-  for (let step = 0; step < steps; ++step) {
-    const range = lists.subarray(step * (blocks + 1), (step + 1) * (blocks + 1));
-    for (let at = range[0]!; at < range[blocks]!; at += lists[at]!) found.push(at);
-  }
+  for (let list = 0; list < lists.length; list += listWords) for (let at = list; lists[at]! > 0; at += lists[at]!) found.push(at);
   return found;
 }
 

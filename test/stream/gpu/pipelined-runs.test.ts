@@ -8,6 +8,7 @@ import {
   compileForDevice, profile, run, selectConfiguration, toSdf, type DeviceCompileOptions, type DeviceProfile, type DeviceProfileOptions,
   type StreamRunOptions,
 } from '../../../lib/stream/index.ts';
+import { PipelinedGpu } from '../../../lib/stream/run/gpu-pipelined.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
@@ -56,7 +57,8 @@ describe('the modes of chapter 3', function () {
         [{ mode: 'swp', coarsening: 0 }, 'coarsening'], [{ mode: 'swp', coarsening: 65 }, 'coarsening'], [{ mode: 'swp', coarsening: 1.5 }, 'coarsening'],
         [{ mode: 'swpnc', layout: 'block' }, 'layout'], [{ mode: 'swp', threads: 100 }, 'threads'], [{ mode: 'swp', threads: 64 }, 'threads'],
         [{ mode: 'swp', layout: 'warp', threads: 2048 }, 'threads'], [{ mode: 'swp', layout: 'lane' as never }, 'layout'],
-        [{ mode: 'serial', launch: 'graph' as never }, 'launch'], [{ mode: 'swp', profile: table, threads: 128 }, 'threads'],
+        [{ mode: 'serial', launch: 'graph' as never }, 'launch'], [{ scheduler: 'ilp' }, 'scheduler'],
+        [{ mode: 'serial', scheduler: 'packing' }, 'scheduler'], [{ mode: 'swp', profile: table, threads: 128 }, 'threads'],
         [{ mode: 'swpnc', profile: table }, 'profile'], [{ mode: 'swp', profile: nc }, 'profile'], [{ mode: 'serial', profile: nc }, 'profile'],
         [{ mode: 'swp', layout: 'warp', profile: table }, 'profile'], [{ mode: 'swp', profile: {} as never }, 'profile'],
         [{ mode: 'swp', profile: { ...table, table: { ...table.table, microseconds: [] } } }, 'table.microseconds'],
@@ -109,6 +111,16 @@ describe('the modes of chapter 3', function () {
       await assert.rejects(compileForDevice(floats, { device, mode: 'swp', profile: { ...made, table: { ...table,
         microseconds: times.map((byThreads) => byThreads.map((own) => own.map((time, actor) => (actor === 0 ? Infinity : time)))) } } }),
       { code: 'ERR_WARPLOOM_UNSUPPORTED' });
+    });
+
+    it('run by the ILP of section 3.5 where that is small enough', async () => {
+      const input = Float32Array.from({ length: 50_003 }, (_, i) => Math.cos(i));
+      const expected = await run(floats, { input, backend: 'wasm' });
+      using compiled = await PipelinedGpu.compileFor(floats, device, { mode: 'swp', scheduler: 'ilp', processors: 2, coarsening: 1, threads: 128 });
+      assert.deepEqual((await compiled.run(input, {})).output, expected.output);
+      const many = graphOf('float->float filter F { work pop 1 push 1 { push(pop() + 1); } } float->float pipeline Main { for (int i = 0; i < 150; i++) add F; }');
+      await assert.rejects(PipelinedGpu.compileFor(many, device, { mode: 'swp', scheduler: 'ilp', processors: 150, coarsening: 1 }),
+        { code: 'ERR_WARPLOOM_UNSUPPORTED', message: /the ILP of the schedule has \d+ binary variables/ });
     });
 
     it('profiles refuse wrong options, and stop', async () => {

@@ -54,7 +54,7 @@ const calls: Readonly<Record<string, readonly Any[]>> = {
   formatDiagnostic: [diagnostic, program], describeGraph: [graph, { code: true }], toSdf: [graph, { ends: true }],
   interpret: [graph, { items: 2, files: {}, limits: { steps: 1e5 }, seed: 1 }],
   run: [graph, { items: 2, backend: 'interpret', seed: 1, limits: { steps: 1e5 }, threads: 1, costs: graph.nodes.map(() => 1), timeout: 1e4, files: {} }],
-  estimateCosts: [graph], profile: [graph, { backend: 'wasm' }], compileForDevice: [open, { fast: false, timeout: 1e4, tune: false }],
+  estimateCosts: [graph], profile: [graph, { backend: 'wasm' }], compileForDevice: [open, { fast: false, timeout: 1e4, mode: 'swp', coarsening: 2, layout: 'warp', threads: 64, launch: 'plain', scheduler: 'packing' }],
   graphSvg: [graph, 'title'], ganttSvg: [sdf, [{ processor: 0, start: 0, time: 1, actor: 0, stage: 0, what: 'x' }], 2, 10, 'title'],
   gcd: [4n, 6n], repetitions: [sdf, { maxFirings: 100 }], initFirings: [sdf, steady.repetitions, {}],
   accessAt: [end, 8, 3], accessPosition: [end, 8, { instance: 0, thread: 1, item: 1 }], deshuffle: [new Float32Array(16), new Float32Array(16), 4],
