@@ -8,14 +8,13 @@ import { withOpenEnds } from '../plan/open-ends.ts';
 import { countedCosts } from '../profile/estimate.ts';
 import { hybridText, type HybridText } from '../targets/cuda-hybrid.ts';
 import { trusted } from '../require.ts';
+import type { HybridMode } from './backends.ts';
 import { stagedMemory } from './gpu-pipelined.ts';
 import { nodeTimes } from './threads.ts';
 
-/** Where filters may be placed: wherever it is best; all that can be there on the device; none there. */
-export type HybridMode = 'synergistic' | 'gpu' | 'cpu';
-
 /** What a plan is made for. */
 export interface HybridRequest {
+  /** Where filters may be placed: wherever it is best, on the device whatever can be there, or none there. */
   readonly mode: HybridMode;
   readonly cores: number;
   readonly multiprocessors: number;

@@ -7,6 +7,7 @@ import type { DeviceModule } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
 import { mostPrinted } from '../interpret/print-order.ts';
+import { scalarCount } from '../interpret/values.ts';
 import type { LoweredProgram } from '../lower/program.ts';
 import type { MovingCosts, RuntimeTable } from '../partition/index.ts';
 import { hybridLaunches, hybridProgram } from '../plan/hybrid.ts';
@@ -17,16 +18,19 @@ import { endOf } from '../targets/cuda-layout.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
 import { lowerForWasm } from '../targets/wasm.ts';
 import type { Done, Faulty } from './answers.ts';
+import type { HybridMode } from './backends.ts';
 import { shared, type CommonData, type MachineRun, type SharedInts } from './common.ts';
 import { FirstFault, runByCrew } from './crew.ts';
 import { CompiledGpu, noFault, type GpuLimits, type GpuWork } from './gpu.ts';
-import type { Ends } from './gpu-ends.ts';
+import { itemsOut, type Ends } from './gpu-ends.ts';
 import { Conductor } from './hybrid-conductor.ts';
 import { hybridLists } from './hybrid-lists.ts';
 import { hybridMemory, type HybridParts } from './hybrid-memory.ts';
-import { hybridKernel, planFor, type HybridMode, type PlannedHybrid } from './hybrid-plan.ts';
+import { planFor, type PlannedHybrid } from './hybrid-plan.ts';
 import { movingCosts } from './link.ts';
-import { mostTurns, prepareRun, resultOf, roomFor, type PreparedRun, type RunResult, type Scalars, type StreamArrays, type ThreadOptions } from './prepare.ts';
+import {
+  mostTurns, prepareRun, resultOf, roomFor, type PreparedRun, type RunResult, type Scalars, type StreamArrays, type ThreadOptions,
+} from './prepare.ts';
 import { compiledWasm, share } from './wasm.ts';
 import { launchWords, wayNumbers } from './words.ts';
 
@@ -148,9 +152,10 @@ export class HybridGpu extends CompiledGpu {
     return within(options, async (signal) => {
       const { plan } = this.parts.program;
       const run = prepareRun(plan, input, options);
+      const scalars = itemsOut(this.program, run.counts, run.amount.items) * scalarCount(this.program.output.external.type);
+      if (out !== undefined && out.length < scalars) throw refusal('out', `at least ${scalars} elements`, String(out.length));
       const made = await this.#together(run, { ...options, signal }) ?? await this.#byWasm(run, input, { ...options, signal });
       if (out === undefined) return made;
-      if (out.length < made.output.length) throw refusal('out', `at least ${made.output.length} elements`, String(out.length));
       out.set(made.output);
       return { ...made, output: out.subarray(0, made.output.length) };
     });
@@ -250,5 +255,3 @@ export class HybridGpu extends CompiledGpu {
     this.#lists.dispose();
   }
 }
-
-export { hybridKernel };

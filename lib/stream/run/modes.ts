@@ -1,14 +1,19 @@
 // Compiles a program for a device, by whatever mode.
 import type { Device } from '../../core/device.ts';
 import type { StreamGraph } from '../graph.ts';
-import type { DeviceMode } from './backends.ts';
+import type { MovingCosts } from '../partition/index.ts';
+import { isHybridMode, type DeviceMode } from './backends.ts';
 import { CompiledGpu } from './gpu.ts';
 import { PipelinedGpu, widthOf, type PipelineOptions } from './gpu-pipelined.ts';
+import { HybridGpu } from './hybrid.ts';
 
-/** What `compileForDevice` passes on; all but `fast` and `signal` are for the modes of chapter 3. */
+/** What `compileForDevice` passes on; all but `fast` and `signal` are for the modes of chapters 3 and 4. */
 export interface ModeOptions extends Omit<PipelineOptions, 'mode' | 'width'> {
   readonly mode: DeviceMode;
   readonly layout?: 'block' | 'warp' | undefined;
+  readonly cores?: number | undefined;
+  readonly costs?: readonly number[] | undefined;
+  readonly link?: Partial<MovingCosts> | undefined;
 }
 
 /** Throws as {@link CompiledGpu.compile} does. */
@@ -19,5 +24,7 @@ export async function compileMode(graph: StreamGraph, device: Device, { mode, la
       ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }),
     });
   }
-  return PipelinedGpu.compileFor(graph, device, { ...options, mode, ...(layout === undefined ? {} : { width: widthOf(layout) }) });
+  const width = layout === undefined ? {} : { width: widthOf(layout) };
+  if (isHybridMode(mode)) return HybridGpu.compileFor(graph, device, { ...options, mode, ...width });
+  return PipelinedGpu.compileFor(graph, device, { ...options, mode, ...width });
 }
