@@ -1,6 +1,6 @@
 // Programs on CPU cores and a device together (chapter 4): start and rest of a run by the first core, whole iterations in launches.
 import { availableParallelism } from 'node:os';
-import { resultArray, type Device, type DeviceArray } from '../../core/device.ts';
+import { inputArray, resultArray, type Device, type DeviceArray } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule } from '../../core/module.ts';
@@ -26,7 +26,7 @@ import { itemsOut, type Ends } from './gpu-ends.ts';
 import { Conductor } from './hybrid-conductor.ts';
 import { hybridLists } from './hybrid-lists.ts';
 import { hybridMemory, type HybridParts } from './hybrid-memory.ts';
-import { planFor, type PlannedHybrid } from './hybrid-plan.ts';
+import { orderedNodes, planFor, type PlannedHybrid } from './hybrid-plan.ts';
 import { movingCosts } from './link.ts';
 import {
   mostTurns, prepareRun, resultOf, roomFor, type PreparedRun, type RunResult, type Scalars, type StreamArrays, type ThreadOptions,
@@ -78,6 +78,16 @@ export async function planHybridFor(graph: StreamGraph, device: Device, options:
   });
 }
 
+/** An iteration is worth its launches where a run has so many for each launch that the first one takes to its end. */
+const worthDepth = 4;
+
+/** A plan with what executes it. */
+interface Variant {
+  readonly parts: HybridParts;
+  /** The lists of blocks. */
+  readonly lists: DeviceArray;
+}
+
 /** What a run's machines and its conductor made. */
 interface Conducted {
   readonly answers: readonly (Done | Faulty)[];
@@ -94,6 +104,8 @@ export class HybridGpu extends CompiledGpu {
   readonly #graph: StreamGraph;
   readonly #module: DeviceModule;
   readonly #lists: DeviceArray;
+  /** Plans with shorter iterations, by their number among {@link PlannedHybrid.shorter}. */
+  readonly #shorter = new Map<number, Variant>();
   #lowered: LoweredProgram | undefined;
 
   private constructor(
@@ -165,34 +177,67 @@ export class HybridGpu extends CompiledGpu {
   async #byWasm({ counts }: PreparedRun, input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult & GpuWork> {
     const made = await compiledWasm(this.#graph).runHereOrAside(input, options);
     const { steadyStates } = this.parts.plan;
-    const note = counts.steadyStates < steadyStates ? tooShort(steadyStates) : 'a loop makes more turns than a device is given time for';
+    const least = this.planned.shorter[0] ?? steadyStates;
+    const note = counts.steadyStates < least ? tooShort(least) : 'a loop makes more turns than a device is given time for';
     return { ...made, note };
+  }
+
+  /** The plan for a run of so many steady states; undefined: the run is shorter than any iteration. */
+  #variantFor(states: number): Variant | undefined {
+    const { planned: { plan, shorter }, parts } = this;
+    const isWorth = ({ steadyStates, depth }: Pick<HybridParts['plan'], 'steadyStates' | 'depth'>): boolean =>
+      states >= worthDepth * depth * steadyStates;
+    const whole = { parts, lists: this.#lists };
+    if (shorter.length === 0 || isWorth(plan)) return states < plan.steadyStates ? undefined : whole;
+    for (let level = shorter.length - 1; level >= 0; --level) {
+      if (level > 0 && !isWorth({ steadyStates: elementAt(shorter, level), depth: plan.depth })) continue;
+      const variant = this.#shorterAt(level);
+      // The text is for other layouts: items that are left over are whole iterations in one of the plans only.
+      if (variant === undefined) return states < plan.steadyStates ? undefined : whole;
+      return states < variant.parts.plan.steadyStates ? undefined : variant;
+    }
+    return undefined;
+  }
+
+  /** A plan with shorter iterations, once made. */
+  #shorterAt(level: number): Variant | undefined {
+    const known = this.#shorter.get(level);
+    if (known !== undefined) return known;
+    const { program, plan: long, planAt, text, shorter } = this.planned;
+    const plan = planAt(elementAt(shorter, level));
+    const [ours, theirs] = [orderedNodes(program, plan), orderedNodes(program, long)];
+    if (ours.size !== theirs.size || [...ours].some((node) => !theirs.has(node))) return undefined;
+    const lists = hybridLists(program, plan, text);
+    if (lists.threads > this.parts.lists.threads || lists.sharedBytes > this.parts.lists.sharedBytes) return undefined;
+    const made = { parts: { ...this.parts, plan, launches: hybridLaunches(program, plan), lists }, lists: inputArray(this.device, lists.lists) };
+    this.#shorter.set(level, made);
+    return made;
   }
 
   /** Undefined where the run is too short, or something went wrong. */
   async #together(run: PreparedRun, options: ThreadOptions & { readonly signal: AbortSignal }): Promise<RunResult & GpuWork | undefined> {
-    const { parts: { program: { plan }, lists }, planned } = this;
-    const iterations = Math.floor(run.counts.steadyStates / planned.plan.steadyStates);
-    if (iterations < 1) return undefined;
+    const { plan } = this.parts.program;
+    const variant = this.#variantFor(run.counts.steadyStates);
+    if (variant === undefined) return undefined;
     const streams = new Map<number, StreamArrays>(plan.externals.map(({ id, type }, i) => {
       const arrays = { ...run.streams.get(id)?.arrays ?? roomFor(elementAt(run.counts.passed, i), type, shared) };
       for (const kind of kinds) if (arrays[kind] !== undefined) arrays[kind] = share(arrays[kind]);
       return [id, arrays];
     }));
     const begin = performance.now();
-    const { answers, deviceSeconds, isFaulty } = await this.#conducted(run, iterations, streams, options);
+    const { answers, deviceSeconds, isFaulty } = await this.#conducted(variant, run, streams, options);
     if (isFaulty || answers.some(({ kind }) => kind === 'fault')) return undefined;
     const made = resultOf(plan, run, streams, '', performance.now() - begin);
-    return lists.entries > 0 ? { ...made, deviceSeconds } : { ...made, note: 'the plan places all filters on its cores' };
+    return variant.parts.lists.entries > 0 ? { ...made, deviceSeconds } : { ...made, note: 'the plan places all filters on its cores' };
   }
 
   async #conducted(
-    run: PreparedRun, iterations: number, streams: ReadonlyMap<number, StreamArrays>,
+    { parts, lists }: Variant, run: PreparedRun, streams: ReadonlyMap<number, StreamArrays>,
     options: ThreadOptions & { readonly signal: AbortSignal },
   ): Promise<Conducted> {
-    const { parts, device } = this;
-    const module = this.#module, lists = this.#lists;
-    const arena = this.newArena();
+    const { device } = this;
+    const module = this.#module, arena = this.newArena(parts);
+    const iterations = Math.floor(run.counts.steadyStates / parts.plan.steadyStates);
     // A conductor must not go on where the machines have ended.
     const ended = new AbortController();
     let conductor: Conductor | undefined;
@@ -203,7 +248,7 @@ export class HybridGpu extends CompiledGpu {
       await conductor.run(iterations);
     };
     try {
-      const answers = await runByCrew(this.#programFor(run), parts.launches.tasks.length, this.#machineRun(run, streams, options),
+      const answers = await runByCrew(this.#programFor(run, parts), parts.launches.tasks.length, this.#machineRun(run, parts, streams, options),
         options.signal, conduct);
       return { answers, deviceSeconds: conductor?.deviceSeconds ?? 0, isFaulty: conductor?.fault !== noFault };
     } catch (error) {
@@ -216,24 +261,24 @@ export class HybridGpu extends CompiledGpu {
   }
 
   /** The device's memory for the rings of a run, which may hold anything. */
-  protected newArena(): DeviceArray {
-    return resultArray(this.device, 'int32', Math.max(1, this.parts.lists.words));
+  protected newArena({ lists: { words } }: HybridParts): DeviceArray {
+    return resultArray(this.device, 'int32', Math.max(1, words));
   }
 
   /** The program with functions for nodes that fire on their own in a run, and with enough room on each channel. */
-  #programFor({ counts: { init, tail, peaks } }: PreparedRun): LoweredProgram {
-    const { program: { plan }, launches: { capacities } } = this.parts;
+  #programFor({ counts: { init, tail, peaks } }: PreparedRun, { program: { plan }, launches: { capacities } }: HybridParts): LoweredProgram {
+    const least = capacities.map((items, id) => Math.max(items, elementAt(peaks, id)));
     const nodes = tail.length > 0 ? plan.graph.nodes.map(({ id }) => id) : init.map(({ actor }) => actor);
     const known = this.#lowered;
-    if (known?.capacities.every((items, channel) => items >= elementAt(peaks, channel)) === true) return this.#lowered = known.including(nodes);
-    return this.#lowered = lowerForWasm(plan, {
-      placed: true, nodes, capacities: capacities.map((items, id) => Math.max(items, elementAt(peaks, id))),
-    });
+    if (known?.capacities.every((items, channel) => items >= elementAt(least, channel)) === true) return this.#lowered = known.including(nodes);
+    return this.#lowered = lowerForWasm(plan, { placed: true, nodes, capacities: least });
   }
 
   /** The data for machines. */
-  #machineRun({ counts }: PreparedRun, streams: ReadonlyMap<number, StreamArrays>, { seed = 1, maxTurns = mostTurns }: ThreadOptions): MachineRun {
-    const { program: { plan }, launches } = this.parts;
+  #machineRun(
+    { counts }: PreparedRun, { program: { plan }, launches }: HybridParts, streams: ReadonlyMap<number, StreamArrays>,
+    { seed = 1, maxTurns = mostTurns }: ThreadOptions,
+  ): MachineRun {
     const { graph, groups, externals, streamArrays } = plan;
     const ix = new Int32Array(2 * (graph.channels.length + externals.length));
     graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
@@ -253,5 +298,6 @@ export class HybridGpu extends CompiledGpu {
   override dispose(): void {
     super.dispose();
     this.#lists.dispose();
+    for (const { lists } of this.#shorter.values()) lists.dispose();
   }
 }

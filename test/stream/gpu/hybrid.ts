@@ -39,10 +39,10 @@ function renamed(planned: PlannedHybrid, number: number): PlannedHybrid {
 
 /** A program whose rings hold numbers that no program makes when a run begins. */
 export function poisoned(made: HybridGpu): HybridGpu {
-  const arenas = made as unknown as { newArena(): DeviceArray };
+  const arenas = made as unknown as { newArena(parts: HybridParts): DeviceArray };
   const make = arenas.newArena.bind(made);
-  arenas.newArena = () => {
-    const arena = make();
+  arenas.newArena = (parts) => {
+    const arena = make(parts);
     arena.write(new Int32Array(arena.length).fill(0x7fc0dead | 0)).catch(() => undefined);
     return arena;
   };
