@@ -35,8 +35,8 @@ function nodeOf(plan: ProgramPlan, { steps, isLoop }: Group): number | undefined
 }
 
 /**
- * Plans a graph. Throws UnsupportedProgram for programs that print, read or write files, or have other ends than one open input and one open
- * output; ScheduleError where there is no schedule.
+ * Plans a graph. Throws UnsupportedProgram for programs with several filters that print, with files, or with other ends than one open input
+ * and one open output; ScheduleError where there is no schedule.
  */
 export function hybridProgram(whole: StreamGraph): HybridProgram {
   const plan = planProgram(whole, { ...apart, filterSize: 6000, blockBytes: 65_536 });
@@ -44,6 +44,7 @@ export function hybridProgram(whole: StreamGraph): HybridProgram {
   if (externals.length !== 2 || externals.some(({ kind }) => kind !== 'input' && kind !== 'output')) {
     throw new UnsupportedProgram('the program has files, or other ends than one input and one output');
   }
+  if (plan.printers.length > 0) throw new UnsupportedProgram('several filters of the program print');
   const { input, output } = openEnds(plan);
   if (input.later.items === 0 || output.later.items === 0) {
     throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
@@ -81,9 +82,9 @@ function hostRings({ plan, channels }: HybridProgram, made: HybridPlan): (Ring |
   });
 }
 
-/** The last stage of anything in a plan. */
-export function lastStageOf({ stages, operations }: HybridPlan): number {
-  return Math.max(0, ...stages, ...operations.map(({ stage }) => stage));
+/** The last stage of a filter or transfer; the open ends are arrays, which nobody runs. */
+function lastStageOf({ stages, operations }: HybridPlan, groups: number): number {
+  return Math.max(0, ...stages.slice(0, groups), ...operations.map(({ stage }) => stage));
 }
 
 /**
@@ -101,7 +102,7 @@ export function hybridLaunches(program: HybridProgram, made: HybridPlan): Launch
   // Somebody makes the start and the rest of a run.
   const cores = used.length > 0 ? used : [[]];
   return {
-    multiplier: made.steadyStates, lastStage: lastStageOf(made), chunk: made.steadyStates, rings,
+    multiplier: made.steadyStates, lastStage: lastStageOf(made, plan.groups.length), chunk: made.steadyStates, rings,
     stages: plan.groups.map(({ id }) => elementAt(made.stages, id)),
     tasks: cores.map((slices, core) => ({ core, isFixed: true, slices })), orders: [...cores.map((_, core) => [core]), []],
     ends: plan.groups.map((group) => endsOf(plan, group, rings)),

@@ -28,10 +28,11 @@ import { hybridLists } from './hybrid-lists.ts';
 import { hybridMemory, type HybridParts } from './hybrid-memory.ts';
 import { orderedNodes, planFor, type PlannedHybrid } from './hybrid-plan.ts';
 import { movingCosts } from './link.ts';
+import { textOf } from './marks.ts';
 import {
   mostTurns, prepareRun, resultOf, roomFor, type PreparedRun, type RunResult, type Scalars, type StreamArrays, type ThreadOptions,
 } from './prepare.ts';
-import { compiledWasm, share } from './wasm.ts';
+import { compiledWasm, inOrder, share } from './wasm.ts';
 import { launchWords, wayNumbers } from './words.ts';
 
 /** How a program is compiled for cores and a device together. */
@@ -121,8 +122,8 @@ export class HybridGpu extends CompiledGpu {
   }
 
   /**
-   * Compiles a graph. Throws UnsupportedProgram for programs that print or read files, have messages or dynamic rates, or do not fit;
-   * ScheduleError where there is no schedule, UnavailableError where nothing compiles device code.
+   * Compiles a graph. Throws UnsupportedProgram for programs with files, messages, dynamic rates or several filters that print, and for
+   * those that do not fit; ScheduleError where there is no schedule, UnavailableError where nothing compiles device code.
    */
   static async compileFor(graph: StreamGraph, device: Device, options: HybridCompileOptions): Promise<HybridGpu> {
     const { fast, signal, timeout } = options;
@@ -227,7 +228,9 @@ export class HybridGpu extends CompiledGpu {
     const begin = performance.now();
     const { answers, deviceSeconds, isFaulty } = await this.#conducted(variant, run, streams, options);
     if (isFaulty || answers.some(({ kind }) => kind === 'fault')) return undefined;
-    const made = resultOf(plan, run, streams, '', performance.now() - begin);
+    const done = answers.filter((answer) => answer.kind === 'done');
+    const printed = textOf(required(this.#lowered).sites, inOrder(done), plan.steady);
+    const made = resultOf(plan, run, streams, printed, performance.now() - begin);
     return variant.parts.lists.entries > 0 ? { ...made, deviceSeconds } : { ...made, note: 'the plan places all filters on its cores' };
   }
 

@@ -2,8 +2,12 @@
 import { resultArray, type Device } from '../../core/device.ts';
 import type { MovingCosts } from '../partition/index.ts';
 
-/** Elements of the copies that are timed: one that takes as long as any, and one that moves at the link's rate. */
-const fewElements = 1024, manyElements = 2 ** 19;
+/**
+ * Elements of the copies that are timed: one that takes as long as any, and one that moves at the link's rate, unless it takes more than a
+ * share of the device's memory.
+ */
+const fewElements = 1024, mostElements = 2 ** 19;
+const mostShare = 1 / 8;
 const repeats = 4;
 
 /** Bytes that one multiprocessor shuffles in a microsecond, counted: half of its share of a memory of 4 TB/s, since items are read and written. */
@@ -12,6 +16,8 @@ const shuffleRate = 15_000;
 const measured = new WeakMap<Device, Promise<MovingCosts>>();
 
 async function measure(device: Device): Promise<MovingCosts> {
+  const { limitBytes } = device.memory();
+  const manyElements = limitBytes === 0 ? mostElements : Math.max(2 * fewElements, Math.min(mostElements, Math.floor(mostShare * limitBytes / 4)));
   const host = new Int32Array(new SharedArrayBuffer(4 * manyElements));
   using array = resultArray(device, 'int32', manyElements, true);
   const best = async (copy: () => Promise<unknown>): Promise<number> => {

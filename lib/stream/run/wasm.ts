@@ -122,7 +122,7 @@ export function share(array: Scalars): Scalars {
 }
 
 /** What was printed before the launches, in them (machine by machine), and after them. */
-function inOrder(answers: readonly Done[]): Printed[] {
+export function inOrder(answers: readonly Done[]): Printed[] {
   const [{ before, behind }] = leading(answers, 1);
   return [...before, ...answers.flatMap(({ printed }) => printed), ...behind];
 }

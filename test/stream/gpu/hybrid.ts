@@ -98,7 +98,8 @@ export function inputFor({ parts: { input, plan } }: HybridGpu, iterations: numb
 export async function together(
   made: HybridGpu, graph: StreamGraph, input: ArrayLike<number>, options: ThreadOptions = {},
 ): Promise<boolean> {
-  const { plan: { steadyStates }, program: { plan } } = made.parts;
+  const { plan } = made.parts.program;
+  const steadyStates = made.planned.shorter[0] ?? made.parts.plan.steadyStates;
   const { items, iterations } = options;
   const counts = countRun(plan, { input: Math.floor(input.length / scalarCount(made.parts.input.external.type)), items, iterations });
   const expected = compiledWasm(graph).run(input, options);
