@@ -150,6 +150,16 @@ function planned(program: HybridProgram, request: HybridRequest): {
   return { problem, costs, planAt, shortest, longest: Math.min(wanted, Math.floor(shortest.steadyStates * Math.min(room, countable)), 2 ** 24) };
 }
 
+/** What `make` makes; undefined where that exceeds a limit. */
+function unlessLimited<Made>(make: () => Made): Made | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof ScheduleError && error.reason === 'limit') return undefined;
+    throw error;
+  }
+}
+
 /** Instances and shuffles as asked for, or smaller where the shortest iteration of those takes too many bytes. */
 function fitting(program: HybridProgram, request: HybridRequest): ReturnType<typeof planned> {
   const { width, threads, shuffleItems, table } = request;
@@ -157,23 +167,22 @@ function fitting(program: HybridProgram, request: HybridRequest): ReturnType<typ
   const sizes: readonly Sizes[] = [
     { threads, shuffleItems }, { threads, shuffleItems: least }, ...(table === undefined ? [{ threads: width, shuffleItems: least }] : []),
   ];
-  for (const [at, size] of sizes.entries()) {
-    try {
-      return planned(program, { ...request, ...size });
-    } catch (error) {
-      if (!(error instanceof ScheduleError) || error.reason !== 'limit' || at === sizes.length - 1) throw error;
-    }
+  for (const size of sizes.slice(0, -1)) {
+    const made = unlessLimited(() => planned(program, { ...request, ...size }));
+    if (made !== undefined) return made;
   }
-  throw new RangeError('there are sizes');
+  return planned(program, { ...request, ...sizes.at(-1) });
 }
 
 /** Plans a program. Throws ScheduleError where there is no plan, UnsupportedProgram where a filter's code is not for devices. */
 export function planFor(program: HybridProgram, request: HybridRequest): PlannedHybrid {
   const { problem, costs, planAt, shortest, longest } = fitting(program, request);
-  const isRaised = longest > shortest.steadyStates;
-  const plan = isRaised ? planAt(longest) : shortest;
+  let plan = shortest;
+  for (let states = longest; plan === shortest && states > shortest.steadyStates; states = Math.floor(states / 2)) {
+    plan = unlessLimited(() => planAt(states)) ?? shortest;
+  }
   const shorter: number[] = [];
-  for (let states = shortest.steadyStates; isRaised && states * ladder <= plan.steadyStates; states *= ladder) shorter.push(states);
+  for (let states = shortest.steadyStates; states * ladder <= plan.steadyStates; states *= ladder) shorter.push(states);
   return {
     program, problem, plan, shorter, registers: costs.registers, text: textOf(program, plan, costs.threads),
     planAt: (states) => planAt(states, plan.onGpu),
