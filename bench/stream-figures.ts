@@ -12,7 +12,7 @@ interface Bar {
 }
 
 const columns = ['baseline', 'cpp1', 'cpp1-fast', 'cppN', 'wasm1', 'wasmN'];
-const modeColumns = ['swp', 'swpnc', 'serial'];
+const modeColumns = ['swp', 'swpnc', 'serial', 'cpu', 'gpu', 'synergistic'];
 const deviceColumns = ['auto', 'auto-host', ...modeColumns];
 
 /** Rows of the twelve programs, by program and method. */
@@ -43,7 +43,8 @@ const table = (list: readonly (readonly string[])[]): string => list.map((cells)
 
 /** The report of a device: its rates, shares of what it allows, and times over the baseline. */
 function deviceTable(rows: readonly Row[]): string {
-  const lines = [...byProgram(rows)].map(([program, methods]) => {
+  const alone = [...byProgram(rows)].filter(([, methods]) => ['auto', 'auto-host', 'compile'].some((method) => methods.has(method)));
+  const lines = alone.map(([program, methods]) => {
     const [auto, host, compile] = ['auto', 'auto-host', 'compile'].map((method) => methods.get(method));
     const giga = (row: Row | undefined): string => (row === undefined ? '' : (row.value / 1e9).toPrecision(4));
     const share = (row: Row | undefined): string => (row?.fraction === undefined ? '' : `${(100 * row.fraction).toFixed(1)} %`);
@@ -61,26 +62,27 @@ function deviceTable(rows: readonly Row[]): string {
   return [table([header, header.map(() => '---'), ...lines]), ...mean, ...modes].join('\n');
 }
 
-/** Figures 3.11 and 3.12 as a table: times over the baseline by SWPn, then by each schedule. */
+/** Figures 3.11, 3.12 and 4.6 to 4.9 as a table: times over the baseline by SWPn, then by each schedule. */
 function modeTable(rows: readonly Row[]): string {
   const programs = [...byProgram(rows)];
+  const shown = modeColumns.filter((mode) => programs.some(([, methods]) => methods.has(mode)));
   const series = [...new Set(programs.flatMap(([, methods]) => Object.keys(methods.get('swp')?.figures ?? {})))];
   const times = (value: number | undefined, baseline: number | undefined): string =>
     (value === undefined || baseline === undefined ? '' : (value / baseline).toPrecision(3));
   const lines = programs.map(([program, methods]) => {
-    const baseline = modeColumns.map((mode) => methods.get(mode)?.peers?.['baseline']).find((value) => value !== undefined);
+    const baseline = shown.map((mode) => methods.get(mode)?.peers?.['baseline']).find((value) => value !== undefined);
     return [title(program), ...series.map((name) => times(methods.get('swp')?.figures?.[name], baseline)),
-      ...modeColumns.map((mode) => times(methods.get(mode)?.value, baseline))];
+      ...shown.map((mode) => times(methods.get(mode)?.value, baseline))];
   });
-  const mean = ['geometric mean', ...series.map(() => ''), ...modeColumns.map((mode) =>
+  const mean = ['geometric mean', ...series.map(() => ''), ...shown.map((mode) =>
     rows.find(({ id }) => id === `stream/geomean/${mode}`)?.value.toPrecision(3) ?? '')];
-  const header = ['times baseline', ...series.map((name) => name.replace(/^n(?=\d)/, 'SWP')), ...modeColumns];
+  const header = ['times baseline', ...series.map((name) => name.replace(/^n(?=\d)/, 'SWP')), ...shown];
   return table([header, header.map(() => '---'), ...lines, mean]);
 }
 
 /** Items a second by program and method, then what holds for all. */
 export function streamTables({ rows }: Report): string {
-  if (rows.some(({ id }) => /\/(auto(-host)?|swp|swpnc|serial)$/.test(id))) return deviceTable(rows);
+  if (rows.some(({ id }) => /\/(auto(-host)?|swp|swpnc|serial|cpu|gpu|synergistic)$/.test(id))) return deviceTable(rows);
   const original = 'original, Cascade Lake', best = 'original at its best, Cascade Lake';
   const lines = [...byProgram(rows)].map(([program, methods]) => {
     const cells = columns.map((method) => methods.get(method)?.value.toExponential(2) ?? '');
