@@ -3,8 +3,8 @@
 //   stream/<program>/cpu           items of output a second by the clock, all filters on cores
 //   stream/<program>/gpu           all filters on the device that can be there
 //   stream/<program>/synergistic   each filter where the plan places it; note: over the better of the others
-// Costs of both sides are measured: on cores by `profile` with wasm, on the device by Algorithm 1. Every item that comes out is compared with
-// what WebAssembly makes of the same input, bit for bit.
+// Costs of both sides are measured: on cores by `profile` with wasm, on the device by Algorithm 1. Every item that comes out is compared
+// with what WebAssembly makes of the same input, bit for bit.
 import { randomInput, type BenchmarkProgram } from '../examples/stream/programs.ts';
 import type { StreamGraph } from '../lib/stream/graph.ts';
 import { profile } from '../lib/stream/profile/index.ts';
@@ -69,7 +69,8 @@ export class HybridRows {
     if (quick) return {};
     if (this.#costs === undefined) {
       const { microseconds: costs } = await profile(this.#graph, { backend: 'wasm' });
-      const measured = await profile(this.#graph, { backend: device.backend as 'cuda' | 'simt', device, layout: 'warp' }).catch((error: unknown) => {
+      const backend = device.backend as 'cuda' | 'simt';
+      const measured = await profile(this.#graph, { backend, device, layout: 'warp' }).catch((error: unknown) => {
         if (isUnsupported(error)) return undefined;
         throw error;
       });
@@ -83,7 +84,8 @@ export class HybridRows {
     const { inputItems: each } = this.#program;
     this.#input ??= randomInput(this.#program, Math.max(1, Math.round((quick ? quickItems : inputItems) / each)) * each, 1);
     this.#expected ??= (await run(this.#graph, { input: this.#input, backend: 'wasm' })).output;
-    using made = await HybridGpu.compileFor(this.#graph, device, { mode, ...await this.#costsFor(mode), ...(quick ? short : {}) });
+    const how = { mode, ...await this.#costsFor(mode), ...(quick ? short : {}) };
+    using made = await HybridGpu.compileFor(this.#graph, device, how);
     const rates: number[] = [], seconds: number[] = [];
     for (let repeat = 0; repeat <= (quick ? 1 : repeats); ++repeat) {
       const begin = performance.now();
@@ -99,8 +101,9 @@ export class HybridRows {
     const placed = plan.onGpu.filter(Boolean).length;
     return {
       best: Math.max(...rates), spread: summarise(rates).spread, device: summarise(seconds).median,
-      note: `${placed} of ${plan.onGpu.length - 2} filters on the device, ${launches.tasks.length} cores; ${plan.steadyStates} states an iteration of ${
-        plan.interval.toPrecision(4)} µs by plan, ${plan.depth} stages; ${plan.deviceBytes} bytes of rings on the device, ${plan.hostBytes} on the host`,
+      note: `${placed} of ${plan.onGpu.length - 2} filters on the device, ${launches.tasks.length} cores; ${plan.steadyStates} states an `
+        + `iteration of ${plan.interval.toPrecision(4)} µs by plan, ${plan.depth} stages; ${plan.deviceBytes} bytes of rings on the `
+        + `device, ${plan.hostBytes} on the host`,
     };
   }
 

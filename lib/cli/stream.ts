@@ -356,7 +356,9 @@ export const streamCommand: Command = {
                          for tests); profile: wasm (default) or cpp; tune: cuda (default) or simt
       --seconds N        tune: seconds after which no further layout is timed; default 60
       --mode M           run, with cuda: fused (default: all filters in one kernel), swp (a software pipeline over the
-                         multiprocessors), swpnc (the same without coalesced layouts), serial (one filter after the other)
+                         multiprocessors), swpnc (the same without coalesced layouts), serial (one filter after the other);
+                         synergistic (filters on the GPU and on CPU cores at once, also for programs with state),
+                         gpu (the same, all on the GPU that can be there), cpu (the same, all on cores)
       --threads N        run: maximum number of threads of a compiled program. Default: all cores for long runs, otherwise one
       --fast             tune; run, with cpp or cuda: float operations may be contracted (with cpp reordered), outputs differ in rounding
       --timeout SECONDS  ends commands that take longer, with exit code 1. Default: none (run: ten minutes)

@@ -92,7 +92,10 @@ export function commonData(program: LoweredProgram, threads: number, isSharing: 
     linesOf: program.sites.map(({ print }) => print?.lines ?? 0),
     /** The number of waiting machines, of barriers passed and of pieces taken. */
     gate: shared('i', 3) as SharedInts,
-    /** The first faulty iteration of each machine and of the device, the first of all, and the ends of channels and streams before the launches. */
+    /**
+     * The first faulty iteration of each machine and of the device, the first of all, and the ends of channels and streams before the
+     * launches.
+     */
     stops: numbers('d', threads + 1), end: numbers('d', 1), base: numbers('i', 2 * (plan.graph.channels.length + plan.externals.length)),
     places: layout.places,
     arrays: program.declarations.map((each) => ({

@@ -21,9 +21,9 @@ export interface DeviceCompileOptions {
    * How the device runs the program. `fused` (the default): all filters in one kernel, its channels in registers and shared memory. The
    * others are those of the thesis's chapter 3. `swp`: a software pipeline over the multiprocessors, channels in device memory laid out so
    * that accesses coalesce; `swpnc`: the same in the order of the stream; `serial`: one filter after the other on all multiprocessors. The
-   * last three are those of chapter 4, for data in JavaScript's memory: filters run on the device and on CPU cores (as WebAssembly) at once,
-   * those with state and feedback loops on cores. `synergistic`: each filter where a plan finds it best; `gpu`: on the device whatever can
-   * be there; `cpu`: all on cores.
+   * last three are those of chapter 4, for data in JavaScript's memory: filters run on the device and on CPU cores (as WebAssembly) at
+   * once, those with state and feedback loops on cores. `synergistic`: each filter where a plan finds it best; `gpu`: on the device
+   * whatever can be there; `cpu`: all on cores.
    */
   readonly mode?: DeviceMode;
   /** n of SWPn: instances that repeat in a row, 1 to 64; default 8. With `serial`, of the pipeline whose buffers it may not exceed. */
@@ -34,8 +34,8 @@ export interface DeviceCompileOptions {
    */
   readonly layout?: 'block' | 'warp';
   /**
-   * Most threads of an instance, a multiple of the layout's (of 32 with `swpnc`), up to 1024; default 512. With `synergistic` and `gpu`, all
-   * instances have so many; default 128. Not with a profile.
+   * Most threads of an instance, a multiple of the layout's (of 32 with `swpnc`), up to 1024; default 512. With `synergistic` and `gpu`,
+   * all instances have so many; default 128. Not with a profile.
    */
   readonly threads?: number;
   /** `plain` (the default): a launch for each interval; `persistent`: one for many, with a barrier of all blocks in between. */
@@ -143,9 +143,9 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
  * Compiles a program for a device, for runs on data in its memory or to compile before the first run (`run` with backend `cuda` compiles
  * by itself). Compiled kernels are kept between processes, and so is the layout that a search has found (`tune`).
  *
- * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with messages, dynamic rates, files
- * or prints, except with the modes of chapter 4 those with state or feedback loops, and those whose channels do not fit; UnavailableError if
- * nothing here compiles device code
+ * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with messages, dynamic rates,
+ * files or prints, those with state or feedback loops except with the modes of chapter 4, and those whose channels do not fit;
+ * UnavailableError if nothing here compiles device code
  */
 export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
   const { device: asked, tune = false, mode, ...options } = snapshot(compileOptions.read(given));

@@ -1,5 +1,5 @@
-// The main thread of section 4.9: in every launch, it queues the device's kernel for the next one, copies ring slots for the transfers whose
-// stage has an iteration, while workers run what is placed on cores, and meets them at their barrier.
+// The main thread of section 4.9: in every launch, it queues the device's kernel for the next one, copies ring slots for the transfers
+// whose stage has an iteration, while workers run what is placed on cores, and meets them at their barrier.
 import { setMaxListeners } from 'node:events';
 import { inputArray, type Device, type DeviceArray } from '../../core/device.ts';
 import { elementAt, required } from '../../core/known.ts';
@@ -96,8 +96,10 @@ export class Conductor {
     if (entries === 0) return;
     const { module, kernel, arena, lists } = this.#part;
     const common: readonly KernelArgument[] = [
-      arena, arena, fault, arena, lists, barrier, { i64: 0 }, { i64: 0 }, { f64: turnsEach }, { i32: iterations * steadyStates }, { i32: 0 },
-      { i32: steadyStates }, { i32: iterations }, { i32: 1 }, { i32: listWords }, { i32: stagedBytes }, { i32: launch }, { i32: launch + 1 },
+      arena, arena, fault, arena, lists, barrier, { i64: 0 }, { i64: 0 }, { f64: turnsEach },
+      // All states of whole iterations are wanted, in one step a launch.
+      ...[iterations * steadyStates, 0, steadyStates, iterations, 1, listWords, stagedBytes, launch, launch + 1]
+        .map((value) => ({ i32: value })),
     ];
     const launched = module.launch(kernel, { blocks, threads, sharedBytes, arguments: common, signal: this.#signal })
       .then(({ deviceSeconds }) => { this.deviceSeconds += deviceSeconds; });

@@ -147,7 +147,8 @@ function planned(program: HybridProgram, request: HybridRequest): {
   const room = Math.min(hostBytes / Math.max(1, shortest.hostBytes), Math.min(deviceBytes, mostBytes) / Math.max(1, shortest.deviceBytes));
   const instances = shortest.repetitions.reduce((sum, count, id) => sum + count / elementAt(shortest.firings, id), 0);
   const countable = mode === 'cpu' ? Infinity : mostInstances / instances;
-  return { problem, costs, planAt, shortest, longest: Math.min(wanted, Math.floor(shortest.steadyStates * Math.min(room, countable)), 2 ** 24) };
+  const most = Math.floor(shortest.steadyStates * Math.min(room, countable));
+  return { problem, costs, planAt, shortest, longest: Math.min(wanted, most, 2 ** 24) };
 }
 
 /** What `make` makes; undefined where that exceeds a limit. */

@@ -210,7 +210,8 @@ export class HybridGpu extends CompiledGpu {
     if (ours.size !== theirs.size || [...ours].some((node) => !theirs.has(node))) return undefined;
     const lists = hybridLists(program, plan, text);
     if (lists.threads > this.parts.lists.threads || lists.sharedBytes > this.parts.lists.sharedBytes) return undefined;
-    const made = { parts: { ...this.parts, plan, launches: hybridLaunches(program, plan), lists }, lists: inputArray(this.device, lists.lists) };
+    const parts: HybridParts = { ...this.parts, plan, launches: hybridLaunches(program, plan), lists };
+    const made = { parts, lists: inputArray(this.device, lists.lists) };
     this.#shorter.set(level, made);
     return made;
   }
@@ -251,8 +252,8 @@ export class HybridGpu extends CompiledGpu {
       await conductor.run(iterations);
     };
     try {
-      const answers = await runByCrew(this.#programFor(run, parts), parts.launches.tasks.length, this.#machineRun(run, parts, streams, options),
-        options.signal, conduct);
+      const told = this.#machineRun(run, parts, streams, options);
+      const answers = await runByCrew(this.#programFor(run, parts), parts.launches.tasks.length, told, options.signal, conduct);
       return { answers, deviceSeconds: conductor?.deviceSeconds ?? 0, isFaulty: conductor?.fault !== noFault };
     } catch (error) {
       if (error instanceof FirstFault) return { answers: [error.fault], deviceSeconds: 0, isFaulty: true };
@@ -269,11 +270,14 @@ export class HybridGpu extends CompiledGpu {
   }
 
   /** The program with functions for nodes that fire on their own in a run, and with enough room on each channel. */
-  #programFor({ counts: { init, tail, peaks } }: PreparedRun, { program: { plan }, launches: { capacities } }: HybridParts): LoweredProgram {
+  #programFor(
+    { counts: { init, tail, peaks } }: PreparedRun, { program: { plan }, launches: { capacities } }: HybridParts,
+  ): LoweredProgram {
     const least = capacities.map((items, id) => Math.max(items, elementAt(peaks, id)));
     const nodes = tail.length > 0 ? plan.graph.nodes.map(({ id }) => id) : init.map(({ actor }) => actor);
     const known = this.#lowered;
-    if (known?.capacities.every((items, channel) => items >= elementAt(least, channel)) === true) return this.#lowered = known.including(nodes);
+    const hasRoom = known?.capacities.every((items, channel) => items >= elementAt(least, channel)) === true;
+    if (known !== undefined && hasRoom) return this.#lowered = known.including(nodes);
     return this.#lowered = lowerForWasm(plan, { placed: true, nodes, capacities: least });
   }
 

@@ -10,14 +10,15 @@ const fewElements = 1024, mostElements = 2 ** 19;
 const mostShare = 1 / 8;
 const repeats = 4;
 
-/** Bytes that one multiprocessor shuffles in a microsecond, counted: half of its share of a memory of 4 TB/s, since items are read and written. */
+/** Bytes that one multiprocessor shuffles in a microsecond, counted: half of its share of 4 TB/s, since items are read and written. */
 const shuffleRate = 15_000;
 
 const measured = new WeakMap<Device, Promise<MovingCosts>>();
 
 async function measure(device: Device): Promise<MovingCosts> {
   const { limitBytes } = device.memory();
-  const manyElements = limitBytes === 0 ? mostElements : Math.max(2 * fewElements, Math.min(mostElements, Math.floor(mostShare * limitBytes / 4)));
+  const fitting = limitBytes === 0 ? mostElements : Math.floor(mostShare * limitBytes / 4);
+  const manyElements = Math.max(2 * fewElements, Math.min(mostElements, fitting));
   const host = new Int32Array(new SharedArrayBuffer(4 * manyElements));
   using array = resultArray(device, 'int32', manyElements, true);
   const best = async (copy: () => Promise<unknown>): Promise<number> => {
@@ -35,7 +36,8 @@ async function measure(device: Device): Promise<MovingCosts> {
   const [inFew, inMany] = [await best(() => array.write(few)), await best(() => array.write(host))];
   const [outFew, outMany] = [await best(() => array.read(few)), await best(() => array.read(host))];
   return {
-    latency: Math.min(inFew, outFew), toGpu: rateOf(inFew, inMany), toCpu: rateOf(outFew, outMany), shuffle: shuffleRate, deshuffle: shuffleRate,
+    latency: Math.min(inFew, outFew), toGpu: rateOf(inFew, inMany), toCpu: rateOf(outFew, outMany),
+    shuffle: shuffleRate, deshuffle: shuffleRate,
   };
 }
 

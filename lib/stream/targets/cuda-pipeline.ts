@@ -185,13 +185,14 @@ class PipelineText {
       return [`          e${i}.${how}(block, instance, threads, firings);`];
     });
     const [loads, stores] = [staged(true), staged(false)];
+    const isStaged = loads.length + stores.length > 0;
     const { graph } = this.#instances.lowered.plan;
     const name = elementAt(graph.nodes, elementAt(nodes, 0)).name.replaceAll(/[^\w .-]/g, '');
     return [
       `      case ${number}: {  // ${name}${nodes.length > 1 ? `, and ${nodes.length - 1} more like it` : ''}`,
       ...ends.flatMap(({ kind, rate, stride }, i) =>
         (used.has(i) ? [`        const pipelined::End<${cTypes[scalarTypes[kind]]}, ${rate * stride}> e${i}(work, ${i});`] : [])),
-      `        const int threads = work.threads(), ${loads.length + stores.length > 0 ? '' : 'thread = block.thread(), '}last = work.last();`,
+      `        const int threads = work.threads(), ${isStaged ? '' : 'thread = block.thread(), '}last = work.last();`,
       '        int instance = work.first();',
       ...(together === undefined ? [] : [
         `        for (; thread < threads && instance + ${together.instances} <= last; instance += ${together.instances}) {`,
@@ -200,7 +201,7 @@ class PipelineText {
           return `threads * ${rate * stride}`;
         }))};`, '        }',
       ]),
-      ...(loads.length + stores.length > 0 ? [
+      ...(isStaged ? [
         '        for (; instance < last; instance += work.group()) {', '          const int firings = work.staged(instance);',
         ...loads, '          block.sync();', '          for (int thread = block.thread(); thread < firings; thread += block.threads()) {',
         ...this.#fire(code, '            '), '          }', '          block.sync();', ...stores,
