@@ -7,13 +7,13 @@
 //   stream/<program>/auto-fast   as auto, compiled with fast: true; its output is not compared, since its rounding differs
 //   stream/<program>/compile     seconds from the text until the program can run, with an empty cache; cached: with what that left
 //   stream/geomean/auto          geometric mean over the baseline of the programs that ran
-// and those of the schedules of chapter 3: stream-modes.ts.
+// and those of the schedules of chapter 3: stream-modes.ts, and of chapter 4: stream-hybrid.ts.
 // peers.baseline: C++ as the original compiler writes it, on one thread by the processor's time. Every item that comes out is compared with
 // what the CPU makes of the same input, bit for bit.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { benchmarkPrograms, type BenchmarkProgram } from '../examples/stream/programs.ts';
+import { benchmarkPrograms, randomInput, type BenchmarkProgram } from '../examples/stream/programs.ts';
 import type { Device } from '../lib/core/device.ts';
 import { elaborate } from '../lib/stream/compile.ts';
 import type { StreamGraph } from '../lib/stream/graph.ts';
@@ -27,6 +27,7 @@ import type { Row } from './report.ts';
 import { summarise } from './statistics.ts';
 import { geomean, itemsFor, measure } from './stream.ts';
 import { bytesEach, StreamWork, type Items, type LaunchTiming } from './stream-device-work.ts';
+import { HybridRows, hybridModes } from './stream-hybrid.ts';
 import { ModeRows, pipelineModes } from './stream-modes.ts';
 import { anchorOf, programGraph, programText } from './stream-programs.ts';
 
@@ -137,6 +138,8 @@ class DeviceBenchmark {
   /** By mode: of the programs that ran, items a second over the baseline's. */
   readonly ratios = new Map<string, Map<string, number>>();
   #link: Link | undefined;
+  /** By program. */
+  readonly #baselines = new Map<string, number>();
 
   constructor(context: BenchContext) {
     this.#context = context;
@@ -152,13 +155,11 @@ class DeviceBenchmark {
     if (!['auto', ...hostRows, 'auto-fast', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
     using compiled = await cache.with(() => CompiledGpu.compile(graph, device));
     using work = await StreamWork.open(program, graph, compiled, quick);
-    const baseline = await this.#baseline(program, graph, work);
+    const baseline = await this.#baseline(program, graph, (items) => work.hostInput(items));
     const peers = baseline === undefined ? {} : { peers: { baseline } };
     const take = (mode: string, row: Row): void => {
       emit({ ...row, ...peers });
-      if (baseline === undefined) return;
-      if (!this.ratios.has(mode)) this.ratios.set(mode, new Map());
-      this.ratios.get(mode)!.set(name, row.value / baseline);
+      this.#count(mode, name, row, baseline);
     };
     const isHost = hostRows.some((row) => wanted(`stream/${name}/${row}`));
     if (isHost || wanted(`stream/${name}/auto`)) {
@@ -183,11 +184,37 @@ class DeviceBenchmark {
     }
   }
 
+  /** A program on cores and the device together. */
+  async together(program: BenchmarkProgram): Promise<void> {
+    const { wanted, emit } = this.#context;
+    const { name } = program;
+    const graph = await programGraph(name);
+    const baseline = await this.#baseline(program, graph, (items) => randomInput(program, items));
+    const rows = new HybridRows(this.#context, program, graph);
+    using cache = new OwnCache();
+    for (const mode of hybridModes) {
+      const row = wanted(`stream/${name}/${mode}`) ? await cache.with(() => rows.row(mode, baseline)) : undefined;
+      if (row === undefined) continue;
+      emit(row);
+      this.#count(mode, name, row, baseline);
+    }
+  }
+
+  #count(mode: string, name: string, { value }: Row, baseline: number | undefined): void {
+    if (baseline === undefined) return;
+    if (!this.ratios.has(mode)) this.ratios.set(mode, new Map());
+    this.ratios.get(mode)!.set(name, value / baseline);
+  }
+
   /** Items of output a second of the baseline. */
-  async #baseline(program: BenchmarkProgram, graph: StreamGraph, work: StreamWork): Promise<number | undefined> {
-    const all = work.hostInput(itemsFor(program.inputItems, this.#context.quick));
+  async #baseline(program: BenchmarkProgram, graph: StreamGraph, inputOf: (items: number) => Items): Promise<number | undefined> {
+    const known = this.#baselines.get(program.name);
+    if (known !== undefined) return known;
+    const all = inputOf(itemsFor(program.inputItems, this.#context.quick));
     const found = await measure({ ...program, graph, all, slowest: anchorOf(program).original / 4 }, ['baseline'], this.#context, 5);
-    return found.get('baseline')?.best;
+    const best = found.get('baseline')?.best;
+    if (best !== undefined) this.#baselines.set(program.name, best);
+    return best;
   }
 
   #launchRow(name: string, { best, spread, launches, bytesPerSecond }: LaunchTiming, compiled: CompiledGpu): Row {
@@ -275,11 +302,15 @@ async function compileBaselines(programs: readonly BenchmarkProgram[]): Promise<
 /** The domain `stream` on a device of backend cuda or simt. */
 export async function benchmarkStreamDevice(context: BenchContext): Promise<void> {
   const rows = ['auto', ...hostRows, 'auto-fast', 'compile', ...pipelineModes];
-  const programs = wantedPrograms(context, rows);
-  await compileBaselines(programs);
+  const programs = wantedPrograms(context, rows), together = wantedPrograms(context, hybridModes);
+  await compileBaselines([...new Set([...programs, ...together])]);
   const benchmark = new DeviceBenchmark(context);
   try {
-    await eachProgram(programs, context, (program) => benchmark.program(program));
+    try {
+      await eachProgram(programs, context, (program) => benchmark.program(program));
+    } finally {
+      await eachProgram(together, context, (program) => benchmark.together(program));
+    }
   } finally {
     for (const [mode, found] of benchmark.ratios) {
       const id = `stream/geomean/${mode}`;

@@ -12,7 +12,7 @@ interface Bar {
 }
 
 const columns = ['baseline', 'cpp1', 'cpp1-fast', 'cppN', 'wasm1', 'wasmN'];
-const modeColumns = ['swp', 'swpnc', 'serial'];
+const modeColumns = ['swp', 'swpnc', 'serial', 'cpu', 'gpu', 'synergistic'];
 const deviceColumns = ['auto', 'auto-host', ...modeColumns];
 
 /** Rows of the twelve programs, by program and method. */
@@ -43,7 +43,8 @@ const table = (list: readonly (readonly string[])[]): string => list.map((cells)
 
 /** The report of a device: its rates, shares of what it allows, and times over the baseline. */
 function deviceTable(rows: readonly Row[]): string {
-  const lines = [...byProgram(rows)].map(([program, methods]) => {
+  const alone = [...byProgram(rows)].filter(([, methods]) => ['auto', 'auto-host', 'compile'].some((method) => methods.has(method)));
+  const lines = alone.map(([program, methods]) => {
     const [auto, host, compile] = ['auto', 'auto-host', 'compile'].map((method) => methods.get(method));
     const giga = (row: Row | undefined): string => (row === undefined ? '' : (row.value / 1e9).toPrecision(4));
     const share = (row: Row | undefined): string => (row?.fraction === undefined ? '' : `${(100 * row.fraction).toFixed(1)} %`);
@@ -70,27 +71,28 @@ function tablesOf(row: Row | undefined): string[] {
   return [bytes === undefined ? '' : `${(bytes / 1e6).toPrecision(3)} MB`, above === undefined ? '' : `${(100 * above).toFixed(1)} %`];
 }
 
-/** Figures 3.11 and 3.12 as a table: times over the baseline by SWPn, then by each schedule; then what Tables 3.2 and 3.3 have. */
+/** Figures 3.11, 3.12 and 4.6 to 4.9 as a table: times over the baseline by SWPn, then by each schedule; then Tables 3.2 and 3.3. */
 function modeTable(rows: readonly Row[]): string {
   const programs = [...byProgram(rows)];
+  const shown = modeColumns.filter((mode) => programs.some(([, methods]) => methods.has(mode)));
   const all = new Set(programs.flatMap(([, methods]) => Object.keys(methods.get('swp')?.figures ?? {})));
   const series = [...all].filter((name) => !tableFigures.includes(name));
   const times = (value: number | undefined, baseline: number | undefined): string =>
     (value === undefined || baseline === undefined ? '' : (value / baseline).toPrecision(3));
   const lines = programs.map(([program, methods]) => {
-    const baseline = modeColumns.map((mode) => methods.get(mode)?.peers?.['baseline']).find((value) => value !== undefined);
+    const baseline = shown.map((mode) => methods.get(mode)?.peers?.['baseline']).find((value) => value !== undefined);
     return [title(program), ...series.map((name) => times(methods.get('swp')?.figures?.[name], baseline)),
-      ...modeColumns.map((mode) => times(methods.get(mode)?.value, baseline)), ...tablesOf(methods.get('swp'))];
+      ...shown.map((mode) => times(methods.get(mode)?.value, baseline)), ...tablesOf(methods.get('swp'))];
   });
-  const mean = ['geometric mean', ...series.map(() => ''), ...modeColumns.map((mode) =>
+  const mean = ['geometric mean', ...series.map(() => ''), ...shown.map((mode) =>
     rows.find(({ id }) => id === `stream/geomean/${mode}`)?.value.toPrecision(3) ?? ''), '', ''];
-  const header = ['times baseline', ...series.map((name) => name.replace(/^n(?=\d)/, 'SWP')), ...modeColumns, 'buffers', 'above bound'];
+  const header = ['times baseline', ...series.map((name) => name.replace(/^n(?=\d)/, 'SWP')), ...shown, 'buffers', 'above bound'];
   return table([header, header.map(() => '---'), ...lines, mean]);
 }
 
 /** Items a second by program and method, then what holds for all. */
 export function streamTables({ rows }: Report): string {
-  if (rows.some(({ id }) => /\/(auto(-host)?|swp|swpnc|serial)$/.test(id))) return deviceTable(rows);
+  if (rows.some(({ id }) => /\/(auto(-host)?|swp|swpnc|serial|cpu|gpu|synergistic)$/.test(id))) return deviceTable(rows);
   const original = 'original, Cascade Lake', best = 'original at its best, Cascade Lake';
   const lines = [...byProgram(rows)].map(([program, methods]) => {
     const cells = columns.map((method) => methods.get(method)?.value.toExponential(2) ?? '');

@@ -102,7 +102,9 @@ struct End {
   /// (3.16), (3.17) and section 4.2: where a thread's first element stands; the others follow at a distance of kWidth.
   template <int kWidth>
   WARPLOOM_DEVICE T* column(int instance, int threads, int thread) const {
-    return ring + begin + instance * threads * kRate + thread / kWidth * kWidth * kRate + thread % kWidth;
+    // Tokens in this layout are whole iterations.
+    return ring + (begin < tokens ? begin - tokens + all : begin - tokens) + instance * threads * kRate +
+           thread / kWidth * kWidth * kRate + thread % kWidth;
   }
   /// Place in the ring of an element that may be behind its end.
   WARPLOOM_DEVICE int wrapped(int at) const { return at >= all ? at - all : at; }
@@ -175,6 +177,21 @@ WARPLOOM_DEVICE void give(const device::Block& block, const Work& work, int end,
       for (int group = instance * kStride; group < (instance + 1) * kStride; ++group) {
         deshuffle_group<kWidth>(block, from.tile(block), from.ring + from.begin, group, from.each, sink);
       }
+    }
+  }
+}
+
+/// A shuffle between two rings of a channel, from the order of the stream, or back to it; instances of kItems items.
+template <int kWidth, int kStride, int kItems, bool kIsBack, class T>
+WARPLOOM_DEVICE void reorder(const device::Block& block, const Work& work, int end) {
+  const End<T, kStride> from(work, end), to(work, end + 1);
+  for (int group = work.first() * kStride; group < work.last() * kStride; ++group) {
+    if constexpr (kIsBack) {
+      deshuffle_group<kWidth, kItems>(block, from.tile(block), from.ring + from.begin, group, from.each,
+                                      [&](int i, T x) { to.ring[to.begin + i] = x; });
+    } else {
+      shuffle_group<kWidth, kItems>(block, to.tile(block), to.ring + to.begin, group, to.each,
+                                    [&](int i) { return from.ring[from.begin + i]; });
     }
   }
 }

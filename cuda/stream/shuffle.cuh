@@ -10,40 +10,40 @@ namespace warploom::WARPLOOM_TARGET::stream {
 constexpr int kShuffleItems = 1024;
 
 /// Shared memory of one shuffle: rows of kWidth, each with a gap behind it, so that neither rows nor columns meet in few banks.
-template <int kWidth>
+template <int kWidth, int kItems = kShuffleItems>
 struct ShuffleTile {
-  static constexpr int kRows = kShuffleItems / kWidth;
+  static constexpr int kRows = kItems / kWidth;
   static constexpr int kGap = kRows >= 32 ? 1 : 32 / kRows;
   static constexpr int kElements = kRows * (kWidth + kGap);
   static WARPLOOM_DEVICE int place(int row, int column) { return row * (kWidth + kGap) + column; }
 };
 
-/// Shuffles elements 1024·group and on of the new order; `source(i)` is element i of the stream, of `total` in all.
-template <int kWidth, class T, class Source>
+/// Shuffles elements kItems·group and on of the new order; `source(i)` is element i of the stream, of `total` in all.
+template <int kWidth, int kItems = kShuffleItems, class T, class Source>
 WARPLOOM_DEVICE void shuffle_group(const device::Block& block, T* tile, T* to, int group, int total, Source source) {
-  using Tile = ShuffleTile<kWidth>;
+  using Tile = ShuffleTile<kWidth, kItems>;
   const int column_items = total / kWidth;
-  for (int i = block.thread(); i < kShuffleItems; i += block.threads()) {
+  for (int i = block.thread(); i < kItems; i += block.threads()) {
     const int column = i / Tile::kRows, row = i % Tile::kRows;
     tile[Tile::place(row, column)] = source(column * column_items + group * Tile::kRows + row);
   }
   block.sync();
-  for (int i = block.thread(); i < kShuffleItems; i += block.threads()) {
-    to[group * kShuffleItems + i] = tile[Tile::place(i / kWidth, i % kWidth)];
+  for (int i = block.thread(); i < kItems; i += block.threads()) {
+    to[group * kItems + i] = tile[Tile::place(i / kWidth, i % kWidth)];
   }
   block.sync();
 }
 
 /// The way back: `sink(i, x)` takes element i of the stream.
-template <int kWidth, class T, class Sink>
+template <int kWidth, int kItems = kShuffleItems, class T, class Sink>
 WARPLOOM_DEVICE void deshuffle_group(const device::Block& block, T* tile, const T* from, int group, int total, Sink sink) {
-  using Tile = ShuffleTile<kWidth>;
+  using Tile = ShuffleTile<kWidth, kItems>;
   const int column_items = total / kWidth;
-  for (int i = block.thread(); i < kShuffleItems; i += block.threads()) {
-    tile[Tile::place(i / kWidth, i % kWidth)] = from[group * kShuffleItems + i];
+  for (int i = block.thread(); i < kItems; i += block.threads()) {
+    tile[Tile::place(i / kWidth, i % kWidth)] = from[group * kItems + i];
   }
   block.sync();
-  for (int i = block.thread(); i < kShuffleItems; i += block.threads()) {
+  for (int i = block.thread(); i < kItems; i += block.threads()) {
     const int column = i / Tile::kRows, row = i % Tile::kRows;
     sink(column * column_items + group * Tile::kRows + row, tile[Tile::place(row, column)]);
   }

@@ -374,7 +374,9 @@ export const streamCommand: Command = {
                          for tests); profile: wasm (default) or cpp; tune: cuda (default) or simt
       --seconds N        tune: seconds after which no further layout is timed; default 60
       --mode M           run, with cuda: fused (default: all filters in one kernel), swp (a software pipeline over the
-                         multiprocessors), swpnc (the same without coalesced layouts), serial (one filter after the other)
+                         multiprocessors), swpnc (the same without coalesced layouts), serial (one filter after the other);
+                         synergistic (filters on the GPU and on CPU cores at once, also for programs with state),
+                         gpu (the same, all on the GPU that can be there), cpu (the same, all on cores)
       --threads N        run: maximum number of threads of a compiled program. Default: all cores for long runs, otherwise one
       --stream           run: items from standard input to standard output as they come, in constant memory: 32-bit words, 64-bit
                          doubles, little-endian; bits 32 to a word. Programs that only print write their lines. Text that other

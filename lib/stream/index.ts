@@ -20,7 +20,7 @@ export { NoCompilerError } from '../core/compile/compiler.ts';
 export { deviceModes, streamBackends, type DeviceMode, type FormerBackend, type StreamBackend } from './run/backends.ts';
 export { run } from './run/index.ts';
 export type { StreamRun, StreamRunOptions } from './run/index.ts';
-export { compileForDevice, type DeviceCompileOptions, type TuneOptions } from './run/for-device.ts';
+export { compileForDevice, type DeviceCompileOptions, type LinkRates, type TuneOptions } from './run/for-device.ts';
 export type { DeviceProgram, DeviceProgramOptions, DeviceProgramRun } from './run/device-program.ts';
 export type { TunedLayout, TunedLayouts } from './run/tune.ts';
 export { open, sessionBackends, type SessionBackend, type StreamSessionOptions } from './session/index.ts';

@@ -95,7 +95,7 @@ describe('bench: stream on a device', () => {
     this.timeout(120_000);
     if (!hasCompiler()) this.skip();
     const folder = mkdtempSync(join(tmpdir(), 'warploom-bench-'));
-    const modes = ['swp', 'swpnc', 'serial'];
+    const modes = ['swp', 'swpnc', 'serial'], together = ['cpu', 'gpu', 'synergistic'];
     const run = (...args: string[]) => {
       const { stdout, stderr, status } = spawnSync(process.execPath, ['--import', 'tsx', 'bench/main.ts', 'stream', '--backend', 'simt', '--quick',
         '--out', folder, ...args], { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 });
@@ -109,7 +109,19 @@ describe('bench: stream on a device', () => {
       const ways = ['compile', 'auto', 'auto-host', 'auto-pinned', 'auto-fast'];
       assert.deepEqual(rows.map(({ id }) => id), [
         ...['bitonic', 'filterbank'].flatMap((name) => [...ways, ...modes].map((row) => `stream/${name}/${row}`)),
-        ...ways.map((row) => `stream/mpeg2-subset/${row}`), ...['auto', 'auto-fast', ...modes].map((mode) => `stream/geomean/${mode}`)]);
+        ...ways.map((row) => `stream/mpeg2-subset/${row}`),
+        ...['bitonic', 'filterbank', 'mpeg2-subset'].flatMap((name) => together.map((row) => `stream/${name}/${row}`)),
+        ...['auto', 'auto-fast', ...modes, ...together].map((mode) => `stream/geomean/${mode}`)]);
+      for (const mode of together) {
+        const own = rows.filter(({ id }) => id.endsWith(`/${mode}`));
+        const product = own.slice(0, 3).reduce((all, { value, peers }) => all * value / peers!['baseline']!, 1);
+        assert.ok(own.length === 4 && Math.abs(own[3]!.value / Math.cbrt(product) - 1) < 1e-9, mode);
+        for (const { note, figures } of own.slice(0, 3)) {
+          assert.match(note!, /\d+ of \d+ filters on the device, \d+ cores; \d+ states an iteration/);
+          assert.equal(figures?.['device'] !== undefined, !/(^|; )0 of \d+ filters/.test(note!), note);
+          assert.equal(/^[\d.]+ of the better of cpu and gpu; /.test(note!), mode === 'synergistic');
+        }
+      }
       for (const mode of ['auto', 'auto-fast', ...modes]) {
         const own = rows.filter(({ id }) => id.endsWith(`/${mode}`));
         const ratios = own.slice(0, -1).map(({ value, peers }) => value / peers!['baseline']!);

@@ -178,9 +178,9 @@ describe('warploom stream', function () {
   it('run: by a mode of a device, or on the CPU with a note', async () => {
     const x = Array.from({ length: 9000 }, (_, i) => (i % 64) / 32);
     await writeFile(at('long.txt'), x.join(' '));
-    for (const backend of ['cuda', 'simt']) {
+    for (const [backend, mode] of [['cuda', 'swp'], ['simt', 'swp'], ['simt', 'gpu'], ['simt', 'synergistic']] as const) {
       const { code, err } = await warploom('run', at('smooth.str'), '--main', 'Main', '--input', at('long.txt'), '--output', at('mode.txt'),
-        '--backend', backend, '--mode', 'swp');
+        '--backend', backend, '--mode', mode);
       equal(code, 0, err);
       match(err, new RegExp(`by ${backend} in|note: the program ran on the CPU`));
       deepStrictEqual(Float32Array.from((await readFile(at('mode.txt'), 'utf8')).trim().split('\n'), Number), Float32Array.from(expected(x)));
@@ -207,7 +207,8 @@ describe('warploom stream', function () {
     }
     deepStrictEqual((await readFile(at('threads.txt'), 'utf8')).trim().split('\n').map(Number), expected(x));
     for (const [flags, what] of [[['--threads', '0'], /--threads/], [['--fast'], /--backend cpp/], [['--backend', 'gpu'], /--backend/],
-      [['--mode', 'swp'], /--mode requires --backend cuda/], [['--mode', 'x', '--backend', 'cuda'], /--mode takes fused, swp, swpnc, serial, not 'x'/]] as const) {
+      [['--mode', 'swp'], /--mode requires --backend cuda/],
+      [['--mode', 'x', '--backend', 'cuda'], /--mode takes fused, swp, swpnc, serial, synergistic, gpu, cpu, not 'x'/]] as const) {
       const { code, err } = await warploom('run', at('smooth.str'), '--main', 'Main', '--input', at('in.txt'), '--output', at('none'), ...flags);
       equal(code, 2);
       match(err, what);

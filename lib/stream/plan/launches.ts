@@ -224,7 +224,7 @@ function ownItems(
 }
 
 /** The ends of a group's function, in any order. */
-function endsOf(plan: ProgramPlan, group: Group, rings: LaunchPlan['rings']): GroupEnd[] {
+export function endsOf(plan: ProgramPlan, group: Group, rings: LaunchPlan['rings']): GroupEnd[] {
   const ends: GroupEnd[] = [];
   const members = new Set(group.steps.map(({ actor }) => actor));
   for (const { id, from, to } of plan.sdf.channels) {

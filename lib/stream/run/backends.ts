@@ -14,11 +14,20 @@ export type DeviceBackend = Extract<StreamBackend, 'cuda' | 'simt'>;
 
 /**
  * How a device runs a program: `fused`, all filters in one kernel; or as in chapter 3 of the thesis: `swp`, a software pipeline over the
- * multiprocessors with accesses that coalesce; `swpnc`, the same in the order of the stream; `serial`, one filter after the other.
+ * multiprocessors with accesses that coalesce; `swpnc`, the same in the order of the stream; `serial`, one filter after the other; or as in
+ * chapter 4, on the device and CPU cores together: `synergistic`, each filter where it is best; `gpu`, on the device whatever can be there;
+ * `cpu`, all on cores.
  */
-export const deviceModes = ['fused', 'swp', 'swpnc', 'serial'] as const;
+export const deviceModes = ['fused', 'swp', 'swpnc', 'serial', 'synergistic', 'gpu', 'cpu'] as const;
 /** A way in which a device runs programs: see {@link deviceModes}. */
 export type DeviceMode = (typeof deviceModes)[number];
+/** Those of chapter 4. */
+export type HybridMode = Extract<DeviceMode, 'synergistic' | 'gpu' | 'cpu'>;
+
+/** Whether a mode places filters on cores too. */
+export function isHybridMode(mode: DeviceMode): mode is HybridMode {
+  return mode === 'synergistic' || mode === 'gpu' || mode === 'cpu';
+}
 
 /** Whether a back end runs programs on a device. */
 export function isDeviceBackend(name: string): name is DeviceBackend {

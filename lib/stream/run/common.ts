@@ -33,6 +33,8 @@ export interface MachineRun {
   readonly init: readonly Step[];
   readonly steadyStates: number;
   readonly tail: readonly Step[];
+  /** Whether the thread that started the machines meets them at the barriers, and works between the launches and what is around them. */
+  readonly isConducted?: boolean;
 }
 
 /** Integers shared by several threads. */
@@ -90,8 +92,11 @@ export function commonData(program: LoweredProgram, threads: number, isSharing: 
     linesOf: program.sites.map(({ print }) => print?.lines ?? 0),
     /** The number of waiting machines, of barriers passed and of pieces taken. */
     gate: shared('i', 3) as SharedInts,
-    /** The first faulty iteration of each machine, the first of all machines, and the ends of channels and streams before the launches. */
-    stops: numbers('d', threads), end: numbers('d', 1), base: numbers('i', 2 * (plan.graph.channels.length + plan.externals.length)),
+    /**
+     * The first faulty iteration of each machine and of the device, the first of all, and the ends of channels and streams before the
+     * launches.
+     */
+    stops: numbers('d', threads + 1), end: numbers('d', 1), base: numbers('i', 2 * (plan.graph.channels.length + plan.externals.length)),
     places: layout.places,
     arrays: program.declarations.map((each) => ({
       name: each.buffer.name, role: each.use, initial: each.buffer.initial ?? [], channel: each.channel ?? -1, stride: each.stride ?? 0,

@@ -109,7 +109,7 @@ class Crew {
   }
 
   /** All answers. Rejects as soon as a worker cannot give one, or with the signal's reason. */
-  async run(run: MachineRun, signal: AbortSignal): Promise<(Done | Faulty)[]> {
+  async run(run: MachineRun, signal: AbortSignal, conduct?: Conduct): Promise<(Done | Faulty)[]> {
     signal.throwIfAborted();
     const ends: (() => void)[] = [];
     this.#common.gate.fill(0);
@@ -122,7 +122,8 @@ class Crew {
     this.#isTold = true;
     try {
       const answers = this.threads.map((thread, number) => thread.ask({ program: common && { common, number }, run }, ends));
-      return await Promise.race([Promise.all(answers), stopped]);
+      const conducted = conduct?.(this.#common);
+      return await Promise.race([Promise.all([Promise.all(answers), conducted]).then(([all]) => all), stopped]);
     } finally {
       for (const end of ends) end();
     }
@@ -175,13 +176,16 @@ function endIdle(): void {
   idle.clear();
 }
 
+/** What the calling thread does while workers run: it meets them at their barriers, and has their memory. */
+export type Conduct = (common: CommonData) => Promise<void>;
+
 /** Runs a program on `size` workers. */
 export async function runByCrew(
-  program: LoweredProgram, size: number, run: MachineRun, signal: AbortSignal,
+  program: LoweredProgram, size: number, run: MachineRun, signal: AbortSignal, conduct?: Conduct,
 ): Promise<(Done | Faulty)[]> {
   const crew = takeCrew(program, size) ?? new Crew(program, size, run.way === wayNumbers.launches);
   try {
-    const answers = await crew.run(run, signal);
+    const answers = await crew.run(run, signal, conduct);
     keepCrew(crew);
     return answers;
   } catch (error) {

@@ -55,9 +55,9 @@ const runOptions = optionsOf('run', {
 } satisfies ChecksOf<DeviceProgramOptions & { readonly out?: DeviceArray | Scalars }>);
 
 /**
- * A program on a device, made by `compileForDevice`. The device runs all whole steady states; the CPU runs what precedes them
- * (preworks, windows that fill) and the last partial steady state. Free it with `using`, {@link DeviceProgram.dispose}, or leave it to the
- * garbage collector.
+ * A program on a device, made by `compileForDevice`. The device runs all whole steady states (with the modes of chapter 4, together with
+ * CPU cores); the CPU runs what precedes them (preworks, windows that fill) and the last partial steady state. Free it with `using`,
+ * {@link DeviceProgram.dispose}, or leave it to the garbage collector.
  */
 export class DeviceProgram {
   readonly graph: StreamGraph;

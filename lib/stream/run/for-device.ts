@@ -3,7 +3,7 @@ import { describeValue } from '../../core/arrays.ts';
 import { choice, hasFields, number, rule, truth, whole, type Check } from '../../core/checks.ts';
 import { refusal, WarploomError } from '../../core/errors.ts';
 import type { Device } from '../../core/device.ts';
-import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
+import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { countsProgress, deviceCheck, inputChecks, requireDevice, stopChecks } from '../options.ts';
@@ -11,7 +11,7 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { DeviceProfile } from '../profile/types.ts';
 import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';
-import { deviceModes, type DeviceMode } from './backends.ts';
+import { deviceModes, isHybridMode, type DeviceMode } from './backends.ts';
 import type { DeviceProgram } from './device-program.ts';
 
 /** Options of {@link compileForDevice}. */
@@ -21,7 +21,10 @@ export interface DeviceCompileOptions {
   /**
    * How the device runs the program. `fused` (the default): all filters in one kernel, its channels in registers and shared memory. The
    * others are those of the thesis's chapter 3. `swp`: a software pipeline over the multiprocessors, channels in device memory laid out so
-   * that accesses coalesce; `swpnc`: the same in the order of the stream; `serial`: one filter after the other on all multiprocessors.
+   * that accesses coalesce; `swpnc`: the same in the order of the stream; `serial`: one filter after the other on all multiprocessors. The
+   * last three are those of chapter 4, for data in JavaScript's memory: filters run on the device and on CPU cores (as WebAssembly) at
+   * once, those with state and feedback loops on cores. `synergistic`: each filter where a plan finds it best; `gpu`: on the device
+   * whatever can be there; `cpu`: all on cores.
    */
   readonly mode?: DeviceMode;
   /**
@@ -29,9 +32,15 @@ export interface DeviceCompileOptions {
    * balanced schedule. With `serial`, that of the pipeline whose buffers it may not exceed.
    */
   readonly coarsening?: number;
-  /** With `swp` and `serial`: threads whose items stand side by side, 128 (`block`, the default, section 3.7) or 32 (`warp`, 4.2). */
+  /**
+   * With `swp`, `serial`, `synergistic` and `gpu`: threads whose items stand side by side, 128 (`block`, the default of `swp` and `serial`:
+   * section 3.7) or 32 (`warp`, the default of the others: section 4.2).
+   */
   readonly layout?: 'block' | 'warp';
-  /** Most threads of an instance, a multiple of the layout's (of 32 with `swpnc`), up to 1024; default 512. Not with a profile. */
+  /**
+   * Most threads of an instance, a multiple of the layout's (of 32 with `swpnc`), up to 1024; default 512. With `synergistic` and `gpu`,
+   * all instances have so many; default 128. Not with a profile.
+   */
   readonly threads?: number;
   /** `plain` (the default): a launch for each interval; `persistent`: one for many, with a barrier of all blocks in between. */
   readonly launch?: 'plain' | 'persistent';
@@ -41,10 +50,16 @@ export interface DeviceCompileOptions {
    */
   readonly scheduler?: 'packing' | 'ilp';
   /**
-   * Times that `profile` measured on such a device, with the same mode and layout (for `serial`: those of `swp`): Algorithm 2 chooses
-   * threads and registers. Default: counted operations.
+   * Times that `profile` measured on such a device, with the same mode and layout (for `serial`, `synergistic` and `gpu`: those of `swp`):
+   * Algorithm 2 chooses threads and registers. Default: counted operations.
    */
   readonly profile?: DeviceProfile;
+  /** With `synergistic`, `gpu` and `cpu`: cores that run filters, 1 to 1024. Default: all. */
+  readonly cores?: number;
+  /** With these modes: microseconds of a firing on a core, by node. Default: counted operations. */
+  readonly costs?: readonly number[];
+  /** With `synergistic` and `gpu`: what moving items costs. Default: measured once for each device, by copies of two mebibytes. */
+  readonly link?: LinkRates;
   /** Allows floating-point operations to be contracted, so that outputs differ in rounding. */
   readonly fast?: boolean;
   readonly signal?: AbortSignal;
@@ -55,6 +70,17 @@ export interface DeviceCompileOptions {
    * device. Default false: the layout that is kept, or else the default one.
    */
   readonly tune?: boolean | TuneOptions;
+}
+
+/** What moving items costs, in bytes per microsecond. */
+export interface LinkRates {
+  readonly toGpu?: number;
+  readonly toCpu?: number;
+  /** Microseconds of a transfer besides its bytes. */
+  readonly latency?: number;
+  /** On one multiprocessor, to the layout in which accesses coalesce, and back. Default: counted. */
+  readonly shuffle?: number;
+  readonly deshuffle?: number;
 }
 
 /** How {@link compileForDevice} searches for the fastest layout. */
@@ -73,37 +99,47 @@ const tuneOptions = optionsOf('stream.compileForDevice', {
 const tuneCheck: Check<boolean | TuneOptions> = rule<boolean | TuneOptions>('true, false or options of the search',
   (value) => typeof value === 'boolean' || hasFields(value));
 
+const rate = number({ above: 0, most: 1e12 });
+const linkRates = optionsOf('stream.compileForDevice', {
+  toGpu: rate, toCpu: rate, shuffle: rate, deshuffle: rate, latency: number({ least: 0, most: 1e9 }),
+} satisfies ChecksOf<LinkRates>);
+
 const compileOptions = optionsOf('stream.compileForDevice', {
   ...stopChecks, timeout: normally(stopChecks.timeout, 600_000), fast: normally(truth, false), device: deviceCheck, tune: tuneCheck,
   mode: normally(choice(deviceModes), 'fused'), coarsening: whole(1, 64), layout: choice(['block', 'warp'] as const),
   threads: rule<number>('a multiple of 32 from 32 to 1024', (value) => Number.isInteger(value) && (value as number) % 32 === 0
     && (value as number) >= 32 && (value as number) <= 1024),
   launch: choice(['plain', 'persistent'] as const), scheduler: choice(['packing', 'ilp'] as const),
-  profile: rule<DeviceProfile>('a profile of a device', hasFields),
+  profile: rule<DeviceProfile>('a profile of a device', hasFields), cores: whole(1, 1024), link: nested(linkRates),
+  costs: rule<readonly number[]>('microseconds for each node', (value) => Array.isArray(value)
+    && value.every((cost) => typeof cost === 'number' && cost >= 0 && cost < Infinity)),
 } satisfies ChecksOf<DeviceCompileOptions>);
 
-/** Options that only the modes of chapter 3 take. */
-const pipelineOptions = ['coarsening', 'layout', 'threads', 'launch', 'scheduler', 'profile'] as const;
+/** Options that only some modes take. */
+const takenBy = {
+  coarsening: ['swp', 'swpnc', 'serial'], layout: ['swp', 'serial', 'synergistic', 'gpu'],
+  threads: ['swp', 'swpnc', 'serial', 'synergistic', 'gpu'], launch: ['swp', 'swpnc', 'serial'], scheduler: ['swp', 'swpnc'],
+  profile: ['swp', 'swpnc', 'serial', 'synergistic', 'gpu'], cores: ['synergistic', 'gpu', 'cpu'], costs: ['synergistic', 'gpu', 'cpu'],
+  link: ['synergistic', 'gpu'],
+} as const satisfies Readonly<Partial<Record<keyof DeviceCompileOptions, readonly DeviceMode[]>>>;
 
 /** Refuses options that do not go together. */
 function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode: DeviceMode }): void {
-  const received = (name: (typeof pipelineOptions)[number]): string => describeValue(options[name]);
-  for (const name of pipelineOptions) {
-    if (mode === 'fused' && options[name] !== undefined) throw refusal(name, "none with mode 'fused'", received(name));
+  for (const [name, modes] of Object.entries(takenBy) as [keyof typeof takenBy, readonly DeviceMode[]][]) {
+    if (options[name] !== undefined && !modes.includes(mode)) throw refusal(name, `none with mode '${mode}'`, describeValue(options[name]));
   }
-  const { layout, profile, scheduler, threads } = options;
-  if (mode === 'serial' && scheduler !== undefined) throw refusal('scheduler', "none with mode 'serial'", received('scheduler'));
-  if (mode === 'swpnc' && layout !== undefined) throw refusal('layout', "none with mode 'swpnc'", received('layout'));
+  const { profile, threads } = options;
+  const layout = options.layout ?? (isHybridMode(mode) ? 'warp' : 'block');
   const unit = mode === 'swpnc' || layout === 'warp' ? 32 : 128;
   if (threads !== undefined && threads % unit !== 0) throw refusal('threads', `a multiple of ${unit}`, String(threads));
   if (profile === undefined) return;
   if (threads !== undefined) throw refusal('threads', 'none with a profile, which tells them', String(threads));
-  const measured = mode === 'serial' ? 'swp' : mode;
+  const measured = mode === 'swpnc' ? mode : 'swp';
   if (profile.mode !== measured) {
     throw refusal('profile', `one that was measured with mode '${measured}'`, describeValue(profile.mode));
   }
-  if (mode !== 'swpnc' && profile.layout !== (layout ?? 'block')) {
-    throw refusal('profile', `one that was measured with layout '${layout ?? 'block'}'`, describeValue(profile.layout));
+  if (mode !== 'swpnc' && profile.layout !== layout) {
+    throw refusal('profile', `one that was measured with layout '${layout}'`, describeValue(profile.layout));
   }
 }
 
@@ -113,18 +149,22 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
  * found (`tune`).
  *
  * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with state that only firings in
- * order can find, messages, dynamic rates, feedback loops, files or prints, and those whose channels do not fit; ScheduleError for rates
- * that do not balance; UnavailableError if nothing here compiles device code
+ * order can find or with feedback loops (except with the modes of chapter 4), messages, dynamic rates, files or prints, and those whose
+ * channels do not fit; ScheduleError for rates that do not balance; UnavailableError if nothing here compiles device code
  */
 export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
   const { device: asked, tune = false, mode, ...options } = snapshot(compileOptions.read(given));
   checkMode({ ...options, mode });
   if (tune !== false && mode !== 'fused') throw refusal('tune', `false with mode '${mode}'`, describeValue(tune));
   const search = tune === false ? undefined : tuneOptions.read(tune === true ? {} : tune, 'tune');
+  const { costs } = options;
   if (asked !== undefined) await requireDevice(asked);
   return withGraph(graph, async () => within(options, async (signal) => {
     const [{ defaultDevice }, { compileMode }, { DeviceProgram: Program }] = await Promise.all(
       [import('../../core/device.ts'), import('./modes.ts'), import('./device-program.ts')]);
+    if (costs !== undefined && costs.length !== graph.nodes.length) {
+      throw refusal('costs', `microseconds for each of ${graph.nodes.length} nodes`, `${costs.length} of them`);
+    }
     const device = asked ?? await defaultDevice();
     const unsupported = (error: unknown): never => {
       if (!(error instanceof UnsupportedProgram)) throw error;

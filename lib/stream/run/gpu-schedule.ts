@@ -91,7 +91,7 @@ export interface NodeCode {
   readonly ends: readonly InstanceEnd[];
 }
 
-export function codesByNode({ plan, instances }: PipelineProgram): readonly NodeCode[] {
+export function codesByNode({ plan, instances }: Pick<PipelineProgram, 'plan' | 'instances'>): readonly NodeCode[] {
   const found: NodeCode[] = plan.graph.nodes.map(() => ({ code: 0, member: 0, ends: [] }));
   instances.codes.forEach(({ nodes, ends }, code) => {
     nodes.forEach((node, member) => { found[node] = { code, member, ends: elementAt(ends, member) }; });
@@ -214,7 +214,7 @@ function serialLists(order: readonly number[], repetitions: readonly number[], b
 const mostStaged = 4096;
 
 /** Instances of a filter whose windows are staged together, where that may be: so many as fit. */
-function groupOf(ends: readonly InstanceEnd[], threads: number, mode: ScheduleRequest['mode']): number {
+export function groupOf(ends: readonly InstanceEnd[], threads: number, mode: ScheduleRequest['mode']): number {
   // The thesis stages the working set of one instance.
   if (mode === 'swpnc' || ends.every(({ access }) => access !== 'staged')) return 1;
   let group = 1;

@@ -51,11 +51,15 @@ class Launches {
     }
     const before = this.#machine.takePrinted();
     this.#meet();
+    // What stands on the channels is taken to the device, before anybody stores other items there.
+    if (this.#run.isConducted === true) this.#meet();
     this.#machine.ix.set(base);
     for (let launch = 0; launch < elementAt(end, 0) + this.#orders.lastStage; ++launch) {
       this.#launch(launch);
       this.#meet();
     }
+    // What the device leaves on the channels has been brought back.
+    if (this.#run.isConducted === true) this.#meet();
     const printed = this.#machine.takePrinted();
     if (this.#first !== undefined) return this.#first;
     if (isFirst && end[0] === this.#iterations) {

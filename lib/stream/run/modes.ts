@@ -1,14 +1,18 @@
 // Compiles a program for a device, by whatever mode.
 import type { Device } from '../../core/device.ts';
 import type { StreamGraph } from '../graph.ts';
-import type { DeviceMode } from './backends.ts';
+import type { MovingCosts } from '../partition/index.ts';
+import { isHybridMode, type DeviceMode } from './backends.ts';
 import { CompiledGpu } from './gpu.ts';
 import type { PipelineOptions } from './gpu-pipelined.ts';
 
-/** What `compileForDevice` passes on; all but `fast` and `signal` are for the modes of chapter 3. */
+/** What `compileForDevice` passes on; all but `fast` and `signal` are for the modes of chapters 3 and 4. */
 export interface ModeOptions extends Omit<PipelineOptions, 'mode' | 'width'> {
   readonly mode: DeviceMode;
   readonly layout?: 'block' | 'warp' | undefined;
+  readonly cores?: number | undefined;
+  readonly costs?: readonly number[] | undefined;
+  readonly link?: Partial<MovingCosts> | undefined;
 }
 
 /** Throws as {@link CompiledGpu.compile} does. */
@@ -20,5 +24,8 @@ export async function compileMode(graph: StreamGraph, device: Device, { mode, la
     });
   }
   const { PipelinedGpu, widthOf } = await import('./gpu-pipelined.ts');
-  return PipelinedGpu.compileFor(graph, device, { ...options, mode, ...(layout === undefined ? {} : { width: widthOf(layout) }) });
+  const width = layout === undefined ? {} : { width: widthOf(layout) };
+  if (!isHybridMode(mode)) return PipelinedGpu.compileFor(graph, device, { ...options, mode, ...width });
+  const { HybridGpu } = await import('./hybrid.ts');
+  return HybridGpu.compileFor(graph, device, { ...options, mode, ...width });
 }

@@ -128,7 +128,8 @@ export class Written {
   }
 }
 
-function share(array: Scalars): Scalars {
+/** The array itself if several threads can use it, or else a copy. */
+export function share(array: Scalars): Scalars {
   if (array.buffer instanceof SharedArrayBuffer) return array;
   const copy = shared(holds(array, 'int32') ? 'i' : holds(array, 'float32') ? 'f' : 'd', array.length);
   copy.set(array);
@@ -136,7 +137,7 @@ function share(array: Scalars): Scalars {
 }
 
 /** What was printed before the launches, in them (machine by machine), and after them. */
-function inOrder(answers: readonly Done[]): Printed[] {
+export function inOrder(answers: readonly Done[]): Printed[] {
   const [{ before, behind }] = leading(answers, 1);
   return [...before, ...answers.flatMap(({ printed }) => printed), ...behind];
 }

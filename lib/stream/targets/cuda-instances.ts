@@ -30,6 +30,8 @@ import { together, type Together } from './cuda-together.ts';
 export interface ChannelLayout {
   /** Threads whose items stand side by side: (3.15); 1: the order of the stream. */
   readonly width: number;
+  /** Filters whose channels are in the order of the stream all the same; default: none. */
+  readonly isOrdered?: (node: number) => boolean;
   /** In the order of the stream: bytes of shared memory in which a block stages the windows and outputs of an instance. */
   readonly stagedBytes: number;
   /** Threads of an instance for which these must fit; of more, it is staged where they do. */
@@ -114,11 +116,16 @@ interface Made {
   readonly byBuffer: ReadonlyMap<Buffer, number>;
 }
 
-/** The functions of all filters, splitters and joiners of a program; `graph`: with its open ends. */
-export function instancesFor(plan: ProgramPlan, graph: SdfGraph, layout: ChannelLayout): Instances {
+/** The functions of filters, splitters and joiners of a program, default all of them; `graph`: with its open ends. */
+export function instancesFor(
+  plan: ProgramPlan, graph: SdfGraph, layout: ChannelLayout, isWanted: (node: number) => boolean = () => true,
+): Instances {
   const lowered = lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 });
   const maker = new InstanceMaker(plan, graph, layout, lowered);
-  const made = plan.groups.map(({ id, steps }) => maker.make(id, elementAt(steps, 0).actor));
+  const made = plan.groups.flatMap(({ id, steps }) => {
+    const { actor } = elementAt(steps, 0);
+    return isWanted(actor) ? [maker.make(id, actor)] : [];
+  });
   const alike = new Map<string, Made[]>();
   for (const each of made) {
     const key = JSON.stringify([each.ends.map(({ channel: _, ...rest }) => rest), each.parameters.map(({ end, what }) => [end, what])]);
@@ -172,7 +179,8 @@ class InstanceMaker {
     const { program, system: { ix } } = this.#lowered;
     const f = required(program.functions.find(({ name }) => name === `group_${group}`));
     const byBuffer = new Map<Buffer, number>();
-    const ends = this.#staged(this.#endsOf(node, byBuffer));
+    const width = this.#layout.isOrdered?.(node) === true ? 1 : this.#layout.width;
+    const ends = this.#staged(this.#endsOf(node, byBuffer, width), width);
     const names = Names.of(program, f);
     const parameters: InstanceParameter[] = [];
     const parameter = (end: number, what: InstanceParameter['what']): Local => {
@@ -189,7 +197,7 @@ class InstanceMaker {
     const placings = new Map<Buffer, Placing>();
     for (const [buffer, end] of byBuffer) {
       const { access, shift } = elementAt(ends, end);
-      if (access === 'column') placings.set(buffer, (index) => exact('mul', index, i32(this.#layout.width)));
+      if (access === 'column') placings.set(buffer, (index) => exact('mul', index, i32(width)));
       if (access === 'staged' && shift !== noGaps) placings.set(buffer, (index) => paddedPlace(index, shift));
       if (access === 'wrapped') {
         const [base, size] = [get(parameter(end, 'base')), get(parameter(end, 'size'))];
@@ -212,7 +220,7 @@ class InstanceMaker {
   }
 
   /** The ends of a node, a channel's kinds one after the other. */
-  #endsOf(node: number, byBuffer: Map<Buffer, number>): InstanceEnd[] {
+  #endsOf(node: number, byBuffer: Map<Buffer, number>, width: number): InstanceEnd[] {
     const ends: InstanceEnd[] = [];
     const add = (channel: SdfChannel, isInput: boolean): void => {
       const { type, bufferOf } = this.#buffersOf(channel.id);
@@ -223,7 +231,7 @@ class InstanceMaker {
         byBuffer.set(bufferOf(kind), ends.length);
         ends.push({
           channel: channel.id, isInput, kind, stride: counts[kind], rate, window,
-          access: this.#layout.width > 1 ? 'column' : isInput ? 'wrapped' : 'direct',
+          access: width > 1 ? 'column' : isInput ? 'wrapped' : 'direct',
           shift: !this.#layout.gaps || moved <= 2 ? noGaps : Math.min(10, Math.log2(moved)),
         });
       }
@@ -245,8 +253,8 @@ class InstanceMaker {
   }
 
   /** Stages what gains by it, the small ends first, as long as all of them fit; the kinds of a channel together. */
-  #staged(ends: readonly InstanceEnd[]): InstanceEnd[] {
-    const { width, stagedBytes: most, stagedThreads } = this.#layout;
+  #staged(ends: readonly InstanceEnd[], width: number): InstanceEnd[] {
+    const { stagedBytes: most, stagedThreads } = this.#layout;
     if (width > 1) return [...ends];
     const channels = new Map<string, InstanceEnd[]>();
     for (const end of ends) {

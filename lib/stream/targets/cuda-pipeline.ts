@@ -83,7 +83,14 @@ export function pipelineProgram(planned: PipelinePlan, options: PipelineTextOpti
     width, stagedBytes: options.stagedBytes, stagedThreads: Math.min(options.threads, stagedThreads), gaps: options.gaps,
   });
   refuseHost({ ...instances.program, imports: instances.lowered.program.imports });
-  const source = new PipelineText(instances, openEnds(plan), width, options.threads).text();
+  const { input, output } = openEnds(plan);
+  const source = pipelineText(instances, {
+    width, threads: options.threads, kernel: pipelineKernel, inputs: arraysOf(input), outputs: arraysOf(output),
+    cases: [
+      ...endCase('take', input, { number: instances.codes.length, array: 'input', width }),
+      ...endCase('give', output, { number: instances.codes.length + 1, array: 'output', width }),
+    ],
+  });
   return { ...planned, source, kernel: pipelineKernel, width, instances, settledStates: settledStates(plan, graph) };
 }
 
@@ -104,52 +111,70 @@ function settledStates({ steady }: ProgramPlan, graph: SdfGraph): number {
   return Math.max(...until);
 }
 
+const arraysOf = (end: External): number => kindsIn(countsOf(end.type)).length;
+
+/** The case of an open end. */
+function endCase(
+  what: 'take' | 'give', { type }: External,
+  { number, array, width }: { readonly number: number; readonly array: 'input' | 'output'; readonly width: number },
+): string[] {
+  const counts = countsOf(type);
+  return [
+    `      case ${number}:`,
+    ...kindsIn(counts).map((kind, i) => `        pipelined::${what}<${width}, ${counts[kind]}, ${cTypes[scalarTypes[kind]]}>(block, work, ${
+      i}, p.${array}[${i}], p.first_${array});`),
+    '        break;',
+  ];
+}
+
+/** What a text has beside the code of instances. */
+export interface PipelineParts {
+  /** Threads whose items stand side by side, where a filter is not ordered. */
+  readonly width: number;
+  /** Most threads of an instance. */
+  readonly threads: number;
+  /** Arrays of the open ends. */
+  readonly inputs: number;
+  readonly outputs: number;
+  /** Cases for what follows the codes of instances, in lines. */
+  readonly cases: readonly string[];
+  readonly kernel: string;
+}
+
+/** The text of a kernel whose blocks follow lists of instances. */
+export function pipelineText(instances: Instances, parts: PipelineParts): string {
+  return new PipelineText(instances, parts).text();
+}
+
 class PipelineText {
   readonly #instances: Instances;
-  readonly #ends: { readonly input: External; readonly output: External };
-  readonly #width: number;
-  readonly #threads: number;
+  readonly #parts: PipelineParts;
   readonly #parameters: ReadonlyMap<string, readonly Buffer[]>;
 
-  constructor(instances: Instances, ends: { readonly input: External; readonly output: External }, width: number, threads: number) {
+  constructor(instances: Instances, parts: PipelineParts) {
     this.#instances = instances;
-    this.#ends = ends;
-    this.#width = width;
-    this.#threads = threads;
+    this.#parts = parts;
     this.#parameters = cudaParameters(instances.program);
   }
 
   text(): string {
     const { program, codes } = this.#instances;
     const same = new Set<Local>(codes.flatMap(({ member }) => (member === undefined ? [] : [member])));
-    const kinds = (end: External): number => kindsIn(countsOf(end.type)).length;
-    const { input, output } = this.#ends;
+    const { threads, inputs, outputs, cases, kernel } = this.#parts;
     return [
       '#ifdef WARPLOOM_SIMT', '#define WL_STRUCT_LANES', '#endif', '#include "cuda/core/module.cuh"', '#include "arithmetic.h"',
       '#include "cuda/stream/pipelined.cuh"', '', 'namespace {', printCuda(program, same),
       'using warploom::WARPLOOM_TARGET::device::Block;', 'namespace pipelined = warploom::WARPLOOM_TARGET::stream;', '',
       'struct Program {',
-      `  static constexpr int kThreads = ${this.#threads}, kInputs = ${kinds(input)}, kOutputs = ${kinds(output)};`,
+      `  static constexpr int kThreads = ${threads}, kInputs = ${inputs}, kOutputs = ${outputs};`,
       '  using Parameters = pipelined::PipelineParameters<kInputs, kOutputs>;',
       '  static WARPLOOM_DEVICE void make(const Block& block, const pipelined::Work& work, const Parameters& p) {',
       '    switch (work.code()) {',
       ...codes.flatMap((code, number) => this.#case(code, number)),
-      ...this.#end('take', input, codes.length, 'input'), ...this.#end('give', output, codes.length + 1, 'output'),
+      ...cases,
       '    }', '  }', '};', '}  // namespace', '',
-      `WARPLOOM_KERNEL(${pipelineKernel}, warploom::WARPLOOM_TARGET::stream::PipelineAgent<Program>)`, '',
+      `WARPLOOM_KERNEL(${kernel}, warploom::WARPLOOM_TARGET::stream::PipelineAgent<Program>)`, '',
     ].join('\n');
-  }
-
-  #end(what: 'take' | 'give', { type }: External, number: number, array: 'input' | 'output'): string[] {
-    const counts = countsOf(type);
-    return [
-      `      case ${number}:`,
-      ...kindsIn(counts).map((kind, i) => {
-        const how = `${this.#width}, ${counts[kind]}, ${cTypes[scalarTypes[kind]]}`;
-        return `        pipelined::${what}<${how}>(block, work, ${i}, p.${array}[${i}], p.first_${array});`;
-      }),
-      '        break;',
-    ];
   }
 
   #case(code: InstanceCode, number: number): string[] {
@@ -193,7 +218,7 @@ class PipelineText {
     const call = this.#call(code, code.f, [], fails);
     if (!fails && !takesTurns) return [`${indent}${call};`];
     return [
-      `const int firing = work.firing<${this.#width}>(instance, thread);`, 'if (work.wants(firing)) {',
+      `const int firing = work.firing<${this.#widthOf(required(code.ends[0]))}>(instance, thread);`, 'if (work.wants(firing)) {',
       ...(takesTurns ? ['  double turns = work.turns_at(firing);'] : []),
       ...(fails ? ['  wl_fault fault;', `  if (!${call}) work.fail(firing);`] : [`  ${call};`]), '}',
     ].map((line) => `${indent}${line}`);
@@ -202,6 +227,11 @@ class PipelineText {
   #call(code: InstanceCode, { name }: KernelFunction, more: readonly string[], fails = false): string {
     return `${cName(name)}(${[...this.#arguments(code), ...(code.member === undefined ? [] : ['work.member()']), ...more,
       ...this.#pointers(code, name), ...(fails ? ['fault'] : [])].join(', ')})`;
+  }
+
+  /** Filters in the order of the stream have no end with columns. */
+  #widthOf(ends: readonly InstanceEnd[]): number {
+    return ends.some(({ access }) => access === 'column') ? this.#parts.width : 1;
   }
 
   #takesTurns({ f }: InstanceCode): boolean {
@@ -223,7 +253,7 @@ class PipelineText {
       if (end === undefined) throw new UnsupportedProgram(`the program keeps '${buffer.name}' between firings`);
       const { access, rate, stride } = elementAt(required(ends), end);
       switch (access) {
-        case 'column': return `e${end}.column<${this.#width}>(instance, threads, thread)`;
+        case 'column': return `e${end}.column<${this.#parts.width}>(instance, threads, thread)`;
         case 'staged': return `e${end}.tile(block)`;
         case 'direct': return `e${end}.ring + e${end}.place(instance, threads) + thread * ${rate * stride}`;
         case 'wrapped': return `e${end}.ring`;

@@ -1,0 +1,117 @@
+// The twelve programs on a device and CPU cores together, as in chapter 4 of the thesis (Figures 4.6 to 4.9), those with state included:
+// input and output lie in JavaScript's memory. Rows:
+//   stream/<program>/cpu           items of output a second by the clock, all filters on cores
+//   stream/<program>/gpu           all filters on the device that can be there
+//   stream/<program>/synergistic   each filter where the plan places it; note: over the better of the others
+// Costs of both sides are measured: on cores by `profile` with wasm, on the device by Algorithm 1. Every item that comes out is compared
+// with what WebAssembly makes of the same input, bit for bit.
+import { randomInput, type BenchmarkProgram } from '../examples/stream/programs.ts';
+import type { StreamGraph } from '../lib/stream/graph.ts';
+import { profile } from '../lib/stream/profile/index.ts';
+import type { HybridMode } from '../lib/stream/run/backends.ts';
+import { HybridGpu } from '../lib/stream/run/hybrid.ts';
+import { run } from '../lib/stream/run/index.ts';
+import { isUnsupported, type BenchContext } from './domain.ts';
+import type { Row } from './report.ts';
+import { summarise } from './statistics.ts';
+
+export const hybridModes: readonly HybridMode[] = ['cpu', 'gpu', 'synergistic'];
+
+/** Items of input, about; runs of each mode, and those before the first that counts. */
+const inputItems = 2.5e7, quickItems = 30_000;
+const repeats = 5;
+
+/** Iterations of quick runs. */
+const short = { launchMicroseconds: 0, threads: 32, shuffleItems: 32, maxUnroll: 1 };
+
+type Items = Int32Array | Float32Array;
+
+/** What plans are made from; `profile` only for programs without state. */
+type Costs = Pick<Parameters<typeof HybridGpu.compileFor>[2], 'costs' | 'profile'>;
+
+/** Rows of one program. */
+export class HybridRows {
+  readonly #context: BenchContext;
+  readonly #program: BenchmarkProgram;
+  readonly #graph: StreamGraph;
+  #input: Items | undefined;
+  #expected: ArrayLike<number> | undefined;
+  #costs: Costs | undefined;
+  readonly #rates = new Map<HybridMode, number>();
+
+  constructor(context: BenchContext, program: BenchmarkProgram, graph: StreamGraph) {
+    this.#context = context;
+    this.#program = program;
+    this.#graph = graph;
+  }
+
+  /** The row of a mode; undefined where the program cannot run so. */
+  async row(mode: HybridMode, baseline: number | undefined): Promise<Row | undefined> {
+    const id = `stream/${this.#program.name}/${mode}`;
+    try {
+      const { best, spread, note, device } = await this.#timed(mode, id);
+      this.#rates.set(mode, best);
+      const others = hybridModes.filter((each) => each !== 'synergistic').map((each) => this.#rates.get(each));
+      const better = mode === 'synergistic' && others.every((rate) => rate !== undefined)
+        ? `${(best / Math.max(...others)).toPrecision(3)} of the better of cpu and gpu; ` : '';
+      return { id, value: best, unit: 'items/s', spread, ...(device > 0 ? { figures: { device } } : {}), note: `${better}${note}`,
+        ...(baseline === undefined ? {} : { peers: { baseline } }) };
+    } catch (error) {
+      if (!isUnsupported(error)) throw error;
+      this.#context.say(`${id}: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  /** Measured costs; counted ones in a quick run, and of the device for programs that it cannot be asked about. */
+  async #costsFor(mode: HybridMode): Promise<Costs> {
+    const { quick, device } = this.#context;
+    if (quick) return {};
+    if (this.#costs === undefined) {
+      const { microseconds: costs } = await profile(this.#graph, { backend: 'wasm' });
+      const backend = device.backend as 'cuda' | 'simt';
+      const measured = await profile(this.#graph, { backend, device, layout: 'warp' }).catch((error: unknown) => {
+        if (isUnsupported(error)) return undefined;
+        throw error;
+      });
+      this.#costs = { costs, profile: measured };
+    }
+    return mode === 'cpu' ? { costs: this.#costs.costs } : this.#costs;
+  }
+
+  async #timed(mode: HybridMode, id: string): Promise<{ best: number; spread: number; note: string; device: number }> {
+    const { device, quick } = this.#context;
+    const { inputItems: each } = this.#program;
+    this.#input ??= randomInput(this.#program, Math.max(1, Math.round((quick ? quickItems : inputItems) / each)) * each, 1);
+    this.#expected ??= (await run(this.#graph, { input: this.#input, backend: 'wasm' })).output;
+    const how = { mode, ...await this.#costsFor(mode), ...(quick ? short : {}) };
+    using made = await HybridGpu.compileFor(this.#graph, device, how);
+    const rates: number[] = [], seconds: number[] = [];
+    for (let repeat = 0; repeat <= (quick ? 1 : repeats); ++repeat) {
+      const begin = performance.now();
+      const { output, note, deviceSeconds } = await made.run(this.#input, {});
+      const taken = (performance.now() - begin) / 1e3;
+      if (note !== undefined && made.parts.lists.entries > 0) throw new Error(`${id}: ${note}`);
+      this.#require(output, id);
+      if (repeat === 0) continue; // it starts threads
+      rates.push(output.length / taken);
+      seconds.push(deviceSeconds ?? 0);
+    }
+    const { plan, launches } = made.parts;
+    const placed = plan.onGpu.filter(Boolean).length;
+    return {
+      best: Math.max(...rates), spread: summarise(rates).spread, device: summarise(seconds).median,
+      note: `${placed} of ${plan.onGpu.length - 2} filters on the device, ${launches.tasks.length} cores; ${plan.steadyStates} states an `
+        + `iteration of ${plan.interval.toPrecision(4)} µs by plan, ${plan.depth} stages; ${plan.deviceBytes} bytes of rings on the `
+        + `device, ${plan.hostBytes} on the host`,
+    };
+  }
+
+  #require(output: ArrayLike<number>, id: string): void {
+    const expected = this.#expected!;
+    if (output.length !== expected.length) throw new Error(`${id}: ${output.length} items came out, ${expected.length} on the CPU`);
+    const bits = [output, expected].map((items) => new Int32Array((items as Items).buffer, (items as Items).byteOffset, items.length));
+    const at = bits[0]!.findIndex((value, i) => value !== bits[1]![i]);
+    if (at >= 0) throw new Error(`${id}: item ${at} is ${output[at]}, on the CPU ${expected[at]}`);
+  }
+}

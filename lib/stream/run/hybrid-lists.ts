@@ -1,0 +1,147 @@
+// The device's part of a hybrid plan as lists of what each block makes (cuda/stream/pipelined.cuh), and where the rings of channels lie in
+// its memory.
+import { elementAt, required } from '../../core/known.ts';
+import type { HybridPlan, HybridSlice } from '../partition/index.ts';
+import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
+import type { HybridProgram } from '../plan/hybrid.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+import type { InstanceEnd } from '../targets/cuda-instances.ts';
+import type { HybridText } from '../targets/cuda-hybrid.ts';
+import { codesByNode, groupOf, listBytes, packed, stagedPlaces, typeOf, type NodeCode } from './gpu-schedule.ts';
+
+/** A ring of whole iterations in the device's memory. */
+export interface DeviceRing {
+  /** Channel of the hybrid program's graph. */
+  readonly channel: number;
+  readonly slots: number;
+  /** Items of an iteration. */
+  readonly items: number;
+  readonly isShuffled: boolean;
+  /** By kind: where it begins, in words of four bytes. */
+  readonly at: Readonly<Partial<Record<Kind, number>>>;
+}
+
+/** Lists for the blocks of a device. */
+export interface HybridLists {
+  /** A list for each block, one after the other. */
+  readonly lists: Int32Array;
+  readonly listWords: number;
+  readonly blocks: number;
+  readonly threads: number;
+  /** Shared memory: windows that are staged, then the lists. */
+  readonly stagedBytes: number;
+  readonly sharedBytes: number;
+  /** By buffer of the plan; undefined: on the host. */
+  readonly rings: readonly (DeviceRing | undefined)[];
+  /** Words of four bytes that all rings take. */
+  readonly words: number;
+  /** Entries of all lists; 0: the device has nothing to do. */
+  readonly entries: number;
+}
+
+/** Rings begin at multiples of so many words. */
+const ringUnit = 64;
+
+/** Bytes of the tile of a shuffle for the widest kind of numbers (cuda/stream/shuffle.cuh). */
+function tileBytes(items: number, width: number): number {
+  const rows = items / width;
+  return 8 * rows * (width + (rows >= 32 ? 1 : Math.floor(32 / rows)));
+}
+
+class Writer {
+  readonly #program: HybridProgram;
+  readonly #plan: HybridPlan;
+  readonly #text: HybridText;
+  readonly #codes: readonly NodeCode[];
+  readonly rings: readonly (DeviceRing | undefined)[];
+  words = 0;
+  stagedBytes = 0;
+  threads = 32;
+
+  constructor(program: HybridProgram, plan: HybridPlan, text: HybridText) {
+    this.#program = program;
+    this.#plan = plan;
+    this.#text = text;
+    this.#codes = codesByNode({ plan: program.onDevice, instances: text.instances });
+    this.rings = plan.buffers.map(({ channel, onGpu, slots, isShuffled }) => (onGpu ? this.#ring(channel, slots, isShuffled) : undefined));
+    if (this.words >= 2 ** 31 || plan.repetitions.some((count) => count >= 2 ** 31)) {
+      throw new UnsupportedProgram(`the channels of an iteration take ${4 * this.words} bytes`);
+    }
+  }
+
+  #ring(channel: number, slots: number, isShuffled: boolean): DeviceRing {
+    const { from, push } = elementAt(this.#program.graph.channels, channel);
+    const items = push * elementAt(this.#plan.repetitions, from);
+    const counts = countsOf(this.#typeOf(channel));
+    const at: Partial<Record<Kind, number>> = {};
+    for (const kind of kindsIn(counts)) {
+      at[kind] = this.words;
+      this.words += Math.ceil(slots * items * counts[kind] * (kind === 'd' ? 2 : 1) / ringUnit) * ringUnit;
+    }
+    return { channel, slots, items, isShuffled, at };
+  }
+
+  #typeOf(channel: number) {
+    return typeOf(this.#program.onDevice, elementAt(this.#program.channels, channel));
+  }
+
+  /** The words of one kind of a ring, as an end sees it. */
+  #end({ at, items, slots }: DeviceRing, kind: Kind, stride: number, tokens: number, shared: number): number[] {
+    return [required(at[kind]), items * stride, slots, tokens * stride, shared];
+  }
+
+  /** The ring that an end of a node reads or writes: the last or the first one of its channel. */
+  #ringOf({ channel: number, isInput }: InstanceEnd): { ring: DeviceRing; tokens: number } {
+    const channel = this.#program.channels.indexOf(number);
+    const own = this.rings.filter((_, at) => elementAt(this.#plan.buffers, at).channel === channel);
+    const { tokens } = elementAt(this.#program.graph.channels, channel);
+    return { ring: required(own[isInput ? own.length - 1 : 0]), tokens: isInput ? tokens : 0 };
+  }
+
+  #actor(id: number): { words: number[]; ends: number[] } {
+    const { code, member, ends } = elementAt(this.#codes, required(this.#program.nodes[id]));
+    const threads = elementAt(this.#plan.firings, id);
+    const group = groupOf(ends, threads, 'swp');
+    const { at, bytes } = stagedPlaces(ends, group * threads);
+    this.stagedBytes = Math.max(this.stagedBytes, bytes);
+    this.threads = Math.max(this.threads, threads);
+    return {
+      words: [code, member, elementAt(this.#plan.stages, id), threads, elementAt(this.#plan.repetitions, id), group],
+      ends: ends.flatMap((end, i) => {
+        const { ring, tokens } = this.#ringOf(end);
+        return this.#end(ring, end.kind, end.stride, tokens, elementAt(at, i));
+      }),
+    };
+  }
+
+  #operation(id: number): { words: number[]; ends: number[] } {
+    const { channel, kind, stage, instances } = elementAt(this.#plan.operations, id);
+    const place = this.#plan.operations.slice(0, id).filter((each) => each.channel === channel).length;
+    const own = this.rings.filter((_, at) => elementAt(this.#plan.buffers, at).channel === channel);
+    const type = this.#typeOf(channel), counts = countsOf(type);
+    const { width, shuffleItems } = this.#plan;
+    this.stagedBytes = Math.max(this.stagedBytes, tileBytes(shuffleItems, width));
+    return {
+      words: [this.#text.shuffleCode(type, kind === 'deshuffle'), 0, stage, shuffleItems, instances * shuffleItems, 1],
+      ends: kindsIn(counts).flatMap((each) =>
+        [place, place + 1].flatMap((at) => this.#end(required(own[at]), each, counts[each], 0, 0))),
+    };
+  }
+
+  entry({ kind, id, from, count }: HybridSlice): number[] {
+    const { words: [code, member, stage, threads, firings, group], ends } = kind === 'actor' ? this.#actor(id) : this.#operation(id);
+    const words = [code, member, stage, from, count, threads, firings, group].map(required);
+    return [words.length + ends.length + 1, ...words, ...ends];
+  }
+}
+
+/** The lists of a plan. Throws UnsupportedProgram where an iteration's channels are too large. */
+export function hybridLists(program: HybridProgram, plan: HybridPlan, text: HybridText): HybridLists {
+  const writer = new Writer(program, plan, text);
+  const lists = plan.multiprocessors.map((slices) => slices.map((slice) => writer.entry(slice)));
+  const { rings, threads, stagedBytes, words } = writer;
+  return {
+    ...packed(lists.map((entries) => entries.flat())), blocks: lists.length, threads: Math.ceil(threads / 32) * 32, stagedBytes,
+    sharedBytes: stagedBytes + listBytes, rings, words, entries: lists.reduce((sum, list) => sum + list.length, 0),
+  };
+}

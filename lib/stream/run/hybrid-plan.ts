@@ -1,0 +1,207 @@
+// Plans a program for CPU cores and a device: costs of filters on either side, and iterations that are long enough for a launch.
+import { addAt, elementAt } from '../../core/known.ts';
+import {
+  orderedActors, planHybrid, selectConfiguration, type HybridPlan, type HybridProblem, type MovingCosts, type RuntimeTable,
+} from '../partition/index.ts';
+import type { SdfGraph } from '../sdf.ts';
+import type { HybridProgram } from '../plan/hybrid.ts';
+import { withOpenEnds } from '../plan/open-ends.ts';
+import { countedCosts } from '../profile/estimate.ts';
+import { hybridText, type HybridText } from '../targets/cuda-hybrid.ts';
+import { trusted } from '../require.ts';
+import type { HybridMode } from './backends.ts';
+import { steadyState } from '../schedule/index.ts';
+import { ScheduleError } from '../schedule/error.ts';
+import { stagedMemory } from './gpu-pipelined.ts';
+import { nodeTimes } from './threads.ts';
+
+/** What a plan is made for. */
+export interface HybridRequest {
+  /** Where filters may be placed: wherever it is best, on the device whatever can be there, or none there. */
+  readonly mode: HybridMode;
+  readonly cores: number;
+  readonly multiprocessors: number;
+  readonly moving: MovingCosts;
+  /** Threads whose items stand side by side. */
+  readonly width: 32 | 128;
+  /** Threads of an instance. */
+  readonly threads: number;
+  /** Microseconds of a firing on a core, by node; default: counted. */
+  readonly costs?: readonly number[] | undefined;
+  /** Times of instances on a multiprocessor (Algorithm 1), which tell threads too; default: counted. */
+  readonly table?: RuntimeTable | undefined;
+  /** Bytes that rings may take on the device. */
+  readonly mostBytes: number;
+  /** Microseconds that a launch should take at least. */
+  readonly launchMicroseconds: number;
+  /** Items of one instance of a shuffle. */
+  readonly shuffleItems: number;
+  /** Most that iterations are raised by so that no instance dominates. */
+  readonly maxUnroll: number;
+  /** For tests: which nodes are on the device, of those that can be. */
+  readonly onDevice?: ((node: number) => boolean) | undefined;
+}
+
+/** Plans of a program, and the text of their device's part. */
+export interface PlannedHybrid {
+  readonly program: HybridProgram;
+  readonly problem: HybridProblem;
+  /** The plan for long runs. */
+  readonly plan: HybridPlan;
+  /** Shorter iterations for shorter runs, ascending, as numbers of steady states that {@link PlannedHybrid.planAt} takes. */
+  readonly shorter: readonly number[];
+  /** A plan with about so many steady states in an iteration, for the same text. */
+  readonly planAt: (steadyStates: number) => HybridPlan;
+  readonly text: HybridText;
+  /** A limit on registers, if one was chosen. */
+  readonly registers: number | undefined;
+}
+
+/** Operations that take as long as an item that is read or written in the device's memory. */
+const operationsPerItem = 16;
+/** Microseconds in which a core reads or writes a word of its memory. */
+const microsecondsPerWord = 4e-4;
+/** How many times faster a multiprocessor is than counts of operations suggest: as much as two or three cores. */
+const multiprocessorSpeed = 100;
+/**
+ * Bytes of rings on the host and on the device up to which iterations are made longer, so that launches cost little: what is near a core
+ * or a multiprocessor.
+ */
+const hostBytes = 2 ** 26, deviceBytes = 2 ** 28;
+/** By which factor iterations for shorter runs are shorter. */
+const ladder = 8;
+/** On cores alone: firings of a steady state that are instances of their own at least; and most instances of an iteration. */
+const coreInstances = 32, mostInstances = 500_000;
+
+export const hybridKernel = 'wl_hybrid';
+
+interface DeviceCosts { readonly threads: readonly number[]; readonly gpu: readonly number[]; readonly registers: number | undefined }
+
+/** By actor: threads of an instance, and its microseconds on a multiprocessor. */
+function deviceCosts({ onDevice, nodes, graph }: HybridProgram, { mode, threads, table }: HybridRequest): DeviceCosts {
+  if (mode === 'cpu') return { threads: graph.actors.map(() => 1), gpu: graph.actors.map(() => Infinity), registers: undefined };
+  if (table !== undefined) {
+    const chosen = selectConfiguration(trusted(withOpenEnds(onDevice)), table);
+    const of = (list: readonly number[], none: number): number[] =>
+      graph.actors.map((_, id) => (nodes[id] === undefined ? none : elementAt(list, nodes[id])));
+    return { threads: of(chosen.threads, 1), gpu: of(chosen.delays, Infinity), registers: Math.max(...chosen.registers) };
+  }
+  const counted = countedCosts(onDevice.graph), moved = movedWords(graph);
+  return {
+    threads: graph.actors.map((_, id) => (nodes[id] === undefined ? 1 : threads)), registers: undefined,
+    gpu: graph.actors.map((_, id) => (nodes[id] === undefined ? Infinity
+      : threads * (elementAt(counted, nodes[id]) + elementAt(moved, id) * operationsPerItem * 1e-3) / multiprocessorSpeed)),
+  };
+}
+
+/** By actor: words that a firing moves. */
+function movedWords({ actors, channels }: SdfGraph): number[] {
+  const moved = actors.map(() => 0);
+  for (const { from, to, push, pop, bytesPerItem } of channels) {
+    addAt(moved, from, push * bytesPerItem / 4);
+    addAt(moved, to, pop * bytesPerItem / 4);
+  }
+  return moved;
+}
+
+/** The problem of placing a program's filters. */
+function problemOf(program: HybridProgram, request: HybridRequest, { threads, gpu }: DeviceCosts): HybridProblem {
+  const { plan, graph } = program;
+  const times = nodeTimes(plan, request.costs, 'wasm'), moved = movedWords(graph);
+  // Times that are given have been measured with the items that filters move.
+  const perWord = request.costs === undefined ? microsecondsPerWord : 0;
+  const cpu = graph.actors.map((_, id) => (plan.groups[id]?.steps ?? []).reduce((sum, { actor, count }) =>
+    sum + count * elementAt(times, actor), id < plan.groups.length ? perWord * elementAt(moved, id) : 0));
+  const { cores, multiprocessors, moving } = request;
+  return { graph: trusted(graph), threads, gpu, cpu, moving, cores, multiprocessors };
+}
+
+/** How instances and shuffles are cut. */
+type Sizes = Pick<HybridRequest, 'threads' | 'shuffleItems'>;
+
+/** Plans by number of steady states, and the longest iteration that is worth it. */
+function planned(program: HybridProgram, request: HybridRequest): {
+  readonly problem: HybridProblem;
+  readonly costs: DeviceCosts;
+  readonly planAt: (steadyStates: number, onGpu?: readonly boolean[]) => HybridPlan;
+  readonly shortest: HybridPlan;
+  readonly longest: number;
+} {
+  const { nodes } = program;
+  const costs = deviceCosts(program, request);
+  const problem = problemOf(program, request, costs);
+  const onGpu = program.graph.actors.map((_, id) => nodes[id] !== undefined && request.onDevice?.(nodes[id]) !== false);
+  const isForced = request.mode === 'gpu' || request.onDevice !== undefined;
+  const { mode, width, shuffleItems, maxUnroll, mostBytes, launchMicroseconds } = request;
+  const each = steadyState(problem.graph).repetitions.reduce((sum, count) => sum + count, 0);
+  const planAt = (minSteadyStates: number, given: readonly boolean[] | undefined = isForced ? onGpu : undefined): HybridPlan => {
+    const partition = given === undefined ? {} : { partition: () => ({ onGpu: given }) };
+    const common = { width, shuffleItems, maxUnroll, maxDeviceBytes: mostBytes, minSteadyStates, ...partition };
+    if (mode !== 'cpu') return planHybrid(problem, common);
+    const wanted = minSteadyStates * Math.max(1 / coreInstances, 2 * each / mostInstances);
+    const firings = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(wanted, 2 ** 16))));
+    return planHybrid({ ...problem, threads: problem.threads.map(() => firings) }, { ...common, cpuFirings: firings });
+  };
+  const shortest = planAt(1);
+  const wanted = Math.ceil(shortest.steadyStates * launchMicroseconds / Math.max(shortest.interval, 1e-3));
+  const room = Math.min(hostBytes / Math.max(1, shortest.hostBytes), Math.min(deviceBytes, mostBytes) / Math.max(1, shortest.deviceBytes));
+  const instances = shortest.repetitions.reduce((sum, count, id) => sum + count / elementAt(shortest.firings, id), 0);
+  const countable = mode === 'cpu' ? Infinity : mostInstances / instances;
+  const most = Math.floor(shortest.steadyStates * Math.min(room, countable));
+  return { problem, costs, planAt, shortest, longest: Math.min(wanted, most, 2 ** 24) };
+}
+
+/** What `make` makes; undefined where that exceeds a limit. */
+function unlessLimited<Made>(make: () => Made): Made | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof ScheduleError && error.reason === 'limit') return undefined;
+    throw error;
+  }
+}
+
+/** Instances and shuffles as asked for, or smaller where the shortest iteration of those takes too many bytes. */
+function fitting(program: HybridProgram, request: HybridRequest): ReturnType<typeof planned> {
+  const { width, threads, shuffleItems, table } = request;
+  const least = Math.min(shuffleItems, 2 * width);
+  const sizes: readonly Sizes[] = [
+    { threads, shuffleItems }, { threads, shuffleItems: least }, ...(table === undefined ? [{ threads: width, shuffleItems: least }] : []),
+  ];
+  for (const size of sizes.slice(0, -1)) {
+    const made = unlessLimited(() => planned(program, { ...request, ...size }));
+    if (made !== undefined) return made;
+  }
+  return planned(program, { ...request, ...sizes.at(-1) });
+}
+
+/** Plans a program. Throws ScheduleError where there is no plan, UnsupportedProgram where a filter's code is not for devices. */
+export function planFor(program: HybridProgram, request: HybridRequest): PlannedHybrid {
+  const { problem, costs, planAt, shortest, longest } = fitting(program, request);
+  let plan = shortest;
+  for (let states = longest; plan === shortest && states > shortest.steadyStates; states = Math.floor(states / 2)) {
+    plan = unlessLimited(() => planAt(states)) ?? shortest;
+  }
+  const shorter: number[] = [];
+  for (let states = shortest.steadyStates; states * ladder <= plan.steadyStates; states *= ladder) shorter.push(states);
+  return {
+    program, problem, plan, shorter, registers: costs.registers, text: textOf(program, plan, costs.threads),
+    planAt: (states) => planAt(states, plan.onGpu),
+  };
+}
+
+/** Nodes whose channels are in the order of the stream. */
+export function orderedNodes({ graph, nodes }: HybridProgram, { repetitions }: HybridPlan): ReadonlySet<number> {
+  const ordered = orderedActors(trusted(graph), undefined, repetitions);
+  return new Set(nodes.flatMap((node, id) => (node !== undefined && elementAt(ordered, id) ? [node] : [])));
+}
+
+/** The text has all filters that a device can run, so that it is the same wherever they are placed. */
+function textOf(program: HybridProgram, plan: HybridPlan, threads: readonly number[]): HybridText {
+  const { onDevice, nodes } = program;
+  const isUsed = plan.onGpu.some(Boolean);
+  return hybridText(onDevice, {
+    nodes: new Set(isUsed ? nodes.flatMap((node) => node ?? []) : []), width: plan.width, shuffleItems: plan.shuffleItems,
+    threads: Math.max(32, ...threads), ordered: orderedNodes(program, plan), stagedBytes: stagedMemory, kernel: hybridKernel,
+  });
+}

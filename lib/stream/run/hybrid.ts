@@ -1,0 +1,310 @@
+// Programs on CPU cores and a device together (chapter 4): start and rest of a run by the first core, whole iterations in launches.
+import { availableParallelism } from 'node:os';
+import { inputArray, resultArray, type Device, type DeviceArray } from '../../core/device.ts';
+import { refusal } from '../../core/errors.ts';
+import { elementAt, required } from '../../core/known.ts';
+import type { DeviceModule } from '../../core/module.ts';
+import { arithmeticHeader } from '../../kernel/print/c-family.ts';
+import type { StreamGraph } from '../graph.ts';
+import { mostPrinted } from '../interpret/print-order.ts';
+import { scalarCount } from '../interpret/values.ts';
+import type { LoweredProgram } from '../lower/program.ts';
+import type { MovingCosts, RuntimeTable } from '../partition/index.ts';
+import { hybridLaunches, hybridProgram } from '../plan/hybrid.ts';
+import { kinds } from '../plan/layout.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { within } from '../stop.ts';
+import { endOf } from '../targets/cuda-layout.ts';
+import type { FusedProgram } from '../targets/cuda.ts';
+import { lowerForWasm } from '../targets/wasm.ts';
+import type { Done, Faulty } from './answers.ts';
+import type { HybridMode } from './backends.ts';
+import { shared, type CommonData, type MachineRun, type SharedInts } from './common.ts';
+import { FirstFault, runByCrew } from './crew.ts';
+import { CompiledGpu, noFault, type GpuLimits, type GpuWork } from './gpu.ts';
+import { itemsOut, type Ends } from './gpu-ends.ts';
+import { Conductor } from './hybrid-conductor.ts';
+import { hybridLists } from './hybrid-lists.ts';
+import { hybridMemory, type HybridParts } from './hybrid-memory.ts';
+import { orderedNodes, planFor, type PlannedHybrid } from './hybrid-plan.ts';
+import { movingCosts } from './link.ts';
+import { textOf } from './marks.ts';
+import {
+  mostTurns, prepareRun, resultOf, roomFor, type PreparedRun, type RunResult, type Scalars, type StreamArrays, type ThreadOptions,
+} from './prepare.ts';
+import { compiledWasm, inOrder, share } from './wasm.ts';
+import { launchWords, wayNumbers } from './words.ts';
+
+/** How a program is compiled for cores and a device together. */
+export interface HybridCompileOptions extends GpuLimits {
+  readonly mode: HybridMode;
+  /** Cores; default: all. */
+  readonly cores?: number | undefined;
+  /** Microseconds of a firing on a core, by node; default: counted. */
+  readonly costs?: readonly number[] | undefined;
+  /** Times of Algorithm 1; default: counted. */
+  readonly profile?: { readonly table: RuntimeTable } | undefined;
+  /** Rates of transfers and shuffles; default: measured once per device. */
+  readonly link?: Partial<MovingCosts> | undefined;
+  /** Threads whose items stand side by side; default 32. */
+  readonly width?: 32 | 128 | undefined;
+  /** Threads of an instance; default 128. */
+  readonly threads?: number | undefined;
+  /** Default: one block for each multiprocessor. */
+  readonly processors?: number | undefined;
+  /** Microseconds that a launch should take at least; default 1000. */
+  readonly launchMicroseconds?: number | undefined;
+  readonly shuffleItems?: number | undefined;
+  readonly maxUnroll?: number | undefined;
+  /** For tests: which nodes are on the device, of those that can be. */
+  readonly onDevice?: ((node: number) => boolean) | undefined;
+}
+
+/** The share of a device's memory, and the bytes, that rings may take. */
+const ringShare = 1 / 8, ringBytes = 2 ** 30;
+const defaultThreads = 128, defaultLaunch = 1000;
+
+/** Plans a graph for a device. Throws as {@link HybridGpu.compileFor} does. */
+export async function planHybridFor(graph: StreamGraph, device: Device, options: HybridCompileOptions): Promise<PlannedHybrid> {
+  const { mode, costs, profile, link, width = 32, onDevice } = options;
+  const { limitBytes } = device.memory();
+  const isGiven = link?.toGpu !== undefined && link.toCpu !== undefined && link.shuffle !== undefined && link.deshuffle !== undefined;
+  const moving = isGiven ? link as MovingCosts : { ...await movingCosts(device), ...link };
+  return planFor(hybridProgram(graph), {
+    mode, costs, table: profile?.table, moving, width, onDevice, threads: options.threads ?? defaultThreads,
+    cores: options.cores ?? availableParallelism(), multiprocessors: options.processors ?? device.description.multiprocessors,
+    mostBytes: limitBytes === 0 ? ringBytes : Math.min(ringBytes, ringShare * limitBytes),
+    launchMicroseconds: options.launchMicroseconds ?? defaultLaunch, shuffleItems: options.shuffleItems ?? 1024,
+    maxUnroll: options.maxUnroll ?? 64,
+  });
+}
+
+/** An iteration is worth its launches where a run has so many for each launch that the first one takes to its end. */
+const worthDepth = 4;
+
+/** A plan with what executes it. */
+interface Variant {
+  readonly parts: HybridParts;
+  /** The lists of blocks. */
+  readonly lists: DeviceArray;
+}
+
+/** What a run's machines and its conductor made. */
+interface Conducted {
+  readonly answers: readonly (Done | Faulty)[];
+  readonly deviceSeconds: number;
+  readonly isFaulty: boolean;
+}
+
+const tooShort = (states: number): string => `the run is too short for a plan whose iterations have ${states} steady states`;
+
+/** A program planned for cores and a device, compiled for both. */
+export class HybridGpu extends CompiledGpu {
+  readonly planned: PlannedHybrid;
+  readonly parts: HybridParts;
+  readonly #graph: StreamGraph;
+  readonly #module: DeviceModule;
+  readonly #lists: DeviceArray;
+  /** Plans with shorter iterations, by their number among {@link PlannedHybrid.shorter}. */
+  readonly #shorter = new Map<number, Variant>();
+  #lowered: LoweredProgram | undefined;
+
+  private constructor(
+    graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule,
+    { planned, parts, lists }: { readonly planned: PlannedHybrid; readonly parts: HybridParts; readonly lists: DeviceArray },
+  ) {
+    super(graph, program, device, module);
+    this.planned = planned;
+    this.parts = parts;
+    this.#graph = graph;
+    this.#module = module;
+    this.#lists = lists;
+  }
+
+  /**
+   * Compiles a graph. Throws UnsupportedProgram for programs with files, messages, dynamic rates or several filters that print, and for
+   * those that do not fit; ScheduleError where there is no schedule, UnavailableError where nothing compiles device code.
+   */
+  static async compileFor(graph: StreamGraph, device: Device, options: HybridCompileOptions): Promise<HybridGpu> {
+    const { fast, signal, timeout } = options;
+    const planned = await planHybridFor(graph, device, options);
+    signal?.throwIfAborted();
+    const { text, registers } = planned;
+    const module = await device.module({
+      source: text.source, kernels: [text.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+      ...(registers === undefined || device.backend !== 'cuda' ? {} : { maxRegisters: registers }),
+      ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
+    });
+    try {
+      return await HybridGpu.with(graph, device, module, planned);
+    } catch (error) {
+      module.dispose();
+      throw error;
+    }
+  }
+
+  /** A plan whose text was compiled. `change`: what tests do to its parts. */
+  static async with(graph: StreamGraph, device: Device, module: DeviceModule, planned: PlannedHybrid,
+    change = (parts: HybridParts): HybridParts => parts): Promise<HybridGpu> {
+    const { program: made, plan, text } = planned;
+    const lists = hybridLists(made, plan, text);
+    const [input, output] = [endOf(made.plan, 'input'), endOf(made.plan, 'output')];
+    const parts = change({ program: made, plan, launches: hybridLaunches(made, plan), lists, input, output });
+    const { threads, sharedBytes, entries } = lists;
+    if (entries > 0 && required(module.kernels.get(text.kernel)).residentBlocks(threads, sharedBytes) === 0) {
+      throw new UnsupportedProgram(`no multiprocessor has the registers and the ${sharedBytes} bytes of shared memory of a block`);
+    }
+    const program: FusedProgram = {
+      plan: made.plan, source: text.source, kernel: text.kernel, threads, sharedBytes, states: plan.steadyStates, warmRounds: 0,
+      state: undefined, warmStates: 0, startStates: 0, input, output,
+    };
+    return new HybridGpu(graph, program, device, module, { planned, parts, lists: await device.array(parts.lists.lists) });
+  }
+
+  override async run(input: ArrayLike<number> | undefined, options: ThreadOptions, out?: Scalars): Promise<RunResult & GpuWork> {
+    return within(options, async (signal) => {
+      const { plan } = this.parts.program;
+      const run = prepareRun(plan, input, options);
+      const scalars = itemsOut(this.program, run.counts, run.amount.items) * scalarCount(this.program.output.external.type);
+      if (out !== undefined && out.length < scalars) throw refusal('out', `at least ${scalars} elements`, String(out.length));
+      const made = await this.#together(run, { ...options, signal }) ?? await this.#byWasm(run, input, { ...options, signal });
+      if (out === undefined) return made;
+      out.set(made.output);
+      return { ...made, output: out.subarray(0, made.output.length) };
+    });
+  }
+
+  /** The whole run by WebAssembly: it is too short, or something goes wrong in it, which is then what a run says. */
+  async #byWasm({ counts }: PreparedRun, input: ArrayLike<number> | undefined, options: ThreadOptions): Promise<RunResult & GpuWork> {
+    const made = await compiledWasm(this.#graph).runHereOrAside(input, options);
+    const { steadyStates } = this.parts.plan;
+    const least = this.planned.shorter[0] ?? steadyStates;
+    const note = counts.steadyStates < least ? tooShort(least) : 'a loop makes more turns than a device is given time for';
+    return { ...made, note };
+  }
+
+  /** The plan for a run of so many steady states; undefined: the run is shorter than any iteration. */
+  #variantFor(states: number): Variant | undefined {
+    const { planned: { plan, shorter }, parts } = this;
+    const isWorth = ({ steadyStates, depth }: Pick<HybridParts['plan'], 'steadyStates' | 'depth'>): boolean =>
+      states >= worthDepth * depth * steadyStates;
+    const whole = { parts, lists: this.#lists };
+    if (shorter.length === 0 || isWorth(plan)) return states < plan.steadyStates ? undefined : whole;
+    for (let level = shorter.length - 1; level >= 0; --level) {
+      if (level > 0 && !isWorth({ steadyStates: elementAt(shorter, level), depth: plan.depth })) continue;
+      const variant = this.#shorterAt(level);
+      // The text is for other layouts: items that are left over are whole iterations in one of the plans only.
+      if (variant === undefined) return states < plan.steadyStates ? undefined : whole;
+      return states < variant.parts.plan.steadyStates ? undefined : variant;
+    }
+    return undefined;
+  }
+
+  /** A plan with shorter iterations, once made. */
+  #shorterAt(level: number): Variant | undefined {
+    const known = this.#shorter.get(level);
+    if (known !== undefined) return known;
+    const { program, plan: long, planAt, text, shorter } = this.planned;
+    const plan = planAt(elementAt(shorter, level));
+    const [ours, theirs] = [orderedNodes(program, plan), orderedNodes(program, long)];
+    if (ours.size !== theirs.size || [...ours].some((node) => !theirs.has(node))) return undefined;
+    const lists = hybridLists(program, plan, text);
+    if (lists.threads > this.parts.lists.threads || lists.sharedBytes > this.parts.lists.sharedBytes) return undefined;
+    const parts: HybridParts = { ...this.parts, plan, launches: hybridLaunches(program, plan), lists };
+    const made = { parts, lists: inputArray(this.device, lists.lists) };
+    this.#shorter.set(level, made);
+    return made;
+  }
+
+  /** Undefined where the run is too short, or something went wrong. */
+  async #together(run: PreparedRun, options: ThreadOptions & { readonly signal: AbortSignal }): Promise<RunResult & GpuWork | undefined> {
+    const { plan } = this.parts.program;
+    const variant = this.#variantFor(run.counts.steadyStates);
+    if (variant === undefined) return undefined;
+    const streams = new Map<number, StreamArrays>(plan.externals.map(({ id, type }, i) => {
+      const arrays = { ...run.streams.get(id)?.arrays ?? roomFor(elementAt(run.counts.passed, i), type, shared) };
+      for (const kind of kinds) if (arrays[kind] !== undefined) arrays[kind] = share(arrays[kind]);
+      return [id, arrays];
+    }));
+    const begin = performance.now();
+    const { answers, deviceSeconds, isFaulty } = await this.#conducted(variant, run, streams, options);
+    if (isFaulty || answers.some(({ kind }) => kind === 'fault')) return undefined;
+    const done = answers.filter((answer) => answer.kind === 'done');
+    const printed = textOf(required(this.#lowered).sites, inOrder(done), plan.steady);
+    const made = resultOf(plan, run, streams, printed, performance.now() - begin);
+    return variant.parts.lists.entries > 0 ? { ...made, deviceSeconds } : { ...made, note: 'the plan places all filters on its cores' };
+  }
+
+  async #conducted(
+    { parts, lists }: Variant, run: PreparedRun, streams: ReadonlyMap<number, StreamArrays>,
+    options: ThreadOptions & { readonly signal: AbortSignal },
+  ): Promise<Conducted> {
+    const { device } = this;
+    const module = this.#module, arena = this.newArena(parts);
+    const iterations = Math.floor(run.counts.steadyStates / parts.plan.steadyStates);
+    // A conductor must not go on where the machines have ended.
+    const ended = new AbortController();
+    let conductor: Conductor | undefined;
+    const conduct = async (common: CommonData): Promise<void> => {
+      const signal = AbortSignal.any([options.signal, ended.signal]);
+      conductor = new Conductor(parts, { device, module, kernel: this.program.kernel, lists, arena }, common,
+        hybridMemory(parts, common, streams), signal);
+      await conductor.run(iterations);
+    };
+    try {
+      const told = this.#machineRun(run, parts, streams, options);
+      const answers = await runByCrew(this.#programFor(run, parts), parts.launches.tasks.length, told, options.signal, conduct);
+      return { answers, deviceSeconds: conductor?.deviceSeconds ?? 0, isFaulty: conductor?.fault !== noFault };
+    } catch (error) {
+      if (error instanceof FirstFault) return { answers: [error.fault], deviceSeconds: 0, isFaulty: true };
+      throw error;
+    } finally {
+      ended.abort();
+      arena.dispose();
+    }
+  }
+
+  /** The device's memory for the rings of a run, which may hold anything. */
+  protected newArena({ lists: { words } }: HybridParts): DeviceArray {
+    return resultArray(this.device, 'int32', Math.max(1, words));
+  }
+
+  /** The program with functions for nodes that fire on their own in a run, and with enough room on each channel. */
+  #programFor(
+    { counts: { init, tail, peaks } }: PreparedRun, { program: { plan }, launches: { capacities } }: HybridParts,
+  ): LoweredProgram {
+    const least = capacities.map((items, id) => Math.max(items, elementAt(peaks, id)));
+    const nodes = tail.length > 0 ? plan.graph.nodes.map(({ id }) => id) : init.map(({ actor }) => actor);
+    const known = this.#lowered;
+    const hasRoom = known?.capacities.every((items, channel) => items >= elementAt(least, channel)) === true;
+    if (known !== undefined && hasRoom) return this.#lowered = known.including(nodes);
+    return this.#lowered = lowerForWasm(plan, { placed: true, nodes, capacities: least });
+  }
+
+  /** The data for machines. */
+  #machineRun(
+    { counts }: PreparedRun, { program: { plan }, launches }: HybridParts, streams: ReadonlyMap<number, StreamArrays>,
+    { seed = 1, maxTurns = mostTurns }: ThreadOptions,
+  ): MachineRun {
+    const { graph, groups, externals, streamArrays } = plan;
+    const ix = new Int32Array(2 * (graph.channels.length + externals.length));
+    graph.channels.forEach(({ id, initial }) => { ix[2 * id + 1] = initial.length; });
+    return {
+      way: wayNumbers.launches, words: launchWords(launches, groups.map(({ iterations }) => iterations)), isConducted: true,
+      claims: shared('i', launches.tasks.length) as SharedInts, lines: Infinity, mostPrinted, ix, seed, turns: maxTurns, until: Infinity,
+      init: counts.init, steadyStates: counts.steadyStates, tail: counts.tail,
+      streams: streamArrays.map(({ id, kind }) => required(required(streams.get(id))[kind])),
+    };
+  }
+
+  /** Data on the device is not for plans whose ends are on the host. */
+  override process(_: Ends): Promise<GpuWork> {
+    return Promise.reject(refusal('input', "an array in JavaScript's memory, where such plans begin and end", 'a DeviceArray'));
+  }
+
+  override dispose(): void {
+    super.dispose();
+    this.#lists.dispose();
+    for (const { lists } of this.#shorter.values()) lists.dispose();
+  }
+}
