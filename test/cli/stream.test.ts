@@ -9,6 +9,7 @@ import { PassThrough } from 'node:stream';
 import { main } from '../../lib/cli/main.ts';
 import { formatWav, parseWav } from '../../lib/files/wav.ts';
 import { formatNpy, parseNpy } from '../../lib/files/npy.ts';
+import { hasBackend, skipCases } from '../support/backends.ts';
 
 const warploom = (...argv: string[]) => warploomUntil(new AbortController().signal, ...argv);
 
@@ -185,6 +186,27 @@ describe('warploom stream', function () {
       match(err, new RegExp(`by ${backend} in|note: the program ran on the CPU`));
       deepStrictEqual(Float32Array.from((await readFile(at('mode.txt'), 'utf8')).trim().split('\n'), Number), Float32Array.from(expected(x)));
     }
+  });
+
+  it('tune: times layouts on a device, and keeps the fastest', async function () {
+    if (!hasBackend('simt')) {
+      skipCases('simt: not in this build');
+      this.skip();
+    }
+    const { XDG_CACHE_HOME } = process.env;
+    process.env.XDG_CACHE_HOME = folder;
+    try {
+      const { code, out, err } = await warploom('tune', at('smooth.str'), '--main', 'Main', '--backend', 'simt', '--seconds', '2');
+      equal(code, 0, err);
+      match(out, /^layout +G items\/s +of default\n/);
+      match(out, /^default +[\d.e-]+ +1\.00$/m);
+      match(out, /^timed on .*: \d+, skipped: \d+; the fastest layout is kept for this program and device$/m);
+    } finally {
+      if (XDG_CACHE_HOME === undefined) delete process.env.XDG_CACHE_HOME;
+      else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
+    }
+    equal((await warploom('tune', at('smooth.str'), '--main', 'Main', '--backend', 'cpp')).code, 2);
+    equal((await warploom('tune', at('smooth.str'), '--main', 'Main', '--seconds', '0')).code, 2);
   });
 
   it('run: by C++ and on threads, or says that there is no compiler', async () => {
