@@ -183,7 +183,7 @@ export function planFor(program: HybridProgram, request: HybridRequest): Planned
     plan = unlessLimited(() => planAt(states)) ?? shortest;
   }
   const shorter: number[] = [];
-  for (let states = shortest.steadyStates; states * ladder <= plan.steadyStates; states *= ladder) shorter.push(states);
+  for (let states = shortest.steadyStates; 2 * states <= plan.steadyStates; states *= ladder) shorter.push(states);
   return {
     program, problem, plan, shorter, registers: costs.registers, text: textOf(program, plan, costs.threads),
     planAt: (states) => planAt(states, plan.onGpu),
