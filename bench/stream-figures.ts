@@ -62,21 +62,33 @@ function deviceTable(rows: readonly Row[]): string {
   return [table([header, header.map(() => '---'), ...lines]), ...mean, ...modes].join('\n');
 }
 
-/** Figures 3.11, 3.12 and 4.6 to 4.9 as a table: times over the baseline by SWPn, then by each schedule. */
+/** Figures of `swp` that are no rates. */
+const tableFigures = ['bufferBytes', 'aboveBound'];
+
+/** Cells of Tables 3.2 and 3.3. */
+function tablesOf(row: Row | undefined): string[] {
+  const [bytes, above] = tableFigures.map((name) => row?.figures?.[name]);
+  return [bytes === undefined ? '' : `${(bytes / 1e6).toPrecision(3)} MB`, above === undefined ? '' : `${(100 * above).toFixed(1)} %`];
+}
+
+/**
+ * Figures 3.11, 3.12 and 4.6 to 4.9 as a table: times over the baseline by SWPn, then by each schedule; then what Tables 3.2 and 3.3 have.
+ */
 function modeTable(rows: readonly Row[]): string {
   const programs = [...byProgram(rows)];
   const shown = modeColumns.filter((mode) => programs.some(([, methods]) => methods.has(mode)));
-  const series = [...new Set(programs.flatMap(([, methods]) => Object.keys(methods.get('swp')?.figures ?? {})))];
+  const all = new Set(programs.flatMap(([, methods]) => Object.keys(methods.get('swp')?.figures ?? {})));
+  const series = [...all].filter((name) => !tableFigures.includes(name));
   const times = (value: number | undefined, baseline: number | undefined): string =>
     (value === undefined || baseline === undefined ? '' : (value / baseline).toPrecision(3));
   const lines = programs.map(([program, methods]) => {
     const baseline = shown.map((mode) => methods.get(mode)?.peers?.['baseline']).find((value) => value !== undefined);
     return [title(program), ...series.map((name) => times(methods.get('swp')?.figures?.[name], baseline)),
-      ...shown.map((mode) => times(methods.get(mode)?.value, baseline))];
+      ...shown.map((mode) => times(methods.get(mode)?.value, baseline)), ...tablesOf(methods.get('swp'))];
   });
   const mean = ['geometric mean', ...series.map(() => ''), ...shown.map((mode) =>
-    rows.find(({ id }) => id === `stream/geomean/${mode}`)?.value.toPrecision(3) ?? '')];
-  const header = ['times baseline', ...series.map((name) => name.replace(/^n(?=\d)/, 'SWP')), ...shown];
+    rows.find(({ id }) => id === `stream/geomean/${mode}`)?.value.toPrecision(3) ?? ''), '', ''];
+  const header = ['times baseline', ...series.map((name) => name.replace(/^n(?=\d)/, 'SWP')), ...shown, 'buffers', 'above bound'];
   return table([header, header.map(() => '---'), ...lines, mean]);
 }
 

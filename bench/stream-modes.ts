@@ -1,6 +1,8 @@
 // The twelve programs on a device by the schedules of chapter 3 of the thesis. Rows, beside `auto` (stream-device.ts):
-//   stream/<program>/swp         items of output a second by the software pipeline, SWP8, its threads and delays measured by Algorithm 1;
-//                                figures: n1 … n16, the same by SWPn (Figure 3.11), and persistent: SWP8 in one launch with barriers
+//   stream/<program>/swp         items of output a second by the software pipeline (SWP8 where there is memory for it), threads
+//                                and delays as Algorithm 1 measures them;
+//                                figures: n1 … n16, the same by SWPn (Figure 3.11); persistent: in one launch with barriers; bufferBytes
+//                                (Table 3.2) and aboveBound (Table 3.3)
 //   stream/<program>/swpnc       the same without coalesced layouts (Figure 3.12), profiled so too
 //   stream/<program>/serial      one filter after the other, with buffers no larger than SWP8's
 //   stream/geomean/<mode>        geometric mean over the baseline
@@ -14,9 +16,8 @@ import type { Row } from './report.ts';
 import type { LaunchTiming, StreamWork } from './stream-device-work.ts';
 
 export const pipelineModes: readonly PipelineMode[] = ['swp', 'swpnc', 'serial'];
-/** n of SWPn in Figure 3.11, and the one of the others' rows. */
+/** n of SWPn in Figure 3.11; the rows have the default, which is 8 where there is memory for it. */
 export const coarsenings: readonly number[] = [1, 2, 4, 8, 16];
-const usual = 8;
 /** Seconds of launches of each. */
 const timedSeconds = 0.5;
 
@@ -28,6 +29,14 @@ export interface ModeSubject {
   /** `limit` and `fraction` of a rate. */
   readonly share: (rate: number) => Pick<Row, 'limit' | 'fraction'>;
   readonly peers: Pick<Row, 'peers'>;
+}
+
+interface Timed {
+  readonly timing: LaunchTiming;
+  readonly note: string;
+  readonly coarsening: number;
+  /** Of Tables 3.2 and 3.3: bytes of buffers, and the interval over its bound, minus 1. */
+  readonly tables: Readonly<Record<string, number>>;
 }
 
 /** Rows of one program. */
@@ -45,8 +54,8 @@ export class ModeRows {
   async row(mode: PipelineMode): Promise<Row | undefined> {
     const id = `stream/${this.#subject.name}/${mode}`;
     try {
-      const { timing: { best, spread, launches }, note } = await this.#timed({ mode, coarsening: usual });
-      const figures = mode !== 'swp' ? {} : { figures: await this.#sweep(best) };
+      const { timing: { best, spread, launches }, note, coarsening, tables } = await this.#timed({ mode });
+      const figures = mode !== 'swp' ? {} : { figures: { ...await this.#sweep(best, coarsening), ...tables } };
       return { id, value: best, unit: 'items/s', spread, ...this.#subject.share(best), ...this.#subject.peers, ...figures,
         note: `${note}; best of ${launches}` };
     } catch (error) {
@@ -56,11 +65,16 @@ export class ModeRows {
     }
   }
 
-  /** Figure 3.11. */
-  async #sweep(atUsual: number): Promise<Record<string, number>> {
+  /** Figure 3.11, as far as there is memory for it. */
+  async #sweep(atUsual: number, usual: number): Promise<Record<string, number>> {
     const figures: Record<string, number> = {};
     for (const n of this.#context.quick ? [1, usual] : coarsenings) {
-      figures[`n${n}`] = n === usual ? atUsual : (await this.#timed({ mode: 'swp', coarsening: n })).timing.best;
+      try {
+        figures[`n${n}`] = n === usual ? atUsual : (await this.#timed({ mode: 'swp', coarsening: n })).timing.best;
+      } catch (error) {
+        if (!isUnsupported(error)) throw error;
+        this.#context.say(`stream/${this.#subject.name}/swp with n = ${n}: ${error.message}`);
+      }
     }
     figures['persistent'] = (await this.#timed({ mode: 'swp', coarsening: usual, launch: 'persistent' })).timing.best;
     return figures;
@@ -76,20 +90,22 @@ export class ModeRows {
     return found;
   }
 
-  async #timed(options: PipelineOptions): Promise<{ timing: LaunchTiming; note: string }> {
+  async #timed(options: PipelineOptions): Promise<Timed> {
     const { graph, work, name } = this.#subject;
-    const { mode, coarsening } = options;
+    const { mode } = options;
     const measured = await this.#profile(mode === 'swpnc' ? 'swpnc' : 'swp');
     using compiled = await PipelinedGpu.compileFor(graph, this.#context.device, { ...options, profile: measured });
-    const timing = await work.time(compiled, `stream/${name}/${mode} (n = ${coarsening})`, timedSeconds);
-    const { schedule: { stages, states, instances, arenaBytes, threads, sharedBytes, gap }, kernel: { registers, localBytes } } = compiled;
+    const timing = await work.time(compiled, `stream/${name}/${mode} (n = ${compiled.schedule.coarsening})`, timedSeconds);
+    const { schedule, kernel: { registers, localBytes } } = compiled;
+    const { coarsening, stages, states, instances, arenaBytes, threads, sharedBytes, gap } = schedule;
     const bytes = bytesMoved(compiled);
     const balance = gap === undefined ? '' : `, ${(100 * gap).toPrecision(2)} % above the bound`;
     const rate = (timing.best / compiled.program.output.items * bytes / 1e9).toPrecision(4);
     const local = localBytes === 0 ? '' : `, ${localBytes} bytes local`;
-    return { timing, note: `${rate} GB/s of channels (${bytes} bytes a state); ${threads} threads, ${registers} registers${local}, ${
-      sharedBytes} bytes shared, ${states} states an iteration in ${instances} instances, ${stages} stages${balance}, ${
-      arenaBytes} bytes of buffers` };
+    const block = `${threads} threads, ${registers} registers${local}, ${sharedBytes} bytes shared`;
+    const tables = { bufferBytes: arenaBytes, aboveBound: gap ?? 0 };
+    return { timing, coarsening, tables, note: `n = ${coarsening}, ${rate} GB/s of channels (${bytes} bytes a state); ${block}, ${
+      states} states an iteration in ${instances} instances, ${stages} stages${balance}, ${arenaBytes} bytes of buffers` };
   }
 }
 

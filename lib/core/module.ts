@@ -138,23 +138,25 @@ class Packing {
     const given = hasFields(value) ? Object.keys(value) : [];
     const type = given.length === 1 ? elementAt(given, 0) : '';
     const number: unknown = hasFields(value) ? value[type] : undefined;
-    let at: number;
     switch (type) {
-      case 'i32':
+      case 'i32': {
         requireInteger(number, -(2 ** 31), 2 ** 31 - 1, `${name}.i32`);
-        at = this.#place(4, 4); // first of all: it may move the bytes
+        // Reserving may replace the bytes.
+        const at = this.#place(4, 4);
         this.#bytes.setInt32(at, Number(number), true);
         return 4;
-      case 'i64':
+      }
+      case 'i64': {
         requireInteger(number, -(2n ** 63n), 2n ** 63n - 1n, `${name}.i64`);
-        at = this.#place(8, 8);
+        const at = this.#place(8, 8);
         this.#bytes.setBigInt64(at, BigInt(number), true);
         return 8;
+      }
       case 'f32':
       case 'f64': {
         if (typeof number !== 'number') throw refusal(`${name}.${type}`, 'a number', describeValue(number));
         const size = type === 'f32' ? 4 : 8;
-        at = this.#place(size, size);
+        const at = this.#place(size, size);
         if (type === 'f32') this.#bytes.setFloat32(at, number, true);
         else this.#bytes.setFloat64(at, number, true);
         return size;

@@ -23,6 +23,7 @@ export type { StreamRun, StreamRunOptions } from './run/index.ts';
 export { compileForDevice, type DeviceCompileOptions, type LinkRates, type TuneOptions } from './run/for-device.ts';
 export type { DeviceProgram, DeviceProgramOptions, DeviceProgramRun } from './run/device-program.ts';
 export type { TunedLayout, TunedLayouts } from './run/tune.ts';
+export type { ScheduleFigures } from './run/gpu.ts';
 export { estimateCosts } from './profile/estimate.ts';
 export { profile } from './profile/index.ts';
 export type { DeviceProfile, DeviceProfileOptions, Profile, ProfileOptions } from './profile/types.ts';

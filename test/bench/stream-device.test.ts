@@ -56,11 +56,14 @@ describe('bench: stream on a device', () => {
     const peers = { baseline: 1e8 };
     const row = (id: string, value: number, figures?: Record<string, number>): Row =>
       ({ id: `stream/${id}`, value, unit: 'items/s', spread: 0, peers, ...(figures === undefined ? {} : { figures }) });
-    const rows = [row('dct/swp', 9e9, { n1: 5e9, n8: 9e9, persistent: 8e9 }), row('dct/swpnc', 1e9), row('dct/serial', 4e9), row('des/swp', 3e9, { n1: 3e9 }),
+    const rows = [row('dct/swp', 9e9, { n1: 5e9, n8: 9e9, persistent: 8e9, bufferBytes: 2.5e7, aboveBound: 0.0123 }),
+      row('dct/swpnc', 1e9), row('dct/serial', 4e9), row('des/swp', 3e9, { n1: 3e9 }),
       { ...row('geomean/swp', 52), unit: 'ratio' }];
     assert.deepEqual(streamTables(report(rows)).split('\n').slice(-5), [
-      '| times baseline | SWP1 | SWP8 | persistent | swp | swpnc | serial |', '| --- | --- | --- | --- | --- | --- | --- |',
-      '| DCT | 50.0 | 90.0 | 80.0 | 90.0 | 10.0 | 40.0 |', '| DES | 30.0 |  |  | 30.0 |  |  |', '| geometric mean |  |  |  | 52.0 |  |  |']);
+      '| times baseline | SWP1 | SWP8 | persistent | swp | swpnc | serial | buffers | above bound |',
+      '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
+      '| DCT | 50.0 | 90.0 | 80.0 | 90.0 | 10.0 | 40.0 | 25.0 MB | 1.2 % |', '| DES | 30.0 |  |  | 30.0 |  |  |  |  |',
+      '| geometric mean |  |  |  | 52.0 |  |  |  |  |']);
     assert.deepEqual(streamBars(rows.slice(1, 3)).map(({ method, times }) => [method, times]), [['swpnc', 10], ['serial', 40]]);
   });
 
@@ -125,7 +128,7 @@ describe('bench: stream on a device', () => {
       for (const { id, value, figures, limit, fraction } of rows) {
         assert.ok(value > 0, id);
         if (id.endsWith('/compile')) assert.ok(figures!['cached']! > 0, id);
-        if (id.endsWith('/swp') && !id.includes('geomean')) assert.deepEqual(Object.keys(figures!), ['n1', 'n8', 'persistent'], id);
+        if (id.endsWith('/swp') && !id.includes('geomean')) assert.deepEqual(Object.keys(figures!), ['n1', 'n8', 'persistent', 'bufferBytes', 'aboveBound'], id);
         if (id.endsWith('/auto-host')) assert.ok(Math.abs(fraction! - value / limit!) < 1e-12 && figures!['device']! > 0, id);
       }
       assert.match(rows[1]!.note!, /GB\/s; \d+ threads, \d+ registers, \d+ bytes shared, \d+ blocks resident, \d+ states a round, 1 groups/);

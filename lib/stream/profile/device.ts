@@ -9,7 +9,7 @@ import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
 import { blockSizes, registerLimits, type GpuProperties, type RuntimeTable } from '../partition/index.ts';
 import { programFor, widthOf } from '../run/gpu-pipelined.ts';
-import { shuffleItems } from '../run/gpu-schedule.ts';
+import { codesByNode, shuffleItems } from '../run/gpu-schedule.ts';
 import { emptyLaunch, soloTime } from '../run/gpu-solo.ts';
 import { openedFor } from '../run/on-device.ts';
 import { pipelinePlan, type PipelineProgram } from '../targets/cuda-pipeline.ts';
@@ -18,8 +18,10 @@ import type { DeviceProfile, DeviceProfileOptions } from './types.ts';
 
 /** Firings of a multiprocessor, at least, so that a launch takes long beside its start; the shim has no such start. */
 const leastFirings = { cuda: 24_000, simt: 1 };
+/** Microseconds of a run that is too short to be told from an empty one. */
+const leastTime = 1e-3;
 /** The share of the device's memory, and the bytes, that channels of a run may take. */
-const memoryShare = 1 / 4, mostBytes = 2 ** 31;
+const memoryShare = 1 / 4, mostBytes = 2 ** 28;
 
 /** What devices of the supported architectures have; none tells it all (a profile keeps it, so that others can be told apart). */
 export function propertiesOf({ description }: Device): GpuProperties {
@@ -71,12 +73,22 @@ async function timesUnder(
   const blocks = device.description.multiprocessors;
   const nothing = await emptyLaunch(program, device, module, blocks);
   const times: number[][] = [];
+  const codes = codesByNode(program).map(({ code }) => code);
   for (const threads of shape.threads) {
     const own: number[] = [];
+    // Filters of one code move the same items, and differ in constants only.
+    const known = new Map<number, number>();
     for (const { id: actor } of program.graph.actors) {
       signal?.throwIfAborted();
+      const code = codes[actor] ?? -1, before = known.get(code);
+      if (before !== undefined) {
+        own.push(before);
+        step();
+        continue;
+      }
       const time = await soloTime(program, device, module, { actor, threads, firings: shape.firings, blocks, mostBytes: most });
-      own.push(time === Infinity ? Infinity : Math.max(0, time - nothing));
+      own.push(time === Infinity ? Infinity : Math.max(leastTime, time - nothing));
+      if (code >= 0) known.set(code, lastOf(own));
       step();
     }
     times.push(own);

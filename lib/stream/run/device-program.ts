@@ -16,7 +16,7 @@ import { within } from '../stop.ts';
 import type { FusedEnd } from '../targets/cuda-layout.ts';
 import { cpuNote, type DeviceBackend } from './backends.ts';
 import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
-import type { CompiledGpu } from './gpu.ts';
+import type { CompiledGpu, ScheduleFigures } from './gpu.ts';
 import type { StreamRun } from './index.ts';
 import type { Scalars } from './prepare.ts';
 import type { TunedLayouts } from './tune.ts';
@@ -77,6 +77,11 @@ export class DeviceProgram {
   /** The kernel as compiled for the device: its registers and memory. */
   get kernel(): Kernel {
     return this.#compiled.kernel;
+  }
+
+  /** What the schedule or plan comes to; undefined with mode `fused`. */
+  get schedule(): ScheduleFigures | undefined {
+    return this.#compiled.figures;
   }
 
   /** Whether the program was disposed; every run then fails with ERR_WARPLOOM_DISPOSED. */

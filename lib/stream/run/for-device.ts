@@ -26,7 +26,10 @@ export interface DeviceCompileOptions {
    * whatever can be there; `cpu`: all on cores.
    */
   readonly mode?: DeviceMode;
-  /** n of SWPn: instances that repeat in a row, 1 to 64; default 8. With `serial`, of the pipeline whose buffers it may not exceed. */
+  /**
+   * n of SWPn: instances that repeat in a row, 1 to 64. Default 8, or 4, 2 or 1 where there is no memory for more, or none for a
+   * balanced schedule. With `serial`, that of the pipeline whose buffers it may not exceed.
+   */
   readonly coarsening?: number;
   /**
    * With `swp`, `serial`, `synergistic` and `gpu`: threads whose items stand side by side, 128 (`block`, the default of `swp` and `serial`:

@@ -16,7 +16,7 @@ import { trusted } from '../require.ts';
 import {
   countedChoice, scheduleFor, shuffleItems, type DeviceSchedule, type InstanceChoice, type ScheduleRequest,
 } from './gpu-schedule.ts';
-import { CompiledGpu, noFault, turnsEach, untilAborted, type GpuOutcome, type GpuSpan } from './gpu.ts';
+import { CompiledGpu, noFault, turnsEach, untilAborted, type GpuOutcome, type GpuSpan, type ScheduleFigures } from './gpu.ts';
 
 /** Ways of chapter 3 to run a program on a device. */
 export type PipelineMode = ScheduleRequest['mode'];
@@ -24,7 +24,7 @@ export type PipelineMode = ScheduleRequest['mode'];
 /** How a program is compiled for such a schedule. */
 export interface PipelineOptions {
   readonly mode: PipelineMode;
-  /** n of SWPn. Default 8. */
+  /** n of SWPn. Default 8, or less where the buffers of 8 do not fit. */
   readonly coarsening?: number | undefined;
   /** Threads whose items stand side by side: 128 or 32. Default 128. */
   readonly width?: 32 | 128 | undefined;
@@ -45,9 +45,11 @@ export interface PipelineOptions {
 
 /** Bytes of shared memory in which a block stages windows. */
 export const stagedMemory = 98_304;
-export const defaultCoarsening = 8, defaultThreads = 512;
+export const defaultThreads = 512;
+/** n of SWPn: the first that fits. */
+const defaultCoarsening: readonly number[] = [8, 4, 2, 1];
 /** The share of a device's memory, and the bytes, that channels may take at most. */
-const channelShare = 1 / 8, channelBytes = 2 ** 30;
+const channelShare = 1 / 8, channelBytes = 2 ** 32;
 /** Iterations of the first launches, which are measured, beside those that fill the pipeline. */
 const firstIterations = 8;
 
@@ -139,7 +141,7 @@ export class PipelinedGpu extends CompiledGpu {
     options: PipelineOptions, change = (schedule: DeviceSchedule): DeviceSchedule => schedule): Promise<PipelinedGpu> {
     const { limitBytes } = device.memory();
     const schedule = change(await scheduleFor(text, choice, {
-      mode: options.mode, coarsening: options.coarsening ?? defaultCoarsening,
+      mode: options.mode, coarsening: options.coarsening === undefined ? defaultCoarsening : [options.coarsening],
       scheduler: options.scheduler, signal: options.signal, processors: options.processors ?? device.description.multiprocessors,
       mostBytes: limitBytes === 0 ? channelBytes : Math.min(channelBytes, channelShare * limitBytes),
     }));
@@ -157,12 +159,18 @@ export class PipelinedGpu extends CompiledGpu {
     }
   }
 
+  override get figures(): ScheduleFigures {
+    const { coarsening, states, instances, threads, stages, arenaBytes, gap } = this.schedule;
+    const made = { mode: this.mode, coarsening, states, instances, threads, stages, channelBytes: arenaBytes };
+    return gap === undefined ? made : { ...made, gap };
+  }
+
   protected override get firstStates(): number {
     return (firstIterations + this.schedule.stages) * this.schedule.states;
   }
 
   override async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
-    const { schedule: { steps, stages, states: each, blocks, threads, sharedBytes, listWords, stagedBytes } } = this;
+    const { steps, stages, states: each, blocks, threads, sharedBytes, listWords, stagedBytes } = this.schedule;
     const { kernel, warmStates } = this.program;
     const iterations = Math.ceil((warmStates + states) / each);
     const all = (iterations + stages - 1) * steps;

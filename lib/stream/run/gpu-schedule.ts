@@ -30,8 +30,8 @@ export interface InstanceChoice {
 /** What a schedule is made for. */
 export interface ScheduleRequest {
   readonly mode: 'swp' | 'swpnc' | 'serial';
-  /** n of SWPn; for `serial`: of the schedule whose buffers it may not exceed. */
-  readonly coarsening: number;
+  /** n of SWPn: the first whose buffers fit and that is balanced. For `serial`: of the schedule whose buffers it may not exceed. */
+  readonly coarsening: readonly number[];
   /** Blocks: one for each multiprocessor. */
   readonly processors: number;
   /** Bytes of device memory that channels may take: B_max of (3.14). */
@@ -47,6 +47,8 @@ export interface DeviceSchedule {
   readonly lists: Int32Array;
   readonly listWords: number;
   readonly blocks: number;
+  /** n of SWPn. */
+  readonly coarsening: number;
   /** Threads of a block. */
   readonly threads: number;
   /** Shared memory: windows that are staged, then the lists. */
@@ -127,7 +129,8 @@ function ringBytes({ channels }: SdfGraph, repetitions: readonly number[], slots
 /** A pipeline within the memory. */
 function pipelined(problem: PipelineProblem, n: number, mostBytes: number) {
   const eachSlot = ringBytes(problem.graph, problem.repetitions, problem.graph.channels.map(() => n));
-  let most = Math.max(1, Math.min(64, Math.floor(mostBytes / (2 * eachSlot))));
+  const instances = problem.repetitions.reduce((sum, count) => sum + count, 0);
+  let most = Math.max(1, Math.min(64, Math.floor(mostBytes / (2 * eachSlot)), Math.floor(mostInstances / instances)));
   for (;;) {
     const scheduled = schedulePipeline(problem, { maxUnroll: most, maxInstances: mostInstances });
     const coarse = required(coarsen(scheduled.problem, scheduled.pipeline, n));
@@ -162,7 +165,7 @@ async function byIlp(
 /** Binary variables of an ILP that is worth a try. */
 const mostVariables = 20_000;
 /** Instances of an iteration up to which it is unrolled for a better balance. */
-const mostInstances = 6000;
+const mostInstances = 24_000;
 
 /** One thing that a block makes: instances `first` and on of an actor, for the iteration of its stage. */
 interface Item {
@@ -331,23 +334,42 @@ function threadedOf({ graph }: PipelineProgram, { threads }: InstanceChoice): Th
  * many instances.
  */
 export async function scheduleFor(program: PipelineProgram, choice: InstanceChoice, request: ScheduleRequest): Promise<DeviceSchedule> {
-  const { coarsening: n, processors, mostBytes, mode, scheduler, signal } = request;
+  const { coarsening, processors, mostBytes, mode, scheduler, signal } = request;
   const wide = threadedOf(program, choice);
   const problem: PipelineProblem = {
     graph: wide.graph, repetitions: wide.repetitions, tokens: wide.tokens, delays: choice.delays, processors,
   };
   const threads = Math.max(...choice.threads.slice(0, -2));
-  const made = scheduler === 'ilp' ? await byIlp(problem, n, mostBytes, signal) : pipelined(problem, n, mostBytes);
+  const { n, made } = await bestOf(coarsening, async (each) =>
+    (scheduler === 'ilp' ? byIlp(problem, each, mostBytes, signal) : pipelined(problem, each, mostBytes)));
   if (mode === 'serial') return serialFor(program, choice, wide, { processors, mostBytes: made.bytes, threads });
   const { pipeline, unroll } = made;
   const repetitions = made.problem.repetitions.map((count) => count * n);
   const writer = new Writer(program, choice, mode, repetitions, pipeline.slots);
   const lists = listsOf(pipeline, orderOf(program), n, processors);
   return {
-    ...writer.write([lists]), blocks: processors, threads, states: wide.steadyStates * unroll * n,
+    ...writer.write([lists]), blocks: processors, threads, coarsening: n, states: wide.steadyStates * unroll * n,
     stages: pipeline.stages, steps: 1, arenaBytes: 4 * writer.words, gap: made.gap,
     instances: repetitions.reduce((sum, count) => sum + count, 0), entries: lists.reduce((sum, list) => sum + list.length, 0),
   };
+}
+
+/** Gap to the bound that is worth a smaller n. */
+const mostGap = 0.05;
+
+/** The pipeline of the first n whose buffers fit and that is balanced, else the best balanced one; throws where the last n does not fit. */
+async function bestOf(coarsening: readonly number[], make: (n: number) => Promise<ReturnType<typeof pipelined>>) {
+  let best: { readonly n: number; readonly made: ReturnType<typeof pipelined> } | undefined;
+  for (const n of coarsening) {
+    try {
+      const made = await make(n);
+      if (best === undefined || made.gap < best.made.gap - mostGap) best = { n, made };
+      if (made.gap <= mostGap) break;
+    } catch (error) {
+      if (!(error instanceof UnsupportedProgram) || (n === coarsening.at(-1) && best === undefined)) throw error;
+    }
+  }
+  return required(best);
 }
 
 /** One filter after the other, in the order of the stream; as many steady states as the bytes hold. */
@@ -366,7 +388,7 @@ function serialFor(
   const writer = new Writer(program, choice, 'serial', all, slotsOf(times));
   const steps = serialLists(order, all, processors);
   return {
-    ...writer.write(steps), blocks: processors, threads, states: steadyStates * times, stages: 1,
+    ...writer.write(steps), blocks: processors, threads, coarsening: 1, states: steadyStates * times, stages: 1,
     steps: order.length, arenaBytes: 4 * writer.words, instances: all.reduce((sum, count) => sum + count, 0),
     entries: steps.flat().reduce((sum, list) => sum + list.length, 0),
   };

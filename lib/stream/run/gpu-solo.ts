@@ -100,7 +100,7 @@ async function timed(
       return kindsIn(counts).map((kind) => keep(resultArray(device, elementTypes[kind], items * counts[kind])));
     });
     const fault = keep(inputArray(device, Int32Array.of(noFault))), barrier = keep(inputArray(device, new Int32Array(1)));
-    const arena = keep(inputArray(device, new Int32Array(words))), list = keep(inputArray(device, lists));
+    const arena = keep(resultArray(device, 'int32', words, true)), list = keep(inputArray(device, lists));
     let best = Infinity;
     for (let repeat = 0; repeat < repeats; ++repeat) {
       const { deviceSeconds } = await module.launch(kernel, {

@@ -16,6 +16,7 @@ import { smallBlocks, type FusedOptions } from '../targets/cuda-layout.ts';
 import { fusedProgram, type FusedProgram } from '../targets/cuda.ts';
 import { within } from '../stop.ts';
 import { keptLayout } from './kept-layout.ts';
+import type { DeviceMode } from './backends.ts';
 import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
 import { prepareRun, type RunResult, type Scalars, type ThreadOptions } from './prepare.ts';
 import { compiledWasm, type CompiledWasm } from './wasm.ts';
@@ -45,6 +46,24 @@ export interface GpuSpan {
 export interface GpuOutcome {
   readonly deviceSeconds: number;
   readonly fault?: number;
+}
+
+/** What a schedule of chapter 3, or a plan of chapter 4 for long runs, comes to. */
+export interface ScheduleFigures {
+  readonly mode: Exclude<DeviceMode, 'fused'>;
+  /** n of SWPn; 1 with modes that have none. */
+  readonly coarsening: number;
+  /** Steady states of an iteration, and instances of all filters in it. */
+  readonly states: number;
+  readonly instances: number;
+  /** Most threads of an instance on the device. */
+  readonly threads: number;
+  /** Launches from the first to the last stage of an iteration; 1 with `serial`. */
+  readonly stages: number;
+  /** Bytes of all channels in the device's memory (Table 3.2). */
+  readonly channelBytes: number;
+  /** Interval per unit of work over its bound, minus 1 (Table 3.3: relaxation); undefined with `serial`. */
+  readonly gap?: number;
 }
 
 /** How a run went. */
@@ -142,6 +161,11 @@ export class CompiledGpu {
 
   get kernel(): Kernel {
     return this.#kernel;
+  }
+
+  /** What the schedule comes to; undefined where all filters are one kernel. */
+  get figures(): ScheduleFigures | undefined {
+    return undefined;
   }
 
   /** Blocks that a multiprocessor holds. */

@@ -21,7 +21,7 @@ import type { Done, Faulty } from './answers.ts';
 import type { HybridMode } from './backends.ts';
 import { shared, type CommonData, type MachineRun, type SharedInts } from './common.ts';
 import { FirstFault, runByCrew } from './crew.ts';
-import { CompiledGpu, noFault, type GpuLimits, type GpuWork } from './gpu.ts';
+import { CompiledGpu, noFault, type GpuLimits, type GpuWork, type ScheduleFigures } from './gpu.ts';
 import { itemsOut, type Ends } from './gpu-ends.ts';
 import { Conductor } from './hybrid-conductor.ts';
 import { hybridLists } from './hybrid-lists.ts';
@@ -159,6 +159,17 @@ export class HybridGpu extends CompiledGpu {
       warmStates: 0, startStates: 0, input, output,
     };
     return new HybridGpu(graph, program, device, module, { planned, parts, lists: await device.array(parts.lists.lists) });
+  }
+
+  /** Of the plan for long runs. */
+  override get figures(): ScheduleFigures {
+    const { planned: { mode, plan }, parts: { lists } } = this;
+    const { steadyStates: states, repetitions, firings, depth, deviceBytes, interval, bound } = plan;
+    return {
+      mode, coarsening: 1, states, threads: lists.threads, stages: depth, channelBytes: deviceBytes,
+      instances: repetitions.reduce((sum, count, id) => sum + count / elementAt(firings, id), 0),
+      ...(bound > 0 ? { gap: interval / bound - 1 } : {}),
+    };
   }
 
   override async run(input: ArrayLike<number> | undefined, options: ThreadOptions, out?: Scalars): Promise<RunResult & GpuWork> {

@@ -4,8 +4,7 @@ import type { StreamGraph } from '../graph.ts';
 import type { MovingCosts } from '../partition/index.ts';
 import { isHybridMode, type DeviceMode } from './backends.ts';
 import { CompiledGpu } from './gpu.ts';
-import { PipelinedGpu, widthOf, type PipelineOptions } from './gpu-pipelined.ts';
-import { HybridGpu } from './hybrid.ts';
+import type { PipelineOptions } from './gpu-pipelined.ts';
 
 /** What `compileForDevice` passes on; all but `fast` and `signal` are for the modes of chapters 3 and 4. */
 export interface ModeOptions extends Omit<PipelineOptions, 'mode' | 'width'> {
@@ -24,7 +23,11 @@ export async function compileMode(graph: StreamGraph, device: Device, { mode, la
       ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }),
     });
   }
+  const { PipelinedGpu, widthOf } = await import('./gpu-pipelined.ts');
   const width = layout === undefined ? {} : { width: widthOf(layout) };
-  if (isHybridMode(mode)) return HybridGpu.compileFor(graph, device, { ...options, mode, ...width });
+  if (isHybridMode(mode)) {
+    const { HybridGpu } = await import('./hybrid.ts');
+    return HybridGpu.compileFor(graph, device, { ...options, mode, ...width });
+  }
   return PipelinedGpu.compileFor(graph, device, { ...options, mode, ...width });
 }

@@ -17,7 +17,7 @@ import { tabulate } from '../../kernel/passes/tables.ts';
 import { tidy } from '../../kernel/passes/tidy.ts';
 import { isStraight } from '../../kernel/passes/slice.ts';
 import { sizeOf, unrollInner, unrollShort } from '../../kernel/passes/unroll.ts';
-import { mapBody, Names, walkBody } from '../../kernel/visit.ts';
+import { buffersIn, mapBody, Names, walkBody } from '../../kernel/visit.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
 import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
 import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
@@ -143,8 +143,11 @@ export function instancesFor(
       codes.push(...codeOf(before, f, own, shared, tables).map((code) => ({ ...code, together: togetherOf(before, code) })));
     }
   }
-  const buffers = [...lowered.program.buffers, ...placeholders, ...tables];
   const functions = codes.flatMap(({ f, together: more }) => (more === undefined ? [f] : [f, more.f]));
+  // Tables that were joined to others need no room of their own.
+  const read = new Set(functions.flatMap(({ body }) => [...buffersIn(body)]));
+  const all = [...lowered.program.buffers, ...placeholders, ...tables];
+  const buffers = all.filter((buffer) => buffer.role !== 'constant' || read.has(buffer));
   return { codes, lowered, program: { buffers, imports: [], functions } };
 }
 

@@ -63,7 +63,9 @@ const planOptions: PlanOptions = { groupSize: 0, filterSize: 400, forCores: 1, s
 export function pipelinePlan(whole: StreamGraph): PipelinePlan {
   const plan = planProgram(whole, planOptions);
   const begins = startMatters(plan);
-  if (begins === undefined) {
+  const hasState = plan.graph.nodes.some((node) =>
+    node.kind === 'filter' && (node.code.stateful || plan.analyses.get(node.code)?.usesIteration === true));
+  if (begins === undefined || hasState) {
     throw new UnsupportedProgram('the program has state, loops, files, or other ends than one input and one output');
   }
   const { input, output } = openEnds(plan);
@@ -184,15 +186,14 @@ class PipelineText {
       const how = isInput ? `load<${spread(end)}, ${end.window * end.stride}>` : `store<${spread(end)}>`;
       return [`          e${i}.${how}(block, instance, threads, firings);`];
     });
-    const [loads, stores] = [staged(true), staged(false)];
-    const isStaged = loads.length + stores.length > 0;
+    const [loads, stores] = [staged(true), staged(false)], isStaged = loads.length + stores.length > 0;
     const { graph } = this.#instances.lowered.plan;
     const name = elementAt(graph.nodes, elementAt(nodes, 0)).name.replaceAll(/[^\w .-]/g, '');
     return [
       `      case ${number}: {  // ${name}${nodes.length > 1 ? `, and ${nodes.length - 1} more like it` : ''}`,
       ...ends.flatMap(({ kind, rate, stride }, i) =>
         (used.has(i) ? [`        const pipelined::End<${cTypes[scalarTypes[kind]]}, ${rate * stride}> e${i}(work, ${i});`] : [])),
-      `        const int threads = work.threads(), ${isStaged ? '' : 'thread = block.thread(), '}last = work.last();`,
+      `        const int threads = work.threads(), last = work.last()${isStaged ? '' : ', thread = block.thread()'};`,
       '        int instance = work.first();',
       ...(together === undefined ? [] : [
         `        for (; thread < threads && instance + ${together.instances} <= last; instance += ${together.instances}) {`,

@@ -97,6 +97,8 @@ describe('the modes of chapter 4', function () {
         const expected = await run(mixed, { input: wave, backend: 'wasm', ...options });
         assert.deepEqual((await made.run(wave, options)).output, expected.output, JSON.stringify(options));
       }
+      const { mode, states, stages, channelBytes, instances } = made.schedule!;
+      assert.ok(mode === 'synergistic' && states > 0 && stages > 2 && channelBytes >= 0 && Number.isInteger(instances), JSON.stringify(made.schedule));
       const whole = (await run(mixed, { input: wave, backend: 'wasm' })).output;
       const out = new Float32Array(whole.length + 5).fill(7);
       const found = await made.run(wave, { out });

@@ -73,7 +73,7 @@ const mostBytes = 2 ** 21;
 async function check(graph: ReturnType<typeof program>, options: PipelineOptions): Promise<void> {
   const { text, choice } = textFor(graph, options);
   const { mode, coarsening = 1, processors = 3 } = options;
-  const schedule = await scheduleFor(text, choice, { mode, coarsening, processors, mostBytes: 2 ** 30 });
+  const schedule = await scheduleFor(text, choice, { mode, coarsening: [coarsening], processors, mostBytes: 2 ** 30 });
   if (schedule.arenaBytes > mostBytes) return;
   assert.ok(follow(text, schedule, schedule.steps === 1 ? 5 : 3) > 0);
   // The check sees what is wrong.
@@ -99,7 +99,7 @@ describe('lists of the schedules of chapter 3', function () {
 
   it('the same of random programs', async () => {
     let taken = 0;
-    for (let seed = 5000; taken < 40; ++seed) {
+    for (let seed = 5000; taken < 25; ++seed) {
       const graph = graphOf(randomProgram(seed).source);
       try {
         await check(graph, ways[seed % ways.length]!);

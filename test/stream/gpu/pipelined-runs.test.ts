@@ -103,7 +103,13 @@ describe('the modes of chapter 3', function () {
         using compiled = await compileForDevice(floats, { device, mode, profile: profiled, coarsening: 2 });
         const found = await compiled.run(input);
         assert.deepEqual([found.backend, found.output], [backend, expected.output], mode);
+        const { states, stages, instances, channelBytes, gap, ...rest } = compiled.schedule!;
+        assert.deepEqual(rest, { mode, coarsening: mode === 'serial' ? 1 : 2, threads: compiled.schedule!.threads });
+        assert.ok(states % 256 === 0 && instances >= 4 && channelBytes > 4 * states && stages >= 1, JSON.stringify(compiled.schedule));
+        assert.deepEqual([stages > 1, gap !== undefined && gap >= -1e-9], mode === 'serial' ? [false, false] : [true, true]);
       }
+      using fused = await compileForDevice(floats, { device });
+      assert.equal(fused.schedule, undefined);
       // A size of blocks that no multiprocessor holds is not taken.
       const times = table.microseconds.map((byThreads) => byThreads.map((own, at) => own.map((time) => (at === 1 ? Infinity : time))));
       using few = await compileForDevice(floats, { device, mode: 'swp', profile: { ...made, table: { ...table, microseconds: times } } });
@@ -197,6 +203,9 @@ describe('the modes of chapter 3', function () {
         compiled?.dispose();
         assert.equal(await settled(own), before);
       }
+      await using small = await openDevice({ backend, memoryLimit: 3 * 2 ** 20 });
+      using less = await compileForDevice(floats, { device: small, mode: 'swp', threads: 128 });
+      assert.ok(less.schedule!.coarsening < 8 && less.schedule!.channelBytes <= 3 * 2 ** 17, JSON.stringify(less.schedule));
       const whole = await compileForDevice(floats, { device: own, mode: 'swp' });
       assert.ok(await settled(own) > 0);
       whole.dispose();
