@@ -146,9 +146,9 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
  * Compiles a program for a device, for runs on data in its memory or to compile before the first run (`run` with backend `cuda` compiles
  * by itself). Compiled kernels are kept between processes, and so is the layout that a search has found (`tune`).
  *
- * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with messages, dynamic rates,
- * files or prints, those with state or feedback loops except with the modes of chapter 4, and those whose channels do not fit;
- * UnavailableError if nothing here compiles device code
+ * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with messages, dynamic rates or
+ * files, except with the modes of chapter 4 those with state, feedback loops or prints (several filters that print: with all modes), and
+ * those whose channels do not fit; UnavailableError if nothing here compiles device code
  */
 export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
   const { device: asked, tune = false, mode, ...options } = snapshot(compileOptions.read(given));
