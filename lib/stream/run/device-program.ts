@@ -82,7 +82,7 @@ export class DeviceProgram {
     return this.#compiled.kernel;
   }
 
-  /** What the schedule comes to, with modes `swp`, `swpnc` and `serial`; undefined with `fused`. */
+  /** What the schedule or plan comes to; undefined with mode `fused`. */
   get schedule(): ScheduleFigures | undefined {
     return this.#compiled.figures;
   }

@@ -148,9 +148,10 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
  * (`run` with backend `cuda` compiles by itself.) Compiled programs are cached between processes, and so is the layout that a search has
  * found (`tune`).
  *
- * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with state that only firings in
- * order can find or with feedback loops (except with the modes of chapter 4), messages, dynamic rates, files or prints, and those whose
- * channels do not fit; ScheduleError for rates that do not balance; UnavailableError if nothing here compiles device code
+ * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with messages, dynamic rates or
+ * files; except with the modes of chapter 4, those with state that only firings in order can find, feedback loops or prints (several
+ * filters that print: with all modes); and those whose channels do not fit; ScheduleError for rates that do not balance;
+ * UnavailableError if nothing here compiles device code
  */
 export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
   const { device: asked, tune = false, mode, ...options } = snapshot(compileOptions.read(given));

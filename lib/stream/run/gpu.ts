@@ -54,15 +54,15 @@ export interface GpuOutcome {
   readonly fault?: number;
 }
 
-/** What a schedule of chapter 3 comes to. */
+/** What a schedule of chapter 3, or a plan of chapter 4 for long runs, comes to. */
 export interface ScheduleFigures {
   readonly mode: Exclude<DeviceMode, 'fused'>;
-  /** n of SWPn; 1 with `serial`. */
+  /** n of SWPn; 1 with modes that have none. */
   readonly coarsening: number;
   /** Steady states of an iteration, and instances of all filters in it. */
   readonly states: number;
   readonly instances: number;
-  /** Most threads of an instance. */
+  /** Most threads of an instance on the device. */
   readonly threads: number;
   /** Launches from the first to the last stage of an iteration; 1 with `serial`. */
   readonly stages: number;

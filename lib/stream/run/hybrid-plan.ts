@@ -44,6 +44,7 @@ export interface HybridRequest {
 
 /** Plans of a program, and the text of their device's part. */
 export interface PlannedHybrid {
+  readonly mode: HybridMode;
   readonly program: HybridProgram;
   readonly problem: HybridProblem;
   /** The plan for long runs. */
@@ -183,9 +184,9 @@ export function planFor(program: HybridProgram, request: HybridRequest): Planned
     plan = unlessLimited(() => planAt(states)) ?? shortest;
   }
   const shorter: number[] = [];
-  for (let states = shortest.steadyStates; states * ladder <= plan.steadyStates; states *= ladder) shorter.push(states);
+  for (let states = shortest.steadyStates; 2 * states <= plan.steadyStates; states *= ladder) shorter.push(states);
   return {
-    program, problem, plan, shorter, registers: costs.registers, text: textOf(program, plan, costs.threads),
+    mode: request.mode, program, problem, plan, shorter, registers: costs.registers, text: textOf(program, plan, costs.threads),
     planAt: (states) => planAt(states, plan.onGpu),
   };
 }

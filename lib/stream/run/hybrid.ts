@@ -21,7 +21,7 @@ import type { Done, Faulty } from './answers.ts';
 import type { HybridMode } from './backends.ts';
 import { shared, type CommonData, type MachineRun, type SharedInts } from './common.ts';
 import { FirstFault, runByCrew } from './crew.ts';
-import { CompiledGpu, noFault, type GpuLimits, type GpuWork } from './gpu.ts';
+import { CompiledGpu, noFault, type GpuLimits, type GpuWork, type ScheduleFigures } from './gpu.ts';
 import { itemsOut, type Ends } from './gpu-ends.ts';
 import { Conductor } from './hybrid-conductor.ts';
 import { hybridLists } from './hybrid-lists.ts';
@@ -79,8 +79,8 @@ export async function planHybridFor(graph: StreamGraph, device: Device, options:
   });
 }
 
-/** An iteration is worth its launches where a run has so many for each launch that the first one takes to its end. */
-const worthDepth = 4;
+/** Microseconds of a launch besides its work: the barrier, and calls on the device. */
+const launchOverhead = 150;
 
 /** A plan with what executes it. */
 interface Variant {
@@ -161,6 +161,17 @@ export class HybridGpu extends CompiledGpu {
     return new HybridGpu(graph, program, device, module, { planned, parts, lists: await device.array(parts.lists.lists) });
   }
 
+  /** Of the plan for long runs. */
+  override get figures(): ScheduleFigures {
+    const { planned: { mode, plan }, parts: { lists } } = this;
+    const { steadyStates: states, repetitions, firings, depth, deviceBytes, interval, bound } = plan;
+    return {
+      mode, coarsening: 1, states, threads: lists.threads, stages: depth, channelBytes: deviceBytes,
+      instances: repetitions.reduce((sum, count, id) => sum + count / elementAt(firings, id), 0),
+      ...(bound > 0 ? { gap: interval / bound - 1 } : {}),
+    };
+  }
+
   override async run(input: ArrayLike<number> | undefined, options: ThreadOptions, out?: Scalars): Promise<RunResult & GpuWork> {
     return within(options, async (signal) => {
       const { plan } = this.parts.program;
@@ -186,26 +197,27 @@ export class HybridGpu extends CompiledGpu {
   /** The plan for a run of so many steady states; undefined: the run is shorter than any iteration. */
   #variantFor(states: number): Variant | undefined {
     const { planned: { plan, shorter }, parts } = this;
-    const isWorth = ({ steadyStates, depth }: Pick<HybridParts['plan'], 'steadyStates' | 'depth'>): boolean =>
-      states >= worthDepth * depth * steadyStates;
-    const whole = { parts, lists: this.#lists };
-    if (shorter.length === 0 || isWorth(plan)) return states < plan.steadyStates ? undefined : whole;
-    for (let level = shorter.length - 1; level >= 0; --level) {
-      if (level > 0 && !isWorth({ steadyStates: elementAt(shorter, level), depth: plan.depth })) continue;
-      const variant = this.#shorterAt(level);
-      // The text is for other layouts: items that are left over are whole iterations in one of the plans only.
-      if (variant === undefined) return states < plan.steadyStates ? undefined : whole;
-      return states < variant.parts.plan.steadyStates ? undefined : variant;
+    const sizes = [...shorter, plan.steadyStates];
+    // Long iterations take fewer launches, but the pipeline fills and drains once.
+    const times = sizes.map((size) =>
+      (Math.floor(states / size) + plan.depth - 1) * (size * plan.interval / plan.steadyStates + launchOverhead));
+    const fits = ({ parts: { plan: { steadyStates } } }: Variant): boolean => steadyStates <= states;
+    const order = sizes.map((_, level) => level).sort((a, b) => elementAt(times, a) - elementAt(times, b));
+    for (const level of order) {
+      if (elementAt(sizes, level) > states) continue;
+      const variant = level < shorter.length ? this.#shorterAt(level) : { parts, lists: this.#lists };
+      if (variant !== undefined && fits(variant)) return variant;
     }
     return undefined;
   }
 
-  /** A plan with shorter iterations, once made. */
+  /** A plan with shorter iterations, once made; undefined where the text is for other layouts than it needs. */
   #shorterAt(level: number): Variant | undefined {
     const known = this.#shorter.get(level);
     if (known !== undefined) return known;
     const { program, plan: long, planAt, text, shorter } = this.planned;
     const plan = planAt(elementAt(shorter, level));
+    // Items that are left over may be whole iterations in one of the plans only.
     const [ours, theirs] = [orderedNodes(program, plan), orderedNodes(program, long)];
     if (ours.size !== theirs.size || [...ours].some((node) => !theirs.has(node))) return undefined;
     const lists = hybridLists(program, plan, text);

@@ -25,7 +25,9 @@ export async function compileMode(graph: StreamGraph, device: Device, { mode, la
   }
   const { PipelinedGpu, widthOf } = await import('./gpu-pipelined.ts');
   const width = layout === undefined ? {} : { width: widthOf(layout) };
-  if (!isHybridMode(mode)) return PipelinedGpu.compileFor(graph, device, { ...options, mode, ...width });
-  const { HybridGpu } = await import('./hybrid.ts');
-  return HybridGpu.compileFor(graph, device, { ...options, mode, ...width });
+  if (isHybridMode(mode)) {
+    const { HybridGpu } = await import('./hybrid.ts');
+    return HybridGpu.compileFor(graph, device, { ...options, mode, ...width });
+  }
+  return PipelinedGpu.compileFor(graph, device, { ...options, mode, ...width });
 }

@@ -97,6 +97,8 @@ describe('the modes of chapter 4', function () {
         const expected = await run(mixed, { input: wave, backend: 'wasm', ...options });
         assert.deepEqual((await made.run(wave, options)).output, expected.output, JSON.stringify(options));
       }
+      const { mode, states, stages, channelBytes, instances } = made.schedule!;
+      assert.ok(mode === 'synergistic' && states > 0 && stages > 2 && channelBytes >= 0 && Number.isInteger(instances), JSON.stringify(made.schedule));
       const whole = (await run(mixed, { input: wave, backend: 'wasm' })).output;
       const out = new Float32Array(whole.length + 5).fill(7);
       const found = await made.run(wave, { out });
@@ -179,6 +181,24 @@ describe('the modes of chapter 4', function () {
       assert.equal(await settled(own), 0);
     });
 
+    it('items that stand on a channel for whole iterations keep the layout of its reader', async () => {
+      for (const [count, type] of [[32, 'int'], [96, 'int'], [64, 'float']] as const) {
+        const late = graphOf(`${type}->${type} filter P { prework push ${count} { for (int i = 0; i < ${count}; i++) push(i * 3 + 1); } work pop 1 push 1 { push(pop() + 1); } } `
+          + `${type}->${type} filter S { ${type} s; work pop 1 push 1 { s = s + pop(); push(s); } } `
+          + `${type}->${type} filter B { work pop 1 push 2 { ${type} x = pop(); push(x); push(x * x); } } ${type}->${type} pipeline Main { add P; add B; add S; add B; }`);
+        for (const name of ['all on the device', 'all on cores'] as const) {
+          using made = await hybridOf(device, late, { ...small, onDevice: partitions[name]!(0) });
+          const { plan, program: { graph } } = made.parts;
+          const isKept = plan.buffers.some(({ channel, isShuffled }) => isShuffled && graph.channels[channel]!.tokens === count);
+          assert.equal(isKept, name === 'all on the device');
+          for (const iterations of [1, 2, 5, 9]) {
+            const length = inputFor(made, iterations) + iterations % 3;
+            assert.ok(await together(made, late, Int32Array.from({ length }, (_, i) => i % 97)));
+          }
+        }
+      }
+    });
+
     it('take no more of a device than it has, and free it', async () => {
       await using own = await openDevice({ backend, memoryLimit: 2 ** 22 });
       await assert.rejects(compileForDevice(program('tde'), { device: own, mode: 'gpu' }), { code: 'ERR_WARPLOOM_INVALID_PROGRAM' });
@@ -190,7 +210,7 @@ describe('the modes of chapter 4', function () {
       assert.equal(await settled(own), 0);
       await assert.rejects(made.run(wave), { code: 'ERR_WARPLOOM_DISPOSED' });
     });
-  }, { backends: deviceBackends, cases: 8 });
+  }, { backends: deviceBackends, cases: 9 });
 
   for (const backend of drillBackends(1, deviceBackends)) {
     it(`${backend}: runtime calls that fail are errors, and programs of a lost device run on the CPU`, async () => {
