@@ -2,23 +2,13 @@
 // slow memory of its own: what WebAssembly makes of them, bit for bit.
 import assert from 'node:assert/strict';
 import { openDevice } from '../../../lib/core/device.ts';
-import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { scalarCount } from '../../../lib/stream/interpret/values.ts';
-import type { HybridGpu } from '../../../lib/stream/run/hybrid.ts';
-import { compiledWasm } from '../../../lib/stream/run/wasm.ts';
 import { drillBackends, eachBackend } from '../../support/backends.ts';
-import { apps } from '../programs/apps/index.ts';
 import { program } from '../programs/support.ts';
-import { styles } from '../programs/styles.ts';
-import { graphOf } from '../support.ts';
+import { samples, sameOutcome } from './corpus.ts';
 import { hybridTogether, inputFor, partitions, small, together } from './hybrid.ts';
 import { deviceBackends } from './support.ts';
 
-const upTo24 = Array.from({ length: 24 }, (_, i) => i + 1);
-const samples = [
-  ...styles.map(({ name, source }) => ({ name, graph: graphOf(source), items: upTo24 })),
-  ...apps.map(({ name, source, input = [] }) => ({ name, graph: graphOf(source), items: input })),
-].filter(({ graph }) => graph.input !== undefined);
 const cuts = [partitions['all on the device']!, partitions['alternating']!, partitions['cut at random']!];
 const batch = 20, mostScalars = 100_000;
 
@@ -33,11 +23,16 @@ describe('programs in many styles on cores and a device together', function () {
         const compiled = await hybridTogether(await opened(), some.map(({ graph }, i) => ({ graph, options: {
           ...small, processors: 1 + (at + i) % 4, onDevice: cuts[(at + i) % cuts.length]!(i),
         } })));
-        for (const [i, { name, graph, items }] of some.entries()) {
+        for (const [i, sample] of some.entries()) {
+          const { name, graph } = sample;
           const made = compiled[i];
           if (made === undefined) continue;
           if (made.parts.lists.entries > 0) ++taken;
-          for (const iterations of [1, 3]) await sameOutcome(made, graph, items, iterations, name);
+          for (const iterations of [1, 3]) {
+            const scalars = scalarCount(graph.input!.type) * inputFor(made, iterations) + iterations;
+            if (scalars > mostScalars) continue;
+            await sameOutcome(sample, scalars, name, (input) => made.run(input, {}), (input) => together(made, graph, input));
+          }
         }
         for (const each of compiled) each?.dispose();
       });
@@ -67,20 +62,3 @@ describe('programs in many styles on cores and a device together', function () {
     });
   }
 });
-
-/** Runs a program on its own items, over and over, for so many iterations of its plan. */
-async function sameOutcome(made: HybridGpu, graph: StreamGraph, items: readonly number[], iterations: number, name: string): Promise<void> {
-  const scalars = scalarCount(graph.input!.type) * inputFor(made, iterations) + iterations;
-  if (scalars > mostScalars) return;
-  const input = Array.from({ length: scalars }, (_, i) => items[i % items.length]!);
-  try {
-    compiledWasm(graph).run(input, {});
-  } catch (error) {
-    await assert.rejects(async () => made.run(input, {}), { code: (error as { code: string }).code, message: (error as Error).message }, name);
-    return;
-  }
-  await together(made, graph, input).catch((error: Error) => {
-    error.message = `${name}: ${error.message}`;
-    throw error;
-  });
-}
