@@ -96,6 +96,12 @@ export function timesAsFast({ value, unit }: Pick<Row, 'value' | 'unit'>, peer: 
   return unit.endsWith('/s') ? value / peer : peer / value;
 }
 
+/** The unit of a figure: seconds, unless its name says otherwise. SWPn and its persistent form are rates, as their row is. */
+function figureUnit(name: string, unit: string): string {
+  if (/^(n\d+|persistent)$/.test(name)) return unit;
+  return { megabytes: 'MB', bufferBytes: 'bytes', aboveBound: 'ratio' }[name] ?? 's';
+}
+
 /** One line for people; a star marks figures that were not measured in this run. */
 export function formatRow(row: Row): string {
   const parts = [`${row.id}${row.elsewhere === undefined ? '' : '*'}`.padEnd(52), formatValue(row.value, row.unit).padStart(12)];
@@ -106,7 +112,7 @@ export function formatRow(row: Row): string {
     parts.push(`${name}${mark} ${formatValue(value, row.unit)}${isSpeed ? ` (${timesAsFast(row, value).toFixed(2)}x)` : ''}`);
   }
   for (const [name, value] of Object.entries(row.figures ?? {})) {
-    parts.push(`${name} ${formatValue(value, name === 'megabytes' ? 'MB' : 's')}`);
+    parts.push(`${name} ${formatValue(value, figureUnit(name, row.unit))}`);
   }
   parts.push(`±${(100 * row.spread).toFixed(1)} %`);
   if (row.note !== undefined) parts.push(`[${row.note}]`);

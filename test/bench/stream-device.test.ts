@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readGoals } from '../../bench/goals.ts';
-import { parseReport, type Report, type Row } from '../../bench/report.ts';
+import { formatRow, parseReport, type Report, type Row } from '../../bench/report.ts';
 import { h200Bounds } from '../../bench/stream-device.ts';
 import { StreamWork } from '../../bench/stream-device-work.ts';
 import { streamBars, streamTables } from '../../bench/stream-figures.ts';
@@ -65,6 +65,12 @@ describe('bench: stream on a device', () => {
       '| DCT | 50.0 | 90.0 | 80.0 | 90.0 | 10.0 | 40.0 | 25.0 MB | 1.2 % |', '| DES | 30.0 |  |  | 30.0 |  |  |  |  |',
       '| geometric mean |  |  |  | 52.0 |  |  |  |  |']);
     assert.deepEqual(streamBars(rows.slice(1, 3)).map(({ method, times }) => [method, times]), [['swpnc', 10], ['serial', 40]]);
+  });
+
+  it('prints figures with their units', () => {
+    const row: Row = { id: 'stream/dct/swp', value: 2e9, unit: 'items/s', spread: 0,
+      figures: { n1: 1e9, persistent: 3e9, bufferBytes: 4e6, aboveBound: 0.01, device: 0.002 } };
+    assert.match(formatRow(row), / n1 1000000000 items\/s {2}persistent 3000000000 items\/s {2}bufferBytes 4000000 bytes {2}aboveBound 0\.01 ratio {2}device 2\.000 ms /);
   });
 
   it('sorts variants by their rates', () => {
