@@ -313,7 +313,7 @@ export class CompiledGpu {
     await this.#part(ends, state, 1, before + items, { ...options, threads: 1 });
   }
 
-  /** Steady states of a program with state by the device, to the end of the run: what lacks in the last one is made up. */
+  /** Runs the steady states of a program with state on the device, to the end of the run; missing input of the last one is made up. */
   async #withState(ends: Ends, from: number, to: number, options: ThreadOptions): Promise<GpuOutcome> {
     const { states: round, output: { before, items } } = this.program;
     const carry = new Carry(this.device, await stateBefore(this.program, this.#wasm, ends, from, options));
