@@ -88,6 +88,8 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   Status begin(Mark* out) override;
   Status upload_later(void* device, const void* host, int64_t bytes) override;
   Status download_later(void* host, const void* device, int64_t bytes) override;
+  Status upload_aside(bool after_work, bool after_downloads) override;
+  Status await_downloads() override;
   Status stage(Stage stage, int turn) override;
   Status end(Mark mark) override;
   void abandon(Mark mark) override;
@@ -101,11 +103,13 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   Status use();
   Status take_mark(Mark* out);
   Status prepare_slices();
+  Status prepare_uploads();
+  Status follow(cudaStream_t later, cudaStream_t earlier);
   Status time_slice(MarkEvents& events);
   Status leave_stage();
   cudaStream_t stream_of(Stage stage) const;
   /// The stream that transfers use now.
-  cudaStream_t lane() const { return staged_ ? stream_of(stage_) : stream_; }
+  cudaStream_t lane() const { return staged_ ? stream_of(stage_) : uploading_ ? up_ : stream_; }
   void destroy(const MarkEvents& events);
   void wait_all();
   cudaError_t raw_allocate(int64_t bytes, void** out);
@@ -131,13 +135,15 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   cudaStream_t down_ = nullptr;   ///< for large downloads
   cudaStream_t second_ = nullptr; ///< for fork(); made by the first one
   cudaEvent_t forked_ = nullptr, joined_ = nullptr;
-  cudaStream_t up_ = nullptr;     ///< for uploads of slices; made by the first one
+  cudaStream_t up_ = nullptr;     ///< for uploads of slices and large ones of arrays; made by the first one
   cudaMemPool_t pool_ = nullptr;  ///< null: the device has no pools, plain cudaMalloc
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
   std::vector<MarkEvents> marks_;  ///< by mark; the pool grows to the largest number in flight at once
   std::vector<Mark> free_marks_;
   Mark current_ = kNone;           ///< of the call between begin() and end()
-  cudaEvent_t began_ = nullptr;            ///< before the first slice of the call
+  bool uploading_ = false;         ///< the current call's uploads use up_
+  cudaEvent_t passed_ = nullptr;   ///< a point of one stream that another one waits for at once
+  cudaEvent_t began_ = nullptr;    ///< before the first slice of the call
   cudaEvent_t stage_ended_[kTurns][3] = {};
   bool turn_used_[kTurns] = {};
   bool staged_ = false;            ///< the call is in slices: stage_ and turn_ are the current ones

@@ -91,7 +91,7 @@ CudaDevice::~CudaDevice() {
   }
   if (mailbox_ != nullptr) call_always([&] { return cudaFree(mailbox_); });
   for (const MarkEvents& events : marks_) destroy(events);
-  for (const cudaEvent_t event : {begin_, end_, forked_, joined_}) {
+  for (const cudaEvent_t event : {begin_, end_, forked_, joined_, passed_}) {
     if (event != nullptr) call_always([&] { return cudaEventDestroy(event); });
   }
   if (stream_ != nullptr) call_always([&] { return cudaStreamSynchronize(stream_); });

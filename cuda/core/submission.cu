@@ -3,11 +3,6 @@
 #include "cuda/core/cuda_device_class.h"
 
 namespace warploom::cuda {
-namespace {
-// From about this size on, two more calls to the runtime pay off.
-constexpr int64_t kOwnStream = int64_t{1} << 20;
-}  // namespace
-
 /// A mark's events, from the pool.
 Status CudaDevice::take_mark(Mark* out) {
   WARPLOOM_TRY(use());
@@ -59,8 +54,14 @@ cudaStream_t CudaDevice::stream_of(Stage stage) const {
   return stage == Stage::upload ? up_ : stage == Stage::download ? down_ : stream_;
 }
 
-Status CudaDevice::prepare_slices() {
+Status CudaDevice::prepare_uploads() {
   if (up_ == nullptr) CUDA_TRY(cudaStreamCreateWithFlags, &up_, cudaStreamNonBlocking);
+  if (passed_ == nullptr) CUDA_TRY(cudaEventCreateWithFlags, &passed_, cudaEventDisableTiming);
+  return {};
+}
+
+Status CudaDevice::prepare_slices() {
+  WARPLOOM_TRY(prepare_uploads());
   const auto make = [&](cudaEvent_t* event) {
     if (*event != nullptr) return Status();
     return report(call([&] { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); }), "cudaEventCreateWithFlags");
@@ -138,12 +139,35 @@ Status CudaDevice::download_later(void* host, const void* device, int64_t bytes)
   return {};
 }
 
+/// What `later` is given from here on waits for what `earlier` has been given so far.
+Status CudaDevice::follow(cudaStream_t later, cudaStream_t earlier) {
+  WARPLOOM_TRY(prepare_uploads());
+  CUDA_TRY(cudaEventRecord, passed_, earlier);
+  CUDA_TRY(cudaStreamWaitEvent, later, passed_, 0);
+  return {};
+}
+
+Status CudaDevice::upload_aside(bool after_work, bool after_downloads) {
+  WARPLOOM_TRY(use());
+  WARPLOOM_TRY(prepare_uploads());
+  if (after_work) WARPLOOM_TRY(follow(up_, stream_));
+  if (after_downloads) WARPLOOM_TRY(follow(up_, down_));
+  uploading_ = true;
+  return {};
+}
+
+Status CudaDevice::await_downloads() {
+  WARPLOOM_TRY(use());
+  return follow(stream_, down_);
+}
+
 Status CudaDevice::end(Mark mark) {
   WARPLOOM_TRY(use());
   MarkEvents& events = marks_[static_cast<size_t>(mark)];
   // After its first download on the separate stream, the call submits nothing more to the other one.
-  CUDA_TRY(cudaEventRecord, events.reached, events.downloading ? down_ : stream_);
-  staged_ = false;
+  CUDA_TRY(cudaEventRecord, events.reached, events.downloading ? down_ : lane());
+  if (uploading_) CUDA_TRY(cudaStreamWaitEvent, stream_, events.reached, 0);
+  staged_ = uploading_ = false;
   current_ = kNone;
   events.call = true;
   fault_seam().enter();
@@ -158,7 +182,7 @@ void CudaDevice::wait_all() {
 }
 
 void CudaDevice::abandon(Mark mark) {
-  staged_ = false;
+  staged_ = uploading_ = false;
   current_ = kNone;
   wait_all();
   if (mark != kNone) free_marks_.push_back(mark);

@@ -7,7 +7,7 @@
 namespace warploom {
 
 /// Work goes to the device in order, and is complete once a later mark is reached. Large downloads of a call may still
-/// be in flight while the next call runs, so their sources must stay until the call's mark. Used only from the device's
+/// be in flight while the next call runs, so their sources must stay until the call's mark (or await_downloads()). Used only from the device's
 /// thread.
 ///
 /// Between begin() and end() the device's operations are timed but not waited for; operations that need a result
@@ -23,6 +23,13 @@ class Submission {
   /// The host memory must be page-locked, and stay unchanged until a mark after the copy is reached.
   virtual Status upload_later(void* device, const void* host, int64_t bytes) = 0;
   virtual Status download_later(void* host, const void* device, int64_t bytes) = 0;
+  /// From this size on, a transfer of its own pays for a stream of its own.
+  static constexpr int64_t kOwnStream = int64_t{1} << 20;
+  /// The uploads of this call, which does nothing else, overlap with other work; what is submitted after the call waits
+  /// for them. `after_work`: they wait for all work submitted so far. `after_downloads`: for all downloads.
+  virtual Status upload_aside(bool after_work, bool after_downloads) = 0;
+  /// Work that is submitted from here on waits for all downloads so far, which it may overwrite.
+  virtual Status await_downloads() = 0;
   /// A call in slices, where each slice uses the memory of one of kTurns turns. Everything submitted from here on
   /// belongs to this stage of the slice that now has `turn`. A stage waits for the previous one; the first waits until
   /// the previous slice with that turn has ended. Stages of different turns overlap. Every slice goes through all three

@@ -204,12 +204,17 @@ export function copyLargeArraysBy(copy: (to: TypedArray, from: TypedArray) => vo
   copyInParallel = copy;
 }
 
+/** This realm's constructor of a typed array's kind; undefined for a DataView. */
+function kindOf(view: ArrayBufferView): unknown {
+  const kind = typedArrayKind(view);
+  return kind === undefined ? undefined : required((globalThis as unknown as Record<string, unknown>)[kind]);
+}
+
 /** A copy of a typed array (of this realm's kind) or DataView. */
 export function typedCopy<View extends ArrayBufferView>(view: View): View {
-  const kind = typedArrayKind(view);
+  const Kind = kindOf(view) as (new (source: unknown) => View) | undefined;
   try {
-    if (kind === undefined) return new DataView(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength)) as unknown as View;
-    const Kind = required((globalThis as unknown as Record<string, new (source: unknown) => View>)[kind]);
+    if (Kind === undefined) return new DataView(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength)) as unknown as View;
     if (copyInParallel !== undefined && view.byteLength >= parallelBytes) {
       const copy = new Kind((view as unknown as TypedArray).length);
       copyInParallel(copy as unknown as TypedArray, view as unknown as TypedArray);
@@ -219,6 +224,59 @@ export function typedCopy<View extends ArrayBufferView>(view: View): View {
   } catch (error) {
     throw error instanceof RangeError ? noHostMemory(view.byteLength, error) : error;
   }
+}
+
+/** Bytes of copies that may be kept for the next ones, and milliseconds for which an unused one is. */
+const keptBytes = Math.min(2 ** 30, totalmem() / 16), keptMilliseconds = 10_000;
+
+/**
+ * Copies of large arrays for the duration of a call. Memory that the system has just provided takes longer to fill than to copy to, so that
+ * of copies which are no longer needed serves the next ones.
+ */
+class LentCopies {
+  readonly #free = new Set<ArrayBuffer>();
+  #bytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  take<View extends TypedArray>(view: View): View {
+    const { byteLength } = view;
+    const found = byteLength < parallelBytes || copyInParallel === undefined ? undefined
+      : [...this.#free].find((buffer) => buffer.byteLength >= byteLength && buffer.byteLength <= 2 * byteLength);
+    if (found === undefined) return typedCopy(view);
+    this.#drop(found);
+    const copy = new (kindOf(view) as new (buffer: ArrayBuffer, offset: number, length: number) => View)(found, 0, view.length);
+    copyInParallel?.(copy, view);
+    return copy;
+  }
+
+  give(copy: TypedArray): void {
+    const { buffer } = copy;
+    if (!(buffer instanceof ArrayBuffer) || buffer.byteLength < parallelBytes || buffer.byteLength > keptBytes) return;
+    for (const old of this.#free) if (this.#bytes + buffer.byteLength > keptBytes) this.#drop(old);
+    this.#free.add(buffer);
+    this.#bytes += buffer.byteLength;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#free.clear();
+      this.#bytes = 0;
+    }, keptMilliseconds).unref();
+  }
+
+  #drop(buffer: ArrayBuffer): void {
+    if (this.#free.delete(buffer)) this.#bytes -= buffer.byteLength;
+  }
+}
+
+const lent = new LentCopies();
+
+/** A copy of a typed array of this realm, in memory of earlier copies if there is any: see {@link returnCopy}. */
+export function lentCopy<View extends TypedArray>(view: View): View {
+  return lent.take(view);
+}
+
+/** Takes back what {@link lentCopy} made. Nobody may use the copy any more. */
+export function returnCopy(copy: TypedArray): void {
+  lent.give(copy);
 }
 
 function isTypedArrayName(name: unknown): name is string {

@@ -1,5 +1,5 @@
 // Checks of options that several functions of `stream` take.
-import { describeValue, isUsedInPlace } from '../core/arrays.ts';
+import { describeValue, isUsedInPlace, lentCopy, returnCopy, typedArrayKind, type TypedArray } from '../core/arrays.ts';
 import { abortSignal, callback, hasFields, isArray, number, rule, whole, type Check } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
@@ -30,7 +30,17 @@ export const inputChecks = { input: scalars, files: contents, seed: whole(Number
 
 /** A caller's input, copied unless it lies in memory that calls use in place. */
 export function takenInput<Input extends ArrayLike<number> | undefined>(input: Input): Input {
-  return ArrayBuffer.isView(input) && isUsedInPlace(input) ? input : snapshot(input);
+  if (!isNumbers(input)) return snapshot(input);
+  return isUsedInPlace(input) ? input : lentCopy(input);
+}
+
+/** Takes back the copy that {@link takenInput} made for a run, once nothing reads it any more. */
+export function returnInput(taken: ArrayLike<number> | undefined, input: ArrayLike<number> | undefined): void {
+  if (taken !== input && isNumbers(taken)) returnCopy(taken);
+}
+
+function isNumbers<Value>(value: Value): value is Value & TypedArray {
+  return ArrayBuffer.isView(value) && typedArrayKind(value) !== undefined;
 }
 
 /** A device: {@link requireDevice} looks closer, where the class is loaded. */

@@ -27,6 +27,27 @@ ArrayMemory::~ArrayMemory() {
 }
 
 Status ArrayMemory::prepare(Device& device) {
+  WARPLOOM_TRY(allocate(device));
+  if (session->submission() != nullptr && !session->is_over(fetched_)) WARPLOOM_TRY(session->submission()->await_downloads());
+  worked_ = session->task();
+  return {};
+}
+
+/// New memory may still be in use by work that was submitted before: it was freed in the order of the work.
+Status ArrayMemory::prepare_upload(Device& device, int64_t size) {
+  if (session->submission() == nullptr || size < Submission::kOwnStream) return prepare(device);
+  const bool is_new = memory_ == nullptr;
+  WARPLOOM_TRY(allocate(device));
+  return session->submission()->upload_aside(is_new || !session->is_over(worked_), !session->is_over(fetched_));
+}
+
+Status ArrayMemory::prepare_download(Device& device) {
+  WARPLOOM_TRY(allocate(device));
+  fetched_ = session->task();
+  return {};
+}
+
+Status ArrayMemory::allocate(Device& device) {
   if (!refusal_.ok() || memory_ != nullptr || bytes == 0) return refusal_;
   void* memory = nullptr;
   refusal_ = session->allocate(bytes, &memory);

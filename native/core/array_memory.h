@@ -22,17 +22,25 @@ class ArrayMemory {
   /// address, and it is not the address of any real memory. Null for empty arrays.
   char* const address;
 
-  /// On the device's thread, before memory(). A failure is permanent: nothing may read contents that were never
-  /// written.
+  /// On the device's thread, before a task's work uses memory(). A failure is permanent: nothing may read contents that
+  /// were never written.
   Status prepare(Device& device);
+  /// As prepare(), for a task that only uploads so many bytes, or only downloads. Large transfers overlap with the work
+  /// and the transfers of other arrays.
+  Status prepare_upload(Device& device, int64_t size);
+  Status prepare_download(Device& device);
   /// On the device's thread; null for empty arrays.
   char* memory() const { return memory_; }
   /// On the device's thread: makes prepare() fail, because the contents could not be provided.
   void refuse(const Status& status) { refusal_ = status; }
 
  private:
+  Status allocate(Device& device);
+
   const bool zeroed_;
   char* memory_ = nullptr;
+  int64_t worked_ = 0;   // last task whose work used the memory
+  int64_t fetched_ = 0;  // last task that downloaded it
   Status refusal_;
 };
 

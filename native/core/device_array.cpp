@@ -34,38 +34,69 @@ struct HostSide {
   }
 };
 
-/// Gives an array its memory and its first contents.
-class AllocateJob final : public Job {
+/// A job that moves bytes between the host and an array. On a device with its own memory the bytes move while later
+/// jobs run.
+class MovingJob : public Job {
  public:
   std::shared_ptr<ArrayMemory> array;
+  Submission::Mark mark() const override { return mark_; }
+  bool overlaps() const override { return true; }
+
+ protected:
+  Status work(Session& session, Device& device) override {
+    if (session.submission() == nullptr) {
+      WARPLOOM_TRY(move(session, device));
+      WARPLOOM_TRY(device.synchronize());
+      return arrived();
+    }
+    return submit(*session.submission(), &mark_, [&] { return move(session, device); });
+  }
+  Status end_work(Session& session, Device&) override {
+    const Status status = session.submission()->finish(std::exchange(mark_, Submission::kNone), nullptr);
+    return status.ok() ? arrived() : status;
+  }
+  virtual Status move(Session& session, Device& device) = 0;
+  /// Once the bytes are where they belong.
+  virtual Status arrived() { return {}; }
+
+  Status upload(Session& session, Device& device, const HostSide& side, int64_t offset, int64_t bytes) const {
+    WARPLOOM_TRY(array->prepare_upload(device, bytes));
+    char* const to = array->memory() + offset;
+    if (side.block != nullptr) return side.block->upload(device, to);
+    if (side.pinned != nullptr && session.submission() != nullptr) return session.submission()->upload_later(to, side.memory, bytes);
+    return device.upload(to, side.memory, bytes);
+  }
+
+ private:
+  Submission::Mark mark_ = Submission::kNone;
+};
+
+/// Gives an array its memory and its first contents.
+class AllocateJob final : public MovingJob {
+ public:
   HostSide source;
   bool has_source = false;
   bool borrows() const override { return source.direct && source.shared; }
 
  protected:
-  Status work(Session&, Device& device) override {
-    const Status status = fill(device);
-    if (!status.ok()) array->refuse(status);
-    return status;
+  Status work(Session& session, Device& device) override { return noted(MovingJob::work(session, device)); }
+  Status end_work(Session& session, Device& device) override { return noted(MovingJob::end_work(session, device)); }
+  Status move(Session& session, Device& device) override {
+    if (array->bytes == 0 || !has_source) return array->prepare(device);
+    return upload(session, device, source, 0, array->bytes);
   }
 
  private:
-  Status fill(Device& device) const {
-    WARPLOOM_TRY(array->prepare(device));
-    if (array->bytes == 0 || !has_source) return {};
-    if (source.direct) {
-      WARPLOOM_TRY(device.upload(array->memory(), source.memory, array->bytes));
-    } else {
-      WARPLOOM_TRY(source.block->upload(device, array->memory()));
-    }
-    return device.synchronize();
+  /// Nothing may read what did not arrive.
+  Status noted(Status status) {
+    if (!status.ok()) array->refuse(status);
+    return status;
   }
 };
 
 /// Copies between an array on the device, starting at element `offset`, and a typed array.
-class TransferJob final : public Job {
+class TransferJob final : public MovingJob {
  public:
-  std::shared_ptr<ArrayMemory> array;
   int64_t offset_bytes = 0;
   TypedArray host;
   HostSide side;
@@ -74,21 +105,21 @@ class TransferJob final : public Job {
   bool borrows() const override { return (side.direct && side.shared) || side.owned; }
 
  protected:
-  Status work(Session&, Device& device) override {
+  Status move(Session& session, Device& device) override {
     if (host.bytes == 0) return {};
-    WARPLOOM_TRY(array->prepare(device));
-    char* const memory = array->memory() + offset_bytes;
-    if (side.block != nullptr) {
-      WARPLOOM_TRY(down ? side.block->download(device, memory) : side.block->upload(device, memory));
-    } else if (down) {
-      WARPLOOM_TRY(device.download(side.memory, memory, host.bytes));
-    } else {
-      WARPLOOM_TRY(device.upload(memory, side.memory, host.bytes));
+    if (!down) return upload(session, device, side, offset_bytes, host.bytes);
+    WARPLOOM_TRY(array->prepare_download(device));
+    const char* const from = array->memory() + offset_bytes;
+    if (side.block != nullptr) return side.block->download(device, from);
+    if (side.pinned != nullptr && session.submission() != nullptr) {
+      return session.submission()->download_later(side.memory, from, host.bytes);
     }
-    WARPLOOM_TRY(device.synchronize());
+    return device.download(side.memory, from, host.bytes);
+  }
+  Status arrived() override {
     if (side.block != nullptr) side.block->learn();
     populating.reset();
-    if (side.owned) write(host.data);
+    if (side.owned && host.bytes > 0) write(host.data);
     return {};
   }
   Failure finish(napi_env env, napi_value kept, napi_value* result) override {
@@ -222,7 +253,10 @@ napi_value transfer(napi_env env, napi_callback_info info) {
     if (kDown) napi_get_value_bool(env, arguments.value[4], &owned);
     failure = HostSide::make(job->array->session, job->host, &job->side, owned);
     if (failure) return js::rejected(env, failure);
-    if (job->side.owned) job->populating = Populating::begin({{job->host.data, job->host.bytes}});
+    if (job->side.owned) {
+      use_large_pages(job->host.data, job->host.bytes);
+      job->populating = Populating::begin({{job->host.data, job->host.bytes}});
+    }
     job->offset_bytes = offset * element_bytes(array->type());
     job->down = kDown;
     job->set_id(static_cast<double>(id));

@@ -61,7 +61,9 @@ bool HostBlock::fill(const std::vector<BlockCopy>& copies) {
   for (const BlockCopy& copy : copies) Traffic::get().taken += copy.bytes;
   const CopyFor purpose = soon_read() ? CopyFor::reading : CopyFor::storing;
   size_t next = 0;  // first copy that is not done yet
+  bool is_patient = !session_->host_memory() && session_->is_open();
   for (size_t i = 0; i < pieces_.size(); ++i) {
+    if (is_patient && piece_bytes(i) >= kPiece / 2) is_patient = session_->staging().await_pinned(piece_bytes(i));
     if (!take_piece(i)) {
       raise(i, true);
       return false;
@@ -129,7 +131,8 @@ Status HostBlock::upload(Device& device, char* to) {
   for (size_t i = 0; i < pieces_.size() && status.ok(); ++i) {
     bool later = false;
     status = upload_piece(i, device, to + begin_of(i), &later);
-    if (!later || pieces_.size() == 1 || !status.ok()) continue;
+    // The last ones stay until the block goes.
+    if (!later || i + kLeaving >= pieces_.size() || !status.ok()) continue;
     Submission::Mark mark = Submission::kNone;
     status = submission->set(&mark);
     if (status.ok()) leaving.emplace_back(i, mark);

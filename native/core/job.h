@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "cuda/core/backend.h"
 #include "native/core/environment.h"
@@ -38,6 +39,24 @@ class Job : public Task, public Control {
 
  protected:
   virtual Status work(Session& session, Device& device) = 0;
+  /// For work() on a device with its own memory: submits what `body` submits as one call, whose mark goes to `*out`. If
+  /// it fails half-way, nothing stays in flight.
+  template <class Body>
+  static Status submit(Submission& submission, Submission::Mark* out, const Body& body) {
+    Submission::Mark mark = Submission::kNone;
+    WARPLOOM_TRY(submission.begin(&mark));
+    struct Attempt {
+      Submission& submission;
+      Submission::Mark mark;
+      ~Attempt() {
+        if (mark != Submission::kNone) submission.abandon(mark);
+      }
+    } attempt{submission, mark};
+    WARPLOOM_TRY(body());
+    WARPLOOM_TRY(submission.end(mark));
+    *out = std::exchange(attempt.mark, Submission::kNone);
+    return {};
+  }
   /// If work() left a mark: does the rest once the mark is reached.
   virtual Status end_work(Session& session, Device& device) {
     (void)session, (void)device;

@@ -61,20 +61,7 @@ class LaunchJob final : public Job {
  protected:
   Status work(Session& session, Device& device) override {
     if (session.submission() == nullptr) return run(device);
-    Submission& submission = *session.submission();
-    /// A call that fails half-way leaves nothing in flight.
-    struct Attempt {
-      Submission& submission;
-      Submission::Mark mark = Submission::kNone;
-      ~Attempt() {
-        if (mark != Submission::kNone) submission.abandon(mark);
-      }
-    } attempt{submission};
-    WARPLOOM_TRY(submission.begin(&attempt.mark));
-    WARPLOOM_TRY(run(device));
-    WARPLOOM_TRY(submission.end(attempt.mark));
-    mark_ = std::exchange(attempt.mark, Submission::kNone);
-    return {};
+    return submit(*session.submission(), &mark_, [&] { return run(device); });
   }
   Status end_work(Session& session, Device&) override {
     const Status status = session.submission()->finish(mark_, &device_seconds);

@@ -53,6 +53,10 @@ class Task {
   virtual bool counted() const { return true; }
   /// Whether the task runs on a lost device too.
   virtual bool closes() const { return false; }
+
+ private:
+  friend class Session;
+  int64_t number_ = 0;  ///< by the order in which tasks run
 };
 
 /// Page-locked memory shared by JavaScript and jobs; freed on the device's thread when the last owner lets go.
@@ -108,6 +112,10 @@ class Session {
   /// memory, and starts a collection every 64 MB. So for a device with its own memory, all of that memory is reported
   /// as one GiB.
   int64_t told_bytes(int64_t bytes) const;
+  /// On the device's thread: the number of the running task, in the order in which tasks run.
+  int64_t task() const { return tasks_; }
+  /// On the device's thread: whether nothing that a task submitted is in flight any more.
+  bool is_over(int64_t task) const { return task < tasks_ && (in_flight_.empty() || task < in_flight_.front()->number_); }
   /// On the device's thread: allocates memory for arrays and calls. Retries once, after the calls in flight have ended
   /// and the pool was released.
   Status allocate(int64_t bytes, void** out);
@@ -169,6 +177,7 @@ class Session {
   int64_t weight_ = 0;                           // of all of them
   std::atomic<size_t> queued_{0};                // size of queue_
   std::chrono::steady_clock::duration usual_rest_{};  // between two tasks; device's thread only
+  int64_t tasks_ = 0;  // that began to run; device's thread only
   Task* running_ = nullptr;
   // Flags of calls with an id; settled ones stay until the next one is added.
   std::vector<std::weak_ptr<CancelFlag>> cancellable_;

@@ -122,6 +122,7 @@ void Session::perform(std::unique_ptr<Task> task, std::unique_lock<std::mutex>& 
   if (refused) {
     task->refuse(unopened_ ? unopened_ : Failure::lost());
   } else if (device_ != nullptr) {
+    task->number_ = ++tasks_;
     task->run(*this, *device_);
   }
   const bool lost = device_ != nullptr && device_->lost();

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <iterator>
 #include <utility>
@@ -16,6 +17,8 @@ namespace {
 constexpr int64_t kSmallest = 4096;
 constexpr int64_t kMapped = int64_t{1} << 20;    // from here on, taken straight from the system
 constexpr int64_t kPinnedAtOnce = 4;             // making one of some MB takes milliseconds, during which no call runs
+constexpr int64_t kOnTheirWay = 3;               // page-locked blocks in flight that keep the link busy
+constexpr auto kPatience = std::chrono::milliseconds(2);
 constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks may serve any size that fits
 
 /// Sizes grow by eighths of a power of two, so that a block fits later calls of similar size.
@@ -118,6 +121,17 @@ StagingBlock Staging::take(int64_t bytes, Device* device) {
   return make_plain(bytes);
 }
 
+bool Staging::await_pinned(int64_t bytes) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto is_there = [&] {
+    const auto at = pinned_.lower_bound(bytes);
+    return at != pinned_.end() && at->first <= std::max(kLoose, bytes + bytes / 2);
+  };
+  if (is_there()) return true;
+  if (locked_bytes_ - pinned_bytes_ < kOnTheirWay * bytes) return true;
+  return given_back_.wait_for(lock, kPatience, is_there);
+}
+
 void Staging::give_back(StagingBlock block) {
   if (block.memory == nullptr) return;
   std::vector<StagingBlock> dropped;
@@ -125,6 +139,7 @@ void Staging::give_back(StagingBlock block) {
     const std::lock_guard<std::mutex> lock(mutex_);
     (block.pinned ? pinned_ : plain_)[block.bytes].push_back(block);
     (block.pinned ? pinned_bytes_ : plain_bytes_) += block.bytes;
+    if (block.pinned) given_back_.notify_one();
     // The largest go first, because their size fits the fewest calls. Page-locked blocks can only be freed on the
     // device's thread.
     while (plain_bytes_ > machine_ / 4) {

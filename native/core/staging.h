@@ -1,5 +1,6 @@
 // Host memory into which call arguments are copied, and the limit on how much of it calls in flight may hold.
 #pragma once
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -40,6 +41,9 @@ class Staging {
   /// allow a new page-locked block.
   StagingBlock take(int64_t bytes, Device* device = nullptr);
   void give_back(StagingBlock block);
+  /// On the JavaScript thread, before take(): if enough page-locked blocks of this size are on their way to the device to
+  /// keep the link busy, waits for one of them. Copying to other memory would not be faster. False if none came in time.
+  bool await_pinned(int64_t bytes);
   /// On the device's thread: up to `count` more page-locked blocks of `bytes`, a few at a time.
   void provide_pinned(Device& device, int64_t bytes, int64_t count);
   /// On the device's thread: frees all unused blocks.
@@ -57,6 +61,7 @@ class Staging {
   const int64_t machine_;  // bytes of memory that the process may use
   const int64_t limit_;
   mutable std::mutex mutex_;
+  std::condition_variable given_back_;
   Blocks plain_, pinned_;
   int64_t plain_bytes_ = 0, pinned_bytes_ = 0;  // of unused blocks
   int64_t locked_bytes_ = 0;                    // of all page-locked blocks

@@ -45,6 +45,8 @@ struct Transfer {
   void* host;
   std::vector<unsigned char> contents;  // what it read at once, or will write at the end
   bool down;
+  const unsigned char* source = nullptr;  // of a download that has not read yet: as late as it may
+  size_t bytes = 0;
 };
 constexpr unsigned char kUnderWay = 0xee;  // what the host sees of an unfinished download
 
@@ -105,6 +107,10 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
       return;
     }
     check_canaries(found->second);
+    const unsigned char* const begin = found->second.base + kLead;
+    for (const Transfer& copy : transfers_) {
+      if (copy.source >= begin && copy.source < begin + found->second.bytes) note("memory released while it was downloaded");
+    }
     in_use_ -= found->second.bytes;
     std::free(found->second.base);
     allocations_.erase(found);
@@ -200,8 +206,18 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
       copy.contents.clear();
     }
     const auto* const begin = static_cast<const unsigned char*>(device);
-    transfers_.push_back({order_ + 1, host, {begin, begin + bytes}, true});
+    transfers_.push_back({order_ + 1, host, {}, true, begin, static_cast<size_t>(bytes)});
+    if (in_stages_) read_source(transfers_.back());
     std::memset(host, kUnderWay, static_cast<size_t>(bytes));
+    return {};
+  }
+  Status upload_aside(bool, bool after_downloads) override {
+    WARPLOOM_TRY(seam());
+    return after_downloads ? await_downloads() : Status();
+  }
+  Status await_downloads() override {
+    WARPLOOM_TRY(seam());
+    for (Transfer& copy : transfers_) read_source(copy);
     return {};
   }
   Status stage(Stage stage, int turn) override {
@@ -213,6 +229,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
       return {Code::internal, "stages of a slice out of order"};
     }
     last_stage_[turn] = stage;
+    in_stages_ = true;
     return {};
   }
   Status end(Mark mark) override {
@@ -221,6 +238,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
       if (stage != Stage::download) return {Code::internal, "a slice without its end"};
     }
     current_ = kNone;
+    in_stages_ = false;
     place(mark);
     marks_[mark].call = true;
     fault_seam().enter();
@@ -228,6 +246,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
   }
   void abandon(Mark mark) override {
     current_ = kNone;
+    in_stages_ = false;
     for (Stage& stage : last_stage_) stage = Stage::download;
     end_transfers(INT64_MAX);
     marks_.erase(mark);
@@ -321,7 +340,12 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
     last_due_ = std::max(last_due_, std::chrono::steady_clock::now() + delay_);
     point.due = last_due_;
   }
-  void end_transfer(const Transfer& copy) {
+  static void read_source(Transfer& copy) {
+    if (copy.source != nullptr) copy.contents.assign(copy.source, copy.source + copy.bytes);
+    copy.source = nullptr;
+  }
+  void end_transfer(Transfer& copy) {
+    read_source(copy);
     if (copy.contents.empty()) return;
     if (copy.down) {
       std::memcpy(copy.host, copy.contents.data(), copy.contents.size());
@@ -349,6 +373,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
   std::deque<Transfer> transfers_;
   Mark current_ = kNone, last_mark_ = kNone;
   int64_t order_ = 0;
+  bool in_stages_ = false;
   Stage last_stage_[kTurns] = {Stage::download, Stage::download, Stage::download};
   std::chrono::steady_clock::time_point last_due_{};
   // WARPLOOM_SIMT_DELAY: milliseconds from the end of a call's submission to its mark, on a device with its own memory.

@@ -9,7 +9,7 @@ import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import type { StreamGraph } from '../graph.ts';
 import { amountChecks } from '../interpret/options.ts';
 import { scalarCount } from '../interpret/values.ts';
-import { inputChecks, stopChecks, takenInput } from '../options.ts';
+import { inputChecks, returnInput, stopChecks, takenInput } from '../options.ts';
 import { countRun } from '../plan/counts.ts';
 import { countsOf } from '../plan/layout.ts';
 import { within } from '../stop.ts';
@@ -117,8 +117,10 @@ export class DeviceProgram {
     if (!isArray(input)) throw refusal('input', 'an array, a typed array or a DeviceArray of numbers', describeValue(input));
     inputChecks.input(input, 'input');
     if (out !== undefined) this.#requireRoom(out, input);
-    const { note, ...made } = await this.#whileRunning(() =>
-      this.#compiled.run(takenInput(input), { ...options, share: options.share ?? 'auto' }, out as Scalars | undefined));
+    const taken = takenInput(input);
+    const { note, ...made } = await this.#whileRunning(() => this.#compiled.run(taken, {
+      ...options, share: options.share ?? 'auto', release: () => { returnInput(taken, input); },
+    }, out as Scalars | undefined));
     if (note === undefined) return { ...made, backend: this.device.backend as DeviceBackend };
     return { ...made, backend: 'wasm', note: cpuNote(note) };
   }

@@ -1,12 +1,13 @@
 // Input and output of runs on a device. Items are either in JavaScript's memory, and pass through the device slice by slice, or in arrays
 // that are on the device already.
 import { holds, unseenPart } from '../../core/arrays.ts';
-import { inputArray, resultArray, type Device, type DeviceArray } from '../../core/device.ts';
+import { resultArray, type Device, type DeviceArray } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { scalarCount } from '../interpret/values.ts';
 import type { RunCounts } from '../plan/counts.ts';
 import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
+import type { FusedEnd } from '../targets/cuda-layout.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
 import { joinItems, outOfMemory, type PreparedRun, type Scalars, type StreamArrays } from './prepare.ts';
 
@@ -43,6 +44,18 @@ export const elementTypes = { i: 'int32', f: 'float32', d: 'float64' } as const;
 
 const nothing = (): void => undefined;
 
+/** Arrays on the device for spans of so many steady states with so many items of input. */
+interface SpanArrays {
+  readonly states: number;
+  readonly items: number;
+  readonly input: readonly DeviceArray[];
+  readonly output: readonly DeviceArray[];
+}
+
+function disposeOf({ input, output }: SpanArrays): void {
+  for (const array of [...input, ...output]) array.dispose();
+}
+
 /** The number of output items of a run, limited to `items`. */
 export function itemsOut({ plan, output }: FusedProgram, { passed }: RunCounts, items = Infinity): number {
   return Math.min(items, elementAt(passed, plan.externals.indexOf(output.external)));
@@ -67,6 +80,9 @@ export class HostEnds implements Ends {
   readonly #arrays: StreamArrays;
   readonly #warmStates: number;
   #output: Scalars | undefined;
+  /** Arrays on the device that no launch uses. */
+  readonly #free: SpanArrays[] = [];
+  #isDisposed = false;
 
   /** Whether nobody else sees the output yet. */
   readonly #isOwn: boolean;
@@ -122,28 +138,50 @@ export class HostEnds implements Ends {
   }
 
   span(state: number, states: number): Span {
-    const { input: source, output: sink } = this.#program;
+    const { input: source } = this.#program;
     const firstInput = this.#warmStates * source.items;
     const begin = source.before + state * source.items - firstInput;
     const end = source.before + (state + states) * source.items + source.external.later.beyond;
-    const [takes, gives] = [countsOf(source.external.type), countsOf(sink.external.type)];
-    const made: DeviceArray[] = [];
-    const dispose = (): void => { for (const array of made) array.dispose(); };
-    const keep = (array: DeviceArray): DeviceArray => {
-      made.push(array);
-      return array;
+    const takes = countsOf(source.external.type);
+    const arrays = this.#arraysFor(states, end - begin);
+    const { input, output } = arrays;
+    let isTaken = false;
+    const written = Promise.all(input.map((array, at) => {
+      const kind = elementAt(source.kinds, at);
+      return array.write(required(this.#arrays[kind]).subarray(begin * takes[kind], end * takes[kind]));
+    }));
+    written.catch(nothing); // reported by take()
+    const take = async (signal: AbortSignal | undefined): Promise<void> => {
+      await Promise.all([written, this.#take(output, state, states, signal)]);
+      isTaken = true;
     };
-    try {
-      const input = source.kinds.map((kind) =>
-        keep(inputArray(this.#device, required(this.#arrays[kind]).subarray(begin * takes[kind], end * takes[kind]))));
-      const output = sink.kinds.map((kind) =>
-        keep(resultArray(this.#device, elementTypes[kind], states * sink.items * gives[kind])));
-      const take = (signal: AbortSignal | undefined): Promise<unknown> => this.#take(output, state, states, signal);
-      return { input, output, firstInput, firstOutput: 0, take, dispose };
-    } catch (error) {
-      dispose();
-      throw error;
+    const dispose = (): void => {
+      if (isTaken && !this.#isDisposed) this.#free.push(arrays);
+      else disposeOf(arrays);
+    };
+    return { input, output, firstInput, firstOutput: 0, take, dispose };
+  }
+
+  /** Arrays for so many steady states and items of input: those of an earlier span, or new ones. */
+  #arraysFor(states: number, items: number): SpanArrays {
+    const { input: source, output: sink } = this.#program;
+    for (let found = this.#free.pop(); found !== undefined; found = this.#free.pop()) {
+      if (found.states === states && found.items === items) return found;
+      disposeOf(found);
     }
+    const make = ({ external: { type }, kinds }: FusedEnd, count: number): DeviceArray[] => kinds.map((kind) =>
+      resultArray(this.#device, elementTypes[kind], count * countsOf(type)[kind]));
+    return { states, items, input: make(source, items), output: make(sink, states * sink.items) };
+  }
+
+  /** Frees the memory on the device that spans have used. */
+  dispose(): void {
+    this.#isDisposed = true;
+    for (const arrays of this.#free.splice(0)) disposeOf(arrays);
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
   }
 
   async #take(made: StreamMemory, state: number, states: number, signal: AbortSignal | undefined): Promise<void> {

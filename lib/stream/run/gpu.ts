@@ -87,6 +87,8 @@ export interface GpuWork {
 export interface GpuRunOptions extends ThreadOptions {
   /** Whether the cores take part; default: they do not. */
   readonly share?: ShareChoice | undefined;
+  /** Called if and when a run that succeeds is sure to read nothing of its input any more. */
+  readonly release?: (() => void) | undefined;
 }
 
 /** No steady state went wrong. */
@@ -202,7 +204,7 @@ export class CompiledGpu {
   async run(input: ArrayLike<number> | undefined, options: GpuRunOptions, out?: Scalars): Promise<RunResult & GpuWork> {
     return within(options, async (signal) => {
       const run = prepareRun(this.program.plan, input, options);
-      const ends = new HostEnds(this.program, this.device, run, required(input), out);
+      using ends = new HostEnds(this.program, this.device, run, required(input), out);
       const work = await this.process(ends, { ...options, signal });
       const firings = writtenFirings(this.program.plan, run.amount, run.counts);
       return { output: ends.output, printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
@@ -238,7 +240,7 @@ export class CompiledGpu {
   }
 
   /** Makes a whole run. */
-  async process(ends: Ends, { share: choice = false, ...options }: GpuRunOptions): Promise<GpuWork> {
+  async process(ends: Ends, { share: choice = false, release, ...options }: GpuRunOptions): Promise<GpuWork> {
     const from = this.program.startStates + this.warmStates, to = ends.counts.steadyStates;
     if (to <= from) {
       return this.#byWasm(ends, options, `the run is too short for a device, which begins after steady state ${from}`);
@@ -256,6 +258,7 @@ export class CompiledGpu {
     }
     const after = this.program.state === undefined ? await this.#after(ends, to, options) : 0;
     if (after === undefined) return this.#byWasm(ends, options, 'a prework goes wrong in the middle of the input');
+    if (share.isQuiet) release?.();
     return { milliseconds: before + middle + after, deviceSeconds, deviceShare: share.deviceShare };
   }
 

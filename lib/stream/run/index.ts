@@ -9,7 +9,7 @@ import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { runLimits, type RunLimits } from '../interpret/limits.ts';
 import { amountChecks } from '../interpret/options.ts';
-import { deviceCheck, inputChecks, requireDevice, stopChecks, takenInput } from '../options.ts';
+import { deviceCheck, inputChecks, requireDevice, returnInput, stopChecks, takenInput } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
   backendNamed, backendRule, cpuNote, deviceModes, isDeviceBackend, shareChoice, streamBackends, type DeviceBackend, type DeviceMode,
@@ -17,6 +17,7 @@ import {
 } from './backends.ts';
 import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';
+import type { GpuRunOptions } from './gpu.ts';
 
 /** Options of {@link run}. */
 export interface StreamRunOptions {
@@ -149,9 +150,9 @@ async function runDevice(
   graph: StreamGraph, backend: DeviceBackend, { input, threads, seed, items, iterations, ...rest }: GivenOptions, costs?: readonly number[],
 ): Promise<StreamRun | string> {
   const { runOnDevice } = await import('./on-device.ts');
-  const { signal, timeout, device, fast, mode, share = 'auto' } = rest;
+  const { signal, timeout, device, fast, mode, release, share = 'auto' } = rest;
   const done = await runOnDevice(graph, backend, {
-    input, device, fast, mode, share, timeout, ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
+    input, device, fast, mode, share, timeout, release, ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
     ...(threads === undefined ? {} : { threads }), ...(seed === undefined ? {} : { seed }), ...(items === undefined ? {} : { items }),
     ...(iterations === undefined ? {} : { iterations }),
   });
@@ -161,7 +162,7 @@ async function runDevice(
 }
 
 /** Options after their checks. */
-type GivenOptions = StreamRunOptions & { readonly timeout: number };
+type GivenOptions = StreamRunOptions & { readonly timeout: number } & Pick<GpuRunOptions, 'release'>;
 
 /**
  * Runs an elaborated program. All back ends give the same output bits, unless `fast` allows otherwise.
@@ -172,7 +173,8 @@ type GivenOptions = StreamRunOptions & { readonly timeout: number };
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   const { backend: name, input, ...read } = runOptions.read(given);
-  const options = { ...snapshot(read), ...(input === undefined ? {} : { input: takenInput(input) }) };
+  const taken = takenInput(input);
+  const options = { ...snapshot(read), ...(taken === undefined ? {} : { input: taken }), release: () => { returnInput(taken, input); } };
   const { backend, note } = backendNamed(name);
   const { device } = options;
   if (device !== undefined) {
@@ -193,7 +195,7 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
 }
 
 async function runBy(backend: StreamBackend, graph: StreamGraph, given: GivenOptions): Promise<StreamRun> {
-  const { costs, limits = {}, device: _, mode: _mode, ...options } = given;
+  const { costs, limits = {}, device: _, mode: _mode, release: _release, ...options } = given;
   if (Array.isArray(costs) && costs.length !== graph.nodes.length) {
     throw refusal('costs', `microseconds for each of ${graph.nodes.length} nodes`, `${costs.length} of them`);
   }
@@ -230,7 +232,7 @@ async function isForGpu(graph: StreamGraph, given: GivenOptions): Promise<boolea
 
 /** By WebAssembly, or where that cannot be by the interpreter. */
 async function runOnCpu(backend: StreamBackend, graph: StreamGraph, given: GivenOptions): Promise<StreamRun> {
-  const { limits = {}, costs: _, device: _device, fast: _fast, mode: _mode, ...options } = given;
+  const { limits = {}, costs: _, device: _device, fast: _fast, mode: _mode, release: _release, ...options } = given;
   try {
     return await runWasm(graph, { ...options, costs: await timesFor(graph, 'wasm', given) });
   } catch (error) {

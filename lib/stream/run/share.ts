@@ -51,6 +51,7 @@ export class Share {
   #working: Promise<void> | undefined;
   #part: { readonly states: number; readonly begun: number } | undefined;
   #isOver: boolean;
+  #gaveUp = false;
 
   /** @param cores none: the device makes everything, from `from` to `to` */
   constructor(from: number, to: number, cores: Cores | undefined, choice: ShareChoice) {
@@ -130,8 +131,14 @@ export class Share {
     this.#isOver = true;
   }
 
+  /** Whether the cores made all that they took, so that they read nothing any more. */
+  get isQuiet(): boolean {
+    return !this.#gaveUp;
+  }
+
   #giveBack(): void {
     if (this.#part === undefined) return;
+    this.#gaveUp = true;
     this.end += this.#part.states;
     this.#part = undefined;
   }
