@@ -96,13 +96,13 @@ export const noFault = 2 ** 31 - 1;
 /** Turns that loops without known end may make in an iteration: more are left to the CPU. */
 export const turnsEach = 1e6;
 /** The most bytes that the arrays of a launch take, and the share of the device's memory. */
-const launchBytes = 2 ** 25;
+const launchBytes = 2 ** 24;
 const launchShare = 1 / 16;
 /** Seconds that a launch should take, and rounds by multiprocessor of the first ones, which are measured. */
 const launchSeconds = 0.02;
 const firstRounds = 4;
 /** Launches that are under way at once. */
-const inFlight = 4;
+const inFlight = 6;
 /** Rounds that a block makes for each one that it makes only to begin. */
 const worthWarming = 8;
 /** Microseconds of work for which worker threads are asked to take part. */
