@@ -97,9 +97,9 @@ export const noFault = 2 ** 31 - 1;
 export const turnsEach = 1e6;
 /** The most bytes that the arrays of a launch take, and the share of the device's memory. */
 const launchBytes = 2 ** 24;
-const launchShare = 1 / 16;
+const launchShare = 1 / 24;
 /** Seconds that a launch should take, and rounds by multiprocessor of the first ones, which are measured. */
-const launchSeconds = 0.02;
+const launchSeconds = 0.015;
 const firstRounds = 4;
 /** Launches that are under way at once. */
 const inFlight = 6;
