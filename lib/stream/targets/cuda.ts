@@ -93,6 +93,11 @@ function planFor(graph: StreamGraph, options: FusedOptions): { plan: ProgramPlan
   return { plan: planProgram(graph, { ...whole, handled }), state };
 }
 
+/** The plan by which {@link fusedProgram} prints a graph. Throws as that does where there is none. */
+export function fusedPlan(graph: StreamGraph, options: FusedOptions): ProgramPlan {
+  return planFor(graph, options).plan;
+}
+
 /** Steady states before all that is known of the state holds. */
 function untilSettled({ steady }: ProgramPlan, state: ProgramState): number {
   return Math.max(0, ...[...state].map(([node, { settled }]) =>
