@@ -14,11 +14,11 @@ export function mapChildren(e: Expression, f: (child: Expression) => Expression)
       return operand === e.operand ? e : { ...e, operand };
     }
     case 'binary': case 'compare': case 'logic': {
-      const [left, right] = [f(e.left), f(e.right)];
+      const left = f(e.left), right = f(e.right);
       return left === e.left && right === e.right ? e : { ...e, left, right };
     }
     case 'select': {
-      const [condition, then, otherwise] = [f(e.condition), f(e.then), f(e.otherwise)];
+      const condition = f(e.condition), then = f(e.then), otherwise = f(e.otherwise);
       return condition === e.condition && then === e.then && otherwise === e.otherwise ? e : { ...e, condition, then, otherwise };
     }
     case 'math': {
@@ -26,7 +26,7 @@ export function mapChildren(e: Expression, f: (child: Expression) => Expression)
       return args === e.args ? e : { ...e, args };
     }
     case 'words': {
-      const [high, low] = [f(e.high), f(e.low)];
+      const high = f(e.high), low = f(e.low);
       return high === e.high && low === e.low ? e : { ...e, high, low };
     }
     case 'lanes': {
@@ -41,8 +41,13 @@ export function mapChildren(e: Expression, f: (child: Expression) => Expression)
 }
 
 function mapList<T>(list: readonly T[], f: (x: T) => T): readonly T[] {
-  const made = list.map(f);
-  return made.every((x, i) => x === list[i]) ? list : made;
+  let made: T[] | undefined;
+  for (let i = 0; i < list.length; ++i) {
+    const x = list[i] as T, now = f(x);
+    if (now !== x) made ??= list.slice(0, i);
+    made?.push(now);
+  }
+  return made ?? list;
 }
 
 /** The statement with its own expressions replaced, but not those of nested statements. */
@@ -53,15 +58,15 @@ export function mapExpressions(s: Statement, f: (e: Expression) => Expression): 
       return value === s.value ? s : { ...s, value };
     }
     case 'store': {
-      const [index, value] = [f(s.index), f(s.value)];
+      const index = f(s.index), value = f(s.value);
       return index === s.index && value === s.value ? s : { ...s, index, value };
     }
     case 'copy': {
-      const [toIndex, fromIndex, count] = [f(s.toIndex), f(s.fromIndex), f(s.count)];
+      const toIndex = f(s.toIndex), fromIndex = f(s.fromIndex), count = f(s.count);
       return toIndex === s.toIndex && fromIndex === s.fromIndex && count === s.count ? s : { ...s, toIndex, fromIndex, count };
     }
     case 'fill': {
-      const [index, count] = [f(s.index), f(s.count)];
+      const index = f(s.index), count = f(s.count);
       return index === s.index && count === s.count ? s : { ...s, index, count };
     }
     case 'if': case 'while': {
@@ -69,7 +74,7 @@ export function mapExpressions(s: Statement, f: (e: Expression) => Expression): 
       return condition === s.condition ? s : { ...s, condition };
     }
     case 'for': {
-      const [from, to] = [f(s.from), f(s.to)];
+      const from = f(s.from), to = f(s.to);
       return from === s.from && to === s.to ? s : { ...s, from, to };
     }
     case 'call': {
@@ -81,11 +86,11 @@ export function mapExpressions(s: Statement, f: (e: Expression) => Expression): 
       return values === s.values ? s : { ...s, values };
     }
     case 'trap': {
-      const [site, value] = [f(s.site), f(s.value)];
+      const site = f(s.site), value = f(s.value);
       return site === s.site && value === s.value ? s : { ...s, site, value };
     }
     case 'guard': {
-      const [condition, site, value] = [f(s.condition), f(s.site), f(s.value)];
+      const condition = f(s.condition), site = f(s.site), value = f(s.value);
       return condition === s.condition && site === s.site && value === s.value ? s : { ...s, condition, site, value };
     }
     case 'block': case 'break': case 'continue': return s;
@@ -95,7 +100,7 @@ export function mapExpressions(s: Statement, f: (e: Expression) => Expression): 
 /** The statement with its bodies replaced. */
 export function mapBodies(s: Statement, f: (body: Body) => Body): Statement {
   if (s.kind === 'if') {
-    const [then, otherwise] = [f(s.then), f(s.otherwise)];
+    const then = f(s.then), otherwise = f(s.otherwise);
     return then === s.then && otherwise === s.otherwise ? s : { ...s, then, otherwise };
   }
   if (s.kind !== 'for' && s.kind !== 'while' && s.kind !== 'block') return s;
@@ -105,7 +110,8 @@ export function mapBodies(s: Statement, f: (body: Body) => Body): Statement {
 
 /** Maps an expression and all its parts, inner parts first. */
 export function mapExpression(e: Expression, f: (e: Expression) => Expression): Expression {
-  return f(mapChildren(e, (child) => mapExpression(child, f)));
+  const each = (part: Expression): Expression => f(mapChildren(part, each));
+  return each(e);
 }
 
 export interface Mapper {
@@ -118,15 +124,23 @@ export interface Mapper {
 /** Maps a body; returns the same object if nothing has changed. */
 export function mapBody(body: Body, mapper: Mapper): Body {
   const { expression, statement } = mapper;
-  let isSame = true as boolean;
-  const made = body.flatMap((s) => {
-    const own = expression === undefined ? s : mapExpressions(s, (e) => mapExpression(e, expression));
-    const whole = mapBodies(own, (inner) => mapBody(inner, mapper));
-    const result = statement === undefined ? whole : statement(whole);
-    if (result !== s) isSame = false;
-    return result;
-  });
-  return isSame ? body : made;
+  const part = expression === undefined ? undefined : function each(e: Expression): Expression {
+    return expression(mapChildren(e, each));
+  };
+  const inside = (all: Body): Body => {
+    let made: Statement[] | undefined;
+    for (let i = 0; i < all.length; ++i) {
+      const s = all[i] as Statement;
+      const whole = mapBodies(part === undefined ? s : mapExpressions(s, part), inside);
+      const result = statement === undefined ? whole : statement(whole);
+      if (result !== s) made ??= all.slice(0, i);
+      if (made === undefined) continue;
+      if ('kind' in result) made.push(result);
+      else for (const each of result) made.push(each);
+    }
+    return made ?? all;
+  };
+  return inside(body);
 }
 
 /** Calls `visit` for the direct parts of an expression. */
@@ -300,8 +314,13 @@ export function labelsLeft(body: Body): ReadonlySet<Label> {
 
 /** Whether control never reaches the end of a body. */
 export function endsEarly(body: Body): boolean {
-  return body.some((s) => s.kind === 'break' || s.kind === 'continue' || s.kind === 'return' || s.kind === 'trap'
-    || (s.kind === 'if' && endsEarly(s.then) && endsEarly(s.otherwise)));
+  return body.some(neverEnds);
+}
+
+/** Whether control never gets from a statement to the next one. */
+export function neverEnds(s: Statement): boolean {
+  return s.kind === 'break' || s.kind === 'continue' || s.kind === 'return' || s.kind === 'trap'
+    || (s.kind === 'if' && endsEarly(s.then) && endsEarly(s.otherwise));
 }
 
 /** Creates names that no local, label or buffer of a function has yet. */

@@ -50,6 +50,11 @@ export function trusted<T extends StreamGraph | SdfGraph>(graph: T): T {
   return graph;
 }
 
+/** Whether the library made a graph itself, so that it never changes. */
+export function isTrusted(graph: StreamGraph): boolean {
+  return own.has(graph);
+}
+
 // What a whole graph of a program is: ids, ends, rates, weights and types fit. What stands in the code of filters is looked at as far as
 // schedules and sizes depend on it.
 

@@ -185,6 +185,12 @@ export function cachedProgram(
   });
 }
 
+/** The text cached under a key, as {@link cachedProgram} caches programs. */
+export async function cachedText(folder: string, key: string, make: () => string): Promise<string> {
+  const path = await cachedProgram(folder, key, (_, to) => writeFile(to, make()));
+  return withFiles('read a cached text', () => readFile(path, 'utf8'));
+}
+
 /** Gives a complete entry its name. If several processes compete, the first intact one wins. */
 async function putInPlace(made: string, entry: string): Promise<string> {
   for (let attempt = 0; ; ++attempt) {

@@ -1,8 +1,10 @@
 // Removes dead code: values and arrays that are never read, and unreachable code.
-import type { Body, Buffer, Label, Local, Program, Statement } from '../ir.ts';
-import { buffersIn, endsEarly, expressionsOf, loadedIn, mapBody, mapFunctions, readsOf, walkBody } from '../visit.ts';
+import type { Body, Buffer, Expression, Label, Local, Program, Statement } from '../ir.ts';
+import {
+  buffersIn, eachChild, eachExpressionOf, loadedIn, localsSetBy, mapBody, mapFunctions, neverEnds, walkBody,
+} from '../visit.ts';
 import { isLeft } from './clone.ts';
-import { required } from '../../core/known.ts';
+import { elementAt, required } from '../../core/known.ts';
 
 type Live = ReadonlySet<Local>;
 
@@ -17,13 +19,14 @@ class Liveness {
     /** `live`, while nothing else refers to it: long straight code changes it in place. */
     let own: Set<Local> | undefined;
     const made: Statement[] = [];
-    const end = body.findIndex((s) => endsEarly([s]));
-    for (const s of (end < 0 ? body : body.slice(0, end + 1)).toReversed()) {
+    const end = body.findIndex(neverEnds);
+    for (let at = end < 0 ? body.length - 1 : end; at >= 0; --at) {
+      const s = elementAt(body, at);
       if (s.kind === 'set' && !live.has(s.local)) continue;
       if (isSimple(s)) {
         live = own ??= new Set(live);
-        for (const local of s.kind === 'set' ? [s.local] : s.kind === 'call' ? s.results : []) own.delete(local);
-        for (const e of expressionsOf(s)) for (const local of readsOf(e)) own.add(local);
+        for (const local of localsSetBy(s)) own.delete(local);
+        addReads(s, own);
         made.push(s);
         continue;
       }
@@ -80,8 +83,17 @@ function isSimple({ kind }: Statement): boolean {
 
 function reading(s: Statement, live: Live): Live {
   const found = new Set(live);
-  for (const e of expressionsOf(s)) for (const local of readsOf(e)) found.add(local);
+  addReads(s, found);
   return found;
+}
+
+/** Adds the locals that a statement's own expressions read. */
+function addReads(s: Statement, to: Set<Local>): void {
+  const visit = (e: Expression): void => {
+    if (e.kind === 'get') to.add(e.local);
+    else eachChild(e, visit);
+  };
+  eachExpressionOf(s, visit);
 }
 
 function without(live: Live, locals: readonly Local[]): Live {

@@ -52,8 +52,8 @@ function foldBinary(e: ExpressionOf<'binary'>): Expression {
   if (isVector(type)) return e;
   // Constants go on the right.
   const swaps = commutative.has(op) && e.left.kind === 'constant' && e.right.kind !== 'constant';
-  const [left, right] = swaps ? [e.right, e.left] : [e.left, e.right];
-  const [a, b] = [valueOf(left), valueOf(right)];
+  const left = swaps ? e.right : e.left, right = swaps ? e.left : e.right;
+  const a = valueOf(left), b = valueOf(right);
   const isByZero = type === 'i32' && (op === 'div' || op === 'rem') && b === 0;
   if (a !== undefined && b !== undefined && !isByZero) return constant(type, required(binaryOn(op, type))(a, b));
   const unit = neutral[op]?.[type as ScalarType];
@@ -82,7 +82,7 @@ function chain(op: BinaryOp, left: Expression, b: number | undefined, isExact: b
 }
 
 function foldCompare(e: ExpressionOf<'compare'>): Expression {
-  const [a, b] = [valueOf(e.left), valueOf(e.right)];
+  const a = valueOf(e.left), b = valueOf(e.right);
   if (a !== undefined && b !== undefined) return bool(compared(e.op, a, b));
   const isInt = e.left.type === 'i32';
   if (isInt && e.left.kind === 'get' && isSame(e.left, e.right)) return bool(e.op === 'eq' || e.op === 'le' || e.op === 'ge');

@@ -6,7 +6,7 @@ import {
 } from '../ir.ts';
 import { functionText } from '../text.ts';
 import { localsOf, mapBody, Names, walkBody } from '../visit.ts';
-import { required } from '../../core/known.ts';
+import { elementAt, required } from '../../core/known.ts';
 import { renameBody } from './clone.ts';
 
 /** The call that replaces a call of the original function. */
@@ -75,6 +75,13 @@ interface Taken {
 
 function isWritable({ role, isReadOnly }: Buffer): boolean {
   return role !== 'constant' && isReadOnly !== true;
+}
+
+/** What functions of one shape have in common, as far as it is found in little time. No shape's text is the same. */
+function formOf({ parameters, results, buffers, body }: KernelFunction): string {
+  const kinds: string[] = [];
+  walkBody(body, { statement: ({ kind }) => { kinds.push(kind); } });
+  return [parameters.length, results.length, buffers.length, ...kinds].join();
 }
 
 /** The function with neutral names and without the contents of its slots. */
@@ -164,8 +171,11 @@ export function shareFunctions(
   program: Program, functions: readonly KernelFunction[], prefix: string, most = mostParameters,
 ): SharedFunctions {
   const classes = new Map<string, Taken[]>();
-  for (const f of functions) {
-    const each = taken(f);
+  const forms = functions.map(formOf);
+  const seen = new Set<string>(), several = new Set(forms.filter((form) => seen.size === seen.add(form).size));
+  for (const [i, f] of functions.entries()) {
+    const form = elementAt(forms, i);
+    const each = !several.has(form) ? { f, key: form, numbers: [], buffers: [] } : taken(f);
     const known = classes.get(each.key);
     if (known === undefined) classes.set(each.key, [each]);
     else known.push(each);

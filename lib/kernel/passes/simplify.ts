@@ -1,6 +1,6 @@
 // Constant propagation: locals are replaced by known values, and branches and loops with a known outcome are removed.
 import { valueOf, type Body, type Expression, type Label, type Local, type Program, type Statement, type StatementOf } from '../ir.ts';
-import { assignedIn, endsEarly, mapExpression, mapExpressions, mapProgram } from '../visit.ts';
+import { assignedIn, endsEarly, mapChildren, mapExpressions, mapProgram, neverEnds } from '../visit.ts';
 import { isLeft } from './clone.ts';
 import { fold } from './fold.ts';
 import { required } from '../../core/known.ts';
@@ -19,10 +19,19 @@ class Simplifier {
     const made: Statement[] = [];
     for (const s of body) {
       const now = this.#statement(s);
-      made.push(...now);
-      if (endsEarly(now)) break;
+      let isEnd = false;
+      for (const each of now) {
+        made.push(each);
+        isEnd ||= neverEnds(each);
+      }
+      if (isEnd) break;
     }
     return made.length === body.length && made.every((s, i) => s === body[i]) ? body : made;
+  }
+
+  #forgetOne(local: Local): void {
+    this.#known.delete(local);
+    if (this.#copied.has(local)) this.#forget([local]);
   }
 
   /** Forgets the values of locals, and of their copies. */
@@ -38,7 +47,7 @@ class Simplifier {
   }
 
   #expression = (e: Expression): Expression =>
-    mapExpression(e, (part) => (part.kind === 'get' ? this.#known.get(part.local) ?? part : fold(part)));
+    (e.kind === 'get' ? this.#known.get(e.local) ?? e : fold(mapChildren(e, this.#expression)));
 
   #statement(given: Statement): Body {
     if (given.kind === 'while') return this.#while(given);
@@ -46,7 +55,7 @@ class Simplifier {
     switch (s.kind) {
       case 'set': {
         if (s.value.kind === 'get' && s.value.local === s.local) return [];
-        this.#forget([s.local]);
+        this.#forgetOne(s.local);
         // A local with a range carries more information than the local it copies.
         const isCopy = s.value.kind === 'constant' || (s.value.kind === 'get' && s.local.range === undefined);
         if (isCopy) this.#known.set(s.local, s.value);

@@ -57,7 +57,8 @@ export function sliceFunction(program: Program, f: KernelFunction, { most, least
   const closures = closuresOf(f.body);
   const clusters = clustersOf(f.body, closures);
   const made = packed(clusters, wanted).map((units, i) => {
-    const needed = f.body.filter((_, at) => units.some((unit) => has(required(closures[unit]), at)));
+    const closure = union(units, closures);
+    const needed = f.body.filter((_, at) => has(closure, at));
     return sliceOf(program, { ...f, name: `${f.name}_${i}`, body: needed });
   });
   const spare = Math.floor(most / made.length);
@@ -82,6 +83,7 @@ export function isStraight({ body }: Pick<KernelFunction, 'body'>): boolean {
 }
 
 function isUnit(s: Statement): boolean {
+  if (s.kind === 'set') return false;
   return [...writesIn([s]).buffers].some((buffer) => buffer.role !== 'local');
 }
 
@@ -109,6 +111,7 @@ function closuresOf(body: Body): Uint32Array[] {
     own[at >> 5] = 1 << (at & 31);
     const take = (of: Local | Buffer): void => {
       for (const before of setters.get(of) ?? []) {
+        if (has(own, before)) continue; // and so are all that it depends on
         const closure = required(closures[before]);
         for (let w = 0; w < words; ++w) own[w] = required(own[w]) | required(closure[w]);
       }
@@ -116,11 +119,34 @@ function closuresOf(body: Body): Uint32Array[] {
     walkBody([s], { expression: (e) => { if (e.kind === 'get') take(e.local); } });
     for (const buffer of loadedIn([s])) if (buffer.role === 'local') take(buffer);
     closures.push(own);
-    if (s.kind === 'set') setters.set(s.local, [at]);
-    else for (const local of assignedIn([s])) setters.set(local, [...setters.get(local) ?? [], at]);
+    if (s.kind === 'set') {
+      setters.set(s.local, [at]);
+      return;
+    }
+    for (const local of assignedIn([s])) setters.set(local, [...setters.get(local) ?? [], at]);
     for (const buffer of writesIn([s]).buffers) if (buffer.role === 'local') setters.set(buffer, [...setters.get(buffer) ?? [], at]);
   });
   return closures;
+}
+
+/** The statements that any of these depends on. */
+function union(of: readonly number[], closures: readonly Uint32Array[]): Uint32Array {
+  const all = new Uint32Array(closures[0]?.length ?? 0);
+  for (const each of of) required(closures[each]).forEach((word, w) => { all[w] = required(all[w]) | word; });
+  return all;
+}
+
+/** Calls `visit` for the numbers that are in both sets. */
+function eachInBoth(a: Uint32Array, b: Uint32Array, visit: (at: number) => void): void {
+  for (let w = 0; w < a.length; ++w) {
+    for (let bits = required(a[w]) & required(b[w]); bits !== 0; bits &= bits - 1) visit(32 * w + 31 - Math.clz32(bits & -bits));
+  }
+}
+
+function setOf(body: Body, isIn: (s: Statement) => boolean): Uint32Array {
+  const found = new Uint32Array(Math.ceil(body.length / 32));
+  body.forEach((s, at) => { if (isIn(s)) found[at >> 5] = required(found[at >> 5]) | 1 << (at & 31); });
+  return found;
 }
 
 const has = (closure: Uint32Array, at: number): boolean => (required(closure[at >> 5]) & 1 << (at & 31)) !== 0;
@@ -137,39 +163,29 @@ function leavesLocals(s: Statement): boolean {
 /** Groups units that share work. */
 function clustersOf(body: Body, closures: readonly Uint32Array[]): readonly Cluster[] {
   const units = body.flatMap((s, at) => (isUnit(s) ? [at] : []));
-  const parent = new Map(units.map((unit) => [unit, unit]));
-  const find = (unit: number): number => {
-    let root = unit;
-    while (required(parent.get(root)) !== root) root = required(parent.get(root));
-    for (let at = unit; at !== root;) {
-      const next = required(parent.get(at));
-      parent.set(at, root);
-      at = next;
-    }
+  // By statement, as far as it is a unit, or a heavy statement that one needs: another one of the same cluster.
+  const parent = Int32Array.from(body, (_, at) => at);
+  const find = (at: number): number => {
+    let root = at;
+    while (required(parent[root]) !== root) root = required(parent[root]);
+    for (let next = at; next !== root;) [next, parent[next]] = [required(parent[next]), root];
     return root;
   };
-  body.forEach((s, at) => {
-    if (isUnit(s) || !isHeavy(s)) return;
-    let first: number | undefined;
-    for (const unit of units) {
-      if (!has(required(closures[unit]), at)) continue;
-      if (first === undefined) first = find(unit);
-      else parent.set(find(unit), find(first));
-    }
-  });
-  // Units that use locals of another unit belong to its slice, so that the locals are computed once.
-  for (const other of units.filter((at) => leavesLocals(required(body[at])))) {
-    for (const unit of units) if (unit > other && has(required(closures[unit]), other)) parent.set(find(unit), find(other));
-  }
+  // Units that use locals of another unit belong to its slice too, so that the locals are computed once.
+  const joins = setOf(body, (s) => (isUnit(s) ? leavesLocals(s) : isHeavy(s)));
+  for (const unit of units) eachInBoth(required(closures[unit]), joins, (at) => { parent[find(at)] = find(unit); });
   const sizes = body.map((s) => sizeOf([s]));
   const groups = new Map<number, number[]>();
   for (const unit of units) {
     const root = find(unit);
-    groups.set(root, [...groups.get(root) ?? [], unit]);
+    const group = groups.get(root);
+    if (group === undefined) groups.set(root, [unit]);
+    else group.push(unit);
   }
   return [...groups.values()].map((members) => {
+    const closure = union(members, closures);
     let size = 0;
-    sizes.forEach((each, at) => { if (members.some((unit) => has(required(closures[unit]), at))) size += each; });
+    sizes.forEach((each, at) => { if (has(closure, at)) size += each; });
     return { units: members, size };
   });
 }

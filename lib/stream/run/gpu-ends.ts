@@ -58,7 +58,7 @@ function disposeOf({ input, output }: SpanArrays): void {
 
 /** The number of output items of a run, limited to `items`. */
 export function itemsOut({ plan, output }: FusedProgram, { passed }: RunCounts, items = Infinity): number {
-  return Math.min(items, elementAt(passed, plan.externals.indexOf(output.external)));
+  return Math.min(items, elementAt(passed, plan.externals.findIndex(({ id }) => id === output.external.id)));
 }
 
 /** Part of an array; typed arrays are not copied. */

@@ -14,13 +14,15 @@ import { writtenFirings } from '../plan/counts.ts';
 import { startMatters } from '../plan/start.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { smallBlocks, type FusedOptions } from '../targets/cuda-layout.ts';
-import { fusedProgram, type FusedProgram } from '../targets/cuda.ts';
+import type { FusedProgram } from '../targets/cuda.ts';
+import { isTrusted } from '../require.ts';
 import { within } from '../stop.ts';
 import type { DeviceMode, ShareChoice } from './backends.ts';
 import { keptLayout } from './kept-layout.ts';
 import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
 import { Carry, paddedSpan, stateBefore, type StateSpan } from './gpu-state.ts';
 import { prepareRun, type RunResult, type Scalars, type ThreadOptions } from './prepare.ts';
+import { printedProgram } from './printed.ts';
 import { Share, type Cores } from './share.ts';
 import { nodeTimes } from './threads.ts';
 import { compiledWasm, type CompiledWasm } from './wasm.ts';
@@ -114,7 +116,7 @@ export class CompiledGpu {
   readonly program: FusedProgram;
   readonly device: Device;
   readonly #module: DeviceModule;
-  readonly #wasm: CompiledWasm;
+  readonly #graph: StreamGraph;
   readonly #kernel: Kernel;
 
   /** @param module what the device's compiler made of the program's text */
@@ -122,7 +124,8 @@ export class CompiledGpu {
     this.program = program;
     this.device = device;
     this.#module = module;
-    this.#wasm = compiledWasm(graph);
+    this.#graph = graph;
+    if (!isTrusted(graph)) compiledWasm(graph); // it may change by the first run
     this.#kernel = required(module.kernels.get(program.kernel));
   }
 
@@ -134,22 +137,28 @@ export class CompiledGpu {
     const { fast, signal, timeout, ...how } = options;
     const limits = { fast, signal, timeout };
     const isGiven = Object.values<unknown>(how).some((value) => value !== undefined);
-    const kept = isGiven ? undefined : await keptLayout(fusedProgram(graph), device);
+    const program = await printedProgram(graph, how);
+    const kept = isGiven ? undefined : await keptLayout(program, device);
     if (kept !== undefined) {
       try {
-        return await CompiledGpu.of(graph, fusedProgram(graph, kept), device, limits);
+        return await CompiledGpu.of(graph, await printedProgram(graph, kept), device, limits);
       } catch (error) {
         if (!(error instanceof UnsupportedProgram)) throw error;
       }
     }
-    return CompiledGpu.compileDefault(graph, device, options);
+    return CompiledGpu.#printed(graph, program, device, options);
   }
 
   /** Compiles a graph in the given layout, or the default one, whatever a search has found. Throws as {@link CompiledGpu.compile} does. */
   static async compileDefault(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
+    const { fast: _, signal: __, timeout: ___, ...how } = options;
+    return CompiledGpu.#printed(graph, await printedProgram(graph, how), device, options);
+  }
+
+  /** @param program the graph as it is printed by the options, which are replaced by others where it does not fit the device */
+  static async #printed(graph: StreamGraph, program: FusedProgram, device: Device, options: GpuCompileOptions): Promise<CompiledGpu> {
     const { fast, signal, timeout, ...how } = options;
     const limits = { fast, signal, timeout };
-    const program = fusedProgram(graph, how);
     if (program.input.items === 0 || program.output.items === 0) {
       throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
     }
@@ -158,7 +167,7 @@ export class CompiledGpu {
     } catch (error) {
       if (!(error instanceof UnsupportedProgram)) throw error;
       // Small blocks fit GPUs with less shared memory.
-      return CompiledGpu.of(graph, fusedProgram(graph, { ...how, ...smallBlocks }), device, limits);
+      return CompiledGpu.of(graph, await printedProgram(graph, { ...how, ...smallBlocks }), device, limits);
     }
   }
 
@@ -174,6 +183,11 @@ export class CompiledGpu {
     if (compiled.#resident > 0) return compiled;
     compiled.dispose();
     throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
+  }
+
+  /** Makes what precedes and follows the device's steady states. */
+  get #wasm(): CompiledWasm {
+    return compiledWasm(this.#graph);
   }
 
   get kernel(): Kernel {

@@ -1,19 +1,22 @@
 // Layouts that a search found to be the fastest for a program's kernel, kept by program and device.
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { cacheFolder } from '../../core/compile/cache.ts';
 import type { Device } from '../../core/device.ts';
 import { readText, writeFileAtomic } from '../../core/files.ts';
 import type { FusedOptions } from '../targets/cuda-layout.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
 
-const layoutSchema = z.strictObject({
-  threads: z.number().int().min(32).max(1024).multipleOf(32), sharedBytes: z.number().int().min(1).max(2 ** 18),
-  minBlocks: z.number().int().min(1).max(32), groupSize: z.number().int().min(1).max(1e6), width: z.number().int().min(1).max(16),
-  readsAhead: z.boolean(),
-});
-const storedSchema = z.strictObject({ version: z.literal(1), layout: layoutSchema.nullable() });
+/** The layout in a stored text. Throws if it is not one of ours. */
+async function layoutIn(text: string): Promise<FusedOptions | null> {
+  const { z } = await import('zod');
+  const layout = z.strictObject({
+    threads: z.number().int().min(32).max(1024).multipleOf(32), sharedBytes: z.number().int().min(1).max(2 ** 18),
+    minBlocks: z.number().int().min(1).max(32), groupSize: z.number().int().min(1).max(1e6), width: z.number().int().min(1).max(16),
+    readsAhead: z.boolean(),
+  });
+  return z.strictObject({ version: z.literal(1), layout: layout.nullable() }).parse(JSON.parse(text)).layout;
+}
 
 function pathOf({ source }: FusedProgram, { description: { name, computeCapability, driver } }: Device): string {
   const key = createHash('sha256').update(JSON.stringify([1, source, name, computeCapability, driver])).digest('hex').slice(0, 40);
@@ -23,7 +26,7 @@ function pathOf({ source }: FusedProgram, { description: { name, computeCapabili
 /** The layout that is kept for a program, given with its default layout; undefined if there is none, or the default is the fastest. */
 export async function keptLayout(program: FusedProgram, device: Device): Promise<FusedOptions | undefined> {
   try {
-    return storedSchema.parse(JSON.parse(await readText(pathOf(program, device)))).layout ?? undefined;
+    return await layoutIn(await readText(pathOf(program, device))) ?? undefined;
   } catch {
     return undefined; // none yet, or not one of ours
   }

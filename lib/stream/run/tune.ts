@@ -7,13 +7,13 @@ import { scalarCount } from '../interpret/values.ts';
 import { countsOf, makeArray } from '../plan/layout.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { sampleInput } from '../profile/parts.ts';
-import { fusedProgram } from '../targets/cuda.ts';
 import { elementTypes } from './gpu-ends.ts';
 import { Carry } from './gpu-state.ts';
 import { CompiledGpu, type GpuLimits } from './gpu.ts';
 import { keepLayout } from './kept-layout.ts';
 import { LayoutSearch, mostCandidates, type Candidate } from './layouts.ts';
 import { splitItems, type Scalars } from './prepare.ts';
+import { printedProgram } from './printed.ts';
 
 /** Options of {@link tuneLayout}. */
 export interface TuneLayoutOptions extends Omit<GpuLimits, 'timeout'> {
@@ -196,9 +196,9 @@ export async function tuneLayout(graph: StreamGraph, device: Device, options: Tu
     const [{ candidate: best, rate }] = ranking as [typeof ranking[number]];
     const layouts = ranking.map(({ candidate: { name }, rate: itemsPerSecond }) => ({ name, itemsPerSecond }));
     const isBetter = rate > leastGain * rateOfDefault;
-    await keepLayout(fusedProgram(graph), device, isBetter ? best.options : undefined);
+    await keepLayout(await printedProgram(graph), device, isBetter ? best.options : undefined);
     if (!isBetter) return { compiled, layouts, skipped };
-    const made = await CompiledGpu.of(graph, fusedProgram(graph, best.options), device, { fast, signal });
+    const made = await CompiledGpu.of(graph, await printedProgram(graph, best.options), device, { fast, signal });
     compiled.dispose();
     return { compiled: made, layouts, skipped };
   } catch (error) {

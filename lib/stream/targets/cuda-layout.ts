@@ -169,14 +169,14 @@ export class RoundLayout {
   readonly landings: readonly number[];
   readonly sharedBytes: number;
 
-  constructor(plan: ProgramPlan, options: FusedOptions, state: ProgramState) {
+  /** @param lowered the plan by {@link lowerForRounds} */
+  constructor(plan: ProgramPlan, lowered: LoweredProgram, options: FusedOptions, state: ProgramState) {
     this.plan = plan;
     const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
     if (state.size > 0) given['readsAhead'] = false; // only the kernel of programs without state does
     this.options = { ...largeBlocks, ...given };
     this.input = endOf(plan, 'input');
     this.output = endOf(plan, 'output');
-    const lowered = lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 });
     this.levels = levelsOf(plan, stageLevels(plan, state));
     this.state = state.size === 0 ? undefined : new StateLayout(plan, lowered, state, this.levels);
     this.lowered = this.state === undefined ? lowered : { ...lowered, program: {
@@ -356,6 +356,11 @@ export class RoundLayout {
     }
     return sum / states;
   }
+}
+
+/** The functions of a plan's groups, whatever the layout. */
+export function lowerForRounds(plan: ProgramPlan): LoweredProgram {
+  return lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 });
 }
 
 /** What a compiler does not do by itself. */

@@ -95,7 +95,7 @@ export function tasksOf(options: TaskOptions): Tasks {
       }
       const f = required(program.functions.find(({ name }) => name === `group_${group.id}`));
       const most = Math.max(spare, Math.ceil(sizeOf(f.body) / mostNodes));
-      const slices = most < 2 ? undefined : sliceFunction(program, forCount(program, f, ix), { most });
+      const slices = most < 2 ? undefined : sliceFunction(program, onceOf(program, f, ix), { most });
       return (slices ?? [{ f, parts: 1 }]).map((slice) => 
         positioned(program, group, slice.f, { parts: slice.parts, width: 1, isCounted: slices === undefined }, ix));
     });
@@ -104,6 +104,16 @@ export function tasksOf(options: TaskOptions): Tasks {
     placeholders.push(...shared.placeholders);
   }
   return { levels: made, placeholders };
+}
+
+/** By function: one iteration of it. */
+const once = new WeakMap<KernelFunction, KernelFunction>();
+
+/** One iteration of a group's function. Searches ask for the same in each layout. */
+function onceOf(program: Program, f: KernelFunction, ix: Buffer): KernelFunction {
+  let found = once.get(f);
+  if (found === undefined) once.set(f, found = forCount(program, f, ix));
+  return found;
 }
 
 /** A task whose function takes positions in place of `ix`. */

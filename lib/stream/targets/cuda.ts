@@ -1,17 +1,20 @@
 // Planned programs as one CUDA kernel: every block makes steady states of its own stretch of the input, in rounds. Groups of
 // nodes run one after the other, their iterations shared among the threads; channels between groups lie in shared memory, all others in
 // registers.
+import { isDeepStrictEqual } from 'node:util';
 import { elementAt } from '../../core/known.ts';
 import type { Buffer, Program } from '../../kernel/ir.ts';
 import { padBuffers } from '../../kernel/passes/pad.ts';
 import { printCuda } from '../../kernel/print/cuda.ts';
 import { walkBody } from '../../kernel/visit.ts';
 import type { StreamGraph } from '../graph.ts';
+import type { LoweredProgram } from '../lower/program.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { startMatters } from '../plan/start.ts';
+import { isTrusted } from '../require.ts';
 import { nodesWithState, stateOf, type ProgramState } from '../state/index.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import { noGaps, RoundLayout, type FusedEnd, type FusedOptions } from './cuda-layout.ts';
+import { lowerForRounds, noGaps, RoundLayout, type FusedEnd, type FusedOptions } from './cuda-layout.ts';
 import { positioned, tasksOf, type Task } from './cuda-tasks.ts';
 import { ProgramText } from './cuda-text.ts';
 import type { StageWork, StateLayout } from './state-layout.ts';
@@ -83,14 +86,40 @@ export function refuseHost({ functions, imports }: Program): void {
   }
 }
 
-/** Plans a graph, with what its state is before any firing. */
-function planFor(graph: StreamGraph, options: FusedOptions): { plan: ProgramPlan; state: ProgramState } {
-  const whole = { ...defaultCudaPlan, ...options };
-  const plan = planProgram(graph, whole);
-  if (nodesWithState(plan).length === 0) return { plan, state: new Map() };
+/** A plan of a graph, with what its state is before any firing. */
+interface Planned {
+  readonly plan: ProgramPlan;
+  readonly state: ProgramState;
+  /** Its functions; lowered on the first call. */
+  readonly lowered: () => LoweredProgram;
+}
+
+/** By graph: the last plan, and the options it is for. Searches print many layouts of one plan. */
+const lastPlans = new WeakMap<StreamGraph, { readonly options: PlanOptions; readonly planned: Planned }>();
+
+function planFor(graph: StreamGraph, given: FusedOptions): Planned {
+  const { threads: _, sharedBytes: __, minBlocks: ___, width: ____, readsAhead: _____, ...rest } = given;
+  const options = { ...defaultCudaPlan, ...rest };
+  const last = lastPlans.get(graph);
+  if (last !== undefined && isDeepStrictEqual(last.options, options)) return last.planned;
+  const planned = planAnew(graph, options);
+  if (isTrusted(graph)) lastPlans.set(graph, { options, planned }); // others may change
+  return planned;
+}
+
+function planAnew(graph: StreamGraph, options: PlanOptions): Planned {
+  let lowered: LoweredProgram | undefined;
+  const withState = (plan: ProgramPlan, state: ProgramState): Planned => ({ plan, state, lowered: () => lowered ??= lowerForRounds(plan) });
+  const plan = planProgram(graph, options);
+  if (nodesWithState(plan).length === 0) return withState(plan, new Map());
   const state = stateOf(plan);
   const handled = new Map([...state].map(([node, { stages }]) => [node, stages.length > 0 ? 'alone' : 'free'] as const));
-  return { plan: planProgram(graph, { ...whole, handled }), state };
+  return withState(planProgram(graph, { ...options, handled }), state);
+}
+
+/** The plan by which {@link fusedProgram} prints a graph. Throws as that does where there is none. */
+export function fusedPlan(graph: StreamGraph, options: FusedOptions): ProgramPlan {
+  return planFor(graph, options).plan;
 }
 
 /** Steady states before all that is known of the state holds. */
@@ -104,10 +133,10 @@ function untilSettled({ steady }: ProgramPlan, state: ProgramState): number {
  * an open input and output, and for those whose channels do not fit, ScheduleError where there is no schedule.
  */
 export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): FusedProgram {
-  const { plan, state } = planFor(graph, options);
+  const { plan, state, lowered: lower } = planFor(graph, options);
   const begins = startMatters(plan);
   if (begins === undefined) throw new UnsupportedProgram(whyNot(plan));
-  const layout = new RoundLayout(plan, options, state);
+  const layout = new RoundLayout(plan, lower(), options, state);
   const { threads } = layout.options;
   const { program: lowered, system: { ix } } = layout.lowered;
   const own = new Set(layout.state?.functions.buffers);
