@@ -13,6 +13,7 @@ import { streamBars, streamTables } from '../../bench/stream-figures.ts';
 import { programGraph } from '../../bench/stream-programs.ts';
 import { variantTables } from '../../bench/stream-variants.ts';
 import { benchmarkPrograms } from '../../examples/stream/programs.ts';
+import { compileFused } from '../../lib/stream/run/fused.ts';
 import { CompiledGpu, type GpuSpan } from '../../lib/stream/run/gpu.ts';
 import { eachBackend } from '../support/backends.ts';
 import { hasCompiler } from '../stream/support.ts';
@@ -84,7 +85,7 @@ describe('bench: stream on a device', () => {
       this.timeout(60_000);
       const program = benchmarkPrograms.find(({ name }) => name === 'bitonic')!;
       const graph = await programGraph(program.name);
-      using compiled = await CompiledGpu.compile(graph, await opened(), {});
+      using compiled = await compileFused(graph, await opened());
       using work = await StreamWork.open(program, graph, compiled, true);
       assert.ok((await work.time(compiled, 'right')).best > 0);
       const changed = (change: (span: GpuSpan) => Partial<GpuSpan>): CompiledGpu => Object.assign(Object.create(compiled) as CompiledGpu, {
