@@ -97,6 +97,7 @@ async function searchFirst(
     fast, signal, over: over.signal, atOnce: Math.max(1, availableParallelism() - 1),
     time: async (each, compiled) => {
       await timed;
+      over.signal.throwIfAborted(); // the default layout took all the time
       return time?.(each, compiled) ?? required(trial).time(compiled, signal);
     },
   });
