@@ -40,9 +40,9 @@ const leastCores = 4;
 const cachedSeconds = 0.5;
 /**
  * Seconds that candidates may take longer than the default layout took. Where that was short, it may have been compiled before, and the
- * candidates not.
+ * candidates not: small programs are compiled long before this time.
  */
-const patience = (seconds: number): number => (seconds < cachedSeconds ? 2.5 : 1.2);
+const patience = (seconds: number): number => (seconds < cachedSeconds ? 2.5 : Math.min(1.2, Math.max(0.6, seconds / 2)));
 
 /** Searches under way, by device and text of the default layout; undefined: it was given up. */
 const searches = new WeakMap<Device, Map<string, Promise<Found | undefined>>>();
