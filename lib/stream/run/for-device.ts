@@ -67,9 +67,10 @@ export interface DeviceCompileOptions {
   readonly timeout?: number;
   /**
    * Whether layouts of the kernel are timed on the device, with mode `fused`. The fastest is kept, also for later compilations and runs of
-   * the program on such a device; all give the same bits. Default: where none is kept, the first compilation for a GPU times a short list,
-   * which takes up to two seconds longer, on machines with at least four cores. `true` or options: up to 44 layouts, even where one is
-   * kept. `false`: none, so that compiling takes no longer than the compiler; the layout that is kept, or else the default one.
+   * the program on such a device; all give the same bits. Default: where none is kept, the first compilation for a GPU times a short list
+   * beside the compiler's work (docs/stream.md says for how long), on machines with at least four cores. `true` or options: up to 44
+   * layouts, even where one is kept. `false`: none, so that compiling takes no longer than the compiler; the layout that is kept, or else
+   * the default one.
    */
   readonly tune?: boolean | TuneOptions;
 }
@@ -174,7 +175,8 @@ export async function compileForDevice(graph: StreamGraph, given: DeviceCompileO
       throw new WarploomError('ERR_WARPLOOM_UNSUPPORTED', `${error.reason}: run it on the CPU, with stream.run`, { cause: error });
     };
     if (search === undefined) {
-      return new Program(graph, await compileMode(graph, device, { ...options, mode, signal, search: tune === false ? false : undefined }).catch(unsupported));
+      const short = tune === false ? { search: false } : {};
+      return new Program(graph, await compileMode(graph, device, { ...options, mode, signal, ...short }).catch(unsupported));
     }
     const { tuneLayout } = await import('./tune.ts');
     const { compiled, ...found } = await tuneLayout(graph, device, { ...search, fast: options.fast, signal }).catch(unsupported);

@@ -24,7 +24,7 @@ export interface FusedCompileOptions extends GpuLimits {
 export interface ShortSearch {
   /** Default: {@link shortList}. */
   readonly candidates?: readonly Candidate[];
-  /** Seconds, counted from when the default layout is compiled, after which no further candidate is timed. Default: see {@link patience}. */
+  /** Seconds after the default layout is compiled from which on no further candidate is timed. Default: see {@link patience}. */
   readonly seconds?: number;
   /** Times a layout, in items of output per second. Default: by launches on random input. */
   readonly time?: (candidate: Candidate, compiled: CompiledGpu) => Promise<number>;
