@@ -147,7 +147,7 @@ describe('bench: stream on a device', () => {
       assert.match(stdout, /\| MPEG2Subset \|.*\n\nGeometric mean over the baseline: .*3 programs/);
       run('--variants', '--filter', '^stream/bitonic/');
       assert.deepEqual(read('stream-variants').map(({ id }) => id), [
-        'default', 't128-s24-b8-g4000-w2', 't512-s225-b1-g4000-w2-ahead'].map((name) => `stream/bitonic/variant/${name}`));
+        'default', 't512-s225-b1-g4000-w2-ahead', 't32-s6-b32-g4000-w2'].map((name) => `stream/bitonic/variant/${name}`));
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
