@@ -1,6 +1,7 @@
 // Programs as one kernel, in the layout that is kept for them. Where none is, the first compilation times a few layouts and keeps the
 // fastest.
 import { availableParallelism } from 'node:os';
+import { setTimeout as after } from 'node:timers/promises';
 import type { Device } from '../../core/device.ts';
 import { WarploomError } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
@@ -36,6 +37,8 @@ type Found = FusedOptions | 'byDefault';
 /** Cores from which on candidates are compiled beside the default layout without slowing it down. */
 const leastCores = 4;
 
+/** Milliseconds in which the first compiler of a process is found and started. */
+const startMilliseconds = 50;
 /** Seconds of a compilation that is short enough to have come from the cache. */
 const cachedSeconds = 0.5;
 /**
@@ -112,6 +115,8 @@ async function searchFirst(
     search.knows(byDefault, program, await (time?.(byDefault, compiled) ?? required(trial).timeDefault(compiled, signal)));
   });
   timed.catch(() => { over.abort(); });
+  // The compiler of the default layout first: it is found and started while this thread has nothing else to do.
+  await Promise.race([standard.catch(() => undefined), after(startMilliseconds)]);
   const [ended] = await Promise.allSettled([timed, search.tries(candidates)]);
   clearTimeout(timer);
   trial?.dispose();

@@ -1,7 +1,7 @@
 // Candidates for the layout of a program's kernel, and the search for the fastest of them: the best shapes of blocks first, then other
 // sizes of groups, other widths and copies ahead of time with those.
 import { availableParallelism } from 'node:os';
-import { setImmediate as otherWork } from 'node:timers/promises';
+import { setTimeout as after } from 'node:timers/promises';
 import type { Device } from '../../core/device.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
@@ -39,6 +39,11 @@ const blocks: readonly Block[] = [
 ];
 const sizes = [1000, 2000, 6000, 12_000];
 const widths = [1, 4, 8];
+/**
+ * Milliseconds in which files are written and a compiler is started, if nothing else is done meanwhile: printing the next candidate takes
+ * all of this thread for longer.
+ */
+const startMilliseconds = 15;
 /** Candidates whose further variants are tried. */
 const finalists = 2;
 
@@ -160,7 +165,7 @@ export class LayoutSearch {
     try {
       for (;;) {
         for (let each; compiling.size < atOnce && !stopped.aborted && (each = waiting.shift()) !== undefined;) {
-          await otherWork(); // printing takes a while
+          if (compiling.size > 0) await after(startMilliseconds);
           const made = this.#compile(each, stopped);
           if (made === undefined) tried?.();
           else compiling.set(each, made);
