@@ -37,6 +37,8 @@ type Found = FusedOptions | 'byDefault';
 /** Cores from which on candidates are compiled beside the default layout without slowing it down. */
 const leastCores = 4;
 
+/** Bytes: a device that may use less has no room for input that takes long enough to be timed. */
+const leastMemory = 2 ** 30;
 /** Milliseconds in which the first compiler of a process is found and started. */
 const startMilliseconds = 50;
 /** Seconds of a compilation that is short enough to have come from the cache. */
@@ -55,7 +57,9 @@ const searches = new WeakMap<Device, Map<string, Promise<Found | undefined>>>();
  * that are not for devices, ScheduleError where there is no schedule, UnavailableError where nothing compiles device code.
  */
 export async function compileFused(graph: StreamGraph, device: Device, options: FusedCompileOptions = {}): Promise<CompiledGpu> {
-  const { search = device.backend === 'cuda' && availableParallelism() >= leastCores, ...limits } = options;
+  const { search: asked = device.backend === 'cuda' && availableParallelism() >= leastCores, ...limits } = options;
+  const { limitBytes } = device.memory();
+  const search = (limitBytes === 0 || limitBytes >= leastMemory) && asked;
   const { signal } = limits;
   const program = fusedProgram(graph);
   const running = searches.get(device) ?? new Map<string, Promise<Found | undefined>>();
@@ -111,7 +115,7 @@ async function searchFirst(
       isLate = true;
       over.abort();
     }, 1e3 * (seconds ?? patience(took)));
-    if (time === undefined) trial = new (await import('./trial.ts')).Trial(compiled, undefined);
+    if (time === undefined) trial = new (await import('./trial.ts')).Trial(compiled, undefined, fast !== true);
     search.knows(byDefault, program, await (time?.(byDefault, compiled) ?? required(trial).timeDefault(compiled, signal)));
   });
   timed.catch(() => { over.abort(); });

@@ -50,7 +50,7 @@ export async function tuneLayout(graph: StreamGraph, device: Device, options: Tu
   const over = AbortSignal.timeout(1e3 * seconds);
   const compiled = await CompiledGpu.compileDefault(graph, device, { fast, signal });
   try {
-    using trial = new Trial(compiled, input);
+    using trial = new Trial(compiled, input, fast !== true);
     const skipped: { name: string; reason: string }[] = [];
     let done = 0;
     using search = new LayoutSearch(graph, device, {

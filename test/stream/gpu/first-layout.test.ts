@@ -6,7 +6,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Device } from '../../../lib/core/device.ts';
+import { openDevice, type Device } from '../../../lib/core/device.ts';
 import { WarploomError } from '../../../lib/core/errors.ts';
 import { compileForDevice, run } from '../../../lib/stream/index.ts';
 import { compileFused, type ShortSearch } from '../../../lib/stream/run/fused.ts';
@@ -210,6 +210,13 @@ describe('the first compilation for a device', function () {
         () => new WarploomError('ERR_WARPLOOM_INVALID_PROGRAM', 'does not compile')), /does not compile/);
     });
 
+    it('takes no memory of devices that may use little', async () => {
+      await using small = await openDevice({ backend, memoryLimit: 2 ** 20 });
+      using found = await compileFused(graph, small, { search: { candidates, time: () => assert.fail('a search') } });
+      assert.deepEqual((await found.run(input, {})).output, expected);
+      assert.equal(keptFiles(), 0);
+    });
+
     it(backend === 'cuda' ? 'is searched by default, and not with tune: false' : 'is not searched by default', async () => {
       using plain = await compileForDevice(graph, { device, tune: false });
       assert.equal(plain.tuned, undefined);
@@ -219,5 +226,5 @@ describe('the first compilation for a device', function () {
       assert.deepEqual((await run(graph, { device, input })).output, expected);
       assert.equal(keptFiles(), backend === 'cuda' && availableParallelism() >= 4 ? 1 : 0);
     });
-  }, { backends: deviceBackends, cases: 8 });
+  }, { backends: deviceBackends, cases: 9 });
 });
