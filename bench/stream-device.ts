@@ -19,7 +19,8 @@ import { elaborate } from '../lib/stream/compile.ts';
 import type { StreamGraph } from '../lib/stream/graph.ts';
 import { compileCpp } from '../lib/stream/run/cpp.ts';
 import { compileForDevice } from '../lib/stream/run/for-device.ts';
-import { CompiledGpu } from '../lib/stream/run/gpu.ts';
+import { compileFused } from '../lib/stream/run/fused.ts';
+import type { CompiledGpu } from '../lib/stream/run/gpu.ts';
 import { run, type StreamRun } from '../lib/stream/run/index.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import { deviceFolder } from './provenance.ts';
@@ -153,7 +154,7 @@ class DeviceBenchmark {
     using cache = new OwnCache();
     if (wanted(`stream/${name}/compile`)) emit(await cache.with(() => this.#compileRow(name)));
     if (!['auto', ...hostRows, 'auto-fast', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
-    using compiled = await cache.with(() => CompiledGpu.compile(graph, device));
+    using compiled = await cache.with(() => compileFused(graph, device));
     using work = await StreamWork.open(program, graph, compiled, quick);
     const baseline = await this.#baseline(program, graph, (items) => work.hostInput(items));
     const peers = baseline === undefined ? {} : { peers: { baseline } };
@@ -171,7 +172,7 @@ class DeviceBenchmark {
       }
     }
     if (wanted(`stream/${name}/auto-fast`)) {
-      using fast = await cache.with(() => CompiledGpu.compile(graph, device, { fast: true }));
+      using fast = await cache.with(() => compileFused(graph, device, { fast: true }));
       const { id, ...row } = this.#launchRow(name, await work.time(fast, `stream/${name}/auto-fast`, { isExact: false }), fast);
       take('auto-fast', { id: `${id}-fast`, ...row });
     }

@@ -5,15 +5,15 @@
 //   stream/<program>/variant/<name>    candidates by their names (lib/stream/run/layouts.ts)
 import type { BenchmarkProgram } from '../examples/stream/programs.ts';
 import { CompiledGpu } from '../lib/stream/run/gpu.ts';
-import { firstCandidates, furtherCandidates, LayoutSearch, type Candidate } from '../lib/stream/run/layouts.ts';
+import { byDefault, firstCandidates, furtherCandidates, LayoutSearch, shortList, type Candidate } from '../lib/stream/run/layouts.ts';
 import type { BenchContext } from './domain.ts';
 import type { Report, Row } from './report.ts';
 import { eachProgram, kernelNote, roofline, shareOf, wantedPrograms } from './stream-device.ts';
 import { StreamWork } from './stream-device-work.ts';
 import { programGraph } from './stream-programs.ts';
 
-const byDefault: Candidate = { name: 'default', options: {} };
-const allNames = [byDefault, ...firstCandidates, ...furtherCandidates(firstCandidates)].map(({ name }) => name);
+const all = [byDefault, ...firstCandidates, ...shortList, ...furtherCandidates(firstCandidates)];
+const allNames = [...new Set(all.map(({ name }) => name))];
 /** Candidates of a quick run. */
 const quickNames = new Set([firstCandidates[0]!.name, firstCandidates.at(-1)!.name]);
 
@@ -30,9 +30,11 @@ async function searchProgram(context: BenchContext, program: BenchmarkProgram): 
       note: `${(bytesPerSecond / 1e9).toPrecision(4)} GB/s; ${kernelNote(made)}` });
     return best;
   };
-  const search = new LayoutSearch(graph, device, { time, skip: (candidate, reason) => { say(`${idOf(candidate)}: ${reason}`); } });
+  using search = new LayoutSearch(graph, device, { time, skip: (candidate, reason) => { say(`${idOf(candidate)}: ${reason}`); } });
   if (wanted(idOf(byDefault))) search.knows(byDefault, compiled.program, await time(byDefault, compiled));
-  await search.run((candidate) => wanted(idOf(candidate)) && (!quick || quickNames.has(candidate.name)));
+  const isWanted = (candidate: Candidate): boolean => wanted(idOf(candidate)) && (!quick || quickNames.has(candidate.name));
+  await search.run(isWanted);
+  await search.tries(shortList.filter(isWanted));
   if (search.failures.length > 0) throw new AggregateError(search.failures, `${search.failures.length} variants failed`);
 }
 

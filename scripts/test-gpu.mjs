@@ -118,6 +118,7 @@ async function runPart({ name, files, prefix }, seconds) {
     '--reporter-option', `output=${reportPath}`, ...mochaArgs, ...files];
   const start = Date.now();
   const env = { ...process.env, WARPLOOM_TEST_BACKENDS: process.env.WARPLOOM_TEST_BACKENDS ?? 'cuda',
+    WARPLOOM_TUNE: process.env.WARPLOOM_TUNE ?? '0', // tests compile hundreds of programs
     ...(prefix.includes('initcheck') ? { WARPLOOM_WRITE_GAPS: '1' } : {}) };
   const { status, text } = await collect(command, rest, env, seconds);
   const took = (Date.now() - start) / 1000;

@@ -13,7 +13,9 @@ import { streamBars, streamTables } from '../../bench/stream-figures.ts';
 import { programGraph } from '../../bench/stream-programs.ts';
 import { variantTables } from '../../bench/stream-variants.ts';
 import { benchmarkPrograms } from '../../examples/stream/programs.ts';
-import { CompiledGpu, type GpuSpan } from '../../lib/stream/run/gpu.ts';
+import { compileFused } from '../../lib/stream/run/fused.ts';
+import type { CompiledGpu} from '../../lib/stream/run/gpu.ts';
+import { type GpuSpan } from '../../lib/stream/run/gpu.ts';
 import { eachBackend } from '../support/backends.ts';
 import { hasCompiler } from '../stream/support.ts';
 
@@ -84,7 +86,7 @@ describe('bench: stream on a device', () => {
       this.timeout(60_000);
       const program = benchmarkPrograms.find(({ name }) => name === 'bitonic')!;
       const graph = await programGraph(program.name);
-      using compiled = await CompiledGpu.compile(graph, await opened(), {});
+      using compiled = await compileFused(graph, await opened());
       using work = await StreamWork.open(program, graph, compiled, true);
       assert.ok((await work.time(compiled, 'right')).best > 0);
       const changed = (change: (span: GpuSpan) => Partial<GpuSpan>): CompiledGpu => Object.assign(Object.create(compiled) as CompiledGpu, {
@@ -145,7 +147,7 @@ describe('bench: stream on a device', () => {
       assert.match(stdout, /\| MPEG2Subset \|.*\n\nGeometric mean over the baseline: .*3 programs/);
       run('--variants', '--filter', '^stream/bitonic/');
       assert.deepEqual(read('stream-variants').map(({ id }) => id), [
-        'default', 't128-s24-b8-g4000-w2', 't512-s225-b1-g4000-w2-ahead'].map((name) => `stream/bitonic/variant/${name}`));
+        'default', 't512-s225-b1-g4000-w2-ahead', 't32-s6-b32-g4000-w2'].map((name) => `stream/bitonic/variant/${name}`));
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

@@ -62,7 +62,7 @@ const runOptions = optionsOf('run', {
 export class DeviceProgram {
   readonly graph: StreamGraph;
   readonly device: Device;
-  /** What the search for the fastest layout found; undefined without `tune`. */
+  /** What the long search for the fastest layout found (`tune: true`); undefined without. */
   readonly tuned: TunedLayouts | undefined;
   readonly #compiled: CompiledGpu;
   #disposed = false;

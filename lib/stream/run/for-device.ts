@@ -66,8 +66,11 @@ export interface DeviceCompileOptions {
   /** Time limit in milliseconds; default 600 000. */
   readonly timeout?: number;
   /**
-   * Times other layouts of the kernel on the device and keeps the fastest, also for later compilations and runs of the program on such a
-   * device. Default false: the layout that is kept, or else the default one.
+   * Whether layouts of the kernel are timed on the device, with mode `fused`. The fastest is kept, also for later compilations and runs of
+   * the program on such a device; all give the same bits. Default: where none is kept, the first compilation for a GPU times a short list
+   * beside the compiler's work (docs/stream.md says for how long), on machines with at least four cores. `true` or options: up to 44
+   * layouts, even where one is kept. `false`: none, so that compiling takes no longer than the compiler; the layout that is kept, or else
+   * the default one.
    */
   readonly tune?: boolean | TuneOptions;
 }
@@ -145,8 +148,8 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
 
 /**
  * Compiles a program for a device, so that it can run on data that is on the device, and so that the first run need not compile it.
- * (`run` with backend `cuda` compiles by itself.) Compiled programs are cached between processes, and so is the layout that a search has
- * found (`tune`).
+ * (`run` with backend `cuda` compiles by itself.) Compiled programs are cached between processes, and so is the fastest layout of the
+ * kernel, which the first compilation finds (`tune`).
  *
  * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with messages, dynamic rates or
  * files; except with the modes of chapter 4, those with state that only firings in order can find, feedback loops or prints (several
@@ -154,10 +157,10 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
  * UnavailableError if nothing here compiles device code
  */
 export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
-  const { device: asked, tune = false, mode, ...options } = snapshot(compileOptions.read(given));
+  const { device: asked, tune, mode, ...options } = snapshot(compileOptions.read(given));
   checkMode({ ...options, mode });
-  if (tune !== false && mode !== 'fused') throw refusal('tune', `false with mode '${mode}'`, describeValue(tune));
-  const search = tune === false ? undefined : tuneOptions.read(tune === true ? {} : tune, 'tune');
+  if (tune !== undefined && tune !== false && mode !== 'fused') throw refusal('tune', `false with mode '${mode}'`, describeValue(tune));
+  const search = tune === undefined || tune === false ? undefined : tuneOptions.read(tune === true ? {} : tune, 'tune');
   const { costs } = options;
   if (asked !== undefined) await requireDevice(asked);
   return withGraph(graph, async () => within(options, async (signal) => {
@@ -172,7 +175,8 @@ export async function compileForDevice(graph: StreamGraph, given: DeviceCompileO
       throw new WarploomError('ERR_WARPLOOM_UNSUPPORTED', `${error.reason}: run it on the CPU, with stream.run`, { cause: error });
     };
     if (search === undefined) {
-      return new Program(graph, await compileMode(graph, device, { ...options, mode, signal }).catch(unsupported));
+      const short = tune === false ? { search: false } : {};
+      return new Program(graph, await compileMode(graph, device, { ...options, mode, signal, ...short }).catch(unsupported));
     }
     const { tuneLayout } = await import('./tune.ts');
     const { compiled, ...found } = await tuneLayout(graph, device, { ...search, fast: options.fast, signal }).catch(unsupported);

@@ -18,7 +18,6 @@ import type { FusedProgram } from '../targets/cuda.ts';
 import { isTrusted } from '../require.ts';
 import { within } from '../stop.ts';
 import type { DeviceMode, ShareChoice } from './backends.ts';
-import { keptLayout } from './kept-layout.ts';
 import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
 import { Carry, paddedSpan, stateBefore, type StateSpan } from './gpu-state.ts';
 import { prepareRun, type RunResult, type Scalars, type ThreadOptions } from './prepare.ts';
@@ -130,40 +129,22 @@ export class CompiledGpu {
   }
 
   /**
-   * Compiles a graph for a device, in the layout that a search has found for it (`tune.ts`) unless one is given. Throws UnsupportedProgram
-   * for programs that are not for devices, ScheduleError where there is no schedule, UnavailableError where nothing compiles device code.
+   * Compiles a graph in the given layout, or the default one, whatever a search has found (`fused.ts` asks that first). Throws
+   * UnsupportedProgram for programs that are not for devices, ScheduleError where there is no schedule, UnavailableError where nothing
+   * compiles device code.
+   * @param program the program in that layout, if the caller has printed it
    */
-  static async compile(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
+  static async compileDefault(
+    graph: StreamGraph, device: Device, options: GpuCompileOptions = {}, program?: FusedProgram,
+  ): Promise<CompiledGpu> {
     const { fast, signal, timeout, ...how } = options;
     const limits = { fast, signal, timeout };
-    const isGiven = Object.values<unknown>(how).some((value) => value !== undefined);
-    const program = await printedProgram(graph, how);
-    const kept = isGiven ? undefined : await keptLayout(program, device);
-    if (kept !== undefined) {
-      try {
-        return await CompiledGpu.of(graph, await printedProgram(graph, kept), device, limits);
-      } catch (error) {
-        if (!(error instanceof UnsupportedProgram)) throw error;
-      }
-    }
-    return CompiledGpu.#printed(graph, program, device, options);
-  }
-
-  /** Compiles a graph in the given layout, or the default one, whatever a search has found. Throws as {@link CompiledGpu.compile} does. */
-  static async compileDefault(graph: StreamGraph, device: Device, options: GpuCompileOptions = {}): Promise<CompiledGpu> {
-    const { fast: _, signal: __, timeout: ___, ...how } = options;
-    return CompiledGpu.#printed(graph, await printedProgram(graph, how), device, options);
-  }
-
-  /** @param program the graph as it is printed by the options, which are replaced by others where it does not fit the device */
-  static async #printed(graph: StreamGraph, program: FusedProgram, device: Device, options: GpuCompileOptions): Promise<CompiledGpu> {
-    const { fast, signal, timeout, ...how } = options;
-    const limits = { fast, signal, timeout };
-    if (program.input.items === 0 || program.output.items === 0) {
+    const printed = program ?? await printedProgram(graph, how);
+    if (printed.input.items === 0 || printed.output.items === 0) {
       throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
     }
     try {
-      return await CompiledGpu.of(graph, program, device, limits);
+      return await CompiledGpu.of(graph, printed, device, limits);
     } catch (error) {
       if (!(error instanceof UnsupportedProgram)) throw error;
       // Small blocks fit GPUs with less shared memory.

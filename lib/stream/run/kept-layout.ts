@@ -23,10 +23,13 @@ function pathOf({ source }: FusedProgram, { description: { name, computeCapabili
   return join(cacheFolder(undefined, 'stream'), `${key}.layout.json`);
 }
 
-/** The layout that is kept for a program, given with its default layout; undefined if there is none, or the default is the fastest. */
-export async function keptLayout(program: FusedProgram, device: Device): Promise<FusedOptions | undefined> {
+/**
+ * The layout that is kept for a program, given with its default layout. `byDefault`: a search found the default layout to be the fastest;
+ * undefined: none is kept.
+ */
+export async function keptLayout(program: FusedProgram, device: Device): Promise<FusedOptions | 'byDefault' | undefined> {
   try {
-    return await layoutIn(await readText(pathOf(program, device))) ?? undefined;
+    return await layoutIn(await readText(pathOf(program, device))) ?? 'byDefault';
   } catch {
     return undefined; // none yet, or not one of ours
   }

@@ -1,8 +1,8 @@
 // Candidates for the layout of a program's kernel, and the search for the fastest of them: the best shapes of blocks first, then other
 // sizes of groups, other widths and copies ahead of time with those.
 import { availableParallelism } from 'node:os';
+import { setTimeout as after } from 'node:timers/promises';
 import type { Device } from '../../core/device.ts';
-import { elementAt } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { FusedOptions } from '../targets/cuda-layout.ts';
@@ -16,27 +16,42 @@ export interface Candidate {
   readonly options: FusedOptions;
 }
 
+/** The layout without a search, whatever it is for a program. */
+export const byDefault: Candidate = { name: 'default', options: {} };
+
+/** A candidate replaces the default layout if it is faster by more than what launches differ by. */
+export const leastGain = 1.02;
+
 /** Threads of a block, kilobytes of its shared memory, and blocks that a multiprocessor is to hold. */
 type Block = readonly [threads: number, kilobytes: number, minBlocks: number];
 
-/** For 228 KB of shared memory and 2048 threads of a multiprocessor of compute capability 9.0. */
-const blocks: readonly Block[] = [
-  [128, 24, 8], [128, 48, 4], [128, 75, 3],
-  [256, 24, 8], [256, 24, 4], [256, 48, 4], [256, 48, 2], [256, 75, 3], [256, 112, 2], [256, 225, 1],
-  [384, 36, 5], [384, 75, 3], [384, 112, 2],
-  [512, 48, 4], [512, 48, 2], [512, 75, 3], [512, 112, 2], [512, 112, 1], [512, 225, 1],
-  [768, 75, 2], [768, 112, 2], [768, 225, 1],
-  [1024, 75, 2], [1024, 112, 2], [1024, 225, 1],
+/**
+ * For 228 KB of shared memory and 2048 threads of a multiprocessor of compute capability 9.0; those first that are most often fast. Blocks
+ * of one warp need no barriers.
+ */
+const blocksAhead: readonly Block[] = [
+  [512, 225, 1], [512, 112, 2], [256, 75, 3], [1024, 225, 1], [768, 225, 1],
+  [384, 75, 3], [256, 48, 4], [256, 24, 8], [128, 24, 8], [64, 13, 16],
 ];
-const blocksAhead: readonly Block[] = [[128, 24, 8], [256, 24, 8], [256, 48, 4], [256, 75, 3], [384, 75, 3], [512, 112, 2], [512, 225, 1]];
-const sizes = [400, 1000, 2000, 6000];
+const blocks: readonly Block[] = [
+  [512, 112, 2], [256, 75, 3], [256, 24, 8], [384, 75, 3], [384, 112, 2], [512, 225, 1], [1024, 225, 1], [256, 112, 2], [256, 48, 4],
+  [384, 36, 5], [512, 48, 4], [768, 112, 2], [768, 225, 1], [1024, 75, 2], [256, 225, 1], [128, 24, 8], [64, 13, 16], [32, 6, 32],
+];
+const sizes = [1000, 2000, 6000, 12_000];
 const widths = [1, 4, 8];
+/**
+ * Milliseconds in which files are written and a compiler is started, if nothing else is done meanwhile: printing the next candidate takes
+ * all of this thread for longer.
+ */
+const startMilliseconds = 15;
 /** Candidates whose further variants are tried. */
 const finalists = 2;
 
 interface Shape { readonly block: Block; readonly size?: number; readonly width?: number; readonly readsAhead?: boolean }
 
-function candidate({ block, size = Number(defaultCudaPlan.groupSize), width = 2, readsAhead = false }: Shape): Candidate {
+const defaultSize = Number(defaultCudaPlan.groupSize);
+
+function candidate({ block, size = defaultSize, width = 2, readsAhead = false }: Shape): Candidate {
   const [threads, kilobytes, minBlocks] = block;
   return {
     name: `t${threads}-s${kilobytes}-b${minBlocks}-g${size}-w${width}${readsAhead ? '-ahead' : ''}`,
@@ -47,7 +62,18 @@ function candidate({ block, size = Number(defaultCudaPlan.groupSize), width = 2,
 
 /** The candidates of the first stage. */
 export const firstCandidates: readonly Candidate[] = [
-  ...blocks.map((block) => candidate({ block })), ...blocksAhead.map((block) => candidate({ block, readsAhead: true })),
+  ...blocksAhead.map((block) => candidate({ block, readsAhead: true })), ...blocks.map((block) => candidate({ block })),
+];
+
+const large: Block = [512, 225, 1];
+/**
+ * The candidates of the first compilation beside the default layout. On an H200, one of them or the default was the fastest of all for each
+ * of the eight programs whose layouts were timed, except for groups of 12,000, which were not tried; compilers take less time for those.
+ */
+export const shortList: readonly Candidate[] = [
+  ...[defaultSize, 6000, 1000, 12_000].map((size) => candidate({ block: large, size, readsAhead: true })),
+  candidate({ block: [256, 75, 3], width: 4, readsAhead: true }), candidate({ block: [512, 112, 2], size: 1000 }),
+  candidate({ block: [256, 24, 8] }),
 ];
 
 /** The candidates of the second stage: variants of the best ones of the first. */
@@ -72,8 +98,17 @@ export interface SearchOptions extends Omit<GpuLimits, 'timeout'> {
   readonly skip?: (candidate: Candidate, reason: string) => void;
   /** Told after each candidate, timed or not. */
   readonly tried?: () => void;
-  /** Whether no further candidate is to be timed. */
-  readonly isOver?: () => boolean;
+  /** Comes when no further candidate is to be timed. */
+  readonly over?: AbortSignal;
+  /** Candidates that are compiled at once. Default: half as many as there are cores. */
+  readonly atOnce?: number;
+}
+
+/** A candidate as it was compiled, or why it was not. */
+interface Attempt {
+  readonly candidate: Candidate;
+  readonly compiled?: CompiledGpu;
+  readonly error?: unknown;
 }
 
 /** The search for one program on one device. Candidates whose kernels have the same text are timed once. */
@@ -84,6 +119,7 @@ export class LayoutSearch {
   /** By text of a kernel: the candidate that has it. */
   readonly #known = new Map<string, string>();
   readonly #rates = new Map<Candidate, number>();
+  #fastest: Attempt | undefined;
   /** Errors of candidates other than that they do not fit. The search goes on without them. */
   readonly failures: unknown[] = [];
 
@@ -98,10 +134,17 @@ export class LayoutSearch {
     return [...this.#rates].sort(([, a], [, b]) => b - a).map(([each, rate]) => ({ candidate: each, rate }));
   }
 
-  /** A layout that was timed already, such as the default. */
-  knows(each: Candidate, program: FusedProgram, rate: number): void {
+  /** A layout that the caller compiles and times, such as the default; its rate, once it is known. */
+  knows(each: Candidate, program: FusedProgram, rate?: number): void {
     this.#known.set(program.source, each.name);
-    this.#rates.set(each, rate);
+    if (rate !== undefined) this.#rates.set(each, rate);
+  }
+
+  /** The fastest candidate that the search has compiled, which is the caller's from now on. */
+  take(): CompiledGpu | undefined {
+    const compiled = this.#fastest?.compiled;
+    this.#fastest = undefined;
+    return compiled;
   }
 
   /** Both stages. */
@@ -111,60 +154,89 @@ export class LayoutSearch {
     await this.tries(furtherCandidates(best).filter(isWanted));
   }
 
-  /** Times candidates one after the other, while the next ones are compiled. */
+  /** Times candidates one after the other, as they are compiled. */
   async tries(candidates: readonly Candidate[]): Promise<void> {
-    const { signal, fast, isOver, tried } = this.#options;
-    const printed = candidates.flatMap((each) => this.#print(each));
-    const ahead = Math.max(1, Math.floor(availableParallelism() / 2));
+    const { signal, over, tried, atOnce = Math.max(1, Math.floor(availableParallelism() / 2)) } = this.#options;
     // What has not been timed yet is no longer compiled when the search ends.
     const stop = new AbortController();
-    const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
-    const compiling: Promise<CompiledGpu>[] = [];
+    const stopped = AbortSignal.any([signal, over, stop.signal].filter((each) => each !== undefined));
+    const compiling = new Map<Candidate, Promise<Attempt>>();
+    const waiting = [...candidates];
     try {
-      for (const [at, { candidate: each }] of printed.entries()) {
-        if (isOver?.() === true) return;
-        for (const next of printed.slice(compiling.length, at + ahead)) {
-          const made = CompiledGpu.of(this.#graph, next.program, this.#device, { signal: both, fast });
-          made.catch(() => undefined); // reported in its turn
-          compiling.push(made);
+      for (;;) {
+        for (let each; compiling.size < atOnce && !stopped.aborted && (each = waiting.shift()) !== undefined;) {
+          if (compiling.size > 0) await after(startMilliseconds);
+          const made = this.#compile(each, stopped);
+          if (made === undefined) tried?.();
+          else compiling.set(each, made);
         }
-        await this.#try(each, elementAt(compiling, at));
+        if (compiling.size === 0) break;
+        const attempt = await Promise.race(compiling.values());
+        compiling.delete(attempt.candidate);
+        signal?.throwIfAborted();
+        if (over?.aborted === true) {
+          attempt.compiled?.dispose();
+          break;
+        }
+        await this.#try(attempt);
         tried?.();
       }
+      signal?.throwIfAborted();
     } finally {
       stop.abort();
-      for (const made of compiling) made.then((compiled) => { compiled.dispose(); }, () => undefined);
+      for (const made of compiling.values()) void made.then(({ compiled }) => { compiled?.dispose(); });
     }
   }
 
-  async #try(each: Candidate, compiling: Promise<CompiledGpu>): Promise<void> {
-    const { signal, time, skip } = this.#options;
+  async #try(attempt: Attempt): Promise<void> {
+    const { signal, time } = this.#options;
+    const { candidate: each, compiled } = attempt;
     try {
-      using compiled = await compiling;
-      this.#rates.set(each, await time(each, compiled));
+      if (compiled === undefined) throw attempt.error;
+      const rate = await time(each, compiled);
+      const isFastest = this.ranking.every((other) => other.rate < rate);
+      this.#rates.set(each, rate);
+      if (!isFastest) return;
+      this.#fastest?.compiled?.dispose();
+      this.#fastest = attempt;
     } catch (error) {
       signal?.throwIfAborted();
-      skip?.(each, error instanceof UnsupportedProgram ? error.reason : error instanceof Error ? error.message : String(error));
-      if (!(error instanceof UnsupportedProgram)) this.failures.push(error);
+      this.#skip(each, error);
+    } finally {
+      if (this.#fastest !== attempt) compiled?.dispose();
     }
   }
 
-  /** The text of a candidate's kernel; nothing if it does not fit, or another has the same. */
-  #print(each: Candidate): { candidate: Candidate; program: FusedProgram }[] {
-    const { skip, tried } = this.#options;
+  #skip(each: Candidate, error: unknown): void {
+    this.#options.skip?.(each, error instanceof UnsupportedProgram ? error.reason : error instanceof Error ? error.message : String(error));
+    if (!(error instanceof UnsupportedProgram)) this.failures.push(error);
+  }
+
+  /** Begins to compile a candidate; undefined if it does not fit, or another has the same text. */
+  #compile(each: Candidate, signal: AbortSignal): Promise<Attempt> | undefined {
+    const { skip, fast } = this.#options;
     try {
       const program = fusedProgram(this.#graph, each.options);
       const same = this.#known.get(program.source);
       if (same === undefined) {
         this.#known.set(program.source, each.name);
-        return [{ candidate: each, program }];
+        return CompiledGpu.of(this.#graph, program, this.#device, { signal, fast })
+          .then((compiled) => ({ candidate: each, compiled }), (error: unknown) => ({ candidate: each, error }));
       }
       skip?.(each, `the same kernel as ${same}`);
     } catch (error) {
       if (!(error instanceof UnsupportedProgram)) throw error;
-      skip?.(each, error.reason);
+      this.#skip(each, error);
     }
-    tried?.();
-    return [];
+    return undefined;
+  }
+
+  /** Frees the fastest candidate, unless it was taken. */
+  dispose(): void {
+    this.take()?.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
   }
 }

@@ -3,7 +3,8 @@ import type { Device } from '../../core/device.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { MovingCosts } from '../partition/index.ts';
 import { isHybridMode, type DeviceMode } from './backends.ts';
-import { CompiledGpu } from './gpu.ts';
+import { compileFused } from './fused.ts';
+import type { CompiledGpu } from './gpu.ts';
 import type { PipelineOptions } from './gpu-pipelined.ts';
 
 /** What `compileForDevice` passes on; all but `fast` and `signal` are for the modes of chapters 3 and 4. */
@@ -13,16 +14,15 @@ export interface ModeOptions extends Omit<PipelineOptions, 'mode' | 'width'> {
   readonly cores?: number | undefined;
   readonly costs?: readonly number[] | undefined;
   readonly link?: Partial<MovingCosts> | undefined;
+  /** With mode `fused`, false: layouts are not timed. */
+  readonly search?: boolean | undefined;
 }
 
-/** Throws as {@link CompiledGpu.compile} does. */
-export async function compileMode(graph: StreamGraph, device: Device, { mode, layout, ...options }: ModeOptions): Promise<CompiledGpu> {
-  const { fast, signal } = options;
-  if (mode === 'fused') {
-    return CompiledGpu.compile(graph, device, {
-      ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }),
-    });
-  }
+/** Throws as {@link compileFused} does. */
+export async function compileMode(
+  graph: StreamGraph, device: Device, { mode, layout, search, ...options }: ModeOptions,
+): Promise<CompiledGpu> {
+  if (mode === 'fused') return compileFused(graph, device, { fast: options.fast, signal: options.signal, search });
   const { PipelinedGpu, widthOf } = await import('./gpu-pipelined.ts');
   const width = layout === undefined ? {} : { width: widthOf(layout) };
   if (isHybridMode(mode)) {
