@@ -11,7 +11,6 @@ import { scalarCount } from '../interpret/values.ts';
 import type { LoweredProgram } from '../lower/program.ts';
 import type { MovingCosts, RuntimeTable } from '../partition/index.ts';
 import { hybridLaunches, hybridProgram } from '../plan/hybrid.ts';
-import { kinds } from '../plan/layout.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { within } from '../stop.ts';
 import { endOf } from '../targets/cuda-layout.ts';
@@ -25,14 +24,15 @@ import { CompiledGpu, noFault, type GpuLimits, type GpuWork, type ScheduleFigure
 import { itemsOut, type Ends } from './gpu-ends.ts';
 import { Conductor } from './hybrid-conductor.ts';
 import { hybridLists } from './hybrid-lists.ts';
+import { HybridStreams } from './hybrid-streams.ts';
 import { hybridMemory, type HybridParts } from './hybrid-memory.ts';
 import { orderedNodes, planFor, type PlannedHybrid } from './hybrid-plan.ts';
 import { movingCosts } from './link.ts';
 import { textOf } from './marks.ts';
 import {
-  mostTurns, prepareRun, resultOf, roomFor, type PreparedRun, type RunResult, type Scalars, type StreamArrays, type ThreadOptions,
+  mostTurns, prepareRun, resultOf, type PreparedRun, type RunResult, type Scalars, type ThreadOptions,
 } from './prepare.ts';
-import { compiledWasm, inOrder, share } from './wasm.ts';
+import { compiledWasm, inOrder } from './wasm.ts';
 import { launchWords, wayNumbers } from './words.ts';
 
 /** How a program is compiled for cores and a device together. */
@@ -178,9 +178,9 @@ export class HybridGpu extends CompiledGpu {
       const run = prepareRun(plan, input, options);
       const scalars = itemsOut(this.program, run.counts, run.amount.items) * scalarCount(this.program.output.external.type);
       if (out !== undefined && out.length < scalars) throw refusal('out', `at least ${scalars} elements`, String(out.length));
-      const made = await this.#together(run, { ...options, signal }) ?? await this.#byWasm(run, input, { ...options, signal });
+      const made = await this.#together(run, { ...options, signal }, out) ?? await this.#byWasm(run, input, { ...options, signal });
       if (out === undefined) return made;
-      out.set(made.output);
+      if (made.output.buffer !== out.buffer || made.output.byteOffset !== out.byteOffset) out.set(made.output);
       return { ...made, output: out.subarray(0, made.output.length) };
     });
   }
@@ -229,26 +229,26 @@ export class HybridGpu extends CompiledGpu {
   }
 
   /** Undefined where the run is too short, or something went wrong. */
-  async #together(run: PreparedRun, options: ThreadOptions & { readonly signal: AbortSignal }): Promise<RunResult & GpuWork | undefined> {
+  async #together(
+    run: PreparedRun, options: ThreadOptions & { readonly signal: AbortSignal }, out?: Scalars,
+  ): Promise<RunResult & GpuWork | undefined> {
     const { plan } = this.parts.program;
     const variant = this.#variantFor(run.counts.steadyStates);
     if (variant === undefined) return undefined;
-    const streams = new Map<number, StreamArrays>(plan.externals.map(({ id, type }, i) => {
-      const arrays = { ...run.streams.get(id)?.arrays ?? roomFor(elementAt(run.counts.passed, i), type, shared) };
-      for (const kind of kinds) if (arrays[kind] !== undefined) arrays[kind] = share(arrays[kind]);
-      return [id, arrays];
-    }));
     const begin = performance.now();
+    const streams = new HybridStreams(variant.parts, run, out);
     const { answers, deviceSeconds, isFaulty } = await this.#conducted(variant, run, streams, options);
+    streams.release();
     if (isFaulty || answers.some(({ kind }) => kind === 'fault')) return undefined;
+    streams.finish();
     const done = answers.filter((answer) => answer.kind === 'done');
     const printed = textOf(required(this.#lowered).sites, inOrder(done), plan.steady);
-    const made = resultOf(plan, run, streams, printed, performance.now() - begin);
+    const made = resultOf(plan, run, streams.whole, printed, performance.now() - begin);
     return variant.parts.lists.entries > 0 ? { ...made, deviceSeconds } : { ...made, note: 'the plan places all filters on its cores' };
   }
 
   async #conducted(
-    { parts, lists }: Variant, run: PreparedRun, streams: ReadonlyMap<number, StreamArrays>,
+    { parts, lists }: Variant, run: PreparedRun, streams: HybridStreams,
     options: ThreadOptions & { readonly signal: AbortSignal },
   ): Promise<Conducted> {
     const { device } = this;
@@ -295,7 +295,7 @@ export class HybridGpu extends CompiledGpu {
 
   /** The data for machines. */
   #machineRun(
-    { counts }: PreparedRun, { program: { plan }, launches }: HybridParts, streams: ReadonlyMap<number, StreamArrays>,
+    { counts }: PreparedRun, { program: { plan }, launches }: HybridParts, streams: HybridStreams,
     { seed = 1, maxTurns = mostTurns }: ThreadOptions,
   ): MachineRun {
     const { graph, groups, externals, streamArrays } = plan;
@@ -305,7 +305,8 @@ export class HybridGpu extends CompiledGpu {
       way: wayNumbers.launches, words: launchWords(launches, groups.map(({ iterations }) => iterations)), isConducted: true,
       claims: shared('i', launches.tasks.length) as SharedInts, lines: Infinity, mostPrinted, ix, seed, turns: maxTurns, until: Infinity,
       init: counts.init, steadyStates: counts.steadyStates, tail: counts.tail,
-      streams: streamArrays.map(({ id, kind }) => required(required(streams.get(id))[kind])),
+      streams: streamArrays.map(({ id, kind }) => required(required(streams.forMachines.get(id))[kind])),
+      gaps: streams.gaps,
     };
   }
 
