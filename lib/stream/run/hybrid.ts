@@ -213,7 +213,7 @@ export class HybridGpu extends CompiledGpu {
     const rungs = this.planned.placements.get(next);
     const begin = performance.now();
     if (rungs === undefined) {
-      const wasm = compiledWasm(this.#graph), how = { ...this.#cores, ...options };
+      const wasm = compiledWasm(this.#graph), how = { ...options, ...this.#cores };
       const isShort = estimatedMilliseconds(this.parts.program.plan, { ...run, lines: Infinity }, 'wasm') < worthThreads;
       const made = await (isShort ? wasm.runHereOrAside(input, how) : wasm.runAside(input, how));
       this.choice.note(next, steadyStates, performance.now() - begin);

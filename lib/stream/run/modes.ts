@@ -1,9 +1,9 @@
 // Compiles a program for a device, by whatever mode.
 import type { Device } from '../../core/device.ts';
 import type { StreamGraph } from '../graph.ts';
-import type { MovingCosts } from '../partition/index.ts';
 import { isHybridMode, type DeviceMode } from './backends.ts';
 import { CompiledGpu } from './gpu.ts';
+import type { LinkCosts } from './hybrid-costs.ts';
 import type { PipelineOptions } from './gpu-pipelined.ts';
 
 /** What `compileForDevice` passes on; all but `fast` and `signal` are for the modes of chapters 3 and 4. */
@@ -12,7 +12,7 @@ export interface ModeOptions extends Omit<PipelineOptions, 'mode' | 'width'> {
   readonly layout?: 'block' | 'warp' | undefined;
   readonly cores?: number | undefined;
   readonly costs?: readonly number[] | undefined;
-  readonly link?: Partial<MovingCosts> | undefined;
+  readonly link?: Partial<LinkCosts> | undefined;
 }
 
 /** Throws as {@link CompiledGpu.compile} does. */
