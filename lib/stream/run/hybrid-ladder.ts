@@ -26,7 +26,7 @@ export class Ladder {
   /** By length; undefined where the compiled text is not for the plan. */
   readonly #made = new Map<number, Variant | undefined>();
 
-  /** @param base parts of a plan of the same program; they are those of `rungs.plan` if that is the plan of `base` */
+  /** @param base parts of the plan of `planned`, which may be that of `rungs` too */
   constructor(planned: PlannedHybrid, rungs: Rungs, base: HybridParts, device: Device, module: DeviceModule) {
     this.rungs = rungs;
     this.#planned = planned;
@@ -60,7 +60,7 @@ export class Ladder {
   #make(size: number): Variant | undefined {
     const { program, plan: first, text } = this.#planned;
     const { plan: longest, planAt } = this.rungs;
-    if (size === longest.steadyStates && longest === this.#base.plan) {
+    if (size === longest.steadyStates && longest === first) {
       return { parts: this.#base, lists: inputArray(this.#device, this.#base.lists.lists) };
     }
     const plan = size === longest.steadyStates ? longest : planAt(size);
