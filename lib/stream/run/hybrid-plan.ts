@@ -177,6 +177,8 @@ function fitting(program: HybridProgram, request: HybridRequest): ReturnType<typ
 /** The plans of a mode, or of a placement. */
 function rungsFor(program: HybridProgram, request: HybridRequest): Rungs & Pick<ReturnType<typeof planned>, 'problem' | 'costs'> {
   const { problem, costs, planAt, shortest, longest } = fitting(program, request);
+  // WebAssembly runs these, in pieces of its own.
+  if (request.mode === 'cpu' && request.onDevice === undefined) return { problem, costs, plan: shortest, shorter: [], planAt: () => shortest };
   let plan = shortest;
   for (let states = longest; plan === shortest && states > shortest.steadyStates; states = Math.floor(states / 2)) {
     plan = unlessLimited(() => planAt(states)) ?? shortest;
