@@ -27,7 +27,7 @@ const machine = { link, cores: 16, processors: 132 };
 
 const scaled = graphOf('float->float filter F { work pop 2 push 1 { push(pop() * 3 + pop()); } } float->float filter G { work pop 1 push 1 { push(pop() + 7); } } '
   + 'float->float pipeline Main { add F; add G; }');
-const slow = graphOf('int->int filter F { work pop 2 push 1 { int x = pop(); for (int i = 0; i < 700; i++) x = x * 3 + i; push(x + pop()); } } '
+const slow = graphOf('int->int filter F { work pop 2 push 1 { int x = pop(); for (int i = 0; i < 400; i++) x = x * 3 + i; push(x + pop()); } } '
   + 'int->int filter G { work pop 1 push 1 { push(pop() + 7); } } int->int pipeline Main { add F; add G; }');
 const early = graphOf('int->int filter P { prework push 3 pop 5 { for (int i = 0; i < 5; i++) pop(); push(1); push(2); push(3); } '
   + 'work pop 2 push 1 peek 4 { push(peek(3) * 7 + pop()); pop(); } } int->int filter Q { work pop 1 push 2 { int x = pop(); push(x); push(x * x); } } '
@@ -92,7 +92,7 @@ describe('where synergistic runs take place', function () {
     });
 
     it('costs of the caller place filters, in stream.run too', async () => {
-      const input = randomInput(benchmarkPrograms[0]!, 140_000);
+      const input = randomInput(benchmarkPrograms[0]!, 400_000);
       const expected = (await run(slow, { input, backend: 'wasm' })).output;
       for (const [cost, placed] of [[1000, 'simt'], [0, 'wasm']] as const) {
         const costs = slow.nodes.map(() => cost);
