@@ -49,9 +49,4 @@ export class Choice {
     const found = this.#found.get(name) ?? { runs: 0, best: Infinity };
     this.#found.set(name, { runs: found.runs + 1, best: Math.min(found.best, 1000 * milliseconds / states) });
   }
-
-  /** A run that this placement could not make: it is never taken again. */
-  drop(name: PlacedIn): void {
-    this.#found.set(name, { runs: trials, best: Infinity });
-  }
 }
