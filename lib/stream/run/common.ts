@@ -23,6 +23,8 @@ export interface MachineRun {
   readonly mostPrinted: number;
   /** By array of the external streams. */
   readonly streams: readonly Scalars[];
+  /** Items of streams that the arrays lack, by number of the stream: no machine reads or writes them. */
+  readonly gaps?: readonly StreamGap[];
   /** Ends of channels and streams at the start. */
   readonly ix: Int32Array;
   readonly seed: number;
@@ -35,6 +37,13 @@ export interface MachineRun {
   readonly tail: readonly Step[];
   /** Whether the thread that started the machines meets them at the barriers, and works between the launches and what is around them. */
   readonly isConducted?: boolean;
+}
+
+/** Items `from` to `from + items − 1` of a stream. */
+export interface StreamGap {
+  readonly id: number;
+  readonly from: number;
+  readonly items: number;
 }
 
 /** Integers shared by several threads. */

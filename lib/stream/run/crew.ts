@@ -189,7 +189,10 @@ export async function runByCrew(
     keepCrew(crew);
     return answers;
   } catch (error) {
-    await crew.end();
+    const ending = crew.end();
+    // Who stops a run does not wait until the system has ended the threads: they share nothing with later runs.
+    if (signal.aborted) ending.catch(() => undefined);
+    else await ending;
     throw error;
   }
 }

@@ -58,12 +58,17 @@ export interface GpuOutcome {
 /** What a schedule of chapter 3, or a plan of chapter 4 for long runs, comes to. */
 export interface ScheduleFigures {
   readonly mode: Exclude<DeviceMode, 'fused'>;
+  /**
+   * With the modes of chapter 4: where filters run. `both`: on the device and on cores, as planned; `device`: all there that can be; `cores`:
+   * none there, as WebAssembly on threads. With `synergistic` the best one, by estimate or by the runs that were made.
+   */
+  readonly placed?: 'both' | 'device' | 'cores';
   /** n of SWPn; 1 with modes that have none. */
   readonly coarsening: number;
   /** Steady states of an iteration, and instances of all filters in it. */
   readonly states: number;
   readonly instances: number;
-  /** Most threads of an instance on the device. */
+  /** Most threads of an instance on the device; 0: nothing runs there. */
   readonly threads: number;
   /** Launches from the first to the last stage of an iteration; 1 with `serial`. */
   readonly stages: number;

@@ -1,6 +1,7 @@
-// The main thread of section 4.9: in every launch, it queues the device's kernel for the next one, copies ring slots for the transfers
-// whose stage has an iteration, while workers run what is placed on cores, and meets them at their barrier.
+// The main thread of section 4.9: in every launch, it copies ring slots for the transfers whose stage has an iteration and queues the
+// device's kernel for the next launch, while workers run what is placed on cores, and meets them at their barrier.
 import { setMaxListeners } from 'node:events';
+import { unseenPart } from '../../core/arrays.ts';
 import { inputArray, type Device, type DeviceArray } from '../../core/device.ts';
 import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument } from '../../core/module.ts';
@@ -8,6 +9,7 @@ import { reasonOf } from '../../core/progress.ts';
 import type { CommonData } from './common.ts';
 import { noFault, turnsEach, untilAborted } from './gpu.ts';
 import { bringRests, takeRests, type HybridMemory, type HybridParts, type HybridTransfer } from './hybrid-memory.ts';
+import { isOnDevice } from './machine-launches.ts';
 
 /** What runs on the device. */
 export interface DevicePart {
@@ -28,6 +30,12 @@ const atomics = Atomics as unknown as {
 
 /** Milliseconds after which a waiting conductor looks whether its run was stopped. */
 const longestWait = 1000;
+/** Launches whose calls are under way at once. */
+const inFlight = 4;
+/** Where cores have nothing to do: launches after which somebody looks whether the device met a fault. */
+const lookEvery = 4;
+/** Milliseconds for which a conductor spins at a barrier: as long as waking up takes. */
+const spinMilliseconds = 0.05;
 
 /** The main loop of one run. */
 export class Conductor {
@@ -37,7 +45,8 @@ export class Conductor {
   readonly #memory: HybridMemory;
   readonly #signal: AbortSignal;
   readonly #stopped: Promise<never>;
-  readonly #kernels: Promise<unknown>[] = [];
+  /** Cores have nothing to do between the start and the rest of the run, and wait there. */
+  readonly #isAlone: boolean;
   /** Seconds of the device's kernels. */
   deviceSeconds = 0;
   /** The first steady state that went wrong on the device. */
@@ -49,6 +58,7 @@ export class Conductor {
     this.#common = common;
     this.#memory = memory;
     this.#signal = signal;
+    this.#isAlone = isOnDevice({ tasks: parts.launches.tasks.map(({ slices }) => slices) });
     setMaxListeners(0, signal); // every call under way listens
     this.#stopped = new Promise((_, reject) => {
       signal.addEventListener('abort', () => { reject(reasonOf(signal)); }, { once: true });
@@ -58,7 +68,7 @@ export class Conductor {
 
   /** Meets the workers at their barrier, as a machine does (machine-launches.ts). */
   async #meet(): Promise<void> {
-    const { gate, stops, end } = this.#common;
+    const { gate, stops, end, spin } = this.#common;
     const { orders: { length: parties } } = this.#parts.launches;
     this.#signal.throwIfAborted();
     const round = Atomics.load(gate, 1);
@@ -68,6 +78,9 @@ export class Conductor {
       Atomics.add(gate, 1, 1);
       Atomics.notify(gate, 1);
       return;
+    }
+    for (const until = performance.now() + Math.min(spin, spinMilliseconds); performance.now() < until;) {
+      if (Atomics.load(gate, 1) !== round) return;
     }
     while (Atomics.load(gate, 1) === round) {
       const waiting = atomics.waitAsync(gate, 1, round, longestWait);
@@ -79,11 +92,11 @@ export class Conductor {
   /** One launch's slots of a transfer; resolves when they are there. */
   async #copy({ isIn, parts }: HybridTransfer, iteration: number): Promise<void> {
     await Promise.all(parts.map(async ({ host, device }) => {
-      const { words, each, residual, slots } = host;
+      const { words, each, residual, slots, isUnseen } = host;
       const at = host.at + (slots === Infinity ? iteration : iteration % slots) * each;
       const slot = words.subarray(at, at + each), place = device.at + iteration % device.slots * device.each;
       if (isIn) return this.#part.arena.write(slot, place, { signal: this.#signal });
-      await this.#part.arena.read(slot, place, { signal: this.#signal });
+      await this.#part.arena.read(isUnseen ? unseenPart(slot) : slot, place, { signal: this.#signal });
       if (residual === 0) return;
       // Items past the last slot are also stored at the front.
       const length = slots * each, begin = Math.max(at, length);
@@ -91,9 +104,19 @@ export class Conductor {
     }));
   }
 
-  #kernel(launch: number, iterations: number, fault: DeviceArray, barrier: DeviceArray): void {
+  /** Starts a launch's transfers: those that cores wait for, and those of the program's ends. */
+  #transfers(launch: number, iterations: number): { readonly rings: Promise<void>[]; readonly ends: Promise<void>[] } {
+    const [rings, ends]: [Promise<void>[], Promise<void>[]] = [[], []];
+    for (const transfer of this.#memory.transfers) {
+      const iteration = launch - transfer.stage;
+      if (iteration >= 0 && iteration < iterations) (transfer.isEnd ? ends : rings).push(this.#copy(transfer, iteration));
+    }
+    return { rings, ends };
+  }
+
+  #kernel(launch: number, iterations: number, fault: DeviceArray, barrier: DeviceArray): Promise<void> {
     const { lists: { entries, blocks, threads, sharedBytes, stagedBytes, listWords }, plan: { steadyStates } } = this.#parts;
-    if (entries === 0) return;
+    if (entries === 0) return Promise.resolve();
     const { module, kernel, arena, lists } = this.#part;
     const common: readonly KernelArgument[] = [
       arena, arena, fault, arena, lists, barrier, { i64: 0 }, { i64: 0 }, { f64: turnsEach },
@@ -103,15 +126,23 @@ export class Conductor {
     ];
     const launched = module.launch(kernel, { blocks, threads, sharedBytes, arguments: common, signal: this.#signal })
       .then(({ deviceSeconds }) => { this.deviceSeconds += deviceSeconds; });
-    launched.catch(() => undefined); // awaited at the end
-    this.#kernels.push(launched);
+    launched.catch(() => undefined); // awaited later
+    return launched;
+  }
+
+  /** Looks whether a steady state went wrong on the device. Iterations before it end; nothing that follows matters. */
+  async #look(fault: DeviceArray): Promise<void> {
+    const first = Number(required((await fault.read(undefined, 0, { signal: this.#signal }))[0]));
+    if (first === noFault || this.fault !== noFault) return;
+    this.fault = first;
+    const { stops } = this.#common;
+    stops[stops.length - 1] = Math.floor(first / this.#parts.plan.steadyStates);
   }
 
   /** Conducts a run of so many iterations. */
   async run(iterations: number): Promise<void> {
-    const { lists: { entries }, launches: { lastStage }, plan: { width, steadyStates } } = this.#parts;
     const { device, arena } = this.#part;
-    const { stops, end } = this.#common;
+    const { plan: { width }, lists: { entries } } = this.#parts;
     const fault = inputArray(device, Int32Array.of(noFault)), barrier = inputArray(device, new Int32Array(1));
     using _ = untilAborted(this.#signal, () => {
       fault.dispose();
@@ -123,26 +154,37 @@ export class Conductor {
     rests.catch(() => undefined); // awaited next
     await this.#meet();
     await Promise.race([rests, this.#stopped]);
-    this.#kernel(0, iterations, fault, barrier);
-    for (let launch = 0; launch < elementAt(end, 0) + lastStage; ++launch) {
-      // What is queued here follows the kernel of this launch, and precedes that of the next one.
-      const copies = this.#memory.transfers.flatMap((transfer) => {
-        const iteration = launch - transfer.stage;
-        return iteration < 0 || iteration >= iterations ? [] : [this.#copy(transfer, iteration)];
-      });
-      const found = entries === 0 ? undefined : fault.read(undefined, 0, { signal: this.#signal });
-      if (launch + 1 < iterations + lastStage) this.#kernel(launch + 1, iterations, fault, barrier);
-      await Promise.race([Promise.all([found, ...copies]), this.#stopped]);
-      const first = found === undefined ? noFault : Number(required((await found)[0]));
-      if (first !== noFault) {
-        // Iterations before it end; nothing that follows matters.
-        this.fault = first;
-        stops[stops.length - 1] = Math.floor(first / steadyStates);
-      }
-      await this.#meet();
-    }
-    await Promise.race([Promise.all(this.#kernels), this.#stopped]);
-    if (this.fault === noFault && entries > 0 && end[0] === iterations) await takeRests(this.#memory, arena, width, iterations);
+    await this.#launches(iterations, fault, barrier);
+    if (this.fault === noFault && entries > 0) await Promise.race([this.#look(fault), this.#stopped]);
+    if (this.fault === noFault && entries > 0 && this.#last(iterations) === iterations) await takeRests(this.#memory, arena, width, iterations);
     await this.#meet();
+  }
+
+  /** The first iteration that nobody needs any more. */
+  #last(iterations: number): number {
+    return this.#isAlone ? Math.min(iterations, ...this.#common.stops) : elementAt(this.#common.end, 0);
+  }
+
+  /**
+   * All launches. What is queued in one of them follows its kernel, and precedes the next one. Cores wait for transfers of their rings
+   * and for the look at the device's faults; everything else, and all where cores have nothing to do, may take some launches longer.
+   */
+  async #launches(iterations: number, fault: DeviceArray, barrier: DeviceArray): Promise<void> {
+    const { lists: { entries }, launches: { lastStage } } = this.#parts;
+    const underWay: Promise<unknown>[] = [];
+    let kernel = this.#kernel(0, iterations, fault, barrier);
+    for (let launch = 0; launch < this.#last(iterations) + lastStage; ++launch) {
+      const { rings, ends } = this.#transfers(launch, iterations);
+      const isLooked = entries > 0 && (!this.#isAlone || launch % lookEvery === lookEvery - 1);
+      const look = isLooked ? [this.#look(fault)] : [];
+      const own = Promise.all([kernel, ...ends, ...this.#isAlone ? [...rings, ...look] : []]);
+      own.catch(() => undefined); // awaited later
+      underWay.push(own);
+      if (launch + 1 < iterations + lastStage) kernel = this.#kernel(launch + 1, iterations, fault, barrier);
+      const first = underWay.length >= inFlight ? underWay.shift() : undefined;
+      await Promise.race([Promise.all([first, ...this.#isAlone ? [] : [...rings, ...look]]), this.#stopped]);
+      if (!this.#isAlone) await this.#meet();
+    }
+    await Promise.race([Promise.all([kernel, ...underWay]), this.#stopped]);
   }
 }

@@ -10,7 +10,8 @@ import type { FusedEnd } from '../targets/cuda-layout.ts';
 import { typeOf } from './gpu-schedule.ts';
 import type { CommonData } from './common.ts';
 import type { DeviceRing, HybridLists } from './hybrid-lists.ts';
-import type { Scalars, StreamArrays } from './prepare.ts';
+import type { HybridStreams } from './hybrid-streams.ts';
+import type { Scalars } from './prepare.ts';
 
 /** The words of an array's memory. */
 function wordsOf(array: Scalars): Int32Array {
@@ -28,6 +29,8 @@ interface HostPart {
   readonly slots: number;
   /** Words behind the last slot that are stored at the front as well. */
   readonly residual: number;
+  /** Whether nobody else sees the words before the run is over. */
+  readonly isUnseen: boolean;
 }
 
 /** The other end of a transfer: the same items in a ring of the device. */
@@ -40,6 +43,8 @@ interface DevicePart {
 /** A transfer of a plan, with one part for each kind of numbers. */
 export interface HybridTransfer {
   readonly isIn: boolean;
+  /** Between the device and the program's input or output: no core waits for it. */
+  readonly isEnd: boolean;
   readonly stage: number;
   readonly parts: readonly { readonly host: HostPart; readonly device: DevicePart }[];
 }
@@ -76,9 +81,9 @@ export interface HybridParts {
 class Layout {
   readonly #parts: HybridParts;
   readonly #common: CommonData;
-  readonly #streams: ReadonlyMap<number, StreamArrays>;
+  readonly #streams: HybridStreams;
 
-  constructor(parts: HybridParts, common: CommonData, streams: ReadonlyMap<number, StreamArrays>) {
+  constructor(parts: HybridParts, common: CommonData, streams: HybridStreams) {
     this.#parts = parts;
     this.#common = common;
     this.#streams = streams;
@@ -97,11 +102,13 @@ class Layout {
       // What stands on the input's channel came before.
       const isInput = id === input.external.id;
       const begin = isInput ? input.before + input.external.later.beyond : output.before;
-      const words = wordsOf(required(required(this.#streams.get(id))[kind]));
-      return { words, at: begin * perItem, each: items * perItem, slots: Infinity, residual: 0 };
+      const words = wordsOf(required(required(this.#streams.whole.get(id))[kind]));
+      return { words, at: begin * perItem, each: items * perItem, slots: Infinity, residual: 0, isUnseen: !isInput && this.#streams.isUnseen };
     }
     const { residual, slots } = required(launches.rings[id]);
-    return { words: this.#channel(id, kind), at: residual * perItem, each: items * perItem, slots, residual: residual * perItem };
+    return {
+      words: this.#channel(id, kind), at: residual * perItem, each: items * perItem, slots, residual: residual * perItem, isUnseen: false,
+    };
   }
 
   #kinds(channel: number): { readonly kind: Kind; readonly stride: number }[] {
@@ -111,15 +118,15 @@ class Layout {
   }
 
   transfers(): HybridTransfer[] {
-    const { plan, lists } = this.#parts;
+    const { program, plan, lists } = this.#parts;
     const passed = this.#parts.program.graph.channels.map(() => 0);
     return plan.operations.flatMap(({ channel, kind: what, stage }): HybridTransfer[] => {
       const place = addAt(passed, channel, 1) - 1;
       if (what !== 'toGpu' && what !== 'toCpu') return [];
-      const isIn = what === 'toGpu';
+      const isIn = what === 'toGpu', isEnd = elementAt(program.channels, channel) >= program.plan.graph.channels.length;
       const own = lists.rings.filter((_, at) => elementAt(plan.buffers, at).channel === channel);
       const ring = required(own[isIn ? place + 1 : place]);
-      return [{ isIn, stage, parts: this.#kinds(channel).map(({ kind, stride }) => {
+      return [{ isIn, isEnd, stage, parts: this.#kinds(channel).map(({ kind, stride }) => {
         const perItem = stride * scalarWords(kind);
         return {
           host: this.#hostPart(channel, kind, perItem, ring.items),
@@ -139,7 +146,7 @@ class Layout {
         const perItem = stride * scalarWords(kind);
         const common = { ring, kind, stride, tokens };
         if (id === input.external.id) {
-          const words = wordsOf(required(required(this.#streams.get(id))[kind]));
+          const words = wordsOf(required(required(this.#streams.whole.get(id))[kind]));
           return { ...common, first: words.subarray(input.before * perItem, (input.before + tokens) * perItem), after: undefined };
         }
         const words = this.#channel(id, kind);
@@ -153,10 +160,11 @@ class Layout {
   }
 }
 
-/** The memory of a run: `streams` are the arrays of the program's ends, by number. */
-export function hybridMemory(parts: HybridParts, common: CommonData, streams: ReadonlyMap<number, StreamArrays>): HybridMemory {
+/** The memory of a run. */
+export function hybridMemory(parts: HybridParts, common: CommonData, streams: HybridStreams): HybridMemory {
   const layout = new Layout(parts, common, streams);
-  return { transfers: layout.transfers(), rests: layout.rests() };
+  // Those from the device come first: the calls that bring items to it copy them first.
+  return { transfers: layout.transfers().sort((a, b) => Number(a.isIn) - Number(b.isIn)), rests: layout.rests() };
 }
 
 /** Calls `visit` for each stretch of a circular buffer of `all` elements that elements `from` to `to` of an endless stream take. */

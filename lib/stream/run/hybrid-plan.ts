@@ -1,9 +1,8 @@
 // Plans a program for CPU cores and a device: costs of filters on either side, and iterations that are long enough for a launch.
-import { addAt, elementAt } from '../../core/known.ts';
+import { elementAt } from '../../core/known.ts';
 import {
-  orderedActors, planHybrid, selectConfiguration, type HybridPlan, type HybridProblem, type MovingCosts, type RuntimeTable,
+  orderedActors, planHybrid, selectConfiguration, type HybridPlan, type HybridProblem, type RuntimeTable,
 } from '../partition/index.ts';
-import type { SdfGraph } from '../sdf.ts';
 import type { HybridProgram } from '../plan/hybrid.ts';
 import { withOpenEnds } from '../plan/open-ends.ts';
 import { countedCosts } from '../profile/estimate.ts';
@@ -12,6 +11,7 @@ import { trusted } from '../require.ts';
 import type { HybridMode } from './backends.ts';
 import { steadyState } from '../schedule/index.ts';
 import { ScheduleError } from '../schedule/error.ts';
+import { coresState, movedWords, plannedState, wordMicroseconds, type LinkCosts, type PlacedIn } from './hybrid-costs.ts';
 import { stagedMemory } from './gpu-pipelined.ts';
 import { nodeTimes } from './threads.ts';
 
@@ -21,7 +21,7 @@ export interface HybridRequest {
   readonly mode: HybridMode;
   readonly cores: number;
   readonly multiprocessors: number;
-  readonly moving: MovingCosts;
+  readonly moving: LinkCosts;
   /** Threads whose items stand side by side. */
   readonly width: 32 | 128;
   /** Threads of an instance. */
@@ -42,17 +42,27 @@ export interface HybridRequest {
   readonly onDevice?: ((node: number) => boolean) | undefined;
 }
 
-/** Plans of a program, and the text of their device's part. */
-export interface PlannedHybrid {
-  readonly mode: HybridMode;
-  readonly program: HybridProgram;
-  readonly problem: HybridProblem;
+/** Plans of one placement. */
+export interface Rungs {
   /** The plan for long runs. */
   readonly plan: HybridPlan;
-  /** Shorter iterations for shorter runs, ascending, as numbers of steady states that {@link PlannedHybrid.planAt} takes. */
+  /** Shorter iterations for shorter runs, ascending, as numbers of steady states that {@link Rungs.planAt} takes. */
   readonly shorter: readonly number[];
   /** A plan with about so many steady states in an iteration, for the same text. */
   readonly planAt: (steadyStates: number) => HybridPlan;
+}
+
+/** Plans of a program, and the text of their device's part. */
+export interface PlannedHybrid extends Rungs {
+  readonly mode: HybridMode;
+  readonly program: HybridProgram;
+  readonly problem: HybridProblem;
+  /** Those of the request, of firings on a core. */
+  readonly costs: readonly number[] | undefined;
+  /** Where runs may take place: the mode's plan, and with `synergistic` what else may be faster. Microseconds of a steady state. */
+  readonly estimates: ReadonlyMap<PlacedIn, number>;
+  /** Plans of these; none for `cores`, which are those of WebAssembly on threads. */
+  readonly placements: ReadonlyMap<PlacedIn, Rungs>;
   readonly text: HybridText;
   /** A limit on registers, if one was chosen. */
   readonly registers: number | undefined;
@@ -60,8 +70,6 @@ export interface PlannedHybrid {
 
 /** Operations that take as long as an item that is read or written in the device's memory. */
 const operationsPerItem = 16;
-/** Microseconds in which a core reads or writes a word of its memory. */
-const microsecondsPerWord = 4e-4;
 /** How many times faster a multiprocessor is than counts of operations suggest: as much as two or three cores. */
 const multiprocessorSpeed = 100;
 /**
@@ -95,22 +103,12 @@ function deviceCosts({ onDevice, nodes, graph }: HybridProgram, { mode, threads,
   };
 }
 
-/** By actor: words that a firing moves. */
-function movedWords({ actors, channels }: SdfGraph): number[] {
-  const moved = actors.map(() => 0);
-  for (const { from, to, push, pop, bytesPerItem } of channels) {
-    addAt(moved, from, push * bytesPerItem / 4);
-    addAt(moved, to, pop * bytesPerItem / 4);
-  }
-  return moved;
-}
-
 /** The problem of placing a program's filters. */
 function problemOf(program: HybridProgram, request: HybridRequest, { threads, gpu }: DeviceCosts): HybridProblem {
   const { plan, graph } = program;
   const times = nodeTimes(plan, request.costs, 'wasm'), moved = movedWords(graph);
   // Times that are given have been measured with the items that filters move.
-  const perWord = request.costs === undefined ? microsecondsPerWord : 0;
+  const perWord = request.costs === undefined ? wordMicroseconds : 0;
   const cpu = graph.actors.map((_, id) => (plan.groups[id]?.steps ?? []).reduce((sum, { actor, count }) =>
     sum + count * elementAt(times, actor), id < plan.groups.length ? perWord * elementAt(moved, id) : 0));
   const { cores, multiprocessors, moving } = request;
@@ -176,19 +174,44 @@ function fitting(program: HybridProgram, request: HybridRequest): ReturnType<typ
   return planned(program, { ...request, ...sizes.at(-1) });
 }
 
-/** Plans a program. Throws ScheduleError where there is no plan, UnsupportedProgram where a filter's code is not for devices. */
-export function planFor(program: HybridProgram, request: HybridRequest): PlannedHybrid {
+/** The plans of a mode, or of a placement. */
+function rungsFor(program: HybridProgram, request: HybridRequest): Rungs & Pick<ReturnType<typeof planned>, 'problem' | 'costs'> {
   const { problem, costs, planAt, shortest, longest } = fitting(program, request);
+  // WebAssembly runs these, in pieces of its own.
+  if (request.mode === 'cpu' && request.onDevice === undefined) return { problem, costs, plan: shortest, shorter: [], planAt: () => shortest };
   let plan = shortest;
   for (let states = longest; plan === shortest && states > shortest.steadyStates; states = Math.floor(states / 2)) {
     plan = unlessLimited(() => planAt(states)) ?? shortest;
   }
   const shorter: number[] = [];
   for (let states = shortest.steadyStates; 2 * states <= plan.steadyStates; states *= ladder) shorter.push(states);
+  return { problem, costs, plan, shorter, planAt: (states) => planAt(states, plan.onGpu) };
+}
+
+/** Plans a program. Throws ScheduleError where there is no plan, UnsupportedProgram where a filter's code is not for devices. */
+export function planFor(program: HybridProgram, request: HybridRequest): PlannedHybrid {
+  const { problem, costs, ...rungs } = rungsFor(program, request);
+  const placements = placementsOf(program, request, rungs);
+  const estimates = new Map<PlacedIn, number>();
+  for (const [name, { plan }] of placements) estimates.set(name, plannedState(program, plan, request.moving));
+  if (request.onDevice === undefined && (request.mode !== 'gpu' || placements.size === 0)) estimates.set('cores', coresState(program, request));
+  const isUsed = [...placements.values()].some(({ plan }) => plan.onGpu.some(Boolean));
   return {
-    mode: request.mode, program, problem, plan, shorter, registers: costs.registers, text: textOf(program, plan, costs.threads),
-    planAt: (states) => planAt(states, plan.onGpu),
+    mode: request.mode, program, problem, costs: request.costs, ...rungs, estimates, placements, registers: costs.registers,
+    text: textOf(program, rungs.plan, costs.threads, isUsed),
   };
+}
+
+/** Placements with a plan. Those that put everything on cores are left to WebAssembly, whose functions have several filters. */
+function placementsOf(program: HybridProgram, request: HybridRequest, rungs: Rungs): ReadonlyMap<PlacedIn, Rungs> {
+  const isAll = ({ onGpu }: HybridPlan): boolean => onGpu.every((on, id) => on || program.nodes[id] === undefined);
+  const { plan } = rungs;
+  if (request.onDevice !== undefined) return new Map([['both', rungs]]);
+  const made = new Map<PlacedIn, Rungs>();
+  if (plan.onGpu.some(Boolean)) made.set(isAll(plan) ? 'device' : 'both', rungs);
+  if (request.mode !== 'synergistic' || made.has('device') || program.nodes.every((node) => node === undefined)) return made;
+  const { problem: _, costs: __, ...device } = rungsFor(program, { ...request, mode: 'gpu' });
+  return made.set('device', device);
 }
 
 /** Nodes whose channels are in the order of the stream. */
@@ -198,9 +221,8 @@ export function orderedNodes({ graph, nodes }: HybridProgram, { repetitions }: H
 }
 
 /** The text has all filters that a device can run, so that it is the same wherever they are placed. */
-function textOf(program: HybridProgram, plan: HybridPlan, threads: readonly number[]): HybridText {
+function textOf(program: HybridProgram, plan: HybridPlan, threads: readonly number[], isUsed: boolean): HybridText {
   const { onDevice, nodes } = program;
-  const isUsed = plan.onGpu.some(Boolean);
   return hybridText(onDevice, {
     nodes: new Set(isUsed ? nodes.flatMap((node) => node ?? []) : []), width: plan.width, shuffleItems: plan.shuffleItems,
     threads: Math.max(32, ...threads), ordered: orderedNodes(program, plan), stagedBytes: stagedMemory, kernel: hybridKernel,

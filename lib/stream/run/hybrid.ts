@@ -1,6 +1,6 @@
 // Programs on CPU cores and a device together (chapter 4): start and rest of a run by the first core, whole iterations in launches.
 import { availableParallelism } from 'node:os';
-import { inputArray, resultArray, type Device, type DeviceArray } from '../../core/device.ts';
+import { resultArray, type Device, type DeviceArray } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule } from '../../core/module.ts';
@@ -9,9 +9,8 @@ import type { StreamGraph } from '../graph.ts';
 import { mostPrinted } from '../interpret/print-order.ts';
 import { scalarCount } from '../interpret/values.ts';
 import type { LoweredProgram } from '../lower/program.ts';
-import type { MovingCosts, RuntimeTable } from '../partition/index.ts';
+import type { RuntimeTable } from '../partition/index.ts';
 import { hybridLaunches, hybridProgram } from '../plan/hybrid.ts';
-import { kinds } from '../plan/layout.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { within } from '../stop.ts';
 import { endOf } from '../targets/cuda-layout.ts';
@@ -25,14 +24,19 @@ import { CompiledGpu, noFault, type GpuLimits, type GpuWork, type ScheduleFigure
 import { itemsOut, type Ends } from './gpu-ends.ts';
 import { Conductor } from './hybrid-conductor.ts';
 import { hybridLists } from './hybrid-lists.ts';
+import { HybridStreams } from './hybrid-streams.ts';
 import { hybridMemory, type HybridParts } from './hybrid-memory.ts';
-import { orderedNodes, planFor, type PlannedHybrid } from './hybrid-plan.ts';
+import { Choice } from './hybrid-choice.ts';
+import type { LinkCosts, PlacedIn } from './hybrid-costs.ts';
+import { fits, Ladder, type Variant } from './hybrid-ladder.ts';
+import { planFor, type PlannedHybrid, type Rungs } from './hybrid-plan.ts';
 import { movingCosts } from './link.ts';
 import { textOf } from './marks.ts';
 import {
-  mostTurns, prepareRun, resultOf, roomFor, type PreparedRun, type RunResult, type Scalars, type StreamArrays, type ThreadOptions,
+  mostTurns, prepareRun, resultOf, type PreparedRun, type RunResult, type Scalars, type ThreadOptions,
 } from './prepare.ts';
-import { compiledWasm, inOrder, share } from './wasm.ts';
+import { estimatedMilliseconds } from './threads.ts';
+import { compiledWasm, inOrder } from './wasm.ts';
 import { launchWords, wayNumbers } from './words.ts';
 
 /** How a program is compiled for cores and a device together. */
@@ -45,7 +49,7 @@ export interface HybridCompileOptions extends GpuLimits {
   /** Times of Algorithm 1; default: counted. */
   readonly profile?: { readonly table: RuntimeTable } | undefined;
   /** Rates of transfers and shuffles; default: measured once per device. */
-  readonly link?: Partial<MovingCosts> | undefined;
+  readonly link?: Partial<LinkCosts> | undefined;
   /** Threads whose items stand side by side; default 32. */
   readonly width?: 32 | 128 | undefined;
   /** Threads of an instance; default 128. */
@@ -69,7 +73,7 @@ export async function planHybridFor(graph: StreamGraph, device: Device, options:
   const { mode, costs, profile, link, width = 32, onDevice } = options;
   const { limitBytes } = device.memory();
   const isGiven = link?.toGpu !== undefined && link.toCpu !== undefined && link.shuffle !== undefined && link.deshuffle !== undefined;
-  const moving = isGiven ? link as MovingCosts : { ...await movingCosts(device), ...link };
+  const moving = isGiven ? link as LinkCosts : { ...await movingCosts(device), ...link };
   return planFor(hybridProgram(graph), {
     mode, costs, table: profile?.table, moving, width, onDevice, threads: options.threads ?? defaultThreads,
     cores: options.cores ?? availableParallelism(), multiprocessors: options.processors ?? device.description.multiprocessors,
@@ -79,16 +83,6 @@ export async function planHybridFor(graph: StreamGraph, device: Device, options:
   });
 }
 
-/** Microseconds of a launch besides its work: the barrier, and calls on the device. */
-const launchOverhead = 150;
-
-/** A plan with what executes it. */
-interface Variant {
-  readonly parts: HybridParts;
-  /** The lists of blocks. */
-  readonly lists: DeviceArray;
-}
-
 /** What a run's machines and its conductor made. */
 interface Conducted {
   readonly answers: readonly (Done | Faulty)[];
@@ -96,6 +90,9 @@ interface Conducted {
   readonly isFaulty: boolean;
 }
 
+/** Milliseconds of one core above which threads run what is on cores alone. */
+const worthThreads = 5;
+const onCores = 'the plan places all filters on its cores';
 const tooShort = (states: number): string => `the run is too short for a plan whose iterations have ${states} steady states`;
 
 /** A program planned for cores and a device, compiled for both. */
@@ -104,21 +101,23 @@ export class HybridGpu extends CompiledGpu {
   readonly parts: HybridParts;
   readonly #graph: StreamGraph;
   readonly #module: DeviceModule;
-  readonly #lists: DeviceArray;
-  /** Plans with shorter iterations, by their number among {@link PlannedHybrid.shorter}. */
-  readonly #shorter = new Map<number, Variant>();
+  readonly #cores: Pick<ThreadOptions, 'threads' | 'costs'>;
+  readonly #ladders = new Map<PlacedIn, Ladder>();
+  /** Which placement runs take. */
+  readonly choice: Choice;
   #lowered: LoweredProgram | undefined;
 
   private constructor(
     graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule,
-    { planned, parts, lists }: { readonly planned: PlannedHybrid; readonly parts: HybridParts; readonly lists: DeviceArray },
+    { planned, parts }: { readonly planned: PlannedHybrid; readonly parts: HybridParts },
   ) {
     super(graph, program, device, module);
     this.planned = planned;
     this.parts = parts;
     this.#graph = graph;
     this.#module = module;
-    this.#lists = lists;
+    this.choice = new Choice(planned.estimates);
+    this.#cores = { threads: planned.problem.cores, ...(planned.costs === undefined ? {} : { costs: planned.costs }) };
   }
 
   /**
@@ -136,7 +135,7 @@ export class HybridGpu extends CompiledGpu {
       ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
     });
     try {
-      return await HybridGpu.with(graph, device, module, planned);
+      return HybridGpu.with(graph, device, module, planned);
     } catch (error) {
       module.dispose();
       throw error;
@@ -144,29 +143,33 @@ export class HybridGpu extends CompiledGpu {
   }
 
   /** A plan whose text was compiled. `change`: what tests do to its parts. */
-  static async with(graph: StreamGraph, device: Device, module: DeviceModule, planned: PlannedHybrid,
-    change = (parts: HybridParts): HybridParts => parts): Promise<HybridGpu> {
+  static with(graph: StreamGraph, device: Device, module: DeviceModule, planned: PlannedHybrid,
+    change = (parts: HybridParts): HybridParts => parts): HybridGpu {
     const { program: made, plan, text } = planned;
     const lists = hybridLists(made, plan, text);
     const [input, output] = [endOf(made.plan, 'input'), endOf(made.plan, 'output')];
     const parts = change({ program: made, plan, launches: hybridLaunches(made, plan), lists, input, output });
-    const { threads, sharedBytes, entries } = lists;
-    if (entries > 0 && required(module.kernels.get(text.kernel)).residentBlocks(threads, sharedBytes) === 0) {
+    const { threads, sharedBytes } = lists;
+    if (!fits(module, text.kernel, lists)) {
       throw new UnsupportedProgram(`no multiprocessor has the registers and the ${sharedBytes} bytes of shared memory of a block`);
     }
     const program: FusedProgram = {
       plan: made.plan, source: text.source, kernel: text.kernel, threads, sharedBytes, states: plan.steadyStates, warmRounds: 0,
       state: undefined, warmStates: 0, startStates: 0, input, output,
     };
-    return new HybridGpu(graph, program, device, module, { planned, parts, lists: await device.array(parts.lists.lists) });
+    return new HybridGpu(graph, program, device, module, { planned, parts });
   }
 
-  /** Of the plan for long runs. */
+  /** Of the plan for long runs, in the placement that is the best one so far. */
   override get figures(): ScheduleFigures {
-    const { planned: { mode, plan }, parts: { lists } } = this;
-    const { steadyStates: states, repetitions, firings, depth, deviceBytes, interval, bound } = plan;
+    const { planned: { mode, placements, program }, parts: { lists } } = this;
+    const placed = this.choice.best, rungs = placements.get(placed);
+    if (rungs === undefined) {
+      return { mode, placed, coarsening: 1, states: 1, threads: 0, stages: 1, channelBytes: 0, instances: program.nodes.length };
+    }
+    const { steadyStates: states, repetitions, firings, depth, deviceBytes, interval, bound } = rungs.plan;
     return {
-      mode, coarsening: 1, states, threads: lists.threads, stages: depth, channelBytes: deviceBytes,
+      mode, placed, coarsening: 1, states, threads: lists.threads, stages: depth, channelBytes: deviceBytes,
       instances: repetitions.reduce((sum, count, id) => sum + count / elementAt(firings, id), 0),
       ...(bound > 0 ? { gap: interval / bound - 1 } : {}),
     };
@@ -178,9 +181,10 @@ export class HybridGpu extends CompiledGpu {
       const run = prepareRun(plan, input, options);
       const scalars = itemsOut(this.program, run.counts, run.amount.items) * scalarCount(this.program.output.external.type);
       if (out !== undefined && out.length < scalars) throw refusal('out', `at least ${scalars} elements`, String(out.length));
-      const made = await this.#together(run, { ...options, signal }) ?? await this.#byWasm(run, input, { ...options, signal });
+      const how = { ...options, signal };
+      const made = await this.#chosen(run, input, how, out) ?? await this.#byWasm(run, input, how);
       if (out === undefined) return made;
-      out.set(made.output);
+      if (made.output.buffer !== out.buffer || made.output.byteOffset !== out.byteOffset) out.set(made.output);
       return { ...made, output: out.subarray(0, made.output.length) };
     });
   }
@@ -194,61 +198,53 @@ export class HybridGpu extends CompiledGpu {
     return { ...made, note };
   }
 
-  /** The plan for a run of so many steady states; undefined: the run is shorter than any iteration. */
-  #variantFor(states: number): Variant | undefined {
-    const { planned: { plan, shorter }, parts } = this;
-    const sizes = [...shorter, plan.steadyStates];
-    // Long iterations take fewer launches, but the pipeline fills and drains once.
-    const times = sizes.map((size) =>
-      (Math.floor(states / size) + plan.depth - 1) * (size * plan.interval / plan.steadyStates + launchOverhead));
-    const fits = ({ parts: { plan: { steadyStates } } }: Variant): boolean => steadyStates <= states;
-    const order = sizes.map((_, level) => level).sort((a, b) => elementAt(times, a) - elementAt(times, b));
-    for (const level of order) {
-      if (elementAt(sizes, level) > states) continue;
-      const variant = level < shorter.length ? this.#shorterAt(level) : { parts, lists: this.#lists };
-      if (variant !== undefined && fits(variant)) return variant;
-    }
-    return undefined;
-  }
-
-  /** A plan with shorter iterations, once made; undefined where the text is for other layouts than it needs. */
-  #shorterAt(level: number): Variant | undefined {
-    const known = this.#shorter.get(level);
-    if (known !== undefined) return known;
-    const { program, plan: long, planAt, text, shorter } = this.planned;
-    const plan = planAt(elementAt(shorter, level));
-    // Items that are left over may be whole iterations in one of the plans only.
-    const [ours, theirs] = [orderedNodes(program, plan), orderedNodes(program, long)];
-    if (ours.size !== theirs.size || [...ours].some((node) => !theirs.has(node))) return undefined;
-    const lists = hybridLists(program, plan, text);
-    if (lists.threads > this.parts.lists.threads || lists.sharedBytes > this.parts.lists.sharedBytes) return undefined;
-    const parts: HybridParts = { ...this.parts, plan, launches: hybridLaunches(program, plan), lists };
-    const made = { parts, lists: inputArray(this.device, lists.lists) };
-    this.#shorter.set(level, made);
+  /** The plans of a placement. */
+  #ladder(name: PlacedIn, rungs: Rungs): Ladder {
+    let made = this.#ladders.get(name);
+    if (made === undefined) this.#ladders.set(name, made = new Ladder(this.planned, rungs, this.parts, this.device, this.#module));
     return made;
   }
 
-  /** Undefined where the run is too short, or something went wrong. */
-  async #together(run: PreparedRun, options: ThreadOptions & { readonly signal: AbortSignal }): Promise<RunResult & GpuWork | undefined> {
-    const { plan } = this.parts.program;
-    const variant = this.#variantFor(run.counts.steadyStates);
-    if (variant === undefined) return undefined;
-    const streams = new Map<number, StreamArrays>(plan.externals.map(({ id, type }, i) => {
-      const arrays = { ...run.streams.get(id)?.arrays ?? roomFor(elementAt(run.counts.passed, i), type, shared) };
-      for (const kind of kinds) if (arrays[kind] !== undefined) arrays[kind] = share(arrays[kind]);
-      return [id, arrays];
-    }));
+  /** A run where it is best; undefined where no plan is short enough for it, or something went wrong. */
+  async #chosen(
+    run: PreparedRun, input: ArrayLike<number> | undefined, options: ThreadOptions & { readonly signal: AbortSignal }, out?: Scalars,
+  ): Promise<RunResult & GpuWork | undefined> {
+    const { next } = this.choice, { steadyStates } = run.counts;
+    const rungs = this.planned.placements.get(next);
     const begin = performance.now();
+    if (rungs === undefined) {
+      const wasm = compiledWasm(this.#graph), how = { ...options, ...this.#cores };
+      const isShort = estimatedMilliseconds(this.parts.program.plan, { ...run, lines: Infinity }, 'wasm') < worthThreads;
+      const made = await (isShort ? wasm.runHereOrAside(input, how) : wasm.runAside(input, how));
+      this.choice.note(next, steadyStates, performance.now() - begin);
+      return { ...made, note: onCores };
+    }
+    const variant = this.#ladder(next, rungs).variantFor(steadyStates);
+    if (variant === undefined) return undefined;
+    const made = await this.#together(variant, run, options, out);
+    if (made !== undefined) this.choice.note(next, steadyStates, performance.now() - begin);
+    return made;
+  }
+
+  /** Undefined where something went wrong. */
+  async #together(
+    variant: Variant, run: PreparedRun, options: ThreadOptions & { readonly signal: AbortSignal }, out?: Scalars,
+  ): Promise<RunResult & GpuWork | undefined> {
+    const { plan } = this.parts.program;
+    const begin = performance.now();
+    const streams = new HybridStreams(variant.parts, run, out);
     const { answers, deviceSeconds, isFaulty } = await this.#conducted(variant, run, streams, options);
+    streams.release();
     if (isFaulty || answers.some(({ kind }) => kind === 'fault')) return undefined;
+    streams.finish();
     const done = answers.filter((answer) => answer.kind === 'done');
     const printed = textOf(required(this.#lowered).sites, inOrder(done), plan.steady);
-    const made = resultOf(plan, run, streams, printed, performance.now() - begin);
-    return variant.parts.lists.entries > 0 ? { ...made, deviceSeconds } : { ...made, note: 'the plan places all filters on its cores' };
+    const made = resultOf(plan, run, streams.whole, printed, performance.now() - begin);
+    return variant.parts.lists.entries > 0 ? { ...made, deviceSeconds } : { ...made, note: onCores };
   }
 
   async #conducted(
-    { parts, lists }: Variant, run: PreparedRun, streams: ReadonlyMap<number, StreamArrays>,
+    { parts, lists }: Variant, run: PreparedRun, streams: HybridStreams,
     options: ThreadOptions & { readonly signal: AbortSignal },
   ): Promise<Conducted> {
     const { device } = this;
@@ -295,7 +291,7 @@ export class HybridGpu extends CompiledGpu {
 
   /** The data for machines. */
   #machineRun(
-    { counts }: PreparedRun, { program: { plan }, launches }: HybridParts, streams: ReadonlyMap<number, StreamArrays>,
+    { counts }: PreparedRun, { program: { plan }, launches }: HybridParts, streams: HybridStreams,
     { seed = 1, maxTurns = mostTurns }: ThreadOptions,
   ): MachineRun {
     const { graph, groups, externals, streamArrays } = plan;
@@ -305,7 +301,8 @@ export class HybridGpu extends CompiledGpu {
       way: wayNumbers.launches, words: launchWords(launches, groups.map(({ iterations }) => iterations)), isConducted: true,
       claims: shared('i', launches.tasks.length) as SharedInts, lines: Infinity, mostPrinted, ix, seed, turns: maxTurns, until: Infinity,
       init: counts.init, steadyStates: counts.steadyStates, tail: counts.tail,
-      streams: streamArrays.map(({ id, kind }) => required(required(streams.get(id))[kind])),
+      streams: streamArrays.map(({ id, kind }) => required(required(streams.forMachines.get(id))[kind])),
+      gaps: streams.gaps,
     };
   }
 
@@ -316,7 +313,6 @@ export class HybridGpu extends CompiledGpu {
 
   override dispose(): void {
     super.dispose();
-    this.#lists.dispose();
-    for (const { lists } of this.#shorter.values()) lists.dispose();
+    for (const made of this.#ladders.values()) made.dispose();
   }
 }

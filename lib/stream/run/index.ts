@@ -12,7 +12,7 @@ import { amountChecks } from '../interpret/options.ts';
 import { deviceCheck, inputChecks, requireDevice, returnInput, stopChecks, takenInput } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
-  backendNamed, backendRule, cpuNote, deviceModes, isDeviceBackend, shareChoice, streamBackends, type DeviceBackend, type DeviceMode,
+  backendNamed, backendRule, cpuNote, deviceModes, isDeviceBackend, isHybridMode, shareChoice, streamBackends, type DeviceBackend, type DeviceMode,
   type FormerBackend, type ShareChoice, type StreamBackend,
 } from './backends.ts';
 import { withGraph } from '../require.ts';
@@ -42,11 +42,14 @@ export interface StreamRunOptions {
   readonly seed?: number;
   /** Limits of the interpreter, in place of its defaults. */
   readonly limits?: Partial<RunLimits>;
-  /** The maximum number of threads for compiled programs, 1 to 1024. Default: one per core for longer runs, otherwise 1. */
+  /**
+   * The maximum number of threads for compiled programs, 1 to 1024; with the modes of chapter 4, cores that run filters. Default: one per
+   * core for longer runs, otherwise 1.
+   */
   readonly threads?: number;
   /**
-   * Microseconds per firing by node, used to balance the work of threads; `measured`: measured with `profile`, which caches its
-   * measurements. Default: counted operations.
+   * Microseconds per firing on a core by node, used to balance the work of threads and, with the modes of chapter 4, to place filters;
+   * `measured`: measured with `profile`, which caches its measurements. Default: counted operations.
    */
   readonly costs?: readonly number[] | 'measured';
   /** Time limit in milliseconds, compilation by `cpp` included; default 600 000. */
@@ -205,7 +208,9 @@ async function runBy(backend: StreamBackend, graph: StreamGraph, given: GivenOpt
   const began = performance.now();
   let note: string | undefined;
   if (isDeviceBackend(backend) || (backend === 'auto' && await isForGpu(graph, given))) {
-    const made = await runDevice(graph, isDeviceBackend(backend) ? backend : 'cuda', given, Array.isArray(costs) ? costs : undefined)
+    const isPlanned = given.mode !== undefined && isHybridMode(given.mode);
+    const times = isPlanned ? await timesFor(graph, 'wasm', given) : Array.isArray(costs) ? costs as readonly number[] : undefined;
+    const made = await runDevice(graph, isDeviceBackend(backend) ? backend : 'cuda', given, times)
       .catch((error: unknown) => {
         // Who did not ask for a GPU need not know that it failed.
         if (backend === 'auto' && error instanceof DeviceLostError) return error.message;

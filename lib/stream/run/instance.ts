@@ -211,7 +211,7 @@ export class Instance {
     for (const window of windows) {
       this.#widen(window, items * window.stride);
       if (!isIn) continue;
-      const from = elementAt(this.position, id) * window.stride;
+      const from = this.#placeOf(id, elementAt(this.position, id)) * window.stride;
       window.view.set(elementAt(required(this.#run).streams, window.number).subarray(from, from + items * window.stride));
     }
     this.ix[slot] = 0;
@@ -222,8 +222,15 @@ export class Instance {
     const from = Math.max(0, (this.#firstWanted[id] ?? 0) - position);
     if (from >= items) return;
     for (const { view, stride, number } of required(this.#ends.get(id)).windows) {
-      elementAt(required(this.#run).streams, number).set(view.subarray(from * stride, items * stride), (position + from) * stride);
+      elementAt(required(this.#run).streams, number).set(view.subarray(from * stride, items * stride),
+        this.#placeOf(id, position + from) * stride);
     }
+  }
+
+  /** Where an item of a stream lies in the arrays of the run. */
+  #placeOf(id: number, item: number): number {
+    const gap = required(this.#run).gaps?.find((each) => each.id === id);
+    return gap === undefined || item < gap.from + gap.items ? item : item - gap.items;
   }
 
   #allocate(bytes: number): number {

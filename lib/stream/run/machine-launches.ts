@@ -18,6 +18,11 @@ function isBefore(a: readonly number[], b: readonly number[]): boolean {
   return at >= 0 && elementAt(a, at) < elementAt(b, at);
 }
 
+/** Whether cores have nothing to do in launches, so that they need not meet who conducts between them. */
+export function isOnDevice({ tasks }: { readonly tasks: readonly (readonly unknown[])[] }): boolean {
+  return tasks.every(({ length }) => length === 0);
+}
+
 class Launches {
   readonly #machine: Instance;
   readonly #run: MachineRun;
@@ -54,7 +59,8 @@ class Launches {
     // What stands on the channels is taken to the device, before anybody stores other items there.
     if (this.#run.isConducted === true) this.#meet();
     this.#machine.ix.set(base);
-    for (let launch = 0; launch < elementAt(end, 0) + this.#orders.lastStage; ++launch) {
+    const isIdle = this.#run.isConducted === true && isOnDevice(this.#orders);
+    for (let launch = 0; !isIdle && launch < elementAt(end, 0) + this.#orders.lastStage; ++launch) {
       this.#launch(launch);
       this.#meet();
     }

@@ -1,10 +1,10 @@
 // Compiles a program for a device, by whatever mode.
 import type { Device } from '../../core/device.ts';
 import type { StreamGraph } from '../graph.ts';
-import type { MovingCosts } from '../partition/index.ts';
 import { isHybridMode, type DeviceMode } from './backends.ts';
 import { compileFused } from './fused.ts';
 import type { CompiledGpu } from './gpu.ts';
+import type { LinkCosts } from './hybrid-costs.ts';
 import type { PipelineOptions } from './gpu-pipelined.ts';
 
 /** What `compileForDevice` passes on; all but `fast` and `signal` are for the modes of chapters 3 and 4. */
@@ -13,7 +13,7 @@ export interface ModeOptions extends Omit<PipelineOptions, 'mode' | 'width'> {
   readonly layout?: 'block' | 'warp' | undefined;
   readonly cores?: number | undefined;
   readonly costs?: readonly number[] | undefined;
-  readonly link?: Partial<MovingCosts> | undefined;
+  readonly link?: Partial<LinkCosts> | undefined;
   /** With mode `fused`, false: layouts are not timed. */
   readonly search?: boolean | undefined;
 }

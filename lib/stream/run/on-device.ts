@@ -2,6 +2,7 @@
 import { defaultDevice, openDevice, type Device } from '../../core/device.ts';
 import { devices } from '../../core/devices.ts';
 import { UnavailableError, WarploomError } from '../../core/errors.ts';
+import { leading } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import { countRun } from '../plan/counts.ts';
@@ -10,7 +11,7 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { startMattersOnDevice } from '../state/index.ts';
 import { within } from '../stop.ts';
-import type { DeviceBackend, DeviceMode } from './backends.ts';
+import { isHybridMode, type DeviceBackend, type DeviceMode } from './backends.ts';
 import type { CompiledGpu, GpuRunOptions, GpuWork } from './gpu.ts';
 import { compileMode } from './modes.ts';
 import type { RunResult } from './prepare.ts';
@@ -79,17 +80,33 @@ export async function openedFor(backend: DeviceBackend): Promise<Device> {
   }
 }
 
-const nameOf = (mode: DeviceMode, fast: boolean): string => `${mode}${fast ? ' fast' : ''}`;
+/** What a program is compiled for; `costs` and `threads` are for the modes of chapter 4, which plan for them. */
+interface CompileRequest {
+  readonly mode: DeviceMode;
+  readonly fast: boolean;
+  readonly costs?: readonly number[] | undefined;
+  readonly threads?: number | undefined;
+}
 
-async function compiledFor(graph: StreamGraph, device: Device, mode: DeviceMode, fast: boolean, signal: AbortSignal): Promise<CompiledGpu> {
+/** Most compilations of a program for a device that are kept. */
+const mostKept = 12;
+
+const nameOf = ({ mode, fast, costs, threads }: CompileRequest): string =>
+  `${mode}${fast ? ' fast' : ''}${isHybridMode(mode) ? ` ${threads ?? ''} ${costs?.join() ?? ''}` : ''}`;
+
+async function compiledFor(graph: StreamGraph, device: Device, request: CompileRequest, signal: AbortSignal): Promise<CompiledGpu> {
   const own = compiled.get(graph) ?? new WeakMap<Device, Map<string, CompiledGpu>>();
   compiled.set(graph, own);
   const programs = own.get(device) ?? new Map<string, CompiledGpu>();
   own.set(device, programs);
-  const name = nameOf(mode, fast);
+  const name = nameOf(request);
   const known = programs.get(name);
   if (known !== undefined) return known;
-  const made = await compileMode(graph, device, { mode, fast, signal });
+  const { mode, fast, costs, threads } = request;
+  const planned = isHybridMode(mode) ? { costs, cores: threads } : {};
+  const made = await compileMode(graph, device, { mode, fast, ...planned, signal });
+  // Runs may still use what is forgotten here: the collector frees it.
+  if (programs.size >= mostKept) programs.delete(leading([...programs.keys()], 1)[0]);
   programs.set(name, made);
   return made;
 }
@@ -118,7 +135,7 @@ export async function compiledOn(
 ): Promise<CompiledGpu> {
   const device = asked ?? await openedFor(backend);
   if (lost.has(device)) throw new UnavailableError('the device was lost');
-  return compiledFor(graph, device, 'fused', fast, signal);
+  return compiledFor(graph, device, { mode: 'fused', fast }, signal);
 }
 
 /** Runs a program on a device. Throws if the program or the call is wrong, or if the device is lost during this run. */
@@ -129,7 +146,7 @@ export async function runOnDevice(graph: StreamGraph, backend: DeviceBackend, re
     try {
       device ??= await openedFor(backend);
       if (lost.has(device)) return { reason: 'the device was lost' };
-      const program = await compiledFor(graph, device, mode, fast, signal);
+      const program = await compiledFor(graph, device, { mode, fast, costs: options.costs, threads: options.threads }, signal);
       return { made: await program.run(input, { ...options, signal }), backend };
     } catch (error) {
       if (signal.aborted) throw error;
@@ -147,7 +164,7 @@ export function isForGpu(graph: StreamGraph, request: DeviceRequest): boolean {
     const milliseconds = estimateOf(graph, request);
     if (milliseconds < worthLaunch || missing('cuda') !== undefined) return false;
     if (startMattersOnDevice(compiledWasm(graph).plan) === undefined) return false;
-    const isCompiled = gpu !== undefined && compiled.get(graph)?.get(gpu)?.has(nameOf('fused', request.fast === true)) === true;
+    const isCompiled = gpu !== undefined && compiled.get(graph)?.get(gpu)?.has(nameOf({ mode: 'fused', fast: request.fast === true })) === true;
     return milliseconds >= worthDevice || isCompiled;
   } catch (error) {
     if (error instanceof UnsupportedProgram || error instanceof ScheduleError) return false;

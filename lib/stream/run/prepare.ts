@@ -98,10 +98,16 @@ function isExactly(numbers: ArrayLike<number>, kind: Kind, type: IrType): number
   return holds(numbers, 'int32') && placesOf(type).every(({ name }) => name === 'int');
 }
 
-/** An array for each kind of scalar. Filled, so that page faults are not part of the measured time. */
+/** An array for each kind of scalar. */
 function arraysFor(items: number, type: IrType, make: (kind: Kind, length: number) => Scalars): StreamArrays {
   const counts = countsOf(type);
-  return Object.fromEntries(kindsIn(counts).map((kind) => [kind, make(kind, items * counts[kind]).fill(0)]));
+  return Object.fromEntries(kindsIn(counts).map((kind) => [kind, make(kind, items * counts[kind])]));
+}
+
+/** The same arrays, with all their memory provided by the system, so that this is not part of the measured time. */
+function touched(arrays: StreamArrays): StreamArrays {
+  for (const array of Object.values(arrays)) array.fill(0);
+  return arrays;
 }
 
 /** For scalars of items in memory order: where they go in the arrays by kind. */
@@ -128,10 +134,16 @@ export function outOfMemory(message: string, requestedBytes: number, cause?: unk
   return new OutOfMemoryError(message, { requestedBytes, inUseBytes: process.memoryUsage().rss, limitBytes: totalmem() }, { cause });
 }
 
-/** Arrays for output items. Throws OutOfMemoryError. */
-export function roomFor(items: number, type: IrType, make: (kind: Kind, length: number) => Scalars = makeArray): StreamArrays {
+/**
+ * Arrays of zeros for output items. `isTouched`: the system provides their memory now; otherwise to the threads that write it, which several
+ * do at once. Throws OutOfMemoryError.
+ */
+export function roomFor(
+  items: number, type: IrType, make: (kind: Kind, length: number) => Scalars = makeArray, isTouched = true,
+): StreamArrays {
   try {
-    return arraysFor(items, type, make);
+    const arrays = arraysFor(items, type, make);
+    return isTouched ? touched(arrays) : arrays;
   } catch (error) {
     throw outOfMemory(`there is no memory for ${items} items of output: ask for fewer at a time`, items * typeBytes(type), error);
   }

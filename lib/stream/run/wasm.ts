@@ -1,6 +1,5 @@
 // Programs compiled to WebAssembly, run in this thread or on worker threads.
 import { availableParallelism } from 'node:os';
-import { holds } from '../../core/arrays.ts';
 import { WarploomError } from '../../core/errors.ts';
 import { elementAt, leading, required } from '../../core/known.ts';
 import { programText } from '../../kernel/text.ts';
@@ -24,6 +23,7 @@ import {
   type StreamArrays, type ThreadOptions,
 } from './prepare.ts';
 import { alone, estimatedMilliseconds, wayOf, worthThreads, type Way } from './threads.ts';
+import { returnShared, sharedCopy } from './shared-copies.ts';
 import { wayNumbers } from './words.ts';
 
 /** A program compiled to WebAssembly. */
@@ -128,14 +128,6 @@ export class Written {
   }
 }
 
-/** The array itself if several threads can use it, or else a copy. */
-export function share(array: Scalars): Scalars {
-  if (array.buffer instanceof SharedArrayBuffer) return array;
-  const copy = shared(holds(array, 'int32') ? 'i' : holds(array, 'float32') ? 'f' : 'd', array.length);
-  copy.set(array);
-  return copy;
-}
-
 /** What was printed before the launches, in them (machine by machine), and after them. */
 export function inOrder(answers: readonly Done[]): Printed[] {
   const [{ before, behind }] = leading(answers, 1);
@@ -156,6 +148,7 @@ class Run {
   readonly #isShared: boolean;
   /** By number of the stream. */
   readonly #arrays = new Map<number, StreamArrays>();
+  readonly #copies: Scalars[] = [];
 
   /** @param isShared machines are in workers */
   constructor(run: PreparedRun, way: Way, options: RunOptions, isShared: boolean) {
@@ -168,8 +161,17 @@ class Run {
   #makeStreams(): void {
     for (const [i, { id, type }] of this.way.plan.externals.entries()) {
       const given = this.#run.streams.get(id)?.arrays;
-      const arrays = { ...given ?? roomFor(elementAt(this.#run.counts.passed, i), type, this.#isShared ? shared : makeArray) };
-      for (const scalar of this.#isShared ? kinds : []) if (arrays[scalar] !== undefined) arrays[scalar] = share(arrays[scalar]);
+      // The system provides memory to several threads at once.
+      const isTouched = this.way.threads === 1;
+      const arrays = {
+        ...given ?? roomFor(elementAt(this.#run.counts.passed, i), type, this.#isShared ? shared : makeArray, isTouched),
+      };
+      for (const scalar of this.#isShared ? kinds : []) {
+        const array = arrays[scalar];
+        if (array === undefined) continue;
+        arrays[scalar] = sharedCopy(array);
+        if (arrays[scalar] !== array) this.#copies.push(arrays[scalar]);
+      }
       this.#arrays.set(id, arrays);
     }
   }
@@ -189,6 +191,11 @@ class Run {
       ix, seed, turns: maxTurns, until, init, steadyStates, tail,
       streams: plan.streamArrays.map((array) => required(required(this.#arrays.get(array.id))[array.kind])),
     };
+  }
+
+  /** Gives copies of the input to later runs. No machine may be at work any more. */
+  release(): void {
+    for (const copy of this.#copies.splice(0)) returnShared(copy);
   }
 
   /** The result of the run, or its error. `elapsed`: its duration in milliseconds, including the start of machines. */
@@ -212,6 +219,7 @@ async function byWorkers(run: Run, written: Written, options: ThreadOptions, beg
   const begin = performance.now();
   try {
     const answers = await within(options, (stop) => runByCrew(program, run.way.threads, told, stop), began);
+    run.release();
     return run.result(program, answers, performance.now() - begin);
   } catch (error) {
     throw error instanceof FirstFault ? run.faultOf(program, error.fault) : error;

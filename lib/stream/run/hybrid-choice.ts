@@ -1,0 +1,52 @@
+// Where a program runs in mode `synergistic`: as the plan of chapter 4 says, with everything on the device that can be there, or on cores
+// alone. The heuristic knows loads only; what launches, transfers and a filter's own function cost beside them may make another one faster.
+import type { PlacedIn } from './hybrid-costs.ts';
+
+/** Runs that each placement is tried in, whose best one counts: the first one starts threads. */
+const trials = 2;
+/** A placement is tried if by estimate it takes at most so many times as long as the best one. */
+const worthTrying = 2;
+/** Milliseconds of runs that tell how fast a placement is. */
+const longEnough = 3;
+
+/** Which placement a run takes: the best one by estimate, corrected by the times that runs have taken. */
+export class Choice {
+  readonly #estimates: ReadonlyMap<PlacedIn, number>;
+  readonly #found = new Map<PlacedIn, { runs: number; best: number }>();
+
+  /** @param estimates microseconds of a steady state */
+  constructor(estimates: ReadonlyMap<PlacedIn, number>) {
+    this.#estimates = estimates;
+  }
+
+  #timeOf(name: PlacedIn): number {
+    return this.#found.get(name)?.best ?? this.#estimates.get(name) ?? Infinity;
+  }
+
+  /** The best one so far. */
+  get best(): PlacedIn {
+    return [...this.#estimates.keys()].reduce((best, name) => (this.#timeOf(name) < this.#timeOf(best) ? name : best));
+  }
+
+  /** The one that the next run should take: the best one, or one that might be better. */
+  get next(): PlacedIn {
+    const { best } = this;
+    const runsOf = (name: PlacedIn): number => this.#found.get(name)?.runs ?? 0;
+    if (runsOf(best) < trials) return best;
+    const others = [...this.#estimates].filter(([name, estimate]) =>
+      runsOf(name) < trials && Math.min(estimate, this.#timeOf(name)) <= worthTrying * this.#timeOf(best));
+    return others[0]?.[0] ?? best;
+  }
+
+  /** Whether no other one is to be tried. */
+  get isSettled(): boolean {
+    return this.next === this.best && (this.#found.get(this.best)?.runs ?? 0) >= trials;
+  }
+
+  /** A run has been made. */
+  note(name: PlacedIn, states: number, milliseconds: number): void {
+    if (milliseconds < longEnough || states === 0) return;
+    const found = this.#found.get(name) ?? { runs: 0, best: Infinity };
+    this.#found.set(name, { runs: found.runs + 1, best: Math.min(found.best, 1000 * milliseconds / states) });
+  }
+}
