@@ -6,7 +6,8 @@ import { cudaCanFail, cudaParameters } from '../../kernel/print/cuda.ts';
 import { countsOf } from '../plan/layout.ts';
 import type { Group } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import type { FusedEnd, Gaps, RoundLayout, Tile } from './cuda-layout.ts';
+import type { Gaps } from './cuda-gaps.ts';
+import type { FusedEnd, RoundLayout, Tile } from './cuda-layout.ts';
 import type { Member, Task, Tasks } from './cuda-tasks.ts';
 import type { Pass } from './state-passes.ts';
 import { StateText } from './state-text.ts';
@@ -69,7 +70,8 @@ export class ProgramText {
   lines(): string[] {
     const { threads, minBlocks, readsAhead } = this.#layout.options;
     const kinds = (end: FusedEnd) => end.kinds.length;
-    const steady = this.#steadyText();
+    // Tables come first, so they must be known.
+    const [steady, settle] = [this.#steadyText(), this.#settleText()];
     const state = this.#state;
     const pass = state === undefined ? [] : ['  template <int kPass>'];
     return [
@@ -82,7 +84,7 @@ export class ProgramText {
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
       `  using Parameters = fused::${state === undefined ? 'Fused' : 'State'}Parameters<kInputs, kOutputs>;`,
       ...pass, ...(readsAhead ? this.#aheadText() : this.#loadText()), ...pass, ...steady, ...this.#storeText(), ...pass,
-      ...this.#settleText(), ...state?.members() ?? [], '};',
+      ...settle, ...state?.members() ?? [], '};',
     ];
   }
 
@@ -109,7 +111,7 @@ export class ProgramText {
       return [
         ...own.flatMap(({ parts, pass }) => [`    if (kPass == ${pass}) {`, ...parts.map(({ begin, end }) =>
           `      fused::load_part<${placing}>(block, ${tile}, ${from}, states, ${each}, ${begin}, ${end - begin});`), '    }']),
-        `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::load_tile<${placing}>(block, ${tile}, ${from}, ${count});`,
+        `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::load_tile<kThreads, ${placing}>(block, ${tile}, ${from}, ${count});`,
       ];
     });
     return [`  static WARPLOOM_DEVICE void load(${roundParameters}) {`, ...lines, '  }'];
@@ -119,9 +121,9 @@ export class ProgramText {
     const inputs = this.#inputs();
     return [
       `  static WARPLOOM_DEVICE void begin_input(${roundParameters}) {`, ...inputs.map(({ landing, from, count }) =>
-        `    fused::begin_landing(block, ${landing}, ${from}, ${count});`), '  }',
+        `    fused::begin_landing<kThreads>(block, ${landing}, ${from}, ${count});`), '  }',
       `  static WARPLOOM_DEVICE void place_input(${roundParameters}) {`, ...inputs.map(({ tile, placing, landing, from, count }) =>
-        `    fused::place_landed<${placing}>(block, ${tile}, ${landing}, ${from}, ${count});`), '  }',
+        `    fused::place_landed<kThreads, ${placing}>(block, ${tile}, ${landing}, ${from}, ${count});`), '  }',
     ];
   }
 
@@ -131,17 +133,26 @@ export class ProgramText {
     const lines = kinds.map((kind, i) => {
       const buffer = this.#layout.streamBuffer(external.id, kind);
       const type = cTypes[buffer.element];
-      return `    fused::store_tile<${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, static_cast<${type}*>(p.output[${
+      return `    fused::store_tile<kThreads, ${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, static_cast<${type}*>(p.output[${
         i}]) + (p.first_output + state * ${items}) * ${counts[kind]}, states * ${items * counts[kind]});`;
     });
     return [`  static WARPLOOM_DEVICE void store(${roundParameters}) {`, ...lines, '  }'];
   }
 
   #settleText(): string[] {
-    const lines = this.#layout.stretches.flatMap(({ buffer, each, beside, isPlain }) => {
-      if (beside === 0 || isPlain || buffer === this.#streamBufferOf(buffer)) return [];
-      return [`    fused::settle_tile<${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, states * ${each}, ${beside});`];
-    });
+    // What stays on channels of one layout moves together, so that all threads have something to do.
+    const alike = new Map<string, { readonly type: string; readonly each: number; readonly beside: number; readonly tiles: Tile[] }>();
+    for (const { buffer, each, beside, isPlain } of this.#layout.stretches) {
+      if (beside === 0 || isPlain || buffer === this.#streamBufferOf(buffer)) continue;
+      const type = cTypes[buffer.element];
+      const key = `${type} ${this.#placing(buffer)} ${each} ${beside}`;
+      const found = alike.get(key) ?? { type, each, beside, tiles: [] };
+      found.tiles.push(this.#tile(buffer));
+      alike.set(key, found);
+    }
+    const lines = [...alike.values()].map(({ type, each, beside, tiles }) =>
+      `    fused::settle_tiles<kThreads, ${this.#placing(required(tiles[0]).buffer)}, ${tiles.length}, ${beside}>(block, states * ${each}, ${
+        ''}[&](int member) { return block.shared<${type}>(${this.#choice('int', tiles.map(({ at }) => String(at)))}); });`);
     lines.push(...this.#state?.settle() ?? []);
     return [
       `  static WARPLOOM_DEVICE void settle(const Block&${lines.length > 0 ? ' block' : ''}, int${lines.length > 0 ? ' states' : ''}) {`,
@@ -212,7 +223,9 @@ export class ProgramText {
       const each = choice('int', own.map((end, i) => String(elementAt(moved, i) + (end.row === moved[i] ? end.gap : 0))));
       const turns = choice('int', own.map((end, i) =>
         String(end.row > elementAt(moved, i) && end.gap > 0 ? end.row / elementAt(moved, i) : never)));
-      return `${base === '0' ? '' : `${base} + `}turn * ${each}${turns === String(never) ? '' : ` + turn / ${turns}`}`;
+      const gap = choice('int', own.map((end) => String(end.gap)));
+      const rows = `fused::quotient(turn, ${turns})`;
+      return `${base === '0' ? '' : `${base} + `}turn * ${each}${turns === String(never) ? '' : ` + ${rows}${gap === '1' ? '' : ` * ${gap}`}`}`;
     }) ?? [];
   }
 

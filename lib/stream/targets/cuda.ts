@@ -11,7 +11,8 @@ import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts
 import { startMatters } from '../plan/start.ts';
 import { nodesWithState, stateOf, type ProgramState } from '../state/index.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import { noGaps, RoundLayout, type FusedEnd, type FusedOptions } from './cuda-layout.ts';
+import { noGaps } from './cuda-gaps.ts';
+import { RoundLayout, type FusedEnd, type FusedOptions } from './cuda-layout.ts';
 import { positioned, tasksOf, type Task } from './cuda-tasks.ts';
 import { ProgramText } from './cuda-text.ts';
 import type { StageWork, StateLayout } from './state-layout.ts';
