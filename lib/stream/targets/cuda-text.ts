@@ -8,7 +8,7 @@ import type { Group } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { Gaps } from './cuda-gaps.ts';
 import type { FusedEnd, RoundLayout, Tile } from './cuda-layout.ts';
-import type { Member, Task, Tasks } from './cuda-tasks.ts';
+import type { Task, Tasks } from './cuda-tasks.ts';
 import type { Pass } from './state-passes.ts';
 import { StateText } from './state-text.ts';
 
@@ -167,27 +167,64 @@ export class ProgramText {
   #steadyText(): string[] {
     const steady: string[] = [];
     this.#tasks.levels.forEach((tasks, level) => {
-      let offset = 0;
-      steady.push(...this.#state?.level(level) ?? []);
-      for (const task of tasks) {
-        const { group } = required(task.members[0]);
-        const span = Math.ceil(this.#layout.states * group.iterations * task.parts / task.width / 32) * 32;
-        const text = this.#taskText(task, span, offset);
-        steady.push(...this.#state?.inLast(text) ?? text);
-        // Each begins with a warp of its own, so that all threads of a warp do the same.
-        offset = (offset + span * task.members.length) % this.#layout.options.threads;
-      }
-      this.#passes.forEach((pass, i) => {
-        const text = pass.tasks[level]?.flatMap((task) => this.#taskText(task, 0, 0)) ?? [];
-        if (text.length > 0) steady.push(`    if (kPass == ${i + 1}) {`, ...text, '    }');
-      });
-      steady.push('    block.sync();');
+      steady.push(...this.#state === undefined ? this.#levelText(tasks) : this.#stateLevelText(this.#state, tasks, level), '    block.sync();');
     });
     const round = this.#state === undefined ? 'Round' : 'StateRound';
     return [
       `  static WARPLOOM_DEVICE void steady(const Block& block, const fused::${round}& round) {`,
       ...this.#state?.pointers(false) ?? [], ...steady, '  }',
     ];
+  }
+
+  #stateLevelText(state: StateText, tasks: readonly Task[], level: number): string[] {
+    const text = [...state.level(level)];
+    let offset = 0;
+    for (const task of tasks) {
+      const span = Math.ceil(this.#callsOf(task) / 32) * 32;
+      text.push(...state.inLast(this.#taskText(task, span, offset)));
+      // Each begins with a warp of its own, so that all threads of a warp do the same.
+      offset = (offset + span * task.members.length) % this.#layout.options.threads;
+    }
+    this.#passes.forEach((pass, i) => {
+      const own = pass.tasks[level]?.flatMap((task) => this.#taskText(task, 0, 0)) ?? [];
+      if (own.length > 0) text.push(`    if (kPass == ${i + 1}) {`, ...own, '    }');
+    });
+    return text;
+  }
+
+  /** Calls of a member's function in a whole round. */
+  #callsOf({ members, parts, width }: Task): number {
+    return Math.ceil(this.#layout.states * required(members[0]).group.iterations * parts / width);
+  }
+
+  /**
+   * The calls of a level, shared out among warps: those of a task begin with a warp of its own, so that all threads of a warp do the same,
+   * and each warp finds its task in few steps.
+   */
+  #levelText(tasks: readonly Task[]): string[] {
+    const { threads } = this.#layout.options;
+    const counts = tasks.map((task) => this.#callsOf(task) * task.members.length);
+    const [task, count] = [tasks[0], counts[0]];
+    if (task === undefined || count === undefined) return [];
+    if (tasks.length === 1) {
+      const name = this.#counterOf(task);
+      const text = this.#callText(task);
+      return count <= threads ? ['    {', `      const int ${name} = block.thread();`, ...text, '    }']
+        : [`    for (int ${name} = block.thread(); ${name} < ${count}; ${name} += kThreads) {`, ...text, '    }'];
+    }
+    let warps = 0;
+    const units = tasks.map((each, i) => {
+      const first = warps;
+      warps += Math.ceil(elementAt(counts, i) / 32);
+      return { first, text: [`      const int ${this.#counterOf(each)} = (warp - ${first}) * 32 + block.lane();`, ...this.#callText(each)] };
+    });
+    const head = warps * 32 <= threads ? ['    {', '      const int warp = block.warp();', `      if (warp < ${warps}) {`]
+      : ['    {', `      for (int warp = block.warp(); warp < ${warps}; warp += kThreads / 32) {`];
+    return [...head, ...chosen(units), '      }', '    }'];
+  }
+
+  #counterOf({ members }: Task): string {
+    return members.length === 1 ? 'i' : 'all';
   }
 
   /** By group and place in `ix`: where iterations begin at their ends. */
@@ -260,33 +297,68 @@ export class ProgramText {
     return { text: `${cName(name)}(${list.join(', ')})`, fails };
   }
 
+  /** The nodes that a task fires, for readers. */
+  #comment({ members }: Task): string {
+    const { group: { steps } } = required(members[0]);
+    const nodes = steps.map(({ actor }) => elementAt(this.#layout.plan.graph.nodes, actor).name.replaceAll(/[^\w .-]/g, '')).slice(0, 6);
+    return `// ${nodes.join(', ')}${steps.length > 6 ? ' …' : ''}${members.length > 1 ? `, and ${members.length - 1} more like it` : ''}`;
+  }
+
+  /** Calls of a member in this round, which may be the last one. */
+  #callsInRound({ members, parts, width }: Task): string {
+    const whole = `round.states * ${required(members[0]).group.iterations * parts}`;
+    return width === 1 ? whole : `(${whole} + ${width - 1}) / ${width}`;
+  }
+
+  /** Call number `i`, if there is one, or number `all` of all members. */
+  #callText(task: Task): string[] {
+    const { members } = task;
+    const calls = this.#callsOf(task);
+    const own = `i < ${this.#callsInRound(task)}`;
+    return [
+      `      ${this.#comment(task)}`,
+      ...(members.length === 1 ? [`      if (${own}) {`] : [
+        `      const int member = fused::quotient(all, ${calls}), i = all - member * ${calls};`,
+        `      if (member < ${members.length} && ${own}) {`,
+      ]),
+      ...this.#turnText(task), '      }',
+    ];
+  }
+
+  #turnText(task: Task): string[] {
+    const { f: { name }, parts, members } = task;
+    const { group } = required(members[0]);
+    const { text: call, fails } = this.#call(task, (buffer) => this.#state?.argument(buffer));
+    const taken = required(this.#parameters.get(name));
+    return [
+      parts === 1 ? '      const int turn = i;' : `      const int turn = fused::quotient(i, ${parts}), part = i - turn * ${parts};`,
+      ...this.#state?.provide(group.steps.map(({ actor }) => actor), '      ', new Set(taken)) ?? [],
+      ...(taken.includes(this.#layout.lowered.system.steps) ? ['      double turns = round.turns;'] : []),
+      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(turn / ${group.iterations});`] : [`      ${call};`]),
+    ];
+  }
+
   /** @param span threads that take a member's part, whole warps; @param offset the first thread that takes any */
   #taskText(task: Task, span: number, offset: number): string[] {
-    const { f: { name }, parts, members, width } = task;
-    const { graph } = this.#layout.plan;
-    const [{ group }] = members as [Member];
-    const actors = group.steps.map(({ actor }) => actor);
-    const { text: call, fails } = this.#call(task, (buffer) => this.#state?.argument(buffer));
-    const nodes = actors.map((actor) => elementAt(graph.nodes, actor).name.replaceAll(/[^\w .-]/g, '')).slice(0, 6).join(', ');
+    const { members } = task;
+    const actors = required(members[0]).group.steps.map(({ actor }) => actor);
     const first = offset === 0 ? 'block.thread()' : `fused::turned(block, ${offset})`;
-    const whole = `round.states * ${group.iterations * parts}`;
-    const all = width === 1 ? whole : `(${whole} + ${width - 1}) / ${width}`;
+    const all = this.#callsInRound(task);
     const head = members.length === 1 ? [`    for (int i = ${first}; i < ${all}; i += kThreads) {`] : [
       `    for (int all = ${first}; all < ${members.length * span}; all += kThreads) {`,
       `      const int member = all / ${span}, i = all - member * ${span};`, `      if (i >= ${all}) continue;`,
     ];
-    const others = members.length > 1 ? `, and ${members.length - 1} more like it` : '';
     const begin = this.#state?.begin(actors) ?? [];
-    const text = [
-      `    // ${nodes}${group.steps.length > 6 ? ' …' : ''}${others}`, ...begin, ...head,
-      parts === 1 ? '      const int turn = i;' : `      const int turn = i / ${parts}, part = i - turn * ${parts};`,
-      ...this.#state?.provide(actors, '      ', new Set(this.#parameters.get(name))) ?? [],
-      ...(required(this.#parameters.get(name)).includes(this.#layout.lowered.system.steps) ? ['      double turns = round.turns;'] : []),
-      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(turn / ${group.iterations});`] : [`      ${call};`]),
-      '    }',
-    ];
+    const text = [`    ${this.#comment(task)}`, ...begin, ...head, ...this.#turnText(task), '    }'];
     return begin.length === 0 ? text : ['    {', ...text, '    }'];
   }
+}
+
+/** Finds the unit that begins with or before a warp. */
+function chosen(units: readonly { readonly first: number; readonly text: readonly string[] }[]): string[] {
+  if (units.length === 1) return [...required(units[0]).text];
+  const [low, high] = [units.slice(0, units.length >> 1), units.slice(units.length >> 1)];
+  return [`      if (warp < ${required(high[0]).first}) {`, ...chosen(low), '      } else {', ...chosen(high), '      }'];
 }
 
 /** What each member has: one text for all, or the one of the member's number. */
