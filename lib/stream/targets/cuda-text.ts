@@ -4,9 +4,8 @@ import type { Buffer, Program } from '../../kernel/ir.ts';
 import { cLiteral, cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cudaCanFail, cudaParameters } from '../../kernel/print/cuda.ts';
 import { countsOf } from '../plan/layout.ts';
-import type { Group } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import type { Gaps } from './cuda-gaps.ts';
+import { endsOf, type Ends } from './cuda-ends.ts';
 import type { FusedEnd, RoundLayout, Tile } from './cuda-layout.ts';
 import type { Task, Tasks } from './cuda-tasks.ts';
 import type { Pass } from './state-passes.ts';
@@ -16,18 +15,11 @@ import { StateText } from './state-text.ts';
 const never = 2 ** 31 - 1;
 const roundParameters = 'const Block& block, const Parameters& p, int64_t state, int states';
 
-interface GroupEnd extends Pick<Gaps, 'row' | 'gap'> {
-  /** Items that an iteration moves, and those before the first. */
-  readonly each: number;
-  readonly base: number;
-}
-
 export class ProgramText {
   readonly #layout: RoundLayout;
   readonly #program: Program;
   readonly #tasks: Tasks;
-  readonly #gaps: ReadonlyMap<string, Gaps>;
-  readonly #ends: ReadonlyMap<Group, ReadonlyMap<number, GroupEnd>>;
+  readonly #ends: Ends;
 
   readonly #tables: string[] = [];
   readonly #parameters: ReadonlyMap<string, readonly Buffer[]>;
@@ -42,8 +34,7 @@ export class ProgramText {
     this.#layout = layout;
     this.#program = program;
     this.#tasks = tasks;
-    this.#gaps = new Map([...layout.tiles].map(([buffer, { gaps }]) => [buffer.name.slice(0, -1), gaps]));
-    this.#ends = this.#endsOfGroups();
+    this.#ends = endsOf(layout);
     this.#parameters = cudaParameters(program);
     this.#passes = passes;
     this.#state = layout.state && new StateText(layout.state, {
@@ -225,28 +216,6 @@ export class ProgramText {
 
   #counterOf({ members }: Task): string {
     return members.length === 1 ? 'i' : 'all';
-  }
-
-  /** By group and place in `ix`: where iterations begin at their ends. */
-  #endsOfGroups(): ReadonlyMap<Group, ReadonlyMap<number, GroupEnd>> {
-    const { sdf, storage, rates, steady, externals, groups, groupOf } = this.#layout.plan;
-    const found = new Map(groups.map((group) => [group, new Map<number, GroupEnd>()]));
-    const put = (node: number, slot: number, items: number, base: number, name: string): void => {
-      const group = elementAt(groupOf, node);
-      required(found.get(group)).set(slot, { each: items / group.iterations, base, ...this.#gapsOf(name) });
-    };
-    for (const { id, from, to } of sdf.channels) {
-      if (storage[id] !== 'block') continue;
-      put(to, 2 * id, elementAt(rates, id), 0, `c${id}`);
-      put(from, 2 * id + 1, elementAt(rates, id), elementAt(steady.residual, id), `c${id}`);
-    }
-    for (const { id, node, slot, later } of externals) put(node, slot, later.items * elementAt(steady.repetitions, node), 0, `x${id}`);
-    return found;
-  }
-
-  /** Those of a channel or stream, alike in all its arrays: their names are its own and the kind. */
-  #gapsOf(name: string): Pick<Gaps, 'row' | 'gap'> {
-    return this.#gaps.get(name) ?? { row: 0, gap: 0 };
   }
 
   /** Where an iteration, number `turn`, begins at each end. */

@@ -3,6 +3,7 @@
 // registers.
 import { elementAt } from '../../core/known.ts';
 import type { Buffer, Program } from '../../kernel/ir.ts';
+import { forwardPositions } from '../../kernel/passes/forward.ts';
 import { padBuffers } from '../../kernel/passes/pad.ts';
 import { printCuda } from '../../kernel/print/cuda.ts';
 import { walkBody } from '../../kernel/visit.ts';
@@ -11,6 +12,7 @@ import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts
 import { startMatters } from '../plan/start.ts';
 import { nodesWithState, stateOf, type ProgramState } from '../state/index.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { endsOf, positionResidues } from './cuda-ends.ts';
 import { noGaps } from './cuda-gaps.ts';
 import { RoundLayout, type FusedEnd, type FusedOptions } from './cuda-layout.ts';
 import { positioned, tasksOf, type Task } from './cuda-tasks.ts';
@@ -135,7 +137,7 @@ export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): Fu
   for (const { members: [first] } of all) for (const [by, buffer] of first?.buffers ?? []) addGap(by, buffer);
   const buffers = [...lowered.buffers, ...tasks.placeholders];
   const functions = [...all, ...stageTasks.values(), ...passes.flatMap((pass) => pass.tasks.flat())].map(({ f }) => f);
-  const program = padBuffers({ ...lowered, buffers, functions }, gaps);
+  const program = padBuffers(forwardPositions({ ...lowered, buffers, functions }), gaps, positionResidues(all, endsOf(layout)));
   refuseHost(program);
   const { kernels, entries } = kernelsOf(layout.state);
   const text = [
