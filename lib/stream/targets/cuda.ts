@@ -3,7 +3,6 @@
 // registers.
 import { elementAt } from '../../core/known.ts';
 import type { Buffer, Program } from '../../kernel/ir.ts';
-import { forwardPositions } from '../../kernel/passes/forward.ts';
 import { padBuffers } from '../../kernel/passes/pad.ts';
 import { printCuda } from '../../kernel/print/cuda.ts';
 import { walkBody } from '../../kernel/visit.ts';
@@ -137,7 +136,7 @@ export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): Fu
   for (const { members: [first] } of all) for (const [by, buffer] of first?.buffers ?? []) addGap(by, buffer);
   const buffers = [...lowered.buffers, ...tasks.placeholders];
   const functions = [...all, ...stageTasks.values(), ...passes.flatMap((pass) => pass.tasks.flat())].map(({ f }) => f);
-  const program = padBuffers(forwardPositions({ ...lowered, buffers, functions }), gaps, positionResidues(all, endsOf(layout)));
+  const program = padBuffers({ ...lowered, buffers, functions }, gaps, positionResidues(all, endsOf(layout)));
   refuseHost(program);
   const { kernels, entries } = kernelsOf(layout.state);
   const text = [
