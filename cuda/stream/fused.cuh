@@ -146,7 +146,7 @@ template <int kThreads, class Layout, int kTiles, int kCount, class TileOf>
 WARPLOOM_DEVICE void settle_tiles(const device::Block& block, int from, TileOf tile_of) {
   if (from >= kCount) {
     for (int all = block.thread(); all < kTiles * kCount; all += kThreads) {
-      const int number = all / kCount, i = all - number * kCount;
+      const int number = quotient(all, kCount), i = all - number * kCount;
       auto* tile = tile_of(number);
       tile[Layout::place(i)] = tile[Layout::place(from + i)];
     }

@@ -3,7 +3,9 @@
 import {
   exact, get, i32, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program, type Statement,
 } from '../ir.ts';
-import { assignedIn, eachExpressionOf, loadedIn, localsSetBy, mapBody, mapFunctions, Names, walkBody, walkExpression, writesIn } from '../visit.ts';
+import {
+  assignedIn, eachExpressionOf, loadedIn, localsSetBy, mapBody, mapFunctions, Names, walkBody, walkExpression, writesIn,
+} from '../visit.ts';
 import { linearOf } from './linear.ts';
 
 /** Stores that follow the computation of their values together. */

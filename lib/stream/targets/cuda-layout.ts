@@ -187,7 +187,8 @@ export class RoundLayout {
         buffer, kind, each, beside: residual, stride: required(stride),
         moved: [source, sink].map((group) => elementAt(plan.rates, id) / group.iterations * this.widthOf(group.id)),
         // Arrays of one channel have the same gaps.
-        isDense: stride === 1 && arrays.filter((each) => each.channel === channel).length === 1 && this.#isDense(buffer, elementAt(plan.rates, id), [source.id, sink.id]),
+        isDense: stride === 1 && arrays.filter((other) => other.channel === channel).length === 1
+          && this.#isDense(buffer, elementAt(plan.rates, id), [source.id, sink.id]),
         from: residual > 0 ? 0 : elementAt(this.levels, source.id) + 1,
         to: residual > 0 ? this.lastLevel + 2 : elementAt(this.levels, sink.id) + 1,
       });

@@ -102,7 +102,8 @@ export class ProgramText {
       return [
         ...own.flatMap(({ parts, pass }) => [`    if (kPass == ${pass}) {`, ...parts.map(({ begin, end }) =>
           `      fused::load_part<${placing}>(block, ${tile}, ${from}, states, ${each}, ${begin}, ${end - begin});`), '    }']),
-        `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::load_tile<kThreads, ${placing}>(block, ${tile}, ${from}, ${count});`,
+        `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::load_tile<kThreads, ${placing}>(block, `
+          + `${tile}, ${from}, ${count});`,
       ];
     });
     return [`  static WARPLOOM_DEVICE void load(${roundParameters}) {`, ...lines, '  }'];
@@ -142,8 +143,8 @@ export class ProgramText {
       alike.set(key, found);
     }
     const lines = [...alike.values()].map(({ type, each, beside, tiles }) =>
-      `    fused::settle_tiles<kThreads, ${this.#placing(required(tiles[0]).buffer)}, ${tiles.length}, ${beside}>(block, states * ${each}, ${
-        ''}[&](int member) { return block.shared<${type}>(${this.#choice('int', tiles.map(({ at }) => String(at)))}); });`);
+      `    fused::settle_tiles<kThreads, ${this.#placing(required(tiles[0]).buffer)}, ${tiles.length}, ${beside}>(`
+      + `block, states * ${each}, [&](int member) { return ${this.#sharedAt(type, tiles.map(({ at }) => at))}; });`);
     lines.push(...this.#state?.settle() ?? []);
     return [
       `  static WARPLOOM_DEVICE void settle(const Block&${lines.length > 0 ? ' block' : ''}, int${lines.length > 0 ? ' states' : ''}) {`,
@@ -158,7 +159,8 @@ export class ProgramText {
   #steadyText(): string[] {
     const steady: string[] = [];
     this.#tasks.levels.forEach((tasks, level) => {
-      steady.push(...this.#state === undefined ? this.#levelText(tasks) : this.#stateLevelText(this.#state, tasks, level), '    block.sync();');
+      const text = this.#state === undefined ? this.#levelText(tasks) : this.#stateLevelText(this.#state, tasks, level);
+      steady.push(...text, '    block.sync();');
     });
     const round = this.#state === undefined ? 'Round' : 'StateRound';
     return [
@@ -207,7 +209,8 @@ export class ProgramText {
     const units = tasks.map((each, i) => {
       const first = warps;
       warps += Math.ceil(elementAt(counts, i) / 32);
-      return { first, text: [`      const int ${this.#counterOf(each)} = (warp - ${first}) * 32 + block.lane();`, ...this.#callText(each)] };
+      const number = `      const int ${this.#counterOf(each)} = (warp - ${first}) * 32 + block.lane();`;
+      return { first, text: [number, ...this.#callText(each)] };
     });
     const head = warps * 32 <= threads ? ['    {', '      const int warp = block.warp();', `      if (warp < ${warps}) {`]
       : ['    {', `      for (int warp = block.warp(); warp < ${warps}; warp += kThreads / 32) {`];
@@ -230,9 +233,15 @@ export class ProgramText {
       const turns = choice('int', own.map((end, i) =>
         String(end.row > elementAt(moved, i) && end.gap > 0 ? end.row / elementAt(moved, i) : never)));
       const gap = choice('int', own.map((end) => String(end.gap)));
-      const rows = `fused::quotient(turn, ${turns})`;
-      return `${base === '0' ? '' : `${base} + `}turn * ${each}${turns === String(never) ? '' : ` + ${rows}${gap === '1' ? '' : ` * ${gap}`}`}`;
+      const rows = turns === String(never) ? '' : ` + fused::quotient(turn, ${turns})${gap === '1' ? '' : ` * ${gap}`}`;
+      return `${base === '0' ? '' : `${base} + `}turn * ${each}${rows}`;
     }) ?? [];
+  }
+
+  /** Shared memory at one of these bytes, multiples of 16, which compilers shall know. */
+  #sharedAt(type: string, places: readonly number[]): string {
+    const isOne = places.every((at) => at === places[0]);
+    return `block.shared<${type}>(${isOne ? String(places[0]) : `16 * ${this.#choice('int', places.map((at) => String(at / 16)))}`})`;
   }
 
   #choice(type: string, values: readonly string[]): string {
@@ -254,9 +263,9 @@ export class ProgramText {
       const places = members.map((member) => {
         const tile = this.#layout.tiles.get(member.buffers.get(buffer) ?? buffer);
         if (tile === undefined) throw new UnsupportedProgram(`the program keeps '${buffer.name}' between firings`);
-        return String(tile.at);
+        return tile.at;
       });
-      return `block.shared<${cTypes[buffer.element]}>(${choice('int', places)})`;
+      return this.#sharedAt(cTypes[buffer.element], places);
     };
     const fails = cudaCanFail(this.#program, name);
     const list = [

@@ -381,8 +381,8 @@ export class StateText {
     return this.#layout.works.flatMap((work) => {
       if (work.record === undefined || work.record.recorded.longestLag === 0) return [];
       const { recorded: { longestLag }, slots, tile } = work.record;
-      const lines = [`    fused::settle_tiles<kThreads, fused::Plain, ${slots}, ${longestLag}>(block, states * ${work.group.iterations}, ${
-        ''}[&](int member) { return ${this.#context.pointer(tile)} + member * ${this.#rows(work)}; });`];
+      const lines = [`    fused::settle_tiles<kThreads, fused::Plain, ${slots}, ${longestLag}>(block, states * ${work.group.iterations}, `
+        + `[&](int member) { return ${this.#context.pointer(tile)} + member * ${this.#rows(work)}; });`];
       return this.#inPasses(lines, ({ works }) => works.has(work));
     });
   }
