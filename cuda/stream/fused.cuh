@@ -46,13 +46,30 @@ struct Round {
 /// Where element i stands with a gap of one behind every 2^kShift elements.
 template <int kShift>
 struct Spread {
-  static WARPLOOM_DEVICE int place(int i) { return i + (i >> kShift); }
+  static WARPLOOM_DEVICE int place(int i) { return kShift == 31 ? i : i + (i >> kShift); }
+  /// Whether aligned groups of so many elements stay together and aligned.
+  template <int kCount>
+  static constexpr bool kKeeps = kShift == 31;
+  /// Where such a group stands, counted in groups.
+  template <int kCount>
+  using Groups = Spread<kShift>;
 };
 /// Where element i stands with a gap of kGap behind every kRow elements.
 template <int kRow, int kGap>
 struct Rows {
-  static WARPLOOM_DEVICE int place(int i) { return i + i / kRow * kGap; }
+  static WARPLOOM_DEVICE int place(int i) {
+    return kGap == 0 ? i : i + static_cast<int>(static_cast<unsigned>(i) / static_cast<unsigned>(kRow) * kGap);
+  }
+  template <int kCount>
+  static constexpr bool kKeeps = kGap == 0 || (kRow % kCount == 0 && kGap % kCount == 0);
+  template <int kCount>
+  using Groups = Rows<(kGap == 0 ? 1 : kRow / kCount), kGap / kCount>;
 };
+/// Where element i stands in plain arrays.
+using Plain = Spread<31>;
+
+/// Both are not negative.
+WARPLOOM_DEVICE int quotient(int a, int b) { return static_cast<int>(static_cast<unsigned>(a) / static_cast<unsigned>(b)); }
 
 /// The thread's number if thread `offset` were the first.
 WARPLOOM_DEVICE int turned(const device::Block& block, int offset) {
@@ -60,19 +77,41 @@ WARPLOOM_DEVICE int turned(const device::Block& block, int offset) {
   return thread < 0 ? thread + block.threads() : thread;
 }
 
-template <class Layout, class T>
-WARPLOOM_DEVICE void load_tile(const device::Block& block, T* tile, const T* from, int count) {
+template <int kThreads, class To, class From, class T>
+WARPLOOM_DEVICE void move_elements(const device::Block& block, T* to, const T* from, int begin, int end) {
   constexpr int kAtOnce = 4;
-  int i = block.thread();
-  const int step = block.threads();
-  for (; i + (kAtOnce - 1) * step < count; i += kAtOnce * step) {
+  int i = begin + block.thread();
+  for (; i + (kAtOnce - 1) * kThreads < end; i += kAtOnce * kThreads) {
     T items[kAtOnce];
     WARPLOOM_UNROLL
-    for (int k = 0; k < kAtOnce; ++k) items[k] = from[i + k * step];
+    for (int k = 0; k < kAtOnce; ++k) items[k] = from[From::place(i + k * kThreads)];
     WARPLOOM_UNROLL
-    for (int k = 0; k < kAtOnce; ++k) tile[Layout::place(i + k * step)] = items[k];
+    for (int k = 0; k < kAtOnce; ++k) to[To::place(i + k * kThreads)] = items[k];
   }
-  for (; i < count; i += step) tile[Layout::place(i)] = from[i];
+  WARPLOOM_NO_UNROLL
+  for (; i < end; i += kThreads) to[To::place(i)] = from[From::place(i)];
+}
+/// Moves `count` elements. One of the arrays is a tile, aligned to 16 bytes; the other is `outer`.
+template <int kThreads, class To, class From, class T>
+WARPLOOM_DEVICE void move_tile(const device::Block& block, T* to, const T* from, int count, const T* outer) {
+  constexpr int kWide = 16 / sizeof(T);
+  constexpr int kCount = To::template kKeeps<kWide> && From::template kKeeps<kWide> ? kWide
+      : To::template kKeeps<2> && From::template kKeeps<2> ? 2 : 1;
+  if constexpr (kCount > 1) {
+    struct alignas(kCount * sizeof(T)) Group { T items[kCount]; };
+    if (reinterpret_cast<uintptr_t>(outer) % sizeof(Group) == 0) {
+      const int groups = count / kCount;
+      move_elements<kThreads, typename To::template Groups<kCount>, typename From::template Groups<kCount>>(
+          block, reinterpret_cast<Group*>(to), reinterpret_cast<const Group*>(from), 0, groups);
+      move_elements<kThreads, To, From>(block, to, from, groups * kCount, count);
+      return;
+    }
+  }
+  move_elements<kThreads, To, From>(block, to, from, 0, count);
+}
+template <int kThreads, class Layout, class T>
+WARPLOOM_DEVICE void load_tile(const device::Block& block, T* tile, const T* from, int count) {
+  move_tile<kThreads, Layout, Plain>(block, tile, from, count, from);
 }
 /// Elements by which a copy to a landing area is moved, so that both of its ends are aligned alike.
 template <class T>
@@ -81,34 +120,47 @@ WARPLOOM_DEVICE int skew_of(const T* from) {
 }
 /// Starts to copy `count` elements to a landing area, which is aligned to 16 bytes and has room for 16 bytes more. Nothing but these
 /// elements is read.
-template <class T>
+template <int kThreads, class T>
 WARPLOOM_DEVICE void begin_landing(const device::Block& block, T* landing, const T* from, int count) {
   constexpr int kVector = 16 / sizeof(T);
   const int skew = skew_of(from), ahead = (kVector - skew) % kVector, head = ahead < count ? ahead : count;
   const int vectors = (count - head) / kVector, tail = head + vectors * kVector;
   landing += skew;
-  for (int i = block.thread(); i < vectors; i += block.threads()) {
+  for (int i = block.thread(); i < vectors; i += kThreads) {
     device::async_copy<16>(block, landing + head + i * kVector, from + head + i * kVector);
   }
-  for (int i = block.thread(); i < head; i += block.threads()) device::async_copy<sizeof(T)>(block, landing + i, from + i);
-  for (int i = tail + block.thread(); i < count; i += block.threads()) device::async_copy<sizeof(T)>(block, landing + i, from + i);
+  for (int i = block.thread(); i < head; i += kThreads) device::async_copy<sizeof(T)>(block, landing + i, from + i);
+  for (int i = tail + block.thread(); i < count; i += kThreads) device::async_copy<sizeof(T)>(block, landing + i, from + i);
 }
-template <class Layout, class T>
+template <int kThreads, class Layout, class T>
 WARPLOOM_DEVICE void place_landed(const device::Block& block, T* tile, const T* landing, const T* from, int count) {
-  landing += skew_of(from);
-  for (int i = block.thread(); i < count; i += block.threads()) tile[Layout::place(i)] = landing[i];
+  move_tile<kThreads, Layout, Plain>(block, tile, landing + skew_of(from), count, from);
 }
-template <class Layout, class T>
+template <int kThreads, class Layout, class T>
 WARPLOOM_DEVICE void store_tile(const device::Block& block, const T* tile, T* to, int count) {
-  for (int i = block.thread(); i < count; i += block.threads()) to[i] = tile[Layout::place(i)];
+  move_tile<kThreads, Plain, Layout>(block, to, tile, count, to);
 }
-/// Moves `count` elements that stand from element `from` on to the front; needs a barrier before and behind.
-template <class Layout, class T>
-WARPLOOM_DEVICE void settle_tile(const device::Block& block, T* tile, int from, int count) {
-  for (int done = 0; done < count; done += from) {
+/// In each of kTiles tiles, moves kCount elements that stand from element `from` on to the front; needs a barrier before and behind.
+/// `tile` gives a tile by its number.
+template <int kThreads, class Layout, int kTiles, int kCount, class TileOf>
+WARPLOOM_DEVICE void settle_tiles(const device::Block& block, int from, TileOf tile_of) {
+  if (from >= kCount) {
+    for (int all = block.thread(); all < kTiles * kCount; all += kThreads) {
+      const int number = quotient(all, kCount), i = all - number * kCount;
+      auto* tile = tile_of(number);
+      tile[Layout::place(i)] = tile[Layout::place(from + i)];
+    }
+    return;
+  }
+  for (int done = 0; done < kCount; done += from) {
     if (done > 0) block.sync();
-    const int part = count - done < from ? count - done : from;
-    for (int i = block.thread(); i < part; i += block.threads()) tile[Layout::place(done + i)] = tile[Layout::place(from + done + i)];
+    const int part = kCount - done < from ? kCount - done : from;
+    WARPLOOM_NO_UNROLL
+    for (int all = block.thread(); all < kTiles * part; all += kThreads) {
+      const int number = all / part, i = all - number * part;
+      auto* tile = tile_of(number);
+      tile[Layout::place(done + i)] = tile[Layout::place(from + done + i)];
+    }
   }
 }
 

@@ -5,8 +5,10 @@ import {
   binary, branch, compare, exact, f32, forLoop, get, i32, load, set, store, type Body, type Buffer, type Expression, type KernelFunction,
   type Local, type Program, type Statement,
 } from '../../lib/kernel/ir.ts';
+import { forwardLocals } from '../../lib/kernel/passes/forward.ts';
 import { paddedIndex, padBuffers } from '../../lib/kernel/passes/pad.ts';
 import { forCount, sliceFunction, type Slice } from '../../lib/kernel/passes/slice.ts';
+import { residue } from '../../lib/kernel/passes/residues.ts';
 import { parseProgram } from '../../lib/kernel/parse.ts';
 import { programText } from '../../lib/kernel/text.ts';
 import { verify } from '../../lib/kernel/verify.ts';
@@ -45,6 +47,45 @@ describe('kernel pass: padBuffers', () => {
       assert.deepEqual(outcome(padded, { ...input, external }, some), outcome(program, input, new Map()), `seed ${seed}`);
     }
     assert.ok(changed > 350, `only ${changed} programs changed`);
+  });
+
+  it('finds the same places from what is known of positions, in 300 random functions', () => {
+    const buffer: Buffer = { name: 'x', element: 'i32', role: 'external', length: 4000 };
+    let shorter = 0;
+    for (let seed = 0; seed < 300; ++seed) {
+      const next = generator(seed);
+      const whole = (below: number): number => Math.floor(next() * below);
+      const shift = 1 + whole(4), modulus = 2 ** (shift + whole(3) - 1), first = whole(40);
+      const [at, turn, i, moved]: Local[] = ['at', 'turn', 'i', 'moved'].map((name) => ({ name, type: 'i32' }));
+      const [label] = [{ name: 'l' }];
+      // A position that moves on by steps of all kinds, in a loop or not, plus constants and counters.
+      const index = (): Expression => [
+        get(moved!), exact('add', get(moved!), i32(whole(50))), exact('add', get(at!), i32(whole(50))),
+        exact('add', exact('add', get(at!), get(moved!)), i32(whole(9))), exact('add', exact('mul', get(moved!), i32(1 + whole(5))), get(turn!)),
+      ][whole(5)]!;
+      const stores = (): Body => Array.from({ length: 1 + whole(3) }, () => store(buffer, index(), i32(seed + whole(1000)), whole(4)));
+      const move = set(moved!, exact('add', get(moved!), i32([modulus, 2 * modulus, 1 + whole(9)][whole(3)]!)));
+      const f: KernelFunction = { name: 'f', parameters: [at!, turn!], results: [], buffers: [], body: [
+        set(moved!, get(at!)), ...stores(), move, ...stores(),
+        forLoop(label!, i!, { from: i32(0), to: i32(3) }, [store(buffer, exact('add', get(moved!), get(i!)), get(i!)), ...stores(), move]),
+      ] };
+      const program = verify({ buffers: [buffer], imports: [], functions: [f] });
+      const plain = padBuffers(program, new Map([[buffer, shift]]));
+      const known = verify(padBuffers(program, new Map([[buffer, shift]]), new Map([[at!, residue(modulus, first)]])));
+      if (programText(known) !== programText(plain)) ++shorter;
+      const run = (of: Program, from: number): Int32Array => {
+        const x = new Int32Array(8000);
+        new Machine(of, { external: { x } }).call('f', [from, 1]);
+        return x;
+      };
+      for (let turns = 0; turns < 3; ++turns) {
+        const begin = first % modulus + turns * modulus;
+        const expected = run(program, begin), found = run(known, begin);
+        assert.deepEqual(Int32Array.from({ length: 4000 }, (_, at) => found[paddedIndex(at, shift)]!), expected.slice(0, 4000), `seed ${seed}`);
+        assert.deepEqual(found, run(plain, begin), `seed ${seed}`);
+      }
+    }
+    assert.ok(shorter > 200, `only ${shorter} functions changed`);
   });
 
   it('copies within a buffer as if there were no gaps, in both directions', () => {
@@ -220,6 +261,41 @@ function runParts(program: Program, slices: readonly Slice[], external: Record<s
   const order = turn === 0 ? calls : turn === 1 ? [...calls].reverse() : calls.map((_, i) => calls[(i * 7 + turn) % calls.length]!);
   for (const [name, args] of turn < 2 || calls.length % 7 !== 0 ? order : calls) machines.get(name)!.call(name, args);
 }
+
+describe('kernel pass: forwardLocals', () => {
+  it('keeps what 400 random functions without branches store', () => {
+    const [x, y, z]: Buffer[] = ['x', 'y', 'z'].map((name) => ({ name, element: 'f32', role: 'external', length: 400 }));
+    let changed = 0;
+    for (let seed = 0; seed < 400; ++seed) {
+      const next = generator(seed);
+      const whole = (below: number): number => Math.floor(next() * below);
+      const at: Local = { name: 'at', type: 'i32' };
+      const positions: Local[] = ['r', 'w'].map((name) => ({ name, type: 'i32' }));
+      const values: Local[] = Array.from({ length: 4 }, (_, i) => ({ name: `v${i}`, type: 'f32' }));
+      const position = (): Expression => get(positions[whole(2)]!);
+      const value = (): Expression => get(values[whole(4)]!);
+      // Every fourth function reads what it writes, so that nothing may change places.
+      const from = seed % 4 === 0 ? y! : x!;
+      const body: Statement[] = [...positions.map((local) => set(local, get(at))), ...values.map((local, i) => set(local, f32(i + 0.5)))];
+      for (let i = 0; i < 80; ++i) {
+        body.push([
+          () => set(positions[whole(2)]!, exact('add', position(), i32(whole(4)))), () => set(values[whole(4)]!, load(from, position(), whole(20))),
+          () => set(values[whole(4)]!, binary('add', value(), value())), () => store(whole(2) === 0 ? y! : z!, position(), value(), whole(20)),
+        ][whole(4)]!());
+      }
+      const program = verify({ buffers: [x!, y!, z!], imports: [], functions: [{ name: 'f', parameters: [at], results: [], buffers: [], body }] });
+      const made = verify(forwardLocals(program));
+      if (programText(made) !== programText(program)) ++changed;
+      const run = (of: Program): Float32Array[] => {
+        const external = Object.fromEntries(['x', 'y', 'z'].map((name) => [name, Float32Array.from({ length: 400 }, (_, i) => i + seed)]));
+        new Machine(of, { external }).call('f', [3]);
+        return Object.values(external);
+      };
+      assert.deepEqual(run(made), run(program), `seed ${seed}`);
+    }
+    assert.ok(changed > 390, `only ${changed} functions changed`);
+  });
+});
 
 describe('kernel pass: sliceFunction', () => {
   it('keeps what a unit leaves in locals for others', () => {

@@ -8,20 +8,26 @@ import { mapBody, mapFunctions, Names } from '../visit.ts';
 /** Where the element of an index stands. The index is not negative; it is evaluated as often as the place mentions it. */
 export type Placing = (index: Expression) => Expression;
 
-/** Functions in which the elements of the buffers stand at their places; buffers must hold no vectors. */
-export function placeBuffers(program: Program, placings: ReadonlyMap<Buffer, Placing>): Program {
-  if (placings.size === 0) return program;
+export type Placings = ReadonlyMap<Buffer, Placing>;
+
+/**
+ * Functions in which the elements of the buffers stand at their places; buffers must hold no vectors.
+ * @param placings the same ones for all functions, or by function
+ */
+export function placeBuffers(program: Program, placings: Placings | ((f: KernelFunction) => Placings)): Program {
   return mapFunctions(program, (f) => {
-    const body = new Placement(placings, Names.of(program, f)).body(f);
+    const own = typeof placings === 'function' ? placings(f) : placings;
+    if (own.size === 0) return f;
+    const body = new Placement(own, Names.of(program, f)).body(f);
     return body === f.body ? f : { ...f, body };
   });
 }
 
 class Placement {
-  readonly #placings: ReadonlyMap<Buffer, Placing>;
+  readonly #placings: Placings;
   readonly #names: Names;
 
-  constructor(placings: ReadonlyMap<Buffer, Placing>, names: Names) {
+  constructor(placings: Placings, names: Names) {
     this.#placings = placings;
     this.#names = names;
   }

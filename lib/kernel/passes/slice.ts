@@ -9,6 +9,7 @@ import {
 } from '../visit.ts';
 import { required } from '../../core/known.ts';
 import { dropDead } from './dead.ts';
+import { forwardLocals } from './forward.ts';
 import { linearOf } from './linear.ts';
 import { replaceArrays } from './scalars.ts';
 import { simplify } from './simplify.ts';
@@ -46,7 +47,7 @@ export function forCount(program: Program, f: KernelFunction, dropped: Buffer, t
   const made: KernelFunction = { ...f, parameters: [], body: n === undefined ? body : [set(n, i32(times)), ...body] };
   const alone = (g: KernelFunction): Program => ({ ...program, functions: [g] });
   const unrolled = unrollShort(simplify(dropDead(alone(made))), mostUnrolled);
-  return required(dropDead(simplify(replaceArrays(simplify(unrolled), mostElements))).functions[0]);
+  return required(forwardLocals(dropDead(simplify(replaceArrays(simplify(unrolled), mostElements)))).functions[0]);
 }
 
 /** Cuts a function without parameters; undefined if that gives fewer than two slices or parts. */

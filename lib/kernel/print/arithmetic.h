@@ -46,9 +46,23 @@ WARPLOOM_DEVICE int wl_abs(int a) { return a < 0 ? wl_sub(0, a) : a; }
 WARPLOOM_DEVICE int wl_min(int a, int b) { return a < b ? a : b; }
 WARPLOOM_DEVICE int wl_max(int a, int b) { return a > b ? a : b; }
 /// Truncates towards zero; values out of range give the nearest integer, NaN gives 0.
+#ifdef __CUDA_ARCH__
+// The instruction does so for floats; for doubles it makes another number of NaN. C++ leaves numbers out of range undefined.
+WARPLOOM_DEVICE int wl_int(float a) {
+  int i;
+  asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(i) : "f"(a));
+  return i;
+}
+WARPLOOM_DEVICE int wl_int(double a) {
+  int i;
+  asm("cvt.rzi.s32.f64 %0, %1;" : "=r"(i) : "d"(a));
+  return a != a ? 0 : i;
+}
+#else
 WARPLOOM_DEVICE int wl_int(double a) {
   return a >= 2147483647.0 ? 2147483647 : a <= -2147483648.0 ? (-2147483647 - 1) : a != a ? 0 : (int)a;
 }
+#endif
 
 // GCC compiles (float)(int)x to a single truncation, which gives -0 instead of 0. XOR with a zero that GCC cannot see prevents that.
 // Programs that truncate floats define WL_CUTS, and `wl_nil` must be defined with them.

@@ -23,7 +23,7 @@ import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
 import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
 import type { ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import { noGaps } from './cuda-layout.ts';
+import { noGaps } from './cuda-gaps.ts';
 import { together, type Together } from './cuda-together.ts';
 
 /** How channels are laid out. */

@@ -3,7 +3,6 @@
 import { elementAt, required } from '../../core/known.ts';
 import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
 import { dropCopies } from '../../kernel/passes/copies.ts';
-import { paddedIndex } from '../../kernel/passes/pad.ts';
 import { dropNeedlessFills } from '../../kernel/passes/scalars.ts';
 import { forCount, isStraight } from '../../kernel/passes/slice.ts';
 import { tabulate } from '../../kernel/passes/tables.ts';
@@ -15,6 +14,7 @@ import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
 import type { External, Group, PlanOptions, ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { ProgramState } from '../state/index.ts';
+import { accessesIn, gapsFor, placeWith, scalarBytes, type Gapped, type Gaps } from './cuda-gaps.ts';
 import { levelsOf } from './cuda-tasks.ts';
 import { StateLayout, stageLevels } from './state-layout.ts';
 
@@ -33,18 +33,6 @@ export interface FusedOptions extends PlanOptions {
    * of memory where a multiprocessor has room for few blocks. Default false.
    */
   readonly readsAhead?: boolean;
-}
-
-/**
- * Where gaps stand, so that threads find their items in different banks: one scalar behind every 2^`shift` (31: none), for windows that
- * overlap; or one item behind every row of so many items, where positions alone tell what row an iteration is in.
- */
-export interface Gaps {
-  readonly shift: number;
-  /** Items; 0: there are no rows. */
-  readonly row: number;
-  /** Items: 0 or 1. */
-  readonly gap: number;
 }
 
 /** A part of a block's shared memory: the scalars of one kind of a channel or stream. */
@@ -96,54 +84,17 @@ const fullWorth = 1.05;
 /** Iterations of the smallest group that a thread makes in a round, from which on longer rounds are not worth their memory. */
 const enoughTurns = 4;
 
-const scalarBytes: Readonly<Record<Kind, number>> = { i: 4, f: 4, d: 8 };
-
-export const noGaps = 31;
-
 /** Bytes by which a landing area is longer than what lands there: copies keep their alignment. */
 const landingSlack = 16;
 
-/** Gaps for which threads whose items lie a power of two apart meet in few banks. */
-function gapsFor({ moved, stride, beside, isPlain }: Stretch): Gaps {
-  if (isPlain) return { shift: noGaps, row: 0, gap: 0 };
-  if (beside === 0) {
-    const row = moved.reduce((a, b) => a / gcd(a, b) * b);
-    return { shift: noGaps, row, gap: row % 2 === 0 ? 1 : 0 };
-  }
-  // As many items lie between gaps as a firing takes, so that the places of a window differ by constants.
-  const most = Math.max(...moved.map((items) => Math.log2(powerOfTwoIn(items * stride))));
-  return { shift: most <= 1 ? noGaps : Math.min(10, most), row: 0, gap: 0 };
-}
-
-function gcd(a: number, b: number): number {
-  return b === 0 ? a : gcd(b, a % b);
-}
-
-/** Where scalar `index` of a stretch stands. */
-function placeWith({ shift, row, gap }: Gaps, stride: number, index: number): number {
-  return row === 0 ? paddedIndex(index, shift) : index + Math.floor(index / (row * stride)) * gap * stride;
-}
-
-function powerOfTwoIn(x: number): number {
-  return x === 0 ? 1 : x & -x;
-}
-
 /** Scalars that lie in shared memory for a round, and when. */
-export interface Stretch {
+export interface Stretch extends Gapped {
   readonly buffer: Buffer;
-  readonly kind: Kind;
-  /** Scalars in a steady state, and beside them. */
+  /** Scalars in a steady state. */
   readonly each: number;
-  readonly beside: number;
-  /** Scalars in an item. */
-  readonly stride: number;
-  /** Items that an iteration moves at either end. */
-  readonly moved: readonly number[];
   /** First and last phase in which it is in use: the load is phase 0, level l is l + 1. */
   readonly from: number;
   readonly to: number;
-  /** Not items: no gaps. */
-  readonly isPlain?: true;
 }
 
 /** Nodes of a slice that is worth a warp, and of code that takes as long as a barrier. */
@@ -165,6 +116,8 @@ export class RoundLayout {
   readonly lastLevel: number;
   /** By group: nodes of an iteration's code. */
   readonly #sizes: readonly number[];
+  /** By group: accesses of an iteration. */
+  readonly #accesses: readonly ReadonlyMap<Buffer, number>[];
   stretches: readonly Stretch[];
   /** By group: those of which a thread makes several iterations together. */
   wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }> = new Map();
@@ -187,9 +140,10 @@ export class RoundLayout {
     this.lowered = this.state === undefined ? lowered : { ...lowered, program: {
       ...lowered.program, functions: this.state.groups, buffers: [...lowered.program.buffers, ...this.state.functions.buffers] } };
     this.lastLevel = Math.max(...this.levels);
+    const functions = plan.groups.map(({ id }) => required(this.lowered.program.functions.find(({ name }) => name === `group_${id}`)));
+    this.#accesses = functions.map(accessesIn);
     this.stretches = this.#findStretches();
-    this.#sizes = plan.groups.map(({ id }) =>
-      sizeOf(required(this.lowered.program.functions.find(({ name }) => name === `group_${id}`)).body));
+    this.#sizes = functions.map(({ body }) => sizeOf(body));
     if (plan.groups.length <= fewGroups) {
       const large = this.options;
       this.options = { ...smallBlocks, ...given };
@@ -222,12 +176,14 @@ export class RoundLayout {
         found.push({
           buffer: this.streamBuffer(external.id, kind), kind, each: items * counts[kind], beside: external.later.beyond * counts[kind],
           stride: counts[kind], moved: [items / iterations * this.widthOf(id)],
+          isDense: kinds.length === 1 && counts[kind] === 1 && this.#isDense(this.streamBuffer(external.id, kind), items, [id]),
           from: isIn ? 0 : level + 1, to: isIn ? level + 1 : this.lastLevel + 2,
         });
       }
     }
-    for (const { buffer, kind, use, channel, stride } of this.lowered.declarations) {
-      if (use !== 'channel' || plan.storage[required(channel)] !== 'block') continue;
+    const arrays = this.lowered.declarations.filter(({ use }) => use === 'channel');
+    for (const { buffer, kind, channel, stride } of arrays) {
+      if (plan.storage[required(channel)] !== 'block') continue;
       const { id, from, to } = elementAt(plan.sdf.channels, required(channel));
       const [each, residual] = [elementAt(plan.rates, id) * required(stride), elementAt(plan.steady.residual, id) * required(stride)];
       const [source, sink] = [groupAt(from), groupAt(to)];
@@ -235,14 +191,29 @@ export class RoundLayout {
       found.push({
         buffer, kind, each, beside: residual, stride: required(stride),
         moved: [source, sink].map((group) => elementAt(plan.rates, id) / group.iterations * this.widthOf(group.id)),
+        // Arrays of one channel have the same gaps.
+        isDense: stride === 1 && arrays.filter((other) => other.channel === channel).length === 1
+          && this.#isDense(buffer, elementAt(plan.rates, id), [source.id, sink.id]),
         from: residual > 0 ? 0 : elementAt(this.levels, source.id) + 1,
         to: residual > 0 ? this.lastLevel + 2 : elementAt(this.levels, sink.id) + 1,
       });
     }
     for (const tile of this.state?.tiles(this.lastLevel, this.options.threads) ?? []) {
-      found.push({ ...tile, kind: 'i', stride: 1, moved: [], isPlain: true });
+      found.push({ ...tile, kind: 'i', stride: 1, moved: [], isDense: false, isPlain: true });
     }
     return found;
+  }
+
+  /** Whether most accesses to a buffer are by iterations that move several items and touch at least three quarters of them. */
+  #isDense(buffer: Buffer, items: number, groups: readonly number[]): boolean {
+    let [dense, sparse] = [0, 0];
+    for (const id of groups) {
+      const { iterations } = elementAt(this.plan.groups, id);
+      const times = elementAt(this.#accesses, id).get(buffer) ?? 0;
+      if (items > iterations && 4 * times * iterations >= 3 * items) dense += times * iterations;
+      else if (items > iterations) sparse += times * iterations;
+    }
+    return dense > 0 && dense >= sparse;
   }
 
   /** Places in shared memory for rounds of so many steady states: what is in use at the same time lies apart. */

@@ -12,7 +12,7 @@ import { planProgram, type External, type PlanOptions, type ProgramPlan } from '
 import { startMatters } from '../plan/start.ts';
 import { scalarTypes } from '../lower/value.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import { noGaps } from './cuda-layout.ts';
+import { noGaps } from './cuda-gaps.ts';
 import { instancesFor, type InstanceCode, type InstanceEnd, type Instances } from './cuda-instances.ts';
 import { refuseHost } from './cuda.ts';
 

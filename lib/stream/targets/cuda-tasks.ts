@@ -3,7 +3,7 @@
 import { elementAt, required } from '../../core/known.ts';
 import { get, valueOf, type Buffer, type ExpressionOf, type KernelFunction, type Local, type Program } from '../../kernel/ir.ts';
 import { shareFunctions } from '../../kernel/passes/share.ts';
-import { forCount, sliceFunction } from '../../kernel/passes/slice.ts';
+import { forCount, isStraight, sliceFunction } from '../../kernel/passes/slice.ts';
 import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { buffersIn, mapBody, Names } from '../../kernel/visit.ts';
 import type { Group, ProgramPlan } from '../plan/plan.ts';
@@ -41,6 +41,8 @@ export interface Tasks {
 
 /** Nodes from which on the code of an iteration needs more registers than a thread has. */
 const mostNodes = 1000;
+/** Nodes of code without branches that takes the place of loops. */
+const mostStraight = 3000;
 /** Arguments that tasks of one shape may differ in. */
 const mostArguments = 8;
 
@@ -95,9 +97,14 @@ export function tasksOf(options: TaskOptions): Tasks {
       }
       const f = required(program.functions.find(({ name }) => name === `group_${group.id}`));
       const most = Math.max(spare, Math.ceil(sizeOf(f.body) / mostNodes));
-      const slices = most < 2 ? undefined : sliceFunction(program, onceOf(program, f, ix), { most });
-      return (slices ?? [{ f, parts: 1 }]).map((slice) => 
-        positioned(program, group, slice.f, { parts: slice.parts, width: 1, isCounted: slices === undefined }, ix));
+      const once = onceOf(program, f, ix);
+      const slices = most < 2 ? undefined : sliceFunction(program, once, { most });
+      if (slices !== undefined) {
+        return slices.map((slice) => positioned(program, group, slice.f, { parts: slice.parts, width: 1, isCounted: false }, ix));
+      }
+      // Compilers unroll loops as well, but not always in time for tables to become constants.
+      const isShort = isStraight(once) && sizeOf(once.body) <= mostStraight;
+      return [positioned(program, group, isShort ? once : f, { parts: 1, width: 1, isCounted: !isShort }, ix)];
     });
     const shared = share(tasks, options, `level_${level}`);
     made.push(shared.tasks);

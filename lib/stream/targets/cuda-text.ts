@@ -4,10 +4,10 @@ import type { Buffer, Program } from '../../kernel/ir.ts';
 import { cLiteral, cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cudaCanFail, cudaParameters } from '../../kernel/print/cuda.ts';
 import { countsOf } from '../plan/layout.ts';
-import type { Group } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import type { FusedEnd, Gaps, RoundLayout, Tile } from './cuda-layout.ts';
-import type { Member, Task, Tasks } from './cuda-tasks.ts';
+import { endsOf, type Ends } from './cuda-ends.ts';
+import type { FusedEnd, RoundLayout, Tile } from './cuda-layout.ts';
+import type { Task, Tasks } from './cuda-tasks.ts';
 import type { Pass } from './state-passes.ts';
 import { StateText } from './state-text.ts';
 
@@ -15,18 +15,11 @@ import { StateText } from './state-text.ts';
 const never = 2 ** 31 - 1;
 const roundParameters = 'const Block& block, const Parameters& p, int64_t state, int states';
 
-interface GroupEnd extends Pick<Gaps, 'row' | 'gap'> {
-  /** Items that an iteration moves, and those before the first. */
-  readonly each: number;
-  readonly base: number;
-}
-
 export class ProgramText {
   readonly #layout: RoundLayout;
   readonly #program: Program;
   readonly #tasks: Tasks;
-  readonly #gaps: ReadonlyMap<string, Gaps>;
-  readonly #ends: ReadonlyMap<Group, ReadonlyMap<number, GroupEnd>>;
+  readonly #ends: Ends;
 
   readonly #tables: string[] = [];
   readonly #parameters: ReadonlyMap<string, readonly Buffer[]>;
@@ -41,8 +34,7 @@ export class ProgramText {
     this.#layout = layout;
     this.#program = program;
     this.#tasks = tasks;
-    this.#gaps = new Map([...layout.tiles].map(([buffer, { gaps }]) => [buffer.name.slice(0, -1), gaps]));
-    this.#ends = this.#endsOfGroups();
+    this.#ends = endsOf(layout);
     this.#parameters = cudaParameters(program);
     this.#passes = passes;
     this.#state = layout.state && new StateText(layout.state, {
@@ -69,7 +61,8 @@ export class ProgramText {
   lines(): string[] {
     const { threads, minBlocks, readsAhead } = this.#layout.options;
     const kinds = (end: FusedEnd) => end.kinds.length;
-    const steady = this.#steadyText();
+    // Tables come first, so they must be known.
+    const [steady, settle] = [this.#steadyText(), this.#settleText()];
     const state = this.#state;
     const pass = state === undefined ? [] : ['  template <int kPass>'];
     return [
@@ -82,7 +75,7 @@ export class ProgramText {
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
       `  using Parameters = fused::${state === undefined ? 'Fused' : 'State'}Parameters<kInputs, kOutputs>;`,
       ...pass, ...(readsAhead ? this.#aheadText() : this.#loadText()), ...pass, ...steady, ...this.#storeText(), ...pass,
-      ...this.#settleText(), ...state?.members() ?? [], '};',
+      ...settle, ...state?.members() ?? [], '};',
     ];
   }
 
@@ -109,7 +102,8 @@ export class ProgramText {
       return [
         ...own.flatMap(({ parts, pass }) => [`    if (kPass == ${pass}) {`, ...parts.map(({ begin, end }) =>
           `      fused::load_part<${placing}>(block, ${tile}, ${from}, states, ${each}, ${begin}, ${end - begin});`), '    }']),
-        `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::load_tile<${placing}>(block, ${tile}, ${from}, ${count});`,
+        `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::load_tile<kThreads, ${placing}>(block, `
+          + `${tile}, ${from}, ${count});`,
       ];
     });
     return [`  static WARPLOOM_DEVICE void load(${roundParameters}) {`, ...lines, '  }'];
@@ -119,9 +113,9 @@ export class ProgramText {
     const inputs = this.#inputs();
     return [
       `  static WARPLOOM_DEVICE void begin_input(${roundParameters}) {`, ...inputs.map(({ landing, from, count }) =>
-        `    fused::begin_landing(block, ${landing}, ${from}, ${count});`), '  }',
+        `    fused::begin_landing<kThreads>(block, ${landing}, ${from}, ${count});`), '  }',
       `  static WARPLOOM_DEVICE void place_input(${roundParameters}) {`, ...inputs.map(({ tile, placing, landing, from, count }) =>
-        `    fused::place_landed<${placing}>(block, ${tile}, ${landing}, ${from}, ${count});`), '  }',
+        `    fused::place_landed<kThreads, ${placing}>(block, ${tile}, ${landing}, ${from}, ${count});`), '  }',
     ];
   }
 
@@ -131,17 +125,26 @@ export class ProgramText {
     const lines = kinds.map((kind, i) => {
       const buffer = this.#layout.streamBuffer(external.id, kind);
       const type = cTypes[buffer.element];
-      return `    fused::store_tile<${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, static_cast<${type}*>(p.output[${
+      return `    fused::store_tile<kThreads, ${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, static_cast<${type}*>(p.output[${
         i}]) + (p.first_output + state * ${items}) * ${counts[kind]}, states * ${items * counts[kind]});`;
     });
     return [`  static WARPLOOM_DEVICE void store(${roundParameters}) {`, ...lines, '  }'];
   }
 
   #settleText(): string[] {
-    const lines = this.#layout.stretches.flatMap(({ buffer, each, beside, isPlain }) => {
-      if (beside === 0 || isPlain || buffer === this.#streamBufferOf(buffer)) return [];
-      return [`    fused::settle_tile<${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, states * ${each}, ${beside});`];
-    });
+    // What stays on channels of one layout moves together, so that all threads have something to do.
+    const alike = new Map<string, { readonly type: string; readonly each: number; readonly beside: number; readonly tiles: Tile[] }>();
+    for (const { buffer, each, beside, isPlain } of this.#layout.stretches) {
+      if (beside === 0 || isPlain || buffer === this.#streamBufferOf(buffer)) continue;
+      const type = cTypes[buffer.element];
+      const key = `${type} ${this.#placing(buffer)} ${each} ${beside}`;
+      const found = alike.get(key) ?? { type, each, beside, tiles: [] };
+      found.tiles.push(this.#tile(buffer));
+      alike.set(key, found);
+    }
+    const lines = [...alike.values()].map(({ type, each, beside, tiles }) =>
+      `    fused::settle_tiles<kThreads, ${this.#placing(required(tiles[0]).buffer)}, ${tiles.length}, ${beside}>(`
+      + `block, states * ${each}, [&](int member) { return ${this.#sharedAt(type, tiles.map(({ at }) => at))}; });`);
     lines.push(...this.#state?.settle() ?? []);
     return [
       `  static WARPLOOM_DEVICE void settle(const Block&${lines.length > 0 ? ' block' : ''}, int${lines.length > 0 ? ' states' : ''}) {`,
@@ -156,21 +159,8 @@ export class ProgramText {
   #steadyText(): string[] {
     const steady: string[] = [];
     this.#tasks.levels.forEach((tasks, level) => {
-      let offset = 0;
-      steady.push(...this.#state?.level(level) ?? []);
-      for (const task of tasks) {
-        const { group } = required(task.members[0]);
-        const span = Math.ceil(this.#layout.states * group.iterations * task.parts / task.width / 32) * 32;
-        const text = this.#taskText(task, span, offset);
-        steady.push(...this.#state?.inLast(text) ?? text);
-        // Each begins with a warp of its own, so that all threads of a warp do the same.
-        offset = (offset + span * task.members.length) % this.#layout.options.threads;
-      }
-      this.#passes.forEach((pass, i) => {
-        const text = pass.tasks[level]?.flatMap((task) => this.#taskText(task, 0, 0)) ?? [];
-        if (text.length > 0) steady.push(`    if (kPass == ${i + 1}) {`, ...text, '    }');
-      });
-      steady.push('    block.sync();');
+      const text = this.#state === undefined ? this.#levelText(tasks) : this.#stateLevelText(this.#state, tasks, level);
+      steady.push(...text, '    block.sync();');
     });
     const round = this.#state === undefined ? 'Round' : 'StateRound';
     return [
@@ -179,26 +169,56 @@ export class ProgramText {
     ];
   }
 
-  /** By group and place in `ix`: where iterations begin at their ends. */
-  #endsOfGroups(): ReadonlyMap<Group, ReadonlyMap<number, GroupEnd>> {
-    const { sdf, storage, rates, steady, externals, groups, groupOf } = this.#layout.plan;
-    const found = new Map(groups.map((group) => [group, new Map<number, GroupEnd>()]));
-    const put = (node: number, slot: number, items: number, base: number, name: string): void => {
-      const group = elementAt(groupOf, node);
-      required(found.get(group)).set(slot, { each: items / group.iterations, base, ...this.#gapsOf(name) });
-    };
-    for (const { id, from, to } of sdf.channels) {
-      if (storage[id] !== 'block') continue;
-      put(to, 2 * id, elementAt(rates, id), 0, `c${id}`);
-      put(from, 2 * id + 1, elementAt(rates, id), elementAt(steady.residual, id), `c${id}`);
+  #stateLevelText(state: StateText, tasks: readonly Task[], level: number): string[] {
+    const text = [...state.level(level)];
+    let offset = 0;
+    for (const task of tasks) {
+      const span = Math.ceil(this.#callsOf(task) / 32) * 32;
+      text.push(...state.inLast(this.#taskText(task, span, offset)));
+      // Each begins with a warp of its own, so that all threads of a warp do the same.
+      offset = (offset + span * task.members.length) % this.#layout.options.threads;
     }
-    for (const { id, node, slot, later } of externals) put(node, slot, later.items * elementAt(steady.repetitions, node), 0, `x${id}`);
-    return found;
+    this.#passes.forEach((pass, i) => {
+      const own = pass.tasks[level]?.flatMap((task) => this.#taskText(task, 0, 0)) ?? [];
+      if (own.length > 0) text.push(`    if (kPass == ${i + 1}) {`, ...own, '    }');
+    });
+    return text;
   }
 
-  /** Those of a channel or stream, alike in all its arrays: their names are its own and the kind. */
-  #gapsOf(name: string): Pick<Gaps, 'row' | 'gap'> {
-    return this.#gaps.get(name) ?? { row: 0, gap: 0 };
+  /** Calls of a member's function in a whole round. */
+  #callsOf({ members, parts, width }: Task): number {
+    return Math.ceil(this.#layout.states * required(members[0]).group.iterations * parts / width);
+  }
+
+  /**
+   * The calls of a level, shared out among warps: those of a task begin with a warp of its own, so that all threads of a warp do the same,
+   * and each warp finds its task in few steps.
+   */
+  #levelText(tasks: readonly Task[]): string[] {
+    const { threads } = this.#layout.options;
+    const counts = tasks.map((task) => this.#callsOf(task) * task.members.length);
+    const [task, count] = [tasks[0], counts[0]];
+    if (task === undefined || count === undefined) return [];
+    if (tasks.length === 1) {
+      const name = this.#counterOf(task);
+      const text = this.#callText(task);
+      return count <= threads ? ['    {', `      const int ${name} = block.thread();`, ...text, '    }']
+        : [`    for (int ${name} = block.thread(); ${name} < ${count}; ${name} += kThreads) {`, ...text, '    }'];
+    }
+    let warps = 0;
+    const units = tasks.map((each, i) => {
+      const first = warps;
+      warps += Math.ceil(elementAt(counts, i) / 32);
+      const number = `      const int ${this.#counterOf(each)} = (warp - ${first}) * 32 + block.lane();`;
+      return { first, text: [number, ...this.#callText(each)] };
+    });
+    const head = warps * 32 <= threads ? ['    {', '      const int warp = block.warp();', `      if (warp < ${warps}) {`]
+      : ['    {', `      for (int warp = block.warp(); warp < ${warps}; warp += kThreads / 32) {`];
+    return [...head, ...chosen(units), '      }', '    }'];
+  }
+
+  #counterOf({ members }: Task): string {
+    return members.length === 1 ? 'i' : 'all';
   }
 
   /** Where an iteration, number `turn`, begins at each end. */
@@ -212,8 +232,16 @@ export class ProgramText {
       const each = choice('int', own.map((end, i) => String(elementAt(moved, i) + (end.row === moved[i] ? end.gap : 0))));
       const turns = choice('int', own.map((end, i) =>
         String(end.row > elementAt(moved, i) && end.gap > 0 ? end.row / elementAt(moved, i) : never)));
-      return `${base === '0' ? '' : `${base} + `}turn * ${each}${turns === String(never) ? '' : ` + turn / ${turns}`}`;
+      const gap = choice('int', own.map((end) => String(end.gap)));
+      const rows = turns === String(never) ? '' : ` + fused::quotient(turn, ${turns})${gap === '1' ? '' : ` * ${gap}`}`;
+      return `${base === '0' ? '' : `${base} + `}turn * ${each}${rows}`;
     }) ?? [];
+  }
+
+  /** Shared memory at one of these bytes, multiples of 16, which compilers shall know. */
+  #sharedAt(type: string, places: readonly number[]): string {
+    const isOne = places.every((at) => at === places[0]);
+    return `block.shared<${type}>(${isOne ? String(places[0]) : `16 * ${this.#choice('int', places.map((at) => String(at / 16)))}`})`;
   }
 
   #choice(type: string, values: readonly string[]): string {
@@ -235,9 +263,9 @@ export class ProgramText {
       const places = members.map((member) => {
         const tile = this.#layout.tiles.get(member.buffers.get(buffer) ?? buffer);
         if (tile === undefined) throw new UnsupportedProgram(`the program keeps '${buffer.name}' between firings`);
-        return String(tile.at);
+        return tile.at;
       });
-      return `block.shared<${cTypes[buffer.element]}>(${choice('int', places)})`;
+      return this.#sharedAt(cTypes[buffer.element], places);
     };
     const fails = cudaCanFail(this.#program, name);
     const list = [
@@ -247,33 +275,68 @@ export class ProgramText {
     return { text: `${cName(name)}(${list.join(', ')})`, fails };
   }
 
+  /** The nodes that a task fires, for readers. */
+  #comment({ members }: Task): string {
+    const { group: { steps } } = required(members[0]);
+    const nodes = steps.map(({ actor }) => elementAt(this.#layout.plan.graph.nodes, actor).name.replaceAll(/[^\w .-]/g, '')).slice(0, 6);
+    return `// ${nodes.join(', ')}${steps.length > 6 ? ' …' : ''}${members.length > 1 ? `, and ${members.length - 1} more like it` : ''}`;
+  }
+
+  /** Calls of a member in this round, which may be the last one. */
+  #callsInRound({ members, parts, width }: Task): string {
+    const whole = `round.states * ${required(members[0]).group.iterations * parts}`;
+    return width === 1 ? whole : `(${whole} + ${width - 1}) / ${width}`;
+  }
+
+  /** Call number `i`, if there is one, or number `all` of all members. */
+  #callText(task: Task): string[] {
+    const { members } = task;
+    const calls = this.#callsOf(task);
+    const own = `i < ${this.#callsInRound(task)}`;
+    return [
+      `      ${this.#comment(task)}`,
+      ...(members.length === 1 ? [`      if (${own}) {`] : [
+        `      const int member = fused::quotient(all, ${calls}), i = all - member * ${calls};`,
+        `      if (member < ${members.length} && ${own}) {`,
+      ]),
+      ...this.#turnText(task), '      }',
+    ];
+  }
+
+  #turnText(task: Task): string[] {
+    const { f: { name }, parts, members } = task;
+    const { group } = required(members[0]);
+    const { text: call, fails } = this.#call(task, (buffer) => this.#state?.argument(buffer));
+    const taken = required(this.#parameters.get(name));
+    return [
+      parts === 1 ? '      const int turn = i;' : `      const int turn = fused::quotient(i, ${parts}), part = i - turn * ${parts};`,
+      ...this.#state?.provide(group.steps.map(({ actor }) => actor), '      ', new Set(taken)) ?? [],
+      ...(taken.includes(this.#layout.lowered.system.steps) ? ['      double turns = round.turns;'] : []),
+      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(turn / ${group.iterations});`] : [`      ${call};`]),
+    ];
+  }
+
   /** @param span threads that take a member's part, whole warps; @param offset the first thread that takes any */
   #taskText(task: Task, span: number, offset: number): string[] {
-    const { f: { name }, parts, members, width } = task;
-    const { graph } = this.#layout.plan;
-    const [{ group }] = members as [Member];
-    const actors = group.steps.map(({ actor }) => actor);
-    const { text: call, fails } = this.#call(task, (buffer) => this.#state?.argument(buffer));
-    const nodes = actors.map((actor) => elementAt(graph.nodes, actor).name.replaceAll(/[^\w .-]/g, '')).slice(0, 6).join(', ');
+    const { members } = task;
+    const actors = required(members[0]).group.steps.map(({ actor }) => actor);
     const first = offset === 0 ? 'block.thread()' : `fused::turned(block, ${offset})`;
-    const whole = `round.states * ${group.iterations * parts}`;
-    const all = width === 1 ? whole : `(${whole} + ${width - 1}) / ${width}`;
+    const all = this.#callsInRound(task);
     const head = members.length === 1 ? [`    for (int i = ${first}; i < ${all}; i += kThreads) {`] : [
       `    for (int all = ${first}; all < ${members.length * span}; all += kThreads) {`,
       `      const int member = all / ${span}, i = all - member * ${span};`, `      if (i >= ${all}) continue;`,
     ];
-    const others = members.length > 1 ? `, and ${members.length - 1} more like it` : '';
     const begin = this.#state?.begin(actors) ?? [];
-    const text = [
-      `    // ${nodes}${group.steps.length > 6 ? ' …' : ''}${others}`, ...begin, ...head,
-      parts === 1 ? '      const int turn = i;' : `      const int turn = i / ${parts}, part = i - turn * ${parts};`,
-      ...this.#state?.provide(actors, '      ', new Set(this.#parameters.get(name))) ?? [],
-      ...(required(this.#parameters.get(name)).includes(this.#layout.lowered.system.steps) ? ['      double turns = round.turns;'] : []),
-      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(turn / ${group.iterations});`] : [`      ${call};`]),
-      '    }',
-    ];
+    const text = [`    ${this.#comment(task)}`, ...begin, ...head, ...this.#turnText(task), '    }'];
     return begin.length === 0 ? text : ['    {', ...text, '    }'];
   }
+}
+
+/** Finds the unit that begins with or before a warp. */
+function chosen(units: readonly { readonly first: number; readonly text: readonly string[] }[]): string[] {
+  if (units.length === 1) return [...required(units[0]).text];
+  const [low, high] = [units.slice(0, units.length >> 1), units.slice(units.length >> 1)];
+  return [`      if (warp < ${required(high[0]).first}) {`, ...chosen(low), '      } else {', ...chosen(high), '      }'];
 }
 
 /** What each member has: one text for all, or the one of the member's number. */

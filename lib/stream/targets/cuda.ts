@@ -14,7 +14,9 @@ import { startMatters } from '../plan/start.ts';
 import { isTrusted } from '../require.ts';
 import { nodesWithState, stateOf, type ProgramState } from '../state/index.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import { lowerForRounds, noGaps, RoundLayout, type FusedEnd, type FusedOptions } from './cuda-layout.ts';
+import { endsOf, positionResidues } from './cuda-ends.ts';
+import { noGaps } from './cuda-gaps.ts';
+import { lowerForRounds, RoundLayout, type FusedEnd, type FusedOptions } from './cuda-layout.ts';
 import { positioned, tasksOf, type Task } from './cuda-tasks.ts';
 import { ProgramText } from './cuda-text.ts';
 import type { StageWork, StateLayout } from './state-layout.ts';
@@ -163,7 +165,7 @@ export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): Fu
   for (const { members: [first] } of all) for (const [by, buffer] of first?.buffers ?? []) addGap(by, buffer);
   const buffers = [...lowered.buffers, ...tasks.placeholders];
   const functions = [...all, ...stageTasks.values(), ...passes.flatMap((pass) => pass.tasks.flat())].map(({ f }) => f);
-  const program = padBuffers({ ...lowered, buffers, functions }, gaps);
+  const program = padBuffers({ ...lowered, buffers, functions }, gaps, positionResidues(all, endsOf(layout)));
   refuseHost(program);
   const { kernels, entries } = kernelsOf(layout.state);
   const text = [

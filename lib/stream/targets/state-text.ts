@@ -379,11 +379,10 @@ export class StateText {
   /** What the next round needs of this one's records. */
   settle(): string[] {
     return this.#layout.works.flatMap((work) => {
-      if (work.record === undefined) return [];
+      if (work.record === undefined || work.record.recorded.longestLag === 0) return [];
       const { recorded: { longestLag }, slots, tile } = work.record;
-      const rows = this.#rows(work);
-      const lines = Array.from({ length: slots }, (_, slot) => `    fused::settle_tile<fused::Spread<31>>(block, ${
-        this.#context.pointer(tile)} + ${slot * rows}, states * ${work.group.iterations}, ${longestLag});`);
+      const lines = [`    fused::settle_tiles<kThreads, fused::Plain, ${slots}, ${longestLag}>(block, states * ${work.group.iterations}, `
+        + `[&](int member) { return ${this.#context.pointer(tile)} + member * ${this.#rows(work)}; });`];
       return this.#inPasses(lines, ({ works }) => works.has(work));
     });
   }
