@@ -14,7 +14,7 @@ function visitValue(value: unknown, visit: Visit): void {
 /** Calls `visit` for every expression and statement at and below the node, including types, rates and the contents of anonymous streams. */
 export function visitNode(node: object, visit: Visit): void {
   if ('kind' in node) visit(node as Expression);
-  for (const [key, value] of Object.entries(node)) if (key !== 'span' && key !== 'at') visitValue(value, visit);
+  for (const key of Object.keys(node)) if (key !== 'span' && key !== 'at') visitValue(node[key as keyof typeof node], visit);
 }
 
 /** The variable at the root of an assignment target. */
