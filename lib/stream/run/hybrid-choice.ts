@@ -19,8 +19,11 @@ export class Choice {
     this.#estimates = estimates;
   }
 
+  /** As measured, once that is more than a first run. */
   #timeOf(name: PlacedIn): number {
-    return this.#found.get(name)?.best ?? this.#estimates.get(name) ?? Infinity;
+    const found = this.#found.get(name), estimate = this.#estimates.get(name) ?? Infinity;
+    if (found === undefined) return estimate;
+    return found.runs < trials ? Math.min(estimate, found.best) : found.best;
   }
 
   /** The best one so far. */
@@ -34,7 +37,7 @@ export class Choice {
     const runsOf = (name: PlacedIn): number => this.#found.get(name)?.runs ?? 0;
     if (runsOf(best) < trials) return best;
     const others = [...this.#estimates].filter(([name, estimate]) =>
-      runsOf(name) < trials && Math.min(estimate, this.#timeOf(name)) <= worthTrying * this.#timeOf(best));
+      runsOf(name) < trials && estimate <= worthTrying * this.#timeOf(best));
     return others[0]?.[0] ?? best;
   }
 
