@@ -1,5 +1,5 @@
 // Where a program runs in mode `synergistic`: as the plan of chapter 4 says, with everything on the device that can be there, or on cores
-// alone. The heuristic knows loads only; what launches, transfers and a filter's own function cost beside them may make another one faster.
+// alone. The heuristic knows loads only; what launches and transfers cost beside them may make another one faster.
 import type { PlacedIn } from './hybrid-costs.ts';
 
 /** Runs that each placement is tried in, whose best one counts: the first one starts threads. */

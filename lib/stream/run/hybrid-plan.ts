@@ -205,7 +205,7 @@ export function planFor(program: HybridProgram, request: HybridRequest): Planned
   };
 }
 
-/** Placements with a plan. Those that put everything on cores are left to WebAssembly, whose functions have several filters. */
+/** Placements with a plan. Those that put everything on cores are left to WebAssembly on threads, which wait for each other less. */
 function placementsOf(program: HybridProgram, request: HybridRequest, rungs: Rungs): ReadonlyMap<PlacedIn, Rungs> {
   const isAll = ({ onGpu }: HybridPlan): boolean => onGpu.every((on, id) => on || program.nodes[id] === undefined);
   const { plan } = rungs;
