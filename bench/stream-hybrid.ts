@@ -98,7 +98,8 @@ export class HybridRows {
     const { plan, placements, estimates } = made.planned, rungs = placements.get(placed)?.plan;
     const on = rungs === undefined ? `all on ${made.planned.problem.cores} cores by WebAssembly`
       : `${rungs.onGpu.filter(Boolean).length} of ${plan.onGpu.length - 2} filters on the device; ${states} states an iteration of ${
-        rungs.interval.toPrecision(4)} µs by plan, ${stages} stages; ${channelBytes} bytes of rings on the device, ${rungs.hostBytes} on the host`;
+        rungs.interval.toPrecision(4)} µs by plan, ${stages} stages; ${channelBytes} bytes of rings on the device, ${
+        rungs.hostBytes} on the host`;
     const told = [...estimates].map(([name, time]) => `${name} ${(time * 1e3).toPrecision(3)}`).join(', ');
     return {
       best: Math.max(...rates), spread: summarise(rates).spread, device: summarise(seconds).median,

@@ -59,8 +59,8 @@ export interface GpuOutcome {
 export interface ScheduleFigures {
   readonly mode: Exclude<DeviceMode, 'fused'>;
   /**
-   * With the modes of chapter 4: where filters run. `both`: on the device and on cores, as planned; `device`: all there that can be; `cores`:
-   * none there, as WebAssembly on threads. With `synergistic` the best one, by estimate or by the runs that were made.
+   * With the modes of chapter 4: where filters run. `both`: on the device and on cores, as planned; `device`: all there that can be;
+   * `cores`: none there, as WebAssembly on threads. With `synergistic` the best one, by estimate or by the runs that were made.
    */
   readonly placed?: 'both' | 'device' | 'cores';
   /** n of SWPn; 1 with modes that have none. */

@@ -1,5 +1,5 @@
 // Where a program runs in mode `synergistic`: as the plan of chapter 4 says, with everything on the device that can be there, or on cores
-// alone. The heuristic knows loads only; what launches, transfers and a filter's own function cost beside them may make another one faster.
+// alone. The heuristic knows loads only; what launches and transfers cost beside them may make another one faster.
 import type { PlacedIn } from './hybrid-costs.ts';
 
 /** Runs that each placement is tried in, whose best one counts: the first one starts threads. */
@@ -19,8 +19,11 @@ export class Choice {
     this.#estimates = estimates;
   }
 
+  /** As measured, once that is more than a first run. */
   #timeOf(name: PlacedIn): number {
-    return this.#found.get(name)?.best ?? this.#estimates.get(name) ?? Infinity;
+    const found = this.#found.get(name), estimate = this.#estimates.get(name) ?? Infinity;
+    if (found === undefined) return estimate;
+    return found.runs < trials ? Math.min(estimate, found.best) : found.best;
   }
 
   /** The best one so far. */
@@ -34,7 +37,7 @@ export class Choice {
     const runsOf = (name: PlacedIn): number => this.#found.get(name)?.runs ?? 0;
     if (runsOf(best) < trials) return best;
     const others = [...this.#estimates].filter(([name, estimate]) =>
-      runsOf(name) < trials && Math.min(estimate, this.#timeOf(name)) <= worthTrying * this.#timeOf(best));
+      runsOf(name) < trials && estimate <= worthTrying * this.#timeOf(best));
     return others[0]?.[0] ?? best;
   }
 

@@ -8,7 +8,8 @@ import type { DeviceModule, KernelArgument } from '../../core/module.ts';
 import { reasonOf } from '../../core/progress.ts';
 import type { CommonData } from './common.ts';
 import { noFault, turnsEach, untilAborted } from './gpu.ts';
-import { bringRests, takeRests, type HybridMemory, type HybridParts, type HybridTransfer } from './hybrid-memory.ts';
+import { bringRests, takeRests, type HybridMemory, type HybridTransfer } from './hybrid-memory.ts';
+import type { HybridParts } from './hybrid-parts.ts';
 import { isOnDevice } from './machine-launches.ts';
 
 /** What runs on the device. */
@@ -156,7 +157,9 @@ export class Conductor {
     await Promise.race([rests, this.#stopped]);
     await this.#launches(iterations, fault, barrier);
     if (this.fault === noFault && entries > 0) await Promise.race([this.#look(fault), this.#stopped]);
-    if (this.fault === noFault && entries > 0 && this.#last(iterations) === iterations) await takeRests(this.#memory, arena, width, iterations);
+    if (this.fault === noFault && entries > 0 && this.#last(iterations) === iterations) {
+      await takeRests(this.#memory, arena, width, iterations);
+    }
     await this.#meet();
   }
 

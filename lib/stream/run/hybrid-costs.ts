@@ -58,17 +58,13 @@ export function plannedState(
   return (interval + launchOverhead(plan)) / steadyStates;
 }
 
-/** Microseconds of a steady state on cores alone, by WebAssembly, whose functions have several filters. */
+/** Microseconds of a steady state on cores alone, by WebAssembly on threads. */
 export function coresState({ plan, graph: { channels } }: HybridProgram, { costs, cores }: {
   readonly costs?: readonly number[] | undefined; readonly cores: number;
 }): number {
   const { repetitions } = plan.steady;
-  const sum = (times: readonly number[]): number => times.reduce((all, time, node) => all + time * elementAt(repetitions, node), 0);
-  const counted = nodeTimes(plan, undefined, 'wasm'), times = nodeTimes(plan, costs, 'wasm');
-  // Times that were measured filter by filter have what filters move, which they do not move within one function.
-  const words = channels.reduce((all, { from, push, bytesPerItem }) =>
-    all + (from < plan.groups.length ? 2 * push * elementAt(plan.groups, from).iterations * bytesPerItem / 4 : 0), 0);
-  const joined = costs === undefined ? 1 : sum(counted) / Math.max(1e-9, sum(counted) + wordMicroseconds * words);
+  const times = nodeTimes(plan, costs, 'wasm');
+  const work = times.reduce((all, time, node) => all + time * elementAt(repetitions, node), 0);
   const inOrder = plan.graph.nodes.map(({ id }) => (isOrdered(plan, id) ? elementAt(times, id) * elementAt(repetitions, id) : 0));
   const ends = [0, 0];
   for (const { from, to, push, pop, bytesPerItem } of channels) {
@@ -76,6 +72,6 @@ export function coresState({ plan, graph: { channels } }: HybridProgram, { costs
     if (at === 0) addAt(ends, 0, pop * elementAt(plan.groups, to).iterations * bytesPerItem / 4);
     if (at === 1) addAt(ends, 1, push * elementAt(plan.groups, from).iterations * bytesPerItem / 4);
   }
-  return Math.max(joined * sum(times) / cores / efficiency, ...inOrder)
+  return Math.max(work / cores / efficiency, ...inOrder)
     + copiedWord * elementAt(ends, 0) + newWord * elementAt(ends, 1) / cores;
 }

@@ -6,7 +6,7 @@ import type { DeviceModule } from '../../core/module.ts';
 import { hybridLaunches } from '../plan/hybrid.ts';
 import { launchOverhead } from './hybrid-costs.ts';
 import { hybridLists } from './hybrid-lists.ts';
-import type { HybridParts } from './hybrid-memory.ts';
+import type { HybridParts } from './hybrid-parts.ts';
 import { orderedNodes, type PlannedHybrid, type Rungs } from './hybrid-plan.ts';
 
 /** A plan with what executes it. */

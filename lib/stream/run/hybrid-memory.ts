@@ -2,14 +2,11 @@
 // device in rings. Everything is seen as words of four bytes.
 import { addAt, elementAt, required } from '../../core/known.ts';
 import type { DeviceArray } from '../../core/device.ts';
-import type { HybridPlan } from '../partition/index.ts';
-import type { HybridProgram } from '../plan/hybrid.ts';
-import type { LaunchPlan } from '../plan/launches.ts';
 import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
-import type { FusedEnd } from '../targets/cuda-layout.ts';
 import { typeOf } from './gpu-schedule.ts';
 import type { CommonData } from './common.ts';
-import type { DeviceRing, HybridLists } from './hybrid-lists.ts';
+import type { DeviceRing } from './hybrid-lists.ts';
+import type { HybridParts } from './hybrid-parts.ts';
 import type { HybridStreams } from './hybrid-streams.ts';
 import type { Scalars } from './prepare.ts';
 
@@ -68,16 +65,6 @@ export interface HybridMemory {
   readonly rests: readonly HybridRest[];
 }
 
-/** A program under a plan. */
-export interface HybridParts {
-  readonly program: HybridProgram;
-  readonly plan: HybridPlan;
-  readonly launches: LaunchPlan;
-  readonly lists: HybridLists;
-  readonly input: FusedEnd;
-  readonly output: FusedEnd;
-}
-
 class Layout {
   readonly #parts: HybridParts;
   readonly #common: CommonData;
@@ -103,7 +90,8 @@ class Layout {
       const isInput = id === input.external.id;
       const begin = isInput ? input.before + input.external.later.beyond : output.before;
       const words = wordsOf(required(required(this.#streams.whole.get(id))[kind]));
-      return { words, at: begin * perItem, each: items * perItem, slots: Infinity, residual: 0, isUnseen: !isInput && this.#streams.isUnseen };
+      const isUnseen = !isInput && this.#streams.isUnseen;
+      return { words, at: begin * perItem, each: items * perItem, slots: Infinity, residual: 0, isUnseen };
     }
     const { residual, slots } = required(launches.rings[id]);
     return {
@@ -123,7 +111,8 @@ class Layout {
     return plan.operations.flatMap(({ channel, kind: what, stage }): HybridTransfer[] => {
       const place = addAt(passed, channel, 1) - 1;
       if (what !== 'toGpu' && what !== 'toCpu') return [];
-      const isIn = what === 'toGpu', isEnd = elementAt(program.channels, channel) >= program.plan.graph.channels.length;
+      const isIn = what === 'toGpu';
+      const isEnd = elementAt(program.channels, channel) >= program.plan.graph.channels.length;
       const own = lists.rings.filter((_, at) => elementAt(plan.buffers, at).channel === channel);
       const ring = required(own[isIn ? place + 1 : place]);
       return [{ isIn, isEnd, stage, parts: this.#kinds(channel).map(({ kind, stride }) => {

@@ -178,7 +178,9 @@ function fitting(program: HybridProgram, request: HybridRequest): ReturnType<typ
 function rungsFor(program: HybridProgram, request: HybridRequest): Rungs & Pick<ReturnType<typeof planned>, 'problem' | 'costs'> {
   const { problem, costs, planAt, shortest, longest } = fitting(program, request);
   // WebAssembly runs these, in pieces of its own.
-  if (request.mode === 'cpu' && request.onDevice === undefined) return { problem, costs, plan: shortest, shorter: [], planAt: () => shortest };
+  if (request.mode === 'cpu' && request.onDevice === undefined) {
+    return { problem, costs, plan: shortest, shorter: [], planAt: () => shortest };
+  }
   let plan = shortest;
   for (let states = longest; plan === shortest && states > shortest.steadyStates; states = Math.floor(states / 2)) {
     plan = unlessLimited(() => planAt(states)) ?? shortest;
@@ -194,15 +196,16 @@ export function planFor(program: HybridProgram, request: HybridRequest): Planned
   const placements = placementsOf(program, request, rungs);
   const estimates = new Map<PlacedIn, number>();
   for (const [name, { plan }] of placements) estimates.set(name, plannedState(program, plan, request.moving));
-  if (request.onDevice === undefined && (request.mode !== 'gpu' || placements.size === 0)) estimates.set('cores', coresState(program, request));
+  const { mode, onDevice } = request;
+  if (onDevice === undefined && (mode !== 'gpu' || placements.size === 0)) estimates.set('cores', coresState(program, request));
   const isUsed = [...placements.values()].some(({ plan }) => plan.onGpu.some(Boolean));
   return {
-    mode: request.mode, program, problem, costs: request.costs, ...rungs, estimates, placements, registers: costs.registers,
+    mode, program, problem, costs: request.costs, ...rungs, estimates, placements, registers: costs.registers,
     text: textOf(program, rungs.plan, costs.threads, isUsed),
   };
 }
 
-/** Placements with a plan. Those that put everything on cores are left to WebAssembly, whose functions have several filters. */
+/** Placements with a plan. Those that put everything on cores are left to WebAssembly on threads, which wait for each other less. */
 function placementsOf(program: HybridProgram, request: HybridRequest, rungs: Rungs): ReadonlyMap<PlacedIn, Rungs> {
   const isAll = ({ onGpu }: HybridPlan): boolean => onGpu.every((on, id) => on || program.nodes[id] === undefined);
   const { plan } = rungs;

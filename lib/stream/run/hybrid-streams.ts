@@ -6,7 +6,7 @@ import type { External } from '../plan/plan.ts';
 import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
 import { elementTypes } from './gpu-ends.ts';
 import { shared, type StreamGap } from './common.ts';
-import type { HybridParts } from './hybrid-memory.ts';
+import type { HybridParts } from './hybrid-parts.ts';
 import { roomFor, type PreparedRun, type Scalars, type StreamArrays } from './prepare.ts';
 import { isShared, returnShared, sharedCopy } from './shared-copies.ts';
 

@@ -12,8 +12,8 @@ import { amountChecks } from '../interpret/options.ts';
 import { deviceCheck, inputChecks, requireDevice, returnInput, stopChecks, takenInput } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
-  backendNamed, backendRule, cpuNote, deviceModes, isDeviceBackend, isHybridMode, shareChoice, streamBackends, type DeviceBackend, type DeviceMode,
-  type FormerBackend, type ShareChoice, type StreamBackend,
+  backendNamed, backendRule, cpuNote, deviceModes, isDeviceBackend, isHybridMode, shareChoice, streamBackends, type DeviceBackend,
+  type DeviceMode, type FormerBackend, type ShareChoice, type StreamBackend,
 } from './backends.ts';
 import { withGraph } from '../require.ts';
 import { within } from '../stop.ts';

@@ -146,7 +146,8 @@ export async function runOnDevice(graph: StreamGraph, backend: DeviceBackend, re
     try {
       device ??= await openedFor(backend);
       if (lost.has(device)) return { reason: 'the device was lost' };
-      const program = await compiledFor(graph, device, { mode, fast, costs: options.costs, threads: options.threads }, signal);
+      const { costs, threads } = options;
+      const program = await compiledFor(graph, device, { mode, fast, costs, threads }, signal);
       return { made: await program.run(input, { ...options, signal }), backend };
     } catch (error) {
       if (signal.aborted) throw error;
@@ -164,7 +165,8 @@ export function isForGpu(graph: StreamGraph, request: DeviceRequest): boolean {
     const milliseconds = estimateOf(graph, request);
     if (milliseconds < worthLaunch || missing('cuda') !== undefined) return false;
     if (startMattersOnDevice(compiledWasm(graph).plan) === undefined) return false;
-    const isCompiled = gpu !== undefined && compiled.get(graph)?.get(gpu)?.has(nameOf({ mode: 'fused', fast: request.fast === true })) === true;
+    const name = nameOf({ mode: 'fused', fast: request.fast === true });
+    const isCompiled = gpu !== undefined && compiled.get(graph)?.get(gpu)?.has(name) === true;
     return milliseconds >= worthDevice || isCompiled;
   } catch (error) {
     if (error instanceof UnsupportedProgram || error instanceof ScheduleError) return false;

@@ -135,8 +135,8 @@ export function outOfMemory(message: string, requestedBytes: number, cause?: unk
 }
 
 /**
- * Arrays of zeros for output items. `isTouched`: the system provides their memory now; otherwise to the threads that write it, which several
- * do at once. Throws OutOfMemoryError.
+ * Arrays of zeros for output items. `isTouched`: the system provides their memory now; otherwise to the threads that write it, several at
+ * once. Throws OutOfMemoryError.
  */
 export function roomFor(
   items: number, type: IrType, make: (kind: Kind, length: number) => Scalars = makeArray, isTouched = true,

@@ -1,7 +1,7 @@
 // Plans for cores and a device with one thing wrong in what executes them give wrong output: the tests that compare bits would see it.
 import assert from 'node:assert/strict';
 import type { HybridOperation } from '../../../lib/stream/partition/index.ts';
-import type { HybridParts } from '../../../lib/stream/run/hybrid-memory.ts';
+import type { HybridParts } from '../../../lib/stream/run/hybrid-parts.ts';
 import { compiledWasm } from '../../../lib/stream/run/wasm.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';

@@ -7,7 +7,7 @@ import { scalarCount } from '../../../lib/stream/interpret/values.ts';
 import { countRun } from '../../../lib/stream/plan/counts.ts';
 import { validateHybrid } from '../../../lib/stream/partition/index.ts';
 import { HybridGpu, planHybridFor, type HybridCompileOptions } from '../../../lib/stream/run/hybrid.ts';
-import type { HybridParts } from '../../../lib/stream/run/hybrid-memory.ts';
+import type { HybridParts } from '../../../lib/stream/run/hybrid-parts.ts';
 import { hybridKernel, type PlannedHybrid } from '../../../lib/stream/run/hybrid-plan.ts';
 import type { ThreadOptions } from '../../../lib/stream/run/prepare.ts';
 import { compiledWasm } from '../../../lib/stream/run/wasm.ts';
