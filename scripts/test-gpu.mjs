@@ -18,7 +18,8 @@ const kSanitizerTools = ['racecheck', 'memcheck', 'initcheck', 'synccheck'];
 const kByFile = new Set(['core', 'tridiagonal', 'stress', 'imaging', 'swept', 'scan', 'stream']);
 const kLongest = [
   'racecheck', 'tridiagonal/componentwise', 'tridiagonal/families', 'memcheck', 'initcheck', 'synccheck', 'gpu', 'stress/',
-  'tridiagonal/', 'scan/', 'faults',
+  'stream/gpu/corpus', 'stream/gpu/pipelined-programs', 'stream/gpu/hybrid-programs', 'stream/gpu/first', 'stream/gpu/state-random',
+  'stream/gpu/', 'tridiagonal/', 'scan/', 'faults',
 ];
 /** Tests whose files are not in a bundle, and tests that have nothing to do with a device. */
 const kLeftOut = new Set(['scripts', 'package', 'device', 'types', 'support']);
