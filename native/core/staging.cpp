@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kSmallest = 4096;
 constexpr int64_t kMapped = int64_t{1} << 20;    // from here on, taken straight from the system
 constexpr int64_t kPinnedAtOnce = 4;             // making one of some MB takes milliseconds, during which no call runs
-constexpr int64_t kOnTheirWay = 3;               // page-locked blocks in flight that keep the link busy
+constexpr int64_t kOnTheirWay = 8;               // page-locked blocks in flight that keep both ways of the link busy
 constexpr auto kPatience = std::chrono::milliseconds(2);
 constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks may serve any size that fits
 

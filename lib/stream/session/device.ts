@@ -281,8 +281,9 @@ export class DeviceEngine implements SessionEngine {
       return joinItems(Object.fromEntries(output.kinds.map((kind, i) => [kind, parts[i]])), output.external.type, states * output.items);
     } catch (error) {
       noteLost(device, error);
-      // WebAssembly makes what the device has no memory for.
-      if ((error as { code?: unknown }).code === 'ERR_WARPLOOM_OUT_OF_MEMORY' && !signal.aborted) return undefined;
+      // WebAssembly makes what the device has no memory for, or none for the copies of several slices at once.
+      const { code } = error as { code?: unknown };
+      if ((code === 'ERR_WARPLOOM_OUT_OF_MEMORY' || code === 'ERR_WARPLOOM_QUEUE_FULL') && !signal.aborted) return undefined;
       throw error;
     } finally {
       signal.removeEventListener('abort', free);
