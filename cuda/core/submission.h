@@ -7,8 +7,8 @@
 namespace warploom {
 
 /// Work goes to the device in order, and is complete once a later mark is reached. Large downloads of a call may still
-/// be in flight while the next call runs, so their sources must stay until the call's mark (or await_downloads()). Used only from the device's
-/// thread.
+/// be in flight while the next call runs, so their sources must stay until the call's mark (or await_downloads()). Used
+/// only from the device's thread.
 ///
 /// Between begin() and end() the device's operations are timed but not waited for; operations that need a result
 /// half-way wait themselves.

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -15,6 +14,7 @@
 #include "cuda/core/submission.h"
 #include "simt/modules.h"
 #include "simt/runtime.h"
+#include "simt/transfers.h"
 
 namespace warploom::simt {
 
@@ -31,6 +31,7 @@ constexpr size_t kCanaryBytes = 0;  // the sanitizer's red zones do this better
 constexpr size_t kCanaryBytes = 64;
 #endif
 constexpr unsigned char kCanary = 0xc5;
+constexpr const char* kChanged = "host memory changed while it was on its way to the device";
 
 /// Memory of one allocation: canary, data (aligned to 256 as on CUDA), canary.
 struct Allocation {
@@ -38,17 +39,6 @@ struct Allocation {
   int64_t bytes = 0;
 };
 constexpr size_t kLead = kCanaryBytes == 0 ? 0 : 256;
-
-/// A copy whose host memory the device still needs.
-struct Transfer {
-  int64_t order;  // of the mark after it
-  void* host;
-  std::vector<unsigned char> contents;  // what it read at once, or will write at the end
-  bool down;
-  const unsigned char* source = nullptr;  // of a download that has not read yet: as late as it may
-  size_t bytes = 0;
-};
-constexpr unsigned char kUnderWay = 0xee;  // what the host sees of an unfinished download
 
 class SimtDevice final : public GpuDevice, public Submission, public ModuleHost {
  public:
@@ -107,10 +97,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
       return;
     }
     check_canaries(found->second);
-    const unsigned char* const begin = found->second.base + kLead;
-    for (const Transfer& copy : transfers_) {
-      if (copy.source >= begin && copy.source < begin + found->second.bytes) note("memory released while it was downloaded");
-    }
+    if (transfers_.reads(found->second.base + kLead, found->second.bytes)) note("memory released while it was downloaded");
     in_use_ -= found->second.bytes;
     std::free(found->second.base);
     allocations_.erase(found);
@@ -191,24 +178,12 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
   }
   Status upload_later(void* device, const void* host, int64_t bytes) override {
     WARPLOOM_TRY(transfer(device, host, bytes));
-    const auto* const begin = static_cast<const unsigned char*>(host);
-    transfers_.push_back({order_ + 1, const_cast<void*>(host), {begin, begin + bytes}, false});
+    transfers_.up(order_ + 1, host, bytes);
     return {};
   }
   Status download_later(void* host, const void* device, int64_t bytes) override {
     WARPLOOM_TRY(seam());
-    // In device order, earlier uploads from this memory have completed.
-    for (Transfer& copy : transfers_) {
-      const bool apart = static_cast<char*>(copy.host) + copy.contents.size() <= static_cast<char*>(host) ||
-                         static_cast<char*>(host) + bytes <= static_cast<char*>(copy.host);
-      if (copy.down || apart) continue;
-      end_transfer(copy);
-      copy.contents.clear();
-    }
-    const auto* const begin = static_cast<const unsigned char*>(device);
-    transfers_.push_back({order_ + 1, host, {}, true, begin, static_cast<size_t>(bytes)});
-    if (in_stages_) read_source(transfers_.back());
-    std::memset(host, kUnderWay, static_cast<size_t>(bytes));
+    if (!transfers_.down(order_ + 1, host, device, bytes, !in_stages_)) note(kChanged);
     return {};
   }
   Status upload_aside(bool, bool after_downloads) override {
@@ -217,7 +192,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
   }
   Status await_downloads() override {
     WARPLOOM_TRY(seam());
-    for (Transfer& copy : transfers_) read_source(copy);
+    transfers_.read_all();
     return {};
   }
   Status stage(Stage stage, int turn) override {
@@ -340,23 +315,8 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
     last_due_ = std::max(last_due_, std::chrono::steady_clock::now() + delay_);
     point.due = last_due_;
   }
-  static void read_source(Transfer& copy) {
-    if (copy.source != nullptr) copy.contents.assign(copy.source, copy.source + copy.bytes);
-    copy.source = nullptr;
-  }
-  void end_transfer(Transfer& copy) {
-    read_source(copy);
-    if (copy.contents.empty()) return;
-    if (copy.down) {
-      std::memcpy(copy.host, copy.contents.data(), copy.contents.size());
-    } else if (std::memcmp(copy.host, copy.contents.data(), copy.contents.size()) != 0) {
-      note("host memory changed while it was on its way to the device");
-    }
-  }
   void end_transfers(int64_t order) {
-    for (; !transfers_.empty() && transfers_.front().order <= order; transfers_.pop_front()) {
-      end_transfer(transfers_.front());
-    }
+    if (!transfers_.end(order)) note(kChanged);
   }
   Status defects() {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -370,7 +330,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
   Scheduler scheduler_;
   ModuleSet modules_;
   std::map<Mark, Point> marks_;
-  std::deque<Transfer> transfers_;
+  Transfers transfers_;
   Mark current_ = kNone, last_mark_ = kNone;
   int64_t order_ = 0;
   bool in_stages_ = false;

@@ -155,7 +155,8 @@ async function runDevice(
   const { runOnDevice } = await import('./on-device.ts');
   const { signal, timeout, device, fast, mode, release, share = 'auto' } = rest;
   const done = await runOnDevice(graph, backend, {
-    input, device, fast, mode, share, timeout, release, ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
+    input, device, fast, mode, share, timeout, release,
+    ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
     ...(threads === undefined ? {} : { threads }), ...(seed === undefined ? {} : { seed }), ...(items === undefined ? {} : { items }),
     ...(iterations === undefined ? {} : { iterations }),
   });
