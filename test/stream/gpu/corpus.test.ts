@@ -11,10 +11,12 @@ const together = 20;
 describe('programs in many styles on devices', function () {
   this.timeout(240_000);
 
-  eachBackend((_, opened) => {
+  eachBackend((backend, opened) => {
     let taken = 0;
-    for (let at = 0; at < samples.length; at += together) {
-      const some = samples.slice(at, at + together);
+    // Compilers for a GPU take much longer.
+    const own = backend === 'cuda' ? samples.filter((_, i) => i % 3 === 0) : samples;
+    for (let at = 0; at < own.length; at += together) {
+      const some = own.slice(at, at + together);
       it(`${some[0]!.name} … ${some.at(-1)!.name}`, async () => {
         const compiled = await compileTogether(await opened(), some);
         for (const [i, sample] of some.entries()) {
@@ -33,6 +35,6 @@ describe('programs in many styles on devices', function () {
       });
     }
 
-    it('are mostly for devices', () => assert.ok(taken > 50, `${taken} of ${samples.length}`));
+    it('are mostly for devices', () => assert.ok(taken > 50 * own.length / samples.length, `${taken} of ${own.length}`));
   }, { backends: deviceBackends, cases: Math.ceil(samples.length / together) + 1 });
 });
