@@ -125,8 +125,15 @@ describe('bench: stream on a device', () => {
         const product = own.slice(0, 3).reduce((all, { value, peers }) => all * value / peers!['baseline']!, 1);
         assert.ok(own.length === 4 && Math.abs(own[3]!.value / Math.cbrt(product) - 1) < 1e-9, mode);
         for (const { note, figures } of own.slice(0, 3)) {
-          assert.match(note!, /\d+ of \d+ filters on the device, \d+ cores; \d+ states an iteration/);
-          assert.equal(figures?.['device'] !== undefined, !/(^|; )0 of \d+ filters/.test(note!), note);
+          const onCores = /(^|; )all on \d+ cores by WebAssembly; /.test(note!);
+          const onDevice = /(^|; )[1-9]\d* of \d+ filters on the device; \d+ states an iteration/.test(note!);
+          assert.ok(onCores !== onDevice, note);
+          // Short runs are not enough for `synergistic` to settle: it tries other placements than the best one so far.
+          if (mode === 'synergistic') continue;
+          assert.equal(onCores, mode === 'cpu', note);
+          assert.equal(figures?.['device'] !== undefined, onDevice, note);
+        }
+        for (const { note } of own.slice(0, 3)) {
           assert.equal(/^[\d.]+ of the better of cpu and gpu; /.test(note!), mode === 'synergistic');
         }
       }
