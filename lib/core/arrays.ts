@@ -1,6 +1,7 @@
 // Element types and the typed arrays that hold them, of this realm or another (vm contexts, test runners).
 import { totalmem } from 'node:os';
 import { OutOfMemoryError, refusal } from './errors.ts';
+import { KeptBuffers } from './kept-buffers.ts';
 import { required } from './known.ts';
 import { maxElements } from './limits.ts';
 
@@ -226,57 +227,20 @@ export function typedCopy<View extends ArrayBufferView>(view: View): View {
   }
 }
 
-/** Bytes of copies that may be kept for the next ones, and milliseconds for which an unused one is. */
-const keptBytes = Math.min(2 ** 30, totalmem() / 16), keptMilliseconds = 10_000;
+const lent = new KeptBuffers<ArrayBuffer>(parallelBytes);
 
-/**
- * Copies of large arrays for the duration of a call. Memory that the system has just provided takes longer to fill than to copy to, so that
- * of copies which are no longer needed serves the next ones.
- */
-class LentCopies {
-  readonly #free = new Set<ArrayBuffer>();
-  #bytes = 0;
-  #timer: NodeJS.Timeout | undefined;
-
-  take<View extends TypedArray>(view: View): View {
-    const { byteLength } = view;
-    const found = byteLength < parallelBytes || copyInParallel === undefined ? undefined
-      : [...this.#free].find((buffer) => buffer.byteLength >= byteLength && buffer.byteLength <= 2 * byteLength);
-    if (found === undefined) return typedCopy(view);
-    this.#drop(found);
-    const copy = new (kindOf(view) as new (buffer: ArrayBuffer, offset: number, length: number) => View)(found, 0, view.length);
-    copyInParallel?.(copy, view);
-    return copy;
-  }
-
-  give(copy: TypedArray): void {
-    const { buffer } = copy;
-    if (!(buffer instanceof ArrayBuffer) || buffer.byteLength < parallelBytes || buffer.byteLength > keptBytes) return;
-    for (const old of this.#free) if (this.#bytes + buffer.byteLength > keptBytes) this.#drop(old);
-    this.#free.add(buffer);
-    this.#bytes += buffer.byteLength;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#free.clear();
-      this.#bytes = 0;
-    }, keptMilliseconds).unref();
-  }
-
-  #drop(buffer: ArrayBuffer): void {
-    if (this.#free.delete(buffer)) this.#bytes -= buffer.byteLength;
-  }
-}
-
-const lent = new LentCopies();
-
-/** A copy of a typed array of this realm, in memory of earlier copies if there is any: see {@link returnCopy}. */
+/** A copy of a typed array of this realm for the duration of a call, in memory of earlier copies if there is any. */
 export function lentCopy<View extends TypedArray>(view: View): View {
-  return lent.take(view);
+  const buffer = copyInParallel === undefined ? undefined : lent.take(view.byteLength);
+  if (buffer === undefined) return typedCopy(view);
+  const copy = new (kindOf(view) as new (buffer: ArrayBuffer, offset: number, length: number) => View)(buffer, 0, view.length);
+  copyInParallel?.(copy, view);
+  return copy;
 }
 
 /** Takes back what {@link lentCopy} made. Nobody may use the copy any more. */
-export function returnCopy(copy: TypedArray): void {
-  lent.give(copy);
+export function returnCopy({ buffer }: TypedArray): void {
+  if (buffer instanceof ArrayBuffer) lent.give(buffer);
 }
 
 function isTypedArrayName(name: unknown): name is string {

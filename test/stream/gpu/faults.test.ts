@@ -1,12 +1,11 @@
 // Failures of runs on devices: faults of programs, endless loops, stopped runs, and devices that lack memory or are lost or closed.
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
 import { addon } from '../../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../../lib/core/device.ts';
 import { compileForDevice, run, type StreamGraph, type StreamRunOptions } from '../../../lib/stream/index.ts';
 import { drillBackends, eachBackend } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';
-import { deviceBackends } from './support.ts';
+import { deviceBackends, settled } from './support.ts';
 
 const programs = {
   index: 'int->int filter A { int[4] t = {5, 6, 7, 8}; work pop 1 push 1 { push(t[pop()]); } } '
@@ -50,16 +49,6 @@ async function faults(graph: StreamGraph, device: Device, input: Int32Array): Pr
 }
 
 /** Bytes in use once everything that was disposed is free. Memory of calls that were in flight is released after the first `trim`. */
-/** Bytes in use once what failed calls left under way has ended. */
-const settled = async (device: Device): Promise<number> => {
-  await device.trim();
-  for (let tries = 0; tries < 100 && device.memory().inUseBytes > 0; ++tries) {
-    await delay(2);
-    await device.trim();
-  }
-  return device.memory().inUseBytes;
-};
-
 describe('stream programs that go wrong on devices', function () {
   this.timeout(120_000);
 
@@ -142,7 +131,7 @@ describe('stream programs that go wrong on devices', function () {
           });
           clearTimeout(timer);
           (made as Partial<Disposable> | undefined)?.[Symbol.dispose]?.();
-          assert.equal(await settled(device), held);
+          assert.equal(await settled(device, held), held);
         }
       }
       await assert.rejects(program.run(input, { signal: AbortSignal.abort(new Error('before')) }), /^Error: before$/);

@@ -7,7 +7,7 @@ import { drillBackends, eachBackend } from '../../support/backends.ts';
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
 import { hybridOf, inputFor, partitions, small, together } from './hybrid.ts';
-import { deviceBackends } from './support.ts';
+import { deviceBackends, settled } from './support.ts';
 
 const index = graphOf('int->int filter A { int[4] t = {5, 6, 7, 8}; work pop 1 push 1 { push(t[pop()]); } } '
   + 'int->int filter S { int s; work pop 1 push 1 { s = s & 1; int x = pop(); if (x == 9) s = 10 / (x - 9); push(x + s); } } '
@@ -32,11 +32,6 @@ const ones = (...changes: readonly (readonly [at: number, value: number])[]): In
   return made;
 };
 const wave = Float32Array.from({ length }, (_, i) => Math.sin(i) * 10);
-const settled = async (device: Device): Promise<number> => {
-  await device.trim();
-  await device.trim();
-  return device.memory().inUseBytes;
-};
 const modes = ['synergistic', 'gpu', 'cpu'] as const;
 
 describe('the modes of chapter 4', function () {
@@ -159,7 +154,7 @@ describe('the modes of chapter 4', function () {
           assert.ok(performance.now() - aborted < 300, `${performance.now() - aborted} ms`);
         });
         clearTimeout(timer);
-        assert.equal(await settled(device), held);
+        assert.equal(await settled(device, held), held);
       }
       await assert.rejects(made.run(input, { signal: AbortSignal.abort(new Error('before')) }), /^Error: before$/);
       const half = input.subarray(0, 200_001);

@@ -12,7 +12,7 @@ import { PipelinedGpu } from '../../../lib/stream/run/gpu-pipelined.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
-import { deviceBackends } from './support.ts';
+import { deviceBackends, settled } from './support.ts';
 
 const index = graphOf('int->int filter A { int[4] t = {5, 6, 7, 8}; work pop 1 push 1 { push(t[pop()]); } } '
   + 'int->int filter B { work pop 1 push 1 { push(pop() + 1); } } int->int pipeline Main { add A; add B; }');
@@ -27,11 +27,6 @@ const ones = (...changes: readonly (readonly [at: number, value: number])[]): In
   const made = new Int32Array(length).fill(1);
   for (const [at, value] of changes) made[at] = value;
   return made;
-};
-const settled = async (device: Device): Promise<number> => {
-  await device.trim();
-  await device.trim();
-  return device.memory().inUseBytes;
 };
 const modes = ['swp', 'swpnc', 'serial'] as const;
 
@@ -184,7 +179,7 @@ describe('the modes of chapter 3', function () {
           const timer = setTimeout(() => { stop.abort(new Error('enough')); }, wait);
           await compiled.run(input, { signal: stop.signal }).catch((error: unknown) => { assert.equal(String(error), 'Error: enough'); });
           clearTimeout(timer);
-          assert.equal(await settled(device), held);
+          assert.equal(await settled(device, held), held);
           assert.deepEqual((await compiled.run(input.subarray(0, 100_000))).output, expected);
         }
         await assert.rejects(compiled.run(input, { signal: AbortSignal.abort(new Error('before')) }), /^Error: before$/);
@@ -201,7 +196,7 @@ describe('the modes of chapter 3', function () {
           assert.match((error as Error).message, /the channels of a pipeline take \d+ bytes/);
         });
         compiled?.dispose();
-        assert.equal(await settled(own), before);
+        assert.equal(await settled(own, before), before);
       }
       await using small = await openDevice({ backend, memoryLimit: 3 * 2 ** 20 });
       using less = await compileForDevice(floats, { device: small, mode: 'swp', threads: 128 });

@@ -9,7 +9,7 @@ import type { FusedOptions } from '../../../lib/stream/targets/cuda-layout.ts';
 import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';
-import { agrees, compileTogether, deviceBackends, firstState, inputItems } from './support.ts';
+import { agrees, compileTogether, deviceBackends, firstState, inputItems, settled } from './support.ts';
 
 const small: FusedOptions = { threads: 32, sharedBytes: 3000 };
 
@@ -170,12 +170,7 @@ describe('programs with state on devices', function () {
       const graph = graphOf(found['windows before and behind']!);
       using program = await compileForDevice(graph, { device });
       const given = input(500_000);
-      const settled = async (): Promise<number> => {
-        await device.trim();
-        await device.trim();
-        return device.memory().inUseBytes;
-      };
-      const held = await settled();
+      const held = await settled(device);
       for (const wait of [0, 5, 25]) {
         const stop = new AbortController();
         const running = program.run(given, { signal: stop.signal }).then(() => 'done', (error: unknown) => String(error));
@@ -184,10 +179,10 @@ describe('programs with state on devices', function () {
         // A fast device may be done by then.
         const outcome = await running;
         assert.ok(outcome === 'Error: enough' || (wait > 0 && outcome === 'done'), outcome);
-        assert.equal(await settled(), held);
+        assert.equal(await settled(device, held), held);
       }
       assert.deepEqual((await program.run(given)).output, (await run(graph, { input: given, backend: 'wasm' })).output);
-      assert.equal(await settled(), held);
+      assert.equal(await settled(device, held), held);
     });
 
     it('makes no turns to bring a sum into a range', () => {

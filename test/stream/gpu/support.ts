@@ -1,5 +1,6 @@
 // Compiles programs for tests on devices, several in one module, because compilers take most of the time.
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Device } from '../../../lib/core/device.ts';
 import { arithmeticHeader } from '../../../lib/kernel/print/c-family.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
@@ -71,4 +72,14 @@ export async function agrees(
   assert.deepEqual(found.output, expected.output);
   assert.deepEqual(found.firings, expected.firings);
   assert.equal(found.exhausted, expected.exhausted);
+}
+
+/** Bytes in use on a device once what failed or stopped calls left under way has ended; `held`: those that are in use anyway. */
+export async function settled(device: Device, held = 0): Promise<number> {
+  await device.trim();
+  for (let tries = 0; tries < 100 && device.memory().inUseBytes > held; ++tries) {
+    await delay(2);
+    await device.trim();
+  }
+  return device.memory().inUseBytes;
 }
