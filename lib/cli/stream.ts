@@ -353,7 +353,8 @@ export const streamCommand: Command = {
   graph      the program as a graph: text, or a picture with -o GRAPH.svg
   profile    how long a firing of each filter takes on this machine; -o COSTS.json for schedule --costs
   schedule   how often each filter fires, buffers, and a software pipeline over CPU cores
-  tune       times layouts of the program's kernel on the GPU and keeps the fastest for later runs on such a GPU
+  tune       times up to 44 layouts of the program's kernel on the GPU and keeps the fastest for later runs on such a GPU;
+             without it, the first run by cuda times eight (none if the environment has WARPLOOM_TUNE=0)
   run        runs the program
 
       --main NAME        the main stream. Default: the void->void stream that no other adds
@@ -375,8 +376,9 @@ export const streamCommand: Command = {
       --seconds N        tune: seconds after which no further layout is timed; default 60
       --mode M           run, with cuda: fused (default: all filters in one kernel), swp (a software pipeline over the
                          multiprocessors), swpnc (the same without coalesced layouts), serial (one filter after the other);
-                         synergistic (filters on the GPU and on CPU cores at once, also for programs with state),
-                         gpu (the same, all on the GPU that can be there), cpu (the same, all on cores)
+                         synergistic (filters on the GPU and on CPU cores at once, also for programs with state, or one of
+                         the next two where it is faster), gpu (all on the GPU that can be there), cpu (WebAssembly on
+                         all cores, for comparison)
       --threads N        run: maximum number of threads of a compiled program. Default: all cores for long runs, otherwise one
       --stream           run: items from standard input to standard output as they come, in constant memory: 32-bit words, 64-bit
                          doubles, little-endian; bits 32 to a word. Programs that only print write their lines. Text that other
