@@ -79,7 +79,8 @@ function threadTables(rows: readonly Row[]): string[] {
     const threads = axis(1);
     const lines = axis(0).map((limit) => [String(limit), ...threads.map((count) => cell(figures[`r${limit}t${count}`]))]);
     const heading = `Table 2.1, ms: the filter ${filter} of ${title(program)}, ${note}`;
-    return [`${heading}\n\n${table([['registers', ...threads.map((count) => `${count} threads`)], ['---', ...threads.map(() => '---')], ...lines])}`];
+    const header = ['registers', ...threads.map((count) => `${count} threads`)];
+    return [`${heading}\n\n${table([header, header.map(() => '---'), ...lines])}`];
   });
 }
 
@@ -102,8 +103,8 @@ function gapTable(rows: readonly Row[]): string[] {
     return [program === 'all' ? method.slice('ilp-gap-'.length) : title(program), percent(value), percent(peers['clusters']),
       percent(peers['thesis']), note];
   });
-  return lines.length === 0 ? [] : [table([['interval over the ILP', 'heuristic', 'Algorithms 3, 4', 'thesis', ''], ['---', '---', '---', '---', '---'],
-    ...lines])];
+  const header = ['interval over the ILP', 'heuristic', 'Algorithms 3, 4', 'thesis', ''];
+  return lines.length === 0 ? [] : [table([header, header.map(() => '---'), ...lines])];
 }
 
 /** Figures of `swp` that are no rates. */

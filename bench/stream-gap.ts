@@ -1,4 +1,4 @@
-// The partition heuristic beside the ILP of section 4.5.1, on the programs' own plans for the device and its host with measured costs. Rows:
+// The partition heuristic beside the ILP of section 4.5.1, on the programs' plans for the device and its host with measured costs. Rows:
 //   stream/<program>/ilp-gap     interval (II) of the heuristic over the ILP's, less 1; peer: Algorithms 3 and 4 as in the thesis alone;
 //                                figures: seconds of both
 //   stream/all/ilp-gap-mean, …/ilp-gap-worst   of the programs whose costs are all measured; peer: the thesis
@@ -62,7 +62,8 @@ export function gapSummary(rows: readonly GapRow[]): Row[] {
   const gaps = of(({ value }) => value), clusters = of(({ peers }) => peers!['clusters']!);
   const mean = (list: readonly number[]): number => list.reduce((sum, value) => sum + value, 0) / list.length;
   const left = rows.filter(({ isMeasured }) => !isMeasured).map(({ row }) => row.id.split('/')[1]);
-  const common = { unit: 'ratio', spread: 0, constants: ['thesis'], note: `${measured.length} programs, without ${left.join(', ') || 'none'}` };
+  const note = `${measured.length} programs, without ${left.join(', ') || 'none'}`;
+  const common = { unit: 'ratio', spread: 0, constants: ['thesis'], note };
   return [
     { id: 'stream/all/ilp-gap-mean', value: mean(gaps), peers: { clusters: mean(clusters), thesis: 0.0905 }, ...common },
     { id: 'stream/all/ilp-gap-worst', value: Math.max(...gaps), peers: { clusters: Math.max(...clusters), thesis: 0.224 }, ...common },

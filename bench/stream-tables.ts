@@ -2,7 +2,7 @@
 //   stream/<program>/threads/<filter>   the filter that takes most of the program's time, alone on all multiprocessors (Table 2.1): seconds
 //                                       in its best configuration; figures: r64t128, with at most 64 registers a thread and 128 threads.
 //                                       A figure that is missing is a configuration in which the filter cannot run
-//   stream/all/layout/<side>-<layout>   seconds in which a core (side cpu) or the device (gpu) reads and writes 32 MB, laid out in the order
+//   stream/all/layout/<side>-<layout>   seconds in which a core (cpu) or the device (gpu) reads and writes 32 MB, laid out in the order
 //                                       of the stream (serial) or so that the accesses of 128 threads coalesce (shuffled) (Table 4.1)
 import { elaborate } from '../lib/stream/compile.ts';
 import { toSdf } from '../lib/stream/elaborate/to-sdf.ts';

@@ -27,6 +27,27 @@ const report = (rows: Row[]): Report => ({
   date: '2026-11-21T00:00:00.000Z', rows,
 });
 
+/** Rows of cores and the device together, and their geometric means. */
+function checkTogether(rows: readonly Row[], together: readonly string[]): void {
+  for (const mode of together) {
+    const own = rows.filter(({ id }) => id.endsWith(`/${mode}`));
+    const product = own.slice(0, 3).reduce((all, { value, peers }) => all * value / peers!['baseline']!, 1);
+    assert.ok(own.length === 4 && Math.abs(own[3]!.value / Math.cbrt(product) - 1) < 1e-9, mode);
+    for (const { note, figures } of own.slice(0, 3)) {
+      const onCores = /(^|; )all on \d+ cores by WebAssembly; /.test(note!);
+      const onDevice = /(^|; )[1-9]\d* of \d+ filters on the device; \d+ states an iteration/.test(note!);
+      assert.ok(onCores !== onDevice, note);
+      // Short runs are not enough for `synergistic` to settle: it tries other placements than the best one so far.
+      if (mode === 'synergistic') continue;
+      assert.equal(onCores, mode === 'cpu', note);
+      assert.equal(figures?.['device'] !== undefined, onDevice, note);
+    }
+    for (const { note } of own.slice(0, 3)) {
+      assert.equal(/^[\d.]+ of the better of cpu and gpu; /.test(note!), mode === 'synergistic');
+    }
+  }
+}
+
 describe('bench: stream on a device', () => {
   it('asks 70 % of what memory allows, or half of what arithmetic does, of every program', async () => {
     const goals = new Map((await readGoals(join(root, 'bench/goals.json')))
@@ -162,23 +183,7 @@ describe('bench: stream on a device', () => {
         ...['cpu-serial', 'cpu-shuffled', 'gpu-serial', 'gpu-shuffled'].map((name) => `stream/all/layout/${name}`),
         ...['mean', 'worst'].map((name) => `stream/all/ilp-gap-${name}`),
         ...['auto', 'auto-fast', ...modes, ...together].map((mode) => `stream/geomean/${mode}`)]);
-      for (const mode of together) {
-        const own = rows.filter(({ id }) => id.endsWith(`/${mode}`));
-        const product = own.slice(0, 3).reduce((all, { value, peers }) => all * value / peers!['baseline']!, 1);
-        assert.ok(own.length === 4 && Math.abs(own[3]!.value / Math.cbrt(product) - 1) < 1e-9, mode);
-        for (const { note, figures } of own.slice(0, 3)) {
-          const onCores = /(^|; )all on \d+ cores by WebAssembly; /.test(note!);
-          const onDevice = /(^|; )[1-9]\d* of \d+ filters on the device; \d+ states an iteration/.test(note!);
-          assert.ok(onCores !== onDevice, note);
-          // Short runs are not enough for `synergistic` to settle: it tries other placements than the best one so far.
-          if (mode === 'synergistic') continue;
-          assert.equal(onCores, mode === 'cpu', note);
-          assert.equal(figures?.['device'] !== undefined, onDevice, note);
-        }
-        for (const { note } of own.slice(0, 3)) {
-          assert.equal(/^[\d.]+ of the better of cpu and gpu; /.test(note!), mode === 'synergistic');
-        }
-      }
+      checkTogether(rows, together);
       for (const mode of ['auto', 'auto-fast', ...modes]) {
         const own = rows.filter(({ id }) => id.endsWith(`/${mode}`));
         const ratios = own.slice(0, -1).map(({ value, peers }) => value / peers!['baseline']!);
