@@ -33,7 +33,7 @@ export interface FusedOptions extends PlanOptions {
    * of memory where a multiprocessor has room for few blocks. Default false.
    */
   readonly readsAhead?: boolean;
-  /** Whether loops stay loops and no iteration is cut into slices: the shortest text. Default: only where the text is too long otherwise. */
+  /** Whether loops stay loops and no iteration is cut, for the shortest text. Default: only where the text is too long otherwise. */
   readonly isCompact?: boolean;
   /** Characters that the text may have. Default 1,000,000. */
   readonly mostText?: number;

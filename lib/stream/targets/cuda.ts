@@ -101,7 +101,9 @@ interface Planned {
 const lastPlans = new WeakMap<StreamGraph, { readonly options: PlanOptions; readonly planned: Planned }>();
 
 function planFor(graph: StreamGraph, given: FusedOptions): Planned {
-  const { threads: _, sharedBytes: __, minBlocks: ___, width: ____, readsAhead: _____, isCompact: ______, mostText: _______, ...rest } = given;
+  const {
+    threads: _, sharedBytes: __, minBlocks: ___, width: ____, readsAhead: _____, isCompact: ______, mostText: _______, ...rest
+  } = given;
   const options = { ...defaultCudaPlan, ...rest };
   const last = lastPlans.get(graph);
   if (last !== undefined && isDeepStrictEqual(last.options, options)) return last.planned;
