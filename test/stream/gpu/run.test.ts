@@ -1,9 +1,10 @@
 // stream.run with a device: back ends by name, programs that go to the CPU and the reasons, and the options.
 import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
 import { addon } from '../../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../../lib/core/device.ts';
 import { devices } from '../../../lib/core/devices.ts';
-import { compileForDevice, run, type StreamRunOptions } from '../../../lib/stream/index.ts';
+import { compileForDevice, run, type StreamRun, type StreamRunOptions } from '../../../lib/stream/index.ts';
 import type { DeviceBackend } from '../../../lib/stream/run/backends.ts';
 import { isForGpu, worthDevice } from '../../../lib/stream/run/on-device.ts';
 import { drillBackends, eachBackend, hasBackend } from '../../support/backends.ts';
@@ -36,6 +37,47 @@ describe('stream.run on devices', function () {
   this.timeout(120_000);
 
   for (const backend of drillBackends(1, deviceBackends) as readonly DeviceBackend[]) {
+    it(`compiles once for runs that begin at the same time on ${backend}`, async () => {
+      using device = await openDevice({ backend });
+      let modules = 0;
+      const { module } = device;
+      device.module = (...args) => {
+        ++modules;
+        return module.apply(device, args);
+      };
+      const graph = graphOf('float->float filter F { work pop 1 push 1 peek 3 { push(peek(0) - peek(2)); pop(); } } float->float pipeline Main { add F; }');
+      const expected = await run(graph, { input, backend: 'wasm' });
+      const one = (signal?: AbortSignal): Promise<StreamRun> => run(graph, { input, device, mode: 'swp', ...(signal && { signal }) });
+      // All runs that wait for it give it up; the next one begins anew.
+      const gone = new AbortController();
+      const left = [one(gone.signal), one(gone.signal)];
+      await setTimeout(1);
+      gone.abort(new Error('gone'));
+      for (const each of left) await assert.rejects(each, { message: 'gone' });
+      modules = 0;
+      // One of several gives it up: the others get it.
+      const stop = new AbortController();
+      const [first, ...others] = [one(stop.signal), one(), one(), one()];
+      await setTimeout(1);
+      stop.abort(new Error('stopped'));
+      await assert.rejects(first!, { message: 'stopped' });
+      for (const each of await Promise.all(others)) {
+        assert.deepEqual([each.backend, each.note], [backend, undefined]);
+        assert.deepEqual(each.output, expected.output);
+      }
+      assert.equal(modules, 1);
+    });
+
+    it(`runs many at once on ${backend}`, async () => {
+      using device = await openDevice({ backend });
+      const inputs = Array.from({ length: 100 }, (_, k) => input.map((x) => x * (k + 1)));
+      const found = await Promise.all(inputs.map((each) => run(plain, { input: each, device })));
+      for (const k of [0, 1, 50, 99]) {
+        assert.deepEqual([found[k]!.backend, found[k]!.note], [backend, undefined]);
+        assert.deepEqual(found[k]!.output, (await run(plain, { input: inputs[k]!, backend: 'wasm' })).output);
+      }
+    });
+
     it(`runs by the name ${backend}, on a device that is opened once`, async () => {
       const expected = await run(plain, { input, backend: 'wasm' });
       const native = addon() as { open: (...args: never[]) => unknown };
