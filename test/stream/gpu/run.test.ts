@@ -70,12 +70,32 @@ describe('stream.run on devices', function () {
 
     it(`runs many at once on ${backend}`, async () => {
       using device = await openDevice({ backend });
-      const inputs = Array.from({ length: 100 }, (_, k) => input.map((x) => x * (k + 1)));
+      // More calls than the device takes at once: runs wait for their turn.
+      const inputs = Array.from({ length: 400 }, (_, k) => input.map((x) => x * (k + 1)));
       const found = await Promise.all(inputs.map((each) => run(plain, { input: each, device })));
-      for (const k of [0, 1, 50, 99]) {
+      for (const k of [0, 1, 150, 399]) {
         assert.deepEqual([found[k]!.backend, found[k]!.note], [backend, undefined]);
         assert.deepEqual(found[k]!.output, (await run(plain, { input: inputs[k]!, backend: 'wasm' })).output);
       }
+    });
+
+    it(`refuses runs beyond the queue's limit, and lets waiting ones be stopped, on ${backend}`, async () => {
+      using device = await openDevice({ backend, queueLimit: 64 });
+      const stop = new AbortController();
+      const runs = Array.from({ length: 100 }, (_, k) => run(plain, { input, device, ...(k % 2 === 0 ? {} : { signal: stop.signal }) }));
+      const ended = Promise.allSettled(runs);
+      await runs[0];
+      stop.abort(new Error('stopped'));
+      const results = await ended;
+      const expected = await run(plain, { input, backend: 'wasm' });
+      for (const [k, result] of results.entries()) {
+        if (result.status === 'fulfilled') assert.deepEqual(result.value.output, expected.output);
+        else if (k % 2 === 1) assert.match((result.reason as Error).message, /stopped|runs of stream programs waiting/);
+        else assert.equal((result.reason as { code: string }).code, 'ERR_WARPLOOM_QUEUE_FULL');
+      }
+      const refused = results.filter((each) => each.status === 'rejected' && (each.reason as { code?: string }).code === 'ERR_WARPLOOM_QUEUE_FULL');
+      assert.ok(refused.length === 100 - 1 - 64, `${refused.length}`);
+      assert.deepEqual((await run(plain, { input, device })).output, expected.output);
     });
 
     it(`runs by the name ${backend}, on a device that is opened once`, async () => {
