@@ -129,7 +129,9 @@ export function taskUnrollFactor(problem: TaskProblem): number {
   requireFields('problem', problem, 'a problem with graph and costs');
   let times = 1;
   for (;;) {
-    const factor = Math.ceil(dominance(times === 1 ? problem : unrollTask(problem, times)) * (1 - (times === 1 ? 1e-9 : 1e-6)));
+    // Bounds of unrolled problems differ a little from multiples of the first, since they are searched for.
+    const tolerance = times === 1 ? 1e-9 : 1e-6;
+    const factor = Math.ceil(dominance(times === 1 ? problem : unrollTask(problem, times)) * (1 - tolerance));
     if (factor <= 1) return times;
     times = Math.min(kMostUnrolling, times * factor);
     if (times === kMostUnrolling) return times;

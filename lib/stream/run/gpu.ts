@@ -247,11 +247,13 @@ export class CompiledGpu {
       return this.#byWasm(ends, options, `the run is too short for a device, which begins after steady state ${from}`);
     }
     const before = await this.#before(ends, from, options);
-    const began = performance.now();
+    let began = 0;
     const isStateless = this.program.state === undefined;
     const share = new Share(from, to, choice === false || !isStateless ? undefined : this.#cores(ends, options), isStateless && choice);
-    const { deviceSeconds, fault } = await inTurn(this.device, () =>
-      isStateless ? this.#middle(ends, share, options.signal) : this.#withState(ends, from, to, options), options.signal);
+    const { deviceSeconds, fault } = await inTurn(this.device, () => {
+      began = performance.now();
+      return isStateless ? this.#middle(ends, share, options.signal) : this.#withState(ends, from, to, options);
+    }, options.signal);
     const middle = performance.now() - began;
     if (fault !== undefined) {
       await this.#replay(ends, fault, options);

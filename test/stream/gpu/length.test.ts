@@ -47,7 +47,7 @@ describe('the length of programs for devices', function () {
       message: `its text for the device has ${length} characters, and at most ${length - 1} are compiled: run it with the interpreter` });
   });
 
-  it('makes one slice a load and a store of what many others do not need', () => {
+  it('cuts a group that moves many items into slices', () => {
     // The first group of this program moves 403 items, and the compiler must not hold them all at once.
     const slices = fusedProgram(program('mpeg2-subset')).source.match(/^WARPLOOM_DEVICE void group_0_\d+\(/gm) ?? [];
     assert.ok(slices.length >= 8, `${slices.length}`);
