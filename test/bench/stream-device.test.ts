@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Failures } from '../../bench/domain.ts';
 import { readGoals } from '../../bench/goals.ts';
 import { formatRow, parseReport, type Report, type Row } from '../../bench/report.ts';
 import { h200Bounds } from '../../bench/stream-device.ts';
@@ -35,15 +36,16 @@ function checkTogether(rows: readonly Row[], together: readonly string[]): void 
     assert.ok(own.length === 4 && Math.abs(own[3]!.value / Math.cbrt(product) - 1) < 1e-9, mode);
     for (const { note, figures } of own.slice(0, 3)) {
       const onCores = /(^|; )all on \d+ cores by WebAssembly; /.test(note!);
-      const onDevice = /(^|; )[1-9]\d* of \d+ filters on the device; \d+ states an iteration/.test(note!);
+      const onDevice = /(^|; )([1-9]\d* of \d+ filters on the device; \d+ states an iteration|one kernel on the device; )/.test(note!);
       assert.ok(onCores !== onDevice, note);
       // Short runs are not enough for `synergistic` to settle: it tries other placements than the best one so far.
+      assert.equal(figures?.['planned'] !== undefined, mode === 'synergistic', note);
       if (mode === 'synergistic') continue;
       assert.equal(onCores, mode === 'cpu', note);
       assert.equal(figures?.['device'] !== undefined, onDevice, note);
     }
     for (const { note } of own.slice(0, 3)) {
-      assert.equal(/^[\d.]+ of the better of cpu and gpu; /.test(note!), mode === 'synergistic');
+      assert.equal(/^[\d.]+ of the better of cpu and gpu, by plan [\d.]+; /.test(note!), mode === 'synergistic');
     }
   }
 }
@@ -127,6 +129,20 @@ describe('bench: stream on a device', () => {
     assert.ok(Math.abs(mean!.value - 0.03) < 1e-12);
     assert.equal(mean!.note, '2 programs, without tde');
     assert.deepEqual(gapSummary([of('tde', 0.5, false)]), []);
+  });
+
+  it('goes on after a row that fails, and names it at the end', async () => {
+    const said: string[] = [];
+    const failures = new Failures({ say: (text) => { said.push(text); } });
+    const unsupported = Object.assign(new Error('not for devices'), { code: 'ERR_WARPLOOM_UNSUPPORTED' });
+    assert.equal(await failures.of('stream/a/gpu', () => Promise.resolve(3)), 3);
+    assert.equal(await failures.of('stream/b/gpu', () => Promise.reject(unsupported)), undefined);
+    assert.doesNotThrow(() => { failures.end(); });
+    assert.equal(await failures.of('stream/c/cpu', () => Promise.reject(new Error('index 9\nat line 3'))), undefined);
+    assert.equal(await failures.of('stream/c/gpu', () => { throw new TypeError('no'); }), undefined);
+    assert.deepEqual(said, ['stream/b/gpu: not for devices', 'stream/c/cpu: index 9\nat line 3', 'stream/c/gpu: no']);
+    assert.throws(() => { failures.end(); }, (error: AggregateError) => error.errors.length === 2
+      && error.message === 'failed: stream/c/cpu (index 9); stream/c/gpu (no)');
   });
 
   it('prints figures with their units', () => {

@@ -41,7 +41,7 @@ describe('where synergistic runs take place', function () {
     const choice = new Choice(new Map(estimates));
     const taken = [...Array(7).keys()].map(() => {
       const { next } = choice;
-      choice.note(next, 1e6, { both: 5000, device: 2500, cores: 100 }[next]); // µs a state: 5, 2.5, 0.1
+      choice.note(next, 1e6, { both: 5000, device: 2500, fused: 0, cores: 100 }[next]); // µs a state: 5, 2.5, 0.1
       return next;
     });
     // The cores' estimate is more than twice what the device takes.
@@ -50,7 +50,7 @@ describe('where synergistic runs take place', function () {
     const close = new Choice(new Map(estimates));
     const tried = [...Array(7).keys()].map(() => {
       const { next } = close;
-      close.note(next, 1e6, { both: 1100, device: 1600, cores: 100 }[next]);
+      close.note(next, 1e6, { both: 1100, device: 1600, fused: 0, cores: 100 }[next]);
       return next;
     });
     assert.deepEqual(tried, ['both', 'both', 'device', 'device', 'both', 'both', 'both']);
@@ -102,13 +102,15 @@ describe('where synergistic runs take place', function () {
     it('costs of the caller place filters, in stream.run too', async () => {
       const input = randomInput(benchmarkPrograms[0]!, 400_000);
       const expected = (await run(slow, { input, backend: 'wasm' })).output;
-      for (const [cost, placed] of [[1000, 'simt'], [0, 'wasm']] as const) {
+      for (const [cost, placed] of [[1000, backend], [0, 'wasm']] as const) {
         const costs = slow.nodes.map(() => cost);
         const found = await run(slow, { input, backend: backend as 'simt', device, mode: 'synergistic', costs });
-        assert.equal(found.backend, placed === 'simt' ? backend : placed, found.note);
+        if (cost > 0) assert.equal(found.backend, placed, found.note);
         assert.deepEqual(found.output, expected);
-        using made = await compileForDevice(slow, { device, mode: 'synergistic', costs });
-        assert.equal(made.schedule!.placed, placed === 'simt' ? 'device' : 'cores');
+        using made = await compileForDevice(slow, { device, mode: 'synergistic', costs, link: { toGpu: 1000, toCpu: 1000 } });
+        assert.equal(made.schedule!.placed, placed === 'wasm' ? 'cores' : 'fused');
+        using planned = await HybridGpu.compileFor(slow, device, { mode: 'synergistic', costs, link: { toGpu: 1000, toCpu: 1000 }, fused: false });
+        assert.equal(planned.figures.placed, placed === 'wasm' ? 'cores' : 'device');
       }
       const measured = await run(slow, { input, backend: backend as 'simt', device, mode: 'gpu', costs: 'measured', threads: 2 });
       assert.deepEqual(measured.output, expected);
