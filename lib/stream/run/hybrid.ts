@@ -148,7 +148,7 @@ export class HybridGpu extends CompiledGpu {
       ...(timeout === undefined ? {} : { timeout }) };
     const oneKernel = mode === 'synergistic' && mayBeFused ? fusedIfAny(graph, device, { ...limits, search }) : undefined;
     const [made, other] = await Promise.allSettled([device.module({
-      source: text.source, kernels: [text.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
+      source: text.source, kernels: [text.kernel, text.moveKernel], headers: { 'arithmetic.h': arithmeticHeader() },
       ...(registers === undefined || device.backend !== 'cuda' ? {} : { maxRegisters: registers }), ...limits,
     }), oneKernel]);
     const fused = other.status === 'fulfilled' ? other.value : undefined;
@@ -280,14 +280,14 @@ export class HybridGpu extends CompiledGpu {
     options: ThreadOptions & { readonly signal: AbortSignal },
   ): Promise<Conducted> {
     const { device } = this;
-    const module = this.#module, arena = this.newArena(parts);
+    const module = this.#module, arena = this.newArena(parts), { kernel, moveKernel } = this.planned.text;
     const iterations = Math.floor(run.counts.steadyStates / parts.plan.steadyStates);
     // A conductor must not go on where the machines have ended.
     const ended = new AbortController();
     let conductor: Conductor | undefined;
     const conduct = async (common: CommonData): Promise<void> => {
       const signal = AbortSignal.any([options.signal, ended.signal]);
-      conductor = new Conductor(parts, { device, module, kernel: this.program.kernel, lists, arena }, common,
+      conductor = new Conductor(parts, { device, module, kernel, moveKernel, lists, arena }, common,
         hybridMemory(parts, common, streams), signal);
       await conductor.run(iterations);
     };
