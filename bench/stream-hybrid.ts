@@ -2,8 +2,8 @@
 // input and output lie in JavaScript's memory. Rows:
 //   stream/<program>/cpu           items of output a second by the clock, all filters on cores
 //   stream/<program>/gpu           all filters on the device that can be there
-//   stream/<program>/synergistic   where it is fastest: each filter where a plan places it, or all as one kernel on the device, or on cores;
-//                                  figures.planned: the same without the one kernel; note: both over the better of the other rows
+//   stream/<program>/synergistic   where it is fastest: each filter where a plan places it, all as one kernel on the device, or all on
+//                                  cores; figures.planned: without the one kernel; note: both over the better of the other rows
 // Costs of both sides are measured: on cores by `profile` with wasm, on the device by Algorithm 1. Every item that comes out is compared
 // with what WebAssembly makes of the same input, bit for bit.
 import { randomInput, type BenchmarkProgram } from '../examples/stream/programs.ts';
@@ -85,7 +85,9 @@ export class HybridRows {
     return mode === 'cpu' ? { costs: this.#costs.costs } : this.#costs;
   }
 
-  async #timed(mode: HybridMode, id: string, options: { readonly fused?: boolean } = {}): Promise<{ best: number; spread: number; note: string; device: number }> {
+  async #timed(
+    mode: HybridMode, id: string, options: { readonly fused?: boolean } = {},
+  ): Promise<{ best: number; spread: number; note: string; device: number }> {
     const { device, quick } = this.#context;
     const { inputItems: each } = this.#program;
     this.#input ??= randomInput(this.#program, Math.max(1, Math.round((quick ? quickItems : inputItems) / each)) * each, 1);
@@ -102,8 +104,8 @@ export class HybridRows {
     }
     const { placed = 'both', states, stages, channelBytes } = made.figures;
     const { plan, placements } = made.planned, rungs = placements.get(placed)?.plan;
-    const on = placed === 'fused' ? 'one kernel on the device' : rungs === undefined ? `all on ${made.planned.problem.cores} cores by WebAssembly`
-      : `${rungs.onGpu.filter(Boolean).length} of ${plan.onGpu.length - 2} filters on the device; ${states} states an iteration of ${
+    const on = placed === 'fused' ? 'one kernel on the device'
+      : rungs === undefined ? `all on ${made.planned.problem.cores} cores by WebAssembly` : `${rungs.onGpu.filter(Boolean).length} of ${plan.onGpu.length - 2} filters on the device; ${states} states an iteration of ${
         rungs.interval.toPrecision(4)} µs by plan, ${stages} stages; ${channelBytes} bytes of rings on the device, ${
         rungs.hostBytes} on the host`;
     const told = [...made.choice.estimates].map(([name, time]) => `${name} ${(time * 1e3).toPrecision(3)}`).join(', ');

@@ -114,6 +114,46 @@ describe('where synergistic runs take place', function () {
       }
       const measured = await run(slow, { input, backend: backend as 'simt', device, mode: 'gpu', costs: 'measured', threads: 2 });
       assert.deepEqual(measured.output, expected);
+      const dynamic = graphOf('int->int filter D { work pop 1 push [0, *] { int x = pop(); if (x % 2 == 0) push(x); } } int->int filter E '
+        + '{ work pop 1 push 1 { push(pop() + 1); } } int->int pipeline Main { add D; add E; }');
+      const found = await run(dynamic, { input: [1, 2, 4, 5], backend: backend as 'simt', device, mode: 'gpu', costs: 'measured' });
+      assert.deepEqual([found.backend, [...found.output as number[]]], ['interpret', [3, 5]]);
+    });
+
+    it('the one kernel takes what plans take, and says what it cannot run', async () => {
+      const input = Int32Array.from({ length: 100_001 }, (_, i) => i % 91);
+      const costs = early.nodes.map(() => 1000);
+      using made = await HybridGpu.compileFor(early, device, { mode: 'synergistic', costs });
+      assert.equal(made.figures.placed, 'fused');
+      for (const options of [{}, { items: 5000 }, { iterations: 777 }, { items: 0 }]) {
+        const expected = compiledWasm(early).run(input, options);
+        const found = await made.run(input, options);
+        assert.deepEqual([found.output, found.firings, found.exhausted], [expected.output, expected.firings, expected.exhausted]);
+      }
+      const expected = compiledWasm(early).run(input).output;
+      for (const out of [new Int32Array(expected.length + 3), new Float64Array(expected.length)]) {
+        const found = await made.run(input, {}, out);
+        assert.equal(found.output.buffer, out.buffer);
+        assert.deepEqual([...found.output], [...expected]);
+      }
+      for (const short of [0, 1, 9, 31]) {
+        assert.deepEqual((await made.run(input.subarray(0, short), {})).output, compiledWasm(early).run(input.subarray(0, short)).output);
+      }
+      const stop = new AbortController();
+      using again = await HybridGpu.compileFor(early, device, { mode: 'synergistic', costs });
+      assert.equal(again.choice.next, 'fused');
+      const stopped = again.run(input, { signal: stop.signal });
+      stop.abort(new Error('enough'));
+      await assert.rejects(stopped, /^Error: enough$/);
+      const [first, second] = await Promise.all([again.run(input, {}), again.run(input.subarray(0, 50_000), {})]);
+      assert.deepEqual([first.output, second.output], [expected, compiledWasm(early).run(input.subarray(0, 50_000)).output]);
+      // Sums of floats depend on their order: no kernel of a device finds them.
+      const sums = graphOf('float->float filter S { float s; work pop 1 push 1 { s = s * 0.5 + pop(); push(s); } } float->float filter G '
+        + '{ work pop 1 push 1 { push(pop() * 3); } } float->float pipeline Main { add S; add G; }');
+      using planned = await HybridGpu.compileFor(sums, device, { mode: 'synergistic', costs: sums.nodes.map(() => 1000) });
+      assert.equal(planned.choice.estimates.has('fused'), false);
+      const floats = Float32Array.from(input);
+      assert.deepEqual((await planned.run(floats, {})).output, compiledWasm(sums).run(floats).output);
     });
 
     it('cores get only what stands before and behind the iterations, where the device runs the ends', async () => {
