@@ -6,6 +6,7 @@
 //   stream/<program>/auto-pinned the same of a compiled program's run from pinned memory to pinned memory
 //   stream/<program>/auto-fast   as auto, compiled with fast: true; its output is not compared, since its rounding differs
 //   stream/<program>/compile     seconds from the text until the program can run, with an empty cache; cached: with what that left
+//   stream/<program>/auto-host/many-N   many such runs at once: stream-many.ts
 //   stream/geomean/auto          geometric mean over the baseline of the programs that ran
 // and those of the schedules of chapter 3: stream-modes.ts, of chapter 4: stream-hybrid.ts, of its partitions: stream-gap.ts, and of
 // Tables 2.1 and 4.1: stream-tables.ts.
@@ -31,6 +32,7 @@ import { geomean, itemsFor, measure } from './stream.ts';
 import { bytesEach, StreamWork, type Items, type LaunchTiming } from './stream-device-work.ts';
 import { gapRow, gapSummary, type GapRow } from './stream-gap.ts';
 import { HybridRows, hybridModes } from './stream-hybrid.ts';
+import { manyNames, manyRow, manyRuns } from './stream-many.ts';
 import { ModeRows, pipelineModes } from './stream-modes.ts';
 import { anchorOf, programGraph, programText } from './stream-programs.ts';
 import { benchmarkLayouts, benchmarkThreads } from './stream-tables.ts';
@@ -162,7 +164,7 @@ class DeviceBenchmark {
     if (wanted(`stream/${name}/threads/`)) {
       await failures.of(`stream/${name}/threads`, () => cache.with(() => benchmarkThreads(this.#context, name, graph)));
     }
-    if (!['auto', ...hostRows, 'auto-fast', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
+    if (!['auto', ...hostRows, ...manyNames, 'auto-fast', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
     using compiled = await cache.with(() => compileFused(graph, device));
     using work = await StreamWork.open(program, graph, compiled, quick);
     const baseline = await this.#baseline(program, graph, (items) => work.hostInput(items));
@@ -181,6 +183,13 @@ class DeviceBenchmark {
           emit({ ...await cache.with(() => this.#hostRow(way, work, graph, compiled, timing.best)), ...peers });
         });
       }
+    }
+    for (const [at, row] of manyNames.entries()) {
+      const id = `stream/${name}/${row}`;
+      if (!wanted(id)) continue;
+      await failures.of(id, async () => {
+        emit({ ...await cache.with(() => manyRow(this.#context, manyRuns[at]!, { work, graph, compiled })), ...peers });
+      });
     }
     if (wanted(`stream/${name}/auto-fast`)) {
       using fast = await cache.with(() => compileFused(graph, device, { fast: true }));
@@ -333,7 +342,7 @@ async function compileBaselines(programs: readonly BenchmarkProgram[]): Promise<
 
 /** The domain `stream` on a device of backend cuda or simt. */
 export async function benchmarkStreamDevice(context: BenchContext): Promise<void> {
-  const rows = ['auto', ...hostRows, 'auto-fast', 'compile', ...pipelineModes, 'threads/'];
+  const rows = ['auto', ...hostRows, ...manyNames, 'auto-fast', 'compile', ...pipelineModes, 'threads/'];
   const programs = wantedPrograms(context, rows), together = wantedPrograms(context, [...hybridModes, 'ilp-gap']);
   await compileBaselines([...new Set([...programs, ...together])]);
   const benchmark = new DeviceBenchmark(context);

@@ -104,10 +104,11 @@ export class HybridRows {
     }
     const { placed = 'both', states, stages, channelBytes } = made.figures;
     const { plan, placements } = made.planned, rungs = placements.get(placed)?.plan;
+    const byPlan = rungs && `${rungs.onGpu.filter(Boolean).length} of ${plan.onGpu.length - 2} filters on the device; ${
+      states} states an iteration of ${rungs.interval.toPrecision(4)} µs by plan, ${stages} stages; ${
+      channelBytes} bytes of rings on the device, ${rungs.hostBytes} on the host`;
     const on = placed === 'fused' ? 'one kernel on the device'
-      : rungs === undefined ? `all on ${made.planned.problem.cores} cores by WebAssembly` : `${rungs.onGpu.filter(Boolean).length} of ${plan.onGpu.length - 2} filters on the device; ${states} states an iteration of ${
-        rungs.interval.toPrecision(4)} µs by plan, ${stages} stages; ${channelBytes} bytes of rings on the device, ${
-        rungs.hostBytes} on the host`;
+      : byPlan ?? `all on ${made.planned.problem.cores} cores by WebAssembly`;
     const told = [...made.choice.estimates].map(([name, time]) => `${name} ${(time * 1e3).toPrecision(3)}`).join(', ');
     return {
       best: Math.max(...rates), spread: summarise(rates).spread, device: summarise(seconds).median,

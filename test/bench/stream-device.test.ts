@@ -190,7 +190,7 @@ describe('bench: stream on a device', () => {
     try {
       const { stdout, stderr } = run('--filter', '^stream/(bitonic|filterbank|mpeg2-subset|geomean|all)/');
       const rows = read('stream');
-      const ways = ['auto', 'auto-host', 'auto-pinned', 'auto-fast'];
+      const ways = ['auto', 'auto-host', 'auto-pinned', 'auto-host/many-16', 'auto-host/many-256', 'auto-fast'];
       // Which filter takes most of the time is measured.
       assert.deepEqual(rows.map(({ id }) => id.replace(/(?<=\/threads)\/.*/, '')), [
         ...['bitonic', 'filterbank'].flatMap((name) => ['compile', 'threads', ...ways, ...modes].map((row) => `stream/${name}/${row}`)),
@@ -212,6 +212,7 @@ describe('bench: stream on a device', () => {
         if (id.includes('/threads/')) assert.deepEqual([Object.keys(figures!), Math.min(...Object.values(figures!))], [['r255t128', 'r255t256'], value], id);
         if (id.endsWith('/compile')) assert.ok(figures!['cached']! > 0, id);
         if (id.endsWith('/swp') && !id.includes('geomean')) assert.deepEqual(Object.keys(figures!), ['n1', 'n8', 'persistent', 'bufferBytes', 'aboveBound'], id);
+        if (id.includes('/many-')) assert.ok(figures!['one']! > 0, id);
         if (/\/auto-(host|pinned)$/.test(id)) assert.ok(Math.abs(fraction! - value / limit!) < 1e-12 && figures!['device']! > 0, id);
       }
       assert.match(rows[2]!.note!, /GB\/s; \d+ threads, \d+ registers, \d+ bytes shared, \d+ blocks resident, \d+ states a round, 1 groups/);
