@@ -9,7 +9,7 @@ import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/modu
 import { reasonOf } from '../../core/progress.ts';
 import type { CommonData } from './common.ts';
 import { noFault, turnsEach, untilAborted } from './gpu.ts';
-import { Batches } from './hybrid-ends.ts';
+import { Batches, hostWords, mirror } from './hybrid-ends.ts';
 import { bringRests, takeRests, type HybridMemory, type HybridTransfer } from './hybrid-memory.ts';
 import type { HybridParts } from './hybrid-parts.ts';
 import { isOnDevice } from './machine-launches.ts';
@@ -64,7 +64,7 @@ export class Conductor {
   readonly #memory: HybridMemory;
   readonly #signal: AbortSignal;
   readonly #stopped: Promise<never>;
-  /** Ends of the program that cross the link in batches. */
+  /** Transfers that have arrays of their own. */
   #batches: ReadonlyMap<HybridTransfer, Batches> = new Map();
   /** Cores have nothing to do between the start and the rest of the run, and wait there. */
   readonly #isAlone: boolean;
@@ -113,15 +113,10 @@ export class Conductor {
   /** One launch's slots of a transfer; resolves when they are there. */
   async #copy({ isIn, parts }: HybridTransfer, iteration: number): Promise<void> {
     await Promise.all(parts.map(async ({ host, device }) => {
-      const { words, each, residual, slots, isUnseen } = host;
-      const at = host.at + (slots === Infinity ? iteration : iteration % slots) * each;
-      const slot = words.subarray(at, at + each), place = device.at + iteration % device.slots * device.each;
+      const slot = hostWords(host, iteration), place = device.at + iteration % device.slots * device.each;
       if (isIn) return this.#part.arena.write(slot, place, { signal: this.#signal });
-      await this.#part.arena.read(isUnseen ? unseenPart(slot) : slot, place, { signal: this.#signal });
-      if (residual === 0) return;
-      // Items past the last slot are also stored at the front.
-      const length = slots * each, begin = Math.max(at, length);
-      if (at + each > begin) words.copyWithin(begin - length, begin, at + each);
+      await this.#part.arena.read(host.isUnseen ? unseenPart(slot) : slot, place, { signal: this.#signal });
+      mirror(host, iteration);
     }));
   }
 
@@ -131,6 +126,7 @@ export class Conductor {
    */
   #transfers(launch: number, iterations: number): Transfers {
     const made: Transfers = { rings: [], ends: [], moves: [], takes: [] };
+    const outgoing: { readonly batches: Batches; readonly iteration: number; readonly moves: readonly ListedLaunch[] }[] = [];
     for (const transfer of this.#memory.transfers) {
       const iteration = launch - transfer.stage;
       if (iteration < 0 || iteration >= iterations) continue;
@@ -139,11 +135,25 @@ export class Conductor {
         (transfer.isEnd ? made.ends : made.rings).push(this.#copy(transfer, iteration));
         continue;
       }
-      if (transfer.isIn) made.ends.push(batches.bring(iteration));
-      else made.takes.push(() => batches.take(iteration));
-      made.moves.push(...batches.moves(iteration));
+      const moves = batches.moves(iteration);
+      if (transfer.isIn) (transfer.isEnd ? made.ends : made.rings).push(batches.bring(iteration));
+      if (transfer.isIn || transfer.isEnd) made.moves.push(...moves);
+      if (!transfer.isIn && transfer.isEnd) made.takes.push(() => batches.take(iteration));
+      if (!transfer.isIn && !transfer.isEnd) outgoing.push({ batches, iteration, moves });
     }
+    // Cores wait for these, so they do not wait for the next kernel.
+    const moved = outgoing.flatMap(({ moves }) => moves);
+    if (moved.length > 0) made.rings.push(this.#launch(moved));
+    for (const { batches, iteration } of outgoing) made.rings.push(batches.take(iteration));
     return made;
+  }
+
+  /** Queues kernels. */
+  #launch(list: readonly ListedLaunch[]): Promise<void> {
+    const launched = this.#part.module.launchAll(list, { signal: this.#signal })
+      .then(({ deviceSeconds }) => { this.deviceSeconds += deviceSeconds; });
+    launched.catch(() => undefined); // awaited later
+    return launched;
   }
 
   /** Queues copies within the device, then its kernel, unless that has no launch any more. */
@@ -151,18 +161,14 @@ export class Conductor {
     const { lists: { entries, blocks, threads, sharedBytes, stagedBytes, listWords }, plan: { steadyStates }, launches } = this.#parts;
     const hasLaunch = entries > 0 && launch < iterations + launches.lastStage;
     if (!hasLaunch && moves.length === 0) return Promise.resolve();
-    const { module, kernel, arena, lists } = this.#part;
+    const { kernel, arena, lists } = this.#part;
     const own: KernelArgument[] = [
       arena, arena, fault, arena, lists, barrier, { i64: 0 }, { i64: 0 }, { f64: turnsEach },
       // All states of whole iterations are wanted, in one step a launch.
       ...[iterations * steadyStates, 0, steadyStates, iterations, 1, listWords, stagedBytes, launch, launch + 1]
         .map((value) => ({ i32: value })),
     ];
-    const list = [...moves, ...hasLaunch ? [{ kernel, blocks, threads, sharedBytes, arguments: own }] : []];
-    const launched = module.launchAll(list, { signal: this.#signal })
-      .then(({ deviceSeconds }) => { this.deviceSeconds += deviceSeconds; });
-    launched.catch(() => undefined); // awaited later
-    return launched;
+    return this.#launch([...moves, ...hasLaunch ? [{ kernel, blocks, threads, sharedBytes, arguments: own }] : []]);
   }
 
   /** Looks whether a steady state went wrong on the device. Iterations before it end; nothing that follows matters. */
@@ -179,15 +185,12 @@ export class Conductor {
     const { device, moveKernel, arena } = this.#part;
     const { plan: { width }, lists: { entries } } = this.#parts;
     const fault = inputArray(device, Int32Array.of(noFault)), barrier = inputArray(device, new Int32Array(1));
-    const ends = this.#memory.transfers.filter(({ isEnd }) => isEnd && iterations > 0).flatMap((transfer) => {
-      const batches = Batches.of(transfer, { device, moveKernel, arena, iterations, signal: this.#signal });
-      return batches === undefined ? [] : [[transfer, batches] as const];
-    });
-    this.#batches = new Map(ends);
+    const { leastBytes } = this.#parts;
+    this.#batches = Batches.of(this.#memory.transfers, { device, moveKernel, arena, iterations, signal: this.#signal, leastBytes });
     using _ = untilAborted(this.#signal, () => {
       fault.dispose();
       barrier.dispose();
-      for (const [, batches] of ends) batches.dispose();
+      for (const batches of this.#batches.values()) batches.dispose();
     });
     await this.#meet(); // all are there
     await this.#meet(); // the first worker has made the start

@@ -1,18 +1,21 @@
-// An end of a program whose filter there is on the device. Its items cross the link in batches of several iterations, through arrays of
-// their own: transfers in both directions overlap with kernels, which use the rings, and are large enough for the link and the host's
-// memory whatever the length of an iteration. The device itself copies them between these arrays and the rings.
+// Large transfers of a run go through arrays of their own, between which and the rings the device copies: so transfers in both directions
+// overlap with kernels, which use the rings. Items of the program's ends cross the link in batches of several iterations, which are large
+// enough for the link and the host's memory whatever the length of an iteration. Items of other channels cross it as soon as they are
+// there, and somebody waits for them.
 import { unseenPart } from '../../core/arrays.ts';
 import { resultArray, type Device, type DeviceArray } from '../../core/device.ts';
 import { elementAt } from '../../core/known.ts';
 import type { ListedLaunch } from '../../core/module.ts';
-import type { HybridTransfer } from './hybrid-memory.ts';
+import type { HostPart, HybridTransfer } from './hybrid-memory.ts';
 
 /** Bytes of a batch, about; batches of a run, at least, as far as its iterations allow. */
 const batchBytes = 2 ** 24, leastBatches = 8;
 /** Arrays that batches take turns in: one that crosses the link, one that the device copies, one that waits. */
 const turns = 3;
-/** The share of the device's memory that the arrays of an end may take. */
-const mostShare = 1 / 32;
+/** The share of the device's memory that the arrays of an end may take; and those of all other channels. */
+const endShare = 1 / 32, ringShare = 1 / 16;
+/** Bytes of an iteration from which on a transfer pays for a stream of its own (cuda/core/submission.h). */
+const leastBytes = 2 ** 20;
 /** Threads of a block that copies words, words of each, and most blocks. */
 const moveThreads = 256, wordsEach = 8, mostBlocks = 1024;
 
@@ -25,6 +28,23 @@ export interface BatchRun {
   readonly arena: DeviceArray;
   readonly iterations: number;
   readonly signal: AbortSignal;
+  /** For tests: bytes of an iteration from which on any transfer has arrays of its own. */
+  readonly leastBytes?: number | undefined;
+}
+
+const bytesOf = ({ parts }: HybridTransfer): number => 4 * parts.reduce((sum, { device: { each } }) => sum + each, 0);
+
+/** The words of the host that belong to some iterations, from one on; only ends have more than one side by side. */
+export function hostWords({ words, at, each, slots }: HostPart, iteration: number, count = 1): Int32Array {
+  const begin = at + (slots === Infinity ? iteration : iteration % slots) * each;
+  return words.subarray(begin, begin + count * each);
+}
+
+/** Has items behind the last slot stored at the front too, once an iteration has come. */
+export function mirror({ words, at, each, slots, residual }: HostPart, iteration: number): void {
+  if (residual === 0) return;
+  const length = slots * each, own = at + iteration % slots * each, begin = Math.max(own, length);
+  if (own + each > begin) words.copyWithin(begin - length, begin, own + each);
 }
 
 /** The batches of one transfer. */
@@ -35,7 +55,7 @@ export class Batches {
   readonly #run: BatchRun;
   /** By turn and part. */
   readonly #arrays: readonly (readonly DeviceArray[])[];
-  /** Batches that were given to the link, and the transfer of the last one. */
+  /** Batches that were given to the link, and the transfer of the last one with all before. */
   #begun = 0;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -47,32 +67,45 @@ export class Batches {
       transfer.parts.map(({ device: { each } }) => resultArray(run.device, 'int32', size * each)));
   }
 
-  /** Undefined where the device has no memory to spare for it. */
-  static of(transfer: HybridTransfer, run: BatchRun): Batches | undefined {
-    const { iterations, device } = run;
-    const each = 4 * transfer.parts.reduce((sum, part) => sum + part.device.each, 0);
-    const { limitBytes } = device.memory();
-    const bytes = Math.min(batchBytes, each * iterations / leastBatches, limitBytes === 0 ? Infinity : mostShare * limitBytes / turns);
-    const size = Math.min(iterations, Math.max(1, Math.floor(bytes / each)));
-    if (limitBytes > 0 && turns * size * each > mostShare * limitBytes) return undefined;
-    return new Batches(transfer, size, run);
+  /** Those of a run's transfers for which this pays, as far as the device has memory to spare. */
+  static of(transfers: readonly HybridTransfer[], run: BatchRun): Map<HybridTransfer, Batches> {
+    const { limitBytes } = run.device.memory(), { iterations } = run;
+    const made = new Map<HybridTransfer, Batches>();
+    const most = (share: number): number => (limitBytes === 0 ? Infinity : share * limitBytes / turns);
+    let left = most(ringShare);
+    for (const transfer of transfers) {
+      const each = bytesOf(transfer);
+      if (each === 0 || iterations === 0) continue;
+      const bytes = Math.min(batchBytes, each * iterations / leastBatches, most(endShare));
+      const size = transfer.isEnd ? Math.min(iterations, Math.max(1, Math.floor(bytes / each))) : 1;
+      const least = run.leastBytes ?? (transfer.isEnd ? 0 : leastBytes);
+      if (each < least || each > (transfer.isEnd ? most(endShare) : left)) continue;
+      if (!transfer.isEnd) left -= each;
+      made.set(transfer, new Batches(transfer, size, run));
+    }
+    return made;
   }
 
-  /** Items of an input come to the device up to those of an iteration, and of the next batch. Resolves when those before have come. */
+  /**
+   * Items come to the device up to those of an iteration. At an end, the next batch comes too, and this resolves when those before have
+   * come; elsewhere it resolves when the iteration has.
+   */
   bring(iteration: number): Promise<unknown> {
-    const { iterations } = this.#run;
-    const last = this.#last;
-    const wanted = Math.min(Math.floor(iteration / this.size) + 2, Math.ceil(iterations / this.size));
-    for (; this.#begun < wanted; ++this.#begun) this.#note(this.#cross(this.#begun));
-    return last;
+    const { isEnd } = this.transfer, before = this.#last;
+    const wanted = Math.min(Math.floor(iteration / this.size) + (isEnd ? 2 : 1), Math.ceil(this.#run.iterations / this.size));
+    while (this.#begun < wanted) this.#cross(this.#begun++);
+    return isEnd ? before : this.#last;
   }
 
-  /** Takes the batch that an iteration ends, if it ends one. Resolves when the one before is there. */
+  /**
+   * Takes the batch that an iteration ends, if it ends one. At an end, this resolves when the one before is there; elsewhere when the
+   * iteration is.
+   */
   take(iteration: number): Promise<unknown> {
-    const last = this.#last;
-    if ((iteration + 1) % this.size !== 0 && iteration + 1 !== this.#run.iterations) return Promise.resolve();
-    this.#note(this.#cross(this.#begun++));
-    return last;
+    const before = this.#last;
+    if ((iteration + 1) % this.size !== 0 && iteration + 1 !== this.#run.iterations) return before;
+    this.#cross(this.#begun++);
+    return this.transfer.isEnd ? before : this.#last;
   }
 
   /** Resolves when everything that was begun is there. */
@@ -80,23 +113,20 @@ export class Batches {
     return this.#last;
   }
 
-  #note(work: Promise<unknown>): void {
-    const before = this.#last;
-    this.#last = Promise.all([before, work]);
-    this.#last.catch(() => undefined); // awaited later
-  }
-
   /** A batch crosses the link. */
-  #cross(batch: number): Promise<unknown> {
+  #cross(batch: number): void {
     const { iterations, signal } = this.#run;
     const { isIn, parts } = this.transfer;
     const from = batch * this.size, count = Math.min(this.size, iterations - from);
     const arrays = elementAt(this.#arrays, batch % turns);
-    return Promise.all(parts.map(({ host: { words, at, each, isUnseen } }, part) => {
-      const items = words.subarray(at + from * each, at + (from + count) * each);
-      const array = elementAt(arrays, part);
-      return isIn ? array.write(items, 0, { signal }) : array.read(isUnseen ? unseenPart(items) : items, 0, { signal });
-    }));
+    const crossed = parts.map(async ({ host }, part): Promise<void> => {
+      const items = hostWords(host, from, count), array = elementAt(arrays, part);
+      if (isIn) return array.write(items, 0, { signal });
+      await array.read(host.isUnseen ? unseenPart(items) : items, 0, { signal });
+      mirror(host, from);
+    });
+    this.#last = Promise.all([this.#last, ...crossed]);
+    this.#last.catch(() => undefined); // awaited later
   }
 
   /** The device's copies of an iteration between its batch and the rings. */

@@ -56,6 +56,9 @@ export interface HybridSample {
   readonly options: HybridCompileOptions;
 }
 
+/** Bytes from which on transfers have arrays of their own: all, those that would, or none. */
+const transfersOf = (number: number): number | undefined => [0, undefined, Infinity][number % 3];
+
 /** Compiles programs in one module; undefined for those that cannot run so. Plans are checked. */
 export async function hybridTogether(device: Device, samples: readonly HybridSample[]): Promise<(HybridGpu | undefined)[]> {
   const planned = await Promise.all(samples.map(async ({ graph, options }, number) => {
@@ -75,7 +78,7 @@ export async function hybridTogether(device: Device, samples: readonly HybridSam
     headers: { 'arithmetic.h': arithmeticHeader() },
   });
   return Promise.all(planned.map(async (made, i) => (made === undefined ? undefined
-    : poisoned(await HybridGpu.with(samples[i]!.graph, device, module, made)))));
+    : poisoned(await HybridGpu.with(samples[i]!.graph, device, module, made, (parts) => ({ ...parts, leastBytes: transfersOf(i) }))))));
 }
 
 /** Compiles one program. `change`: what is wrong with its parts. */
@@ -88,7 +91,10 @@ export async function hybridOf(
   const source = text?.(planned.text.source) ?? planned.text.source;
   assert.ok(text === undefined || source !== planned.text.source, 'nothing was changed');
   const module = await device.module({ source, kernels: [planned.text.kernel, planned.text.moveKernel], headers: { 'arithmetic.h': arithmeticHeader() } });
-  return poisoned(await HybridGpu.with(graph, device, module, planned, change));
+  return poisoned(await HybridGpu.with(graph, device, module, planned, (parts) => {
+    const own = { ...parts, leastBytes: transfersOf(graph.nodes.length) };
+    return change?.(own) ?? own;
+  }));
 }
 
 /** Items of input for so many iterations of the plan, after the start of the run. */
