@@ -2,21 +2,22 @@
 // language.
 import { elementAt, required } from '../../core/known.ts';
 import { isDynamic, ratesOf, sdfOf } from '../elaborate/to-sdf.ts';
-import { bodiesOf, eachStatement, statementSize } from '../interpret/walk.ts';
+import { bodiesOf, eachStatement } from '../interpret/walk.ts';
 import { severalPrinters } from '../interpret/print-order.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
-import type { FilterCode, IrType } from '../ir.ts';
+import type { IrType } from '../ir.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { scheduled, type Schedule, type SteadySchedule, type SteadyState, type Step } from '../schedule/steady.ts';
 import type { SdfGraph } from '../sdf.ts';
-import { estimateCosts } from '../profile/estimate.ts';
 import { Analysis } from './analysis.ts';
 import { mergeEqual, type MergedGraph } from '../savings/merge.ts';
 import { savedFirings, type SavedFirings } from '../savings/firings.ts';
-import { isJammed } from './jam.ts';
+import { codesOf, loopsOf, makeGroups } from './groups.ts';
 import { countsOf, kindsIn, type Kind } from './layout.ts';
 import { UnsupportedProgram } from './unsupported.ts';
+
+export { firingCodes, firingSize, isOrdered } from './groups.ts';
 
 /** External streams: the open input and output, and the files that are read and written. */
 export interface External {
@@ -94,6 +95,11 @@ export interface PlanOptions {
   readonly forCores?: number;
   /** Whether to leave out work if no bit of the output changes (lib/stream/savings). Default true. */
   readonly savings?: boolean;
+  /**
+   * Values that the independent parts of a group's iteration may keep at once. Groups are then chosen so that few items pass between them,
+   * up to `groupSize`. Default 0: neighbours are joined as long as their code stays small.
+   */
+  readonly live?: number;
   /** Nodes with state that need not fire in order: `alone`: in groups of their own, a firing an iteration; `free`: like those without. */
   readonly handled?: ReadonlyMap<number, 'alone' | 'free'>;
 }
@@ -136,7 +142,7 @@ export interface ProgramPlan {
 }
 
 export const defaultPlanOptions: Required<PlanOptions> = { groupSize: 4000, filterSize: 1000, blockBytes: 32768, maxMultiplicity: 256,
-  forCores: 1, savings: true, handled: new Map() };
+  forCores: 1, savings: true, live: 0, handled: new Map() };
 
 /**
  * Plans a graph. Throws UnsupportedProgram for what only the interpreter supports (dynamic rates, messages), and ScheduleError if there is
@@ -230,131 +236,6 @@ function externalsOf(graph: StreamGraph): External[] {
     };
     return { ...each, id, isIn, slot: 2 * id + (isIn ? 0 : 1), first: movement(true), later: movement(false) };
   });
-}
-
-type FilterNode = Extract<GraphNode, { kind: 'filter' }>;
-type Parts = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'analyses' | 'firings'>;
-
-/** Work that cannot be sliced is joined up to this fraction of a core's share: small enough for load balancing. */
-const partsOfCore = 3;
-
-function gcd(a: number, b: number): number {
-  return b === 0 ? a : gcd(b, a % b);
-}
-
-/** The code of a filter's steady-state firings, for one period of them; undefined: a dead firing. */
-export function firingCodes({ firings }: Pick<ProgramPlan, 'firings'>, node: FilterNode): readonly (FilterCode | undefined)[] {
-  return firings.get(node.id)?.codes ?? [node.code];
-}
-
-function codesOf(firings: ProgramPlan['firings'], node: FilterNode): FilterCode[] {
-  return firingCodes({ firings }, node).filter((code) => code !== undefined);
-}
-
-/** Mean code size of one firing, taking into account which loops will be unrolled. */
-export function firingSize(plan: Pick<ProgramPlan, 'analyses' | 'firings'>, node: GraphNode, filterSize: number): number {
-  switch (node.kind) {
-    case 'filter': {
-      const codes = firingCodes(plan, node);
-      const sizes = codes.map((code) => {
-        const unrolled = code === undefined ? 0 : required(plan.analyses.get(code)).unrolled(code.work.body);
-        return code === undefined || unrolled <= filterSize ? unrolled : statementSize(code.work.body) + 256;
-      });
-      return sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
-    }
-    case 'splitter': case 'joiner': return node.weights.reduce((sum, weight) => sum + weight, 0);
-    default: return 1;
-  }
-}
-
-/** All actors of feedback loops. */
-function loopsOf({ channels }: SdfGraph, { components }: Schedule): ReadonlySet<number> {
-  const own = channels.flatMap(({ from, to }) => (from === to ? [from] : []));
-  return new Set([...own, ...components.flatMap((members) => (members.length > 1 ? members : []))]);
-}
-
-/** Groups neighbours in stream order as long as their code stays small. */
-function makeGroups(parts: Parts, { component, components, inputs }: Schedule, options: Required<PlanOptions>): Group[] {
-  const { sdf, steady, schedule } = parts;
-  const groups: Group[] = [];
-  let open: { nodes: number[]; divisor: number; sizes: number[] } | undefined;
-  const close = (): void => {
-    if (open === undefined) return;
-    const { nodes, divisor } = open;
-    const steps = nodes.map((actor) => ({ actor, count: elementAt(steady.repetitions, actor) / divisor }));
-    groups.push({ id: groups.length, steps, iterations: divisor, isLoop: false, isJammed: false });
-    open = undefined;
-  };
-  const done = new Set<number>();
-  const isApart = apartness(parts, inputs, options);
-  const ownLoops = new Set(sdf.channels.flatMap(({ from, to }) => (from === to ? [from] : [])));
-  for (const actor of steady.order) {
-    const members = elementAt(components, elementAt(component, actor));
-    if (members.length > 1 || ownLoops.has(actor)) {
-      if (done.has(elementAt(component, actor))) continue;
-      done.add(elementAt(component, actor));
-      close();
-      const inside = new Set(members);
-      const steps = schedule.steps.filter((step) => inside.has(step.actor));
-      groups.push({ id: groups.length, steps, iterations: 1, isLoop: true, isJammed: false });
-      continue;
-    }
-    if (options.handled.get(actor) === 'alone') {
-      close();
-      const steps = [{ actor, count: 1 }];
-      groups.push({ id: groups.length, steps, iterations: elementAt(steady.repetitions, actor), isLoop: false, isJammed: false });
-      continue;
-    }
-    const node = elementAt(parts.graph.nodes, actor);
-    const period = parts.firings.get(actor)?.codes.length ?? 1;
-    const periods = elementAt(steady.repetitions, actor) / period;
-    if (node.kind === 'filter' && codesOf(parts.firings, node).some((code) => isJammed(code, required(parts.analyses.get(code))))) {
-      close();
-      groups.push({ id: groups.length, steps: [{ actor, count: period }], iterations: periods, isLoop: false, isJammed: true });
-      continue;
-    }
-    const size = firingSize(parts, node, options.filterSize);
-    const joined = open === undefined || isApart(open.nodes, actor) ? undefined
-      : join(open, actor, size, { periods, repetitions: steady.repetitions });
-    if (joined === undefined || joined.total > options.groupSize) {
-      close();
-      open = { nodes: [actor], divisor: periods, sizes: [size] };
-    } else open = joined.group;
-  }
-  close();
-  return groups;
-}
-
-/** Whether an actor's firings must run in order. */
-export function isOrdered({ sdf, graph, analyses }: Pick<ProgramPlan, 'sdf' | 'graph' | 'analyses'>, actor: number): boolean {
-  const node = elementAt(graph.nodes, actor);
-  return elementAt(sdf.actors, actor).stateful || (node.kind === 'filter' && required(analyses.get(node.code)).usesIteration);
-}
-
-/** Whether an actor should be on a different core than those before it, or cannot be sliced together with them. */
-function apartness(
-  parts: Parts, inputs: Schedule['inputs'], { forCores: cores, handled }: Required<PlanOptions>,
-): (before: readonly number[], actor: number) => boolean {
-  if (cores === 1) return () => false;
-  const { sdf, steady: { repetitions, residual } } = parts;
-  const work = estimateCosts(parts.graph).map((cost, actor) => cost * elementAt(repetitions, actor));
-  const sum = (actors: readonly number[]) => actors.reduce((total, actor) => total + elementAt(work, actor), 0);
-  const most = sum(sdf.actors.map(({ id }) => id)) / (partsOfCore * cores);
-  return (before, actor) => {
-    const members = [...before, actor];
-    if (members.some((id) => isOrdered(parts, id) && !handled.has(id))) return sum(members) > most;
-    return elementAt(inputs, actor).some(({ id, from }) => elementAt(residual, id) > 0 && before.includes(from));
-  };
-}
-
-function join(
-  open: { nodes: number[]; divisor: number; sizes: number[] }, actor: number, size: number,
-  { periods, repetitions }: { readonly periods: number; readonly repetitions: readonly number[] },
-) {
-  const divisor = gcd(open.divisor, periods);
-  const group = { nodes: [...open.nodes, actor], divisor, sizes: [...open.sizes, size] };
-  const total = group.nodes.reduce((sum, node, i) => sum + (elementAt(group.sizes, i) + 2) * (elementAt(repetitions, node) / divisor), 0);
-  return { group, total };
 }
 
 function storageOf({ graph, sdf, steady }: Pick<ProgramPlan, 'graph' | 'sdf' | 'steady'>, groupOf: readonly Group[]): Storage[] {
