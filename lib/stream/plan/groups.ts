@@ -115,11 +115,11 @@ class Grouping {
       }
       const firings = elementAt(steady.repetitions, actor);
       if (this.#options.handled.get(actor) === 'alone') this.#alone({ steps: [{ actor, count: 1 }], iterations: firings });
+      else if (this.#options.live > 0 && (!this.#isJammed(actor) || this.#isUnrolled(actor))) this.#chain.push(actor);
       else if (this.#isJammed(actor)) {
         const periods = this.#periodsOf(actor);
         this.#alone({ steps: [{ actor, count: firings / periods }], iterations: periods, isJammed: true });
-      } else if (this.#options.live > 0) this.#chain.push(actor);
-      else this.#add(actor);
+      } else this.#add(actor);
     }
     this.#close();
     return this.#groups;
@@ -129,6 +129,14 @@ class Grouping {
     const { graph, firings, analyses } = this.#parts;
     const node = elementAt(graph.nodes, actor);
     return node.kind === 'filter' && codesOf(firings, node).some((code) => isJammed(code, required(analyses.get(code))));
+  }
+
+  /** Whether the loops of a filter's firings become straight code. */
+  #isUnrolled(actor: number): boolean {
+    const { graph, firings, analyses } = this.#parts;
+    const node = elementAt(graph.nodes, actor);
+    return node.kind === 'filter' && codesOf(firings, node).every((code) =>
+      required(analyses.get(code)).unrolled(code.work.body) <= this.#options.filterSize);
   }
 
   /** Firings between which a node's code repeats are one. */
@@ -155,7 +163,7 @@ class Grouping {
   #cut(chain: readonly number[]): void {
     const { graph, steady: { repetitions } } = this.#parts;
     const found = phasesOf(chain, {
-      graph, repetitions, periods: (node) => this.#periodsOf(node), size: (node) => this.#sizeOf(node), live: this.#options.live,
+      graph, repetitions, periods: (node) => this.#periodsOf(node), codes: (node) => firingCodes(this.#parts, node), size: (node) => this.#sizeOf(node), live: this.#options.live,
       most: this.#options.groupSize, isApart: this.#isApart,
     });
     for (const members of found ?? []) {
@@ -169,7 +177,9 @@ class Grouping {
     if (this.#open === undefined) return;
     const { nodes, divisor } = this.#open;
     const steps = nodes.map((actor) => ({ actor, count: elementAt(this.#parts.steady.repetitions, actor) / divisor }));
-    this.#groups.push({ id: this.#groups.length, steps, iterations: divisor, isLoop: false, isJammed: false });
+    const [first] = nodes;
+    const isJammed = nodes.length === 1 && first !== undefined && this.#isJammed(first);
+    this.#groups.push({ id: this.#groups.length, steps, iterations: divisor, isLoop: false, isJammed });
     this.#open = undefined;
   }
 

@@ -17,6 +17,8 @@ export interface PhaseOptions {
   /** By node: firings in a steady state, and firings that an iteration makes at least. */
   readonly repetitions: readonly number[];
   readonly periods: (node: number) => number;
+  /** By filter: the code of its firings in turn; undefined: what a firing pushes is not read. */
+  readonly codes: (node: Extract<GraphNode, { kind: 'filter' }>) => readonly (FilterCode | undefined)[];
   /** By node: size of a firing's code. */
   readonly size: (node: number) => number;
   /** Most values that an independent part of an iteration keeps, and largest code of an iteration. */
@@ -122,7 +124,7 @@ function shapeOf(nodes: readonly number[], options: PhaseOptions, budget: { left
   const inside = new Set(nodes);
   const code = nodes.reduce((sum, node) => sum + (size(node) + 2) * elementAt(repetitions, node) / iterations, 0);
   if (nodes.length > 1 && code > options.most) return undefined;
-  const flow = new Flow(graph, inside);
+  const flow = new Flow(graph, inside, options.codes);
   let moved = 0;
   for (const id of nodes) {
     const node = elementAt(graph.nodes, id);
@@ -139,7 +141,7 @@ function shapeOf(nodes: readonly number[], options: PhaseOptions, budget: { left
     }
     if (moved === Infinity) return undefined;
     for (let i = 0; i < count; ++i) {
-      flow.fire(node);
+      flow.fire(node, i);
       if (flow.size > mostOfOne) return undefined;
     }
     budget.left -= flow.size;
@@ -165,9 +167,11 @@ class Flow {
   readonly #used: number[] = [];
   readonly #parent: number[] = [];
   readonly #isOutside: boolean[] = [];
+  readonly #codes: PhaseOptions['codes'];
   #now = 0;
 
-  constructor(graph: StreamGraph, inside: ReadonlySet<number>) {
+  constructor(graph: StreamGraph, inside: ReadonlySet<number>, codes: PhaseOptions['codes']) {
+    this.#codes = codes;
     this.#graph = graph;
     this.#inside = inside;
   }
@@ -197,14 +201,24 @@ class Flow {
     return elementAt(values, popped + offset);
   }
 
-  fire(node: GraphNode): void {
+  fire(node: GraphNode, number: number): void {
     const pushed = node.outputs.map((channel, port) => {
-      const sources = node.kind === 'filter' ? filterSources(node.code) : sourcesOf(node, port).map((source) => [source]);
+      const sources = node.kind === 'filter' ? this.#sourcesOf(node, number) : sourcesOf(node, port).map((source) => [source]);
       const isKept = channel !== undefined && this.#inside.has(elementAt(this.#graph.channels, channel).to);
       return { channel, isKept, values: sources.map((of) => this.#push(node, of)) };
     });
     for (const { channel, isKept, values } of pushed) if (isKept) this.#queue(channel).values.push(...values);
     node.inputs.forEach((channel, port) => { this.#queue(channel).popped += ratesOf(node, port).pop; });
+  }
+
+  /** As for movers: port and place. Firings that cannot be followed use all that they see. */
+  #sourcesOf(node: Extract<GraphNode, { kind: 'filter' }>, number: number): readonly (readonly (readonly [port: number, place: number])[])[] {
+    const codes = this.#codes(node);
+    const code = codes[number % codes.length];
+    if (code === undefined) return Array.from({ length: node.code.work.rates.push }, () => []);
+    const { push, peek } = code.work.rates;
+    const sources = sourcesIn(code) ?? Array.from({ length: push }, () => Array.from({ length: peek }, (_, i) => i));
+    return sources.map((places) => places.map((place) => [0, place] as const));
   }
 
   #push(node: GraphNode, sources: readonly (readonly [port: number, place: number])[]): number {
@@ -247,12 +261,4 @@ class Flow {
     }
     return most;
   }
-}
-
-/** As for movers: port and place. Firings that cannot be followed use all that they see. */
-function filterSources(code: FilterCode): readonly (readonly (readonly [number, number])[])[] {
-  const { push, peek } = code.work.rates;
-  const all = Array.from({ length: peek }, (_, i) => i);
-  const sources = sourcesIn(code) ?? Array.from({ length: push }, () => all);
-  return sources.map((places) => places.map((place) => [0, place] as const));
 }
