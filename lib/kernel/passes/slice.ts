@@ -53,7 +53,9 @@ export function forCount(program: Program, f: KernelFunction, dropped: Buffer, t
 }
 
 /** Cuts a function without parameters; undefined if that gives fewer than two slices or parts. */
-export function sliceFunction(program: Program, f: KernelFunction, { most, least = 24, parts = 0 }: SliceOptions): readonly Slice[] | undefined {
+export function sliceFunction(
+  program: Program, f: KernelFunction, { most, least = 24, parts = 0 }: SliceOptions,
+): readonly Slice[] | undefined {
   const size = sizeOf(f.body);
   const wanted = Math.min(most, Math.floor(size / least));
   if (wanted < 2 || cannotBeCut(f.body)) return undefined;
@@ -229,7 +231,8 @@ function sharedOut(slice: Slice, most: number, program: Program): Slice {
     const begin: Local = { name: names.make('begin'), type: 'i32' };
     const stride = required(tripsOf(of)) / parts * of.step;
     const start = set(begin, exact('add', binary('mul', number, i32(stride)), i32(valueOf(of.from) ?? 0)));
-    return [start, { ...of, from: get(begin), to: exact('add', get(begin), i32(stride)), most: required(tripsOf(of)) / parts }];
+    const most = required(tripsOf(of)) / parts;
+    return [start, { ...of, from: get(begin), to: exact('add', get(begin), i32(stride)), most }];
   };
   const own = inner === undefined || several < 2 ? loop.body
     : loop.body.flatMap((s) => (s === inner ? share(inner, several, binary('rem', get(part), i32(several))) : [s]));

@@ -9,7 +9,7 @@ import type { Schedule } from '../schedule/steady.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { isJammed } from './jam.ts';
 import { phasesOf } from './phases.ts';
-import type { Group, PlanOptions, ProgramPlan } from './plan.ts';
+import type { Group, PlanOptions, ProgramPlan } from './types.ts';
 
 type FilterNode = Extract<GraphNode, { kind: 'filter' }>;
 type Parts = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'analyses' | 'firings'>;
@@ -163,8 +163,8 @@ class Grouping {
   #cut(chain: readonly number[]): void {
     const { graph, steady: { repetitions } } = this.#parts;
     const found = phasesOf(chain, {
-      graph, repetitions, periods: (node) => this.#periodsOf(node), codes: (node) => firingCodes(this.#parts, node), size: (node) => this.#sizeOf(node), live: this.#options.live,
-      most: this.#options.groupSize, isApart: this.#isApart,
+      graph, repetitions, periods: (node) => this.#periodsOf(node), codes: (node) => firingCodes(this.#parts, node),
+      size: (node) => this.#sizeOf(node), live: this.#options.live, most: this.#options.groupSize, isApart: this.#isApart,
     });
     for (const members of found ?? []) {
       this.#end();

@@ -9,6 +9,7 @@ import type { FilterCode } from '../ir.ts';
 import { sourcesOf } from '../savings/patterns.ts';
 import { traceFiring } from '../savings/trace.ts';
 
+type FilterNode = Extract<GraphNode, { kind: 'filter' }>;
 /** Offsets of the items from which each item that a firing pushes is computed. */
 type Sources = readonly (readonly number[])[];
 
@@ -18,7 +19,7 @@ export interface PhaseOptions {
   readonly repetitions: readonly number[];
   readonly periods: (node: number) => number;
   /** By filter: the code of its firings in turn; undefined: what a firing pushes is not read. */
-  readonly codes: (node: Extract<GraphNode, { kind: 'filter' }>) => readonly (FilterCode | undefined)[];
+  readonly codes: (node: FilterNode) => readonly (FilterCode | undefined)[];
   /** By node: size of a firing's code. */
   readonly size: (node: number) => number;
   /** Most values that an independent part of an iteration keeps, and largest code of an iteration. */
@@ -212,7 +213,7 @@ class Flow {
   }
 
   /** As for movers: port and place. Firings that cannot be followed use all that they see. */
-  #sourcesOf(node: Extract<GraphNode, { kind: 'filter' }>, number: number): readonly (readonly (readonly [port: number, place: number])[])[] {
+  #sourcesOf(node: FilterNode, number: number): readonly (readonly (readonly [port: number, place: number])[])[] {
     const codes = this.#codes(node);
     const code = codes[number % codes.length];
     if (code === undefined) return Array.from({ length: node.code.work.rates.push }, () => []);

@@ -95,7 +95,8 @@ export function furtherCandidates(best: readonly Candidate[]): Candidate[] {
   return best.flatMap(({ options: { threads = 0, sharedBytes = 0, minBlocks = 0, readsAhead = false } }) => {
     const shape: Shape = { block: [threads, sharedBytes / 1000, minBlocks], readsAhead };
     return [
-      candidate({ ...shape, readsAhead: !readsAhead }), ...[fewValues, manyValues].map((live) => candidate({ ...shape, live })), ...sizes.map((size) => candidate({ ...shape, size })),
+      candidate({ ...shape, readsAhead: !readsAhead }), ...[fewValues, manyValues].map((live) => candidate({ ...shape, live })),
+      ...sizes.map((size) => candidate({ ...shape, size })),
       ...widths.map((width) => candidate({ ...shape, width })),
     ];
   });
