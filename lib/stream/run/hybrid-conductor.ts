@@ -35,8 +35,11 @@ const atomics = Atomics as unknown as {
 
 /** Milliseconds after which a waiting conductor looks whether its run was stopped. */
 const longestWait = 1000;
-/** Launches whose calls are under way at once. */
-const inFlight = 6;
+/**
+ * Launches whose calls are under way at once, at least and at most: those of two batches, since results of one are copied on the device's
+ * thread, which queues nothing meanwhile.
+ */
+const inFlight = 6, mostInFlight = 24;
 /** Where cores have nothing to do: launches after which somebody looks whether the device met a fault. */
 const lookEvery = 4;
 /** Milliseconds for which a conductor spins at a barrier: as long as waking up takes. */
@@ -218,6 +221,8 @@ export class Conductor {
   async #launches(iterations: number, cells: Cells): Promise<void> {
     const { lists: { entries }, launches: { lastStage } } = this.#parts;
     const underWay: Promise<unknown>[] = [];
+    const sizes = [...this.#batches.values()].map(({ size }) => size);
+    const most = Math.min(mostInFlight, Math.max(inFlight, 2 * Math.max(1, ...sizes)));
     let kernel = this.#kernel(0, iterations, cells, []);
     for (let launch = 0; launch < this.#last(iterations) + lastStage; ++launch) {
       const { rings, ends, moves, takes } = this.#transfers(launch, iterations);
@@ -228,7 +233,7 @@ export class Conductor {
       const own = Promise.all([before, ...ends, ...takes.map((take) => take()), ...this.#isAlone ? [...rings, ...look] : []]);
       own.catch(() => undefined); // awaited later
       underWay.push(own);
-      const first = underWay.length >= inFlight ? underWay.shift() : undefined;
+      const first = underWay.length >= most ? underWay.shift() : undefined;
       await Promise.race([Promise.all([first, ...this.#isAlone ? [] : [...rings, ...look]]), this.#stopped]);
       if (!this.#isAlone) await this.#meet();
     }

@@ -25,7 +25,7 @@ export const wordMicroseconds = 4e-4;
  */
 export function launchOverhead({ cores, onGpu }: HybridPlan): number {
   // The last actors are the program's ends, which nobody runs.
-  return cores.every((slices) => slices.every(({ id }) => id >= onGpu.length - 2)) ? 60 : 150;
+  return cores.every((slices) => slices.every(({ id }) => id >= onGpu.length - 2)) ? 80 : 150;
 }
 
 /** By actor: words that a firing moves. */
@@ -43,22 +43,42 @@ const copiedWord = 2e-4, newWord = 1.7e-3;
 /** How well threads use cores. */
 const efficiency = 0.9;
 
-/** Microseconds of a steady state in a long run of a plan. */
-export function plannedState(
-  { graph, channels, plan: { graph: { channels: inner } } }: HybridProgram, plan: HybridPlan, moving: LinkCosts,
-): number {
-  const { operations, repetitions, load, steadyStates } = plan;
+/** What transfers of a plan's iteration take: the link's two directions, and whether all of them are the program's ends. */
+interface IterationTransfers {
+  /** Microseconds, without those of the calls. */
+  readonly toGpu: number;
+  readonly toCpu: number;
+  readonly calls: number;
+  readonly areEnds: boolean;
+}
+
+/** The transfers of an iteration of a plan. */
+export function transfersOf(
+  { graph, channels, plan: { graph: { channels: inner } } }: HybridProgram, { operations, repetitions }: HybridPlan, moving: LinkCosts,
+): IterationTransfers {
   const moved = { toGpu: 0, toCpu: 0 };
+  let calls = 0, areEnds = true;
   for (const { kind, channel } of operations) {
     if (kind !== 'toGpu' && kind !== 'toCpu') continue;
     const { from, push, bytesPerItem } = elementAt(graph.channels, channel);
     // Rings in the memory of cores are copied by another way than arrays of the caller.
     const isRing = elementAt(channels, channel) < inner.length;
     const rate = (isRing ? moving.rings?.[kind] : undefined) ?? moving[kind];
-    moved[kind] += (moving.latency ?? 0) + push * elementAt(repetitions, from) * bytesPerItem / rate;
+    moved[kind] += push * elementAt(repetitions, from) * bytesPerItem / rate;
+    calls += 1;
+    areEnds &&= !isRing;
   }
-  const interval = Math.max(moved.toGpu + moved.toCpu, ...load.cores, ...load.multiprocessors);
-  return (interval + launchOverhead(plan)) / steadyStates;
+  return { ...moved, calls, areEnds };
+}
+
+/** Microseconds of a steady state in a long run of a plan. */
+export function plannedState(program: HybridProgram, plan: HybridPlan, moving: LinkCosts): number {
+  const { load, steadyStates } = plan;
+  const { toGpu, toCpu, calls, areEnds } = transfersOf(program, plan, moving);
+  const inner = Math.max(...load.cores, ...load.multiprocessors), overhead = launchOverhead(plan);
+  // Ends cross the link in batches, both ways at once, while launches go on.
+  if (areEnds) return Math.max(toGpu, toCpu, inner + overhead) / steadyStates;
+  return (Math.max(toGpu + toCpu + calls * (moving.latency ?? 0), inner) + overhead) / steadyStates;
 }
 
 /** Items that pass the program's input and output in a steady state, in words. */
@@ -72,12 +92,12 @@ function wordsOfEnds({ plan, graph: { channels } }: HybridProgram): readonly [in
 }
 
 /**
- * Microseconds of a steady state in the one kernel of mode `fused`: the transfers of the program's ends, which are most of it where its
- * channels cost nothing.
+ * Microseconds of a steady state in the one kernel of mode `fused`: the transfers of the program's ends, both ways at once, which are most
+ * of it where its channels cost nothing.
  */
 export function fusedState(program: HybridProgram, { toGpu, toCpu }: LinkCosts): number {
   const [input, output] = wordsOfEnds(program);
-  return 4 * input / toGpu + 4 * output / toCpu;
+  return Math.max(4 * input / toGpu, 4 * output / toCpu);
 }
 
 /** Microseconds of a steady state on cores alone, by WebAssembly on threads. */

@@ -4,7 +4,7 @@ import { inputArray, type Device, type DeviceArray } from '../../core/device.ts'
 import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule } from '../../core/module.ts';
 import { hybridLaunches } from '../plan/hybrid.ts';
-import { launchOverhead } from './hybrid-costs.ts';
+import { launchOverhead, transfersOf } from './hybrid-costs.ts';
 import { hybridLists } from './hybrid-lists.ts';
 import type { HybridParts } from './hybrid-parts.ts';
 import { orderedNodes, type PlannedHybrid, type Rungs } from './hybrid-plan.ts';
@@ -39,10 +39,7 @@ export class Ladder {
   variantFor(states: number): Variant | undefined {
     const { plan, shorter } = this.rungs;
     const sizes = [...shorter, plan.steadyStates];
-    // Long iterations take fewer launches, but the pipeline fills and drains once: launches that move nothing over the link.
-    const { interval, load, depth } = plan, inner = Math.max(...load.cores, ...load.multiprocessors);
-    const launch = (size: number, whole: number): number => size * whole / plan.steadyStates + launchOverhead(plan);
-    const times = sizes.map((size) => Math.floor(states / size) * launch(size, interval) + (depth - 1) * launch(size, inner));
+    const times = sizes.map((size) => this.#timeOf(size, Math.floor(states / size)));
     const order = sizes.map((_, level) => level).sort((a, b) => elementAt(times, a) - elementAt(times, b));
     for (const level of order) {
       const size = elementAt(sizes, level);
@@ -51,6 +48,18 @@ export class Ladder {
       if (variant !== undefined && variant.parts.plan.steadyStates <= states) return variant;
     }
     return undefined;
+  }
+
+  /** Microseconds of so many iterations of so many steady states. Long ones take fewer launches, but the pipeline fills and drains once. */
+  #timeOf(size: number, iterations: number): number {
+    const { plan } = this.rungs, { interval, load, depth, steadyStates } = plan;
+    const { program, problem: { moving } } = this.#planned;
+    const overhead = launchOverhead(plan), inner = Math.max(...load.cores, ...load.multiprocessors) * size / steadyStates + overhead;
+    const { toGpu, toCpu, areEnds } = transfersOf(program, plan, moving);
+    // Launches that fill and drain the pipeline move nothing over the link, or one way only.
+    if (!areEnds) return iterations * (interval * size / steadyStates + overhead) + (depth - 1) * inner;
+    const [less, more] = [Math.min(toGpu, toCpu), Math.max(toGpu, toCpu)].map((time) => time * size / steadyStates) as [number, number];
+    return iterations * Math.max(more, inner) + (depth - 1) * Math.max(less, inner);
   }
 
   #at(size: number): Variant | undefined {

@@ -78,7 +78,7 @@ const multiprocessorSpeed = 100;
  */
 const hostBytes = 2 ** 26, deviceBytes = 2 ** 28;
 /** By which factor iterations for shorter runs are shorter. */
-const ladder = 8;
+const ladder = 4;
 /** On cores alone: firings of a steady state that are instances of their own at least; and most instances of an iteration. */
 const coreInstances = 32, mostInstances = 500_000;
 

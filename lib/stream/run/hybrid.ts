@@ -131,7 +131,7 @@ export class HybridGpu extends CompiledGpu {
     this.#module = module;
     this.#fused = fused;
     this.choice = new Choice(fused === undefined ? planned.estimates
-      : new Map([...planned.estimates, ['fused', fusedState(planned.program, planned.problem.moving)]]));
+      : new Map([['fused', fusedState(planned.program, planned.problem.moving)], ...planned.estimates]));
     this.#cores = { threads: planned.problem.cores, ...(planned.costs === undefined ? {} : { costs: planned.costs }) };
   }
 
