@@ -19,6 +19,8 @@ constexpr int64_t kMapped = int64_t{1} << 20;    // from here on, taken straight
 constexpr int64_t kPinnedAtOnce = 4;             // making one of some MB takes milliseconds, during which no call runs
 constexpr int64_t kOnTheirWay = 8;               // page-locked blocks in flight that keep both ways of the link busy
 constexpr auto kPatience = std::chrono::milliseconds(2);
+constexpr int64_t kMostLent = int64_t{2} << 30;  // of arrays that have page-locked blocks, and unused blocks
+constexpr size_t kMostMissed = 64;
 constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks may serve any size that fits
 
 /// Sizes grow by eighths of a power of two, so that a block fits later calls of similar size.
@@ -189,6 +191,61 @@ void Staging::provide_pinned(Device& device, int64_t bytes, int64_t count) {
     if (block.memory == nullptr) return;
     give_back(block);
   }
+}
+
+StagingBlock Staging::lend(int64_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const int64_t most = std::min(kMostLent, limit_);
+  if (bytes > most) return {};
+  StagingBlock block;
+  if (lent_bytes_ + bytes <= most) block = find(pinned_, bytes);
+  if (block.memory != nullptr) {
+    pinned_bytes_ -= block.bytes;
+    lent_bytes_ += block.bytes;
+    return block;
+  }
+  if (missed_.size() >= kMostMissed) missed_.clear();
+  ++missed_[rounded(bytes)];
+  return {};
+}
+
+void Staging::take_back(const StagingBlock& block, bool keep) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    lent_bytes_ -= block.bytes;
+    if (!keep) locked_bytes_ -= block.bytes;
+  }
+  if (keep) give_back(block);
+}
+
+std::vector<int64_t> Staging::wishes() {
+  std::vector<int64_t> sizes;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [size, count] : missed_) {
+    if (count < 2) continue;
+    count = 1;
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+void Staging::make_lent(Device& device, int64_t bytes) {
+  const int64_t most = std::min({kMostLent, limit_, machine_ / 8});
+  for (;;) {
+    StagingBlock other;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (pinned_.count(bytes) > 0) return;  // one has come back meanwhile
+      if (std::max(locked_bytes_, lent_bytes_ + pinned_bytes_) + bytes <= most) break;
+      if (pinned_.empty() || std::prev(pinned_.end())->first < kLeastLent) return;
+      other = find(pinned_, std::prev(pinned_.end())->first);
+      pinned_bytes_ -= other.bytes;
+      locked_bytes_ -= other.bytes;
+    }
+    device.release_pinned(other.memory);
+  }
+  const StagingBlock block = make_pinned(device, bytes);
+  if (block.memory != nullptr) give_back(block);
 }
 
 void Staging::trim(Device* device) {

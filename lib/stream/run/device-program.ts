@@ -4,12 +4,13 @@ import { isArray, rule, type Check } from '../../core/checks.ts';
 import { DeviceArray, resultArray, type Device } from '../../core/device.ts';
 import { DisposedError, refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
+import { lenderOf } from '../../core/lent.ts';
 import type { Kernel } from '../../core/module.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import type { StreamGraph } from '../graph.ts';
 import { amountChecks } from '../interpret/options.ts';
 import { scalarCount } from '../interpret/values.ts';
-import { inputChecks, returnInput, stopChecks, takenInput } from '../options.ts';
+import { dropInput, inputChecks, returnInput, stopChecks, takenInput } from '../options.ts';
 import { countRun } from '../plan/counts.ts';
 import { countsOf } from '../plan/layout.ts';
 import { within } from '../stop.ts';
@@ -117,10 +118,10 @@ export class DeviceProgram {
     if (!isArray(input)) throw refusal('input', 'an array, a typed array or a DeviceArray of numbers', describeValue(input));
     inputChecks.input(input, 'input');
     if (out !== undefined) this.#requireRoom(out, input);
-    const taken = takenInput(input);
+    const taken = takenInput(input, lenderOf(this.device));
     const { note, ...made } = await this.#whileRunning(() => this.#compiled.run(taken, {
       ...options, share: options.share ?? 'auto', release: () => { returnInput(taken, input); },
-    }, out as Scalars | undefined));
+    }, out as Scalars | undefined)).finally(() => { dropInput(taken); });
     if (note === undefined) return { ...made, backend: this.device.backend as DeviceBackend };
     return { ...made, backend: 'wasm', note: cpuNote(note) };
   }

@@ -4,6 +4,7 @@ import { holds, unseenPart } from '../../core/arrays.ts';
 import { resultArray, type Device, type DeviceArray } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
+import { giveBack, lentResult, provideLent, settleResult } from '../../core/lent.ts';
 import { scalarCount } from '../interpret/values.ts';
 import type { RunCounts } from '../plan/counts.ts';
 import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
@@ -80,6 +81,8 @@ export class HostEnds implements Ends {
   readonly #arrays: StreamArrays;
   readonly #warmStates: number;
   #output: Scalars | undefined;
+  /** The output, if it lies in memory of the device. */
+  #lent: Scalars | undefined;
   /** Arrays on the device that no launch uses. */
   readonly #free: SpanArrays[] = [];
   #isDisposed = false;
@@ -118,8 +121,10 @@ export class HostEnds implements Ends {
     const [only, ...others] = kindsIn(countsOf(type));
     const scalars = this.items * scalarCount(type);
     try {
-      // Its pages are made by the threads that write it.
-      return makeArray(only === undefined || others.length > 0 ? 'd' : only, scalars);
+      const kind = only === undefined || others.length > 0 ? 'd' : only;
+      this.#lent = lentResult(this.#device, elementTypes[kind], scalars) as Scalars | undefined;
+      // The pages of others are made by the threads that write them.
+      return this.#lent ?? makeArray(kind, scalars);
     } catch (error) {
       throw outOfMemory(`there is no memory for ${this.items} items of output: ask for fewer at a time`, scalars * 8, error);
     }
@@ -174,9 +179,22 @@ export class HostEnds implements Ends {
     return { states, items, input: make(source, items), output: make(sink, states * sink.items) };
   }
 
-  /** Frees the memory on the device that spans have used. */
+  /** The output, for the caller. */
+  handOut(): Scalars {
+    const { output } = this;
+    if (this.#lent !== undefined && this.#lent === output) {
+      settleResult(output);
+      this.#lent = undefined;
+    }
+    return output;
+  }
+
+  /** Frees the memory on the device that spans have used, and what nobody is to see of the output. */
   dispose(): void {
     this.#isDisposed = true;
+    if (this.#lent !== undefined) giveBack(this.#lent);
+    this.#lent = undefined;
+    provideLent(this.#device);
     for (const arrays of this.#free.splice(0)) disposeOf(arrays);
   }
 

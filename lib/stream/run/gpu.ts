@@ -208,7 +208,7 @@ export class CompiledGpu {
       using ends = new HostEnds(this.program, this.device, run, required(input), out);
       const work = await this.process(ends, { ...options, signal });
       const firings = writtenFirings(this.program.plan, run.amount, run.counts);
-      return { output: ends.output, printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
+      return { output: ends.handOut(), printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
     });
   }
 

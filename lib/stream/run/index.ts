@@ -9,7 +9,7 @@ import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { runLimits, type RunLimits } from '../interpret/limits.ts';
 import { amountChecks } from '../interpret/options.ts';
-import { deviceCheck, inputChecks, requireDevice, returnInput, stopChecks, takenInput } from '../options.ts';
+import { deviceCheck, dropInput, inputChecks, lenders, requireDevice, returnInput, stopChecks, takenInput } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
   backendNamed, backendRule, cpuNote, deviceModes, isDeviceBackend, isHybridMode, shareChoice, streamBackends, type DeviceBackend,
@@ -177,7 +177,19 @@ type GivenOptions = StreamRunOptions & { readonly timeout: number } & Pick<GpuRu
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   const { backend: name, input, ...read } = runOptions.read(given);
-  const taken = takenInput(input);
+  const taken = takenInput(input, lenders.for?.(read.device, name));
+  try {
+    return await runTaken(graph, name, taken, input, read);
+  } finally {
+    dropInput(taken);
+  }
+}
+
+/** A run on an input that the caller does not change. */
+async function runTaken(
+  graph: StreamGraph, name: StreamBackend | FormerBackend, taken: ArrayLike<number> | undefined, input: ArrayLike<number> | undefined,
+  read: Omit<GivenOptions, 'backend' | 'input'>,
+): Promise<StreamRun> {
   const options = { ...snapshot(read), ...(taken === undefined ? {} : { input: taken }), release: () => { returnInput(taken, input); } };
   const { backend, note } = backendNamed(name);
   const { device } = options;

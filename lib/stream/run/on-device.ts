@@ -1,5 +1,6 @@
 // `stream.run` on devices: chooses the device, compiles a program once for each device, and says why a run cannot use one.
 import { defaultDevice, openDevice, type Device } from '../../core/device.ts';
+import { lenderOf } from '../../core/lent.ts';
 import { devices } from '../../core/devices.ts';
 import { UnavailableError, WarploomError } from '../../core/errors.ts';
 import { leading } from '../../core/known.ts';
@@ -10,6 +11,7 @@ import { scalarCount } from '../interpret/values.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { startMattersOnDevice } from '../state/index.ts';
+import { lenders } from '../options.ts';
 import { JointWork, within } from '../stop.ts';
 import { isHybridMode, type DeviceBackend, type DeviceMode } from './backends.ts';
 import type { CompiledGpu, GpuRunOptions, GpuWork } from './gpu.ts';
@@ -61,6 +63,11 @@ function missing(backend: DeviceBackend): string | undefined {
   if (own.some(({ available }) => available)) return undefined;
   return `${backend} is not available: ${own[0]?.reason ?? 'no such backend in this build'}`;
 }
+
+lenders.for = (device, backend) => {
+  const own = device ?? (backend === 'auto' || backend === 'cuda' ? gpu : undefined);
+  return own === undefined ? undefined : lenderOf(own);
+};
 
 /** The device of a backend for calls that name none. */
 export async function openedFor(backend: DeviceBackend): Promise<Device> {
