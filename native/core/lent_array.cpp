@@ -10,6 +10,7 @@
 #include "native/core/host_copy.h"
 #include "native/core/js.h"
 #include "native/core/session.h"
+#include "native/core/traffic.h"
 #include "native/core/typed_array.h"
 
 namespace warploom {
@@ -66,6 +67,7 @@ napi_value lend_copy(napi_env env, napi_callback_info info) {
     const Owner block = Session::lend(session, bytes, true);
     if (block == nullptr) return nullptr;
     copy_all({{block->memory, data, bytes}}, CopyFor::storing);
+    Traffic::get().taken += bytes;
     const int64_t each = type == napi_float64_array ? 8 : 4;
     return type == napi_float64_array || type == napi_float32_array || type == napi_int32_array
                ? array_on(env, block, type, bytes / each)

@@ -295,9 +295,9 @@ void Session::take_back(const StagingBlock& lent, int64_t counted) {
 }
 
 void Session::post_lent() {
-  for (const int64_t bytes : staging_.wishes()) {
-    post(chore([bytes](Session& session, Device& device) {
-      if (!device.lost()) session.staging_.make_lent(device, bytes);
+  for (const Staging::Wish& wish : staging_.wishes()) {
+    post(chore([wish](Session& session, Device& device) {
+      if (!device.lost()) session.staging_.fulfil(wish, device);
     }));
   }
 }

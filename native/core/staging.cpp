@@ -196,16 +196,20 @@ void Staging::provide_pinned(Device& device, int64_t bytes, int64_t count) {
 StagingBlock Staging::lend(int64_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const int64_t most = std::min(kMostLent, limit_);
-  if (bytes > most) return {};
-  StagingBlock block;
-  if (lent_bytes_ + bytes <= most) block = find(pinned_, bytes);
+  if (lent_bytes_ + bytes > most) return {};
+  const StagingBlock block = find(pinned_, bytes);
   if (block.memory != nullptr) {
     pinned_bytes_ -= block.bytes;
     lent_bytes_ += block.bytes;
+    ++lent_[block.bytes];
     return block;
   }
   if (missed_.size() >= kMostMissed) missed_.clear();
-  ++missed_[rounded(bytes)];
+  const int64_t size = rounded(bytes);
+  Missed& missed = missed_[size];
+  ++missed.times;
+  const auto lent = lent_.find(size);
+  missed.count = std::max(missed.count, (lent != lent_.end() ? lent->second : 0) + 1);
   return {};
 }
 
@@ -213,32 +217,41 @@ void Staging::take_back(const StagingBlock& block, bool keep) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     lent_bytes_ -= block.bytes;
+    const auto lent = lent_.find(block.bytes);
+    if (--lent->second == 0) lent_.erase(lent);
     if (!keep) locked_bytes_ -= block.bytes;
   }
   if (keep) give_back(block);
 }
 
-std::vector<int64_t> Staging::wishes() {
-  std::vector<int64_t> sizes;
+std::vector<Staging::Wish> Staging::wishes() {
+  std::vector<Wish> wishes;
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (auto& [size, count] : missed_) {
-    if (count < 2) continue;
-    count = 1;
-    sizes.push_back(size);
+  for (auto& [size, missed] : missed_) {
+    if (missed.times < 2) continue;
+    wishes.push_back({size, missed.count});
+    missed = {1, 0};
   }
-  return sizes;
+  return wishes;
 }
 
-void Staging::make_lent(Device& device, int64_t bytes) {
+void Staging::fulfil(const Wish& wish, Device& device) {
+  const int64_t bytes = wish.bytes;
   const int64_t most = std::min({kMostLent, limit_, machine_ / 8});
   for (;;) {
     StagingBlock other;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (pinned_.count(bytes) > 0) return;  // one has come back meanwhile
+      const auto lent = lent_.find(bytes);
+      const auto free = pinned_.find(bytes);
+      const int64_t there = (lent != lent_.end() ? lent->second : 0) +
+                            (free != pinned_.end() ? static_cast<int64_t>(free->second.size()) : 0);
+      if (there >= wish.count) return;
       if (std::max(locked_bytes_, lent_bytes_ + pinned_bytes_) + bytes <= most) break;
-      if (pinned_.empty() || std::prev(pinned_.end())->first < kLeastLent) return;
-      other = find(pinned_, std::prev(pinned_.end())->first);
+      if (pinned_.empty()) return;
+      const int64_t largest = std::prev(pinned_.end())->first;
+      if (largest < kLeastLent || largest == bytes) return;
+      other = find(pinned_, largest);
       pinned_bytes_ -= other.bytes;
       locked_bytes_ -= other.bytes;
     }

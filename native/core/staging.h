@@ -55,10 +55,16 @@ class Staging {
   StagingBlock lend(int64_t bytes);
   /// Takes a lent block back. `keep`: for later arrays; otherwise the caller frees its memory.
   void take_back(const StagingBlock& block, bool keep);
-  /// Sizes of blocks that were asked for in vain more than once, each only once. The caller passes them to make_lent().
-  std::vector<int64_t> wishes();
-  /// On the device's thread: a free block of `bytes`, in place of unused ones of other sizes if need be.
-  void make_lent(Device& device, int64_t bytes);
+  /// Blocks of one size, as many as arrays could have used at once.
+  struct Wish {
+    int64_t bytes;
+    int64_t count;
+  };
+  /// What was asked for in vain more than once, told only once. The caller passes it to fulfil().
+  std::vector<Wish> wishes();
+  /// On the device's thread: makes one of the blocks that are still missing, in place of unused ones of other sizes if
+  /// need be.
+  void fulfil(const Wish& wish, Device& device);
 
   /// On the device's thread: frees all unused blocks.
   void trim(Device* device);
@@ -80,7 +86,12 @@ class Staging {
   int64_t plain_bytes_ = 0, pinned_bytes_ = 0;  // of unused blocks
   int64_t locked_bytes_ = 0;                    // of all page-locked blocks
   int64_t lent_bytes_ = 0;                      // of those that arrays have
-  std::map<int64_t, int> missed_;               // how often a block of this size was missing
+  std::map<int64_t, int64_t> lent_;             // their number by size
+  struct Missed {
+    int times = 0;
+    int64_t count = 0;  // that would have been in use
+  };
+  std::map<int64_t, Missed> missed_;  // by size
   int64_t reserved_ = 0, peak_ = 0;
 };
 
