@@ -26,8 +26,8 @@ function lentInput(device: Device, source: TypedArray): TypedArray | undefined {
 
 /**
  * An array of undefined contents for the results of calls of one device; undefined: the caller makes an ordinary one. Once all is written,
- * {@link settleResult}, or {@link giveBack} if nobody is to see it. From then on it is like any other array, and stays valid when the device
- * is closed; its memory serves later results once it is collected.
+ * {@link settleResult}, or {@link giveBack} if nobody is to see it. From then on it is like any other array, and stays valid when the
+ * device is closed; its memory serves later results once it is collected.
  *
  * Only on the main thread: results of a worker are there to be transferred, and external memory may not outlive the thread that made it.
  */

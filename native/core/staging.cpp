@@ -130,7 +130,7 @@ bool Staging::await_pinned(int64_t bytes) {
     return at != pinned_.end() && at->first <= std::max(kLoose, bytes + bytes / 2);
   };
   if (is_there()) return true;
-  if (locked_bytes_ - pinned_bytes_ < kOnTheirWay * bytes) return true;
+  if (locked_bytes_ - pinned_bytes_ - lent_bytes_ < kOnTheirWay * bytes) return true;
   return given_back_.wait_for(lock, kPatience, is_there);
 }
 

@@ -142,14 +142,14 @@ describe('memory lent to stream programs', function () {
     const limit = 24e6;
     await using own = await opened({ memoryLimit: limit });
     using compiled = await compileForDevice(graph, { device: own });
-    let kept: Float32Array[] = [];
+    const kept: Float32Array[] = [];
     const pooled: number[] = [];
     for (let k = 0; k < 12; ++k) {
       kept.push((await compiled.run(input)).output as Float32Array);
       pooled.push(own.memory().pooledBytes);
     }
     for (const output of kept) requireSame(output, expected);
-    kept = [];
+    kept.length = 0;
     await collected();
     await own.trim();
     assert.equal(own.memory().pooledBytes, 0);
