@@ -29,7 +29,7 @@ const scalars: Check<ArrayLike<number>> = (value, name) => {
 export const inputChecks = { input: scalars, files: contents, seed: whole(Number.MIN_SAFE_INTEGER), signal: abortSignal };
 
 /** What lends memory to copies of inputs: `lenderOf` of lib/core. */
-interface Lender {
+export interface Lender {
   copy(source: TypedArray): TypedArray | undefined;
   giveBack(array: TypedArray): void;
 }

@@ -10,6 +10,8 @@ import type { RunCounts } from '../plan/counts.ts';
 import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
 import type { FusedEnd } from '../targets/cuda-layout.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
+import type { Borrowed } from './borrowed.ts';
+import { InputParts } from './input-parts.ts';
 import { joinItems, outOfMemory, type PreparedRun, type Scalars, type StreamArrays } from './prepare.ts';
 
 /** The arrays of a stream on the device: one for each kind of scalar. */
@@ -39,6 +41,11 @@ export interface Ends {
   /** Writes output items, the first of which is number `item`. If they are the whole output, the array itself may become the output. */
   put(scalars: Scalars, item: number): Promise<void>;
   span(state: number, states: number): Span;
+  /**
+   * Whether the input is the caller's still, and the arrays of so many further steady states may be queued before it is copied: those of
+   * one call, at most `bytes` and `spans` in all.
+   */
+  mayQueue?(states: number, limits: { readonly bytes: number; readonly spans: number }): boolean;
 }
 
 export const elementTypes = { i: 'int32', f: 'float32', d: 'float64' } as const;
@@ -76,9 +83,12 @@ export class HostEnds implements Ends {
   readonly stateBytes: number;
   readonly #program: FusedProgram;
   readonly #device: Device;
-  readonly #input: ArrayLike<number>;
+  #input: ArrayLike<number>;
   /** The input by kind. */
-  readonly #arrays: StreamArrays;
+  #arrays: StreamArrays;
+  /** While the input is the caller's; afterwards what was copied of it, and what spans took before. */
+  #borrowed: Borrowed | undefined;
+  #parts: InputParts | undefined;
   readonly #warmStates: number;
   #output: Scalars | undefined;
   /** The output, if it lies in memory of the device. */
@@ -90,9 +100,13 @@ export class HostEnds implements Ends {
   /** Whether nobody else sees the output yet. */
   readonly #isOwn: boolean;
 
-  /** @param out where the output goes: at least as many scalars as come out; default: a new array */
+  /**
+   * @param out where the output goes: at least as many scalars as come out; default: a new array
+   * @param borrowed the input, if it is the caller's still
+   */
   constructor(
     program: FusedProgram, device: Device, { amount, counts, streams }: PreparedRun, input: ArrayLike<number>, out?: Scalars,
+    borrowed?: Borrowed,
   ) {
     this.#isOwn = out === undefined;
     this.counts = counts;
@@ -102,6 +116,10 @@ export class HostEnds implements Ends {
     this.#input = input;
     this.#arrays = required(streams.get(program.input.external.id)).arrays;
     this.#warmStates = program.warmStates;
+    if (borrowed !== undefined) {
+      this.#borrowed = borrowed;
+      borrowed.whenReturning(() => { if (this.#borrowed !== undefined) this.#takeInput(borrowed); });
+    }
     const scalars = this.items * scalarCount(program.output.external.type);
     if (out !== undefined && out.length < scalars) throw refusal('out', `at least ${scalars} elements`, String(out.length));
     this.#output = out?.subarray(0, scalars);
@@ -132,7 +150,30 @@ export class HostEnds implements Ends {
 
   part(begin: number, end: number): Promise<ArrayLike<number>> {
     const width = scalarCount(this.#program.input.external.type);
+    if (this.#borrowed !== undefined) this.#takeInput(this.#borrowed);
+    if (this.#parts !== undefined) return this.#parts.gather(begin * width, end * width);
     return Promise.resolve(partOf(this.#input, begin * width, end * width));
+  }
+
+  /** Whether spans may read the caller's array: only if it is the array of their kind. */
+  mayQueue(states: number, { bytes, spans }: { readonly bytes: number; readonly spans: number }): boolean {
+    const [kind] = this.#program.input.kinds;
+    if (this.#borrowed === undefined || kind === undefined || this.#arrays[kind] !== this.#input) return false;
+    const queued = this.#parts?.spans ?? { length: 0, states: 0 };
+    return queued.length < spans && (queued.states + states) * this.stateBytes <= bytes;
+  }
+
+  /** Copies what no span has taken: the call is about to return, or somebody else reads the input. */
+  #takeInput(borrowed: Borrowed): void {
+    this.#borrowed = undefined;
+    if (this.#parts !== undefined) {
+      this.#parts.takeRest(borrowed);
+      return;
+    }
+    const copy = borrowed.copy(borrowed.input);
+    const [kind] = this.#program.input.kinds;
+    if (kind !== undefined && this.#arrays[kind] === this.#input) this.#arrays = { [kind]: copy };
+    this.#input = copy;
   }
 
   put(scalars: Scalars, item: number): Promise<void> {
@@ -151,9 +192,17 @@ export class HostEnds implements Ends {
     const arrays = this.#arraysFor(states, end - begin);
     const { input, output } = arrays;
     let isTaken = false;
+    const [array] = input;
+    const isKept = this.#borrowed !== undefined && array !== undefined;
+    if (isKept) {
+      const width = scalarCount(source.external.type);
+      const next = begin + states * source.items;
+      (this.#parts ??= new InputParts(this.#input as Scalars)).add({ begin: begin * width, end: end * width, next: next * width, array, states });
+    }
     const written = Promise.all(input.map((array, at) => {
       const kind = elementAt(source.kinds, at);
-      return array.write(required(this.#arrays[kind]).subarray(begin * takes[kind], end * takes[kind]));
+      const scalars = [begin * takes[kind], end * takes[kind]] as const;
+      return array.write(this.#parts?.slice(...scalars) ?? required(this.#arrays[kind]).subarray(...scalars));
     }));
     written.catch(nothing); // reported by take()
     const take = async (signal: AbortSignal | undefined): Promise<void> => {
@@ -161,7 +210,8 @@ export class HostEnds implements Ends {
       isTaken = true;
     };
     const dispose = (): void => {
-      if (isTaken && !this.#isDisposed) this.#free.push(arrays);
+      if (isKept) disposeOf({ ...arrays, input: [] });
+      else if (isTaken && !this.#isDisposed) this.#free.push(arrays);
       else disposeOf(arrays);
     };
     return { input, output, firstInput, firstOutput: 0, take, dispose };
@@ -196,6 +246,7 @@ export class HostEnds implements Ends {
     this.#lent = undefined;
     provideLent(this.#device);
     for (const arrays of this.#free.splice(0)) disposeOf(arrays);
+    this.#parts?.dispose();
   }
 
   [Symbol.dispose](): void {
