@@ -194,17 +194,17 @@ export class HostEnds implements Ends {
     let isTaken = false;
     const [array] = input;
     const isKept = this.#borrowed !== undefined && array !== undefined;
-    if (isKept) {
-      const width = scalarCount(source.external.type);
-      const next = begin + states * source.items;
-      (this.#parts ??= new InputParts(this.#input as Scalars)).add({ begin: begin * width, end: end * width, next: next * width, array, states });
-    }
+    if (isKept) this.#parts ??= new InputParts(this.#input as Scalars);
     const written = Promise.all(input.map((array, at) => {
       const kind = elementAt(source.kinds, at);
       const scalars = [begin * takes[kind], end * takes[kind]] as const;
       return array.write(this.#parts?.slice(...scalars) ?? required(this.#arrays[kind]).subarray(...scalars));
     }));
     written.catch(nothing); // reported by take()
+    if (isKept) {
+      const [from, to, next] = [begin, end, begin + states * source.items].map((item) => item * scalarCount(source.external.type));
+      this.#parts?.add({ begin: required(from), end: required(to), next: required(next), array, states, written });
+    }
     const take = async (signal: AbortSignal | undefined): Promise<void> => {
       await Promise.all([written, this.#take(output, state, states, signal)]);
       isTaken = true;

@@ -223,7 +223,10 @@ export class CompiledGpu {
     return within(options, async (signal) => {
       const run = prepareRun(this.program.plan, input, options);
       using ends = new HostEnds(this.program, this.device, run, required(input), out, options.borrowed);
-      const work = await this.process(ends, { ...options, signal });
+      const work = await this.process(ends, { ...options, signal }).catch(async (error: unknown) => {
+        if (!signal.aborted) await options.borrowed?.save(() => ends.part(0, Infinity));
+        throw error;
+      });
       const firings = writtenFirings(this.program.plan, run.amount, run.counts);
       return { output: ends.handOut(), printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
     });

@@ -2,7 +2,7 @@
 import { describeValue } from '../../core/arrays.ts';
 import { choice, rule, text, truth, whole, type Check } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
-import { DeviceLostError, refusal } from '../../core/errors.ts';
+import { DeviceLostError, refusal, UnavailableError } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
@@ -16,8 +16,10 @@ import {
   type DeviceMode, type FormerBackend, type ShareChoice, type StreamBackend,
 } from './backends.ts';
 import { withGraph } from '../require.ts';
+import { atOnce } from './at-once.ts';
 import { within } from '../stop.ts';
 import type { GpuRunOptions } from './gpu.ts';
+import type { Begun, DeviceRequest, DeviceRun } from './on-device.ts';
 
 /** Options of {@link run}. */
 export interface StreamRunOptions {
@@ -93,6 +95,9 @@ export interface StreamRun {
   readonly note?: string;
 }
 
+/** Options after their checks. */
+type GivenOptions = StreamRunOptions & { readonly timeout: number } & Pick<GpuRunOptions, 'release'>;
+
 const times: Check<readonly number[] | 'measured'> = rule("microseconds for each node, or 'measured'", (value) => value === 'measured'
   || (Array.isArray(value) && value.every((cost) => typeof cost === 'number' && cost >= 0 && cost < Infinity)));
 
@@ -150,23 +155,31 @@ async function timesFor(
 
 /** Runs a program on a device; why not, where that does not go. */
 async function runDevice(
-  graph: StreamGraph, backend: DeviceBackend, { input, threads, seed, items, iterations, ...rest }: GivenOptions, costs?: readonly number[],
+  graph: StreamGraph, backend: DeviceBackend, given: GivenOptions, costs?: readonly number[],
 ): Promise<StreamRun | string> {
   const { runOnDevice } = await import('./on-device.ts');
-  const { signal, timeout, device, fast, mode, release, share = 'auto' } = rest;
-  const done = await runOnDevice(graph, backend, {
+  return toldBy(await runOnDevice(graph, backend, requestOf(given, costs)), backend);
+}
+
+/** What a run on a device is given. */
+function requestOf(
+  { input, threads, seed, items, iterations, signal, timeout, device, fast, mode, release, share = 'auto' }: GivenOptions,
+  costs?: readonly number[],
+): DeviceRequest {
+  return {
     input, device, fast, mode, share, timeout, release,
     ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
     ...(threads === undefined ? {} : { threads }), ...(seed === undefined ? {} : { seed }), ...(items === undefined ? {} : { items }),
     ...(iterations === undefined ? {} : { iterations }),
-  });
+  };
+}
+
+/** The result of a run on a device, or why there is none. */
+function toldBy(done: DeviceRun, backend: DeviceBackend): StreamRun | string {
   if ('reason' in done) return done.reason;
   const { note, ...made } = done.made;
   return note === undefined ? { ...made, backend } : { ...made, backend: 'wasm', note: cpuNote(note) };
 }
-
-/** Options after their checks. */
-type GivenOptions = StreamRunOptions & { readonly timeout: number } & Pick<GpuRunOptions, 'release'>;
 
 /**
  * Runs an elaborated program. All back ends give the same output bits, unless `fast` allows otherwise.
@@ -177,11 +190,32 @@ type GivenOptions = StreamRunOptions & { readonly timeout: number } & Pick<GpuRu
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   const { backend: name, input, ...read } = runOptions.read(given);
+  const begin = read.costs === undefined && read.compiler === undefined ? atOnce.begin : undefined;
+  if (begin !== undefined) {
+    const begun = withGraph(graph, () => begin(graph, name, input, requestOf(read)));
+    if (begun !== undefined) return runBegun(graph, begun, read);
+  }
   const taken = takenInput(input, lenders.for?.(read.device, name));
   try {
     return await runTaken(graph, name, taken, input, read);
   } finally {
     dropInput(taken);
+  }
+}
+
+/** The rest of a run that has begun on a device. */
+async function runBegun(graph: StreamGraph, begun: Begun, read: GivenOptions): Promise<StreamRun> {
+  const { backend } = begun;
+  const started = performance.now();
+  try {
+    const made = toldBy(await withGraph(graph, () => begun.done, read.signal), backend);
+    if (typeof made !== 'string') return made;
+    const input = begun.input();
+    if (input === undefined) throw new UnavailableError(`${made}; what the device has of the input cannot be read`);
+    const timeout = Math.max(1, read.timeout - (performance.now() - started));
+    return { ...await runOnCpu(backend, graph, { ...read, input, timeout }), note: cpuNote(made) };
+  } finally {
+    begun.drop();
   }
 }
 

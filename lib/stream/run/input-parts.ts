@@ -14,6 +14,8 @@ interface TakenSpan {
   readonly states: number;
   /** Where the span of the steady states behind these begins. */
   readonly next: number;
+  /** Comes when the device has the input; rejects where it does not get it. */
+  readonly written: Promise<unknown>;
 }
 
 /** Scalars behind those that spans have taken that are copied although spans have them: what the end of a run reads again. */
@@ -38,7 +40,7 @@ export class InputParts {
     return { length: this.#taken.length, states: this.#states };
   }
 
-  /** A span takes what follows those before it. */
+  /** A span has taken what follows those before it. */
   add(span: TakenSpan): void {
     this.#taken.push(span);
     this.#states += span.states;
@@ -79,6 +81,7 @@ export class InputParts {
       }
       const span = required(this.#taken.find((each) => each.begin <= at && at < each.end));
       const to = Math.min(last, span.end);
+      await span.written;
       await span.array.read(unseenPart(made.subarray(at - begin, to - begin)), at - span.begin);
       at = to;
     }

@@ -1,7 +1,9 @@
 // Slices of a plain input that are queued before the call returns: the caller may change the input from then on, and whatever reads it later
 // gets what it was, on the device or in a copy.
 import assert from 'node:assert/strict';
+import { addon } from '../../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../../lib/core/device.ts';
+import { UnavailableError } from '../../../lib/core/errors.ts';
 import { compileForDevice, run, type StreamGraph } from '../../../lib/stream/index.ts';
 import type { DeviceProgram } from '../../../lib/stream/run/device-program.ts';
 import { InputParts } from '../../../lib/stream/run/input-parts.ts';
@@ -68,9 +70,13 @@ describe('inputs that are queued before the call returns', function () {
           const pending = program.run(given);
           disturb(given);
           assert.deepEqual((await pending).output, expected);
+          const again = input.slice();
+          const other = run(graphs[name], { input: again, device });
+          disturb(again);
+          assert.deepEqual((await other).output, expected);
         }
         // The first run does not know how long launches take; programs with state need the input's start first.
-        if (name !== 'stateful') assert.ok(spans >= 4 && rests >= 2, `${spans} spans of ${rests} runs`);
+        if (name !== 'stateful') assert.ok(spans >= 8 && rests >= 4, `${spans} spans of ${rests} runs`);
       } finally {
         Object.assign(InputParts.prototype, { add, takeRest });
       }
@@ -129,6 +135,37 @@ describe('inputs that are queued before the call returns', function () {
     assert.deepEqual((await program.run(input, { items: 250_007 })).output, (expected as Int32Array).slice(0, 250_007));
     const many = Array.from({ length: 5 }, () => program.run(input));
     for (const made of await Promise.all(many)) assert.deepEqual(made.output, expected);
+  });
+
+  it('are read again, or said to be gone, where the device fails and the CPU takes over', async () => {
+    const input = small(), expected = (await run(graphs.peeking, { input, backend: 'wasm' })).output;
+    await run(graphs.peeking, { input, device });
+    await run(graphs.peeking, { input, device });
+    const faults = addon().faults!;
+    const noMemory = 2;
+    let onCpu = 0, gone = 0;
+    for (let skip = 0; skip < 40; skip += 3) {
+      const given = input.slice();
+      faults.arm(skip, noMemory, false);
+      const pending = run(graphs.peeking, { input: given, device });
+      given.fill(5);
+      try {
+        const { output, backend, note } = await pending;
+        assert.deepEqual(output, expected);
+        assert.equal(backend === 'wasm', note !== undefined);
+        if (backend === 'wasm') ++onCpu;
+      } catch (error) {
+        assert.ok(error instanceof UnavailableError, String(error));
+        assert.match(error.message, /cannot be read/);
+        ++gone;
+      } finally {
+        faults.disarm();
+      }
+    }
+    assert.ok(onCpu > 0, `${onCpu} runs went to the CPU, ${gone} could not`);
+    await device.trim();
+    await device.trim();
+    assert.equal(device.memory().inUseBytes, 0);
   });
 
   it('leave nothing behind when they are stopped', async () => {
