@@ -16,10 +16,9 @@ import {
   type DeviceMode, type FormerBackend, type ShareChoice, type StreamBackend,
 } from './backends.ts';
 import { withGraph } from '../require.ts';
-import { atOnce } from './at-once.ts';
+import { atOnce, type Begun, type DeviceRequest, type DeviceRun } from './at-once.ts';
 import { within } from '../stop.ts';
 import type { GpuRunOptions } from './gpu.ts';
-import type { Begun, DeviceRequest, DeviceRun } from './on-device.ts';
 
 /** Options of {@link run}. */
 export interface StreamRunOptions {

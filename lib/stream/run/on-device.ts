@@ -14,26 +14,12 @@ import { startMattersOnDevice } from '../state/index.ts';
 import { lenders } from '../options.ts';
 import { JointWork, within } from '../stop.ts';
 import { isHybridMode, type DeviceBackend, type DeviceMode } from './backends.ts';
-import { atOnce } from './at-once.ts';
+import { atOnce, type Begun, type DeviceRequest, type DeviceRun } from './at-once.ts';
 import { Borrowed } from './borrowed.ts';
-import type { CompiledGpu, GpuRunOptions, GpuWork } from './gpu.ts';
+import type { CompiledGpu } from './gpu.ts';
 import { compileMode } from './modes.ts';
-import type { RunResult } from './prepare.ts';
 import { estimatedMilliseconds } from './threads.ts';
 import { compiledWasm } from './wasm.ts';
-
-/** The options of a run on a device. */
-export interface DeviceRequest extends GpuRunOptions {
-  readonly input?: ArrayLike<number> | undefined;
-  readonly device?: Device | undefined;
-  readonly fast?: boolean | undefined;
-  readonly mode?: DeviceMode | undefined;
-}
-
-/** The result of a run on a device, or the reason why the device cannot run the program. */
-export type DeviceRun =
-  | { readonly made: RunResult & GpuWork; readonly backend: DeviceBackend }
-  | { readonly reason: string };
 
 /**
  * `auto` chooses a GPU for runs that are estimated to take at least this many milliseconds on one core, so that opening the device and
@@ -187,16 +173,6 @@ export async function runOnDevice(
       return { reason };
     }
   });
-}
-
-/** A run that has begun. */
-export interface Begun {
-  readonly backend: DeviceBackend;
-  readonly done: Promise<DeviceRun>;
-  /** The input, if the run has failed and it could be read still. */
-  readonly input: () => ArrayLike<number> | undefined;
-  /** Gives back what the run had. */
-  readonly drop: () => void;
 }
 
 /**
