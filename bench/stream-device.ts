@@ -1,9 +1,9 @@
 // The twelve programs on a device that runs kernels, each as one fused kernel. Rows:
 //   stream/<program>/auto        items of output a second with input and output on the device: its own seconds of launches of 2 GB of
 //                                traffic (or 0.1 s); limit: by memory and by instructions, on an H200
-//   stream/<program>/auto-host   the same of stream.run with arrays in JavaScript's memory and a new array as the result, by the clock, once
-//                                earlier runs have warmed the device's memory up; first: of the first run of the compiled program; limit:
-//                                what binds of the link, both ways at once as measured in this run from page-locked memory, and the kernel
+//   stream/<program>/auto-host   the same of stream.run with arrays in JavaScript's memory and a new array as the result, by the clock,
+//                                after five runs; first: of the first run of the compiled program; limit: what binds of the link, both
+//                                ways at once as measured in this run from page-locked memory, and the kernel
 //   stream/<program>/auto-pinned the same of a compiled program's run from pinned memory to pinned memory
 //   stream/<program>/auto-fast   as auto, compiled with fast: true; its output is not compared, since its rounding differs
 //   stream/<program>/compile     seconds from the text until the program can run, with an empty cache; cached: with what that left

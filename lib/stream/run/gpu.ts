@@ -121,6 +121,8 @@ const mostStates = 2 ** 30;
 /** What one call may queue at most before it returns: bytes of input and output, and launches. */
 const queuedBytes = 2 ** 30, queuedShare = 1 / 8, queuedSpans = 64, callsOfSpan = 8;
 const noQueue = { bytes: 0, spans: 0 };
+/** The call waits for memory rather than copies if queueing takes longer than this: milliseconds, and bytes in a millisecond. */
+const queueMilliseconds = 5, queueRate = 2e7;
 
 function queueLimits(device: Device): { readonly bytes: number; readonly spans: number } {
   const { limitBytes } = device.memory();
@@ -392,6 +394,8 @@ export class CompiledGpu {
     const whole = (states: number): number => Math.max(round, Math.floor(Math.min(states, most) / round) * round);
     const known = ends.stateBytes === 0 ? undefined : this.#size;
     let size = whole(known ?? this.firstStates);
+    const began = performance.now(), from = share.front;
+    const isQuick = (): boolean => performance.now() - began < queueMilliseconds + (share.front - from) * ends.stateBytes / queueRate;
     const queue = isAlone && known !== undefined && this.figures === undefined ? queueLimits(this.device) : noQueue;
     let deviceSeconds = 0, fault = Infinity;
     const failures: unknown[] = [];
@@ -416,7 +420,7 @@ export class CompiledGpu {
           }).catch((error: unknown) => { failures.push(error); }).finally(() => pending.delete(slice));
           pending.add(slice);
           share.front += states;
-          if (pending.size >= inFlight && ends.mayQueue?.(size, queue) !== true) await Promise.race([...pending, stop.stopped]);
+          if (pending.size >= inFlight && !(ends.mayQueue?.(size, queue) === true && isQuick())) await Promise.race([...pending, stop.stopped]);
         }
         await Promise.race([Promise.all(pending), stop.stopped]);
       } while (goesOn() && !await share.settle());

@@ -1,5 +1,5 @@
-// An input of which spans took a part to the device while it was the caller's. What came before them and after them was copied when the call
-// returned. All positions are in scalars.
+// An input of which spans took a part to the device while it was the caller's. What came before them and after them was copied when the
+// call returned. All positions are in scalars.
 import { unseenPart } from '../../core/arrays.ts';
 import type { DeviceArray } from '../../core/device.ts';
 import { elementAt, required } from '../../core/known.ts';
@@ -60,7 +60,8 @@ export class InputParts {
   /** What a span writes to the device. */
   slice(begin: number, end: number): Scalars {
     if (this.#input !== undefined) return this.#input.subarray(begin, end);
-    const { begin: first, scalars } = required(this.#copies.find((copy) => copy.begin <= begin && begin < copy.begin + copy.scalars.length));
+    const { begin: first, scalars } = required(this.#copies.find((copy) =>
+      copy.begin <= begin && begin < copy.begin + copy.scalars.length));
     return scalars.subarray(begin - first, end - first);
   }
 
