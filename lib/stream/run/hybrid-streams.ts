@@ -1,7 +1,9 @@
 // The input and output of a hybrid run. Transfers of the device read the caller's array and write the result itself. Cores share copies in
 // memory of their own: of everything where the filter at that end runs on cores, otherwise of what stands before and behind the iterations.
 import { holds } from '../../core/arrays.ts';
+import type { Device } from '../../core/device.ts';
 import { elementAt, required } from '../../core/known.ts';
+import { giveBack, lentResult, provideLent, settleResult } from '../../core/lent.ts';
 import type { External } from '../plan/plan.ts';
 import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
 import { elementTypes } from './gpu-ends.ts';
@@ -20,19 +22,24 @@ export class HybridStreams {
   /** Whether nobody else sees the whole output yet. */
   readonly isUnseen: boolean;
   readonly #copies: Scalars[] = [];
+  /** Arrays of the output in memory of the device's. */
+  readonly #lent: Scalars[] = [];
   readonly #parts: HybridParts;
+  readonly #device: Device;
 
   /** @param out where the output may go, if it is of the right type and length */
-  constructor(parts: HybridParts, run: PreparedRun, out?: Scalars) {
+  constructor(parts: HybridParts, run: PreparedRun, device: Device, out?: Scalars) {
     const { input, output } = parts;
     this.#parts = parts;
+    this.#device = device;
     const given = required(run.streams.get(input.external.id)).arrays;
     const [inGap, outGap] = [this.#gap(input.external, run), this.#gap(output.external, run)];
     this.gaps = [inGap, outGap].filter((gap) => gap !== undefined);
     const items = elementAt(run.counts.passed, parts.program.plan.externals.indexOf(output.external));
     const placed = outGap === undefined ? undefined : asOutput(out, output.external, items);
     this.isUnseen = outGap !== undefined && placed === undefined;
-    const made = placed ?? roomFor(items, output.external.type, outGap === undefined ? shared : makeArray, false);
+    const made = placed ?? roomFor(items, output.external.type, outGap === undefined ? shared
+      : (kind, length) => this.#ownArray(kind, length), false);
     this.whole = new Map([[input.external.id, given], [output.external.id, made]]);
     this.forMachines = new Map([
       [input.external.id, this.#shared(input.external, given, inGap)],
@@ -69,8 +76,21 @@ export class HybridStreams {
     }));
   }
 
-  /** Adds what machines made of the output. */
+  /** An array for the output that no core sees. */
+  #ownArray(kind: Kind, length: number): Scalars {
+    const lent = lentResult(this.#device, elementTypes[kind], length) as Scalars | undefined;
+    if (lent === undefined) return makeArray(kind, length);
+    this.#lent.push(lent);
+    return lent;
+  }
+
+  /** Adds what machines made of the output, which is the caller's from here on. */
   finish(): void {
+    this.#addOwn();
+    for (const array of this.#lent.splice(0)) settleResult(array);
+  }
+
+  #addOwn(): void {
     const { external: { id, type } } = this.#parts.output;
     const gap = this.gaps.find((each) => each.id === id);
     if (gap === undefined) return;
@@ -81,6 +101,16 @@ export class HybridStreams {
       whole.set(own.subarray(0, from));
       whole.set(own.subarray(from), from + gap.items * counts[kind]);
     }
+  }
+
+  /** Gives back memory of the device's that nobody is to see. */
+  dispose(): void {
+    for (const array of this.#lent.splice(0)) giveBack(array);
+    provideLent(this.#device);
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
   }
 
   /** Gives copies to later runs. No machine may be at work any more. */

@@ -264,7 +264,7 @@ export class HybridGpu extends CompiledGpu {
   ): Promise<RunResult & GpuWork | undefined> {
     const { plan } = this.parts.program;
     const begin = performance.now();
-    const streams = new HybridStreams(variant.parts, run, out);
+    using streams = new HybridStreams(variant.parts, run, this.device, out);
     const { answers, deviceSeconds, isFaulty } = await this.#conducted(variant, run, streams, options);
     streams.release();
     if (isFaulty || answers.some(({ kind }) => kind === 'fault')) return undefined;

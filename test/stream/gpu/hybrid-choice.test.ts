@@ -161,7 +161,7 @@ describe('where synergistic runs take place', function () {
       const length = inputFor(made, 40) + 3;
       const input = Int32Array.from({ length }, (_, i) => i % 91);
       const given = prepareRun(made.parts.program.plan, input, {});
-      const streams = new HybridStreams(made.parts, given);
+      const streams = new HybridStreams(made.parts, given, device);
       assert.deepEqual(streams.gaps.map(({ items }) => items > length / 2), [true, true]);
       const scalars = [...streams.forMachines.values()].map(({ i }) => i!.length);
       assert.ok(scalars.every((count) => count < length / 2), String(scalars));
