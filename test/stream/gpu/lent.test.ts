@@ -181,6 +181,27 @@ describe('memory lent to stream programs', function () {
     assert.ok(device.memory().pooledBytes <= 2 * free + 2 ** 24, `${device.memory().pooledBytes} bytes are kept, before ${free}`);
   });
 
+  it('serves results of plans for cores and the device, and comes back from those that are stopped or fault', async () => {
+    const link = { latency: 1, toGpu: 1e4, toCpu: 1e4, shuffle: 1e4, deshuffle: 1e4 };
+    using planned = await compileForDevice(graph, { device, mode: 'gpu', link });
+    const input = inputOf(least + 7000), expected = expectedOf(input), other = inputOf(input.length, 2);
+    const kept = await planned.run(other), copied: number[] = [];
+    for (let i = 0; i < 4 && !(copied.at(-1)! < 2 ** 16); ++i) {
+      const { returned } = addon().traffic();
+      requireSame((await planned.run(input)).output, expected);
+      copied.push(addon().traffic().returned - returned);
+      await collected();
+    }
+    assert.ok(copied.at(-1)! < 2 ** 16, `of results, ${copied.join(', ')} bytes were copied`);
+    requireSame(kept.output, expectedOf(other));
+    const stop = new AbortController(), timer = setTimeout(() => { stop.abort(new Error('enough')); }, 5);
+    await planned.run(input, { signal: stop.signal }).catch((error: unknown) => { assert.equal(String(error), 'Error: enough'); });
+    clearTimeout(timer);
+    using faulting = await compileForDevice(indexing, { device, mode: 'gpu', link });
+    await assert.rejects(faulting.run(new Int32Array(least + 999).with(least, 9)), /index 9 is outside an array of 4/);
+    requireSame((await planned.run(input)).output, expected);
+  }).timeout(60_000);
+
   it('stays valid when the device is lost', async () => {
     const own = await opened();
     using compiled = await compileForDevice(graph, { device: own });
