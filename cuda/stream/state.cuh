@@ -28,10 +28,16 @@ struct StateRound : Round {
   int64_t first;  ///< its first steady state, counted from the run's
 };
 
+/// What brings a number into a range whose length is a power of two: x ← low + ((x - low) & mask). With all bits in the mask, nothing.
+struct Wrap {
+  int low;
+  unsigned int mask;
+};
+
 /// x ← (x & keep) ^ flip, in words of 32 bits.
 template <int kSize>
 struct BitsScan {
-  static constexpr int kWords = 2 * kSize, kSlots = kSize;
+  static constexpr int kWords = 2 * kSize, kSlots = kSize, kStride = kWords;
   struct Record { int word[kWords]; };
   static WARPLOOM_DEVICE Record identity() {
     Record made;
@@ -48,17 +54,16 @@ struct BitsScan {
     }
     return made;
   }
-  static WARPLOOM_DEVICE void apply(const Record& r, int* x) {
+  static WARPLOOM_DEVICE void apply(const Record& r, const Wrap&, int* x) {
     WARPLOOM_UNROLL
     for (int i = 0; i < kSize; ++i) x[i] = (x[i] & r.word[2 * i]) ^ r.word[2 * i + 1];
   }
 };
 
-/// x ← x + b modulo 2^32, or x ← A x + b (words: b, then A row by row); then moved by multiples of kRange into [kLow, kLow + kRange), if
-/// kRange is not 0.
-template <int kSize, bool kIsPlain, int kLow, int kRange>
+/// x ← x + b modulo 2^32, or x ← A x + b (words: b, then A row by row); then wrapped.
+template <int kSize, bool kIsPlain>
 struct SumScan {
-  static constexpr int kWords = kIsPlain ? kSize : kSize + kSize * kSize, kSlots = kSize;
+  static constexpr int kWords = kIsPlain ? kSize : kSize + kSize * kSize, kSlots = kSize, kStride = kWords;
   struct Record { int word[kWords]; };
   static WARPLOOM_DEVICE int sum(int a, int b) { return static_cast<int>(static_cast<unsigned int>(a) + static_cast<unsigned int>(b)); }
   static WARPLOOM_DEVICE int product(int a, int b) { return static_cast<int>(static_cast<unsigned int>(a) * static_cast<unsigned int>(b)); }
@@ -91,7 +96,7 @@ struct SumScan {
     }
     return made;
   }
-  static WARPLOOM_DEVICE void apply(const Record& r, int* x) {
+  static WARPLOOM_DEVICE void apply(const Record& r, const Wrap& wrap, int* x) {
     int made[kSize];
     WARPLOOM_UNROLL
     for (int i = 0; i < kSize; ++i) {
@@ -99,7 +104,7 @@ struct SumScan {
       if (kIsPlain) b = sum(b, x[i]);
       WARPLOOM_UNROLL
       for (int k = 0; !kIsPlain && k < kSize; ++k) b = sum(b, product(r.word[kSize + i * kSize + k], x[k]));
-      made[i] = kRange == 0 ? b : static_cast<int>((static_cast<unsigned int>(b) - static_cast<unsigned int>(kLow)) & (kRange - 1u)) + kLow;
+      made[i] = sum(static_cast<int>((static_cast<unsigned int>(b) - static_cast<unsigned int>(wrap.low)) & wrap.mask), wrap.low);
     }
     WARPLOOM_UNROLL
     for (int i = 0; i < kSize; ++i) x[i] = made[i];
@@ -109,7 +114,7 @@ struct SumScan {
 /// x ← map[x], for x in 0 … kCount − 1; the maps lie in groups of four bits.
 template <int kCount>
 struct ChoiceScan {
-  static constexpr int kWords = kCount > 8 ? 2 : 1, kSlots = 1;
+  static constexpr int kWords = kCount > 8 ? 2 : 1, kSlots = 1, kStride = kWords;
   struct Record { int word[kWords]; };
   static WARPLOOM_DEVICE int at(const Record& r, int x) {
     return static_cast<int>(static_cast<unsigned int>(r.word[kWords == 1 ? 0 : x >> 3]) >> 4 * (x & 7) & 15u);
@@ -135,7 +140,7 @@ struct ChoiceScan {
     for (int x = 0; x < kCount; ++x) put(made, x, at(then, at(first, x)));
     return made;
   }
-  static WARPLOOM_DEVICE void apply(const Record& r, int* x) { x[0] = at(r, x[0]); }
+  static WARPLOOM_DEVICE void apply(const Record& r, const Wrap&, int* x) { x[0] = at(r, x[0]); }
 };
 
 /// Records of all threads, put together. The constructor leaves one for each warp in `scratch`; a barrier must follow before `finish`.
@@ -199,8 +204,8 @@ template <class Scan, bool kIsTotal>
 class Scanning {
  public:
   using Record = typename Scan::Record;
-  WARPLOOM_DEVICE Scanning(const device::Block& block, int* tile, int rows, int count, int* cell, int* scratch)
-      : tile_(tile), cell_(cell), rows_(rows), begin_(first(block, count)), end_(first(block, count) + each(block, count)),
+  WARPLOOM_DEVICE Scanning(const device::Block& block, const Wrap& wrap, int* tile, int rows, int count, int* cell, int* scratch)
+      : tile_(tile), cell_(cell), wrap_(wrap), rows_(rows), begin_(first(block, count)), end_(first(block, count) + each(block, count)),
         joining_(block, own(), scratch) {
     WARPLOOM_UNROLL
     for (int s = 0; s < Scan::kSlots; ++s) x_[s] = cell[s];
@@ -215,17 +220,17 @@ class Scanning {
       if (block.thread() == 0) {
         int behind[Scan::kSlots];
         copy(x_, behind);
-        Scan::apply(total, behind);
+        Scan::apply(total, wrap_, behind);
         copy(behind, cell_);
       }
       int x[Scan::kSlots];
       copy(x_, x);
-      Scan::apply(before, x);
+      Scan::apply(before, wrap_, x);
       for (int i = begin_; i < end_; ++i) {
         const Record r = record_at<Scan>(tile_, rows_, i);
         WARPLOOM_UNROLL
         for (int s = 0; s < Scan::kSlots; ++s) tile_[s * rows_ + i] = x[s];
-        Scan::apply(r, x);
+        Scan::apply(r, wrap_, x);
       }
     }
   }
@@ -251,46 +256,117 @@ class Scanning {
 
   int* tile_;
   int* cell_;
+  Wrap wrap_;
   int rows_, begin_, end_;
   Joining<Scan> joining_;
   int x_[Scan::kSlots];
 };
 
-/// The state before the stretch of a block, from the records of the blocks before it, into `cell`.
+/// The record of all lanes of a warp, one behind the other, and that of those before this one.
 template <class Scan>
-WARPLOOM_DEVICE void begin_scan(
-    const device::Block& block, const int32_t* totals, int stride, const int32_t* carry, int* cell, int* scratch) {
+WARPLOOM_DEVICE typename Scan::Record join_lanes(
+    const device::Block& block, const typename Scan::Record& own, typename Scan::Record& before) {
   using Record = typename Scan::Record;
-  const int count = static_cast<int>(block.index());
-  const int each = (count + block.threads() - 1) / block.threads();
-  const int begin = block.thread() * each < count ? block.thread() * each : count;
-  const int end = begin + each < count ? begin + each : count;
-  Record own = Scan::identity(), total;
-  WARPLOOM_NO_UNROLL  // once in a launch, and programs have many scans
-  for (int i = begin; i < end; ++i) own = Scan::compose(own, record_at<Scan>(totals + static_cast<int64_t>(i) * stride, 1, 0));
-  const Joining<Scan> joining(block, own, scratch);
-  block.sync();
-  joining.finish(block, total);
-  block.sync();
-  if (block.thread() != 0) return;
-  int x[Scan::kSlots];
+  Record through = own;
   WARPLOOM_UNROLL
-  for (int s = 0; s < Scan::kSlots; ++s) x[s] = carry[s];
-  Scan::apply(total, x);
-  WARPLOOM_UNROLL
-  for (int s = 0; s < Scan::kSlots; ++s) cell[s] = x[s];
+  for (int delta = 1; delta < 32; delta *= 2) {
+    const Record other = device::shuffle_up(block, through, delta);
+    if (block.lane() >= delta) through = Scan::compose(other, through);
+  }
+  before = device::shuffle_up(block, through, 1);
+  if (block.lane() == 0) before = Scan::identity();
+  return device::shuffle(block, through, 31);
 }
 
-/// The state behind a block's stretch, from that before it and its record.
-template <class Scan>
-WARPLOOM_DEVICE void finish_scan(const device::Block& block, const int32_t* totals, const int* cell, int32_t* carried) {
-  if (block.thread() != 0) return;
-  int x[Scan::kSlots];
-  WARPLOOM_UNROLL
-  for (int s = 0; s < Scan::kSlots; ++s) x[s] = cell[s];
-  Scan::apply(record_at<Scan>(totals, 1, 0), x);
-  WARPLOOM_UNROLL
-  for (int s = 0; s < Scan::kSlots; ++s) carried[s] = x[s];
+/// What Scanning does, by one warp for itself: no barrier is needed, and other warps do something else.
+template <class Scan, bool kIsTotal>
+WARPLOOM_DEVICE void scan_by_warp(const device::Block& block, const Wrap& wrap, int* tile, int rows, int count, int* cell) {
+  using Record = typename Scan::Record;
+  const int each = (count + 31) / 32;
+  const int begin = block.lane() * each < count ? block.lane() * each : count;
+  const int end = begin + each < count ? begin + each : count;
+  Record own = Scan::identity(), before;
+  WARPLOOM_NO_UNROLL
+  for (int i = begin; i < end; ++i) own = Scan::compose(own, record_at<Scan>(tile, rows, i));
+  const Record total = join_lanes<Scan>(block, own, before);
+  if constexpr (kIsTotal) {
+    if (block.lane() == 0) put_record<Scan>(cell, 1, 0, Scan::compose(record_at<Scan>(cell, 1, 0), total));
+  } else {
+    int x[Scan::kSlots];
+    WARPLOOM_UNROLL
+    for (int s = 0; s < Scan::kSlots; ++s) x[s] = cell[s];
+    Scan::apply(before, wrap, x);
+    WARPLOOM_NO_UNROLL
+    for (int i = begin; i < end; ++i) {
+      const Record r = record_at<Scan>(tile, rows, i);
+      WARPLOOM_UNROLL
+      for (int s = 0; s < Scan::kSlots; ++s) tile[s * rows + i] = x[s];
+      Scan::apply(r, wrap, x);
+    }
+    block.sync_warp();  // all lanes have read the cell
+    if (block.lane() < 31) return;
+    WARPLOOM_UNROLL
+    for (int s = 0; s < Scan::kSlots; ++s) cell[s] = x[s];
+  }
+}
+
+/// kScans scans of one type side by side, one warp each, beginning with warp `first`. Their records, cells and so on lie one behind the other.
+template <class Scan, bool kIsTotal, int kScans>
+WARPLOOM_DEVICE void scan_by_warps(
+    const device::Block& block, int first, const Wrap* wraps, int* tile, int rows, int count, int* cells) {
+  const int warps = block.threads() / 32;
+  WARPLOOM_NO_UNROLL
+  for (int s = turned(block, first * 32) / 32; s < kScans; s += warps) {
+    scan_by_warp<Scan, kIsTotal>(block, wraps[s], tile + s * Scan::kStride * rows, rows, count, cells + s * Scan::kStride);
+  }
+}
+
+/// The states before the stretch of a block, from the records of the blocks before it, into `cells`. The records of a block are `stride` words
+/// behind those of the block before it.
+template <class Scan, int kScans>
+WARPLOOM_DEVICE void begin_scans(
+    const device::Block& block, const Wrap* wraps, const int32_t* totals, int stride, const int32_t* carry, int* cells) {
+  using Record = typename Scan::Record;
+  const int count = static_cast<int>(block.index());
+  const int each = (count + 31) / 32;
+  const int begin = block.lane() * each < count ? block.lane() * each : count;
+  const int end = begin + each < count ? begin + each : count;
+  WARPLOOM_NO_UNROLL
+  for (int s = block.warp(); s < kScans; s += block.threads() / 32) {
+    Record own = Scan::identity(), before;
+    WARPLOOM_NO_UNROLL  // once in a launch, and programs have many scans
+    for (int i = begin; i < end; ++i) {
+      own = Scan::compose(own, record_at<Scan>(totals + static_cast<int64_t>(i) * stride + s * Scan::kWords, 1, 0));
+    }
+    const Record total = join_lanes<Scan>(block, own, before);
+    if (block.lane() > 0) continue;
+    int x[Scan::kSlots];
+    WARPLOOM_UNROLL
+    for (int i = 0; i < Scan::kSlots; ++i) x[i] = carry[s * Scan::kSlots + i];
+    Scan::apply(total, wraps[s], x);
+    WARPLOOM_UNROLL
+    for (int i = 0; i < Scan::kSlots; ++i) cells[s * Scan::kStride + i] = x[i];
+  }
+}
+
+/// The states behind a block's stretch, from those before it and its records.
+template <class Scan, int kScans>
+WARPLOOM_DEVICE void finish_scans(
+    const device::Block& block, const Wrap* wraps, const int32_t* totals, const int* cells, int32_t* carried) {
+  for (int s = block.thread(); s < kScans; s += block.threads()) {
+    int x[Scan::kSlots];
+    WARPLOOM_UNROLL
+    for (int i = 0; i < Scan::kSlots; ++i) x[i] = cells[s * Scan::kStride + i];
+    Scan::apply(record_at<Scan>(totals + s * Scan::kWords, 1, 0), wraps[s], x);
+    WARPLOOM_UNROLL
+    for (int i = 0; i < Scan::kSlots; ++i) carried[s * Scan::kSlots + i] = x[i];
+  }
+}
+
+/// Records of nothing in the cells of kScans scans.
+template <class Scan, int kScans>
+WARPLOOM_DEVICE void clear_records(const device::Block& block, int* cells) {
+  for (int s = block.thread(); s < kScans; s += block.threads()) put_record<Scan>(cells + s * Scan::kStride, 1, 0, Scan::identity());
 }
 
 /// Bits as a number of another type.

@@ -38,7 +38,7 @@ export class ProgramText {
     this.#parameters = cudaParameters(program);
     this.#passes = passes;
     this.#state = layout.state && new StateText(layout.state, {
-      passes, plan: layout.plan, states: layout.states, pointer: (buffer) => this.#pointer(buffer), tables: this.#tables,
+      passes, plan: layout.plan, states: layout.states, threads: layout.options.threads, pointer: (buffer) => this.#pointer(buffer), tables: this.#tables,
       taken: (f) => new Set(this.#parameters.get(f)),
       call: (_, { f }, own) => this.#call(required(stageTasks.get(f.name)), own),
     });
@@ -170,8 +170,8 @@ export class ProgramText {
   }
 
   #stateLevelText(state: StateText, tasks: readonly Task[], level: number): string[] {
-    const text = [...state.level(level)];
-    let offset = 0;
+    const { lines: text, warps } = state.level(level);
+    let offset = 32 * warps % this.#layout.options.threads;
     for (const task of tasks) {
       const span = Math.ceil(this.#callsOf(task) / 32) * 32;
       text.push(...state.inLast(this.#taskText(task, span, offset)));
