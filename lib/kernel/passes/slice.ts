@@ -39,14 +39,14 @@ const mostUnrolled = 6000;
 
 /**
  * A function whose parameter is an iteration count, specialised for `times` iterations and without its stores to `dropped`. Loops of
- * known length are unrolled.
+ * known length are unrolled up to `most` nodes.
  */
-export function forCount(program: Program, f: KernelFunction, dropped: Buffer, times = 1): KernelFunction {
+export function forCount(program: Program, f: KernelFunction, dropped: Buffer, times = 1, most = mostUnrolled): KernelFunction {
   const [n] = f.parameters;
   const body = mapBody(f.body, { statement: (s) => (s.kind === 'store' && s.buffer === dropped ? [] : s) });
   const made: KernelFunction = { ...f, parameters: [], body: n === undefined ? body : [set(n, i32(times)), ...body] };
   const alone = (g: KernelFunction): Program => ({ ...program, functions: [g] });
-  const unrolled = unrollShort(simplify(dropDead(alone(made))), mostUnrolled);
+  const unrolled = unrollShort(simplify(dropDead(alone(made))), most);
   return required(forwardLocals(dropDead(simplify(replaceArrays(simplify(unrolled), mostElements)))).functions[0]);
 }
 

@@ -7,7 +7,7 @@ import { countsOf } from '../plan/layout.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { endsOf, type Ends } from './cuda-ends.ts';
 import type { FusedEnd, RoundLayout, Tile } from './cuda-layout.ts';
-import type { Task, Tasks } from './cuda-tasks.ts';
+import { withRest, type Task, type Tasks } from './cuda-tasks.ts';
 import type { Pass } from './state-passes.ts';
 import { StateText } from './state-text.ts';
 
@@ -203,7 +203,7 @@ export class ProgramText {
       const name = this.#counterOf(task);
       const text = this.#callText(task);
       return count <= threads ? ['    {', `      const int ${name} = block.thread();`, ...text, '    }']
-        : [`    for (int ${name} = block.thread(); ${name} < ${count}; ${name} += kThreads) {`, ...text, '    }'];
+        : [`    for (int ${name} = block.thread(); ${name} < ${Math.ceil(count / 32) * 32}; ${name} += kThreads) {`, ...text, '    }'];
     }
     let warps = 0;
     const units = tasks.map((each, i) => {
@@ -295,7 +295,7 @@ export class ProgramText {
     const own = `i < ${this.#callsInRound(task)}`;
     return [
       `      ${this.#comment(task)}`,
-      ...(members.length === 1 ? [`      if (${own}) {`] : [
+      ...(task.fold !== undefined ? ['      {'] : members.length === 1 ? [`      if (${own}) {`] : [
         `      const int member = fused::quotient(all, ${calls}), i = all - member * ${calls};`,
         `      if (member < ${members.length} && ${own}) {`,
       ]),
@@ -304,7 +304,8 @@ export class ProgramText {
   }
 
   #turnText(task: Task): string[] {
-    const { f: { name }, parts, members } = task;
+    const { f: { name }, parts, members, fold } = task;
+    if (fold !== undefined) return this.#foldText(task, fold);
     const { group } = required(members[0]);
     const { text: call, fails } = this.#call(task, (buffer) => this.#state?.argument(buffer));
     const taken = required(this.#parameters.get(name));
@@ -316,12 +317,28 @@ export class ProgramText {
     ];
   }
 
+  /** Call number `i` of lanes that look for a value together: all lanes of a warp take part, whether there are such calls or not. */
+  #foldText(task: Task, { out, join, rest }: NonNullable<Task['fold']>): string[] {
+    const { parts, members: [member] } = task;
+    const provided = this.#state?.provide(required(member).group.steps.map(({ actor }) => actor), '      ', new Set(
+      withRest(task).flatMap(({ f }) => required(this.#parameters.get(f.name))))) ?? [];
+    const call = (of: Task): string => this.#call(of, (buffer) => (buffer === out ? 'found' : this.#state?.argument(buffer))).text;
+    const type = cTypes[out.element];
+    const joined = join === 'max' || join === 'min' ? `wl_${join}(a, b)` : `b ${join === 'gt' ? '>' : '<'} a ? b : a`;
+    return [
+      `      const int turn = fused::quotient(i, ${parts}), part = i - turn * ${parts};`, `      ${type} found[1] = {0};`,
+      `      if (i < ${this.#callsInRound(task)}) {`, ...provided, `        ${call(task)};`, '      }',
+      `      fused::fold_lanes<${parts}>(block, found[0], [](${type} a, ${type} b) { return ${joined}; });`,
+      `      if (part == 0 && i < ${this.#callsInRound(task)}) {`, ...provided, `        ${call(rest)};`, '      }',
+    ];
+  }
+
   /** @param span threads that take a member's part, whole warps; @param offset the first thread that takes any */
   #taskText(task: Task, span: number, offset: number): string[] {
     const { members } = task;
     const actors = required(members[0]).group.steps.map(({ actor }) => actor);
     const first = offset === 0 ? 'block.thread()' : `fused::turned(block, ${offset})`;
-    const all = this.#callsInRound(task);
+    const own = this.#callsInRound(task), all = task.fold === undefined ? own : `(${own} + 31) / 32 * 32`;
     const head = members.length === 1 ? [`    for (int i = ${first}; i < ${all}; i += kThreads) {`] : [
       `    for (int all = ${first}; all < ${members.length * span}; all += kThreads) {`,
       `      const int member = all / ${span}, i = all - member * ${span};`, `      if (i >= ${all}) continue;`,

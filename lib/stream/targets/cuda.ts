@@ -18,7 +18,7 @@ import { endsOf, positionResidues } from './cuda-ends.ts';
 import { noGaps } from './cuda-gaps.ts';
 import { lowerForRounds, RoundLayout, type FusedEnd, type FusedOptions } from './cuda-layout.ts';
 import { checkLength, mostText } from './cuda-length.ts';
-import { positioned, tasksOf, type Task } from './cuda-tasks.ts';
+import { positioned, tasksOf, withRest, type Task } from './cuda-tasks.ts';
 import { ProgramText } from './cuda-text.ts';
 import type { StageWork, StateLayout } from './state-layout.ts';
 import { passesOf } from './state-passes.ts';
@@ -162,7 +162,7 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
     isPrivate: (buffer) => own.has(buffer) && buffer.role !== 'constant',
     isAlike: (a, b) => layout.tiles.get(a)?.gaps.shift === layout.tiles.get(b)?.gaps.shift, isCompact: options.isCompact === true,
   });
-  const all = tasks.levels.flat();
+  const all = tasks.levels.flat(), every = all.flatMap(withRest);
   const stageTasks = new Map<string, Task>(layout.state?.works.flatMap(({ group, record, scans }) =>
     [...(record === undefined ? [] : [record]), ...scans].map(({ next: { f } }) =>
       [f.name, positioned(lowered, group, f, { parts: 1, width: 1, isCounted: false }, ix)] as const)));
@@ -179,8 +179,8 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
   for (const buffer of layout.tiles.keys()) addGap(buffer, buffer);
   for (const { members: [first] } of all) for (const [by, buffer] of first?.buffers ?? []) addGap(by, buffer);
   const buffers = [...lowered.buffers, ...tasks.placeholders];
-  const functions = [...all, ...stageTasks.values(), ...passes.flatMap((pass) => pass.tasks.flat())].map(({ f }) => f);
-  const program = padBuffers({ ...lowered, buffers, functions }, gaps, positionResidues(all, endsOf(layout)));
+  const functions = [...every, ...stageTasks.values(), ...passes.flatMap((pass) => pass.tasks.flat())].map(({ f }) => f);
+  const program = padBuffers({ ...lowered, buffers, functions }, gaps, positionResidues(every, endsOf(layout)));
   refuseHost(program);
   const { kernels, entries } = kernelsOf(layout.state);
   const text = [
