@@ -5,7 +5,7 @@
 // the record of each block's whole stretch. Scans whose firings follow from what other scans found need a pass behind that of the others.
 //
 // The printed program has, beside what fused.cuh tells,
-//   kPasses; kTotals: words of the records of all scans together
+//   kPasses; kRoundStates: steady states of the rounds that blocks share among them; passes may have a program of their own, in longer rounds
 //   begin<pass>(block, p): finds the state before the block's stretch, for the scans of earlier passes
 //   enter<pass>(block, offset): sets the state at the round for which `begin` found it; `offset` passes' worth of warm rounds are left
 //   steady<pass>(block, round): makes what the pass needs of a round
@@ -189,12 +189,24 @@ WARPLOOM_DEVICE void put_record(int* tile, int rows, int i, const typename Scan:
   for (int w = 0; w < Scan::kWords; ++w) tile[w * rows + i] = r.word[w];
 }
 
-/// Has `length` elements from `begin` on of each of `states` steady states of `each` elements come to a tile.
-template <class Layout, class T>
+/// Has `length` elements from `begin` on of each of `states` steady states of `each` elements come to a tile, in which steady states are kEach
+/// elements apart and the first of these elements stands at kBegin.
+template <class Layout, int kEach, int kBegin, class T>
 WARPLOOM_DEVICE void load_part(const device::Block& block, T* tile, const T* from, int states, int each, int begin, int length) {
-  for (int i = block.thread(); i < states * length; i += block.threads()) {
-    const int at = i / length * each + begin + i % length;
-    tile[Layout::place(at)] = from[at];
+  constexpr int kAtOnce = 4;
+  const int step = block.threads(), count = states * length;
+  for (int first = block.thread(); first < count; first += kAtOnce * step) {
+    T items[kAtOnce];
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int i = first + k * step, state = quotient(i, length);
+      if (i < count) items[k] = from[state * each + begin + i - state * length];
+    }
+    WARPLOOM_UNROLL
+    for (int k = 0; k < kAtOnce; ++k) {
+      const int i = first + k * step, state = quotient(i, length);
+      if (i < count) tile[Layout::place(state * kEach + kBegin + i - state * length)] = items[k];
+    }
   }
 }
 
@@ -406,35 +418,41 @@ struct StateAgent {
   using Parameters = StateParameters<Program::kInputs, Program::kOutputs>;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const int rounds = (p.states + Program::kStates - 1) / Program::kStates;
+    const int rounds = (p.states + Program::kRoundStates - 1) / Program::kRoundStates;
     const int first = static_cast<int>(block.index()) * p.rounds_per_block;
     const int last = first + p.rounds_per_block < rounds ? first + p.rounds_per_block : rounds;
     if (first >= last) return;
     // Each pass adds as many rounds for channels to fill as the program itself takes.
     const int warm = p.warm_rounds / (Program::kPasses + 1);
-    const int end = last - (Program::kPasses + 1 - kPass) * warm;
+    const int begin = (first - p.warm_rounds) * Program::kRoundStates;
+    const int end = (last - (Program::kPasses + 1 - kPass) * warm) * Program::kRoundStates;
     Program::template begin<kPass>(block, p);
     block.sync();
-    for (int number = first - p.warm_rounds; number < end; ++number) {
-      const int64_t state = int64_t{number} * Program::kStates;
-      const int64_t left = p.states - state;
+    for (int state = begin; state < end; state += Program::kStates) {
+      // Passes in longer rounds make no more than the block's stretch.
+      const int left = (kIsTotal && end < p.states ? end : p.states) - state;
       StateRound round;
       round.state = state;
-      round.states = left < Program::kStates ? static_cast<int>(left) : Program::kStates;
-      round.is_wanted = !kIsTotal && number >= first;
+      round.states = left < Program::kStates ? left : Program::kStates;
+      round.is_wanted = !kIsTotal && state >= first * Program::kRoundStates;
       round.turns = p.turns;
       round.fault = p.fault;
       round.first = p.first + state;
-      Program::template enter<kPass>(block, number - first, warm);
+      Program::template enter<kPass>(block, state / Program::kRoundStates - first, warm);
       Program::template load<kPass>(block, p, state, round.states);
       block.sync();
       Program::template steady<kPass>(block, round);
-      if (round.is_wanted) Program::store(block, p, state, round.states);
+      if constexpr (!kIsTotal) {
+        if (round.is_wanted) Program::store(block, p, state, round.states);
+      }
       Program::template settle<kPass>(block, round.states);
       block.sync();
     }
-    if (kIsTotal) Program::template total<kPass>(block, p);
-    else if (last == rounds) Program::finish(block, p);
+    if constexpr (kIsTotal) {
+      Program::template total<kPass>(block, p);
+    } else {
+      if (last == rounds) Program::finish(block, p);
+    }
   }
 };
 

@@ -50,6 +50,19 @@ export interface Tile {
   readonly gaps: Gaps;
 }
 
+/** Scalars of a steady state of the input, from `begin` to `end`. */
+export interface Run {
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** What the text of a program follows from. */
+export type PrintedLayout = Pick<RoundLayout, 'plan' | 'lowered' | 'state' | 'options' | 'input' | 'output' | 'landings' | 'stretches' |
+  'states' | 'tiles'> & {
+    /** By buffer of the input: scalars of a steady state that are loaded, if not all. */
+    readonly parts?: ReadonlyMap<Buffer, Run>;
+  };
+
 /** An open end: where steady states find their items. */
 export interface FusedEnd {
   readonly external: External;
@@ -87,6 +100,9 @@ const mostStates = 4096;
 const fullWorth = 1.05;
 /** Iterations of the smallest group that a thread makes in a round, from which on longer rounds are not worth their memory. */
 const enoughTurns = 4;
+
+/** Steady states for each thread from which on longer rounds of passes gain nothing. */
+const passTurns = 2;
 
 /** Bytes by which a landing area is longer than what lands there: copies keep their alignment. */
 const landingSlack = 16;
@@ -163,8 +179,7 @@ export class RoundLayout {
   }
 
   streamBuffer(id: number, kind: Kind): Buffer {
-    const name = required(this.plan.streamArrays.find((each) => each.id === id && each.kind === kind)).name;
-    return required(this.lowered.program.buffers.find((buffer) => buffer.name === name));
+    return streamBuffer(this, id, kind);
   }
 
   #findStretches(): Stretch[] {
@@ -221,7 +236,7 @@ export class RoundLayout {
   }
 
   /** Places in shared memory for rounds of so many steady states: what is in use at the same time lies apart. */
-  #layOut(states: number): { tiles: Map<Buffer, Tile>; landings: number[]; bytes: number } {
+  #layOut(states: number, stretches = this.stretches): { tiles: Map<Buffer, Tile>; landings: number[]; bytes: number } {
     const placed: { readonly stretch: Stretch; readonly at: number; readonly end: number }[] = [];
     const tiles = new Map<Buffer, Tile>();
     const landings: number[] = [];
@@ -234,7 +249,7 @@ export class RoundLayout {
         landed += Math.ceil((scalars * scalarBytes[kind] + landingSlack) / 16) * 16;
       }
     }
-    const sized = this.stretches.map((stretch) => {
+    const sized = stretches.map((stretch) => {
       const gaps = gapsFor(stretch);
       const bytes = scalarBytes[stretch.kind] * (placeWith(gaps, stretch.stride, stretch.each * states + stretch.beside) + 1);
       return { stretch, gaps, bytes: Math.ceil(bytes / 16) * 16 };
@@ -253,6 +268,25 @@ export class RoundLayout {
       tiles.set(stretch.buffer, { buffer: stretch.buffer, bytesEach: scalarBytes[stretch.kind], stride: stretch.stride, at, gaps });
     }
     return { tiles, landings, bytes: most };
+  }
+
+  /**
+   * The layout of passes before the program's own, which begin no rounds early: a round is as many steady states as fit of what they need.
+   * @param parts of some buffers of the input: the scalars of a steady state that are needed
+   */
+  forPasses(needed: ReadonlySet<Buffer>, parts: ReadonlyMap<Buffer, Run>): PrintedLayout {
+    const { plan, lowered, state, options, input, output, landings } = this;
+    const stretches = this.stretches.filter(({ buffer }) => needed.has(buffer)).map((stretch): Stretch => {
+      const part = parts.get(stretch.buffer), each = part && part.end - part.begin;
+      return each === undefined ? stretch : { ...stretch, each, moved: [each], isDense: false };
+    });
+    const fits = (states: number): boolean => this.#layOut(states, stretches).bytes <= this.sharedBytes;
+    let states = this.states;
+    // A firing for each thread, or whole warps of them.
+    for (let more = passTurns * options.threads; more > states; more -= more > options.threads ? options.threads : 32) {
+      if (fits(more)) states = more;
+    }
+    return { plan, lowered, state, options, input, output, landings, stretches, parts, states, tiles: this.#layOut(states, stretches).tiles };
   }
 
   #fits(states: number): boolean {
@@ -338,6 +372,12 @@ export class RoundLayout {
     }
     return sum / states;
   }
+}
+
+/** The buffer of one kind of scalars of an open end. */
+export function streamBuffer({ plan, lowered }: Pick<RoundLayout, 'plan' | 'lowered'>, id: number, kind: Kind): Buffer {
+  const name = required(plan.streamArrays.find((each) => each.id === id && each.kind === kind)).name;
+  return required(lowered.program.buffers.find((buffer) => buffer.name === name));
 }
 
 /** The functions of a plan's groups, whatever the layout. */

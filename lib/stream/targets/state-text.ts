@@ -24,7 +24,11 @@ export interface StateContext {
   readonly taken: (f: string) => ReadonlySet<Buffer>;
   readonly tables: string[];
   readonly passes: readonly Pass[];
+  readonly which: WhichPasses;
 }
+
+/** Which passes a text is for: those before the program's own, that one, or all. */
+export type WhichPasses = 'passes' | 'last' | 'all';
 
 /** Steps that a warp takes to join what its lanes found, and that a barrier takes. */
 const stepsOfScan = 8, barrierSteps = 4;
@@ -34,6 +38,10 @@ type Tried = ReadonlyMap<number, string>;
 
 const wrapText = (wrap: { readonly low: number; readonly size: number } | undefined): string =>
   (wrap === undefined ? '{0, ~0u}' : `{${cLiteral('i32', wrap.low)}, ${wrap.size - 1}u}`);
+
+const isOf = ({ name, scans }: ScanGroup): string => `${name}, ${scans.length}`;
+/** A loop over the words of the records of a group. */
+const each = ({ scans, words }: ScanGroup): string => `for (int i = block.thread(); i < ${scans.length * words}; i += kThreads)`;
 
 export class StateText {
   readonly #layout: StateLayout;
@@ -63,8 +71,10 @@ export class StateText {
 
   /** Lines that all passes need in which `isNeeded`, and the program itself. */
   #inPasses(lines: readonly string[], isNeeded: (pass: Pass) => boolean): string[] {
+    const { which } = this.#context;
     const needed = this.#context.passes.flatMap((pass, i) => (isNeeded(pass) ? [i + 1] : []));
-    if (lines.length === 0 || needed.length === this.passes) return [...lines];
+    if (lines.length === 0 || needed.length === this.passes || which === 'last') return [...lines];
+    if (which === 'passes' && needed.length === 0) return [];
     const mask = needed.reduce((sum, pass) => sum + 2 ** pass, 2 ** (this.passes + 1));
     return [`    if ((${mask}u >> kPass & 1u) != 0) {`, ...lines, '    }'];
   }
@@ -360,31 +370,46 @@ export class StateText {
   members(): string[] {
     const { totalWords } = this.#layout;
     const groups = this.#groups();
-    const head = (name: string, parameters: string): string => `  static WARPLOOM_DEVICE void ${name}(const Block& block, ${parameters}) {`;
-    const totals = (at: number): string => `p.totals + block.index() * ${totalWords} + ${at}`;
-    const isOf = (all: ScanGroup): string => `${all.name}, ${all.scans.length}`;
-    const each = (words: number): string => `for (int i = block.thread(); i < ${words}; i += kThreads)`;
     return [
-      '  template <int kPass>', head('begin', 'const Parameters& p'), ...this.pointers(true), ...this.#clear(),
+      '  template <int kPass>', this.#head('begin', 'const Parameters& p'), ...this.pointers(true), ...this.#clear(),
       ...groups.flatMap((group) => [
         `    if (kPass == ${group.pass}) fused::clear_records<${isOf(group)}>(block, cells + ${group.at});`, ...this.#start(group),
         `    if (kPass > ${group.pass}) fused::begin_scans<${isOf(group)}>(block, wrap_${group.name}, p.totals + ${group.at}, ${totalWords}, `
           + `p.carry + ${group.carryAt}, starts + ${group.at});`,
       ]),
       '    (void)block, (void)p;', '  }',
-      '  template <int kPass>', head('enter', 'int offset, int warm'), ...this.pointers(true),
+      '  template <int kPass>', this.#head('enter', 'int offset, int warm'), ...this.pointers(true),
       ...groups.flatMap((group) => [
         `    if (offset == -(kPasses + 1 - ${group.pass}) * warm) {`,
         `      if (kPass == ${group.pass}) fused::clear_records<${isOf(group)}>(block, cells + ${group.at});`,
-        `      if (kPass > ${group.pass}) ${each(group.scans.length * group.words)} cells[${group.at} + i] = starts[${group.at} + i];`, '    }',
+        `      if (kPass > ${group.pass}) ${each(group)} cells[${group.at} + i] = starts[${group.at} + i];`, '    }',
       ]),
       '    (void)block, (void)offset, (void)warm;', '  }',
-      '  template <int kPass>', head('total', 'const Parameters& p'), ...this.pointers(false),
-      ...groups.map(({ pass, words, at, scans }) =>
-        `    if (kPass == ${pass}) ${each(scans.length * words)} (${totals(at)})[i] = cells[${at} + i];`),
+      ...(this.#context.which === 'last' ? [] : this.#totalText()), ...(this.#context.which === 'passes' ? [] : this.#finishText()),
+    ];
+  }
+
+  #head(name: string, parameters: string): string {
+    return `  static WARPLOOM_DEVICE void ${name}(const Block& block, ${parameters}) {`;
+  }
+
+  /** Where a block's records of a group of scans lie among those of all blocks. */
+  #totals({ at }: ScanGroup): string {
+    return `p.totals + block.index() * ${this.#layout.totalWords} + ${at}`;
+  }
+
+  #totalText(): string[] {
+    return [
+      '  template <int kPass>', this.#head('total', 'const Parameters& p'), ...this.pointers(false),
+      ...this.#groups().map((group) => `    if (kPass == ${group.pass}) ${each(group)} (${this.#totals(group)})[i] = cells[${group.at} + i];`),
       '    (void)block, (void)p;', '  }',
-      head('finish', 'const Parameters& p'), ...this.pointers(true),
-      ...groups.map((group) => `    fused::finish_scans<${isOf(group)}>(block, wrap_${group.name}, ${totals(group.at)}, starts + ${
+    ];
+  }
+
+  #finishText(): string[] {
+    return [
+      this.#head('finish', 'const Parameters& p'), ...this.pointers(true),
+      ...this.#groups().map((group) => `    fused::finish_scans<${isOf(group)}>(block, wrap_${group.name}, ${this.#totals(group)}, starts + ${
         group.at}, p.carried + ${group.carryAt});`),
       '    (void)block, (void)p;', '  }',
     ];
