@@ -1,9 +1,9 @@
 // Cuts a loop that looks for the largest or smallest of many values into parts that run in parallel: each finds that of its iterations.
 import {
-  compare, exact, get, i32, load, set, store, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program,
+  binary, compare, exact, get, i32, load, select, set, store, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program,
   type ScalarType, type Statement, type StatementOf,
 } from '../ir.ts';
-import { buffersIn, labelsLeft, loadedIn, mapBody, Names, walkBody, walkExpression, writesIn } from '../visit.ts';
+import { buffersIn, labelsLeft, loadedIn, mapBodies, mapBody, Names, walkBody, walkExpression, writesIn } from '../visit.ts';
 import { required } from '../../core/known.ts';
 import { dropDead } from './dead.ts';
 import { isSame } from './fold.ts';
@@ -35,7 +35,7 @@ const leastWork = 2000, innerTurns = 8;
 
 /** How many parts a function may be cut into: iterations of its loop; 0 if there is no such loop. */
 export function foldTrips(f: KernelFunction): number {
-  const fold = foldIn(f);
+  const fold = foldIn(withSelections(f));
   return fold === undefined ? 0 : required(tripsOf(fold.loop));
 }
 
@@ -43,8 +43,8 @@ export function foldTrips(f: KernelFunction): number {
  * Cuts a function, whose parameters are left as they are, at the first loop that can be cut into `parts`. A part makes every `parts`-th
  * iteration, or a stretch of them where the order matters: of zeros with different signs, the first one counts.
  */
-export function splitFold(program: Program, f: KernelFunction, parts: number): SplitFold | undefined {
-  const fold = foldIn(f);
+export function splitFold(program: Program, given: KernelFunction, parts: number): SplitFold | undefined {
+  const f = withSelections(given), fold = foldIn(f);
   if (fold === undefined) return undefined;
   const { loop, result, join } = fold;
   const trips = required(tripsOf(loop)), from = required(valueOf(loop.from));
@@ -55,11 +55,11 @@ export function splitFold(program: Program, f: KernelFunction, parts: number): S
   const leave = store(out, i32(0), get(result));
   const begin: Local = { name: names.make('begin'), type: 'i32' };
   const each = Math.ceil(trips / parts);
-  const own: For = isOrdered(f.body.slice(0, at), fold)
-    ? { ...loop, from: get(begin), to: exact('add', get(begin), i32(each * loop.step)), most: each }
+  const inStretches = isOrdered(f.body.slice(0, at), fold);
+  const stride = inStretches ? each * loop.step : loop.step;
+  const own: For = inStretches
+    ? { ...loop, from: get(begin), to: binary('min', exact('add', get(begin), i32(stride)), loop.to), most: each }
     : { ...loop, from: get(begin), step: loop.step * parts, most: each };
-  if (own.step === loop.step && trips % parts !== 0) return undefined;
-  const stride = own.step === loop.step ? each * loop.step : loop.step;
   const first = set(begin, exact('add', exact('mul', get(number), i32(stride)), i32(from)));
   const before = f.body.slice(0, at).flatMap((s) => withoutStores(s));
   const made = (g: KernelFunction): KernelFunction => required(dropDead({ ...program, functions: [g] }).functions[0]);
@@ -68,6 +68,31 @@ export function splitFold(program: Program, f: KernelFunction, parts: number): S
     rest: made({ ...f, name: `${f.name}_rest`, body: [...f.body.slice(0, at), set(result, load(out, i32(0))), ...f.body.slice(at + 1)] }),
     out, join,
   };
+}
+
+/** The function with v ← condition ? x : v in place of conditions that guard nothing else. */
+function withSelections(f: KernelFunction): KernelFunction {
+  const mentions = mentionsIn(f.body);
+  const inOne = (body: Body): Body => {
+    const made: Statement[] = [];
+    for (const s of body.map((each) => mapBodies(each, inOne))) {
+      const [only] = s.kind === 'if' && s.then.length === 1 && s.otherwise.length === 0 ? s.then : [];
+      if (s.kind !== 'if' || only?.kind !== 'set') {
+        made.push(s);
+        continue;
+      }
+      // What was computed as a number just before it, for this alone.
+      const [before] = made.slice(-1), { condition } = s;
+      const isKept = before?.kind === 'set' && condition.kind === 'compare' && condition.op === 'ne' && valueOf(condition.right) === 0
+        && condition.left.kind === 'get' && condition.left.local === before.local && mentions.get(before.local) === 2
+        && before.value.kind === 'convert' && before.value.operand.type === 'bool';
+      const test = isKept && before.value.kind === 'convert' ? before.value.operand : condition;
+      if (isKept) made.pop();
+      made.push(set(only.local, select(test, only.value, get(only.local))));
+    }
+    return made;
+  };
+  return { ...f, body: inOne(f.body) };
 }
 
 function foldIn(f: KernelFunction): Fold | undefined {

@@ -15,6 +15,7 @@ import type { External, Group, PlanOptions, ProgramPlan } from '../plan/plan.ts'
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { ProgramState } from '../state/index.ts';
 import { accessesIn, gapsFor, placeWith, scalarBytes, type Gapped, type Gaps } from './cuda-gaps.ts';
+import { Packer, type Packed } from './cuda-packing.ts';
 import { levelsOf } from './cuda-tasks.ts';
 import { StateLayout, stageLevels } from './state-layout.ts';
 
@@ -91,6 +92,8 @@ const fewGroups = 4;
 /** Steady states of a round for which small blocks are large enough. */
 const fullStates = 64;
 
+/** Steady states of rounds for which places in shared memory are looked for: they suit others as well. */
+const usualStates = 16;
 /** Most steady states of a round: beyond, the threads only get longer loops. */
 const mostStates = 4096;
 /**
@@ -139,6 +142,7 @@ export class RoundLayout {
   /** By group: accesses of an iteration. */
   readonly #accesses: readonly ReadonlyMap<Buffer, number>[];
   stretches: readonly Stretch[];
+  readonly #packer = new Packer<Stretch>();
   /** By group: those of which a thread makes several iterations together. */
   wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }> = new Map();
   readonly states: number;
@@ -237,8 +241,6 @@ export class RoundLayout {
 
   /** Places in shared memory for rounds of so many steady states: what is in use at the same time lies apart. */
   #layOut(states: number, stretches = this.stretches): { tiles: Map<Buffer, Tile>; landings: number[]; bytes: number } {
-    const placed: { readonly stretch: Stretch; readonly at: number; readonly end: number }[] = [];
-    const tiles = new Map<Buffer, Tile>();
     const landings: number[] = [];
     let landed = 0;
     if (this.options.readsAhead) {
@@ -249,25 +251,16 @@ export class RoundLayout {
         landed += Math.ceil((scalars * scalarBytes[kind] + landingSlack) / 16) * 16;
       }
     }
-    const sized = stretches.map((stretch) => {
-      const gaps = gapsFor(stretch);
-      const bytes = scalarBytes[stretch.kind] * (placeWith(gaps, stretch.stride, stretch.each * states + stretch.beside) + 1);
-      return { stretch, gaps, bytes: Math.ceil(bytes / 16) * 16 };
+    const sizes = (of: number): Packed[] => stretches.map(({ from, to, ...stretch }) => {
+      const scalars = placeWith(gapsFor(stretch), stretch.stride, stretch.each * of + stretch.beside) + 1;
+      return { from, to, bytes: Math.ceil(scalarBytes[stretch.kind] * scalars / 16) * 16 };
     });
-    let most = landed;
-    for (const { stretch, gaps, bytes } of sized.sort((a, b) => b.bytes - a.bytes)) {
-      let at = landed;
-      for (const other of placed) { // by place
-        if (other.stretch.from > stretch.to || stretch.from > other.stretch.to) continue;
-        if (other.at >= at + bytes) break;
-        at = Math.max(at, other.end);
-      }
-      const next = placed.findIndex((other) => other.at > at);
-      placed.splice(next < 0 ? placed.length : next, 0, { stretch, at, end: at + bytes });
-      most = Math.max(most, at + bytes);
-      tiles.set(stretch.buffer, { buffer: stretch.buffer, bytesEach: scalarBytes[stretch.kind], stride: stretch.stride, at, gaps });
-    }
-    return { tiles, landings, bytes: most };
+    const { places, end } = this.#packer.pack(stretches, sizes(states), () => sizes(usualStates), landed);
+    const tiles = new Map(stretches.map((stretch, i): [Buffer, Tile] => {
+      const { buffer, kind, stride } = stretch;
+      return [buffer, { buffer, bytesEach: scalarBytes[kind], stride, at: elementAt(places, i), gaps: gapsFor(stretch) }];
+    }));
+    return { tiles, landings, bytes: end };
   }
 
   /**
