@@ -77,7 +77,7 @@ function withSelections(f: KernelFunction): KernelFunction {
     const made: Statement[] = [];
     for (const s of body.map((each) => mapBodies(each, inOne))) {
       const [only] = s.kind === 'if' && s.then.length === 1 && s.otherwise.length === 0 ? s.then : [];
-      if (s.kind !== 'if' || only?.kind !== 'set') {
+      if (s.kind !== 'if' || only?.kind !== 'set' || joinOf(only) !== undefined) {
         made.push(s);
         continue;
       }
