@@ -7,6 +7,7 @@ import { forCount, isStraight, sliceFunction } from '../../kernel/passes/slice.t
 import { foldTrips, splitFold, type SplitFold } from '../../kernel/passes/split-fold.ts';
 import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { buffersIn, mapBody, Names } from '../../kernel/visit.ts';
+import { onlyMoves } from '../lower/moves.ts';
 import type { Group, ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 
@@ -100,6 +101,7 @@ export function tasksOf(options: TaskOptions): Tasks {
     const groups = plan.groups.filter(({ id }) => levels[id] === level);
     const busy = groups.reduce((sum, { iterations }) => sum + Math.ceil(states * iterations / 32), 0);
     const spare = Math.floor(threads / 32 / Math.max(1, busy));
+    const parts = Math.floor(threads / Math.max(1, groups.reduce((sum, { iterations }) => sum + states * iterations, 0)));
     const tasks = groups.flatMap((group): Task[] => {
       const together = wide.get(group.id);
       if (together !== undefined) {
@@ -108,8 +110,9 @@ export function tasksOf(options: TaskOptions): Tasks {
       const f = required(program.functions.find(({ name }) => name === `group_${group.id}`));
       if (isCompact) return [positioned(program, group, f, { parts: 1, width: 1, isCounted: true }, ix)];
       const most = Math.max(spare, Math.ceil(sizeOf(f.body) / mostNodes));
-      const once = onceOf(program, f, ix);
-      const slices = most < 2 ? undefined : sliceFunction(program, once, { most });
+      // Loops that only move items are divided among threads as loops.
+      const once = isMover(plan, group) ? forCount(program, f, ix, 1, 0) : onceOf(program, f, ix);
+      const slices = most < 2 ? undefined : sliceFunction(program, once, { most, parts });
       if (slices !== undefined) {
         return slices.map((slice) => positioned(program, group, slice.f, { parts: slice.parts, width: 1, isCounted: false }, ix));
       }
@@ -143,6 +146,11 @@ function foldOf({ program, states, threads, ix }: TaskOptions, group: Group, f: 
   if (split === undefined) return undefined;
   const rest = positioned(program, group, split.rest, { parts: 1, width: 1, isCounted: false }, ix);
   return { ...positioned(program, group, split.part, { parts, width: 1, isCounted: false }, ix), fold: { out: split.out, join: split.join, rest } };
+}
+
+function isMover({ graph }: ProgramPlan, { steps }: Group): boolean {
+  const node = elementAt(graph.nodes, elementAt(steps, 0).actor);
+  return steps.length === 1 && node.kind === 'filter' && onlyMoves(node.code.work.body);
 }
 
 /** By function: one iteration of it. */
