@@ -1,7 +1,7 @@
 // Cuts a loop that looks for the largest or smallest of many values into parts that run in parallel: each finds that of its iterations.
 import {
-  binary, compare, exact, get, i32, load, select, set, store, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program,
-  type ScalarType, type Statement, type StatementOf,
+  binary, compare, exact, get, i32, load, select, set, store, valueOf, type Body, type Buffer, type Expression, type KernelFunction,
+  type Local, type Program, type ScalarType, type Statement, type StatementOf,
 } from '../ir.ts';
 import { buffersIn, labelsLeft, loadedIn, mapBodies, mapBody, Names, walkBody, walkExpression, writesIn } from '../visit.ts';
 import { required } from '../../core/known.ts';
@@ -102,7 +102,8 @@ function foldIn(f: KernelFunction): Fold | undefined {
   const loaded = loadedIn(f.body);
   if ([...writesIn(f.body).buffers].some((buffer) => buffer.role !== 'local' && loaded.has(buffer))) return undefined;
   for (const s of f.body) {
-    const fold = s.kind === 'for' && valueOf(s.from) !== undefined && (tripsOf(s) ?? 0) > 1 && workIn(s) >= leastWork ? foldOf(f, s) : undefined;
+    const isLong = s.kind === 'for' && valueOf(s.from) !== undefined && (tripsOf(s) ?? 0) > 1 && workIn(s) >= leastWork;
+    const fold = isLong ? foldOf(f, s) : undefined;
     if (fold !== undefined) return fold;
   }
   return undefined;

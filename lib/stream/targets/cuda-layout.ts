@@ -283,7 +283,8 @@ export class RoundLayout {
     for (let more = passTurns * options.threads; more > states; more -= more > options.threads ? options.threads : 32) {
       if (fits(more)) states = more;
     }
-    return { plan, lowered, state, options, input, output, landings, stretches, parts, states, tiles: this.#layOut(states, stretches).tiles };
+    const { tiles } = this.#layOut(states, stretches);
+    return { plan, lowered, state, options, input, output, landings, stretches, parts, states, tiles };
   }
 
   #fits(states: number): boolean {

@@ -145,7 +145,8 @@ function foldOf({ program, states, threads, ix }: TaskOptions, group: Group, f: 
   const split = parts < 2 ? undefined : splitFold(program, once, parts);
   if (split === undefined) return undefined;
   const rest = positioned(program, group, split.rest, { parts: 1, width: 1, isCounted: false }, ix);
-  return { ...positioned(program, group, split.part, { parts, width: 1, isCounted: false }, ix), fold: { out: split.out, join: split.join, rest } };
+  const { part, out, join } = split;
+  return { ...positioned(program, group, part, { parts, width: 1, isCounted: false }, ix), fold: { out, join, rest } };
 }
 
 function isMover({ graph }: ProgramPlan, { steps }: Group): boolean {

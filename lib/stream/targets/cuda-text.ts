@@ -5,14 +5,26 @@ import { cLiteral, cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cudaCanFail, cudaParameters } from '../../kernel/print/cuda.ts';
 import { countsOf } from '../plan/layout.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { choiceOf, chosen } from './cuda-choices.ts';
 import { endsOf, type Ends } from './cuda-ends.ts';
 import { streamBuffer, type FusedEnd, type PrintedLayout, type Tile } from './cuda-layout.ts';
 import { withRest, type Task, type Tasks } from './cuda-tasks.ts';
 import type { Pass } from './state-passes.ts';
-import { StateText, type WhichPasses } from './state-text.ts';
+import type { WhichPasses } from './state-members.ts';
+import { StateText } from './state-text.ts';
 
 /** More turns than there are. */
 const never = 2 ** 31 - 1;
+/** Kinds of scalars of the input in the printed program. */
+interface InputText {
+  readonly tile: string;
+  readonly placing: string;
+  readonly landing: string;
+  readonly from: string;
+  readonly count: string;
+  readonly each: number;
+}
+
 const roundParameters = 'const Block& block, const Parameters& p, int64_t state, int states';
 
 export class ProgramText {
@@ -47,7 +59,8 @@ export class ProgramText {
     this.#parameters = cudaParameters(program);
     this.#passes = passes;
     this.#state = layout.state && new StateText(layout.state, {
-      passes, which, plan: layout.plan, states: layout.states, threads: layout.options.threads, pointer: (buffer) => this.#pointer(buffer), tables: this.#tables,
+      passes, which, plan: layout.plan, states: layout.states, threads: layout.options.threads, tables: this.#tables,
+      pointer: (buffer) => this.#pointer(buffer),
       taken: (f) => new Set(this.#parameters.get(f)),
       call: (_, { f }, own) => this.#call(required(stageTasks.get(f.name)), own),
     });
@@ -90,7 +103,7 @@ export class ProgramText {
   }
 
   /** By kind of the input's scalars: where they lie in shared memory and how, where they come from, and how many there are in a round. */
-  #inputs(isIn: (buffer: Buffer) => boolean = () => true): { tile: string; placing: string; landing: string; from: string; count: string; each: number }[] {
+  #inputs(isIn: (buffer: Buffer) => boolean = () => true): readonly InputText[] {
     const { external, kinds, items } = this.#layout.input;
     const counts = countsOf(external.type);
     return kinds.flatMap((kind, i) => {
@@ -112,12 +125,14 @@ export class ProgramText {
       const some = own.reduce((sum, { pass }) => sum + 2 ** pass, 0);
       return [
         ...own.flatMap(({ parts, pass }) => [`    if (kPass == ${pass}) {`, ...parts.map(({ begin, end }) =>
-          `      fused::load_part<${placing}, ${each}, ${begin}>(block, ${tile}, ${from}, states, ${each}, ${begin}, ${end - begin});`), '    }']),
+          `      fused::load_part<${placing}, ${each}, ${begin}>(block, ${tile}, ${from}, states, ${each}, ${begin}, ${end - begin});`),
+        '    }']),
         `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::load_tile<kThreads, ${placing}>(block, `
           + `${tile}, ${from}, ${count});`,
       ];
     });
-    return [`  static WARPLOOM_DEVICE void load(${roundParameters}) {`, ...lines, '    (void)block, (void)p, (void)state, (void)states;', '  }'];
+    const unused = '    (void)block, (void)p, (void)state, (void)states;';
+    return [`  static WARPLOOM_DEVICE void load(${roundParameters}) {`, ...lines, ...(this.#which === 'passes' ? [unused] : []), '  }'];
   }
 
   /** Loads of passes that have a layout of their own. */
@@ -370,22 +385,4 @@ export class ProgramText {
     const text = [`    ${this.#comment(task)}`, ...begin, ...head, ...this.#turnText(task), '    }'];
     return begin.length === 0 ? text : ['    {', ...text, '    }'];
   }
-}
-
-/** Finds the unit that begins with or before a warp. */
-function chosen(units: readonly { readonly first: number; readonly text: readonly string[] }[]): string[] {
-  if (units.length === 1) return [...required(units[0]).text];
-  const [low, high] = [units.slice(0, units.length >> 1), units.slice(units.length >> 1)];
-  return [`      if (warp < ${required(high[0]).first}) {`, ...chosen(low), '      } else {', ...chosen(high), '      }'];
-}
-
-/** What each member has: one text for all, or the one of the member's number. */
-function choiceOf(type: string, values: readonly string[], tables: string[]): string {
-  const [first] = values as [string];
-  if (values.every((value) => value === first)) return first;
-  const numbers = values.map(Number), step = elementAt(numbers, 1) - elementAt(numbers, 0);
-  if (type === 'int' && numbers.every((x, i) => x === elementAt(numbers, 0) + i * step)) return `(${first} + member * ${step})`;
-  const table = `wl_of_members_${tables.length}`;
-  tables.push(`WL_UNIFORM_TABLE ${type} ${table}[] = {${values.join(', ')}};`);
-  return `${table}[member]`;
 }

@@ -224,5 +224,7 @@ function kernelsOf(state: StateLayout | undefined, isApart: boolean): { kernels:
   if (state === undefined) return { kernels: [fusedKernel], entries: [`WARPLOOM_KERNEL(${fusedKernel}, ${agent('FusedAgent<Program>')})`] };
   const kernels = Array.from({ length: state.passes + 1 }, (_, pass) =>
     (pass === state.passes ? fusedKernel : `${fusedKernel}_pass${pass + 1}`));
-  return { kernels, entries: kernels.map((kernel, i) => `WARPLOOM_KERNEL(${kernel}, ${agent(`StateAgent<${isApart && i < state.passes ? 'passes::' : ''}Program, ${i + 1}>`)})`) };
+  const program = (pass: number): string => (isApart && pass <= state.passes ? 'passes::Program' : 'Program');
+  const entries = kernels.map((kernel, i) => `WARPLOOM_KERNEL(${kernel}, ${agent(`StateAgent<${program(i + 1)}, ${i + 1}>`)})`);
+  return { kernels, entries };
 }

@@ -58,7 +58,8 @@ export function passLayout(layout: RoundLayout, { stageTasks, inputBuffers }: Pa
     const runs = passes.map(({ input }) => input[i]);
     if (!isWhole || runs.some((own) => own === undefined)) return;
     const all = runs.flatMap((own) => own ?? []);
-    if (all.length > 0) parts.set(buffer, { begin: Math.min(...all.map(({ begin }) => begin)), end: Math.max(...all.map(({ end }) => end)) });
+    const [begins, ends] = [all.map(({ begin }) => begin), all.map(({ end }) => end)];
+    if (all.length > 0) parts.set(buffer, { begin: Math.min(...begins), end: Math.max(...ends) });
   });
   return layout.forPasses(needed, parts);
 }

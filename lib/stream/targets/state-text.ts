@@ -6,9 +6,9 @@ import type { ProgramPlan } from '../plan/plan.ts';
 import { progressionOf, type Cycle } from '../state/closed.ts';
 import type { Source } from '../state/recorded.ts';
 import type { NodePlan } from '../state/stages.ts';
-import { wordsOf } from '../state/words.ts';
 import { isIdentity, slotsOf, type RecordWork, type ScanGroup, type ScanWork, type StageWork, type StateLayout } from './state-layout.ts';
 import type { NextFunction } from './state-functions.ts';
+import { rowsOf, scanGroupsOf, StateMembers, type WhichPasses } from './state-members.ts';
 import type { Pass } from './state-passes.ts';
 
 /** What surrounds the text. */
@@ -27,9 +27,6 @@ export interface StateContext {
   readonly which: WhichPasses;
 }
 
-/** Which passes a text is for: those before the program's own, that one, or all. */
-export type WhichPasses = 'passes' | 'last' | 'all';
-
 /** Steps that a warp takes to join what its lanes found, and that a barrier takes. */
 const stepsOfScan = 8, barrierSteps = 4;
 
@@ -39,18 +36,16 @@ type Tried = ReadonlyMap<number, string>;
 const wrapText = (wrap: { readonly low: number; readonly size: number } | undefined): string =>
   (wrap === undefined ? '{0, ~0u}' : `{${cLiteral('i32', wrap.low)}, ${wrap.size - 1}u}`);
 
-const isOf = ({ name, scans }: ScanGroup): string => `${name}, ${scans.length}`;
-/** A loop over the words of the records of a group. */
-const each = ({ scans, words }: ScanGroup): string => `for (int i = block.thread(); i < ${scans.length * words}; i += kThreads)`;
-
 export class StateText {
   readonly #layout: StateLayout;
   readonly #context: StateContext;
+  readonly #members: StateMembers;
   readonly #tables = new Map<string, string>();
 
   constructor(layout: StateLayout, context: StateContext) {
     this.#layout = layout;
     this.#context = context;
+    this.#members = new StateMembers(layout, context);
   }
 
   /** What stands before the program. */
@@ -59,14 +54,10 @@ export class StateText {
   }
 
   types(): string[] {
-    return this.#groups().flatMap(({ name, type, scans }) => [
+    return scanGroupsOf(this.#layout).flatMap(({ name, type, scans }) => [
       `using ${name} = fused::${type};`,
       `WL_UNIFORM_TABLE fused::Wrap wrap_${name}[] = {${scans.map(({ scan: { wrap } }) => wrapText(wrap)).join(', ')}};`,
     ]);
-  }
-
-  #groups(): ScanGroup[] {
-    return this.#layout.works.flatMap(({ scanGroups }) => scanGroups);
   }
 
   /** Lines that all passes need in which `isNeeded`, and the program itself. */
@@ -192,8 +183,8 @@ export class StateText {
     return `${cLiteral('i32', low)} + ${at((rows.length - begin) % rows.length)} * ${step}`;
   }
 
-  #rows({ group, record }: StageWork): number {
-    return this.#context.states * group.iterations + (record?.recorded.longestLag ?? 0);
+  #rows(work: StageWork): number {
+    return rowsOf(this.#context.states, work);
   }
 
   #number(type: ScalarType, words: (slot: number) => string): string {
@@ -335,8 +326,8 @@ export class StateText {
     for (const { name, tile, at, words, scans } of scanGroups) {
       const pointer = this.#context.pointer(tile);
       if (this.#isByWarps(rows, scans.length)) {
-        alone.push(`      fused::scan_by_warps<${name}, (kPass == ${pass}), ${scans.length}>(block, ${first % warps}, wrap_${name}, ${pointer}, ${
-          rows}, ${count}, cells + ${at});`);
+        alone.push(`      fused::scan_by_warps<${name}, (kPass == ${pass}), ${scans.length}>(block, ${first % warps}, wrap_${name}, ${
+          pointer}, ${rows}, ${count}, cells + ${at});`);
         first += scans.length;
       } else {
         together.push(...scans.map((_, i) => `      fused::Scanning<${name}, (kPass == ${pass})> ${name}_${i}(block, wrap_${name}[${i}], ${
@@ -357,83 +348,12 @@ export class StateText {
 
   /** Pointers that scans use. */
   pointers(isWhole: boolean): string[] {
-    const { cells, totalWords } = this.#layout;
-    if (totalWords === 0) return [];
-    return [
-      `    int* const cells = ${this.#context.pointer(cells)};`,
-      ...(isWhole ? [`    int* const starts = cells + ${totalWords};`] : []), `    int* const scratch = cells + ${2 * totalWords};`,
-      `    (void)cells, ${isWhole ? '(void)starts, ' : ''}(void)scratch;`,
-    ];
+    return this.#members.pointers(isWhole);
   }
 
   /** Members of the program beside those of programs without state. */
   members(): string[] {
-    const { totalWords } = this.#layout;
-    const groups = this.#groups();
-    return [
-      '  template <int kPass>', this.#head('begin', 'const Parameters& p'), ...this.pointers(true), ...this.#clear(),
-      ...groups.flatMap((group) => [
-        `    if (kPass == ${group.pass}) fused::clear_records<${isOf(group)}>(block, cells + ${group.at});`, ...this.#start(group),
-        `    if (kPass > ${group.pass}) fused::begin_scans<${isOf(group)}>(block, wrap_${group.name}, p.totals + ${group.at}, ${totalWords}, `
-          + `p.carry + ${group.carryAt}, starts + ${group.at});`,
-      ]),
-      '    (void)block, (void)p;', '  }',
-      '  template <int kPass>', this.#head('enter', 'int offset, int warm'), ...this.pointers(true),
-      ...groups.flatMap((group) => [
-        `    if (offset == -(kPasses + 1 - ${group.pass}) * warm) {`,
-        `      if (kPass == ${group.pass}) fused::clear_records<${isOf(group)}>(block, cells + ${group.at});`,
-        `      if (kPass > ${group.pass}) ${each(group)} cells[${group.at} + i] = starts[${group.at} + i];`, '    }',
-      ]),
-      '    (void)block, (void)offset, (void)warm;', '  }',
-      ...(this.#context.which === 'last' ? [] : this.#totalText()), ...(this.#context.which === 'passes' ? [] : this.#finishText()),
-    ];
-  }
-
-  #head(name: string, parameters: string): string {
-    return `  static WARPLOOM_DEVICE void ${name}(const Block& block, ${parameters}) {`;
-  }
-
-  /** Where a block's records of a group of scans lie among those of all blocks. */
-  #totals({ at }: ScanGroup): string {
-    return `p.totals + block.index() * ${this.#layout.totalWords} + ${at}`;
-  }
-
-  #totalText(): string[] {
-    return [
-      '  template <int kPass>', this.#head('total', 'const Parameters& p'), ...this.pointers(false),
-      ...this.#groups().map((group) => `    if (kPass == ${group.pass}) ${each(group)} (${this.#totals(group)})[i] = cells[${group.at} + i];`),
-      '    (void)block, (void)p;', '  }',
-    ];
-  }
-
-  #finishText(): string[] {
-    return [
-      this.#head('finish', 'const Parameters& p'), ...this.pointers(true),
-      ...this.#groups().map((group) => `    fused::finish_scans<${isOf(group)}>(block, wrap_${group.name}, ${this.#totals(group)}, starts + ${
-        group.at}, p.carried + ${group.carryAt});`),
-      '    (void)block, (void)p;', '  }',
-    ];
-  }
-
-  /** The first firings of a stretch find nothing that others left. */
-  #clear(): string[] {
-    return this.#layout.works.flatMap((work) => {
-      if (work.record === undefined) return [];
-      const { recorded: { longestLag }, slots, tile } = work.record;
-      return [`    for (int i = block.thread(); i < ${slots * longestLag}; i += kThreads) ${this.#context.pointer(tile)}[i / ${
-        longestLag} * ${this.#rows(work)} + i % ${longestLag}] = 0;`];
-    });
-  }
-
-  /** What stands in cells before a pass knows better: the state before the first firing. */
-  #start({ pass, scans }: ScanGroup): string[] {
-    const lines = scans.flatMap(({ scan: { elements, choices }, at, slots, next }) => {
-      const { state } = required(this.#layout.works.find((work) => work.scans.some((each) => each.next === next))).plan;
-      const words = elements.flatMap((element) =>
-        wordsOf(elementAt(state.elements, element).buffer.element, choices === undefined ? state.start[element] ?? 0 : 0));
-      return Array.from({ length: slots }, (_, s) => `      cells[${at + s}] = ${cLiteral('i32', elementAt(words, s))};`);
-    });
-    return [`    if (kPass != ${pass} && block.thread() == 0) {`, ...lines, '    }'];
+    return this.#members.lines();
   }
 
   /** What the next round needs of this one's records. */
