@@ -2,20 +2,21 @@
 import { describeValue } from '../../core/arrays.ts';
 import { choice, rule, text, truth, whole, type Check } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
-import { DeviceLostError, refusal } from '../../core/errors.ts';
+import { DeviceLostError, refusal, UnavailableError } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { runLimits, type RunLimits } from '../interpret/limits.ts';
 import { amountChecks } from '../interpret/options.ts';
-import { deviceCheck, inputChecks, requireDevice, returnInput, stopChecks, takenInput } from '../options.ts';
+import { deviceCheck, dropInput, inputChecks, lenders, requireDevice, returnInput, stopChecks, takenInput } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
   backendNamed, backendRule, cpuNote, deviceModes, isDeviceBackend, isHybridMode, shareChoice, streamBackends, type DeviceBackend,
   type DeviceMode, type FormerBackend, type ShareChoice, type StreamBackend,
 } from './backends.ts';
 import { withGraph } from '../require.ts';
+import { atOnce, type Begun, type DeviceRequest, type DeviceRun } from './at-once.ts';
 import { within } from '../stop.ts';
 import type { GpuRunOptions } from './gpu.ts';
 
@@ -94,6 +95,9 @@ export interface StreamRun {
   readonly note?: string;
 }
 
+/** Options after their checks. */
+type GivenOptions = StreamRunOptions & { readonly timeout: number } & Pick<GpuRunOptions, 'release'>;
+
 const times: Check<readonly number[] | 'measured'> = rule("microseconds for each node, or 'measured'", (value) => value === 'measured'
   || (Array.isArray(value) && value.every((cost) => typeof cost === 'number' && cost >= 0 && cost < Infinity)));
 
@@ -160,23 +164,31 @@ async function timesFor(
 
 /** Runs a program on a device; why not, where that does not go. */
 async function runDevice(
-  graph: StreamGraph, backend: DeviceBackend, { input, threads, seed, items, iterations, ...rest }: GivenOptions, costs?: readonly number[],
+  graph: StreamGraph, backend: DeviceBackend, given: GivenOptions, costs?: readonly number[],
 ): Promise<StreamRun | string> {
   const { runOnDevice } = await import('./on-device.ts');
-  const { signal, timeout, device, fast, mode, release, share = 'auto' } = rest;
-  const done = await runOnDevice(graph, backend, {
+  return toldBy(await runOnDevice(graph, backend, requestOf(given, costs)), backend);
+}
+
+/** What a run on a device is given. */
+function requestOf(
+  { input, threads, seed, items, iterations, signal, timeout, device, fast, mode, release, share = 'auto' }: GivenOptions,
+  costs?: readonly number[],
+): DeviceRequest {
+  return {
     input, device, fast, mode, share, timeout, release,
     ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
     ...(threads === undefined ? {} : { threads }), ...(seed === undefined ? {} : { seed }), ...(items === undefined ? {} : { items }),
     ...(iterations === undefined ? {} : { iterations }),
-  });
+  };
+}
+
+/** The result of a run on a device, or why there is none. */
+function toldBy(done: DeviceRun, backend: DeviceBackend): StreamRun | string {
   if ('reason' in done) return done.reason;
   const { note, ...made } = done.made;
   return note === undefined ? { ...made, backend } : { ...made, backend: 'wasm', note: cpuNote(note) };
 }
-
-/** Options after their checks. */
-type GivenOptions = StreamRunOptions & { readonly timeout: number } & Pick<GpuRunOptions, 'release'>;
 
 /**
  * Runs an elaborated program. All back ends give the same output bits, unless `fast` allows otherwise.
@@ -187,7 +199,40 @@ type GivenOptions = StreamRunOptions & { readonly timeout: number } & Pick<GpuRu
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   const { backend: name, input, ...read } = runOptions.read(given);
-  const taken = takenInput(input);
+  const begin = read.costs === undefined && read.compiler === undefined ? atOnce.begin : undefined;
+  if (begin !== undefined) {
+    const begun = withGraph(graph, () => begin(graph, name, input, requestOf(read)));
+    if (begun !== undefined) return runBegun(graph, begun, read);
+  }
+  const taken = takenInput(input, lenders.for?.(read.device, name));
+  try {
+    return await runTaken(graph, name, taken, input, read);
+  } finally {
+    dropInput(taken);
+  }
+}
+
+/** The rest of a run that has begun on a device. */
+async function runBegun(graph: StreamGraph, begun: Begun, read: GivenOptions): Promise<StreamRun> {
+  const { backend } = begun;
+  const started = performance.now();
+  try {
+    const made = toldBy(await withGraph(graph, () => begun.done, read.signal), backend);
+    if (typeof made !== 'string') return made;
+    const input = begun.input();
+    if (input === undefined) throw new UnavailableError(`${made}; what the device has of the input cannot be read`);
+    const timeout = Math.max(1, read.timeout - (performance.now() - started));
+    return { ...await runOnCpu(backend, graph, { ...read, input, timeout }), note: cpuNote(made) };
+  } finally {
+    begun.drop();
+  }
+}
+
+/** A run on an input that the caller does not change. */
+async function runTaken(
+  graph: StreamGraph, name: StreamBackend | FormerBackend, taken: ArrayLike<number> | undefined, input: ArrayLike<number> | undefined,
+  read: Omit<GivenOptions, 'backend' | 'input'>,
+): Promise<StreamRun> {
   const options = { ...snapshot(read), ...(taken === undefined ? {} : { input: taken }), release: () => { returnInput(taken, input); } };
   const { backend, note } = backendNamed(name);
   const { device } = options;
