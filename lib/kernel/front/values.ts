@@ -1,0 +1,68 @@
+// Values while a function is compiled: what is known now stays a value of JavaScript, what depends on data is an expression.
+import type { Expression, Local } from '../ir.ts';
+import type { FunctionNode, Node } from './source.ts';
+import type { Lowering } from './lowering.ts';
+import type { Scope } from './scope.ts';
+
+/** A number or a condition that depends on data. */
+export interface Computed {
+  readonly kind: 'computed';
+  readonly e: Expression;
+}
+
+/** A number or a truth value that is known while the function is compiled. */
+export interface Known {
+  readonly kind: 'known';
+  readonly value: number | boolean;
+}
+
+/** An array of fixed length. In functions that assign elements, each is a local variable. */
+export interface Tuple {
+  readonly kind: 'tuple';
+  readonly items: readonly Staged[];
+}
+
+export interface Record {
+  readonly kind: 'record';
+  readonly fields: ReadonlyMap<string, Staged>;
+}
+
+/** A function of the user's, with the variables that it sees. */
+export interface Closure {
+  readonly kind: 'closure';
+  readonly name: string;
+  readonly node: FunctionNode;
+  readonly scope: Scope;
+}
+
+/** A function of the library or the client. */
+export interface Builtin {
+  readonly kind: 'builtin';
+  readonly name: string;
+  readonly apply: (args: readonly Staged[], at: Node, lowering: Lowering) => Staged;
+}
+
+/** A number or condition that is kept in a local, so that it can be assigned. */
+export interface Cell {
+  readonly kind: 'cell';
+  readonly local: Local;
+}
+
+export type Staged = Computed | Known | Tuple | Record | Closure | Builtin | Cell;
+
+export const known = (value: number | boolean): Known => ({ kind: 'known', value });
+export const computed = (e: Expression): Computed => ({ kind: 'computed', e });
+export const tuple = (items: readonly Staged[]): Tuple => ({ kind: 'tuple', items });
+export const record = (fields: Iterable<readonly [string, Staged]>): Record => ({ kind: 'record', fields: new Map(fields) });
+
+/** What a value is, in words. */
+export function describe(value: Staged): string {
+  switch (value.kind) {
+    case 'known': return typeof value.value === 'number' ? 'a number' : 'a truth value';
+    case 'computed': return value.e.type === 'bool' ? 'a truth value' : 'a number';
+    case 'cell': return value.local.type === 'bool' ? 'a truth value' : 'a number';
+    case 'tuple': return `an array of ${value.items.length}`;
+    case 'record': return `an object with ${[...value.fields.keys()].join(', ') || 'no fields'}`;
+    default: return `the function ${value.name}`;
+  }
+}
