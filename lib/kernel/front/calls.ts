@@ -13,11 +13,11 @@ export function callFunction({ node, scope: outer, name }: Pick<Closure, 'node' 
   if (node.async || node.generator) throw to.error(node, 'an async function or a generator', 'use a plain function');
   if (args.length < node.params.length) throw to.error(at, `${name} takes ${node.params.length} arguments, not ${args.length}`, 'give all of them');
   return to.inside(at, () => {
-    const frame: Frame = { end: to.label('end'), result: undefined, isCell: false };
+    const frame: Frame = { end: to.label('end'), result: undefined };
     const scope = new Scope(outer);
-    node.params.forEach((pattern, i) => { bind(pattern, args[i]!, { scope, to, owner: frame, isVariable: true }); });
+    node.params.forEach((pattern, i) => { bind(pattern, args[i]!, { scope, to, owner: frame, isVariable: false }); });
     if (node.body.type !== 'BlockStatement') return evaluate(node.body, scope, to);
-    const { value: flow, body } = to.capture(() => runStatements((node.body as acorn.BlockStatement).body, { scope, to, frame, loops: [], isLast: true }));
+    const { value: flow, body } = to.capture(() => runStatements((node.body as acorn.BlockStatement).body, { scope, to, frame, loops: [], isOutermost: true }));
     if (flow.falls || frame.result === undefined) throw to.error(node, 'not every way through the function returns a value', 'end it with return');
     const left = (statements: readonly Statement[]): void => { for (const each of statements) to.emit(each, at); };
     if (flow.exits.has(frame.end)) to.emit({ kind: 'block', label: frame.end, body }, at);
@@ -32,16 +32,17 @@ interface Binding {
   readonly owner: object;
   /** Whether the names can be assigned. */
   readonly isVariable: boolean;
+  /** Whether elements of the array can be assigned: it was made where it is declared. */
+  readonly isOwn?: boolean;
 }
 
 /** Declares the names of a pattern. */
 export function bind(pattern: acorn.Pattern, value: Staged, how: Binding): void {
-  const { scope, to, owner, isVariable } = how;
+  const { scope, to, owner, isVariable, isOwn = false } = how;
   switch (pattern.type) {
     case 'Identifier': {
       if (scope.has(pattern.name)) throw to.error(pattern, `${pattern.name} is declared twice`, 'use another name');
-      const isNumber = value.kind === 'known' || value.kind === 'computed' || value.kind === 'cell';
-      scope.declare(pattern.name, { value: isNumber ? to.settle(value, pattern.name, pattern) : value, isVariable, owner });
+      scope.declare(pattern.name, { value: isVariable ? variable(value, pattern, to) : to.settle(value, pattern.name, pattern), isVariable, owner, isOwn });
       return;
     }
     case 'ArrayPattern':
@@ -65,4 +66,10 @@ export function bind(pattern: acorn.Pattern, value: Staged, how: Binding): void 
       return;
     default: throw to.error(pattern, 'a default or a rest parameter', 'write out the parameters');
   }
+}
+
+/** A number or truth value that can be assigned; others as they are. */
+function variable(value: Staged, { name, ...at }: acorn.Identifier, to: Lowering): Staged {
+  if (value.kind !== 'known' && value.kind !== 'computed' && value.kind !== 'cell') return value;
+  return { kind: 'cell', local: to.local(to.expression(value, at as Node), name, at) };
 }

@@ -42,7 +42,10 @@ export function evaluate(node: acorn.Expression | acorn.Super | acorn.SpreadElem
     case 'ConditionalExpression': return conditionalOf(node, scope, to);
     case 'ArrayExpression': return tuple(node.elements.map((each) => {
       if (each === null || each.type === 'SpreadElement') throw to.error(each ?? node, 'an array with gaps or spread elements', 'name each element');
-      return to.settle(evaluate(each, scope, to), 'e', each);
+      const value = evaluate(each, scope, to);
+      const isNumber = value.kind !== 'tuple' && value.kind !== 'record' && value.kind !== 'closure' && value.kind !== 'builtin';
+      if (!to.assignsElements || !isNumber) return to.settle(value, 'e', each);
+      return { kind: 'cell', local: to.local(to.expression(value, each), 'e', each) };
     }));
     case 'ObjectExpression': return objectOf(node, scope, to);
     case 'MemberExpression': return memberOf(node, scope, to);

@@ -12,6 +12,8 @@ const mostStatements = 100_000, mostDepth = 64;
 
 export class Lowering {
   readonly precision: 'f32' | 'f64';
+  /** Whether the function assigns elements of arrays: all of them are variables then. */
+  readonly assignsElements: boolean;
   readonly #source: FunctionSource;
   #body: Statement[] = [];
   #statements = 0;
@@ -21,6 +23,7 @@ export class Lowering {
   constructor(source: FunctionSource, precision: 'f32' | 'f64') {
     this.#source = source;
     this.precision = precision;
+    this.assignsElements = assignsElements(source.node);
   }
 
   get body(): Body {
@@ -148,4 +151,18 @@ export class Lowering {
       for (const [name, field] of to.fields) this.assign(field, value.fields.get(name)!, at);
     } else throw this.error(at, `${describe(value)} here and ${describe(to)} elsewhere`, 'every way through the code must give the same kind of value');
   }
+}
+
+function assignsElements(root: Node): boolean {
+  const left: unknown[] = [root];
+  for (let node = left.pop(); node !== undefined; node = left.pop()) {
+    if (Array.isArray(node)) left.push(...node as unknown[]);
+    else if (typeof node === 'object' && node !== null && 'type' in node) {
+      const { type, left: place, argument } = node as { type: string; left?: Node; argument?: Node };
+      if (type === 'AssignmentExpression' && place?.type === 'MemberExpression') return true;
+      if (type === 'UpdateExpression' && argument?.type === 'MemberExpression') return true;
+      left.push(...Object.values(node).filter((part) => typeof part === 'object' && part !== null));
+    }
+  }
+  return false;
 }

@@ -2,11 +2,13 @@
 import type { Staged } from './values.ts';
 
 export interface Binding {
-  value: Staged;
+  readonly value: Staged;
   /** `let`: may be assigned. */
   readonly isVariable: boolean;
   /** The call in which it was declared: only that one may assign it. */
   readonly owner: object;
+  /** An array whose elements that call may assign. */
+  readonly isOwn?: boolean;
 }
 
 /** The names of a block, and those around it. */

@@ -42,26 +42,24 @@ export class FunctionSource {
   }
 
   #parse(): FunctionNode {
-    const { parseExpressionAt } = createRequire(import.meta.url)('acorn') as typeof acorn;
+    const { parse } = createRequire(import.meta.url)('acorn') as typeof acorn;
     let failure: unknown;
     for (const [open, close] of wrappers) {
-      // Blanks in place of the wrapper would not parse: positions are moved by it instead.
-      const text = open + this.#text + close;
       try {
-        const parsed = parseExpressionAt(text, 0, { ecmaVersion: 2022, sourceType: 'module', onInsertedSemicolon: undefined });
-        if (text.slice(parsed.end).trim() !== '') throw this.error({ start: parsed.end - open.length }, 'the text goes on after the function',
-          'give one function');
-        moveBy(parsed, -open.length);
-        const found = functionIn(parsed);
-        if (found !== undefined) return found;
-        throw this.error({ start: 0 }, 'this is not a function', 'give an arrow function or a function expression');
+        // On a line of its own: the text may end with a comment.
+        const { body: [statement, ...others] } = parse(`${open}${this.#text}\n${close}`, { ecmaVersion: 2022, sourceType: 'module' });
+        if (statement?.type === 'ExpressionStatement' && others.length === 0) {
+          moveBy(statement, -open.length);
+          const found = functionIn(statement.expression);
+          if (found !== undefined) return found;
+        }
+        failure = undefined;
+        break;
       } catch (error) {
-        // The first wrapper's message is about the text itself, unless the text is a method.
-        failure ??= error;
-        if (error instanceof FunctionError && open === '(') break;
+        failure ??= error; // the first is about the text as it stands
       }
     }
-    if (failure instanceof FunctionError) throw failure;
+    if (failure === undefined) throw this.error({ start: 0 }, 'this is not one function', 'give an arrow function or a function expression');
     if (failure instanceof RangeError) throw this.error({ start: 0 }, 'the function is nested too deeply', 'split it', { cause: failure });
     const { pos = 1, message = String(failure) } = failure as { pos?: number; message?: string };
     throw this.error({ start: Math.max(0, pos - 1) }, message.replace(/ \(\d+:\d+\)$/, '').toLowerCase(),

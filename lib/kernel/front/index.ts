@@ -1,0 +1,47 @@
+// Functions of the user's, as functions of the kernel representation.
+import type { KernelFunction, Type } from '../ir.ts';
+import { get, type Expression, type Local } from '../ir.ts';
+import { callFunction } from './calls.ts';
+import { Lowering } from './lowering.ts';
+import { Scope } from './scope.ts';
+import { FunctionSource } from './source.ts';
+import { computed, type Staged } from './values.ts';
+
+export { FunctionSource } from './source.ts';
+export { Lowering } from './lowering.ts';
+export * from './values.ts';
+export { callFunction } from './calls.ts';
+export { Scope } from './scope.ts';
+
+/** A function of numbers. */
+export interface PointFunction {
+  readonly f: KernelFunction;
+  /** The shape of what it returns: each number stands for a result, in order. */
+  readonly shape: Staged;
+}
+
+/** The expressions of a value, in order. */
+export function flatten(value: Staged, source: FunctionSource, lowering: Lowering): Expression[] {
+  switch (value.kind) {
+    case 'tuple': return value.items.flatMap((item) => flatten(item, source, lowering));
+    case 'record': return [...value.fields.values()].flatMap((item) => flatten(item, source, lowering));
+    default: return [lowering.expression(value, source.node)];
+  }
+}
+
+/**
+ * Compiles a function of `count` numbers.
+ * @throws FunctionError with line, column and a hint for what cannot be compiled
+ */
+export function pointFunction(
+  name: string, source: FunctionSource, { precision, count, globals = new Scope() }:
+  { readonly precision: 'f32' | 'f64'; readonly count: number; readonly globals?: Scope },
+): PointFunction {
+  const lowering = new Lowering(source, precision);
+  const parameters: Local[] = Array.from({ length: count }, (_, i) => ({ name: `p${i}`, type: precision }));
+  const shape = callFunction({ node: source.node, scope: globals, name: source.argument }, parameters.map((each) => computed(get(each))), source.node, lowering);
+  const values = flatten(shape, source, lowering);
+  return { shape, f: {
+    name, parameters, results: values.map(({ type }): Type => type), buffers: [], body: [...lowering.body, { kind: 'return', values }],
+  } };
+}
