@@ -86,6 +86,92 @@ describe('users\' functions', () => {
       return s;
     }, singles);
   });
+
+  it('refuse what is outside of the subset, with place and hint', () => {
+    const cases: readonly (readonly [text: string, what: RegExp, line?: number, column?: number])[] = [
+      ['(x) => { while (x > 1) x = 2; return x; }', /while cannot be compiled/, 1, 10],
+      ['(x) => {\n  const y = constructor;\n  return y;\n}', /constructor is not known here/, 2, 13],
+      ['(x) => x.constructor', /no such member/], ['(x) => ({ a: x }).b', /has no b/], ['(x) => ({ a: x }).__proto__', /name of a field/],
+      ['(x) => ({ get a() { return 1; } })', /a getter/], ['(x) => ({ __proto__: x })', /name of a field/],
+      ['(x) => Math.random()', /Math.random cannot be compiled; there are E/], ['(x) => Math["sin"](x)', /Math\[…\]/],
+      ['(x) => x & 1', /& cannot be compiled/], ['(x) => x == 1', /write ===/], ['(x) => x + true', /a truth value in place of a number/],
+      ['(x) => (x ? 1 : 2)', /in place of a condition/], ['(x) => "a"', /neither a number/], ['(x) => { if (x > 0) return 1; }', /not every way/],
+      ['(x) => { let y; return y; }', /without a value/], ['(x) => { x = 1; return x; }', /cannot be assigned here/],
+      ['(x) => { for (let i = 0; i < x; ++i) {} return x; }', /without constant bounds/], ['(x) => { for (;;) {} }', /without constant bounds/],
+      ['(x) => { for (let i = 0; i < 1; i += 0) {} return x; }', /more than 1000000 trips/],
+      ['(x) => { const f = (y) => f(y); return f(x); }', /f is not known|nested more than/], ['(x) => { function f(y) { return f(y); } return f(x); }', /nested more than 64/],
+      ['(x) => { const a = [1, 2]; return a[x]; }', /depends on data/], ['(x) => { const a = [1, 2]; return a[2]; }', /index 2 of an array of 2/],
+      ['async (x) => x', /async/], ['function* (x) { return x; }', /generator/], ['(x = 1) => x', /default/], ['(...x) => x', /rest/],
+      ['(x) => x, 1', /not one function/], ['(x) =>', /unexpected token/], ['x: number => x', /./], ['', /./], ['1', /not one function/],
+      ['(x) => { let s = 0; const f = () => { s = 1; return 1; }; return s + f(); }', /cannot be assigned here/],
+      ['(x) => { const a = [0]; const f = (b) => { b[0] = 1; return 1; }; return a[0] + f(a); }', /cannot be assigned here/],
+      ['(x) => { throw x; }', /throw/], ['(x) => { try { return x; } finally {} }', /try/], ['(x) => new Date(x)', /new cannot/], ['(x) => this.a', /this cannot/],
+      ['(x) => x?.a', /\?\./], ['(x) => [...x]', /spread/], ['(x) => { var y = 1; return y; }', /var/], ['(x) => eval("1")', /eval is not known/],
+      ['(x) => { const r = x > 0 ? [1] : [1, 2]; return r; }', /an array of 2 here/], [`(x) => ${'('.repeat(20_000)}x${')'.repeat(20_000)}`, /nested too deeply|x/],
+    ];
+    for (const [text, what, line, column] of cases) {
+      assert.throws(() => compile(text, 1), (error: unknown) => {
+        assert.ok(error instanceof FunctionError, `${text.slice(0, 80)}: ${String(error)}`);
+        assert.equal(error.code, 'ERR_WARPLOOM_INVALID_PROGRAM');
+        assert.match(error.message, what, text.slice(0, 80));
+        assert.ok(error.hint.length > 0 && error.message.includes(error.hint));
+        if (line !== undefined) assert.deepEqual([error.line, error.column], [line, column]);
+        return true;
+      }, text.slice(0, 80));
+    }
+    for (const given of [Math.sin, ((x: number) => x).bind(null), 7, null, undefined, {}]) {
+      assert.throws(() => compile(given as Numbers, 1), (error: unknown) => error instanceof FunctionError);
+    }
+  });
+
+  it('compute what JavaScript computes: 500 random functions', () => {
+    fc.assert(fc.property(fc.infiniteStream(fc.nat(0xffff)), (stream) => {
+      const text = randomFunction(() => stream.next().value);
+      const given = new Function(`return ${text}`)() as Numbers;
+      try {
+        agrees(given, [[1, 2], [-0.5, 3], [0, -0], [7, 0.1], [NaN, 1], [-4, Infinity]], text);
+      } catch (error) {
+        throw new Error(text, { cause: error });
+      }
+    }), { numRuns: 500 });
+  }).timeout(60_000);
 });
 
-void fc; void FunctionError;
+/** The text of a function of x and y: variables, arrays, conditions, loops that end early, inner functions, several returns. */
+function randomFunction(draw: () => number): string {
+  const pick = <T>(...of: readonly T[]): T => of[draw() % of.length]!;
+  let names = 0;
+  const condition = (depth: number, known: readonly string[]): string => depth > 0 && draw() % 4 === 0
+    ? `(${condition(depth - 1, known)} ${pick('&&', '||')} ${pick('', '!')}(${condition(depth - 1, known)}))`
+    : `${number(depth - 1, known)} ${pick('<', '<=', '>', '>=', '===', '!==')} ${number(depth - 1, known)}`;
+  const number = (depth: number, known: readonly string[]): string => {
+    if (depth <= 0) return draw() % 3 > 0 ? pick(...known) : pick('0', '1', '0.5', '2', '1e3', '3.25', 'Math.PI');
+    switch (draw() % 8) {
+      case 0: return `(${condition(depth, known)} ? ${number(depth - 1, known)} : ${number(depth - 1, known)})`;
+      case 1: return `Math.${pick('abs', 'floor', 'ceil', 'round', 'trunc', 'sign', 'sqrt')}(${number(depth - 1, known)})`;
+      case 2: return `Math.${pick('min', 'max')}(${number(depth - 1, known)}, ${number(depth - 1, known)})`;
+      case 3: return `(-${number(depth - 1, known)})`;
+      case 4: return `f0(${number(depth - 1, known)}, ${number(depth - 1, known)})`;
+      default: return `(${number(depth - 1, known)} ${pick('+', '-', '*', '/', '%')} ${number(depth - 1, known)})`;
+    }
+  };
+  const statements = (depth: number, known: readonly string[], variables: readonly string[], loop: boolean): string => {
+    const [names0, own] = [[...known], [...variables]];
+    let text = '';
+    for (let left = 1 + draw() % 4; left > 0; --left) {
+      const name = `v${names++}`;
+      switch (draw() % (depth > 0 ? 8 : 4)) {
+        case 0: text += `let ${name} = ${number(2, names0)}; `; names0.push(name); own.push(name); break;
+        case 1: text += `const ${name} = [${number(1, names0)}, ${number(1, names0)}]; `; names0.push(`${name}[0]`, `${name}[1]`); own.push(`${name}[${draw() % 2}]`); break;
+        case 2: case 3: if (own.length > 0) text += `${pick(...own)} ${pick('=', '+=', '-=', '*=')} ${number(2, names0)}; `; break;
+        case 4: text += `if (${condition(1, names0)}) { ${statements(depth - 1, names0, own, loop)} } ${pick('', `else { ${statements(depth - 1, names0, own, loop)} }`)} `; break;
+        case 5: text += `for (let ${name} = ${pick('0', '2')}; ${name} < ${pick('3', '5', depth === 1 ? '300' : '4')}; ${name} += ${pick('1', '2')}) { ${statements(depth - 1, [...names0, name], own, true)} } `; break;
+        case 6: text += `if (${condition(1, names0)}) ${loop ? pick('break', 'continue') : `return [${number(1, names0)}, 1]`}; `; break;
+        default: text += `if (${condition(1, names0)}) return [${number(1, names0)}, ${number(1, names0)}]; `;
+      }
+    }
+    return text;
+  };
+  return `(x, y) => { const f0 = (a, b) => ${pick('a - b', 'a * b + 1', '{ if (a > b) return a; return b / 2; }')}; `
+    + `${statements(3, ['x', 'y'], [], false)} return [${number(2, ['x', 'y'])}, x]; }`;
+}
