@@ -1,23 +1,24 @@
 // Calls of the user's own functions, inlined.
 import type * as acorn from 'acorn';
 import type { Statement } from '../ir.ts';
-import { evaluate, keyOf } from './expressions.ts';
-import type { Lowering } from './lowering.ts';
-import { Scope } from './scope.ts';
+import { keyOf } from './names.ts';
+import type { Frame, Lowering } from './lowering.ts';
 import type { Node } from './source.ts';
-import { runStatements, type Frame } from './statements.ts';
-import { describe, type Closure, type Staged } from './values.ts';
+import { type Closure, describe, Scope, type Staged } from './values.ts';
 
 /** The result of a call. */
-export function callFunction({ node, scope: outer, name }: Pick<Closure, 'node' | 'scope' | 'name'>, args: readonly Staged[], at: Node, to: Lowering): Staged {
+export function callFunction(
+  { node, scope: outer, name }: Pick<Closure, 'node' | 'scope' | 'name'>, args: readonly Staged[], at: Node, to: Lowering,
+): Staged {
   if (node.async || node.generator) throw to.error(node, 'an async function or a generator', 'use a plain function');
   if (args.length < node.params.length) throw to.error(at, `${name} takes ${node.params.length} arguments, not ${args.length}`, 'give all of them');
   return to.inside(at, () => {
     const frame: Frame = { end: to.label('end'), result: undefined };
     const scope = new Scope(outer);
     node.params.forEach((pattern, i) => { bind(pattern, args[i]!, { scope, to, owner: frame, isVariable: false }); });
-    if (node.body.type !== 'BlockStatement') return evaluate(node.body, scope, to);
-    const { value: flow, body } = to.capture(() => runStatements((node.body as acorn.BlockStatement).body, { scope, to, frame, loops: [], isOutermost: true }));
+    if (node.body.type !== 'BlockStatement') return to.rules.evaluate(node.body, scope, to);
+    const { value: flow, body } = to.capture(() =>
+      to.rules.run((node.body as acorn.BlockStatement).body, { scope, to, frame, loops: [], isOutermost: true }));
     if (flow.falls || frame.result === undefined) throw to.error(node, 'not every way through the function returns a value', 'end it with return');
     const left = (statements: readonly Statement[]): void => { for (const each of statements) to.emit(each, at); };
     if (flow.exits.has(frame.end)) to.emit({ kind: 'block', label: frame.end, body }, at);

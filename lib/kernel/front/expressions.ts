@@ -1,12 +1,12 @@
 // Expressions of a user's function.
 import type * as acorn from 'acorn';
-import { branch, compare, get, logic, select, unary, type BinaryOp, type CompareOp, type Expression } from '../ir.ts';
+import { branch, compare, get, logic, select, unary, type BinaryOp, type CompareOp } from '../ir.ts';
 import { callFunction } from './calls.ts';
 import type { Lowering } from './lowering.ts';
 import { globalConstants, mathMember, mathNames, numberMember, power } from './mathematics.ts';
-import type { Scope } from './scope.ts';
+import { keyOf } from './names.ts';
 import type { FunctionNode, Node } from './source.ts';
-import { computed, describe, known, record, tuple, type Staged } from './values.ts';
+import { computed, describe, known, record, type Scope, type Staged, tuple } from './values.ts';
 
 const arithmetic: Readonly<Record<string, BinaryOp>> = { '+': 'add', '-': 'sub', '*': 'mul', '/': 'div', '%': 'rem' };
 const comparisons: Readonly<Record<string, CompareOp>> = { '===': 'eq', '!==': 'ne', '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge' };
@@ -144,14 +144,6 @@ function objectOf(node: acorn.ObjectExpression, scope: Scope, to: Lowering): Sta
   return record(fields);
 }
 
-/** The name of a field. */
-export function keyOf(key: Node, to: Lowering): string {
-  const node = key as acorn.Identifier | acorn.Literal;
-  const name = node.type === 'Identifier' ? node.name : node.type === 'Literal' && typeof node.value === 'string' ? node.value : undefined;
-  if (name === undefined || name === '__proto__') throw to.error(key, 'this cannot be the name of a field', 'use a plain name');
-  return name;
-}
-
 function memberOf(node: acorn.MemberExpression, scope: Scope, to: Lowering): Staged {
   if (node.optional) throw to.error(node, '?. cannot be compiled', 'values are never undefined here');
   if (node.object.type === 'Identifier' && scope.find(node.object.name) === undefined && (node.object.name === 'Math' || node.object.name === 'Number')) {
@@ -207,5 +199,3 @@ function callOf(node: acorn.CallExpression, scope: Scope, to: Lowering): Staged 
   if (f.kind === 'closure') return callFunction(f, args, node, to);
   throw to.error(callee, `${describe(f)} is not a function`, 'call functions of Math, your own, or those that are given');
 }
-
-export type { Expression };

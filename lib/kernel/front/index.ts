@@ -2,16 +2,16 @@
 import type { KernelFunction, Type } from '../ir.ts';
 import { get, type Expression, type Local } from '../ir.ts';
 import { callFunction } from './calls.ts';
+import { evaluate } from './expressions.ts';
 import { Lowering } from './lowering.ts';
-import { Scope } from './scope.ts';
 import { FunctionSource } from './source.ts';
-import { computed, type Staged } from './values.ts';
+import { runStatements } from './statements.ts';
+import { computed, Scope, type Staged } from './values.ts';
 
 export { FunctionSource } from './source.ts';
 export { Lowering } from './lowering.ts';
 export * from './values.ts';
 export { callFunction } from './calls.ts';
-export { Scope } from './scope.ts';
 
 /** A function of numbers. */
 export interface PointFunction {
@@ -37,7 +37,7 @@ export function pointFunction(
   name: string, source: FunctionSource, { precision, count, globals = new Scope() }:
   { readonly precision: 'f32' | 'f64'; readonly count: number; readonly globals?: Scope },
 ): PointFunction {
-  const lowering = new Lowering(source, precision);
+  const lowering = new Lowering(source, precision, { evaluate, run: runStatements });
   const parameters: Local[] = Array.from({ length: count }, (_, i) => ({ name: `p${i}`, type: precision }));
   const shape = callFunction({ node: source.node, scope: globals, name: source.argument }, parameters.map((each) => computed(get(each))), source.node, lowering);
   const values = flatten(shape, source, lowering);

@@ -1,17 +1,48 @@
 // Compiles a user's function to the kernel representation, for given arguments: what is known while it is compiled is computed, loops over
 // it are unrolled, functions are inlined, and the rest becomes statements. Results are those of the function in JavaScript, with each
 // operation rounded to the precision, and Math's functions as math/ has them.
+import type * as acorn from 'acorn';
 import { binary, bool, constant, get, set, type BinaryOp, type Body, type Expression, type Label, type Local, type Statement } from '../ir.ts';
 import type { FunctionError } from '../../core/errors.ts';
 import { onKnown } from './mathematics.ts';
 import type { FunctionSource, Node } from './source.ts';
-import { computed, describe, known, record, tuple, type Staged } from './values.ts';
+import { computed, describe, known, record, type Scope, type Services, type Staged, tuple } from './values.ts';
+
+/** One call of a function. */
+export interface Frame {
+  readonly end: Label;
+  /** What the function returns; cells if several statements return. */
+  result: Staged | undefined;
+}
+
+/** How statements end: whether the next one is reached, and the labels to which they leave. */
+export interface Flow {
+  readonly falls: boolean;
+  readonly exits: ReadonlySet<Label>;
+}
+
+export interface Context {
+  readonly scope: Scope;
+  readonly to: Lowering;
+  readonly frame: Frame;
+  /** Loops around, the innermost last. */
+  readonly loops: readonly { readonly end: Label; readonly next: Label }[];
+  /** Whether these are the statements of the function itself, under no condition. */
+  readonly isOutermost: boolean;
+}
+
+/** How expressions and statements are compiled: they contain each other, and functions both. */
+export interface Rules {
+  readonly evaluate: (node: acorn.Expression, scope: Scope, to: Lowering) => Staged;
+  readonly run: (statements: readonly acorn.Statement[], context: Context) => Flow;
+}
 
 /** Statements that a function may become, and calls within each other. */
 const mostStatements = 100_000, mostDepth = 64;
 
-export class Lowering {
+export class Lowering implements Services {
   readonly precision: 'f32' | 'f64';
+  readonly rules: Rules;
   /** Whether the function assigns elements of arrays: all of them are variables then. */
   readonly assignsElements: boolean;
   readonly #source: FunctionSource;
@@ -20,9 +51,10 @@ export class Lowering {
   #names = 0;
   #depth = 0;
 
-  constructor(source: FunctionSource, precision: 'f32' | 'f64') {
+  constructor(source: FunctionSource, precision: 'f32' | 'f64', rules: Rules) {
     this.#source = source;
     this.precision = precision;
+    this.rules = rules;
     this.assignsElements = assignsElements(source.node);
   }
 

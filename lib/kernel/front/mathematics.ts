@@ -1,9 +1,8 @@
 // Math and Number, as functions see them.
 import { binary, compare, constant, convert, f64, get, math, mathFunctions, select, unary, type BinaryOp, type Expression, type MathName, type UnaryOp } from '../ir.ts';
 import { binaryOn, mathOf } from '../semantics.ts';
-import type { Lowering } from './lowering.ts';
 import type { Node } from './source.ts';
-import { computed, known, type Builtin, type Staged } from './values.ts';
+import { type Builtin, computed, known, type Services, type Staged } from './values.ts';
 
 const constants: Readonly<Record<string, number>> = {
   E: Math.E, LN10: Math.LN10, LN2: Math.LN2, LOG10E: Math.LOG10E, LOG2E: Math.LOG2E, PI: Math.PI, SQRT1_2: Math.SQRT1_2, SQRT2: Math.SQRT2,
@@ -16,7 +15,7 @@ export const globalConstants: Readonly<Record<string, number>> = { NaN, Infinity
 
 const plainUnary: Readonly<Record<string, UnaryOp>> = { abs: 'abs', ceil: 'ceil', floor: 'floor', sqrt: 'sqrt' };
 
-type Apply = (lowering: Lowering, args: readonly Expression[]) => Expression;
+type Apply = (lowering: Services, args: readonly Expression[]) => Expression;
 
 /** Functions of one number that are made of others, on an expression without cost: a constant or a local. */
 const composed: Readonly<Record<string, Apply>> = {
@@ -47,7 +46,7 @@ export const mathNames: readonly string[] = [
   ...Object.keys(plainUnary), ...Object.keys(composed), 'max', 'min', ...Object.keys(mathFunctions), ...Object.keys(constants),
 ].sort();
 
-function numbers(lowering: Lowering, name: string, args: readonly Staged[], at: Node, count: number): readonly Staged[] {
+function numbers(lowering: Services, name: string, args: readonly Staged[], at: Node, count: number): readonly Staged[] {
   if (args.length !== count) throw lowering.error(at, `${name} takes ${count} argument${count === 1 ? '' : 's'}, not ${args.length}`,
     `give ${count === 1 ? 'one number' : `${count} numbers`}`);
   return args.map((arg) => lowering.numeric(arg, at));
@@ -96,7 +95,7 @@ export function numberMember(name: string): Staged | undefined {
 }
 
 /** x ** y, Math.pow. Squares, the number itself and its reciprocal are exact to the last bit as products and quotients. */
-export function power(lowering: Lowering, base: Staged, exponent: Staged, at: Node): Staged {
+export function power(lowering: Services, base: Staged, exponent: Staged, at: Node): Staged {
   const [x, y] = [lowering.numeric(base, at), lowering.numeric(exponent, at)];
   if (x.kind !== 'known' && y.kind === 'known') {
     if (y.value === 2) {

@@ -3,34 +3,10 @@ import type * as acorn from 'acorn';
 import { branch, convert, exact, forLoop, get, i32, type BinaryOp, type Body, type Label } from '../ir.ts';
 import { bind } from './calls.ts';
 import { evaluate, indexOf } from './expressions.ts';
-import type { Lowering } from './lowering.ts';
+import type { Context, Flow, Lowering } from './lowering.ts';
 import { power } from './mathematics.ts';
-import { Scope, type Binding } from './scope.ts';
 import type { FunctionNode, Node } from './source.ts';
-import { computed, describe, known, type Staged } from './values.ts';
-
-/** One call of a function. */
-export interface Frame {
-  readonly end: Label;
-  /** What the function returns; cells if several statements return. */
-  result: Staged | undefined;
-}
-
-/** How statements end: whether the next one is reached, and the labels to which they leave. */
-interface Flow {
-  readonly falls: boolean;
-  readonly exits: ReadonlySet<Label>;
-}
-
-interface Context {
-  readonly scope: Scope;
-  readonly to: Lowering;
-  readonly frame: Frame;
-  /** Loops around, the innermost last. */
-  readonly loops: readonly { readonly end: Label; readonly next: Label }[];
-  /** Whether these are the statements of the function itself, under no condition. */
-  readonly isOutermost: boolean;
-}
+import { type Binding, computed, describe, known, Scope, type Staged } from './values.ts';
 
 const next: Flow = { falls: true, exits: new Set() };
 const leaves = (label: Label): Flow => ({ falls: false, exits: new Set([label]) });

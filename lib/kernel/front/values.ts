@@ -1,8 +1,7 @@
 // Values while a function is compiled: what is known now stays a value of JavaScript, what depends on data is an expression.
-import type { Expression, Local } from '../ir.ts';
+import type { FunctionError } from '../../core/errors.ts';
+import type { BinaryOp, Expression, Local } from '../ir.ts';
 import type { FunctionNode, Node } from './source.ts';
-import type { Lowering } from './lowering.ts';
-import type { Scope } from './scope.ts';
 
 /** A number or a condition that depends on data. */
 export interface Computed {
@@ -39,13 +38,25 @@ export interface Closure {
 export interface Builtin {
   readonly kind: 'builtin';
   readonly name: string;
-  readonly apply: (args: readonly Staged[], at: Node, lowering: Lowering) => Staged;
+  readonly apply: (args: readonly Staged[], at: Node, to: Services) => Staged;
 }
 
 /** A number or condition that is kept in a local, so that it can be assigned. */
 export interface Cell {
   readonly kind: 'cell';
   readonly local: Local;
+}
+
+/** What functions of the library need of the compiler. */
+export interface Services {
+  readonly precision: 'f32' | 'f64';
+  error(at: Pick<Node, 'start'>, what: string, hint: string): FunctionError;
+  /** A number, or an error. */
+  numeric(value: Staged, at: Node): Known | Computed;
+  expression(value: Staged, at: Node): Expression;
+  /** A local with the value of an expression. */
+  local(e: Expression): Local;
+  arithmetic(op: BinaryOp, left: Staged, right: Staged, at: Node): Staged;
 }
 
 export type Staged = Computed | Known | Tuple | Record | Closure | Builtin | Cell;
@@ -64,5 +75,38 @@ export function describe(value: Staged): string {
     case 'tuple': return `an array of ${value.items.length}`;
     case 'record': return `an object with ${[...value.fields.keys()].join(', ') || 'no fields'}`;
     default: return `the function ${value.name}`;
+  }
+}
+
+export interface Binding {
+  readonly value: Staged;
+  /** `let`: may be assigned. */
+  readonly isVariable: boolean;
+  /** The call in which it was declared: only that one may assign it. */
+  readonly owner: object;
+  /** An array whose elements that call may assign. */
+  readonly isOwn?: boolean;
+}
+
+/** The names of a block, and those around it. */
+export class Scope {
+  readonly #names = new Map<string, Binding>();
+  readonly #outer: Scope | undefined;
+
+  constructor(outer?: Scope) {
+    this.#outer = outer;
+  }
+
+  find(name: string): Binding | undefined {
+    return this.#names.get(name) ?? this.#outer?.find(name);
+  }
+
+  /** Whether this block itself declares the name. */
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
+  declare(name: string, binding: Binding): void {
+    this.#names.set(name, binding);
   }
 }
