@@ -7,7 +7,8 @@
 //   stream/<program>/auto-fast   as auto, compiled with fast: true; its output is not compared, since its rounding differs
 //   stream/<program>/compile     seconds from the text until the program can run, with an empty cache; cached: with what that left
 //   stream/geomean/auto          geometric mean over the baseline of the programs that ran
-// and those of the schedules of chapter 3: stream-modes.ts, and of chapter 4: stream-hybrid.ts.
+// and those of the schedules of chapter 3: stream-modes.ts, of chapter 4: stream-hybrid.ts, of its partitions: stream-gap.ts, and of
+// Tables 2.1 and 4.1: stream-tables.ts.
 // peers.baseline: C++ as the original compiler writes it, on one thread by the processor's time. Every item that comes out is compared with
 // what the CPU makes of the same input, bit for bit.
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -28,9 +29,11 @@ import type { Row } from './report.ts';
 import { summarise } from './statistics.ts';
 import { geomean, itemsFor, measure } from './stream.ts';
 import { bytesEach, StreamWork, type Items, type LaunchTiming } from './stream-device-work.ts';
+import { gapRow, gapSummary, type GapRow } from './stream-gap.ts';
 import { HybridRows, hybridModes } from './stream-hybrid.ts';
 import { ModeRows, pipelineModes } from './stream-modes.ts';
 import { anchorOf, programGraph, programText } from './stream-programs.ts';
+import { benchmarkLayouts, benchmarkThreads } from './stream-tables.ts';
 
 /** Bytes a second that an H200's memory moves at most. */
 const h200MemoryRate = 4.22e12;
@@ -138,6 +141,8 @@ class DeviceBenchmark {
   readonly #context: BenchContext;
   /** By mode: of the programs that ran, items a second over the baseline's. */
   readonly ratios = new Map<string, Map<string, number>>();
+  /** Of the programs that were partitioned. */
+  readonly gaps: GapRow[] = [];
   #link: Link | undefined;
   #hasTouched = false;
   /** By program. */
@@ -154,6 +159,7 @@ class DeviceBenchmark {
     // What the row compiled need not be compiled again.
     using cache = new OwnCache();
     if (wanted(`stream/${name}/compile`)) emit(await cache.with(() => this.#compileRow(name)));
+    if (wanted(`stream/${name}/threads/`)) await cache.with(() => benchmarkThreads(this.#context, name, graph));
     if (!['auto', ...hostRows, 'auto-fast', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
     using compiled = await cache.with(() => compileFused(graph, device));
     using work = await StreamWork.open(program, graph, compiled, quick);
@@ -191,9 +197,15 @@ class DeviceBenchmark {
     const { wanted, emit } = this.#context;
     const { name } = program;
     const graph = await programGraph(name);
+    using cache = new OwnCache();
+    if (wanted(`stream/${name}/ilp-gap`)) {
+      const gap = await cache.with(() => gapRow(this.#context, name, graph));
+      this.gaps.push(gap);
+      emit(gap.row);
+    }
+    if (!hybridModes.some((mode) => wanted(`stream/${name}/${mode}`))) return;
     const baseline = await this.#baseline(program, graph, (items) => randomInput(program, items));
     const rows = new HybridRows(this.#context, program, graph);
-    using cache = new OwnCache();
     for (const mode of hybridModes) {
       const row = wanted(`stream/${name}/${mode}`) ? await cache.with(() => rows.row(mode, baseline)) : undefined;
       if (row === undefined) continue;
@@ -313,8 +325,8 @@ async function compileBaselines(programs: readonly BenchmarkProgram[]): Promise<
 
 /** The domain `stream` on a device of backend cuda or simt. */
 export async function benchmarkStreamDevice(context: BenchContext): Promise<void> {
-  const rows = ['auto', ...hostRows, 'auto-fast', 'compile', ...pipelineModes];
-  const programs = wantedPrograms(context, rows), together = wantedPrograms(context, hybridModes);
+  const rows = ['auto', ...hostRows, 'auto-fast', 'compile', ...pipelineModes, 'threads/'];
+  const programs = wantedPrograms(context, rows), together = wantedPrograms(context, [...hybridModes, 'ilp-gap']);
   await compileBaselines([...new Set([...programs, ...together])]);
   const benchmark = new DeviceBenchmark(context);
   try {
@@ -323,7 +335,9 @@ export async function benchmarkStreamDevice(context: BenchContext): Promise<void
     } finally {
       await eachProgram(together, context, (program) => benchmark.together(program));
     }
+    await benchmarkLayouts(context);
   } finally {
+    for (const row of gapSummary(benchmark.gaps)) if (context.wanted(row.id)) context.emit(row);
     for (const [mode, found] of benchmark.ratios) {
       const id = `stream/geomean/${mode}`;
       if (!context.wanted(id)) continue;

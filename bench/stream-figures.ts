@@ -57,9 +57,54 @@ function deviceTable(rows: readonly Row[]): string {
   const mean = rows.filter(({ id }) => id === 'stream/geomean/auto').flatMap(({ value, note = '' }) =>
     ['', `Geometric mean over the baseline: ${Number(value.toPrecision(4))} (${note})`]);
   const modes = rows.some(({ id }) => modeColumns.some((mode) => id.endsWith(`/${mode}`))) ? ['', modeTable(rows)] : [];
+  const tables = [...threadTables(rows), ...layoutTable(rows), ...gapTable(rows)].flatMap((each) => ['', each]);
   const header = ['G items/s', 'auto', 'of the limit', 'times baseline', 'baseline, items/s', 'auto-host', 'of link or kernel',
     'compile', 'cached'];
-  return [table([header, header.map(() => '---'), ...lines]), ...mean, ...modes].join('\n');
+  const first = lines.length === 0 ? [] : [table([header, header.map(() => '---'), ...lines])];
+  return [...first, ...mean, ...modes, ...tables].join('\n').replace(/^\n/, '');
+}
+
+/** Table 2.1 of each program's filter: milliseconds by limit on registers and threads, the least in bold; ∞: cannot run. */
+function threadTables(rows: readonly Row[]): string[] {
+  return rows.flatMap(({ id, value, figures = {}, note = '' }) => {
+    const [, program = '', method, filter = ''] = id.split('/');
+    if (method !== 'threads') return [];
+    const shapes = Object.keys(figures).map((name) => /^r(\d+)t(\d+)$/.exec(name)!.slice(1).map(Number));
+    const axis = (which: 0 | 1): number[] => [...new Set(shapes.map((shape) => shape[which]!))].sort((a, b) => a - b);
+    const cell = (seconds: number | undefined): string => {
+      if (seconds === undefined) return '∞';
+      const text = (1e3 * seconds).toPrecision(4);
+      return seconds === value ? `**${text}**` : text;
+    };
+    const threads = axis(1);
+    const lines = axis(0).map((limit) => [String(limit), ...threads.map((count) => cell(figures[`r${limit}t${count}`]))]);
+    const heading = `Table 2.1, ms: the filter ${filter} of ${title(program)}, ${note}`;
+    const header = ['registers', ...threads.map((count) => `${count} threads`)];
+    return [`${heading}\n\n${table([header, header.map(() => '---'), ...lines])}`];
+  });
+}
+
+/** Table 4.1. */
+function layoutTable(rows: readonly Row[]): string[] {
+  const at = (name: string): string => {
+    const row = rows.find(({ id }) => id === `stream/all/layout/${name}`);
+    return row === undefined ? '' : (1e3 * row.value).toPrecision(4);
+  };
+  if (!rows.some(({ id }) => id.startsWith('stream/all/layout/'))) return [];
+  const lines = [['CPU', 'cpu'], ['GPU', 'gpu']].map(([name = '', side]) => [name, at(`${side}-serial`), at(`${side}-shuffled`)]);
+  return [`Table 4.1\n\n${table([['32 MB, ms', 'serial', 'shuffled'], ['---', '---', '---'], ...lines])}`];
+}
+
+/** The heuristic's interval over the ILP's, in percent, and that of Algorithms 3 and 4 alone. */
+function gapTable(rows: readonly Row[]): string[] {
+  const percent = (value: number | undefined): string => (value === undefined ? '' : `${(100 * value).toFixed(2)} %`);
+  const lines = rows.filter(({ id }) => /\/ilp-gap(-\w+)?$/.test(id)).map(({ id, value, peers = {}, note = '' }) => {
+    const [, program = '', method = ''] = id.split('/');
+    return [program === 'all' ? method.slice('ilp-gap-'.length) : title(program), percent(value), percent(peers['clusters']),
+      percent(peers['thesis']), note];
+  });
+  const header = ['interval over the ILP', 'heuristic', 'Algorithms 3, 4', 'thesis', ''];
+  return lines.length === 0 ? [] : [table([header, header.map(() => '---'), ...lines])];
 }
 
 /** Figures of `swp` that are no rates. */
@@ -90,9 +135,12 @@ function modeTable(rows: readonly Row[]): string {
   return table([header, header.map(() => '---'), ...lines, mean]);
 }
 
+/** Rows that only the report of a device has. */
+const onDevice = /\/(auto(-host)?|swp|swpnc|serial|cpu|gpu|synergistic|ilp-gap)$|\/threads\/|^stream\/all\/layout\//;
+
 /** Items a second by program and method, then what holds for all. */
 export function streamTables({ rows }: Report): string {
-  if (rows.some(({ id }) => /\/(auto(-host)?|swp|swpnc|serial|cpu|gpu|synergistic)$/.test(id))) return deviceTable(rows);
+  if (rows.some(({ id }) => onDevice.test(id))) return deviceTable(rows);
   const original = 'original, Cascade Lake', best = 'original at its best, Cascade Lake';
   const lines = [...byProgram(rows)].map(([program, methods]) => {
     const cells = columns.map((method) => methods.get(method)?.value.toExponential(2) ?? '');

@@ -8,12 +8,12 @@
 //   stream/geomean/<mode>        geometric mean over the baseline
 // limit: what memory and arithmetic allow a program whose channels cost nothing, as for `auto`.
 import type { StreamGraph } from '../lib/stream/graph.ts';
-import { profile } from '../lib/stream/profile/index.ts';
 import type { DeviceProfile } from '../lib/stream/profile/types.ts';
 import { PipelinedGpu, type PipelineMode, type PipelineOptions } from '../lib/stream/run/gpu-pipelined.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import type { Row } from './report.ts';
 import type { LaunchTiming, StreamWork } from './stream-device-work.ts';
+import { profileFor } from './stream-tables.ts';
 
 export const pipelineModes: readonly PipelineMode[] = ['swp', 'swpnc', 'serial'];
 /** n of SWPn in Figure 3.11; the rows have the default, which is 8 where there is memory for it. */
@@ -81,12 +81,8 @@ export class ModeRows {
   }
 
   #profile(mode: 'swp' | 'swpnc'): Promise<DeviceProfile> {
-    const { device, quick } = this.#context;
     let found = this.#profiles.get(mode);
-    if (found === undefined) {
-      const backend = device.backend as 'cuda' | 'simt', small = quick ? { threads: [128, 256], firings: 1024 } : {};
-      this.#profiles.set(mode, found = profile(this.#subject.graph, { backend, device, mode, ...small }));
-    }
+    if (found === undefined) this.#profiles.set(mode, found = profileFor(this.#context, this.#subject.graph, { mode }));
     return found;
   }
 

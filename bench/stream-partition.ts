@@ -48,8 +48,8 @@ function sound(faults: readonly string[], what: string): void {
   if (faults.length > 0) throw new Error(`${what}: ${faults.join('; ')}`);
 }
 
-/** Partitions each problem in three ways and checks all of them. */
-export async function measurePartitions(tasks: readonly NamedTask[]): Promise<PartitionFigure[]> {
+/** Partitions each problem in three ways and checks all of them. `seconds`: those that an ILP may take. */
+export async function measurePartitions(tasks: readonly NamedTask[], seconds = 60): Promise<PartitionFigure[]> {
   await using solver = new Solver();
   const figures: PartitionFigure[] = [];
   for (const { name, problem } of tasks) {
@@ -58,7 +58,7 @@ export async function measurePartitions(tasks: readonly NamedTask[]): Promise<Pa
     const byHeuristic = watch();
     const clusters = partitionTasks(problem, { onlyClusters: true });
     const ilpWatch = stopwatch();
-    const exact = await partitionTasksByIlp(problem, { solver, seconds: 60 });
+    const exact = await partitionTasksByIlp(problem, { solver, seconds });
     const byIlp = ilpWatch();
     for (const found of [heuristic, clusters, exact]) sound(validatePartition(problem, found), name);
     const over = (interval: number, least: number): number => least > 0 ? interval / least - 1 : 0;

@@ -266,6 +266,7 @@ WARPLOOM_DEVICE void begin_scan(
   const int begin = block.thread() * each < count ? block.thread() * each : count;
   const int end = begin + each < count ? begin + each : count;
   Record own = Scan::identity(), total;
+  WARPLOOM_NO_UNROLL  // once in a launch, and programs have many scans
   for (int i = begin; i < end; ++i) own = Scan::compose(own, record_at<Scan>(totals + static_cast<int64_t>(i) * stride, 1, 0));
   const Joining<Scan> joining(block, own, scratch);
   block.sync();

@@ -14,7 +14,7 @@ import { formatTable } from './table.ts';
 const text = { type: 'string' } as const;
 const flags = {
   main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
-  iterations: text, backend: text, mode: text, threads: text, timeout: text, seconds: text,
+  iterations: text, backend: text, mode: text, layout: text, threads: text, timeout: text, seconds: text,
   param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' },
     json: { type: 'boolean' }, stream: { type: 'boolean' }, chunk: text,
 } as const;
@@ -170,6 +170,9 @@ async function costsOf(job: Job, made: stream.StreamGraph): Promise<number[]> {
   if (typeof given !== 'object' || given === null) {
     throw new UsageError(`--costs: ${values.costs} contains no object { "name": microseconds }`);
   }
+  if ('kind' in given && given.kind === 'gpu') {
+    throw new UsageError(`--costs: ${values.costs} is a profile of a device, and costs are those of cores: profile with wasm or cpp`);
+  }
   for (const [name, cost] of Object.entries(given)) {
     const id = made.nodes.findIndex((node) => node.name === name);
     if (id < 0) throw new UsageError(`--costs: the program has no node ${name}`);
@@ -179,14 +182,21 @@ async function costsOf(job: Job, made: stream.StreamGraph): Promise<number[]> {
   return estimated;
 }
 
-/** Measured microseconds by node, as `schedule --costs` takes them. */
+/** Measured microseconds by node, as `schedule --costs` takes them; on a device the table of Algorithm 1. */
 async function profile(job: Job): Promise<ExitCode> {
   const { values, context } = job;
   const made = await compiled(job);
   const backend = values.backend ?? 'wasm';
-  if (backend !== 'wasm' && backend !== 'cpp' && backend !== 'js') {
-    throw new UsageError(`--backend takes wasm or cpp here, not '${backend}'`);
+  if (backend === 'cuda' || backend === 'simt') {
+    if (values.input !== undefined) throw new UsageError('--input is not for profiles of a device, which are taken with zeros');
+    const { profileOnDevice } = await import('./stream-profile.ts');
+    return profileOnDevice({ graph: made, backend, flags: values, stop: stopOf(job), context });
   }
+  if (backend !== 'wasm' && backend !== 'cpp' && backend !== 'js') {
+    throw new UsageError(`--backend takes wasm, cpp, cuda or simt here, not '${backend}'`);
+  }
+  const forDevices = (['mode', 'layout'] as const).find((name) => values[name] !== undefined);
+  if (forDevices !== undefined) throw new UsageError(`--${forDevices} requires --backend cuda (or simt)`);
   const input = made.input === undefined || values.input === undefined ? undefined : await readItems(values.input, made.input.type);
   const { microseconds, measured: isMeasured, cached, backend: used, note } = await measured(job, made, {
     backend, ...(input === undefined ? {} : { input: input.numbers }),
@@ -351,7 +361,8 @@ export const streamCommand: Command = {
 
   check      reports what is wrong, with file, line and column; exit code 1 if anything is
   graph      the program as a graph: text, or a picture with -o GRAPH.svg
-  profile    how long a firing of each filter takes on this machine; -o COSTS.json for schedule --costs
+  profile    how long a firing of each filter takes on this machine; -o COSTS.json for schedule --costs. With --backend cuda: each
+             filter alone on the GPU by threads and registers; -o PROFILE.json for stream.compileForDevice
   schedule   how often each filter fires, buffers, and a software pipeline over CPU cores
   tune       times up to 44 layouts of the program's kernel on the GPU and keeps the fastest for later runs on such a GPU;
              without it, the first run by cuda times eight (none if the environment has WARPLOOM_TUNE=0)
@@ -362,23 +373,25 @@ export const streamCommand: Command = {
       --limit NAME=VALUE raises a limit that a message names (repeatable): characters, tokens, expression (of the text), nesting,
                          nodes, steps, bytes, arrayElements, rate, errors (of elaboration), firings (of runs in the interpreter)
       --json             check: diagnostics as JSON
-  -o, --out FILE         graph: a picture (.svg); profile: the times, for --costs (.json)
+  -o, --out FILE         graph: a picture (.svg); profile: the times (.json), of cores for --costs
       --cores N          schedule: number of cores, default 4
       --costs FILE       schedule, run: { "actor": microseconds of a firing } as JSON, or the word measured, which measures them
                          first (and caches them). Default: counted operations
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
-      --input FILE       run, profile, tune: items of an open input; --output FILE: where those of an open output go:
+      --input FILE       run, profile (wasm, cpp), tune: items of an open input; --output FILE: where those of an open output go:
                          .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little-endian)
       --backend B        run: auto (default: cuda for long runs on a machine with a GPU, otherwise wasm if the program allows it),
                          cuda (compiled for the GPU; what a GPU cannot run goes to the CPU, with a note), wasm (compiled to
                          WebAssembly), cpp (compiled by the system's C++ compiler), interpret, simt (the GPU code on the CPU,
-                         for tests); profile: wasm (default) or cpp; tune: cuda (default) or simt
+                         for tests); profile: wasm (default), cpp, cuda or simt; tune: cuda (default) or simt
       --seconds N        tune: seconds after which no further layout is timed; default 60
       --mode M           run, with cuda: fused (default: all filters in one kernel), swp (a software pipeline over the
                          multiprocessors), swpnc (the same without coalesced layouts), serial (one filter after the other);
                          synergistic (filters on the GPU and on CPU cores at once, also for programs with state, or one of
                          the next two where it is faster), gpu (all on the GPU that can be there), cpu (WebAssembly on
-                         all cores, for comparison)
+                         all cores, for comparison); profile, with cuda: swp (default) or swpnc
+      --layout L         profile, with cuda: threads whose items stand side by side, 128 (block, default) or 32 (warp, which the
+                         modes synergistic and gpu use)
       --threads N        run: maximum number of threads of a compiled program. Default: all cores for long runs, otherwise one
       --stream           run: items from standard input to standard output as they come, in constant memory: 32-bit words, 64-bit
                          doubles, little-endian; bits 32 to a word. Programs that only print write their lines. Text that other
@@ -392,6 +405,7 @@ Examples
   warploom stream check program.str
   warploom stream graph program.str -o graph.svg
   warploom stream profile program.str --backend cpp -o costs.json
+  warploom stream profile program.str --backend cuda -o profile.json
   warploom stream schedule program.str --costs costs.json --cores 8 --gantt launch.svg
   warploom stream tune program.str --input samples.npy
   warploom stream run filter.str --param taps=32 --input noisy.wav --output clean.wav
@@ -399,7 +413,7 @@ Examples
   warploom stream run filter.str --input noisy.wav --output clean.wav --backend cuda
   cat samples.f32 | warploom stream run filter.str --stream > clean.f32
 
-Exit codes: 0 success; 1 the program is wrong or failed; 2 invalid flags or files; 3 no C++ compiler; 130 interrupted.
+Exit codes: 0 success; 1 the program is wrong or failed; 2 invalid flags or files; 3 no GPU or C++ compiler; 130 interrupted.
 `,
   async run(argv, context) {
     const begin = performance.now();

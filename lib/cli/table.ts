@@ -6,7 +6,7 @@ export function formatTable(headings: readonly string[], rows: readonly (readonl
   const widths = headings.map((heading, i) =>
     Math.max(heading.length, ...rows.map((row) => (row[i] ?? '').length)));
   const numeric = headings.map((_, i) =>
-    rows.length > 0 && rows.every((row) => /^[-+]?[\d.]|^$|^–$/.test(row[i] ?? '')));
+    rows.length > 0 && rows.every((row) => /^[-+]?[\d.]|^$|^[–∞]/.test(row[i] ?? '')));
   const line = (cells: readonly string[]) => cells
     .map((cell, i) => (numeric[i] ? cell.padStart(elementAt(widths, i)) : cell.padEnd(elementAt(widths, i))))
     .join('  ').trimEnd();

@@ -37,3 +37,46 @@ export async function within<T>(
     signal?.removeEventListener('abort', forward);
   }
 }
+
+/** What a promise gives, unless a signal comes before. */
+export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  let stop = (): void => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => { reject(reasonOf(signal)); };
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([promise, stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Work that several callers wait for. It is stopped when all of them have gone. */
+export class JointWork<T> {
+  readonly #stop = new AbortController();
+  readonly #made: Promise<T>;
+  #waiting = 0;
+  #isOver = false;
+
+  constructor(work: (stop: AbortSignal) => Promise<T>) {
+    this.#made = work(this.#stop.signal).finally(() => { this.#isOver = true; });
+    this.#made.catch(() => undefined);
+  }
+
+  /** Whether it was stopped: nobody can wait for it any more. */
+  get isStopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  /** Its result, unless the signal comes before. */
+  async wait(signal: AbortSignal | undefined): Promise<T> {
+    ++this.#waiting;
+    try {
+      return await orAborted(this.#made, signal);
+    } finally {
+      if (--this.#waiting === 0 && !this.#isOver) this.#stop.abort();
+    }
+  }
+}

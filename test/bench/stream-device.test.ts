@@ -10,7 +10,9 @@ import { formatRow, parseReport, type Report, type Row } from '../../bench/repor
 import { h200Bounds } from '../../bench/stream-device.ts';
 import { StreamWork } from '../../bench/stream-device-work.ts';
 import { streamBars, streamTables } from '../../bench/stream-figures.ts';
+import { gapSummary, type GapRow } from '../../bench/stream-gap.ts';
 import { programGraph } from '../../bench/stream-programs.ts';
+import { threadsRow } from '../../bench/stream-tables.ts';
 import { variantTables } from '../../bench/stream-variants.ts';
 import { benchmarkPrograms } from '../../examples/stream/programs.ts';
 import { compileFused } from '../../lib/stream/run/fused.ts';
@@ -25,6 +27,27 @@ const report = (rows: Row[]): Report => ({
   date: '2026-11-21T00:00:00.000Z', rows,
 });
 
+/** Rows of cores and the device together, and their geometric means. */
+function checkTogether(rows: readonly Row[], together: readonly string[]): void {
+  for (const mode of together) {
+    const own = rows.filter(({ id }) => id.endsWith(`/${mode}`));
+    const product = own.slice(0, 3).reduce((all, { value, peers }) => all * value / peers!['baseline']!, 1);
+    assert.ok(own.length === 4 && Math.abs(own[3]!.value / Math.cbrt(product) - 1) < 1e-9, mode);
+    for (const { note, figures } of own.slice(0, 3)) {
+      const onCores = /(^|; )all on \d+ cores by WebAssembly; /.test(note!);
+      const onDevice = /(^|; )[1-9]\d* of \d+ filters on the device; \d+ states an iteration/.test(note!);
+      assert.ok(onCores !== onDevice, note);
+      // Short runs are not enough for `synergistic` to settle: it tries other placements than the best one so far.
+      if (mode === 'synergistic') continue;
+      assert.equal(onCores, mode === 'cpu', note);
+      assert.equal(figures?.['device'] !== undefined, onDevice, note);
+    }
+    for (const { note } of own.slice(0, 3)) {
+      assert.equal(/^[\d.]+ of the better of cpu and gpu; /.test(note!), mode === 'synergistic');
+    }
+  }
+}
+
 describe('bench: stream on a device', () => {
   it('asks 70 % of what memory allows, or half of what arithmetic does, of every program', async () => {
     const goals = new Map((await readGoals(join(root, 'bench/goals.json')))
@@ -35,7 +58,7 @@ describe('bench: stream on a device', () => {
       assert.ok(Math.abs(goal! / Math.min(0.7 * memory, 0.5 * instructions) - 1) < 0.02, `${name}: ${goal}`);
       for (const row of ['auto-host', 'auto-pinned', 'compile']) assert.ok(goals.has(`stream/${name}/${row}`), name);
     }
-    assert.equal(goals.size, 4 * benchmarkPrograms.length + 2);
+    assert.equal(goals.size, 4 * benchmarkPrograms.length + 4);
     assert.equal(goals.get('stream/geomean/auto'), 3000);
     assert.equal(goals.get('stream/geomean/swp'), 100);
   });
@@ -67,6 +90,43 @@ describe('bench: stream on a device', () => {
       '| DCT | 50.0 | 90.0 | 80.0 | 90.0 | 10.0 | 40.0 | 25.0 MB | 1.2 % |', '| DES | 30.0 |  |  | 30.0 |  |  |  |  |',
       '| geometric mean |  |  |  | 52.0 |  |  |  |  |']);
     assert.deepEqual(streamBars(rows.slice(1, 3)).map(({ method, times }) => [method, times]), [['swpnc', 10], ['serial', 40]]);
+  });
+
+  it('prints Tables 2.1 and 4.1, and the gaps to the ILP', () => {
+    const threads: Row = { id: 'stream/dct/threads/Rows', value: 0.002, unit: 's', spread: 0, note: '9 firings',
+      figures: { r64t128: 0.003, r64t256: 0.0025, r255t128: 0.002 } };
+    const time = (name: string, value: number): Row => ({ id: `stream/all/layout/${name}`, value, unit: 's', spread: 0 });
+    const gap = (id: string, value: number, clusters: number, thesis?: number): Row => ({ id: `stream/${id}`, value, unit: 'ratio', spread: 0,
+      peers: { clusters, ...(thesis === undefined ? {} : { thesis }) }, note: 'n' });
+    const rows = [threads, time('cpu-serial', 0.014), time('cpu-shuffled', 0.187), time('gpu-serial', 0.1), time('gpu-shuffled', 0.008),
+      gap('dct/ilp-gap', 0.0125, 0.5), gap('all/ilp-gap-worst', 0.02, 0.6, 0.224)];
+    assert.deepEqual(streamTables(report(rows)).split('\n'), [
+      'Table 2.1, ms: the filter Rows of DCT, 9 firings', '',
+      '| registers | 128 threads | 256 threads |', '| --- | --- | --- |', '| 64 | 3.000 | 2.500 |', '| 255 | **2.000** | ∞ |', '',
+      'Table 4.1', '', '| 32 MB, ms | serial | shuffled |', '| --- | --- | --- |', '| CPU | 14.00 | 187.0 |', '| GPU | 100.0 | 8.000 |', '',
+      '| interval over the ILP | heuristic | Algorithms 3, 4 | thesis | |'.replace('| |', '|  |'), '| --- | --- | --- | --- | --- |',
+      '| DCT | 1.25 % | 50.00 % |  | n |', '| worst | 2.00 % | 60.00 % | 22.40 % | n |']);
+    assert.deepEqual(streamBars(rows), []);
+  });
+
+  it('leaves configurations out of Table 2.1 in which a filter cannot run', () => {
+    const table = { registers: [64, 255], threads: [128, 256], firings: 1024, microseconds: [[[5, 7], [6, Infinity]], [[4, Infinity], [Infinity, Infinity]]] };
+    const device = { multiprocessors: 3 } as Parameters<typeof threadsRow>[2]['device'];
+    const row = threadsRow('stream/dct/threads/A', 0, { table, device })!;
+    assert.deepEqual([row.value, row.figures], [4e-6, { r64t128: 5e-6, r64t256: 6e-6, r255t128: 4e-6 }]);
+    assert.equal(row.note, '1024 firings on each of 3 multiprocessors');
+    const none = { ...table, microseconds: table.microseconds.map((by) => by.map((times) => times.map(() => Infinity))) };
+    assert.equal(threadsRow('stream/dct/threads/A', 0, { table: none, device }), undefined);
+  });
+
+  it('sums gaps up of programs whose costs are all measured', () => {
+    const of = (name: string, value: number, isMeasured: boolean): GapRow => ({ isMeasured,
+      row: { id: `stream/${name}/ilp-gap`, value, unit: 'ratio', spread: 0, peers: { clusters: 2 * value } } });
+    const [mean, worst] = gapSummary([of('dct', 0.02, true), of('des', 0.04, true), of('tde', 0.5, false)]);
+    assert.deepEqual([mean!.id, mean!.peers, worst!.id, worst!.value], ['stream/all/ilp-gap-mean', { clusters: 0.06, thesis: 0.0905 }, 'stream/all/ilp-gap-worst', 0.04]);
+    assert.ok(Math.abs(mean!.value - 0.03) < 1e-12);
+    assert.equal(mean!.note, '2 programs, without tde');
+    assert.deepEqual(gapSummary([of('tde', 0.5, false)]), []);
   });
 
   it('prints figures with their units', () => {
@@ -112,31 +172,18 @@ describe('bench: stream on a device', () => {
     };
     const read = (name: string) => parseReport(JSON.parse(readFileSync(join(folder, 'simt', `${name}.json`), 'utf8'))).rows;
     try {
-      const { stdout, stderr } = run('--filter', '^stream/(bitonic|filterbank|mpeg2-subset|geomean)/');
+      const { stdout, stderr } = run('--filter', '^stream/(bitonic|filterbank|mpeg2-subset|geomean|all)/');
       const rows = read('stream');
-      const ways = ['compile', 'auto', 'auto-host', 'auto-pinned', 'auto-fast'];
-      assert.deepEqual(rows.map(({ id }) => id), [
-        ...['bitonic', 'filterbank'].flatMap((name) => [...ways, ...modes].map((row) => `stream/${name}/${row}`)),
-        ...ways.map((row) => `stream/mpeg2-subset/${row}`),
-        ...['bitonic', 'filterbank', 'mpeg2-subset'].flatMap((name) => together.map((row) => `stream/${name}/${row}`)),
+      const ways = ['auto', 'auto-host', 'auto-pinned', 'auto-fast'];
+      // Which filter takes most of the time is measured.
+      assert.deepEqual(rows.map(({ id }) => id.replace(/(?<=\/threads)\/.*/, '')), [
+        ...['bitonic', 'filterbank'].flatMap((name) => ['compile', 'threads', ...ways, ...modes].map((row) => `stream/${name}/${row}`)),
+        ...['compile', ...ways].map((row) => `stream/mpeg2-subset/${row}`),
+        ...['bitonic', 'filterbank', 'mpeg2-subset'].flatMap((name) => ['ilp-gap', ...together].map((row) => `stream/${name}/${row}`)),
+        ...['cpu-serial', 'cpu-shuffled', 'gpu-serial', 'gpu-shuffled'].map((name) => `stream/all/layout/${name}`),
+        ...['mean', 'worst'].map((name) => `stream/all/ilp-gap-${name}`),
         ...['auto', 'auto-fast', ...modes, ...together].map((mode) => `stream/geomean/${mode}`)]);
-      for (const mode of together) {
-        const own = rows.filter(({ id }) => id.endsWith(`/${mode}`));
-        const product = own.slice(0, 3).reduce((all, { value, peers }) => all * value / peers!['baseline']!, 1);
-        assert.ok(own.length === 4 && Math.abs(own[3]!.value / Math.cbrt(product) - 1) < 1e-9, mode);
-        for (const { note, figures } of own.slice(0, 3)) {
-          const onCores = /(^|; )all on \d+ cores by WebAssembly; /.test(note!);
-          const onDevice = /(^|; )[1-9]\d* of \d+ filters on the device; \d+ states an iteration/.test(note!);
-          assert.ok(onCores !== onDevice, note);
-          // Short runs are not enough for `synergistic` to settle: it tries other placements than the best one so far.
-          if (mode === 'synergistic') continue;
-          assert.equal(onCores, mode === 'cpu', note);
-          assert.equal(figures?.['device'] !== undefined, onDevice, note);
-        }
-        for (const { note } of own.slice(0, 3)) {
-          assert.equal(/^[\d.]+ of the better of cpu and gpu; /.test(note!), mode === 'synergistic');
-        }
-      }
+      checkTogether(rows, together);
       for (const mode of ['auto', 'auto-fast', ...modes]) {
         const own = rows.filter(({ id }) => id.endsWith(`/${mode}`));
         const ratios = own.slice(0, -1).map(({ value, peers }) => value / peers!['baseline']!);
@@ -144,14 +191,18 @@ describe('bench: stream on a device', () => {
         assert.ok(Math.abs(own.at(-1)!.value / ratios.reduce((a, b) => a * b) ** (1 / ratios.length) - 1) < 1e-9, mode);
       }
       for (const { id, value, figures, limit, fraction } of rows) {
-        assert.ok(value > 0, id);
+        // The heuristic's intervals are never shorter than the ILP's, and may be the same.
+        assert.ok(id.includes('/ilp-gap') ? value >= 0 : value > 0, id);
+        if (id.includes('/threads/')) assert.deepEqual([Object.keys(figures!), Math.min(...Object.values(figures!))], [['r255t128', 'r255t256'], value], id);
         if (id.endsWith('/compile')) assert.ok(figures!['cached']! > 0, id);
         if (id.endsWith('/swp') && !id.includes('geomean')) assert.deepEqual(Object.keys(figures!), ['n1', 'n8', 'persistent', 'bufferBytes', 'aboveBound'], id);
         if (/\/auto-(host|pinned)$/.test(id)) assert.ok(Math.abs(fraction! - value / limit!) < 1e-12 && figures!['device']! > 0, id);
       }
-      assert.match(rows[1]!.note!, /GB\/s; \d+ threads, \d+ registers, \d+ bytes shared, \d+ blocks resident, \d+ states a round, 1 groups/);
+      assert.match(rows[2]!.note!, /GB\/s; \d+ threads, \d+ registers, \d+ bytes shared, \d+ blocks resident, \d+ states a round, 1 groups/);
       assert.match(stderr, /stream\/mpeg2-subset\/swp: the program has state/);
       assert.match(stdout, /\| MPEG2Subset \|.*\n\nGeometric mean over the baseline: .*3 programs/);
+      assert.match(stdout, /Table 2\.1, ms: the filter \w+ of Bitonic, 1024 firings on each of \d+ multiprocessors\n\n\| registers \| 128 threads \| 256 threads \|\n/);
+      assert.match(stdout, /Table 4\.1\n\n\| 32 MB, ms \| serial \| shuffled \|\n/);
       run('--variants', '--filter', '^stream/bitonic/');
       assert.deepEqual(read('stream-variants').map(({ id }) => id), [
         'default', 't512-s225-b1-g4000-w2-ahead', 't32-s6-b32-g4000-w2'].map((name) => `stream/bitonic/variant/${name}`));

@@ -9,6 +9,8 @@ import { PassThrough } from 'node:stream';
 import { main } from '../../lib/cli/main.ts';
 import { formatWav, parseWav } from '../../lib/files/wav.ts';
 import { formatNpy, parseNpy } from '../../lib/files/npy.ts';
+import { openDevice } from '../../lib/core/device.ts';
+import { compileForDevice, elaborate, run, type DeviceProfile } from '../../lib/stream/index.ts';
 import { hasBackend, skipCases } from '../support/backends.ts';
 
 const warploom = (...argv: string[]) => warploomUntil(new AbortController().signal, ...argv);
@@ -151,7 +153,58 @@ describe('warploom stream', function () {
     equal((await warploom('schedule', at('smooth.str'), '--main', 'Main', '--costs', 'measured')).code, 0);
     const bad = await warploom('profile', at('smooth.str'), '--main', 'Main', '--backend', 'interpret');
     equal(bad.code, 2);
-    match(bad.err, /wasm or cpp/);
+    match(bad.err, /wasm, cpp, cuda or simt/);
+  });
+
+  it('profile on a device: Algorithm 1 as a table, and as a file that compileForDevice takes', async function () {
+    if (!hasBackend('simt')) {
+      skipCases('simt: not in this build');
+      this.skip();
+    }
+    await writeFile(at('means.str'), smooth.replace('add Counter;', ''));
+    const profile = (...argv: string[]) => warploom('profile', at('means.str'), '--main', 'Main', '--backend', 'simt', ...argv);
+    const { code, out, err } = await profile('--layout', 'warp', '-o', at('means.json'));
+    equal(code, 0, err);
+    const rows = out.split('\n').filter((line) => line.startsWith('Mean '));
+    equal(rows.length, 1, out);
+    const times = [...rows[0]!.matchAll(/ ([\d.]+)(\*?)/g)].slice(1).map(([, time, star]) => [Number(time), star!] as const);
+    equal(times.length, 6, out);
+    const least = Math.min(...times.map(([time]) => time));
+    for (const [time, star] of times) if (time > least) equal(star, '', out);
+    ok(times.some(([time, star]) => time === least && star === '*'), out);
+    match(out, /^µs of 3072 firings on each of \d+ multiprocessors/m);
+    match(out, /^Algorithm 2 chooses at most 255 registers and instances of [\d, ]+ threads/m);
+    // Null stands for Infinity.
+    const made = JSON.parse(await readFile(at('means.json'), 'utf8'), (_, value: unknown) => value ?? Infinity) as DeviceProfile;
+    deepStrictEqual([made.kind, made.mode, made.layout, made.table.threads], ['gpu', 'swp', 'warp', [128, 256, 384, 512, 768, 1024]]);
+    const { graph } = await elaborate(await readFile(at('means.str'), 'utf8'), { main: 'Main' });
+    await using device = await openDevice({ backend: 'simt' });
+    using compiled = await compileForDevice(graph, { device, mode: 'swp', layout: 'warp', coarsening: 1, profile: made });
+    const input = Float32Array.from({ length: 1000 }, (_, i) => i % 97);
+    deepStrictEqual((await compiled.run(input)).output, Float32Array.from((await run(graph, { input, backend: 'interpret' })).output));
+    match((await profile('--layout', 'warp')).out, /, measured before/);
+    for (const [argv, said] of [
+      [['--mode', 'fused'], /--mode takes swp or swpnc here/], [['--layout', 'grid'], /--layout takes block or warp/],
+      [['--mode', 'swpnc', '--layout', 'warp'], /--layout is for --mode swp/], [['--input', at('in.txt')], /--input is not for/],
+      [['--backend', 'wasm', '--mode', 'swp'], /--mode requires --backend cuda/],
+      [['--backend', 'cpp', '--layout', 'warp'], /--layout requires --backend cuda/],
+    ] as const) {
+      const bad = await profile(...argv);
+      equal(bad.code, 2, bad.err);
+      match(bad.err, said);
+    }
+    const asCosts = await warploom('schedule', at('means.str'), '--main', 'Main', '--costs', at('means.json'));
+    equal(asCosts.code, 2);
+    match(asCosts.err, /is a profile of a device, and costs are those of cores/);
+    const state = await warploom('profile', at('smooth.str'), '--main', 'Main', '--backend', 'simt');
+    equal(state.code, 1);
+    match(state.err, /state/);
+    if (!hasBackend('cuda')) {
+      const none = await profile('--backend', 'cuda');
+      equal(none.code, 3, none.err);
+    }
+    const tooLong = await profile('--mode', 'swpnc', '--timeout', '0.001');
+    equal(tooLong.code, 1, tooLong.err);
   });
 
   it('run: text, .npy, WAV and raw words in and out', async () => {

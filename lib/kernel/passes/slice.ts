@@ -34,7 +34,7 @@ export interface SliceOptions {
 }
 
 /** The largest local array that is replaced by locals, and the largest size up to which loops are unrolled. */
-const mostElements = 256;
+const mostElements = 512;
 const mostUnrolled = 6000;
 
 /**

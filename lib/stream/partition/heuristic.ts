@@ -2,7 +2,7 @@
 import { elementAt } from '../../core/known.ts';
 import { clusterPartition } from './clusters.ts';
 import { relax } from './min-cut.ts';
-import { leastInterval, TaskState, taskTables, type TaskPartition, type TaskProblem, type TaskTables } from './task.ts';
+import { leastInterval, TaskState, taskTables, unrollTask, type TaskPartition, type TaskProblem, type TaskTables } from './task.ts';
 import { number, truth } from '../../core/checks.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { requireFields } from '../require.ts';
@@ -121,11 +121,25 @@ export function partitionTasks(problem: TaskProblem, options: HeuristicOptions =
 const kMostUnrolling = 2 ** 20;
 
 /**
- * The least unrolling after which no single instance is longer than the loads of any partition (end of section 4.5.1: multiplicities
- * are raised before partitioning, so conservatively, until no instance dominates on either side). At most 2^20.
+ * An unrolling after which no single instance is longer than the loads of any partition (end of section 4.5.1: multiplicities are raised
+ * before partitioning, so conservatively, until no instance dominates on either side). The least such one, unless unrolling changes which
+ * actors work in stream order: items that are left over after one iteration may be none after several, and the reverse. At most 2^20.
  */
 export function taskUnrollFactor(problem: TaskProblem): number {
   requireFields('problem', problem, 'a problem with graph and costs');
+  let times = 1;
+  for (;;) {
+    // Bounds of unrolled problems differ a little from multiples of the first, since they are searched for.
+    const tolerance = times === 1 ? 1e-9 : 1e-6;
+    const factor = Math.ceil(dominance(times === 1 ? problem : unrollTask(problem, times)) * (1 - tolerance));
+    if (factor <= 1) return times;
+    times = Math.min(kMostUnrolling, times * factor);
+    if (times === kMostUnrolling) return times;
+  }
+}
+
+/** The longest instance on either side, divided by a lower bound on the loads of all partitions; 0 if nothing is known of these. */
+function dominance(problem: TaskProblem): number {
   const tables = taskTables(problem);
   const state = new TaskState(tables, tables.fixed.map((fixed) => !fixed));
   const { bound } = relax(tables, (onGpu) => {
@@ -134,5 +148,5 @@ export function taskUnrollFactor(problem: TaskProblem): number {
   }, state.interval);
   const longest = Math.max(0, ...tables.instanceCpu, ...tables.instanceGpu);
   const least = Math.max(bound, tables.recurrence);
-  return least > 0 ? Math.min(kMostUnrolling, Math.max(1, Math.ceil(longest / least * (1 - 1e-9)))) : 1;
+  return least > 0 ? longest / least : 0;
 }

@@ -6,6 +6,7 @@ import type { Device } from '../../core/device.ts';
 import { WarploomError } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import { reasonOf } from '../../core/progress.ts';
+import { orAborted } from '../stop.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { FusedOptions } from '../targets/cuda-layout.ts';
@@ -154,18 +155,3 @@ async function searchFirst(
 }
 
 const isRefusal = (error: unknown): boolean => error instanceof WarploomError && error.code === 'ERR_WARPLOOM_INVALID_ARGUMENT';
-
-/** What a promise gives, unless a signal comes before. */
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  let stop = (): void => undefined;
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => { reject(reasonOf(signal)); };
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([promise, stopped]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}

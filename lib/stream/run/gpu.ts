@@ -25,6 +25,7 @@ import { printedProgram } from './printed.ts';
 import { Share, type Cores } from './share.ts';
 import { nodeTimes } from './threads.ts';
 import { compiledWasm, type CompiledWasm } from './wasm.ts';
+import { inTurn } from './turns.ts';
 
 /** How a program's text is compiled. */
 export interface GpuLimits {
@@ -246,11 +247,13 @@ export class CompiledGpu {
       return this.#byWasm(ends, options, `the run is too short for a device, which begins after steady state ${from}`);
     }
     const before = await this.#before(ends, from, options);
-    const began = performance.now();
+    let began = 0;
     const isStateless = this.program.state === undefined;
     const share = new Share(from, to, choice === false || !isStateless ? undefined : this.#cores(ends, options), isStateless && choice);
-    const { deviceSeconds, fault } = isStateless ? await this.#middle(ends, share, options.signal)
-      : await this.#withState(ends, from, to, options);
+    const { deviceSeconds, fault } = await inTurn(this.device, () => {
+      began = performance.now();
+      return isStateless ? this.#middle(ends, share, options.signal) : this.#withState(ends, from, to, options);
+    }, options.signal);
     const middle = performance.now() - began;
     if (fault !== undefined) {
       await this.#replay(ends, fault, options);

@@ -10,7 +10,7 @@ import { scalarCount } from '../interpret/values.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { startMattersOnDevice } from '../state/index.ts';
-import { within } from '../stop.ts';
+import { JointWork, within } from '../stop.ts';
 import { isHybridMode, type DeviceBackend, type DeviceMode } from './backends.ts';
 import type { CompiledGpu, GpuRunOptions, GpuWork } from './gpu.ts';
 import { compileMode } from './modes.ts';
@@ -50,6 +50,8 @@ export function noteLost(device: Device, error: unknown): void {
 
 /** Compiled programs, by mode and by whether they are `fast`. */
 const compiled = new WeakMap<StreamGraph, WeakMap<Device, Map<string, CompiledGpu>>>();
+/** Compilations under way, by program: runs that begin meanwhile wait for them. */
+const compiling = new WeakMap<Map<string, CompiledGpu>, Map<string, JointWork<CompiledGpu>>>();
 /** The GPU for runs without the option `device`, once it has been opened. */
 let gpu: Device | undefined;
 
@@ -102,13 +104,26 @@ async function compiledFor(graph: StreamGraph, device: Device, request: CompileR
   const name = nameOf(request);
   const known = programs.get(name);
   if (known !== undefined) return known;
-  const { mode, fast, costs, threads } = request;
-  const planned = isHybridMode(mode) ? { costs, cores: threads } : {};
-  const made = await compileMode(graph, device, { mode, fast, ...planned, signal });
-  // Runs may still use what is forgotten here: the collector frees it.
-  if (programs.size >= mostKept) programs.delete(leading([...programs.keys()], 1)[0]);
-  programs.set(name, made);
-  return made;
+  const underWay = compiling.get(programs) ?? new Map<string, JointWork<CompiledGpu>>();
+  compiling.set(programs, underWay);
+  let work = underWay.get(name);
+  if (work === undefined || work.isStopped) {
+    const begun = work = new JointWork(async (stop) => {
+      const { mode, fast, costs, threads } = request;
+      const planned = isHybridMode(mode) ? { costs, cores: threads } : {};
+      try {
+        const made = await compileMode(graph, device, { mode, fast, ...planned, signal: stop });
+        // Runs may still use what is forgotten here: the collector frees it.
+        if (programs.size >= mostKept) programs.delete(leading([...programs.keys()], 1)[0]);
+        programs.set(name, made);
+        return made;
+      } finally {
+        if (underWay.get(name) === begun) underWay.delete(name);
+      }
+    });
+    underWay.set(name, work);
+  }
+  return work.wait(signal);
 }
 
 /** The reason why a device cannot run a program; undefined for errors of the caller or of the program itself. */

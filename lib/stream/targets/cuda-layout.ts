@@ -33,6 +33,10 @@ export interface FusedOptions extends PlanOptions {
    * of memory where a multiprocessor has room for few blocks. Default false.
    */
   readonly readsAhead?: boolean;
+  /** Whether loops stay loops and no iteration is cut, for the shortest text. Default: only where the text is too long otherwise. */
+  readonly isCompact?: boolean;
+  /** Characters that the text may have. Default 1,000,000. */
+  readonly mostText?: number;
 }
 
 /** A part of a block's shared memory: the scalars of one kind of a channel or stream. */

@@ -14,6 +14,7 @@ import { scalarTypes } from '../lower/value.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { noGaps } from './cuda-gaps.ts';
 import { instancesFor, type InstanceCode, type InstanceEnd, type Instances } from './cuda-instances.ts';
+import { checkLength } from './cuda-length.ts';
 import { refuseHost } from './cuda.ts';
 
 /** How instances find their items, and what a block may have. */
@@ -141,9 +142,11 @@ export interface PipelineParts {
   readonly kernel: string;
 }
 
-/** The text of a kernel whose blocks follow lists of instances. */
+/** The text of a kernel whose blocks follow lists of instances. Throws UnsupportedProgram where it is too long to be compiled. */
 export function pipelineText(instances: Instances, parts: PipelineParts): string {
-  return new PipelineText(instances, parts).text();
+  const text = new PipelineText(instances, parts).text();
+  checkLength(text);
+  return text;
 }
 
 class PipelineText {

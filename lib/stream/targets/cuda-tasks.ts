@@ -80,10 +80,12 @@ interface TaskOptions {
   readonly isPrivate: (buffer: Buffer) => boolean;
   /** Whether buffers are laid out alike. */
   readonly isAlike: (a: Buffer, b: Buffer) => boolean;
+  /** Whether functions stay as they are, with their loops, and in one piece. */
+  readonly isCompact: boolean;
 }
 
 export function tasksOf(options: TaskOptions): Tasks {
-  const { plan, levels, states, threads, program, ix, wide } = options;
+  const { plan, levels, states, threads, program, ix, wide, isCompact } = options;
   const made: Task[][] = [];
   const placeholders: Buffer[] = [];
   for (let level = 0; level <= Math.max(...levels); ++level) {
@@ -96,6 +98,7 @@ export function tasksOf(options: TaskOptions): Tasks {
         return [positioned(program, group, together.f, { parts: 1, width: together.width, isCounted: false }, ix)];
       }
       const f = required(program.functions.find(({ name }) => name === `group_${group.id}`));
+      if (isCompact) return [positioned(program, group, f, { parts: 1, width: 1, isCounted: true }, ix)];
       const most = Math.max(spare, Math.ceil(sizeOf(f.body) / mostNodes));
       const once = onceOf(program, f, ix);
       const slices = most < 2 ? undefined : sliceFunction(program, once, { most });

@@ -17,6 +17,7 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { endsOf, positionResidues } from './cuda-ends.ts';
 import { noGaps } from './cuda-gaps.ts';
 import { lowerForRounds, RoundLayout, type FusedEnd, type FusedOptions } from './cuda-layout.ts';
+import { checkLength, mostText } from './cuda-length.ts';
 import { positioned, tasksOf, type Task } from './cuda-tasks.ts';
 import { ProgramText } from './cuda-text.ts';
 import type { StageWork, StateLayout } from './state-layout.ts';
@@ -100,7 +101,9 @@ interface Planned {
 const lastPlans = new WeakMap<StreamGraph, { readonly options: PlanOptions; readonly planned: Planned }>();
 
 function planFor(graph: StreamGraph, given: FusedOptions): Planned {
-  const { threads: _, sharedBytes: __, minBlocks: ___, width: ____, readsAhead: _____, ...rest } = given;
+  const {
+    threads: _, sharedBytes: __, minBlocks: ___, width: ____, readsAhead: _____, isCompact: ______, mostText: _______, ...rest
+  } = given;
   const options = { ...defaultCudaPlan, ...rest };
   const last = lastPlans.get(graph);
   if (last !== undefined && isDeepStrictEqual(last.options, options)) return last.planned;
@@ -132,9 +135,21 @@ function untilSettled({ steady }: ProgramPlan, state: ProgramState): number {
 
 /**
  * Prints a graph as one kernel. Throws UnsupportedProgram for programs with state that only firings in order can find, or other ends than
- * an open input and output, and for those whose channels do not fit, ScheduleError where there is no schedule.
+ * an open input and output, for those whose channels do not fit, and where the text is too long (`mostText`) even with all loops kept;
+ * ScheduleError where there is no schedule.
  */
 export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): FusedProgram {
+  const { mostText: most = mostText } = options;
+  const made = printed(graph, options);
+  if (made.source.length <= most) return made;
+  // Without unrolled loops and slices, filters with windows and tables have a third of the text.
+  const compact = printed(graph, { ...options, width: 1, isCompact: true });
+  checkLength(compact.source.length < made.source.length ? compact.source : made.source, most);
+  return compact;
+}
+
+/** The graph in one layout, however long that is. */
+function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
   const { plan, state, lowered: lower } = planFor(graph, options);
   const begins = startMatters(plan);
   if (begins === undefined) throw new UnsupportedProgram(whyNot(plan));
@@ -145,7 +160,7 @@ export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): Fu
   const tasks = tasksOf({
     program: lowered, plan: layout.plan, levels: layout.levels, ix, states: layout.states, threads, wide: layout.wide,
     isPrivate: (buffer) => own.has(buffer) && buffer.role !== 'constant',
-    isAlike: (a, b) => layout.tiles.get(a)?.gaps.shift === layout.tiles.get(b)?.gaps.shift,
+    isAlike: (a, b) => layout.tiles.get(a)?.gaps.shift === layout.tiles.get(b)?.gaps.shift, isCompact: options.isCompact === true,
   });
   const all = tasks.levels.flat();
   const stageTasks = new Map<string, Task>(layout.state?.works.flatMap(({ group, record, scans }) =>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { addon } from '../../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../../lib/core/device.ts';
 import { devices } from '../../../lib/core/devices.ts';
-import { compileForDevice, run, type StreamRunOptions } from '../../../lib/stream/index.ts';
+import { compileForDevice, run, type StreamRun, type StreamRunOptions } from '../../../lib/stream/index.ts';
 import type { DeviceBackend } from '../../../lib/stream/run/backends.ts';
 import { isForGpu, worthDevice } from '../../../lib/stream/run/on-device.ts';
 import { drillBackends, eachBackend, hasBackend } from '../../support/backends.ts';
@@ -36,6 +36,73 @@ describe('stream.run on devices', function () {
   this.timeout(120_000);
 
   for (const backend of drillBackends(1, deviceBackends) as readonly DeviceBackend[]) {
+    it(`compiles once for runs that begin at the same time on ${backend}`, async () => {
+      using device = await openDevice({ backend });
+      let modules = 0, asked = (): void => undefined;
+      /** Comes when a module is asked for: a compilation is under way then. */
+      const compiling = (): Promise<void> => new Promise((resolve) => { asked = resolve; });
+      const { module } = device;
+      device.module = (...args) => {
+        ++modules;
+        asked();
+        return module.apply(device, args);
+      };
+      const graph = graphOf('float->float filter F { work pop 1 push 1 peek 3 { push(peek(0) - peek(2)); pop(); } } float->float pipeline Main { add F; }');
+      const expected = await run(graph, { input, backend: 'wasm' });
+      const one = (signal?: AbortSignal): Promise<StreamRun> => run(graph, { input, device, mode: 'swp', ...(signal && { signal }) });
+      // All runs that wait for it give it up; the next one begins anew.
+      const gone = new AbortController();
+      let begun = compiling();
+      const left = [one(gone.signal), one(gone.signal)];
+      await begun;
+      gone.abort(new Error('gone'));
+      for (const each of left) await assert.rejects(each, { message: 'gone' });
+      modules = 0;
+      // One of several gives it up: the others get it.
+      const stop = new AbortController();
+      begun = compiling();
+      const [first, ...others] = [one(stop.signal), one(), one(), one()];
+      await begun;
+      stop.abort(new Error('stopped'));
+      await assert.rejects(first!, { message: 'stopped' });
+      for (const each of await Promise.all(others)) {
+        assert.deepEqual([each.backend, each.note], [backend, undefined]);
+        assert.deepEqual(each.output, expected.output);
+      }
+      assert.equal(modules, 1);
+    });
+
+    it(`runs many at once on ${backend}`, async () => {
+      using device = await openDevice({ backend });
+      // More calls than the device takes at once: runs wait for their turn.
+      const inputs = Array.from({ length: 400 }, (_, k) => input.map((x) => x * (k + 1)));
+      const found = await Promise.all(inputs.map((each) => run(plain, { input: each, device })));
+      for (const k of [0, 1, 150, 399]) {
+        assert.deepEqual([found[k]!.backend, found[k]!.note], [backend, undefined]);
+        assert.deepEqual(found[k]!.output, (await run(plain, { input: inputs[k]!, backend: 'wasm' })).output);
+      }
+    });
+
+    it(`refuses runs beyond the queue's limit, and lets waiting ones be stopped, on ${backend}`, async () => {
+      using device = await openDevice({ backend, queueLimit: 64 });
+      const stop = new AbortController();
+      const runs = Array.from({ length: 100 }, (_, k) => run(plain, { input, device, ...(k % 2 === 0 ? {} : { signal: stop.signal }) }));
+      const ended = Promise.allSettled(runs);
+      await runs[0];
+      stop.abort(new Error('stopped'));
+      const results = await ended;
+      const expected = await run(plain, { input, backend: 'wasm' });
+      for (const [k, result] of results.entries()) {
+        if (result.status === 'fulfilled') assert.deepEqual(result.value.output, expected.output);
+        else if (k % 2 === 1) assert.match((result.reason as Error).message, /stopped|runs of stream programs waiting/);
+        else assert.equal((result.reason as { code: string }).code, 'ERR_WARPLOOM_QUEUE_FULL');
+      }
+      const refused = results.filter((each) => each.status === 'rejected' && (each.reason as { code?: string }).code === 'ERR_WARPLOOM_QUEUE_FULL');
+      // One runs, and 64 wait.
+      assert.ok(refused.length > 0 && refused.length <= 100 - 1 - 64, `${refused.length}`);
+      assert.deepEqual((await run(plain, { input, device })).output, expected.output);
+    });
+
     it(`runs by the name ${backend}, on a device that is opened once`, async () => {
       const expected = await run(plain, { input, backend: 'wasm' });
       const native = addon() as { open: (...args: never[]) => unknown };

@@ -267,16 +267,14 @@ describe('streams of sessions', function () {
     const stop = new AbortController();
     const session = await open(program('channel-vocoder'), { signal: stop.signal });
     await session.push(new Float32Array(5000));
-    const working = session.push(new Float32Array(1e6).fill(0.5));
+    const working = session.push(new Float32Array(4e6).fill(0.5));
     let turns = 0;
     const begin = performance.now();
-    const counter = setInterval(() => { ++turns; }, 1);
-    await after(100);
-    stop.abort(new Error('stop'));
+    // By turns, not by time: a busy machine may end the chunk before a timer comes.
+    const counter = setInterval(() => { if (++turns === 3) stop.abort(new Error('stop')); }, 1);
     await assert.rejects(working, /stop/);
     clearInterval(counter);
-    assert.ok(turns > 2, `${turns} turns`);
-    assert.ok(performance.now() - begin < 1500);
+    assert.ok(performance.now() - begin < 5000);
   });
 
   it('keeps no more memory the longer the stream', async () => {

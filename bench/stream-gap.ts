@@ -1,0 +1,71 @@
+// The partition heuristic beside the ILP of section 4.5.1, on the programs' plans for the device and its host with measured costs. Rows:
+//   stream/<program>/ilp-gap     interval (II) of the heuristic over the ILP's, less 1; peer: Algorithms 3 and 4 as in the thesis alone;
+//                                figures: seconds of both
+//   stream/all/ilp-gap-mean, …/ilp-gap-worst   of the programs whose costs are all measured; peer: the thesis
+// Costs of filters: on a core by `profile` with wasm, on a multiprocessor by Algorithm 1; those of copies are measured for the device,
+// those of shuffles counted. A device cannot be asked about programs with state: its costs are counted then.
+import { availableParallelism } from 'node:os';
+import type { StreamGraph } from '../lib/stream/graph.ts';
+import { partitionTasks, planHybrid, type TaskProblem } from '../lib/stream/partition/index.ts';
+import { profile } from '../lib/stream/profile/index.ts';
+import { planHybridFor } from '../lib/stream/run/hybrid.ts';
+import { isUnsupported, type BenchContext } from './domain.ts';
+import type { Row } from './report.ts';
+import { measurePartitions } from './stream-partition.ts';
+import { profileFor } from './stream-tables.ts';
+
+/** A program's row, and whether all its costs are measured. */
+export interface GapRow { readonly row: Row; readonly isMeasured: boolean }
+
+const shuffleItems = 1024;
+
+/** The partitioning problem of the iteration that the program's plan has. */
+async function taskOf(context: BenchContext, graph: StreamGraph): Promise<{ problem: TaskProblem; isMeasured: boolean }> {
+  const { device, quick } = context;
+  const { microseconds: costs } = await profile(graph, { backend: 'wasm', ...(quick ? { seconds: 1e-4 } : {}) });
+  const measured = await profileFor(context, graph, { layout: 'warp' }).catch((error: unknown) => {
+    if (isUnsupported(error)) return undefined;
+    throw error;
+  });
+  const short = quick ? { launchMicroseconds: 0 } : {};
+  const { problem, plan } = await planHybridFor(graph, device, { mode: 'synergistic', costs, profile: measured, shuffleItems, ...short });
+  const tasks: TaskProblem[] = [];
+  planHybrid(problem, {
+    width: plan.width, shuffleItems: plan.shuffleItems, minSteadyStates: plan.steadyStates,
+    partition: (task) => {
+      tasks.push(task);
+      return partitionTasks(task);
+    },
+  });
+  return { problem: tasks.at(-1)!, isMeasured: measured !== undefined };
+}
+
+/** The row of a program. */
+export async function gapRow(context: BenchContext, name: string, graph: StreamGraph): Promise<GapRow> {
+  const { problem, isMeasured } = await taskOf(context, graph);
+  const [found] = await measurePartitions([{ name, problem }], context.quick ? 10 : 60);
+  const { gap, clustersGap, certifiedGap, ilp, heuristic, isProven, actors } = found!;
+  return { isMeasured, row: {
+    id: `stream/${name}/ilp-gap`, value: gap, unit: 'ratio', spread: 0, peers: { clusters: clustersGap },
+    figures: { ilp: ilp.wall, heuristic: heuristic.wall },
+    note: `${actors} actors, ${problem.cores} of ${availableParallelism()} cores, ${problem.multiprocessors} multiprocessors; ${
+      isProven ? 'ILP proven' : 'ILP not proven in time'}, heuristic ${(100 * certifiedGap).toPrecision(3)} % above its own bound${
+      isMeasured ? '' : '; costs on the device counted'}`,
+  } };
+}
+
+/** What holds for the programs whose costs are all measured. */
+export function gapSummary(rows: readonly GapRow[]): Row[] {
+  const measured = rows.filter(({ isMeasured }) => isMeasured);
+  if (measured.length === 0) return [];
+  const of = (value: (row: Row) => number): number[] => measured.map(({ row }) => value(row));
+  const gaps = of(({ value }) => value), clusters = of(({ peers }) => peers!['clusters']!);
+  const mean = (list: readonly number[]): number => list.reduce((sum, value) => sum + value, 0) / list.length;
+  const left = rows.filter(({ isMeasured }) => !isMeasured).map(({ row }) => row.id.split('/')[1]);
+  const note = `${measured.length} programs, without ${left.join(', ') || 'none'}`;
+  const common = { unit: 'ratio', spread: 0, constants: ['thesis'], note };
+  return [
+    { id: 'stream/all/ilp-gap-mean', value: mean(gaps), peers: { clusters: mean(clusters), thesis: 0.0905 }, ...common },
+    { id: 'stream/all/ilp-gap-worst', value: Math.max(...gaps), peers: { clusters: Math.max(...clusters), thesis: 0.224 }, ...common },
+  ];
+}
