@@ -88,7 +88,7 @@ export function deviceText({ point, results, rank, reduction }: DeviceRequest): 
     `#include "cuda/kernel/${reduction ? 'reduce' : 'map'}.cuh"`, '', 'namespace {', 'namespace kernel = warploom::WARPLOOM_TARGET::kernel;',
     printCuda(program), '', 'struct Point {',
     `  using Parameters = kernel::ArrayParameters<${operands}, ${scalars}, ${rank}>;`,
-    `  static constexpr int kThreads = ${mapThreads}, kGroup = ${group}, kUnroll = ${unroll}, kResults = ${results.length};`,
+    `  static constexpr int kThreads = ${mapThreads}, kGroup = ${group}, kUnroll = ${unroll}${reduction ? `, kResults = ${results.length}` : ''};`,
     '  template <int kCount>', '  struct Items {', ...itemsText(point, results, reduction !== undefined), '  };', '};', '}  // namespace', '',
     ...kernels.map(([name, agent]) => `WARPLOOM_KERNEL(${name}, ${agent})`), '',
   ].join('\n');

@@ -1,7 +1,6 @@
 // Functions on devices: their modules, and launches of them.
-import type { Device } from '../../core/device.ts';
-import { DeviceArray } from '../../core/device.ts';
-import type { DeviceModule, KernelArgument } from '../../core/module.ts';
+import type { Device, DeviceArray } from '../../core/device.ts';
+import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../print/c-family.ts';
 import { deviceText, kernelNames, mapThreads, type DeviceRequest, type DeviceText } from './device-text.ts';
 import { stepsOf, type Operand, type Steps, type View } from './operands.ts';
@@ -48,18 +47,15 @@ function argumentsFor(
   ];
 }
 
-/** Stores the function's values for elements `range` of the shape. */
-export async function mapOnDevice(
-  device: Device, { text, module }: DeviceKernels, operands: readonly Operand[], outputs: readonly View[], shape: readonly number[],
-  range: readonly [first: number, count: number], signal: AbortSignal | undefined,
-): Promise<number> {
+/** The launch that stores the function's values for elements `range` of the shape. */
+export function mapLaunch(
+  device: Device, { text }: DeviceKernels, operands: readonly Operand[], outputs: readonly View[], shape: readonly number[],
+  range: readonly [first: number, count: number],
+): ListedLaunch {
   const arrays = [...operands.filter((operand) => typeof operand !== 'number'), ...outputs];
-  const steps = stepsOf(arrays, shape);
   const blocks = Math.max(1, Math.min(mostBlocks(device), Math.ceil(range[1] / (mapThreads * text.atOnce))));
-  const { deviceSeconds } = await module.launch(kernelNames.map, {
-    blocks, threads: mapThreads, arguments: argumentsFor(operands, outputs, steps, text.group, range), ...(signal === undefined ? {} : { signal }),
-  });
-  return deviceSeconds;
+  const args = argumentsFor(operands, outputs, stepsOf(arrays, shape), text.group, range);
+  return { kernel: kernelNames.map, blocks, threads: mapThreads, arguments: args };
 }
 
 /** What a reduction on a device finds. */
@@ -68,45 +64,61 @@ export interface DeviceReduction {
   readonly values: readonly number[];
   /** Partial results of the blocks of 4096 elements, one result after the other; disposed of by the caller. */
   readonly partial: DeviceArray;
-  readonly blocks: number;
-  readonly deviceSeconds: number;
 }
 
-/** Reduces the function's values over `count` elements; count is not 0. */
-export async function reduceOnDevice(
-  device: Device, { text, module }: DeviceKernels, operands: readonly Operand[], shape: readonly number[],
-  { count, results, combination, signal }:
-  { readonly count: number; readonly results: number; readonly combination: Combination; readonly signal: AbortSignal | undefined },
-): Promise<DeviceReduction> {
+/** What is reduced. */
+export interface DeviceReduce {
+  readonly operands: readonly Operand[];
+  readonly shape: readonly number[];
+  /** Elements; not 0. */
+  readonly count: number;
+  /** Values of the function. */
+  readonly results: number;
+}
+
+/** The launches of a reduction: within blocks of 4096 elements, and, where these are more than 4096, within blocks of 4096 of them. */
+export function reduceLaunches(
+  device: Device, { text }: DeviceKernels, { operands, shape, count, results }: DeviceReduce, partial: DeviceArray, more: DeviceArray,
+): ListedLaunch[] {
+  const blocks = Math.ceil(count / reducedItems), again = Math.ceil(blocks / reducedItems);
   const arrays = operands.filter((operand) => typeof operand !== 'number');
+  const steps = stepsOf(arrays, shape);
+  // The results' arrays are never touched: any address will do.
+  const rest = Array.from({ length: results }, (): View =>
+    ({ name: '', type: 'float64', data: partial, offset: 0, shape, strides: shape.map(() => 0) }));
+  const all: Steps = { ...steps, strides: [...steps.strides, ...rest.map(() => steps.extents.map(() => 0))] };
+  const sharedBytes = mapThreads * 8;
+  const launches: ListedLaunch[] = [{
+    kernel: kernelNames.reduce, blocks: Math.min(mostBlocks(device), blocks), threads: mapThreads, sharedBytes,
+    arguments: [...argumentsFor(operands, rest, all, text.group, [0, count]), partial, { i64: 0 }],
+  }];
+  for (let r = 0; blocks > reducedItems && r < results; ++r) {
+    const first = r * blocks;
+    launches.push({
+      kernel: kernelNames.again, blocks: again, threads: mapThreads, sharedBytes,
+      arguments: [partial, { i64: first }, { f64: 0 }, { i64: 1 }, { i64: 0 }, { i64: 0 }, { i64: blocks },
+        { i64: first % 2 === 0 ? 1 : 0 }, more, { i64: r * again }],
+    });
+  }
+  return launches;
+}
+
+/** Reduces the function's values. */
+export async function reduceOnDevice(
+  device: Device, kernels: DeviceKernels, work: DeviceReduce, combination: Combination, signal: AbortSignal | undefined,
+): Promise<DeviceReduction> {
+  const { count, results } = work;
   const blocks = Math.ceil(count / reducedItems), again = Math.ceil(blocks / reducedItems);
   const [partial, more] = await Promise.all([device.array('float64', blocks * results), device.array('float64', again * results)]);
   try {
-    const steps = stepsOf(arrays, shape);
-    // The results' arrays are never touched: any address will do.
-    const rest = Array.from({ length: results }, (): View =>
-      ({ name: '', type: 'float64', data: partial, offset: 0, shape, strides: shape.map(() => 0) }));
-    const all: Steps = { ...steps, strides: [...steps.strides, ...rest.map(() => steps.extents.map(() => 0))] };
-    const sharedBytes = mapThreads * 8;
-    const launches = [{
-      kernel: kernelNames.reduce as string, blocks: Math.min(mostBlocks(device), blocks), threads: mapThreads, sharedBytes,
-      arguments: [...argumentsFor(operands, rest, all, text.group, [0, count]), partial, { i64: 0 }] as KernelArgument[],
-    }];
+    const launches = reduceLaunches(device, kernels, work, partial, more);
+    const options = signal === undefined ? {} : { signal };
+    await kernels.module.launchAll(launches, options);
     const isLong = blocks > reducedItems;
-    for (let r = 0; isLong && r < results; ++r) {
-      const own: View = { name: '', type: 'float64', data: partial, offset: r * blocks, shape: [blocks], strides: [1] };
-      const isAligned = own.offset % 2 === 0 ? 1 : 0;
-      launches.push({
-        kernel: kernelNames.again, blocks: again, threads: mapThreads, sharedBytes,
-        arguments: [partial, { i64: own.offset }, { f64: 0 }, { i64: 1 }, { i64: 0 }, { i64: 0 }, { i64: blocks }, { i64: isAligned },
-          more, { i64: r * again }],
-      });
-    }
-    const { deviceSeconds } = await module.launchAll(launches, signal === undefined ? {} : { signal });
     const [from, length] = isLong ? [more, again] : [partial, blocks];
-    const found = await from.read(undefined, 0, signal === undefined ? {} : { signal }) as Float64Array;
+    const found = await from.read(undefined, 0, options) as Float64Array;
     const values = Array.from({ length: results }, (_, r) => reduceValues(found.subarray(r * length, (r + 1) * length), combination));
-    return { values, partial, blocks, deviceSeconds };
+    return { values, partial };
   } catch (error) {
     partial.dispose();
     throw error;

@@ -8,7 +8,7 @@ import { maxThreads } from '../../core/limits.ts';
 import { optionsOf, type ChecksOf } from '../../core/options.ts';
 import { compiledFor, type Compiled } from './compiled.ts';
 import { scatter } from './chunks.ts';
-import { mapOnDevice } from './device.ts';
+import { mapLaunch } from './device.ts';
 import {
   broadcastShape, countOf, isSamePlace, mayOverlap, plainStrides, readArray, readInputs, requireDistinct, stepsOf, type Operand, type View,
 } from './operands.ts';
@@ -124,7 +124,7 @@ async function mapThere(call: MapCall, device: Device): Promise<(HostArray | Dev
     if (count > 0) {
       const steps = stepsOf([...operands.filter((operand) => typeof operand !== 'number'), ...outputs], shape);
       const kernels = await compiled.onDevice(device, results, steps.isPlain ? 0 : steps.extents.length, undefined, signal);
-      await mapOnDevice(device, kernels, operands, outputs, shape, [0, count], signal);
+      await kernels.module.launchAll([mapLaunch(device, kernels, operands, outputs, shape, [0, count])], signal === undefined ? {} : { signal });
     }
     if (staysThere) return fresh.splice(0);
     const read = signal === undefined ? {} : { signal };

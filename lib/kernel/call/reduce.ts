@@ -4,7 +4,7 @@ import { resultArray, type Device, type DeviceArray } from '../../core/device.ts
 import { elementAt } from '../../core/known.ts';
 import { optionsOf, type ChecksOf } from '../../core/options.ts';
 import { compiledFor, type Compiled, type ReductionPlan } from './compiled.ts';
-import { mapOnDevice, reduceOnDevice } from './device.ts';
+import { mapLaunch, reduceOnDevice } from './device.ts';
 import { callChecks } from './map.ts';
 import { broadcastShape, countOf, plainStrides, readInputs, stepsOf, type Operand, type View } from './operands.ts';
 import { placeOf, reducedItems, reduceValues } from './order.ts';
@@ -86,7 +86,7 @@ async function reduceThere(call: ReduceCall, given: readonly Operand[], device: 
     const steps = stepsOf(operands.filter((operand) => typeof operand !== 'number'), shape);
     const rank = steps.isPlain ? 0 : steps.extents.length;
     const kernels = await compiled.onDevice(device, types, rank, plan, signal);
-    const { values, partial } = await reduceOnDevice(device, kernels, operands, shape, { count, results, combination: plan.combination, signal });
+    const { values, partial } = await reduceOnDevice(device, kernels, { operands, shape, count, results }, plan.combination, signal);
     made.push(partial);
     if (plan.isPlace !== true) return [...values];
     const parts = await partial.read() as Float64Array;
@@ -95,7 +95,7 @@ async function reduceThere(call: ReduceCall, given: readonly Operand[], device: 
       made.push(...arrays);
       // Only elements from `first` on are stored: their arrays begin there.
       const outputs = arrays.map((data): View => ({ name: '', type: 'float64', data, offset: -first, shape, strides: plainStrides(shape) }));
-      await mapOnDevice(device, kernels, operands, outputs, shape, [first, length], signal);
+      await kernels.module.launchAll([mapLaunch(device, kernels, operands, outputs, shape, [first, length])], signal === undefined ? {} : { signal });
       return Promise.all(arrays.map((array) => array.read() as Promise<Float64Array>));
     });
   } finally {
