@@ -46,7 +46,7 @@ async function mapRow(context: BenchContext, { id, f, operands, shape, to, bytes
   const { device } = context;
   const compiled = compiledFor(sourceOf(f), kindsOf(operands));
   const isPlain = operands.every((operand) => typeof operand === 'number' || operand.shape.length === 1);
-  const kernels = await compiled.onDevice(device, resultTypes(compiled.point, undefined), isPlain ? 0 : shape.length, undefined, undefined);
+  const kernels = await compiled.onDevice(device, { results: resultTypes(compiled.point, undefined), rank: isPlain ? 0 : shape.length }, undefined);
   const launch = mapLaunch(device, kernels, operands, [viewOf(to, shape)], shape, [0, to.length]);
   const { seconds, spread } = await timeLaunches(kernels, [launch]);
   const limit = bytes / rate;
@@ -61,7 +61,7 @@ async function reduceRow(
   const operands = arrays.map((array) => viewOf(array));
   const count = elementAt(arrays, 0).length;
   const kernels = await compiledFor(sourceOf(f), kindsOf(operands)).onDevice(
-    device, ['f64'], 0, { combination: 'sum', preparation: 'none' }, undefined);
+    device, { results: ['f64'], rank: 0, reduction: { combination: 'sum', preparation: 'none' } }, undefined);
   const blocks = Math.ceil(count / 4096);
   using partial = await device.array('float64', blocks);
   using more = await device.array('float64', Math.ceil(blocks / 4096));

@@ -87,8 +87,9 @@ export async function compileKernel(f: unknown, given: unknown, options: Compile
   let info: KernelInfo;
   const common = { precision: point.precision === 'f32' ? 'float32' : 'float64', results: arrange(point.arrangement, results.map((each) => elementNames[each])) } as const;
   if (site.kind === 'device') {
-    const cached = compiled.isOnDevice(site.device, results);
-    const { text, module } = await compiled.onDevice(site.device, results, 0, undefined, signal);
+    const request = { results, rank: 0 };
+    const cached = compiled.readyOn(site.device, request) !== undefined;
+    const { text, module } = await compiled.onDevice(site.device, request, signal);
     const { registers, localBytes } = elementAt([...module.kernels.values()], 0);
     info = { ...common, backend: site.device.backend as KernelBackend, source: text.source, cached, registers, localBytes };
   } else {

@@ -4,6 +4,7 @@ import { reasonOf } from '../../core/progress.ts';
 import type { FunctionSource } from '../front/index.ts';
 import type { ScalarType } from '../ir.ts';
 import { compileForDevice, type DeviceKernels } from './device.ts';
+import type { DeviceRequest } from './device-text.ts';
 import { HostKernel } from './host.ts';
 import { mapProgram, reduceProgram } from './host-program.ts';
 import { pointOf, type Kind, type Point, type Preparation } from './point.ts';
@@ -15,6 +16,15 @@ export interface ReductionPlan {
   readonly combination: Combination;
   readonly preparation: Preparation;
 }
+
+/** Kernels, and whether they have been compiled. */
+interface Kept {
+  readonly made: Promise<DeviceKernels>;
+  ready: DeviceKernels | undefined;
+}
+
+/** What kernels are for: see DeviceRequest. */
+type Request = Omit<DeviceRequest, 'point'>;
 
 /** Programs of a function that are kept, by kinds of arguments and results. */
 const mostKept = 64;
@@ -29,7 +39,7 @@ function keep<T>(map: Map<string, T>, key: string, make: () => T): T {
   return made;
 }
 
-function keyOf(results: readonly ScalarType[], rank: number, reduction: ReductionPlan | undefined): string {
+function keyOf({ results, rank, reduction }: Request): string {
   return `${results.join()} ${rank} ${reduction?.combination ?? ''} ${reduction?.preparation ?? ''}`;
 }
 
@@ -37,7 +47,7 @@ function keyOf(results: readonly ScalarType[], rank: number, reduction: Reductio
 export class Compiled {
   readonly point: Point;
   readonly #host = new Map<string, HostKernel>();
-  readonly #device = new WeakMap<Device, Map<string, Promise<DeviceKernels>>>();
+  readonly #device = new WeakMap<Device, Map<string, Kept>>();
 
   constructor(point: Point) {
     this.point = point;
@@ -55,23 +65,21 @@ export class Compiled {
   }
 
   /** Its kernels on a device. Compiling goes on if the call that waits for it is aborted: later ones use what it makes. */
-  async onDevice(
-    device: Device, results: readonly ScalarType[], rank: number, reduction: ReductionPlan | undefined, signal: AbortSignal | undefined,
-  ): Promise<DeviceKernels> {
-    const own = this.#device.get(device) ?? new Map<string, Promise<DeviceKernels>>();
+  async onDevice(device: Device, request: Request, signal: AbortSignal | undefined): Promise<DeviceKernels> {
+    const own = this.#device.get(device) ?? new Map<string, Kept>();
     this.#device.set(device, own);
-    const key = keyOf(results, rank, reduction);
-    const kernels = keep(own, key, () => {
-      const made = compileForDevice(device, { point: this.point, results, rank, ...(reduction && { reduction }) }, undefined);
-      made.catch(() => { if (own.get(key) === made) own.delete(key); });
-      return made;
+    const key = keyOf(request);
+    const { made } = keep(own, key, () => {
+      const work: Kept = { made: compileForDevice(device, { point: this.point, ...request }), ready: undefined };
+      work.made.then((kernels) => { work.ready = kernels; }, () => { if (own.get(key) === work) own.delete(key); });
+      return work;
     });
-    return signal === undefined ? kernels : raced(kernels, signal);
+    return signal === undefined ? made : raced(made, signal);
   }
 
-  /** Whether its kernel for arrays without gaps has been compiled for a device. */
-  isOnDevice(device: Device, results: readonly ScalarType[]): boolean {
-    return this.#device.get(device)?.has(keyOf(results, 0, undefined)) === true;
+  /** Its kernels on a device, if they have been compiled. */
+  readyOn(device: Device, request: Request): DeviceKernels | undefined {
+    return this.#device.get(device)?.get(keyOf(request))?.ready;
   }
 }
 

@@ -1,5 +1,5 @@
 // Functions on devices: their modules, and launches of them.
-import type { Device, DeviceArray } from '../../core/device.ts';
+import { resultArray, type Device, type DeviceArray } from '../../core/device.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../print/c-family.ts';
 import { deviceText, kernelNames, mapThreads, type DeviceRequest, type DeviceText } from './device-text.ts';
@@ -13,12 +13,9 @@ export interface DeviceKernels {
 }
 
 /** Compiles kernels. */
-export async function compileForDevice(device: Device, request: DeviceRequest, signal: AbortSignal | undefined): Promise<DeviceKernels> {
+export async function compileForDevice(device: Device, request: DeviceRequest): Promise<DeviceKernels> {
   const text = deviceText(request);
-  const module = await device.module({
-    source: text.source, kernels: text.kernels, headers: { 'arithmetic.h': arithmeticHeader() },
-    ...(signal === undefined ? {} : { signal }),
-  });
+  const module = await device.module({ source: text.source, kernels: text.kernels, headers: { 'arithmetic.h': arithmeticHeader() } });
   return { text, module };
 }
 
@@ -109,7 +106,7 @@ export async function reduceOnDevice(
 ): Promise<DeviceReduction> {
   const { count, results } = work;
   const blocks = Math.ceil(count / reducedItems), again = Math.ceil(blocks / reducedItems);
-  const [partial, more] = await Promise.all([device.array('float64', blocks * results), device.array('float64', again * results)]);
+  const partial = resultArray(device, 'float64', blocks * results), more = resultArray(device, 'float64', again * results);
   try {
     const launches = reduceLaunches(device, kernels, work, partial, more);
     const options = signal === undefined ? {} : { signal };

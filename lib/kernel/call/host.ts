@@ -41,23 +41,23 @@ export class HostKernel {
     void this.#here;
   }
 
-  /** Stores the function's values of all elements. The arrays are read before this returns. */
-  async map(operands: readonly Operand[], outputs: readonly View[], shape: readonly number[], options: HostOptions): Promise<void> {
+  /** Stores the function's values of all elements: at once if that is soon done. The arrays are read before this returns. */
+  map(operands: readonly Operand[], outputs: readonly View[], shape: readonly number[], options: HostOptions): Promise<void> | undefined {
     const work = workOf(operands, outputs, shape);
-    const { count } = options;
-    await this.#run(work, count, options, undefined, (first, length) => { mapChunk(this.#here, work, first, length); });
+    return this.#run(work, options, undefined, (first, length) => { mapChunk(this.#here, work, first, length); });
   }
 
   /** The function's values, reduced within blocks of 4096 elements: one result after the other. */
-  async reduce(operands: readonly Operand[], shape: readonly number[], results: number, options: HostOptions): Promise<Float64Array> {
+  reduce(
+    operands: readonly Operand[], shape: readonly number[], results: number, options: HostOptions,
+  ): Promise<Float64Array> | Float64Array {
     const work = workOf(operands, [], shape);
-    const { count } = options;
-    const blocks = Math.ceil(count / chunkItems);
+    const blocks = Math.ceil(options.count / chunkItems);
     const partial = new Float64Array(new SharedArrayBuffer(8 * blocks * results));
-    await this.#run(work, count, options, partial, (first, length) => {
+    const more = this.#run(work, options, partial, (first, length) => {
       reduceChunk(this.#here, work, first, length).forEach((value, r) => { partial[r * blocks + first / chunkItems] = value; });
     });
-    return partial;
+    return more?.then(() => partial) ?? partial;
   }
 
   /** The function's values of a few elements, of the program's types. */
@@ -66,19 +66,21 @@ export class HostKernel {
     return this.#here.outputs.map((output) => Float64Array.from(output.subarray(0, count)));
   }
 
-  async #run(
-    work: ChunkWork, count: number, { threads = availableParallelism(), signal }: HostOptions, partial: Float64Array | undefined,
+  #run(
+    work: ChunkWork, { count, threads, signal }: HostOptions, partial: Float64Array | undefined,
     chunk: (first: number, length: number) => void,
-  ): Promise<void> {
+  ): Promise<void> | undefined {
     const began = performance.now();
     for (let first = 0; first < count; first += chunkItems) {
       const spent = performance.now() - began;
       if (spent > firstLook && (spent / first) * (count - first) > mostHere) {
-        if (this.backend === 'wasm') return this.#aside(work, count, first, partial, Math.min(threads, Math.ceil(count / chunkItems)), signal);
-        return this.#slowly(count, first, chunk, signal);
+        if (this.backend === 'interpreter') return this.#slowly(count, first, chunk, signal);
+        const most = Math.ceil((count - first) / chunkItems);
+        return this.#aside(work, count, first, partial, Math.min(threads ?? availableParallelism(), most), signal);
       }
       chunk(first, Math.min(chunkItems, count - first));
     }
+    return undefined;
   }
 
   /** In this thread, with pauses: the interpreter has no threads. */

@@ -12,7 +12,7 @@ import { mapLaunch } from './device.ts';
 import {
   broadcastShape, countOf, isSamePlace, mayOverlap, plainStrides, readArray, readInputs, requireDistinct, stepsOf, type Operand, type View,
 } from './operands.ts';
-import { onDevice, onHost, readPart, siteOf, type Site } from './place.ts';
+import { copied, onDevice, onHost, readPart, siteOf, type Site } from './place.ts';
 import { arrange, elementNames, kindsOf, resultTypes, scalarTypes, sourceOf, spread } from './point.ts';
 import type { HostArray, KernelBackend, KernelCallOptions, KernelElement, MapOptions } from './types.ts';
 
@@ -70,10 +70,12 @@ export async function mapArrays(f: unknown, inputs: unknown, given: MapOptions):
   const outputs = out === undefined ? undefined : readOutputs(compiled, out, operands, shape);
   const types = outputs?.map(({ type }) => type)
     ?? resultTypes(compiled.point, options.type && scalarTypes[options.type]).map((type) => elementNames[type]);
-  const call: MapCall = { compiled, operands, shape, count: countOf(shape), given: outputs, types, options };
   const views = [...operands.filter((operand) => typeof operand !== 'number'), ...outputs ?? []];
   const chosen = siteOf(options.device, options.backend, views);
-  const site = chosen instanceof Promise ? await chosen : chosen;
+  const isAtOnce = !(chosen instanceof Promise);
+  const read = isAtOnce ? operands : copied(operands);
+  const call: MapCall = { compiled, operands: read, shape, count: countOf(shape), given: outputs, types, options };
+  const site = isAtOnce ? chosen : await chosen;
   const arrays = await (site.kind === 'device' ? mapThere(call, site.device) : mapHere(call, site));
   return out ?? arrange(compiled.point.arrangement, arrays);
 }
@@ -112,7 +114,6 @@ async function mapThere(call: MapCall, device: Device): Promise<(HostArray | Dev
   const staysThere = given === undefined && isOnDevice(call);
   const made: DeviceArray[] = [], fresh: DeviceArray[] = [];
   try {
-    const copies = onDevice(call.operands, device, made);
     const outputs = types.map((type, i): View => {
       const own = given?.[i];
       if (own?.data instanceof DeviceArray) return own;
@@ -120,10 +121,12 @@ async function mapThere(call: MapCall, device: Device): Promise<(HostArray | Dev
       fresh.push(array);
       return newView(array, type, shape);
     });
-    const operands = await copies;
     if (count > 0) {
-      const steps = stepsOf([...operands.filter((operand) => typeof operand !== 'number'), ...outputs], shape);
-      const kernels = await compiled.onDevice(device, results, steps.isPlain ? 0 : steps.extents.length, undefined, signal);
+      const steps = stepsOf([...call.operands.filter((operand) => typeof operand !== 'number'), ...outputs], shape);
+      const request = { results, rank: steps.isPlain ? 0 : steps.extents.length };
+      const ready = compiled.readyOn(device, request);
+      const operands = onDevice(call.operands, device, made, ready === undefined);
+      const kernels = ready ?? await compiled.onDevice(device, request, signal);
       await kernels.module.launchAll([mapLaunch(device, kernels, operands, outputs, shape, [0, count])], signal === undefined ? {} : { signal });
     }
     if (staysThere) return fresh.splice(0);

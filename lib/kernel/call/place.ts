@@ -1,6 +1,6 @@
 // Where a call runs, and how its arrays get there.
-import type { TypedArray } from '../../core/arrays.ts';
-import { defaultDevice, openDevice, DeviceArray, type Device } from '../../core/device.ts';
+import { typedCopy, type TypedArray } from '../../core/arrays.ts';
+import { defaultDevice, DeviceArray, inputArray, openDevice, type Device } from '../../core/device.ts';
 import { devices } from '../../core/devices.ts';
 import { refusal, UnavailableError } from '../../core/errors.ts';
 import { hostBackend } from './compiled.ts';
@@ -58,41 +58,53 @@ export function siteOf(asked: Device | undefined, backend: KernelBackend | undef
   return { kind: 'host', backend: backend ?? hostBackend, device };
 }
 
-/** A view of the part of its data that it covers, which `take` makes of it. */
-async function partOf(view: View, take: (from: number, length: number) => Promise<HostArray | DeviceArray>): Promise<View> {
-  const [low, high] = spanOf(view) ?? [view.offset, view.offset - 1];
-  return { ...view, data: await take(low, high + 1 - low), offset: view.offset - low };
+/**
+ * The operands with all arrays on a device, at once: later changes of arrays do not matter to calls that are made of them right after.
+ * Copies are added to `made`. `keeps`: arrays of the device are copied too, for calls that are made later.
+ */
+export function onDevice(operands: readonly Operand[], device: Device, made: DeviceArray[], keeps: boolean): Operand[] {
+  const taken = new Map<View['data'], DeviceArray>();
+  const copyOf = (data: View['data'], from: number, length: number): DeviceArray => {
+    const isWhole = data instanceof DeviceArray || length === data.length;
+    const copy = (isWhole ? taken.get(data) : undefined)
+      ?? inputArray(device, data instanceof DeviceArray ? data : data.subarray(from, from + length) as TypedArray);
+    if (isWhole) taken.set(data, copy);
+    made.push(copy);
+    return copy;
+  };
+  return operands.map((operand): Operand => {
+    if (typeof operand === 'number' || (operand.data instanceof DeviceArray && !keeps)) return operand;
+    if (operand.data instanceof DeviceArray) return { ...operand, data: copyOf(operand.data, 0, operand.data.length) };
+    const [low, high] = spanOf(operand) ?? [operand.offset, operand.offset - 1];
+    return { ...operand, data: copyOf(operand.data, low, high + 1 - low), offset: operand.offset - low };
+  });
 }
 
-/** The operands with all arrays on a device; those that were made for it are added to `made`. */
-export function onDevice(operands: readonly Operand[], device: Device, made: DeviceArray[]): Promise<Operand[]> {
-  const taken = new Map<View['data'], Promise<DeviceArray>>();
-  return settled(operands.map((operand): Operand | Promise<View> => {
+/** The operands with copies of the arrays in JavaScript's memory: for calls that cannot read them at once. */
+export function copied(operands: readonly Operand[]): Operand[] {
+  const copies = new Map<View['data'], HostArray>();
+  return operands.map((operand) => {
     if (typeof operand === 'number' || operand.data instanceof DeviceArray) return operand;
-    const data = operand.data;
-    return partOf(operand, async (low, length) => {
-      const isWhole = length === data.length;
-      const copy = (isWhole ? taken.get(data) : undefined) ?? device.array(data.subarray(low, low + length) as TypedArray);
-      if (isWhole) taken.set(data, copy);
-      const array = await copy;
-      made.push(array);
-      return array;
-    });
-  }));
+    const copy = copies.get(operand.data) ?? typedCopy(operand.data);
+    copies.set(operand.data, copy);
+    return { ...operand, data: copy };
+  });
 }
 
 /** The operands with all arrays in JavaScript's memory. */
 export function onHost(operands: readonly Operand[], signal: AbortSignal | undefined): Promise<Operand[]> {
-  return settled(operands.map((operand): Operand | Promise<View> => {
+  return settled(copied(operands).map((operand): Operand | Promise<View> => {
     if (typeof operand === 'number' || !(operand.data instanceof DeviceArray)) return operand;
     return readPart(operand, operand.data, signal);
   }));
 }
 
 /** A view of a copy, in JavaScript's memory, of what a view of a device array covers. */
-function readPart(view: View, data: DeviceArray, signal: AbortSignal | undefined): Promise<View> {
+export async function readPart(view: View, data: DeviceArray, signal: AbortSignal | undefined): Promise<View> {
   const Kind = { float32: Float32Array, float64: Float64Array, int32: Int32Array }[view.type];
-  return partOf(view, (low, length) => data.read(new Kind(length), low, signal === undefined ? {} : { signal }) as Promise<HostArray>);
+  const [low, high] = spanOf(view) ?? [view.offset, view.offset - 1];
+  const copy = await data.read(new Kind(high + 1 - low), low, signal === undefined ? {} : { signal });
+  return { ...view, data: copy as HostArray, offset: view.offset - low };
 }
 
 /** All of them, or the first failure, once none is under way any more. */
@@ -102,5 +114,3 @@ async function settled<T>(list: readonly (T | Promise<T>)[]): Promise<T[]> {
   if (failed !== undefined) throw failed.reason;
   return all.map((each) => (each as PromiseFulfilledResult<T>).value);
 }
-
-export { readPart };

@@ -72,20 +72,22 @@ const sourcesOf = new WeakMap<object, FunctionSource>();
 const texts = new Map<string, FunctionSource>();
 const mostTexts = 256;
 
-/** The parsed function; each is parsed once. */
+/** The parsed function. Each text is parsed once: a function that is written in a loop is a new one in every iteration. */
 export function sourceOf(given: unknown): FunctionSource {
-  if (typeof given === 'function') {
-    const found = sourcesOf.get(given) ?? new FunctionSource('f', given);
-    sourcesOf.set(given, found);
-    return found;
+  const known = typeof given === 'function' ? sourcesOf.get(given) : undefined;
+  if (known !== undefined) return known;
+  const text = typeof given === 'function' ? Function.prototype.toString.call(given) : given;
+  const found = typeof text === 'string' ? texts.get(text) : undefined;
+  const source = found ?? new FunctionSource('f', given);
+  if (typeof text === 'string') {
+    // The last ones that were used stay.
+    texts.delete(text);
+    texts.set(text, source);
+    const [oldest] = texts.keys();
+    if (texts.size > mostTexts && oldest !== undefined) texts.delete(oldest);
   }
-  const found = typeof given === 'string' ? texts.get(given) : undefined;
-  if (found !== undefined) return found;
-  const made = new FunctionSource('f', given);
-  const [oldest] = texts.keys();
-  if (texts.size >= mostTexts && oldest !== undefined) texts.delete(oldest);
-  texts.set(given as string, made);
-  return made;
+  if (typeof given === 'function') sourcesOf.set(given, source);
+  return source;
 }
 
 /** Compiles a function. Throws FunctionError, ArgumentError for another number of inputs. */

@@ -8,7 +8,7 @@ import { mapLaunch, reduceOnDevice } from './device.ts';
 import { callChecks } from './map.ts';
 import { broadcastShape, countOf, plainStrides, readInputs, stepsOf, type Operand, type View } from './operands.ts';
 import { placeOf, reducedItems, reduceValues } from './order.ts';
-import { onDevice, onHost, siteOf } from './place.ts';
+import { copied, onDevice, onHost, siteOf } from './place.ts';
 import { arrange, kindsOf, sourceOf } from './point.ts';
 import { reductions, type KernelCallOptions, type Reduction } from './types.ts';
 
@@ -47,20 +47,23 @@ export async function reduceArrays(f: unknown, inputs: unknown, how: Reduction, 
   const results = compiled.point.f.results.length;
   const call: ReduceCall = { compiled, plan: plans[how], shape, count: countOf(shape), results, options };
   const chosen = siteOf(options.device, options.backend, operands.filter((operand) => typeof operand !== 'number'));
-  const site = chosen instanceof Promise ? await chosen : chosen;
+  const isAtOnce = !(chosen instanceof Promise);
+  const read = isAtOnce ? operands : copied(operands);
+  const site = isAtOnce ? chosen : await chosen;
   const values = call.count === 0 ? Array<number>(results).fill(ofNothing[how])
-    : await (site.kind === 'device' ? reduceThere(call, operands, site.device) : reduceHere(call, operands, site.backend));
+    : await (site.kind === 'device' ? reduceThere(call, read, site.device) : reduceHere(call, read, site.backend));
   return arrange(compiled.point.arrangement, how === 'norm2' ? values.map(Math.sqrt) : values);
 }
 
 /** Where a result's extreme value is first: in the first block whose own extreme it is. */
 async function placesOf(
-  values: readonly number[], partial: Float64Array, count: number, listed: (first: number, length: number) => Promise<readonly Float64Array[]>,
+  values: readonly number[], partial: Float64Array, count: number, listed: (first: number, length: number) => Promise<readonly Float64Array[]> | readonly Float64Array[],
 ): Promise<number[]> {
   const blocks = partial.length / values.length;
   return Promise.all(values.map(async (value, r) => {
     const first = placeOf(partial.subarray(r * blocks, (r + 1) * blocks), value) * reducedItems;
-    const list = await listed(first, Math.min(reducedItems, count - first));
+    const made = listed(first, Math.min(reducedItems, count - first));
+    const list = made instanceof Promise ? await made : made;
     return first + placeOf(elementAt(list, r), value);
   }));
 }
@@ -69,12 +72,16 @@ async function reduceHere(call: ReduceCall, given: readonly Operand[], backend: 
   const { compiled, plan, shape, count, results, options: { signal, threads } } = call;
   const isHere = given.every((operand) => typeof operand === 'number' || ArrayBuffer.isView(operand.data));
   const operands = isHere ? given : await onHost(given, signal);
-  const partial = await compiled.hostReduce(plan, backend).reduce(operands, shape, results, { count, threads, signal });
+  const found = compiled.hostReduce(plan, backend).reduce(operands, shape, results, { count, threads, signal });
+  const isDone = !(found instanceof Promise);
+  // For the place of an extreme value, the arrays are read again.
+  const kept = plan.isPlace === true && !isDone ? copied(operands) : operands;
+  const partial = isDone ? found : await found;
   const blocks = partial.length / results;
   const values = Array.from({ length: results }, (_, r) => reduceValues(partial.subarray(r * blocks, (r + 1) * blocks), plan.combination));
   if (plan.isPlace !== true) return values;
   const lister = compiled.hostMap(Array<'f64'>(results).fill('f64'), backend);
-  return placesOf(values, partial, count, (first, length) => Promise.resolve(lister.values(operands, shape, first, length)));
+  return placesOf(values, partial, count, (first, length) => lister.values(kept, shape, first, length));
 }
 
 async function reduceThere(call: ReduceCall, given: readonly Operand[], device: Device): Promise<number[]> {
@@ -82,10 +89,12 @@ async function reduceThere(call: ReduceCall, given: readonly Operand[], device: 
   const types = Array<'f64'>(results).fill('f64');
   const made: DeviceArray[] = [];
   try {
-    const operands = await onDevice(given, device, made);
-    const steps = stepsOf(operands.filter((operand) => typeof operand !== 'number'), shape);
-    const rank = steps.isPlain ? 0 : steps.extents.length;
-    const kernels = await compiled.onDevice(device, types, rank, plan, signal);
+    const steps = stepsOf(given.filter((operand) => typeof operand !== 'number'), shape);
+    const request = { results: types, rank: steps.isPlain ? 0 : steps.extents.length, reduction: plan };
+    const ready = compiled.readyOn(device, request);
+    // For the place of an extreme value, the arrays are read a second time.
+    const operands = onDevice(given, device, made, ready === undefined || plan.isPlace === true);
+    const kernels = ready ?? await compiled.onDevice(device, request, signal);
     const { values, partial } = await reduceOnDevice(device, kernels, { operands, shape, count, results }, plan.combination, signal);
     made.push(partial);
     if (plan.isPlace !== true) return [...values];
