@@ -33,12 +33,12 @@ async function withCalls<T>(inputs: unknown, work: (loaded: typeof import('./cal
  * @param f a function, or its text, such as '(x, a) => a * x'. It returns a number, a truth value, or an array or object of these
  * @param inputs a number, array or view for each parameter; shapes are broadcast by NumPy's rules
  * @returns `out`, or a new array for each value that the function returns, in row-major order of the broadcast shape
- * @throws FunctionError with line, column and a hint for a function that cannot be compiled; ArgumentError for inputs and outputs that do not
- * fit it or each other; UnavailableError for a back end that is not there
+ * @throws FunctionError with line, column and a hint for a function that cannot be compiled; ArgumentError for inputs and outputs that do
+ * not fit it or each other; UnavailableError for a back end that is not there
  */
-export function map<const I extends readonly KernelInput[], F extends (...args: NumbersOf<I>) => PointResult, const O extends MapOptions = object>(
-  f: F, inputs: I & SameNumber<I, F>, options?: O,
-): Promise<MapResult<F, I, O>>;
+export function map<
+  const I extends readonly KernelInput[], F extends (...args: NumbersOf<I>) => PointResult, const O extends MapOptions = object,
+>(f: F, inputs: I & SameNumber<I, F>, options?: O): Promise<MapResult<F, I, O>>;
 export function map(f: string, inputs: readonly KernelInput[], options?: MapOptions): Promise<unknown>;
 export function map(f: unknown, inputs: readonly KernelInput[], options: MapOptions = {}): Promise<unknown> {
   return withCalls(inputs, ({ mapArrays }, taken) => mapArrays(f, taken, options));
@@ -46,12 +46,13 @@ export function map(f: unknown, inputs: readonly KernelInput[], options: MapOpti
 
 /**
  * Applies a function to the elements of arrays, as {@link map} does, and combines its values into one number. The order is fixed: the same
- * bits on all back ends, for any number of threads. Sums are made in float64, by pairs within and between blocks of 4096 elements: the error
- * is at most 17 units of rounding of the sum of absolute values for each factor of 4096 in the number of elements.
- * @param reduction `sum`; `norm1`, `norm2` and `normInf`: the sum of absolute values, the root of the sum of squares (which may overflow) and
- * the largest absolute value; `min` and `max`: as Math.min and Math.max, NaN if any value is NaN, and −0 is less than 0; `argmin` and `argmax`:
- * the index of the first such value in row-major order. Of no elements, sums and norms 1 and 2 are 0, min is Infinity, max −Infinity,
- * normInf 0, and argmin and argmax are −1
+ * bits on all back ends, for any number of threads. Sums are made in float64 within blocks of 4096 elements, then over blocks of 4096 such
+ * sums, and so on. For each factor of 4096 in the number of elements, the relative error (of the sum of absolute values) grows by at most
+ * 17 · 2⁻⁵³.
+ * @param reduction `sum`; `norm1`, `norm2` and `normInf`: the sum of absolute values, the root of the sum of squares (which may overflow),
+ * and the largest absolute value; `min` and `max`: as Math.min and Math.max, NaN if any value is NaN, and −0 is less than 0; `argmin` and
+ * `argmax`: the index of the first such value in row-major order. Of no elements, sums and norms are 0, min is Infinity, max −Infinity,
+ * and argmin and argmax are −1
  * @returns a number for each value that the function returns, in the same arrangement
  * @throws the same errors as {@link map}
  */
@@ -59,7 +60,9 @@ export function reduce<const I extends readonly KernelInput[], F extends (...arg
   f: F, inputs: I & SameNumber<I, F>, reduction: Reduction, options?: KernelCallOptions,
 ): Promise<ReduceResult<ReturnType<F>>>;
 export function reduce(f: string, inputs: readonly KernelInput[], reduction: Reduction, options?: KernelCallOptions): Promise<unknown>;
-export function reduce(f: unknown, inputs: readonly KernelInput[], reduction: Reduction, options: KernelCallOptions = {}): Promise<unknown> {
+export function reduce(
+  f: unknown, inputs: readonly KernelInput[], reduction: Reduction, options: KernelCallOptions = {},
+): Promise<unknown> {
   return withCalls(inputs, ({ reduceArrays }, taken) => reduceArrays(f, taken, reduction, options));
 }
 

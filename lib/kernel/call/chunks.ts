@@ -64,7 +64,11 @@ export function scatter(array: SteppedArray, extents: readonly number[], first: 
   const step = strides[extents.length - 1] ?? 0;
   if (extents.length === 0) data[offset] = Number(from[0]);
   else if (extents.length === 1 && step === 1) data.set(count === from.length ? from : from.subarray(0, count), offset + first);
-  else eachRow(array, extents, first, count, (place, at, length) => { for (let i = 0; i < length; ++i) data[place + i * step] = Number(from[at + i]); });
+  else {
+    eachRow(array, extents, first, count, (place, at, length) => {
+      for (let i = 0; i < length; ++i) data[place + i * step] = Number(from[at + i]);
+    });
+  }
 }
 
 /** Maps the elements of a chunk, `first` being its first. */

@@ -56,7 +56,9 @@ export interface CompiledKernel<F = unknown> {
   /** Applies it: as `kernel.map`, to inputs of the kinds that it was compiled for. */
   map(inputs: Inputs<F>, options?: MapOptions): Promise<unknown>;
   /** Applies it and combines its values: as `kernel.reduce`. */
-  reduce(inputs: Inputs<F>, reduction: Reduction, options?: KernelCallOptions): Promise<F extends (...args: never[]) => infer R ? ReduceResult<R> : unknown>;
+  reduce(
+    inputs: Inputs<F>, reduction: Reduction, options?: KernelCallOptions,
+  ): Promise<F extends (...args: never[]) => infer R ? ReduceResult<R> : unknown>;
 }
 
 const { device: deviceCheck, backend: backendCheck, signal: signalCheck } = callChecks;
@@ -85,7 +87,10 @@ export async function compileKernel(f: unknown, given: unknown, options: Compile
   const results = resultTypes(point, type && scalarTypes[type]);
   const site = await siteOf(device, backend, []);
   let info: KernelInfo;
-  const common = { precision: point.precision === 'f32' ? 'float32' : 'float64', results: arrange(point.arrangement, results.map((each) => elementNames[each])) } as const;
+  const common = {
+    precision: point.precision === 'f32' ? 'float32' : 'float64',
+    results: arrange(point.arrangement, results.map((each) => elementNames[each])),
+  } as const;
   if (site.kind === 'device') {
     const request = { results, rank: 0 };
     const cached = compiled.readyOn(site.device, request) !== undefined;

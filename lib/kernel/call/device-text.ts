@@ -54,14 +54,17 @@ function itemsText(point: Point, results: readonly ScalarType[], isReduced: bool
   const values = outputs.map(({ name }) => `${name}.item[k]`);
   const loads = arrays.map(({ name }, i) => `      place.template load<${i}>(${name});`);
   const stores = outputs.map(({ name }, i) => `      place.template store<${arrays.length + i}>(${name});`);
-  const ways = outputs.map(({ name }, i) => (i === outputs.length - 1 ? `${name}.item[k]` : `result == ${i} ? ${name}.item[k] : `)).join('');
+  const ways = outputs.map(({ name }, i) => `${i === outputs.length - 1 ? '' : `result == ${i} ? `}${name}.item[k]`).join(' : ');
   return [
     ...[...arrays, ...outputs].map(({ name, type }) => `    kernel::Group<${type}, kCount> ${name};`),
-    '    template <class Place>', `    WARPLOOM_DEVICE void load(const Place& ${loads.length === 0 ? '' : 'place'}) {`, ...loads, '    }',
+    '    template <class Place>', `    WARPLOOM_DEVICE void load(const Place&${loads.length === 0 ? '' : ' place'}) {`, ...loads, '    }',
     '    WARPLOOM_DEVICE void compute(const Parameters& p) {', '      WARPLOOM_UNROLL',
-    `      for (int k = 0; k < kCount; ++k) item(${[...args, ...values].join(', ')});`, ...(scalars === 0 ? ['      (void)p;'] : []), '    }',
+    `      for (int k = 0; k < kCount; ++k) item(${[...args, ...values].join(', ')});`, ...(scalars === 0 ? ['      (void)p;'] : []),
+    '    }',
     '    template <class Place>', '    WARPLOOM_DEVICE void store(const Place& place) const {', ...stores, '    }',
-    ...(isReduced ? [`    WARPLOOM_DEVICE double value(int result, int k) const { (void)result; return ${ways}; }`] : []),
+    ...(isReduced ? [
+      '    WARPLOOM_DEVICE double value(int result, int k) const {', '      (void)result;', `      return ${ways};`, '    }',
+    ] : []),
   ];
 }
 
@@ -71,7 +74,8 @@ export function deviceText({ point, results, rank, reduction }: DeviceRequest): 
   const item = elementAt(program.functions, program.functions.length - 1);
   const arrays = point.kinds.filter((kind) => kind !== 'number');
   const isLarge = sizeOf(item) > mostGrouped;
-  const narrowest = Math.min(8, ...[...arrays.map((kind) => scalarTypes[kind]), ...(reduction ? [] : results)].map((type) => (type === 'f64' ? 8 : 4)));
+  const moved = [...arrays.map((kind) => scalarTypes[kind]), ...(reduction ? [] : results)];
+  const narrowest = Math.min(...moved.map((type) => (type === 'f64' ? 8 : 4)));
   const group = rank > 0 || isLarge ? 1 : reduction ? 2 : 16 / narrowest;
   const operands = arrays.length + results.length;
   // Some 128 bytes of a thread in flight are enough for the memory's latency.
@@ -85,11 +89,13 @@ export function deviceText({ point, results, rank, reduction }: DeviceRequest): 
   }
   const source = [
     '#ifdef WARPLOOM_SIMT', '#define WL_STRUCT_LANES', '#endif', '#include "cuda/core/module.cuh"', '#include "arithmetic.h"',
-    `#include "cuda/kernel/${reduction ? 'reduce' : 'map'}.cuh"`, '', 'namespace {', 'namespace kernel = warploom::WARPLOOM_TARGET::kernel;',
-    printCuda(program), '', 'struct Point {',
+    `#include "cuda/kernel/${reduction ? 'reduce' : 'map'}.cuh"`, '', 'namespace {',
+    'namespace kernel = warploom::WARPLOOM_TARGET::kernel;', printCuda(program), '', 'struct Point {',
     `  using Parameters = kernel::ArrayParameters<${operands}, ${scalars}, ${rank}>;`,
-    `  static constexpr int kThreads = ${mapThreads}, kGroup = ${group}, kUnroll = ${unroll}${reduction ? `, kResults = ${results.length}` : ''};`,
-    '  template <int kCount>', '  struct Items {', ...itemsText(point, results, reduction !== undefined), '  };', '};', '}  // namespace', '',
+    `  static constexpr int kThreads = ${mapThreads}, kGroup = ${group}, kUnroll = ${unroll};`,
+    ...(reduction ? [`  static constexpr int kResults = ${results.length};`] : []),
+    '  template <int kCount>', '  struct Items {', ...itemsText(point, results, reduction !== undefined), '  };', '};', '}  // namespace',
+    '',
     ...kernels.map(([name, agent]) => `WARPLOOM_KERNEL(${name}, ${agent})`), '',
   ].join('\n');
   return { source, kernels: kernels.map(([name]) => name), group, atOnce: group * unroll };

@@ -129,6 +129,8 @@ export function wasmCode({ program, inputs, outputs }: HostProgram): WasmCode {
 export function interpreted({ program, inputs, outputs }: HostProgram): HostEngine {
   const machine = new Machine(program, { limit: Infinity });
   const contents = (buffers: readonly Buffer[]): HostArray[] => buffers.map((buffer) => machine.contents(buffer));
-  return { inputs: contents(inputs), outputs: contents(outputs), run: (count, scalars) => machine.call('run', [count, ...scalars]) as number[] };
+  return {
+    inputs: contents(inputs), outputs: contents(outputs), run: (count, scalars) => machine.call('run', [count, ...scalars]) as number[],
+  };
 }
 

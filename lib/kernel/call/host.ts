@@ -84,7 +84,9 @@ export class HostKernel {
   }
 
   /** In this thread, with pauses: the interpreter has no threads. */
-  async #slowly(count: number, begin: number, chunk: (first: number, length: number) => void, signal: AbortSignal | undefined): Promise<void> {
+  async #slowly(
+    count: number, begin: number, chunk: (first: number, length: number) => void, signal: AbortSignal | undefined,
+  ): Promise<void> {
     for (let first = begin; first < count; first += chunkItems) {
       await nextTurn();
       signal?.throwIfAborted();
@@ -117,7 +119,8 @@ export interface HostOptions {
 function workOf(operands: readonly Operand[], outputs: readonly View[], shape: readonly number[]): ChunkWork {
   const arrays = operands.filter((operand) => typeof operand !== 'number');
   const { extents, strides } = stepsOf([...arrays, ...outputs], shape);
-  const stepped = ({ data, offset }: View, i: number): SteppedArray => ({ data: data as HostArray, offset, strides: elementAt(strides, i) });
+  const stepped = ({ data, offset }: View, i: number): SteppedArray =>
+    ({ data: data as HostArray, offset, strides: elementAt(strides, i) });
   return {
     inputs: arrays.map(stepped), outputs: outputs.map((output, i) => stepped(output, arrays.length + i)), extents,
     scalars: operands.filter((operand) => typeof operand === 'number'),

@@ -50,7 +50,8 @@ function readOutputs(compiled: Compiled, out: unknown, operands: readonly Operan
     return own;
   });
   views.forEach((view, i) => {
-    for (const other of views.slice(0, i)) if (mayOverlap(view, other)) throw refusal(view.name, `memory of its own`, `that of ${other.name}`);
+    const other = views.slice(0, i).find((each) => mayOverlap(view, each));
+    if (other !== undefined) throw refusal(view.name, 'memory of its own', `that of ${other.name}`);
     for (const operand of operands) {
       if (typeof operand !== 'number' && mayOverlap(view, operand) && !isSamePlace(operand, view)) {
         throw refusal(view.name, `${operand.name} itself, or memory apart from it`, 'elements of it at other places');
@@ -80,7 +81,7 @@ export async function mapArrays(f: unknown, inputs: unknown, given: MapOptions):
   return out ?? arrange(compiled.point.arrangement, arrays);
 }
 
-const isOnDevice = ({ operands }: MapCall): boolean => operands.some((operand) => typeof operand !== 'number' && operand.data instanceof DeviceArray);
+const isOnDevice = (operand: Operand): boolean => typeof operand !== 'number' && operand.data instanceof DeviceArray;
 
 function newView(data: HostArray | DeviceArray, type: KernelElement, shape: readonly number[]): View {
   return { name: 'out', type, data, offset: 0, shape, strides: plainStrides(shape) };
@@ -90,7 +91,7 @@ async function mapHere(call: MapCall, { backend, device }: Extract<Site, { kind:
   const { compiled, shape, count, given, types, options } = call;
   const { signal, threads } = options;
   // Without device arrays, everything is read at the call.
-  const needsReading = device !== undefined && [...call.operands, ...given ?? []].some((each) => typeof each !== 'number' && each.data instanceof DeviceArray);
+  const needsReading = device !== undefined && [...call.operands, ...given ?? []].some(isOnDevice);
   const operands = needsReading ? await onHost(call.operands, signal) : call.operands;
   const outputs = given === undefined ? types.map((type) => newView(makeTypedArray(type, count) as HostArray, type, shape))
     : await Promise.all(given.map((view) => (view.data instanceof DeviceArray ? readPart(view, view.data, signal) : view)));
@@ -98,7 +99,7 @@ async function mapHere(call: MapCall, { backend, device }: Extract<Site, { kind:
     await compiled.hostMap(types.map((type) => scalarTypes[type]), backend).map(operands, outputs, shape, { count, threads, signal });
   }
   if (given === undefined) {
-    if (device === undefined || !isOnDevice(call)) return outputs.map(({ data }) => data);
+    if (device === undefined || !call.operands.some(isOnDevice)) return outputs.map(({ data }) => data);
     return Promise.all(outputs.map(({ data }) => device.array(data as HostArray)));
   }
   await Promise.all(given.map(async ({ data, offset }, i) => {
@@ -111,7 +112,7 @@ async function mapHere(call: MapCall, { backend, device }: Extract<Site, { kind:
 async function mapThere(call: MapCall, device: Device): Promise<(HostArray | DeviceArray)[]> {
   const { compiled, shape, count, given, types, options: { signal } } = call;
   const results = types.map((type) => scalarTypes[type]);
-  const staysThere = given === undefined && isOnDevice(call);
+  const staysThere = given === undefined && call.operands.some(isOnDevice);
   const made: DeviceArray[] = [], fresh: DeviceArray[] = [];
   try {
     const outputs = types.map((type, i): View => {
@@ -127,7 +128,8 @@ async function mapThere(call: MapCall, device: Device): Promise<(HostArray | Dev
       const ready = compiled.readyOn(device, request);
       const operands = onDevice(call.operands, device, made, ready === undefined);
       const kernels = ready ?? await compiled.onDevice(device, request, signal);
-      await kernels.module.launchAll([mapLaunch(device, kernels, operands, outputs, shape, [0, count])], signal === undefined ? {} : { signal });
+      const launch = mapLaunch(device, kernels, operands, outputs, shape, [0, count]);
+      await kernels.module.launchAll([launch], signal === undefined ? {} : { signal });
     }
     if (staysThere) return fresh.splice(0);
     const read = signal === undefined ? {} : { signal };

@@ -72,7 +72,8 @@ export function spanOf({ offset, shape, strides }: Pick<View, 'offset' | 'shape'
 
 function readView(given: Readonly<Record<string, unknown>>, name: string): View {
   for (const key of Object.keys(given)) {
-    if (!viewFields.has(key)) throw new ArgumentError(`${name}.${key}`, 'a view has data, shape, strides and offset', { expected: 'no such field', received: key });
+    if (viewFields.has(key)) continue;
+    throw new ArgumentError(`${name}.${key}`, 'a view has data, shape, strides and offset', { expected: 'no such field', received: key });
   }
   const { data, shape: givenShape, strides: givenStrides, offset = 0 } = given;
   const type = typeOf(data, `${name}.data`, 'a Float32Array, a Float64Array, an Int32Array or a DeviceArray of such');
@@ -84,7 +85,9 @@ function readView(given: Readonly<Record<string, unknown>>, name: string): View 
   const shape = givenShape === undefined ? [length - first] : integers(givenShape, `${name}.shape`, 0);
   if (!isWhole(countOf(shape))) throw refusal(`${name}.shape`, 'fewer elements', shape.join(' × '));
   const strides = givenStrides === undefined ? plainStrides(shape) : integers(givenStrides, `${name}.strides`, -(2 ** 52));
-  if (strides.length !== shape.length) throw refusal(`${name}.strides`, `${shape.length} of them, as the shape has`, String(strides.length));
+  if (strides.length !== shape.length) {
+    throw refusal(`${name}.strides`, `${shape.length} of them, as the shape has`, String(strides.length));
+  }
   const view = { name, type, data: array, offset: first, shape, strides };
   const span = spanOf(view);
   if (span !== undefined && !(span[0] >= 0 && span[1] < length)) {
@@ -167,7 +170,8 @@ export function stepsOf(arrays: readonly View[], shape: readonly number[]): Step
 
 /** Refuses outputs of which two elements have one place. */
 export function requireDistinct(view: View): void {
-  const steps = view.shape.map((extent, d) => ({ extent, stride: Math.abs(elementAt(view.strides, d)) })).filter(({ extent }) => extent > 1);
+  const steps = view.shape.map((extent, d) => ({ extent, stride: Math.abs(elementAt(view.strides, d)) }))
+    .filter(({ extent }) => extent > 1);
   let reach = 0;
   for (const { extent, stride } of steps.sort((a, b) => a.stride - b.stride)) {
     if (stride <= reach) throw refusal(view.name, 'a place of its own for each element', `strides ${view.strides.join()}`);

@@ -1,6 +1,6 @@
 // The order in which reductions combine elements: the same on all back ends and for any number of threads. Blocks of 4096 consecutive
-// elements have 512 accumulators; accumulator c takes elements c, c + 512, … of the block in turn. Then the upper half of the accumulators
-// is combined into the lower one, until one is left. The results of the blocks are reduced in the same way, until one is left.
+// elements have 512 accumulators; accumulator c takes elements c, c + 512, … of the block in turn. Then the upper half of the
+// accumulators is combined into the lower one, until one is left. The results of the blocks are reduced in the same way, until one is left.
 
 /** Elements of a block, and its accumulators. */
 export const reducedItems = 4096, accumulators = 512;

@@ -1,5 +1,5 @@
 // A user's function, compiled for the kinds of its arguments.
-import { refusal, type FunctionError } from '../../core/errors.ts';
+import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { FunctionSource, pointFunction, type PointFunction, type Staged } from '../front/index.ts';
 import {
@@ -32,7 +32,9 @@ export type Arrangement =
 
 function arrangementOf(value: Staged): Arrangement {
   if (value.kind === 'tuple') return { kind: 'list', items: value.items.map(arrangementOf) };
-  if (value.kind === 'record') return { kind: 'record', fields: [...value.fields].map(([name, field]) => [name, arrangementOf(field)] as const) };
+  if (value.kind === 'record') {
+    return { kind: 'record', fields: [...value.fields].map(([name, field]) => [name, arrangementOf(field)] as const) };
+  }
   return { kind: 'value' };
 }
 
@@ -93,10 +95,10 @@ export function sourceOf(given: unknown): FunctionSource {
 /** Compiles a function. Throws FunctionError, ArgumentError for another number of inputs. */
 export function pointOf(source: FunctionSource, kinds: readonly Kind[]): Point {
   const count = source.node.params.length;
+  if (count === 0) throw source.error(source.node, 'a function without parameters', 'give it at least one');
   if (count !== kinds.length) {
     throw refusal('inputs', `${count} of them, one for each parameter of the function`, `${kinds.length}`);
   }
-  if (count === 0) throw source.error(source.node, 'a function without parameters', 'give it at least one input') satisfies FunctionError;
   const precision = precisionOf(kinds);
   const { f, shape }: PointFunction = pointFunction('point', source, { precision, count });
   if (f.results.length === 0) throw source.error(source.node, 'a function that returns nothing', 'return a number or several');

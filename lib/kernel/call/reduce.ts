@@ -57,7 +57,8 @@ export async function reduceArrays(f: unknown, inputs: unknown, how: Reduction, 
 
 /** Where a result's extreme value is first: in the first block whose own extreme it is. */
 async function placesOf(
-  values: readonly number[], partial: Float64Array, count: number, listed: (first: number, length: number) => Promise<readonly Float64Array[]> | readonly Float64Array[],
+  values: readonly number[], partial: Float64Array, count: number,
+  listed: (first: number, length: number) => Promise<readonly Float64Array[]> | readonly Float64Array[],
 ): Promise<number[]> {
   const blocks = partial.length / values.length;
   return Promise.all(values.map(async (value, r) => {
@@ -78,7 +79,8 @@ async function reduceHere(call: ReduceCall, given: readonly Operand[], backend: 
   const kept = plan.isPlace === true && !isDone ? copied(operands) : operands;
   const partial = isDone ? found : await found;
   const blocks = partial.length / results;
-  const values = Array.from({ length: results }, (_, r) => reduceValues(partial.subarray(r * blocks, (r + 1) * blocks), plan.combination));
+  const values = Array.from({ length: results }, (_, r) =>
+    reduceValues(partial.subarray(r * blocks, (r + 1) * blocks), plan.combination));
   if (plan.isPlace !== true) return values;
   const lister = compiled.hostMap(Array<'f64'>(results).fill('f64'), backend);
   return placesOf(values, partial, count, (first, length) => lister.values(kept, shape, first, length));
@@ -103,8 +105,10 @@ async function reduceThere(call: ReduceCall, given: readonly Operand[], device: 
       const arrays = types.map(() => resultArray(device, 'float64', length));
       made.push(...arrays);
       // Only elements from `first` on are stored: their arrays begin there.
-      const outputs = arrays.map((data): View => ({ name: '', type: 'float64', data, offset: -first, shape, strides: plainStrides(shape) }));
-      await kernels.module.launchAll([mapLaunch(device, kernels, operands, outputs, shape, [first, length])], signal === undefined ? {} : { signal });
+      const strides = plainStrides(shape);
+      const outputs = arrays.map((data): View => ({ name: '', type: 'float64', data, offset: -first, shape, strides }));
+      const launch = mapLaunch(device, kernels, operands, outputs, shape, [first, length]);
+      await kernels.module.launchAll([launch], signal === undefined ? {} : { signal });
       return Promise.all(arrays.map((array) => array.read() as Promise<Float64Array>));
     });
   } finally {

@@ -65,9 +65,10 @@ export type Reduction = (typeof reductions)[number];
 /** A number for each input. */
 export type NumbersOf<I extends readonly unknown[]> = { readonly [K in keyof I]: number };
 
+declare const mismatch: unique symbol;
 /** A type that no value has: its name says what is wrong. */
-declare class Mismatch<Message extends string> {
-  #message: Message;
+interface Mismatch<Message extends string> {
+  readonly [mismatch]: Message;
 }
 
 /** Makes a number of inputs that differs from that of the function's parameters an error of the compiler. */
@@ -76,7 +77,11 @@ export type SameNumber<I extends readonly unknown[], F extends (...args: never[]
 
 type ArrayIn<I> = I extends ArrayView<infer A> ? A : I extends number ? never : I;
 
-type ElementArrays = { readonly float32: Float32Array<ArrayBuffer>; readonly float64: Float64Array<ArrayBuffer>; readonly int32: Int32Array<ArrayBuffer> };
+interface ElementArrays {
+  readonly float32: Float32Array<ArrayBuffer>;
+  readonly float64: Float64Array<ArrayBuffer>;
+  readonly int32: Int32Array<ArrayBuffer>;
+}
 
 type NumbersArray<A, O> =
   O extends { readonly type: infer T extends KernelElement } ? ElementArrays[T]

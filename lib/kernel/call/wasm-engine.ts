@@ -1,4 +1,4 @@
-// Runs host programs (host-program.ts) that were compiled to WebAssembly. This module is loaded by worker threads too, and no compiler with it.
+// Runs host programs (host-program.ts) that were compiled to WebAssembly. Worker threads load this module, and no compiler with it.
 import { required } from '../../core/known.ts';
 import { engine } from '../../core/wasm-engine.ts';
 import type { ScalarType } from '../ir.ts';
