@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DeviceArray } from '../../lib/index.ts';
+import type { DeviceArray } from '../../lib/index.ts';
 import { arithmeticHeader, cTypes } from '../../lib/kernel/print/c-family.ts';
 import { printCpp } from '../../lib/kernel/print/cpp.ts';
 import { deviceText } from '../../lib/kernel/call/device-text.ts';
@@ -72,13 +72,16 @@ describe('random functions on arrays', function () {
     const text = samples.map(({ point, results, inputs }, k) => {
       const program = optimise({ buffers: [], imports: [], functions: [point.f, itemFunction(point, results)] }, { roots: new Set(['item']), vectors: false });
       const input = (i: number): string => (typeof inputs[i] === 'number' ? String(inputs[i]) : `in${i}[k]`);
-      const reads = inputs.map((each, i) => (typeof each === 'number' ? '' : `static ${cTypes[scalarTypes[point.kinds[i] as 'int32']]} in${i}[${items}]; fread(in${i}, sizeof(in${i}), 1, stdin);`));
+      const reads = inputs.map((each, i) => (typeof each === 'number' ? ''
+        : `static ${cTypes[scalarTypes[point.kinds[i] as 'int32']]} in${i}[${items}];
+fread(in${i}, sizeof(in${i}), 1, stdin);`));
       const outs = results.map((type, r) => `static ${cTypes[type]} out${r}[${items}];`);
       return `namespace k${k} {\n${printCpp(program)}\nstatic void run() {\n${[...reads, ...outs].join('\n')}
 for (int k = 0; k < ${items}; ++k) item(${[...inputs.map((_, i) => input(i)), ...results.map((_, r) => `out${r}[k]`)].join(', ')});
 ${results.map((_, r) => `fwrite(out${r}, sizeof(out${r}), 1, stdout);`).join('\n')}\n}\n}`;
     });
-    const source = `#include <cstdio>\n${arithmeticHeader()}\n[[noreturn]] void wl_trap(int, double);\n${text.join('\n')}\nint main() {\n${text.map((_, k) => `k${k}::run();`).join('\n')}\n}`;
+    const main = `int main() {\n${text.map((_, k) => `k${k}::run();`).join('\n')}\n}`;
+    const source = ['#include <cstdio>', arithmeticHeader(), '[[noreturn]] void wl_trap(int, double);', ...text, main].join('\n');
     const bytes = Buffer.concat(samples.flatMap(({ inputs }) => inputs.flatMap((each) => (typeof each === 'number' ? [] : [Buffer.from(each.buffer)]))));
     const found = inFolder((folder) => {
       const [from, to, given, made] = ['all.cpp', 'all', 'in', 'out'].map((name) => join(folder, name)) as [string, string, string, string];

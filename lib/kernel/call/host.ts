@@ -73,7 +73,7 @@ export class HostKernel {
     const began = performance.now();
     for (let first = 0; first < count; first += chunkItems) {
       const spent = performance.now() - began;
-      if (spent > firstLook && (spent / first) * (count - first) > mostHere) {
+      if (first > 0 && spent > firstLook && (spent / first) * (count - first) > mostHere) {
         if (this.backend === 'interpreter') return this.#slowly(count, first, chunk, signal);
         const most = Math.ceil((count - first) / chunkItems);
         return this.#aside(work, count, first, partial, Math.min(threads ?? availableParallelism(), most), signal);
