@@ -175,6 +175,19 @@ describe('kernel.map on the CPU', () => {
     }
   });
 
+  it('refuses what is nested too deeply, too long or endless, and soon', async function () {
+    this.timeout(30_000);
+    const x = [Float64Array.of(1, 2)];
+    for (const [text, what] of [
+      [`(x) => x${' + x'.repeat(50_000)}`, /nested too deeply/], [`(x) => ${'Math.abs('.repeat(3000)}x${')'.repeat(3000)}`, /nested too deeply/],
+      [`(x) => { ${'if (x > 0) {'.repeat(3000)} return 1; ${'}'.repeat(3000)} return 2; }`, /nested too deeply/],
+      [`(x) => [${'x,'.repeat(110_000)}x]`, /more than 100000 statements/], ['(x) => { for (let i = 0; i < 1e9; ++i) {} return x; }', /more than 1000000 trips/],
+      [`(x) => { const f0 = (a) => a + x; ${Array.from({ length: 40 }, (_, i) => `const f${i + 1} = (a) => f${i}(a) + f${i}(a + 1);`).join(' ')} return f40(x); }`,
+        /more than 100000 statements/],
+    ] as const) await assert.rejects(kernel.map(text, x), (error: unknown) => error instanceof FunctionError && what.test(error.message), String(what));
+    assert.deepEqual(await kernel.map(`(x) => { let s = x; ${'s = s * 0.5 + x; '.repeat(2000)} return s; }`, x), Float64Array.of(2, 4));
+  });
+
   it('compiles ahead, and tells what it made', async () => {
     const f = (x: number, a: number): number => x * a;
     const first = await kernel.compile(f, ['float32', 'number'], { backend: 'wasm' });

@@ -8,11 +8,12 @@ import { printCpp } from '../../lib/kernel/print/cpp.ts';
 import { deviceText } from '../../lib/kernel/call/device-text.ts';
 import { mapLaunch } from '../../lib/kernel/call/device.ts';
 import { HostKernel } from '../../lib/kernel/call/host.ts';
-import { mapProgram } from '../../lib/kernel/call/host-program.ts';
+import { mapProgram, reduceProgram } from '../../lib/kernel/call/host-program.ts';
 import type { View } from '../../lib/kernel/call/operands.ts';
 import { elementNames, itemFunction, pointOf, scalarTypes, sourceOf, type Kind, type Point } from '../../lib/kernel/call/point.ts';
 import { optimise } from '../../lib/kernel/passes/index.ts';
 import type { ScalarType } from '../../lib/kernel/ir.ts';
+import { verify } from '../../lib/kernel/verify.ts';
 import { eachBackend } from '../support/backends.ts';
 import { canCompile, hasHostCompiler } from '../support/modules.ts';
 import { Random } from '../support/random.ts';
@@ -41,6 +42,8 @@ function sampleOf(seed: number): Sample {
   const results = point.f.results.map((type): ScalarType => (type === 'bool' ? 'i32' : seed % 7 === 3 ? 'i32' : type as ScalarType));
   const inputs = kinds.map((kind) => (kind === 'number' ? 2.5 : new arrays[scalarTypes[kind]](Array.from({ length: items }, (_, i) =>
     (i < special.length ? special[(i * (draw() % 7 + 1)) % special.length]! : Math.round((draw() / 256 - 128) * 8) / 8)))));
+  verify(mapProgram(point, results).program);
+  for (const how of ['sum', 'min'] as const) verify(reduceProgram(point, 'square', how).program);
   return { text, point, results, inputs, want: onHost(point, results, inputs, 'interpreter') };
 }
 

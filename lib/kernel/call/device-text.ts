@@ -4,7 +4,6 @@ import type { KernelFunction, Program, ScalarType } from '../ir.ts';
 import { optimise } from '../passes/index.ts';
 import { cTypes } from '../print/c-family.ts';
 import { printCuda } from '../print/cuda.ts';
-import { verify } from '../verify.ts';
 import { walkBody } from '../visit.ts';
 import type { Combination } from './order.ts';
 import { itemFunction, scalarTypes, type Point, type Preparation } from './point.ts';
@@ -41,7 +40,6 @@ function sizeOf({ body }: KernelFunction): number {
 /** The function as device code. */
 function itemProgram(point: Point, results: readonly ScalarType[], preparation: Preparation): Program {
   const program: Program = { buffers: [], imports: [], functions: [point.f, itemFunction(point, results, preparation)] };
-  verify(program);
   return optimise(program, { roots: new Set(['item']), vectors: false });
 }
 

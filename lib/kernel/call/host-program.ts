@@ -8,7 +8,6 @@ import { Machine } from '../interpret.ts';
 import { optimise } from '../passes/index.ts';
 import { layoutWasm, pageBytes } from '../print/wasm-layout.ts';
 import { printWasm } from '../print/wasm.ts';
-import { verify } from '../verify.ts';
 import { chunkItems } from './chunks.ts';
 import { accumulators, identities, reducedItems, type Combination } from './order.ts';
 import { itemFunction, scalarTypes, type Point, type Preparation } from './point.ts';
@@ -109,7 +108,6 @@ function finished(
   const program: Program = {
     buffers: [...inputs, ...outputs], imports: [], functions: [point.f, itemFunction(point, results, preparation), run],
   };
-  verify(program);
   return { program, inputs, outputs };
 }
 

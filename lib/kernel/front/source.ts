@@ -41,6 +41,11 @@ export class FunctionSource {
       { ...options, argument: this.argument, line, column, excerpt, hint });
   }
 
+  /** The error for functions on which the compiler runs out of stack. */
+  tooDeep(cause: unknown): FunctionError {
+    return this.error({ start: 0 }, 'the function is nested too deeply', 'split long expressions into several statements', { cause });
+  }
+
   #parse(): FunctionNode {
     const { parse } = createRequire(import.meta.url)('acorn') as typeof acorn;
     let failure: unknown;
@@ -62,8 +67,8 @@ export class FunctionSource {
     if (failure === undefined) {
       throw this.error({ start: 0 }, 'this is not one function', 'give an arrow function or a function expression');
     }
-    if (failure instanceof RangeError) throw this.error({ start: 0 }, 'the function is nested too deeply', 'split it', { cause: failure });
     const { pos = 1, message = String(failure) } = failure as { pos?: number; message?: string };
+    if (failure instanceof RangeError || /^not enough stack space/i.test(message)) throw this.tooDeep(failure);
     throw this.error({ start: Math.max(0, pos - 1) }, message.replace(/ \(\d+:\d+\)$/, '').toLowerCase(),
       'give the text of a JavaScript function, without types', { cause: failure });
   }
