@@ -48,7 +48,7 @@ async function mapRow(context: BenchContext, { id, f, operands, shape, to, bytes
   const isPlain = operands.every((operand) => typeof operand === 'number' || operand.shape.length === 1);
   const request = { results: resultTypes(compiled.point, undefined), rank: isPlain ? 0 : shape.length };
   const kernels = await compiled.onDevice(device, request, undefined);
-  const launch = mapLaunch(device, kernels, operands, [viewOf(to, shape)], shape, [0, to.length]);
+  const launch = mapLaunch(kernels, operands, [viewOf(to, shape)], shape, [0, to.length]);
   const { seconds, spread } = await timeLaunches(kernels, [launch]);
   const limit = bytes / rate;
   const peers = { copy: limit, ...(floor === undefined ? {} : { stream: floor }) };

@@ -1,6 +1,6 @@
 // Functions of a user's on arrays. The function itself is printed (lib/kernel/call/device-text.ts) as a type `Point` with
-//   Parameters: an ArrayParameters; kThreads; kGroup: elements that a thread loads and stores at once where arrays have no gaps and are
-//   aligned; kUnroll: such groups that a thread has in flight
+//   Parameters: an ArrayParameters; kThreads; kGroup: elements that a thread loads and stores at once where p.is_aligned; kUnroll: such
+//   groups that a thread has in flight
 //   Items<kCount>: a group of elements of every array, with
 //     load(place): from each input, place.load<array>(group)
 //     compute(p): the function on each of them
@@ -20,7 +20,8 @@ struct ArrayParameters {
   int64_t extent[kRank < 1 ? 1 : kRank];
   int64_t stride[kArrays][kRank < 1 ? 1 : kRank];
   int64_t first, count;  ///< the elements of the launch, among all of the result
-  int64_t is_aligned;    ///< element 0 of all arrays is aligned as groups are
+  /// Groups begin at aligned places in all arrays, or in those whose last dimension has stride 1, and do not go beyond that dimension.
+  int64_t is_aligned;
 };
 
 template <class T, int kCount>
@@ -45,8 +46,8 @@ struct PlainPlace {
   }
 };
 
-/// One element of arrays whose dimensions have strides; those along which an array repeats have stride 0.
-template <class Parameters>
+/// A group of elements along the last dimension of arrays whose dimensions have strides; those along which an array repeats have stride 0.
+template <int kCount, class Parameters>
 struct StridedPlace {
   static constexpr int kRank = Parameters::kDimensions;
   const Parameters& p;
@@ -76,10 +77,28 @@ struct StridedPlace {
     for (int d = 0; d < kRank; ++d) place += coordinate[d] * p.stride[kArray][d];
     return static_cast<T*>(p.data[kArray]) + place;
   }
+  template <int kArray>
+  WARPLOOM_DEVICE int64_t step() const { return p.stride[kArray][kRank < 1 ? 0 : kRank - 1]; }
   template <int kArray, class T>
-  WARPLOOM_DEVICE void load(Group<T, 1>& to) const { to.item[0] = *address<kArray, const T>(); }
+  WARPLOOM_DEVICE void load(Group<T, kCount>& to) const {
+    const T* from = address<kArray, const T>();
+    if (kCount > 1 && step<kArray>() == 1) {
+      to = *reinterpret_cast<const Group<T, kCount>*>(from);
+    } else {
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kCount; ++k) to.item[k] = from[k * step<kArray>()];
+    }
+  }
   template <int kArray, class T>
-  WARPLOOM_DEVICE void store(const Group<T, 1>& from) const { *address<kArray, T>() = from.item[0]; }
+  WARPLOOM_DEVICE void store(const Group<T, kCount>& from) const {
+    T* to = address<kArray, T>();
+    if (kCount > 1 && step<kArray>() == 1) {
+      *reinterpret_cast<Group<T, kCount>*>(to) = from;
+    } else {
+      WARPLOOM_UNROLL
+      for (int k = 0; k < kCount; ++k) to[k * step<kArray>()] = from.item[k];
+    }
+  }
 };
 
 template <int kCount, class Parameters>
@@ -87,8 +106,7 @@ WARPLOOM_DEVICE auto place_of(const Parameters& p, int64_t at) {
   if constexpr (Parameters::kDimensions == 0) {
     return PlainPlace<kCount, Parameters>{p, at};
   } else {
-    static_assert(kCount == 1, "elements with strides move one at a time");
-    return StridedPlace<Parameters>(p, at);
+    return StridedPlace<kCount, Parameters>(p, at);
   }
 }
 

@@ -66,16 +66,18 @@ void test_map(int64_t n, int64_t offset, bool is_aligned) {
 }
 
 /// A matrix of n columns that is read along its columns, and a row.
+template <int kGroup>
 void test_strided(int64_t rows, int64_t columns) {
-  using Point = Product<2, 1>;
+  using Point = Product<2, kGroup>;
   Data data(rows * columns);
-  Point::Parameters p{};
+  typename Point::Parameters p{};
   p.data[0] = data.a.data(), p.data[1] = data.b.data(), p.data[2] = data.r.data();
   p.extent[0] = columns, p.extent[1] = rows;
   p.stride[0][0] = 1, p.stride[0][1] = columns;
   p.stride[1][1] = 1;
   p.stride[2][0] = rows, p.stride[2][1] = 1;
   p.count = rows * columns;
+  p.is_aligned = rows % 4 == 0 ? 1 : 0;
   expect_right("map of " + std::to_string(rows) + " x " + std::to_string(columns), {3, 256},
     [&](const Block& block) { kernel::Map<Point>::run(block, p); }, [&] {
       int wrong = 0;
@@ -134,7 +136,9 @@ int main() {
     test_reduce(n, 0, true);
     test_reduce(n, 1, false);
   }
-  test_strided(7, 300);
-  test_strided(1, 5);
+  test_strided<1>(7, 300);
+  test_strided<4>(7, 300);
+  test_strided<4>(12, 100);
+  test_strided<4>(1, 5);
   return harness::summary();
 }

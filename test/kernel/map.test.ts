@@ -6,6 +6,7 @@ import { ArgumentError, DeviceArray, FunctionError, kernel, type Device } from '
 import { eachBackend } from '../support/backends.ts';
 import { canCompile } from '../support/modules.ts';
 
+interface View { readonly shape: readonly number[]; readonly strides?: readonly number[]; readonly offset?: number }
 type Kind = typeof Float64Array | typeof Float32Array | typeof Int32Array;
 const sizes = [0, 1, 2, 3, 31, 32, 33, 1023, 4096, 4099];
 const random = (length: number, seed = 1): Float64Array =>
@@ -207,7 +208,7 @@ eachBackend((backend, opened) => {
     this.timeout(60_000);
     let device: Device;
     before(async function () {
-      if (backend !== 'cpu' && !await canCompile(backend, 4)) this.skip();
+      if (backend !== 'cpu' && !await canCompile(backend, 5)) this.skip();
       device = await opened();
     });
 
@@ -249,6 +250,26 @@ eachBackend((backend, opened) => {
       assert.deepEqual(await there.read(), x.map((each) => 2 * each));
     });
 
+    it('moves groups of elements along rows, wherever they begin', async () => {
+      const f = '(x, y, z, a) => [x * a + y * z, x > y]';
+      const whole = random(700), single = Float32Array.from(random(700, 3)), ints = Int32Array.from(random(700, 5));
+      const [there, floats, wholes] = await Promise.all([device.array(whole), device.array(single), device.array(ints)]);
+      const views: readonly (readonly [View, View, View])[] = [
+        [{ shape: [9, 16] }, { shape: [16] }, { shape: [9, 1] }], [{ shape: [9, 16], offset: 1 }, { shape: [16], offset: 4 }, { shape: [9, 1] }],
+        [{ shape: [9, 16], strides: [17, 1] }, { shape: [9, 1] }, { shape: [16], strides: [2] }], [{ shape: [16], offset: 2 }, { shape: [3, 3, 16], strides: [0, 20, 1] }, { shape: [3, 1, 1] }],
+        [{ shape: [9, 14], offset: 2 }, { shape: [1, 14] }, { shape: [9, 14], strides: [16, 1] }], [{ shape: [16, 9], strides: [1, 16] }, { shape: [9] }, { shape: [16, 1] }],
+      ];
+      for (const [x, y, z] of views) {
+        const want = await kernel.map(f, [{ data: whole, ...x }, { data: single, ...y }, { data: ints, ...z }, 1.5]) as Float64Array[];
+        const made = await kernel.map(f, [{ data: there, ...x }, { data: floats, ...y }, { data: wholes, ...z }, 1.5]) as DeviceArray[];
+        for (const [i, array] of made.entries()) assert.deepEqual(await numbersOf(array), Array.from(want[i]!), JSON.stringify([x, y, z]));
+        const [sum, other] = await Promise.all([[whole, single, ints], [there, floats, wholes]].map((data) =>
+          kernel.reduce((a, b, c) => a * b - c, [{ data: data[0]!, ...x }, { data: data[1]!, ...y }, { data: data[2]!, ...z }], 'sum')));
+        assert.equal(sum, other);
+      }
+      for (const array of [there, floats, wholes]) array.dispose();
+    });
+
     it('refuses arrays of other devices and back ends that do not fit', async () => {
       using there = await device.array(random(8));
       const wrong = backend === 'cpu' ? 'simt' : 'wasm';
@@ -270,4 +291,4 @@ eachBackend((backend, opened) => {
       assert.deepEqual(await map([Float64Array.of(5), Float64Array.of(1)]), Float64Array.of(3));
     });
   });
-}, { cases: 4 });
+}, { cases: 5 });

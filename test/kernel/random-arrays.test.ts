@@ -118,7 +118,7 @@ ${results.map((_, r) => `fwrite(out${r}, sizeof(out${r}), 1, stdout);`).join('\n
           const view = (data: DeviceArray): View => ({ name: '', type: data.type as 'float64', data, offset: 0, shape: [items], strides: [1] });
           const inputs = await Promise.all(sample.inputs.map(async (each) => (typeof each === 'number' ? each : view(await device.array(each)))));
           const outputs = await Promise.all(sample.results.map(async (type) => view(await device.array(elementNames[type], items))));
-          const launch = mapLaunch(device, { text: texts[k]!, module }, inputs, outputs, [items], [0, items]);
+          const launch = mapLaunch({ text: texts[k]!, module }, inputs, outputs, [items], [0, items]);
           await module.launchAll([{ ...launch, kernel: `wl_map${k}` }]);
           requireSame(await Promise.all(outputs.map(({ data }) => (data as DeviceArray).read())) as Float64Array[], sample, backend);
           for (const each of [...inputs, ...outputs]) if (typeof each !== 'number') (each.data as DeviceArray).dispose();

@@ -74,7 +74,7 @@ export function deviceText({ point, results, rank, reduction }: DeviceRequest): 
   const isLarge = sizeOf(item) > mostGrouped;
   const moved = [...arrays.map((kind) => scalarTypes[kind]), ...(reduction ? [] : results)];
   const narrowest = Math.min(...moved.map((type) => (type === 'f64' ? 8 : 4)));
-  const group = rank > 0 || isLarge ? 1 : reduction ? 2 : 16 / narrowest;
+  const group = isLarge ? 1 : reduction ? 2 : 16 / narrowest;
   const operands = arrays.length + results.length;
   // Some 128 bytes of a thread in flight are enough for the memory's latency.
   const unroll = isLarge ? 1 : reduction ? 4 : Math.max(1, Math.min(4, Math.floor(8 / Math.max(1, operands - 1))));

@@ -3,6 +3,7 @@ import { resultArray, type Device, type DeviceArray } from '../../core/device.ts
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../print/c-family.ts';
 import { deviceText, kernelNames, mapThreads, type DeviceRequest, type DeviceText } from './device-text.ts';
+import { elementAt } from '../../core/known.ts';
 import { stepsOf, type Operand, type Steps, type View } from './operands.ts';
 import { reducedItems, reduceValues, type Combination } from './order.ts';
 
@@ -19,12 +20,9 @@ export async function compileForDevice(device: Device, request: DeviceRequest): 
   return { text, module };
 }
 
-/** Blocks of a launch: more than this many for each multiprocessor only wait. */
-const blocksEach = 32;
-
-export function mostBlocks(device: Device): number {
-  return Math.max(1, device.description.multiprocessors) * blocksEach;
-}
+/** Blocks that reduce, for each multiprocessor: more would not be faster. Maps have a block for each tile, which is. */
+const reducingEach = 32;
+const mostBlocks = 2 ** 30;
 
 /** The arguments of a launch: see ArrayParameters of cuda/kernel/map.cuh. `results`: of the kind of arrays that a reduction has none of. */
 function argumentsFor(
@@ -34,7 +32,12 @@ function argumentsFor(
   const scalars = operands.filter((operand) => typeof operand === 'number');
   const rank = steps.isPlain ? 0 : steps.extents.length;
   const bytes = ({ type }: View): number => (type === 'float64' ? 8 : 4);
-  const isAligned = arrays.every((array) => ((array.offset + range[0]) * bytes(array)) % Math.min(16, group * bytes(array)) === 0);
+  const isAligned = range[0] % group === 0 && arrays.every((array, i) => {
+    const isAt = (place: number): boolean => (place * bytes(array)) % Math.min(16, group * bytes(array)) === 0;
+    if (rank === 0) return isAt(array.offset + range[0]);
+    const strides = elementAt(steps.strides, i);
+    return strides[rank - 1] !== 1 || (isAt(array.offset) && strides.slice(0, -1).every(isAt));
+  }) && (rank === 0 || elementAt(steps.extents, rank - 1) % group === 0);
   const i64 = (value: number): KernelArgument => ({ i64: value });
   return [
     ...arrays.map(({ data }) => data as DeviceArray), ...arrays.map(({ offset }) => i64(offset)),
@@ -46,11 +49,11 @@ function argumentsFor(
 
 /** The launch that stores the function's values for elements `range` of the shape. */
 export function mapLaunch(
-  device: Device, { text }: DeviceKernels, operands: readonly Operand[], outputs: readonly View[], shape: readonly number[],
+  { text }: DeviceKernels, operands: readonly Operand[], outputs: readonly View[], shape: readonly number[],
   range: readonly [first: number, count: number],
 ): ListedLaunch {
   const arrays = [...operands.filter((operand) => typeof operand !== 'number'), ...outputs];
-  const blocks = Math.max(1, Math.min(mostBlocks(device), Math.ceil(range[1] / (mapThreads * text.atOnce))));
+  const blocks = Math.max(1, Math.min(mostBlocks, Math.ceil(range[1] / (mapThreads * text.atOnce))));
   const args = argumentsFor(operands, outputs, stepsOf(arrays, shape), text.group, range);
   return { kernel: kernelNames.map, blocks, threads: mapThreads, arguments: args };
 }
@@ -86,7 +89,7 @@ export function reduceLaunches(
   const all: Steps = { ...steps, strides: [...steps.strides, ...rest.map(() => steps.extents.map(() => 0))] };
   const sharedBytes = mapThreads * 8;
   const launches: ListedLaunch[] = [{
-    kernel: kernelNames.reduce, blocks: Math.min(mostBlocks(device), blocks), threads: mapThreads, sharedBytes,
+    kernel: kernelNames.reduce, blocks: Math.min(Math.max(1, device.description.multiprocessors) * reducingEach, blocks), threads: mapThreads, sharedBytes,
     arguments: [...argumentsFor(operands, rest, all, text.group, [0, count]), partial, { i64: 0 }],
   }];
   for (let r = 0; blocks > reducedItems && r < results; ++r) {
@@ -110,10 +113,11 @@ export async function reduceOnDevice(
   try {
     const launches = reduceLaunches(device, kernels, work, partial, more);
     const options = signal === undefined ? {} : { signal };
-    await kernels.module.launchAll(launches, options);
+    const launched = kernels.module.launchAll(launches, options);
     const isLong = blocks > reducedItems;
     const [from, length] = isLong ? [more, again] : [partial, blocks];
-    const found = await from.read(undefined, 0, options) as Float64Array;
+    // The device keeps the order, so nothing waits between the two.
+    const [found] = await Promise.all([from.read(undefined, 0, options) as Promise<Float64Array>, launched]);
     const values = Array.from({ length: results }, (_, r) => reduceValues(found.subarray(r * length, (r + 1) * length), combination));
     return { values, partial };
   } catch (error) {

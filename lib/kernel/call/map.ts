@@ -109,10 +109,35 @@ async function mapHere(call: MapCall, { backend, device }: Extract<Site, { kind:
   return given.map(({ data }) => data);
 }
 
+/** Launches the kernel: at once if it has been compiled. `done` settles when it has ended. */
+async function launchThere(
+  { compiled, operands, shape, count, types, options: { signal } }: MapCall, device: Device, outputs: readonly View[], made: DeviceArray[],
+): Promise<{ readonly done: Promise<unknown> }> {
+  const steps = stepsOf([...operands.filter((operand) => typeof operand !== 'number'), ...outputs], shape);
+  const request = { results: types.map((type) => scalarTypes[type]), rank: steps.isPlain ? 0 : steps.extents.length };
+  const ready = compiled.readyOn(device, request);
+  const there = onDevice(operands, device, made, ready === undefined);
+  const kernels = ready ?? await compiled.onDevice(device, request, signal);
+  const done = kernels.module.launchAll([mapLaunch(kernels, there, outputs, shape, [0, count])], signal === undefined ? {} : { signal });
+  done.catch(() => undefined); // for the caller, who may look at it later
+  return { done };
+}
+
+/** A result in JavaScript's memory: in the given view, or a new array. */
+async function resultFrom(
+  array: DeviceArray, own: View | undefined, shape: readonly number[], signal: AbortSignal | undefined,
+): Promise<HostArray | DeviceArray> {
+  const read = signal === undefined ? {} : { signal };
+  if (own === undefined) return await array.read(undefined, 0, read) as HostArray;
+  const { data, offset, strides } = own;
+  if (data instanceof DeviceArray) return data;
+  if (strides.join() === plainStrides(shape).join()) await array.read(data.subarray(offset, offset + countOf(shape)), 0, read);
+  else scatter({ data, offset, strides }, shape, 0, countOf(shape), await array.read(undefined, 0, read) as HostArray);
+  return data;
+}
+
 async function mapThere(call: MapCall, device: Device): Promise<(HostArray | DeviceArray)[]> {
-  const { compiled, shape, count, given, types, options: { signal } } = call;
-  const results = types.map((type) => scalarTypes[type]);
-  const staysThere = given === undefined && call.operands.some(isOnDevice);
+  const { shape, count, given, types, options: { signal } } = call;
   const made: DeviceArray[] = [], fresh: DeviceArray[] = [];
   try {
     const outputs = types.map((type, i): View => {
@@ -122,28 +147,15 @@ async function mapThere(call: MapCall, device: Device): Promise<(HostArray | Dev
       fresh.push(array);
       return newView(array, type, shape);
     });
-    if (count > 0) {
-      const steps = stepsOf([...call.operands.filter((operand) => typeof operand !== 'number'), ...outputs], shape);
-      const request = { results, rank: steps.isPlain ? 0 : steps.extents.length };
-      const ready = compiled.readyOn(device, request);
-      const operands = onDevice(call.operands, device, made, ready === undefined);
-      const kernels = ready ?? await compiled.onDevice(device, request, signal);
-      const launch = mapLaunch(device, kernels, operands, outputs, shape, [0, count]);
-      await kernels.module.launchAll([launch], signal === undefined ? {} : { signal });
+    const launch = count === 0 ? undefined : await launchThere(call, device, outputs, made);
+    if (given === undefined && call.operands.some(isOnDevice)) {
+      await launch?.done;
+      return fresh.splice(0);
     }
-    if (staysThere) return fresh.splice(0);
-    const read = signal === undefined ? {} : { signal };
-    return await Promise.all(outputs.map(async (output, i) => {
-      const own = given?.[i];
-      const array = output.data as DeviceArray;
-      if (own === undefined) return await array.read(undefined, 0, read) as HostArray;
-      if (own.data instanceof DeviceArray) return own.data;
-      const isPlain = own.strides.join() === plainStrides(shape).join();
-      const { data, offset } = own;
-      if (isPlain) await array.read(data.subarray(offset, offset + count), 0, read);
-      else scatter({ data, offset, strides: own.strides }, shape, 0, count, await array.read(undefined, 0, read) as HostArray);
-      return data;
-    }));
+    // The device keeps the order: results can be asked for before the launch has ended.
+    const read = outputs.map(({ data }, i) => resultFrom(data as DeviceArray, given?.[i], shape, signal));
+    const [arrays] = await Promise.all([Promise.all(read), launch?.done]);
+    return arrays;
   } finally {
     for (const array of new Set([...made, ...fresh])) array.dispose();
   }

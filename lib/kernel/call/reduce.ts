@@ -107,7 +107,7 @@ async function reduceThere(call: ReduceCall, given: readonly Operand[], device: 
       // Only elements from `first` on are stored: their arrays begin there.
       const strides = plainStrides(shape);
       const outputs = arrays.map((data): View => ({ name: '', type: 'float64', data, offset: -first, shape, strides }));
-      const launch = mapLaunch(device, kernels, operands, outputs, shape, [first, length]);
+      const launch = mapLaunch(kernels, operands, outputs, shape, [first, length]);
       await kernels.module.launchAll([launch], signal === undefined ? {} : { signal });
       return Promise.all(arrays.map((array) => array.read() as Promise<Float64Array>));
     });
