@@ -256,7 +256,8 @@ eachBackend((backend, opened) => {
       const [there, floats, wholes] = await Promise.all([device.array(whole), device.array(single), device.array(ints)]);
       const views: readonly (readonly [View, View, View])[] = [
         [{ shape: [9, 16] }, { shape: [16] }, { shape: [9, 1] }], [{ shape: [9, 16], offset: 1 }, { shape: [16], offset: 4 }, { shape: [9, 1] }],
-        [{ shape: [9, 16], strides: [17, 1] }, { shape: [9, 1] }, { shape: [16], strides: [2] }], [{ shape: [16], offset: 2 }, { shape: [3, 3, 16], strides: [0, 20, 1] }, { shape: [3, 1, 1] }],
+        [{ shape: [9, 16], strides: [17, 1] }, { shape: [9, 1] }, { shape: [16], strides: [2] }],
+        [{ shape: [16], offset: 2 }, { shape: [3, 3, 16], strides: [0, 20, 1] }, { shape: [3, 1, 1] }],
         [{ shape: [9, 14], offset: 2 }, { shape: [1, 14] }, { shape: [9, 14], strides: [16, 1] }], [{ shape: [16, 9], strides: [1, 16] }, { shape: [9] }, { shape: [16, 1] }],
       ];
       for (const [x, y, z] of views) {
