@@ -6,6 +6,7 @@
 //   stream/<program>/auto-pinned the same of a compiled program's run from pinned memory to pinned memory
 //   stream/<program>/auto-fast   as auto, compiled with fast: true; its output is not compared, since its rounding differs
 //   stream/<program>/compile     seconds from the text until the program can run, with an empty cache; cached: with what that left
+//   stream/<program>/auto-host/many-N   many such runs at once: stream-many.ts
 //   stream/geomean/auto          geometric mean over the baseline of the programs that ran
 // and those of the schedules of chapter 3: stream-modes.ts, of chapter 4: stream-hybrid.ts, of its partitions: stream-gap.ts, and of
 // Tables 2.1 and 4.1: stream-tables.ts.
@@ -23,7 +24,7 @@ import { compileForDevice } from '../lib/stream/run/for-device.ts';
 import { compileFused } from '../lib/stream/run/fused.ts';
 import type { CompiledGpu } from '../lib/stream/run/gpu.ts';
 import { run, type StreamRun } from '../lib/stream/run/index.ts';
-import { isUnsupported, type BenchContext } from './domain.ts';
+import { Failures, type BenchContext } from './domain.ts';
 import { deviceFolder } from './provenance.ts';
 import type { Row } from './report.ts';
 import { summarise } from './statistics.ts';
@@ -31,6 +32,7 @@ import { geomean, itemsFor, measure } from './stream.ts';
 import { bytesEach, StreamWork, type Items, type LaunchTiming } from './stream-device-work.ts';
 import { gapRow, gapSummary, type GapRow } from './stream-gap.ts';
 import { HybridRows, hybridModes } from './stream-hybrid.ts';
+import { manyNames, manyRow, manyRuns } from './stream-many.ts';
 import { ModeRows, pipelineModes } from './stream-modes.ts';
 import { anchorOf, programGraph, programText } from './stream-programs.ts';
 import { benchmarkLayouts, benchmarkThreads } from './stream-tables.ts';
@@ -114,22 +116,16 @@ export function wantedPrograms({ wanted }: BenchContext, rows: readonly string[]
   return benchmarkPrograms.filter(({ name }) => rows.some((row) => wanted(`stream/${name}/${row}`)));
 }
 
-/** Calls `work` for each program. One that no device can run is said so; what goes wrong with one does not keep the others from running. */
+/** Calls `work` for each program. What goes wrong with one does not keep the others from running. */
 export async function eachProgram(
-  programs: readonly BenchmarkProgram[], { say, device }: BenchContext, work: (program: BenchmarkProgram) => Promise<void>,
+  programs: readonly BenchmarkProgram[], { device }: BenchContext, failures: Failures, work: (program: BenchmarkProgram) => Promise<void>,
 ): Promise<void> {
-  const failures: unknown[] = [];
   for (const program of programs) {
-    try {
+    await failures.of(`stream/${program.name}`, async () => {
       await work(program);
       await device.trim();
-    } catch (error) {
-      say(`stream/${program.name}: ${error instanceof Error ? error.message : String(error)}`);
-      if (!isUnsupported(error)) failures.push(error);
-    }
+    });
   }
-  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} programs failed`);
-  if (failures.length > 0) throw failures[0];
 }
 
 /** Rows of runs from JavaScript's memory. */
@@ -143,6 +139,8 @@ class DeviceBenchmark {
   readonly ratios = new Map<string, Map<string, number>>();
   /** Of the programs that were partitioned. */
   readonly gaps: GapRow[] = [];
+  /** Rows that failed. */
+  readonly failures: Failures;
   #link: Link | undefined;
   #hasTouched = false;
   /** By program. */
@@ -150,6 +148,7 @@ class DeviceBenchmark {
 
   constructor(context: BenchContext) {
     this.#context = context;
+    this.failures = new Failures(context);
   }
 
   async program(program: BenchmarkProgram): Promise<void> {
@@ -158,9 +157,14 @@ class DeviceBenchmark {
     const graph = await programGraph(name);
     // What the row compiled need not be compiled again.
     using cache = new OwnCache();
-    if (wanted(`stream/${name}/compile`)) emit(await cache.with(() => this.#compileRow(name)));
-    if (wanted(`stream/${name}/threads/`)) await cache.with(() => benchmarkThreads(this.#context, name, graph));
-    if (!['auto', ...hostRows, 'auto-fast', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
+    const { failures } = this;
+    if (wanted(`stream/${name}/compile`)) {
+      await failures.of(`stream/${name}/compile`, async () => { emit(await cache.with(() => this.#compileRow(name))); });
+    }
+    if (wanted(`stream/${name}/threads/`)) {
+      await failures.of(`stream/${name}/threads`, () => cache.with(() => benchmarkThreads(this.#context, name, graph)));
+    }
+    if (!['auto', ...hostRows, ...manyNames, 'auto-fast', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
     using compiled = await cache.with(() => compileFused(graph, device));
     using work = await StreamWork.open(program, graph, compiled, quick);
     const baseline = await this.#baseline(program, graph, (items) => work.hostInput(items));
@@ -175,8 +179,17 @@ class DeviceBenchmark {
       take('auto', this.#launchRow(name, timing, compiled));
       for (const way of hostRows) {
         if (!wanted(`stream/${name}/${way}`)) continue;
-        emit({ ...await cache.with(() => this.#hostRow(way, work, graph, compiled, timing.best)), ...peers });
+        await failures.of(`stream/${name}/${way}`, async () => {
+          emit({ ...await cache.with(() => this.#hostRow(way, work, graph, compiled, timing.best)), ...peers });
+        });
       }
+    }
+    for (const [at, row] of manyNames.entries()) {
+      const id = `stream/${name}/${row}`;
+      if (!wanted(id)) continue;
+      await failures.of(id, async () => {
+        emit({ ...await cache.with(() => manyRow(this.#context, manyRuns[at]!, { work, graph, compiled })), ...peers });
+      });
     }
     if (wanted(`stream/${name}/auto-fast`)) {
       using fast = await cache.with(() => compileFused(graph, device, { fast: true }));
@@ -187,7 +200,8 @@ class DeviceBenchmark {
       name, graph, work, peers, share: (rate) => shareOf(rate, roofline(device, name, compiled)),
     });
     for (const mode of pipelineModes) {
-      const row = wanted(`stream/${name}/${mode}`) ? await cache.with(() => modes.row(mode)) : undefined;
+      const id = `stream/${name}/${mode}`;
+      const row = wanted(id) ? await failures.of(id, () => cache.with(() => modes.row(mode))) : undefined;
       if (row !== undefined) take(mode, row);
     }
   }
@@ -199,15 +213,18 @@ class DeviceBenchmark {
     const graph = await programGraph(name);
     using cache = new OwnCache();
     if (wanted(`stream/${name}/ilp-gap`)) {
-      const gap = await cache.with(() => gapRow(this.#context, name, graph));
-      this.gaps.push(gap);
-      emit(gap.row);
+      const gap = await this.failures.of(`stream/${name}/ilp-gap`, () => cache.with(() => gapRow(this.#context, program, graph)));
+      if (gap !== undefined) {
+        this.gaps.push(gap);
+        emit(gap.row);
+      }
     }
     if (!hybridModes.some((mode) => wanted(`stream/${name}/${mode}`))) return;
     const baseline = await this.#baseline(program, graph, (items) => randomInput(program, items));
     const rows = new HybridRows(this.#context, program, graph);
     for (const mode of hybridModes) {
-      const row = wanted(`stream/${name}/${mode}`) ? await cache.with(() => rows.row(mode, baseline)) : undefined;
+      const id = `stream/${name}/${mode}`;
+      const row = wanted(id) ? await this.failures.of(id, () => cache.with(() => rows.row(mode, baseline))) : undefined;
       if (row === undefined) continue;
       emit(row);
       this.#count(mode, name, row, baseline);
@@ -325,17 +342,15 @@ async function compileBaselines(programs: readonly BenchmarkProgram[]): Promise<
 
 /** The domain `stream` on a device of backend cuda or simt. */
 export async function benchmarkStreamDevice(context: BenchContext): Promise<void> {
-  const rows = ['auto', ...hostRows, 'auto-fast', 'compile', ...pipelineModes, 'threads/'];
+  const rows = ['auto', ...hostRows, ...manyNames, 'auto-fast', 'compile', ...pipelineModes, 'threads/'];
   const programs = wantedPrograms(context, rows), together = wantedPrograms(context, [...hybridModes, 'ilp-gap']);
   await compileBaselines([...new Set([...programs, ...together])]);
   const benchmark = new DeviceBenchmark(context);
+  const { failures } = benchmark;
   try {
-    try {
-      await eachProgram(programs, context, (program) => benchmark.program(program));
-    } finally {
-      await eachProgram(together, context, (program) => benchmark.together(program));
-    }
-    await benchmarkLayouts(context);
+    await eachProgram(programs, context, failures, (program) => benchmark.program(program));
+    await eachProgram(together, context, failures, (program) => benchmark.together(program));
+    await failures.of('stream/all/layout', () => benchmarkLayouts(context));
   } finally {
     for (const row of gapSummary(benchmark.gaps)) if (context.wanted(row.id)) context.emit(row);
     for (const [mode, found] of benchmark.ratios) {
@@ -348,4 +363,5 @@ export async function benchmarkStreamDevice(context: BenchContext): Promise<void
           Math.min(...ratios).toPrecision(4)}, most ${Math.max(...ratios).toPrecision(4)}` });
     }
   }
+  failures.end();
 }

@@ -61,9 +61,10 @@ export interface ScheduleFigures {
   readonly mode: Exclude<DeviceMode, 'fused'>;
   /**
    * With the modes of chapter 4: where filters run. `both`: on the device and on cores, as planned; `device`: all there that can be;
-   * `cores`: none there, as WebAssembly on threads. With `synergistic` the best one, by estimate or by the runs that were made.
+   * `fused`: all there, as the one kernel of mode `fused`; `cores`: none there, as WebAssembly on threads. With `synergistic` the best
+   * one, by estimate or by the runs that were made.
    */
-  readonly placed?: 'both' | 'device' | 'cores';
+  readonly placed?: 'both' | 'device' | 'fused' | 'cores';
   /** n of SWPn; 1 with modes that have none. */
   readonly coarsening: number;
   /** Steady states of an iteration, and instances of all filters in it. */

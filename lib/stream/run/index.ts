@@ -49,7 +49,8 @@ export interface StreamRunOptions {
   readonly threads?: number;
   /**
    * Microseconds per firing on a core by node, used to balance the work of threads and, with the modes of chapter 4, to place filters;
-   * `measured`: measured with `profile`, which caches its measurements. Default: counted operations.
+   * `measured`: measured with `profile`, which caches its measurements, on the first items of `input` (counted where that faults there).
+   * Default: counted operations.
    */
   readonly costs?: readonly number[] | 'measured';
   /** Time limit in milliseconds, compilation by `cpp` included; default 600 000. */
@@ -139,13 +140,22 @@ async function runInterpreted(
   return { ...made, milliseconds: performance.now() - begin, backend: 'interpret' };
 }
 
-/** Times of firings, measured if requested. */
+/**
+ * Times of firings, measured on the first items of the input if requested. Undefined, for counted ones, if nothing can be measured: what
+ * is wrong with the program or its input is for the run to say, which may not get that far.
+ */
 async function timesFor(
   graph: StreamGraph, backend: 'wasm' | 'cpp', { costs, input, files, signal }: StreamRunOptions,
 ): Promise<readonly number[] | undefined> {
   if (costs !== 'measured') return costs;
-  const { measure } = await import('../profile/measure.ts');
-  return (await measure(graph, { backend, input, files, signal })).microseconds;
+  if (graph.input !== undefined && input === undefined) return undefined;
+  const [{ measure }, { StreamRunError }] = await Promise.all([import('../profile/measure.ts'), import('../interpret/error.ts')]);
+  try {
+    return (await measure(graph, { backend, input, files, signal })).microseconds;
+  } catch (error) {
+    if (error instanceof StreamRunError || error instanceof UnsupportedProgram || error instanceof ScheduleError) return undefined;
+    throw error;
+  }
 }
 
 /** Runs a program on a device; why not, where that does not go. */

@@ -4,6 +4,7 @@ import type { Local } from '../../kernel/ir.ts';
 import { common, powerIn, residue, type Residue } from '../../kernel/passes/residues.ts';
 import type { Group } from '../plan/plan.ts';
 import type { Gaps } from './cuda-gaps.ts';
+import { copiesOf } from './cuda-copies.ts';
 import type { RoundLayout } from './cuda-layout.ts';
 import type { Task } from './cuda-tasks.ts';
 
@@ -26,10 +27,12 @@ export function endsOf({ plan, tiles }: RoundLayout): Ends {
     const { row, gap } = gapsOf.get(name) ?? { row: 0, gap: 0 };
     required(found.get(group)).set(slot, { each: items / group.iterations, base, row, gap });
   };
+  const copies = copiesOf(plan);
   for (const { id, from, to } of sdf.channels) {
     if (storage[id] !== 'block') continue;
-    put(to, 2 * id, elementAt(rates, id), 0, `c${id}`);
-    put(from, 2 * id + 1, elementAt(rates, id), elementAt(steady.residual, id), `c${id}`);
+    const name = `c${copies.get(id) ?? id}`;
+    put(to, 2 * id, elementAt(rates, id), 0, name);
+    put(from, 2 * id + 1, elementAt(rates, id), elementAt(steady.residual, id), name);
   }
   for (const { id, node, slot, later } of externals) put(node, slot, later.items * elementAt(steady.repetitions, node), 0, `x${id}`);
   return found;

@@ -14,6 +14,7 @@ import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
 import type { External, Group, PlanOptions, ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { ProgramState } from '../state/index.ts';
+import { copiesOf, withoutCopies } from './cuda-copies.ts';
 import { accessesIn, gapsFor, placeWith, scalarBytes, type Gapped, type Gaps } from './cuda-gaps.ts';
 import { levelsOf } from './cuda-tasks.ts';
 import { StateLayout, stageLevels } from './state-layout.ts';
@@ -186,20 +187,23 @@ export class RoundLayout {
       }
     }
     const arrays = this.lowered.declarations.filter(({ use }) => use === 'channel');
+    const copies = copiesOf(plan);
     for (const { buffer, kind, channel, stride } of arrays) {
       if (plan.storage[required(channel)] !== 'block') continue;
       const { id, from, to } = elementAt(plan.sdf.channels, required(channel));
       const [each, residual] = [elementAt(plan.rates, id) * required(stride), elementAt(plan.steady.residual, id) * required(stride)];
       const [source, sink] = [groupAt(from), groupAt(to)];
       if (source === sink || source.id > sink.id) throw new UnsupportedProgram('a group takes what it made in iterations before');
+      if (copies.has(id)) continue;
+      const sinks = [sink, ...[...copies].flatMap(([copy, of]) => (of === id ? [groupAt(elementAt(plan.sdf.channels, copy).to)] : []))];
       found.push({
         buffer, kind, each, beside: residual, stride: required(stride),
-        moved: [source, sink].map((group) => elementAt(plan.rates, id) / group.iterations * this.widthOf(group.id)),
+        moved: [source, ...new Set(sinks)].map((group) => elementAt(plan.rates, id) / group.iterations * this.widthOf(group.id)),
         // Arrays of one channel have the same gaps.
         isDense: stride === 1 && arrays.filter((other) => other.channel === channel).length === 1
-          && this.#isDense(buffer, elementAt(plan.rates, id), [source.id, sink.id]),
+          && this.#isDense(buffer, elementAt(plan.rates, id), [source.id, ...new Set(sinks.map((group) => group.id))]),
         from: residual > 0 ? 0 : elementAt(this.levels, source.id) + 1,
-        to: residual > 0 ? this.lastLevel + 2 : elementAt(this.levels, sink.id) + 1,
+        to: residual > 0 ? this.lastLevel + 2 : Math.max(...sinks.map((group) => elementAt(this.levels, group.id))) + 1,
       });
     }
     for (const tile of this.state?.tiles(this.lastLevel, this.options.threads) ?? []) {
@@ -342,7 +346,7 @@ export class RoundLayout {
 
 /** The functions of a plan's groups, whatever the layout. */
 export function lowerForRounds(plan: ProgramPlan): LoweredProgram {
-  return lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 });
+  return withoutCopies(lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 }));
 }
 
 /** What a compiler does not do by itself. */

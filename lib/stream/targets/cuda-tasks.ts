@@ -6,6 +6,7 @@ import { shareFunctions } from '../../kernel/passes/share.ts';
 import { forCount, isStraight, sliceFunction } from '../../kernel/passes/slice.ts';
 import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { buffersIn, mapBody, Names } from '../../kernel/visit.ts';
+import { onlyMoves } from '../lower/moves.ts';
 import type { Group, ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 
@@ -92,6 +93,7 @@ export function tasksOf(options: TaskOptions): Tasks {
     const groups = plan.groups.filter(({ id }) => levels[id] === level);
     const busy = groups.reduce((sum, { iterations }) => sum + Math.ceil(states * iterations / 32), 0);
     const spare = Math.floor(threads / 32 / Math.max(1, busy));
+    const parts = Math.floor(threads / Math.max(1, groups.reduce((sum, { iterations }) => sum + states * iterations, 0)));
     const tasks = groups.flatMap((group): Task[] => {
       const together = wide.get(group.id);
       if (together !== undefined) {
@@ -100,8 +102,9 @@ export function tasksOf(options: TaskOptions): Tasks {
       const f = required(program.functions.find(({ name }) => name === `group_${group.id}`));
       if (isCompact) return [positioned(program, group, f, { parts: 1, width: 1, isCounted: true }, ix)];
       const most = Math.max(spare, Math.ceil(sizeOf(f.body) / mostNodes));
-      const once = onceOf(program, f, ix);
-      const slices = most < 2 ? undefined : sliceFunction(program, once, { most });
+      // Loops that only move items are divided among threads as loops.
+      const once = isMover(plan, group) ? forCount(program, f, ix, 1, 0) : onceOf(program, f, ix);
+      const slices = most < 2 ? undefined : sliceFunction(program, once, { most, parts });
       if (slices !== undefined) {
         return slices.map((slice) => positioned(program, group, slice.f, { parts: slice.parts, width: 1, isCounted: false }, ix));
       }
@@ -114,6 +117,11 @@ export function tasksOf(options: TaskOptions): Tasks {
     placeholders.push(...shared.placeholders);
   }
   return { levels: made, placeholders };
+}
+
+function isMover({ graph }: ProgramPlan, { steps }: Group): boolean {
+  const node = elementAt(graph.nodes, elementAt(steps, 0).actor);
+  return steps.length === 1 && node.kind === 'filter' && onlyMoves(node.code.work.body);
 }
 
 /** By function: one iteration of it. */
