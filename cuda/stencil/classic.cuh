@@ -2,7 +2,7 @@
 //   Real, kDimensions
 //   inner(p, member, at): computes and stores a cell whose neighbours are all inside; 1 if it is finite and admissible
 //   edge(p, member, at): the same for cells that read beyond the boundary
-//   kReach: the largest offset along each axis
+//   reach(axis): the largest offset along an axis
 // Arrays hold [member][field][cell], the last axis varying fastest.
 #pragma once
 #include "cuda/core/device.cuh"
@@ -42,7 +42,7 @@ struct ClassicAgent {
       const int next = axis == 0 ? 0 : rest / p.n[axis];
       at[axis] = rest - next * p.n[axis];
       rest = next;
-      inside = inside && at[axis] >= Stage::kReach[axis] && at[axis] < p.n[axis] - Stage::kReach[axis];
+      inside = inside && at[axis] >= Stage::reach(axis) && at[axis] < p.n[axis] - Stage::reach(axis);
     }
     const int good = inside ? Stage::inner(p, member, at) : Stage::edge(p, member, at);
     if (good == 0) device::atomic_min(p.status, p.step);

@@ -37,6 +37,11 @@ export function scalarTexts({ names, scalars }: StencilProgram): readonly string
   ];
 }
 
+/** The number of an axis, as an expression that is constant once loops over axes are unrolled. */
+function reachText(reach: readonly number[]): string {
+  return reach.reduceRight((rest, of, axis) => (rest === '' ? `${of}` : `axis == ${axis} ? ${of} : ${rest}`), '');
+}
+
 const ends = ['inner', 'edge'] as const;
 
 /** The kernels of the variant `classic`: stage_0, stage_1, … */
@@ -48,7 +53,7 @@ export function classicText(made: StencilProgram): DeviceText {
   const indices = names.spacing.map((_, axis) => `at[${axis}]`);
   const types = stages.flatMap((stage, s) => [
     `struct Stage${s} {`, `  using Real = ${real};`, `  static constexpr int kDimensions = ${names.dimensions};`,
-    `  static constexpr int kReach[kDimensions] = {${stage.reach.join(', ')}};`,
+    `  static WARPLOOM_DEVICE int reach(int axis) { return ${reachText(stage.reach)}; }`,
     '  using Parameters = warploom::WARPLOOM_TARGET::stencil::StageParameters<Real, kDimensions>;',
     ...ends.flatMap((end) => [
       `  static WARPLOOM_DEVICE int ${end}(const Parameters& p, int64_t member, const int (&at)[kDimensions]) {`,
