@@ -284,7 +284,7 @@ class Builder {
         case 'y': case 'c': {
           const buffer = required(this.buffers[input.kind][input.index]);
           if (input.offset.every((offset) => offset === 0)) return own(buffer);
-          if (isInner) return this.#neighbour(buffer, indices, input.offset, bases, body);
+          if (isInner) return this.#neighbour(stage, buffer, indices, input.offset, bases, body);
           const value = this.#local(precision);
           const places = indices.map((index, axis) => exact('add', get(index), i32(required(input.offset[axis]))));
           body.push(call(`read_${buffer.name}_${indices.length}`, [...places, ...this.#common.map(get)], [value]));
@@ -314,13 +314,15 @@ class Builder {
   }
 
   /** A neighbour that is inside. `bases`: the row's elements by the offsets of the other axes; new ones are made. */
-  #neighbour(buffer: Buffer, indices: readonly Local[], offset: readonly number[], bases: Map<string, Local>, body: Statement[]): Expression {
+  #neighbour(
+    { point }: Stage, buffer: Buffer, indices: readonly Local[], offset: readonly number[], bases: Map<string, Local>, body: Statement[],
+  ): Expression {
     const last = required(offset.at(-1));
     const rows = offset.slice(0, -1);
     const key = rows.join();
     // A row's least offset belongs to its base: what is added to it must not be negative.
-    const least = Math.min(...this.#stages.flatMap(({ point }) => point.inputs.flatMap((input) =>
-      ((input.kind === 'y' || input.kind === 'c') && input.offset.slice(0, -1).join() === key ? [required(input.offset.at(-1))] : []))));
+    const least = Math.min(...point.inputs.flatMap((input) =>
+      ((input.kind === 'y' || input.kind === 'c') && input.offset.slice(0, -1).join() === key ? [required(input.offset.at(-1))] : [])));
     let base = bases.get(key);
     if (base === undefined) {
       bases.set(key, base = this.#local('i32', 'base'));
