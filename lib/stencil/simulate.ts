@@ -19,7 +19,7 @@ const simulateOptions = optionsOf('stencil.simulate', {
   shape: needed(anything), spacing: anything, origin: anything, dt: needed(positive), initial: needed(anything), boundary: anything,
   parameters: anything, coefficients: anything, precision: normally(choice(['float32', 'float64'] as const), 'float64'),
   steps: whole(0, mostSteps), until: number(), device: anything, backend: normally(choice(stencilBackends), 'auto'),
-  variant: normally(choice(stencilVariants), 'auto'), depth: whole(1, 64), threads: whole(1, 256), resume: fileName, signal: abortSignal,
+  variant: normally(choice(stencilVariants), 'auto'), depth: whole(1, 64), points: whole(1, 16), threads: whole(1, 256), resume: fileName, signal: abortSignal,
 } satisfies ChecksOf<SimulateOptions<string, string, string>>);
 
 const inspectOptions = optionsOf('stencil.inspect', {
@@ -42,6 +42,7 @@ export interface Request {
   readonly backend: StencilBackend;
   readonly variant: StencilVariant;
   readonly depth: number | undefined;
+  readonly points: number | undefined;
   readonly threads: number | undefined;
   readonly resume: string | undefined;
   readonly signal: AbortSignal | undefined;
@@ -97,7 +98,7 @@ function read(equation: unknown, given: object): Request {
   requireEquation(equation);
   const options = simulateOptions.read(given as SimulateOptions<string, string, string>);
   const { dimensions, fields, parameters: names, coefficients: coefficientNames, definition } = equation;
-  const { precision, dt, device, backend, variant, depth, threads, resume, signal, steps, until } = options;
+  const { precision, dt, device, backend, variant, depth, points, threads, resume, signal, steps, until } = options;
   const places = placesOf(options, dimensions);
   const rules = readBoundary(options.boundary ?? definition.boundary ?? 'periodic', dimensions, fields);
   const { members, parameters } = readParameters(options.parameters, names);
@@ -110,7 +111,7 @@ function read(equation: unknown, given: object): Request {
     throw refusal('device', `none with backend ${backend}`, describeValue(device));
   }
   const request = {
-    equation, places, rules, members, parameters, precision, dt, device, backend, variant, depth, threads, resume, signal,
+    equation, places, rules, members, parameters, precision, dt, device, backend, variant, depth, points, threads, resume, signal,
     initial: readInitial(options.initial, fields, places, members, precision),
     coefficients: readCoefficients(options.coefficients, coefficientNames, places, precision),
     end: steps !== undefined ? { step: steps } : until !== undefined ? { time: until } : undefined,

@@ -64,7 +64,7 @@ async function engineFor(request: Request, target: Target, made: StencilProgram,
       const wanted = backend === 'device' || request.device !== undefined;
       if (!wanted && device.backend !== 'cuda') break;
       try {
-        const { startDeviceEngine } = await import('./engines/device.ts');
+        const { startDeviceEngine } = await import('./engines/choose.ts');
         return await startDeviceEngine({ device, equation, made, target, content, request });
       } catch (error) {
         if (wanted || !(error instanceof UnavailableError)) throw error;

@@ -187,6 +187,8 @@ export interface SimulateOptions<Field extends string, Parameter extends string,
   readonly variant?: StencilVariant;
   /** For `streaming`: steps per pass over memory; default: chosen by the tuner. */
   readonly depth?: number;
+  /** For `streaming`: cells per lane across the direction of streaming; default: chosen by the tuner. */
+  readonly points?: number;
   /** Threads of the wasm backend; default: as many as the machine has, if the grid is large enough. */
   readonly threads?: number;
   /** A checkpoint to continue from, if the file exists: `initial` is not used then. */

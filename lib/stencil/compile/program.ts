@@ -9,11 +9,12 @@ import {
   lanesOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program, type Statement,
 } from '../../kernel/ir.ts';
 import { verify } from '../../kernel/verify.ts';
-import { ghostValue, sides, type Arithmetic, type Rule, type Rules } from '../boundary.ts';
+import type { Rule, Rules } from '../boundary.ts';
 import { methodStages, stepStage, type MethodStage } from '../methods.ts';
 import type { Equation } from '../types.ts';
+import { arithmeticOf, ghostFunctions } from './ghost.ts';
 import {
-  traceCheck, traceGhost, traceRate, traceStep, traceValue, type Input, type Names, type Precision, type Traced,
+  traceCheck, traceRate, traceStep, type Input, type Names, type Precision, type Traced,
 } from './trace.ts';
 
 /** What programs are made for; extents of the grid and values of parameters are arguments. */
@@ -212,43 +213,24 @@ class Builder {
     return body;
   }
 
-  #ghost({ buffer, axis, side, rule, k, result, field = 0 }: {
+  #ghost({ buffer, axis, side, rule, k, result, field }: {
     readonly buffer: Buffer; readonly axis: number; readonly side: 0 | 1; readonly rule: Exclude<Rule, { kind: 'periodic' }>; readonly k: number;
     readonly result: Local; readonly field: number | undefined;
   }): Body {
-    const { precision } = this.#names;
     const body: Statement[] = [];
     const extent = get(required(this.#extents[axis]));
-    const inner = (of: Buffer, distance: number): Expression => {
+    const { value, ghost } = ghostFunctions({ axis, side, field: field ?? this.#names.fields.length, k, rule }, this.#names);
+    for (const made of [value, ghost]) if (made !== undefined && !this.functions.some(({ name }) => name === made.f.name)) this.functions.push(made.f);
+    const args = ghost.inputs.map((input): Expression => {
+      if (input.kind !== 'inner') return this.#plain(input, this.#indices, { axis, side });
+      const { index, distance } = input;
       this.leastCells[axis] = Math.max(required(this.leastCells[axis]), distance + 1);
-      const value = this.#local(precision);
-      body.push(this.#readAt(of, axis, side === 0 ? i32(distance) : exact('sub', extent, i32(distance + 1)), value));
-      return get(value);
-    };
-    const name = `${sides[side]}_${axis}_${field}`;
-    const argument = `boundary.${'xyz'.charAt(axis)}.${sides[side]}`;
-    const faced = (traced: Traced): Expression => {
-      if (!this.functions.includes(traced.f)) this.functions.push(traced.f);
-      const args = traced.inputs.map((input) => (input.kind === 'inner' ? inner(required(this.buffers.y[input.index]), input.distance)
-        : this.#plain(input, this.#indices, { axis, side })));
-      const value = this.#local(precision);
-      body.push(call(traced.f.name, args, [value]));
-      return get(value);
-    };
-    if (rule.kind === 'function') {
-      body.push(set(result, faced(traceGhost(`ghost_${name}_${k}`, argument, rule.value, k, this.#names))));
-      return body;
-    }
-    const value = (): Expression => {
-      const given = 'value' in rule ? rule.value : 0;
-      if (typeof given === 'number') return constant(precision, precision === 'f32' ? Math.fround(given) : given);
-      return faced(traceValue(`value_${name}_${k}`, `${argument}.value`, given, this.#names));
-    };
-    const made = ghostValue(rule, k, required(this.#names.spacing[axis]), {
-      inner: (distance) => inner(buffer, distance), value, at: arithmeticOf(precision),
+      const inner = this.#local(this.#names.precision);
+      const of = field === undefined ? buffer : required(this.buffers.y[index]);
+      body.push(this.#readAt(of, axis, side === 0 ? i32(distance) : exact('sub', extent, i32(distance + 1)), inner));
+      return get(inner);
     });
-    body.push(set(result, made));
-    return body;
+    return [...body, call(ghost.f.name, args, [result])];
   }
 
   /** A number that does not come from the grid's arrays. `face`: places are on this side. */
@@ -423,15 +405,6 @@ class Builder {
       set(bad, binary('bor', get(bad), convert('i32', unary('not', compare('eq', lanes, zero)))))];
   }
 
-}
-
-/** Arithmetic on expressions. */
-export function arithmeticOf(precision: Precision): Arithmetic<Expression> {
-  const of = (op: 'add' | 'sub' | 'mul' | 'div') => (a: Expression, b: Expression): Expression => binary(op, a, b);
-  return {
-    number: (value) => constant(precision, precision === 'f32' ? Math.fround(value) : value),
-    add: of('add'), sub: of('sub'), mul: of('mul'), div: of('div'),
-  };
 }
 
 /**

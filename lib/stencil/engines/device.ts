@@ -115,8 +115,8 @@ export abstract class DeviceEngine implements Engine {
     this.backend = state.device.backend as 'cuda' | 'simt';
   }
 
-  /** The launches of all steps of a span, and what has changed places after them. */
-  protected abstract launches(span: Span): Generator<ListedLaunch>;
+  /** The launches of all steps of a span, whose first one counts as number `first`. */
+  protected abstract launches(span: Span, first?: number): Generator<ListedLaunch>;
 
   /** Takes the steps, good or bad; returns seconds. */
   async #run(span: Span): Promise<number> {
@@ -165,9 +165,9 @@ export abstract class DeviceEngine implements Engine {
 
 /** One kernel per stage. */
 export class ClassicEngine extends DeviceEngine {
-  readonly variant = 'classic';
-  readonly threads = classicThreads;
-  readonly depth = 1;
+  readonly variant: Engine['variant'] = 'classic';
+  readonly threads: number = classicThreads;
+  readonly depth: number = 1;
   readonly reason: string;
   readonly #made: StencilProgram;
 
@@ -190,7 +190,7 @@ export class ClassicEngine extends DeviceEngine {
     }
   }
 
-  protected override* launches(span: Span): Generator<ListedLaunch> {
+  protected override* launches(span: Span, first = 0): Generator<ListedLaunch> {
     const { stages, names: { precision } } = this.#made;
     const { cells, members, shape } = this.state.content.grid;
     const blocks = Math.ceil(cells / classicThreads) * members;
@@ -205,7 +205,7 @@ export class ClassicEngine extends DeviceEngine {
         yield {
           kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
             state.array(y), state.array('state'), state.array(sum), state.array(out), state.coefficients, state.parameters, state.status,
-            { i64: cells }, ...stageScalars(stage, t, span.dt).map(real), ...shape.map((n) => ({ i32: n })), { i32: step },
+            { i64: cells }, ...stageScalars(stage, t, span.dt).map(real), ...shape.map((n) => ({ i32: n })), { i32: first + step },
           ],
         };
       }
@@ -214,7 +214,3 @@ export class ClassicEngine extends DeviceEngine {
   }
 }
 
-/** The engine for a device that fits the equation. */
-export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
-  return ClassicEngine.start(parts, 'one kernel per stage');
-}

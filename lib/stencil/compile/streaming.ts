@@ -1,0 +1,230 @@
+// Equations in two dimensions as one kernel that takes several steps per pass over memory: the scheme for cuda/stencil/streaming.cuh.
+import { required } from '../../core/known.ts';
+import { binary, convert, get, type KernelFunction, type Local, type Program } from '../../kernel/ir.ts';
+import { optimise } from '../../kernel/passes/index.ts';
+import { cName } from '../../kernel/print/c-family.ts';
+import { printCuda } from '../../kernel/print/cuda.ts';
+import { verify } from '../../kernel/verify.ts';
+import { classicText, type DeviceText } from './cuda.ts';
+import { arithmeticOf, ghostFunctions } from './ghost.ts';
+import type { StencilProgram, Target } from './program.ts';
+import type { Input, Traced } from './trace.ts';
+
+/** How a pass is cut: steps, columns per lane, and blocks that a multiprocessor must hold. */
+export interface Shape {
+  readonly depth: number;
+  readonly points: number;
+  readonly minBlocks: number;
+}
+
+export const streamingKernel = 'pass';
+export const streamingThreads = 128;
+const lanes = 32;
+
+/** Lanes at each side of a strip that are lost, and columns of a strip. */
+export function stripOf({ stages, reach }: StencilProgram, { depth, points }: Pick<Shape, 'depth' | 'points'>): { readonly halo: number; readonly own: number } {
+  const halo = Math.ceil((stages.length * depth * required(reach[1])) / points);
+  return { halo, own: (lanes - 2 * halo) * points };
+}
+
+/** The numbers of a cell between stages: fields, then those of the beginning of the step, then the sums. */
+interface Layout {
+  readonly fields: number;
+  readonly start: number | undefined;
+  readonly sum: number | undefined;
+  readonly components: number;
+}
+
+function layoutOf({ stages, names }: StencilProgram): Layout {
+  const fields = names.fields.length;
+  const start = stages.some(({ readsStart }) => readsStart) ? fields : undefined;
+  const sum = stages.some(({ readsSum }) => readsSum) ? fields + (start === undefined ? 0 : fields) : undefined;
+  return { fields, start, sum, components: fields * (1 + Number(start !== undefined) + Number(sum !== undefined)) };
+}
+
+/** Why an equation cannot be streamed here; undefined if it can. */
+export function streamingObstacle(made: StencilProgram, target: Target, members: number): string | undefined {
+  const { names, reach } = made;
+  if (names.dimensions !== 2) return 'streaming is for two dimensions';
+  if (names.coefficients.length > 0) return 'streaming has no coefficient fields yet';
+  if (members > 2 ** 20) return 'too many members';
+  for (const rules of target.rules) {
+    const kinds = new Set(rules[0].map(({ kind }) => kind === 'periodic'));
+    if (kinds.size > 1) return 'one field is periodic and another is not';
+  }
+  const [rx = 0, ry = 0] = reach;
+  if (rx === 0 || ry === 0) return 'streaming needs neighbours along both axes';
+  for (const ghost of ghostsOf(made, target)) {
+    const farthest = Math.max(0, ...ghost.made.inputs.map((input) => (input.kind === 'inner' ? input.distance : 0)));
+    if (farthest > (ghost.axis === 0 ? rx : ry)) return 'a boundary condition reads cells farther away than the equation';
+    const isPlaced = ghost.made.inputs.some((input) => input.kind === 'place' && input.axis === 0);
+    if (ghost.axis === 1 && isPlaced && isPeriodic(target, 0) && made.stages.some((_, s) => besideOf(made, s).some(({ dx }) => dx !== 0))) {
+      return 'a boundary condition depends on the place along a periodic axis';
+    }
+  }
+  return undefined;
+}
+
+const isPeriodic = ({ rules }: Target, axis: number): boolean => rules[axis]?.[0][0]?.kind === 'periodic';
+
+interface Ghost {
+  readonly axis: number;
+  readonly side: 0 | 1;
+  readonly field: number;
+  readonly k: number;
+  readonly value: Traced | undefined;
+  readonly made: Traced;
+}
+
+function ghostsOf({ names, reach }: StencilProgram, { rules }: Target): readonly Ghost[] {
+  return rules.flatMap((axisRules, axis) => ([0, 1] as const).flatMap((side) => axisRules[side].flatMap((rule, field) => {
+    if (rule.kind === 'periodic') return [];
+    return Array.from({ length: required(reach[axis]) }, (_, i): Ghost => {
+      const { value, ghost } = ghostFunctions({ axis, side, field, k: i + 1, rule }, names);
+      return { axis, side, field, k: i + 1, value, made: ghost };
+    });
+  })));
+}
+
+/** Components and rows that a stage reads beside the column itself. */
+function besideOf({ stages }: StencilProgram, s: number): readonly { readonly component: number; readonly dx: number }[] {
+  return required(stages[s]).point.inputs.flatMap((input) => {
+    if (input.kind !== 'y') return [];
+    const [dx = 0, dy = 0] = input.offset;
+    return dy === 0 ? [] : [{ component: input.index, dx }];
+  });
+}
+
+/** The text of a number that a stage takes. */
+function inputText(input: Input, { start, sum }: Layout): string {
+  switch (input.kind) {
+    case 'y': return `at.template get<${[input.index, ...input.offset].join(', ')}>()`;
+    case 'u': return `at.template get<${required(start) + input.index}, 0, 0>()`;
+    case 'a': return `at.template get<${required(sum) + input.index}, 0, 0>()`;
+    default: return plainText(input);
+  }
+}
+
+function plainText(input: Input): string {
+  if (input.kind === 'place') return input.axis === 0 ? 'x' : 'y';
+  if (input.kind !== 'scalar') throw new TypeError(`${input.kind} is not plain`);
+  return /^p\d/.test(input.name) ? `q.p[${input.name.slice(1)}]` : `q.${input.name}`;
+}
+
+/** A chain of `if constexpr`. */
+function chain(cases: readonly (readonly [condition: string, lines: readonly string[]])[]): string[] {
+  return cases.flatMap(([condition, body], i) => [`    ${i === 0 ? '' : 'else '}if constexpr (${condition}) {`, ...body.map((line) => `      ${line}`), '    }']);
+}
+
+function stageText(made: StencilProgram, layout: Layout): readonly string[] {
+  const { stages } = made;
+  const { fields, start, sum } = layout;
+  const cases = stages.map(({ point, writesSum }, s) => {
+    const results = point.f.results.map((_, i) => `out[${i < fields ? i : required(sum) + i - fields}]`);
+    const carried = s === stages.length - 1 ? [] : Array.from({ length: fields }, (_, i) => [
+      ...(start === undefined ? [] : [`out[${start + i}] = at.template get<${s === 0 ? i : start + i}, 0, 0>();`]),
+      ...(sum === undefined || writesSum ? [] : [`out[${sum + i}] = ${s === 0 ? 'Real(0)' : `at.template get<${sum + i}, 0, 0>()`};`]),
+    ]).flat();
+    return [`kStage == ${s}`, [`${cName(point.f.name)}(${[...point.inputs.map((input) => inputText(input, layout)), ...results].join(', ')});`, ...carried]] as const;
+  });
+  return [
+    '  template <int kStage, class Read>',
+    '  static WARPLOOM_DEVICE void stage(const Read& at, const Q& q, Real x, Real y, Real (&out)[kComponents]) {', ...chain(cases), '  }',
+  ];
+}
+
+function ghostText(ghosts: readonly Ghost[], axis: number, reach: number): readonly string[] {
+  const cases = ([0, 1] as const).flatMap((side) => Array.from({ length: reach }, (_, i) => {
+    const own = ghosts.filter((ghost) => ghost.axis === axis && ghost.side === side && ghost.k === i + 1);
+    return [`kSide == ${side} && kK == ${i + 1}`, own.map(({ made, field }) => `${cName(made.f.name)}(${[...made.inputs.map((input) => {
+      if (input.kind === 'inner') return `inner.template get<${input.index}, ${input.distance}>()`;
+      return input.kind === 'place' && input.axis === axis ? `face_${axis}_${side}(q)` : plainText(input);
+    }), `out[${field}]`].join(', ')});`)] as const;
+  }));
+  const other = axis === 0 ? 'y' : 'x';
+  return [
+    '  template <int kSide, int kK, class Inner>',
+    `  static WARPLOOM_DEVICE void ghost_${axis === 0 ? 'x' : 'y'}(const Inner& inner, const Q& q, Real ${other}, Real (&out)[kFields]) {`, ...chain(cases), '  }',
+  ];
+}
+
+/** Places of cells and faces as functions. */
+function placeFunctions({ names: { spacing, precision } }: StencilProgram, { origin }: Target): readonly KernelFunction[] {
+  const at = arithmeticOf(precision);
+  return spacing.flatMap((d, axis) => ([['centre', 0.5], ['face', undefined]] as const).map(([name, half]): KernelFunction => {
+    const index: Local = { name: 'index', type: 'i32' };
+    const number = convert(precision, get(index));
+    const moved = half === undefined ? number : at.add(number, at.number(half));
+    const value = binary('add', binary('mul', moved, at.number(d)), at.number(required(origin[axis])));
+    return { name: `${name}_${axis}`, parameters: [index], results: [precision], buffers: [], body: [{ kind: 'return', values: [value] }] };
+  }));
+}
+
+function placeText({ names }: StencilProgram, { origin }: Target): readonly string[] {
+  const at = arithmeticOf(names.precision);
+  const centre = (axis: number): string[] => [
+    `  static WARPLOOM_DEVICE Real centre_${axis === 0 ? 'x' : 'y'}(int index) {`, '    Real made;', `    centre_${axis}(index, made);`, '    return made;', '  }',
+  ];
+  const face = (axis: number): string[] => [
+    `  static WARPLOOM_DEVICE Real face_${axis}_0(const Q&) { return Real(${literal(at.number(required(origin[axis])))}); }`,
+    `  static WARPLOOM_DEVICE Real face_${axis}_1(const Q& q) {`, '    Real made;', `    face_${axis}(q.n${axis}, made);`, '    return made;', '  }',
+  ];
+  return [0, 1].flatMap((axis) => [...centre(axis), ...face(axis)]);
+}
+
+function literal(e: ReturnType<ReturnType<typeof arithmeticOf>['number']>): string {
+  const value = e.kind === 'constant' ? e.value : 0;
+  const text = String(value);
+  return /[.e]/.test(text) ? text : `${text}.0`;
+}
+
+function besideText(made: StencilProgram): readonly string[] {
+  const { stages, reach } = made;
+  const newest = stages.map((_, s) => Math.max(-99, ...besideOf(made, s).map(({ dx }) => dx)));
+  const conditions = stages.flatMap((_, s) => {
+    const least = new Map<number, number>();
+    for (const { component, dx } of besideOf(made, s)) least.set(component, Math.min(dx, least.get(component) ?? dx));
+    return [...least].map(([component, dx]) => ({ s, text: `component == ${component} && dx >= ${dx} && dx <= ${required(newest[s])}`,
+      any: `dx >= ${dx} && dx <= ${required(newest[s])}` }));
+  });
+  const any = (part: 'text' | 'any'): string => conditions.map((each) => `(stage == ${each.s} && ${each[part]})`).join(' || ') || 'false';
+  return [
+    `  static constexpr WARPLOOM_DEVICE int newest(int stage) { return ${newest.map((dx, s) => `stage == ${s} ? ${dx} : `).join('')}-99; }`,
+    `  static constexpr WARPLOOM_DEVICE bool beside(int stage, int component, int dx) { return ${any('text')}; }`,
+    `  static constexpr WARPLOOM_DEVICE bool any_beside(int stage, int dx) { return ${any('any')}; }`,
+    `  static constexpr int kReachX = ${required(reach[0])}, kReachY = ${required(reach[1])};`,
+  ];
+}
+
+/** The kernels of both variants: those of `classic`, for single steps, and the pass. */
+export function streamingText(made: StencilProgram, target: Target, { depth, points, minBlocks }: Shape): DeviceText {
+  const { stages, check, names, reach } = made;
+  const layout = layoutOf(made);
+  const ghosts = ghostsOf(made, target);
+  const functions = new Map<string, KernelFunction>();
+  for (const { value, made: ghost } of ghosts) for (const each of [value, ghost]) if (each !== undefined) functions.set(each.f.name, each.f);
+  for (const f of [...placeFunctions(made, target), check.f, ...stages.map(({ point }) => point.f)]) functions.set(f.name, f);
+  const roots = new Set([...functions.keys()].filter((name) => !name.startsWith('value_')));
+  const program: Program = verify(optimise({ buffers: [], imports: [], functions: [...functions.values()] }, { roots, vectors: false, unroll: 0 }));
+  const classic = classicText(made);
+  const fields = names.fields.map((_, i) => `fields[${i}]`);
+  const distances = ghosts.filter(({ axis }) => axis === 1).flatMap(({ made: { inputs } }) =>
+    inputs.flatMap((input) => (input.kind === 'inner' ? [input.distance + 1] : [])));
+  const scheme = [
+    'namespace streaming {', printCuda(program), '', 'struct Scheme {',
+    `  using Real = ${names.precision === 'f32' ? 'float' : 'double'};`,
+    `  static constexpr int kFields = ${layout.fields}, kComponents = ${layout.components}, kStages = ${stages.length};`,
+    `  static constexpr int kDepth = ${depth}, kPoints = ${points}, kMinBlocks = ${minBlocks}, kParameters = ${names.parameters.length};`,
+    `  static constexpr int kInnerY = ${Math.max(1, ...distances)};`,
+    `  static constexpr bool kPeriodicX = ${isPeriodic(target, 0)}, kPeriodicY = ${isPeriodic(target, 1)};`,
+    '  using Q = warploom::WARPLOOM_TARGET::stencil::Scalars<Real, kParameters>;',
+    ...besideText(made), ...placeText(made, target), ...stageText(made, layout),
+    ...ghostText(ghosts, 0, required(reach[0])), ...ghostText(ghosts, 1, required(reach[1])),
+    '  static WARPLOOM_DEVICE int check(const Real (&fields)[kFields], const Q& q) {', '    int good;',
+    `    streaming::check(${[...fields, ...check.inputs.map(plainText), 'good'].join(', ')});`, '    return good;', '  }', '};', '}  // namespace streaming',
+    `WARPLOOM_KERNEL(${streamingKernel}, warploom::WARPLOOM_TARGET::stencil::StreamingAgent<streaming::Scheme>)`, '',
+  ];
+  return {
+    source: [classic.source, '#include "cuda/stencil/streaming.cuh"', ...scheme].join('\n'), kernels: [...classic.kernels, streamingKernel],
+  };
+}
