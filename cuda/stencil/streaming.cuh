@@ -48,7 +48,8 @@ struct StreamingAgent {
   static constexpr int kStages = Scheme::kStages, kDepth = Scheme::kDepth, kLevels = kStages * kDepth;
   using Parameters = PassParameters<T, kDepth, kStages>;
   using Block = device::Block;
-  static constexpr int kMaxThreads = 128, kMinBlocks = Scheme::kMinBlocks;
+  /// Blocks are single warps, so that all that belongs to a strip is known to be the same in all lanes.
+  static constexpr int kMaxThreads = 32, kMinBlocks = Scheme::kMinBlocks;
   static constexpr int kP = Scheme::kPoints, kRx = Scheme::kReachX, kRy = Scheme::kReachY, kRows = 2 * kRx + 1;
   static constexpr int kFields = Scheme::kFields, kComponents = Scheme::kComponents, kWide = kP + 2 * kRy;
   /// Lanes at each side of a strip whose columns become wrong.
@@ -60,7 +61,7 @@ struct StreamingAgent {
   using Window = Row[kRows];
 
   /// Slot of the row at an offset from the one that a stage computes, at an iteration with this phase.
-  static constexpr int slot(int phase, int dx) { return (phase - (kRx - dx) + 2 * kRows) % kRows; }
+  static constexpr WARPLOOM_DEVICE int slot(int phase, int dx) { return (phase - (kRx - dx) + 2 * kRows) % kRows; }
 
   template <int kPhase>
   struct Reader {
@@ -97,6 +98,7 @@ struct StreamingAgent {
     bool whole;            ///< lanes load and store vectors
     int columns[kP];       ///< where this lane's columns are in memory
     bool owned[kP];
+    bool mine;  ///< the lane's columns come out right here, and it stores some of them
     const T* y;
     T* o;
   };
@@ -130,6 +132,7 @@ struct StreamingAgent {
       task.columns[e] = Scheme::kPeriodicY ? wrapped(column, p.n1) : clamped(column, p.n1);
       task.owned[e] = lane >= kHalo && lane < 32 - kHalo && column >= task.low && column < task.high;
     }
+    task.mine = lane >= kHalo && lane < 32 - kHalo && own < task.high && own + kP > task.low;
     const int64_t cells = static_cast<int64_t>(p.n0) * p.n1;
     task.y = p.y + member * kFields * cells;
     task.o = p.o + member * kFields * cells;
@@ -282,8 +285,8 @@ struct StreamingAgent {
     }
   }
 
-  /// One row of one level: level kLevel from the rows of the level before it.
-  template <int kLevel, int kPhase>
+  /// One row of one level: level kLevel from the rows of the level before it. kSteady: it is inside, and neither the first nor the last.
+  template <int kLevel, int kPhase, bool kSteady>
   static WARPLOOM_DEVICE void level(const Block& block, const Parameters& p, const Task& task, Scalars<T, Scheme::kParameters>& q, int i,
                                     Window (&windows)[kLevels], int& bad) {
     if constexpr (kLevel <= kLevels) {
@@ -298,13 +301,13 @@ struct StreamingAgent {
       q.h = p.h[kStage];
       q.g = p.g[kStage];
       Window& window = windows[kLevel - 1];
-      if (row >= first && row < end) {
-        if constexpr (!Scheme::kPeriodicX && kRx > 0) {
+      if (kSteady || (row >= first && row < end)) {
+        if constexpr (!kSteady && !Scheme::kPeriodicX && kRx > 0) {
           if (row + kRx >= p.n0) row_below<kPhase, 1>(row + kRx - p.n0 + 1, task, q, block.lane(), window);
           if (row == first && row < kRx) rows_above_of<kPhase, 0>(row, task, q, block.lane(), window);
         }
         // The first row needs all rows around it, later ones the newest only.
-        if (row == first) prepare_above<kStage, kPhase, -kRx>(block, p, task, q, row, window);
+        if (!kSteady && row == first) prepare_above<kStage, kPhase, -kRx>(block, p, task, q, row, window);
         else if constexpr (Scheme::newest(kStage) != kNone) {
           constexpr int kDx = Scheme::newest(kStage);
           prepare<kStage, kDx>(block, task, q, numbered(p, row + kDx), window[slot(kPhase, kDx)]);
@@ -327,41 +330,38 @@ struct StreamingAgent {
             T fields[kFields];
             WARPLOOM_UNROLL
             for (int f = 0; f < kFields; ++f) fields[f] = out[f];
-            good = good && (Scheme::check(fields, q) != 0 || !task.owned[e]);
+            good = good & (Scheme::check(fields, q) != 0);
           }
         }
         if constexpr (kLevel == kLevels) store(p, task, row, made);
         if constexpr (kStage == kStages - 1) {
-          if (!good && row >= task.first && row < task.end && p.step + kStep < bad) bad = p.step + kStep;
+          if (!good && task.mine && row >= task.first && row < task.end && p.step + kStep < bad) bad = p.step + kStep;
         }
       }
-      level<kLevel + 1, kPhase>(block, p, task, q, i, windows, bad);
+      level<kLevel + 1, kPhase, kSteady>(block, p, task, q, i, windows, bad);
     }
   }
 
-  template <int kPhase>
+  template <int kPhase, bool kSteady>
   static WARPLOOM_DEVICE void phases(const Block& block, const Parameters& p, const Task& task, Scalars<T, Scheme::kParameters>& q, int i, int last,
                                      T (&next)[kFields][kP], Window (&windows)[kLevels], int& bad) {
     if constexpr (kPhase < kRows) {
-      if (i + kPhase <= last) {
+      if (kSteady || i + kPhase <= last) {
         WARPLOOM_UNROLL
         for (int f = 0; f < kFields; ++f) {
           WARPLOOM_UNROLL
           for (int e = 0; e < kP; ++e) windows[0][kPhase][f][kRy + e] = next[f][e];
         }
-        if (i + kPhase < last) load(p, task, i + kPhase + 1, next);
-        level<1, kPhase>(block, p, task, q, i + kPhase, windows, bad);
+        if (kSteady || i + kPhase < last) load(p, task, i + kPhase + 1, next);
+        level<1, kPhase, kSteady>(block, p, task, q, i + kPhase, windows, bad);
       }
-      phases<kPhase + 1>(block, p, task, q, i, last, next, windows, bad);
+      phases<kPhase + 1, kSteady>(block, p, task, q, i, last, next, windows, bad);
     }
   }
 
   static WARPLOOM_DEVICE void run(const Block& block, const Parameters& p) {
-    const int64_t number = block.index() * (block.threads() / 32) + block.warp();
-    const int64_t each = static_cast<int64_t>(p.strips) * p.chunks;
-    if (number >= each * p.members) return;
-    const int member = static_cast<int>(number / each);
-    const int rest = static_cast<int>(number - member * each);
+    const int number = static_cast<int>(block.index());
+    const int each = p.strips * p.chunks, member = number / each, rest = number - member * each;
     const Task task = task_of(block, p, rest % p.strips, rest / p.strips, member);
     Scalars<T, Scheme::kParameters> q;
     q.dt = p.dt;
@@ -375,7 +375,12 @@ struct StreamingAgent {
     const int begin = task.first - kLevels * kRx, last = task.end - 1 + kLevels * kRx;
     load(p, task, begin, next);
     WARPLOOM_NO_UNROLL
-    for (int i = begin; i <= last; i += kRows) phases<0>(block, p, task, q, i, last, next, windows, bad);
+    for (int i = begin; i <= last; i += kRows) {
+      // All levels work, and no row is beyond a boundary.
+      const bool steady = i > begin + 2 * kLevels * kRx && i + kRows <= (Scheme::kPeriodicX || last < p.n0 ? last : p.n0);
+      if (steady) phases<0, true>(block, p, task, q, i, last, next, windows, bad);
+      else phases<0, false>(block, p, task, q, i, last, next, windows, bad);
+    }
     if (bad != kNever) device::atomic_min(p.status, bad);
   }
 };

@@ -24,10 +24,11 @@ const functionOf = (text: string): never => new Function(`return ${text}`)() as 
 const places = ['x', 'y', 'z'];
 
 /** The text of a point function: reads at several offsets, conditions, places, parameters; its values stay moderate. */
-export function randomPoint(draw: Draw, dimensions: number, { fields, isStep }: { readonly fields: readonly string[]; readonly isStep: boolean }): string {
-  const reach = pick(draw, 1, 1, 2, 4);
+export function randomPoint(draw: Draw, dimensions: number, { fields, isStep, hasCoefficient = true, reach = pick(draw, 1, 1, 2, 4) }: {
+  readonly fields: readonly string[]; readonly isStep: boolean; readonly hasCoefficient?: boolean; readonly reach?: number;
+}): string {
   const offset = (): string => Array.from({ length: dimensions }, () => (draw() % (2 * reach + 1)) - reach).join(', ');
-  const read = (): string => pick(draw, `${pick(draw, ...fields)}(${offset()})`, `${pick(draw, ...fields)}()`, `c(${offset()})`, 'c()');
+  const read = (): string => pick(draw, `${pick(draw, ...fields)}(${offset()})`, `${pick(draw, ...fields)}()`, ...(hasCoefficient ? [`c(${offset()})`, 'c()'] : []));
   const place = (): string => pick(draw, 'p', 'q', 't', ...places.slice(0, dimensions), 'dx', ...(isStep ? ['dt', 'before.u()'] : []));
   const number = (depth: number): string => {
     if (depth <= 0) return pick(draw, read(), read(), read(), place(), '0.25', '-0.5');
@@ -43,7 +44,7 @@ export function randomPoint(draw: Draw, dimensions: number, { fields, isStep }: 
   const tools = `{ laplacian, dx, t, ${places.slice(0, dimensions).join(', ')}${isStep ? ', dt, before' : ''} }`;
   const body = fields.map((name) => `${name}: f_${name}`).join(', ');
   const locals = fields.map((name) => `const w_${name} = ${number(3)}; const f_${name} = 0.5 * w_${name} / (1 + w_${name} * w_${name});`).join(' ');
-  return `({ ${fields.join(', ')}, c }, { p, q }, ${tools}) => { ${locals} return { ${body} }; }`;
+  return `({ ${[...fields, ...(hasCoefficient ? ['c'] : [])].join(', ')} }, { p, q }, ${tools}) => { ${locals} return { ${body} }; }`;
 }
 
 function randomCondition(draw: Draw, dimensions: number): unknown {

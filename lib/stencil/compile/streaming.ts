@@ -18,7 +18,7 @@ export interface Shape {
 }
 
 export const streamingKernel = 'pass';
-export const streamingThreads = 128;
+export const streamingThreads = 32;
 const lanes = 32;
 
 /** Lanes at each side of a strip that are lost, and columns of a strip. */

@@ -30,11 +30,11 @@ export function streamingShapes(
   for (const p of points === undefined ? [2, 4, 8] : [points]) {
     if (p < ry) continue;
     for (const d of depth === undefined ? [1, 2, 3, 4, 5, 6, 8, 10, 12] : [depth]) {
-      const { own } = stripOf(made, { depth: d, points: p });
+      const { halo, own } = stripOf(made, { depth: d, points: p });
       const held = rowWords(made, { depth: d, points: p }) + otherWords;
       const isWanted = depth !== undefined && points !== undefined;
-      if (own < 4 * p || (held > mostWords && !isWanted)) continue;
-      const minBlocks = held <= 120 ? 4 : held <= 164 ? 3 : 2;
+      if (own < Math.max(4, halo + 1) * p || (held > mostWords && !isWanted)) continue;
+      const minBlocks = held <= 120 ? 16 : held <= 164 ? 12 : 8;
       // Memory: bytes per cell, once per pass. Arithmetic: what strips compute twice. Few columns per lane have more shuffles.
       const memory = (2 * words(made) * made.names.fields.length * 1.0) / d;
       const arithmetic = ((32 * p) / own) * (1 + 1.5 / p) * made.stages.length * made.names.fields.length * words(made) * 0.45;
