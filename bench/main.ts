@@ -23,6 +23,7 @@ import { formatRow, mergeReports, readReport, writeReport, type Report, type Row
 import { benchmarkImports } from './imports.ts';
 import { imagingTables, writeImagingFigures } from './imaging-figures.ts';
 import { benchmarkImaging } from './imaging.ts';
+import { benchmarkKernel } from './kernel.ts';
 import { benchmarkScan } from './scan.ts';
 import { benchmarkScratchpad } from './scratchpad.ts';
 import { benchmarkStream } from './stream.ts';
@@ -41,6 +42,7 @@ import { benchmarkTridiagonal } from './tridiagonal.ts';
 const domains: Readonly<Record<string, DomainBenchmark>> = {
   tridiagonal: benchmarkTridiagonal,
   scan: benchmarkScan,
+  kernel: benchmarkKernel,
   swept: benchmarkSwept,
   'swept-cfl': benchmarkSweptCfl,
   imaging: benchmarkImaging,
@@ -58,7 +60,7 @@ const hostDomains: Readonly<Record<string, HostBenchmark>> = {
 /** Those of the host that measure something else on a device that runs kernels. */
 const kernelDomains: Readonly<Record<string, DomainBenchmark>> = { stream: benchmarkStreamDevice };
 /** Domains people name; the others are figures of one of them. */
-const named = ['tridiagonal', 'scan', 'swept', 'imaging', 'stream', 'swept-cfl', 'calls', 'imports'];
+const named = ['tridiagonal', 'scan', 'kernel', 'swept', 'imaging', 'stream', 'swept-cfl', 'calls', 'imports'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7

@@ -97,8 +97,13 @@ export function readInitial(
   const { cells } = places;
   const all = made(precision, members * fields.length * cells);
   values.forEach((value, field) => {
+    const name = `initial.${required(fields[field])}`;
+    if (members === 1) {
+      writeValues(value, places, all.subarray(field * cells, (field + 1) * cells), name, 1);
+      return;
+    }
     const own = made(precision, members * cells);
-    writeValues(value, places, own, `initial.${required(fields[field])}`, members);
+    writeValues(value, places, own, name, members);
     for (let member = 0; member < members; member += 1) {
       all.set(own.subarray(member * cells, (member + 1) * cells), (member * fields.length + field) * cells);
     }

@@ -274,7 +274,7 @@ export class Run<Field extends string = string> {
       const values = this.equation.fields.map((_, field) => elementAt(numbers, (problem * fields + field) * cells + (cell % cells)));
       const named = Object.fromEntries(this.equation.fields.map((name, i) => [name, elementAt(values, i)]));
       const own = Object.fromEntries(parameters.map((name, i) => [name, elementAt(all, problem * parameters.length + i)]));
-      const isBad = !values.every(Number.isFinite) || (typeof admissible === 'function' && admissible(named, own) !== true);
+      const isBad = !values.every(Number.isFinite) || (typeof admissible === 'function' && !admissible(named, own));
       if (!isBad) continue;
       let rest = cell % cells;
       const place = shape.toReversed().map((extent) => {

@@ -172,9 +172,9 @@ export async function inspect<Field extends string, Parameter extends string, Co
   const { spacing, boundary, precision } = inspectOptions.read(options);
   const { dimensions, fields, definition } = equation;
   const target = {
-    spacing: perAxis(spacing ?? 1, dimensions, 'spacing', spacingCheck), precision: precision as 'float32' | 'float64',
+    spacing: perAxis(spacing ?? 1, dimensions, 'spacing', spacingCheck), precision,
     rules: readBoundary(boundary ?? definition.boundary ?? 'periodic', dimensions, fields),
   };
   const { inspectEquation } = await import('./start.ts');
-  return inspectEquation(equation as unknown as Equation, target);
+  return inspectEquation(equation, target);
 }

@@ -99,7 +99,8 @@ describe('users\' functions', () => {
       ['(x) => { let y; return y; }', /without a value/], ['(x) => { x = 1; return x; }', /cannot be assigned here/],
       ['(x) => { for (let i = 0; i < x; ++i) {} return x; }', /without constant bounds/], ['(x) => { for (;;) {} }', /without constant bounds/],
       ['(x) => { for (let i = 0; i < 1; i += 0) {} return x; }', /more than 1000000 trips/],
-      ['(x) => { const f = (y) => f(y); return f(x); }', /f is not known|nested more than/], ['(x) => { function f(y) { return f(y); } return f(x); }', /nested more than 64/],
+      ['(x) => { const f = (y) => f(y); return f(x); }', /f is not known|nested more than/],
+      ['(x) => { function f(y) { return f(y); } return f(x); }', /nested more than 64/],
       ['(x) => { const a = [1, 2]; return a[x]; }', /depends on data/], ['(x) => { const a = [1, 2]; return a[2]; }', /index 2 of an array of 2/],
       ['async (x) => x', /async/], ['function* (x) { return x; }', /generator/], ['(x = 1) => x', /default/], ['(...x) => x', /rest/],
       ['(x) => x, 1', /not one function/], ['(x) =>', /unexpected token/], ['x: number => x', /./], ['', /./], ['1', /not one function/],
@@ -162,10 +163,12 @@ function randomFunction(draw: () => number): string {
       const name = `v${names++}`;
       switch (draw() % (depth > 0 ? 8 : 4)) {
         case 0: text += `let ${name} = ${number(2, names0)}; `; names0.push(name); own.push(name); break;
-        case 1: text += `const ${name} = [${number(1, names0)}, ${number(1, names0)}]; `; names0.push(`${name}[0]`, `${name}[1]`); own.push(`${name}[${draw() % 2}]`); break;
+        case 1: text += `const ${name} = [${number(1, names0)}, ${number(1, names0)}]; `;
+          names0.push(`${name}[0]`, `${name}[1]`); own.push(`${name}[${draw() % 2}]`); break;
         case 2: case 3: if (own.length > 0) text += `${pick(...own)} ${pick('=', '+=', '-=', '*=')} ${number(2, names0)}; `; break;
         case 4: text += `if (${condition(1, names0)}) { ${statements(depth - 1, names0, own, loop)} } ${pick('', `else { ${statements(depth - 1, names0, own, loop)} }`)} `; break;
-        case 5: text += `for (let ${name} = ${pick('0', '2')}; ${name} < ${pick('3', '5', depth === 1 ? '300' : '4')}; ${name} += ${pick('1', '2')}) { ${statements(depth - 1, [...names0, name], own, true)} } `; break;
+        case 5: text += `for (let ${name} = ${pick('0', '2')}; ${name} < ${pick('3', '5', depth === 1 ? '300' : '4')}; ${name} += ${pick('1', '2')}) `
+          + `{ ${statements(depth - 1, [...names0, name], own, true)} } `; break;
         case 6: text += `if (${condition(1, names0)}) ${loop ? pick('break', 'continue') : `return [${number(1, names0)}, 1]`}; `; break;
         default: text += `if (${condition(1, names0)}) return [${number(1, names0)}, ${number(1, names0)}]; `;
       }

@@ -1,25 +1,30 @@
 // Calls of the user's own functions, inlined.
 import type * as acorn from 'acorn';
+import { elementAt } from '../../core/known.ts';
 import type { Statement } from '../ir.ts';
 import { keyOf } from './names.ts';
 import type { Frame, Lowering } from './lowering.ts';
 import type { Node } from './source.ts';
-import { type Closure, describe, Scope, type Staged } from './values.ts';
+import { type Closure, describe, namesOf, Scope, type Staged } from './values.ts';
 
 /** The result of a call. */
 export function callFunction(
   { node, scope: outer, name }: Pick<Closure, 'node' | 'scope' | 'name'>, args: readonly Staged[], at: Node, to: Lowering,
 ): Staged {
   if (node.async || node.generator) throw to.error(node, 'an async function or a generator', 'use a plain function');
-  if (args.length < node.params.length) throw to.error(at, `${name} takes ${node.params.length} arguments, not ${args.length}`, 'give all of them');
+  if (args.length < node.params.length) {
+    throw to.error(at, `${name} takes ${node.params.length} arguments, not ${args.length}`, 'give all of them');
+  }
   return to.inside(at, () => {
     const frame: Frame = { end: to.label('end'), result: undefined };
     const scope = new Scope(outer);
-    node.params.forEach((pattern, i) => { bind(pattern, args[i]!, { scope, to, owner: frame, isVariable: false }); });
+    node.params.forEach((pattern, i) => { bind(pattern, elementAt(args, i), { scope, to, owner: frame, isVariable: false }); });
     if (node.body.type !== 'BlockStatement') return to.rules.evaluate(node.body, scope, to);
     const { value: flow, body } = to.capture(() =>
       to.rules.run((node.body as acorn.BlockStatement).body, { scope, to, frame, loops: [], isOutermost: true }));
-    if (flow.falls || frame.result === undefined) throw to.error(node, 'not every way through the function returns a value', 'end it with return');
+    if (flow.falls || frame.result === undefined) {
+      throw to.error(node, 'not every way through the function returns a value', 'end it with return');
+    }
     const left = (statements: readonly Statement[]): void => { for (const each of statements) to.emit(each, at); };
     if (flow.exits.has(frame.end)) to.emit({ kind: 'block', label: frame.end, body }, at);
     else left(body);
@@ -43,11 +48,14 @@ export function bind(pattern: acorn.Pattern, value: Staged, how: Binding): void 
   switch (pattern.type) {
     case 'Identifier': {
       if (scope.has(pattern.name)) throw to.error(pattern, `${pattern.name} is declared twice`, 'use another name');
-      scope.declare(pattern.name, { value: isVariable ? variable(value, pattern, to) : to.settle(value, pattern.name, pattern), isVariable, owner, isOwn });
+      const held = isVariable ? variable(value, pattern, to) : to.settle(value, pattern.name, pattern);
+      scope.declare(pattern.name, { value: held, isVariable, owner, isOwn });
       return;
     }
     case 'ArrayPattern':
-      if (value.kind !== 'tuple') throw to.error(pattern, `${describe(value)} in place of an array`, 'only arrays can be taken apart like this');
+      if (value.kind !== 'tuple') {
+        throw to.error(pattern, `${describe(value)} in place of an array`, 'only arrays can be taken apart like this');
+      }
       pattern.elements.forEach((each, i) => {
         if (each === null) return;
         const item = value.items[i];
@@ -56,12 +64,16 @@ export function bind(pattern: acorn.Pattern, value: Staged, how: Binding): void 
       });
       return;
     case 'ObjectPattern':
-      if (value.kind !== 'record') throw to.error(pattern, `${describe(value)} in place of an object`, 'only objects can be taken apart like this');
+      if (value.kind !== 'record') {
+        throw to.error(pattern, `${describe(value)} in place of an object`, 'only objects can be taken apart like this');
+      }
       for (const each of pattern.properties) {
-        if (each.type === 'RestElement' || each.computed) throw to.error(each, 'the rest of an object, or a computed name', 'name each field');
+        if (each.type === 'RestElement' || each.computed) {
+          throw to.error(each, 'the rest of an object, or a computed name', 'name each field');
+        }
         const name = keyOf(each.key, to);
         const field = value.fields.get(name);
-        if (field === undefined) throw to.error(each, `${describe(value)} has no ${name}`, `there are ${[...value.fields.keys()].join(', ') || 'none'}`);
+        if (field === undefined) throw to.error(each, `${describe(value)} has no ${name}`, namesOf(value));
         bind(each.value, field, how);
       }
       return;

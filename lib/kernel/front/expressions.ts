@@ -1,12 +1,13 @@
 // Expressions of a user's function.
 import type * as acorn from 'acorn';
-import { branch, compare, get, logic, select, unary, type BinaryOp, type CompareOp } from '../ir.ts';
+import { elementAt, leading, required } from '../../core/known.ts';
+import { branch, compare, get, logic, select, unary, type BinaryOp, type Body, type CompareOp } from '../ir.ts';
 import { callFunction } from './calls.ts';
 import type { Lowering } from './lowering.ts';
 import { globalConstants, mathMember, mathNames, numberMember, power } from './mathematics.ts';
 import { keyOf } from './names.ts';
 import type { FunctionNode, Node } from './source.ts';
-import { computed, describe, known, record, type Scope, type Staged, tuple } from './values.ts';
+import { computed, describe, known, namesOf, record, type Scope, type Staged, tuple } from './values.ts';
 
 const arithmetic: Readonly<Record<string, BinaryOp>> = { '+': 'add', '-': 'sub', '*': 'mul', '/': 'div', '%': 'rem' };
 const comparisons: Readonly<Record<string, CompareOp>> = { '===': 'eq', '!==': 'ne', '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge' };
@@ -30,8 +31,10 @@ const refused: Readonly<Record<string, readonly [what: string, hint: string]>> =
   ImportExpression: ['import()', 'pass what is needed as a parameter'],
 };
 
+type AnyExpression = acorn.Expression | acorn.Super | acorn.SpreadElement | acorn.PrivateIdentifier;
+
 /** The value of an expression. */
-export function evaluate(node: acorn.Expression | acorn.Super | acorn.SpreadElement | acorn.PrivateIdentifier, scope: Scope, to: Lowering): Staged {
+export function evaluate(node: AnyExpression, scope: Scope, to: Lowering): Staged {
   switch (node.type) {
     case 'Literal': return literal(node, to);
     case 'Identifier': return identifier(node, scope, to);
@@ -41,7 +44,9 @@ export function evaluate(node: acorn.Expression | acorn.Super | acorn.SpreadElem
     case 'LogicalExpression': return logicalOf(node, scope, to);
     case 'ConditionalExpression': return conditionalOf(node, scope, to);
     case 'ArrayExpression': return tuple(node.elements.map((each) => {
-      if (each === null || each.type === 'SpreadElement') throw to.error(each ?? node, 'an array with gaps or spread elements', 'name each element');
+      if (each === null || each.type === 'SpreadElement') {
+        throw to.error(each ?? node, 'an array with gaps or spread elements', 'name each element');
+      }
       const value = evaluate(each, scope, to);
       const isNumber = value.kind !== 'tuple' && value.kind !== 'record' && value.kind !== 'closure' && value.kind !== 'builtin';
       if (!to.assignsElements || !isNumber) return to.settle(value, 'e', each);
@@ -50,8 +55,10 @@ export function evaluate(node: acorn.Expression | acorn.Super | acorn.SpreadElem
     case 'ObjectExpression': return objectOf(node, scope, to);
     case 'MemberExpression': return memberOf(node, scope, to);
     case 'CallExpression': return callOf(node, scope, to);
-    case 'ArrowFunctionExpression': case 'FunctionExpression':
-      return { kind: 'closure', name: node.type === 'FunctionExpression' ? node.id?.name ?? 'function' : 'function', node: node as FunctionNode, scope };
+    case 'ArrowFunctionExpression': case 'FunctionExpression': {
+      const name = node.type === 'FunctionExpression' ? node.id?.name : undefined;
+      return { kind: 'closure', name: name ?? 'function', node: node as FunctionNode, scope };
+    }
     default: {
       const [what, hint] = refused[node.type] ?? [`${node.type}`, 'it is not part of what can be compiled'];
       throw to.error(node, `${what} cannot be compiled`, hint);
@@ -67,7 +74,7 @@ function literal(node: acorn.Literal, to: Lowering): Staged {
 function identifier(node: acorn.Identifier, scope: Scope, to: Lowering): Staged {
   const found = scope.find(node.name);
   if (found !== undefined) return found.value;
-  if (Object.hasOwn(globalConstants, node.name)) return known(globalConstants[node.name]!);
+  if (Object.hasOwn(globalConstants, node.name)) return known(required(globalConstants[node.name]));
   if (node.name === 'undefined') throw to.error(node, 'undefined has no number', 'give it a value');
   throw to.error(node, `${node.name} is not known here`,
     'a compiled function sees its parameters, Math, and what it declares itself: pass other values as parameters');
@@ -89,11 +96,12 @@ function binaryOf(node: acorn.BinaryExpression, scope: Scope, to: Lowering): Sta
   const [left, right] = [evaluate(node.left, scope, to), evaluate(node.right, scope, to)];
   const { operator } = node;
   if (operator === '**') return power(to, left, right, node);
-  if (Object.hasOwn(arithmetic, operator)) return to.arithmetic(arithmetic[operator]!, left, right, node);
+  if (Object.hasOwn(arithmetic, operator)) return to.arithmetic(required(arithmetic[operator]), left, right, node);
   if (!Object.hasOwn(comparisons, operator)) {
-    throw to.error(node, `${operator} cannot be compiled`, operator === '==' || operator === '!=' ? `write ${operator}=` : 'use arithmetic on numbers');
+    throw to.error(node, `${operator} cannot be compiled`,
+      operator === '==' || operator === '!=' ? `write ${operator}=` : 'use arithmetic on numbers');
   }
-  const op = comparisons[operator]!;
+  const op = required(comparisons[operator]);
   const [a, b] = [to.numeric(left, node.left), to.numeric(right, node.right)];
   if (a.kind === 'known' && b.kind === 'known') return known(onNumbers[op](Number(a.value), Number(b.value)));
   return computed(compare(op, to.expression(a, node), to.expression(b, node)));
@@ -118,19 +126,21 @@ function logicalOf(node: acorn.LogicalExpression, scope: Scope, to: Lowering): S
 function conditionalOf(node: acorn.ConditionalExpression, scope: Scope, to: Lowering): Staged {
   const test = to.condition(evaluate(node.test, scope, to), node.test);
   if (test.kind === 'known') return evaluate(test.value === true ? node.consequent : node.alternate, scope, to);
-  const [then, otherwise] = [node.consequent, node.alternate].map((side) => to.capture(() => evaluate(side, scope, to)));
+  const [then, otherwise] = leading([node.consequent, node.alternate].map((side) => to.capture(() => evaluate(side, scope, to))), 2);
   const isPlain = (e: Staged): boolean => ['known', 'computed', 'cell'].includes(e.kind);
-  if (then!.body.length + otherwise!.body.length === 0 && isPlain(then!.value) && isPlain(otherwise!.value)) {
-    const [a, b] = [to.expression(then!.value, node.consequent), to.expression(otherwise!.value, node.alternate)];
-    if (a.type !== b.type) throw to.error(node, `${describe(then!.value)} or ${describe(otherwise!.value)}`, 'give the same kind of value on both sides');
+  if (then.body.length + otherwise.body.length === 0 && isPlain(then.value) && isPlain(otherwise.value)) {
+    const [a, b] = [to.expression(then.value, node.consequent), to.expression(otherwise.value, node.alternate)];
+    if (a.type !== b.type) {
+      throw to.error(node, `${describe(then.value)} or ${describe(otherwise.value)}`, 'give the same kind of value on both sides');
+    }
     return computed(select(test.e, a, b));
   }
-  const cells = to.cellsLike(then!.value, node.consequent);
-  const whole = (side: { readonly value: Staged; readonly body: readonly import('../ir.ts').Statement[] }, at: Node) => {
+  const cells = to.cellsLike(then.value, node.consequent);
+  const whole = (side: { readonly value: Staged; readonly body: Body }, at: Node): Body => {
     const { body } = to.capture(() => { to.assign(cells, side.value, at); });
     return [...side.body, ...body];
   };
-  to.emit(branch(test.e, whole(then!, node.consequent), whole(otherwise!, node.alternate)), node);
+  to.emit(branch(test.e, whole(then, node.consequent), whole(otherwise, node.alternate)), node);
   return cells;
 }
 
@@ -146,32 +156,36 @@ function objectOf(node: acorn.ObjectExpression, scope: Scope, to: Lowering): Sta
 
 function memberOf(node: acorn.MemberExpression, scope: Scope, to: Lowering): Staged {
   if (node.optional) throw to.error(node, '?. cannot be compiled', 'values are never undefined here');
-  if (node.object.type === 'Identifier' && scope.find(node.object.name) === undefined && (node.object.name === 'Math' || node.object.name === 'Number')) {
-    if (node.computed) throw to.error(node, `${node.object.name}[…] cannot be compiled`, 'name the function');
+  const library = node.object.type === 'Identifier' && scope.find(node.object.name) === undefined ? node.object.name : undefined;
+  if (library === 'Math' || library === 'Number') {
+    if (node.computed) throw to.error(node, `${library}[…] cannot be compiled`, 'name the function');
     const name = keyOf(node.property, to);
-    const found = node.object.name === 'Math' ? mathMember(name) : numberMember(name);
+    const found = library === 'Math' ? mathMember(name) : numberMember(name);
     if (found !== undefined) return found;
-    throw to.error(node, `${node.object.name}.${name} cannot be compiled`, node.object.name === 'Math' ? `there are ${mathNames.join(', ')}` : 'write the number');
+    const hint = library === 'Math' ? `there are ${mathNames.join(', ')}` : 'write the number';
+    throw to.error(node, `${library}.${name} cannot be compiled`, hint);
   }
   const object = evaluate(node.object, scope, to);
   if (object.kind === 'tuple') {
     if (!node.computed && keyOf(node.property, to) === 'length') return known(object.items.length);
-    if (node.computed) return object.items[indexOf(node, object.items.length, scope, to)]!;
+    if (node.computed) return elementAt(object.items, indexOf(node, object.items.length, scope, to));
   }
   if (object.kind === 'record' && !node.computed) {
     const name = keyOf(node.property, to);
     const found = object.fields.get(name);
     if (found !== undefined) return found;
-    throw to.error(node.property, `${describe(object)} has no ${name}`, `there are ${[...object.fields.keys()].join(', ') || 'none'}`);
+    throw to.error(node.property, `${describe(object)} has no ${name}`, namesOf(object));
   }
-  throw to.error(node, `${describe(object)} has no such member`, 'arrays have elements and a length, objects the fields that they were made with');
+  throw to.error(node, `${describe(object)} has no such member`,
+    'arrays have elements and a length, objects the fields that they were made with');
 }
 
 /** The index of an element, which must be known while the function is compiled. */
 export function indexOf(node: acorn.MemberExpression, length: number, scope: Scope, to: Lowering): number {
   const index = to.numeric(evaluate(node.property, scope, to), node.property);
   if (index.kind !== 'known') {
-    throw to.error(node.property, 'an index that depends on data', 'indices must be known while the function is compiled: constants and counters of loops');
+    throw to.error(node.property, 'an index that depends on data',
+      'indices must be known while the function is compiled: constants and counters of loops');
   }
   const value = Number(index.value);
   if (!Number.isInteger(value) || value < 0 || value >= length) {

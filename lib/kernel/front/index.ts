@@ -1,10 +1,9 @@
 // Functions of the user's, as functions of the kernel representation.
-import type { KernelFunction, Type } from '../ir.ts';
-import { get, type Expression, type Local } from '../ir.ts';
+import { get, type Expression, type KernelFunction, type Local, type Type } from '../ir.ts';
 import { callFunction } from './calls.ts';
 import { evaluate } from './expressions.ts';
 import { Lowering } from './lowering.ts';
-import { FunctionSource } from './source.ts';
+import type { FunctionSource } from './source.ts';
 import { runStatements } from './statements.ts';
 import { computed, Scope, type Staged } from './values.ts';
 
@@ -39,7 +38,8 @@ export function pointFunction(
 ): PointFunction {
   const lowering = new Lowering(source, precision, { evaluate, run: runStatements });
   const parameters: Local[] = Array.from({ length: count }, (_, i) => ({ name: `p${i}`, type: precision }));
-  const shape = callFunction({ node: source.node, scope: globals, name: source.argument }, parameters.map((each) => computed(get(each))), source.node, lowering);
+  const closure = { node: source.node, scope: globals, name: source.argument };
+  const shape = callFunction(closure, parameters.map((each) => computed(get(each))), source.node, lowering);
   const values = flatten(shape, source, lowering);
   return { shape, f: {
     name, parameters, results: values.map(({ type }): Type => type), buffers: [], body: [...lowering.body, { kind: 'return', values }],

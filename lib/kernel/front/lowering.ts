@@ -2,8 +2,11 @@
 // it are unrolled, functions are inlined, and the rest becomes statements. Results are those of the function in JavaScript, with each
 // operation rounded to the precision, and Math's functions as math/ has them.
 import type * as acorn from 'acorn';
-import { binary, bool, constant, get, set, type BinaryOp, type Body, type Expression, type Label, type Local, type Statement } from '../ir.ts';
+import {
+  binary, bool, constant, get, set, type BinaryOp, type Body, type Expression, type Label, type Local, type Statement,
+} from '../ir.ts';
 import type { FunctionError } from '../../core/errors.ts';
+import { elementAt, required } from '../../core/known.ts';
 import { onKnown } from './mathematics.ts';
 import type { FunctionSource, Node } from './source.ts';
 import { computed, describe, known, record, type Scope, type Services, type Staged, tuple } from './values.ts';
@@ -101,7 +104,9 @@ export class Lowering implements Services {
 
   /** Inlines a call. */
   inside<T>(at: Node, work: () => T): T {
-    if (++this.#depth > mostDepth) throw this.error(at, `calls are nested more than ${mostDepth} times`, 'functions must not call themselves');
+    if (++this.#depth > mostDepth) {
+      throw this.error(at, `calls are nested more than ${mostDepth} times`, 'functions must not call themselves');
+    }
     try {
       return work();
     } finally {
@@ -177,11 +182,14 @@ export class Lowering implements Services {
       }
       this.emit(set(to.local, e), at);
     } else if (to.kind === 'tuple' && value.kind === 'tuple' && to.items.length === value.items.length) {
-      to.items.forEach((item, i) => { this.assign(item, value.items[i]!, at); });
+      to.items.forEach((item, i) => { this.assign(item, elementAt(value.items, i), at); });
     } else if (to.kind === 'record' && value.kind === 'record' && to.fields.size === value.fields.size
       && [...to.fields.keys()].every((name) => value.fields.has(name))) {
-      for (const [name, field] of to.fields) this.assign(field, value.fields.get(name)!, at);
-    } else throw this.error(at, `${describe(value)} here and ${describe(to)} elsewhere`, 'every way through the code must give the same kind of value');
+      for (const [name, field] of to.fields) this.assign(field, required(value.fields.get(name)), at);
+    } else {
+      throw this.error(at, `${describe(value)} here and ${describe(to)} elsewhere`,
+        'every way through the code must give the same kind of value');
+    }
   }
 }
 

@@ -1,5 +1,8 @@
 // Math and Number, as functions see them.
-import { binary, compare, constant, convert, f64, get, math, mathFunctions, select, unary, type BinaryOp, type Expression, type MathName, type UnaryOp } from '../ir.ts';
+import { elementAt, required } from '../../core/known.ts';
+import {
+  binary, compare, constant, convert, get, math, mathFunctions, select, unary, type BinaryOp, type Expression, type MathName, type UnaryOp,
+} from '../ir.ts';
 import { binaryOn, mathOf } from '../semantics.ts';
 import type { Node } from './source.ts';
 import { type Builtin, computed, known, type Services, type Staged } from './values.ts';
@@ -16,19 +19,20 @@ export const globalConstants: Readonly<Record<string, number>> = { NaN, Infinity
 const plainUnary: Readonly<Record<string, UnaryOp>> = { abs: 'abs', ceil: 'ceil', floor: 'floor', sqrt: 'sqrt' };
 
 type Apply = (lowering: Services, args: readonly Expression[]) => Expression;
+type ApplyToOne = (lowering: Services, x: Expression) => Expression;
 
 /** Functions of one number that are made of others, on an expression without cost: a constant or a local. */
-const composed: Readonly<Record<string, Apply>> = {
+const composed: Readonly<Record<string, ApplyToOne>> = {
   // Halves go up; -0 and what rounds to it from below keep their sign.
-  round: (_, [x]) => {
-    const low = unary('floor', x!);
-    const up = binary('add', low, constant(x!.type as 'f64', 1));
-    const rounded = select(compare('ge', binary('sub', x!, low), constant(x!.type as 'f64', 0.5)), up, low);
-    return signed(x!, rounded);
+  round: (_, x) => {
+    const low = unary('floor', x);
+    const up = binary('add', low, constant(x.type as 'f64', 1));
+    const rounded = select(compare('ge', binary('sub', x, low), constant(x.type as 'f64', 0.5)), up, low);
+    return signed(x, rounded);
   },
-  trunc: (_, [x]) => signed(x!, select(compare('lt', x!, zero(x!)), unary('ceil', x!), unary('floor', x!))),
-  sign: (_, [x]) => select(compare('gt', x!, zero(x!)), one(x!, 1), select(compare('lt', x!, zero(x!)), one(x!, -1), x!)),
-  fround: (lowering, [x]) => (lowering.precision === 'f32' ? x! : convert('f64', convert('f32', x!))),
+  trunc: (_, x) => signed(x, select(compare('lt', x, zero(x)), unary('ceil', x), unary('floor', x))),
+  sign: (_, x) => select(compare('gt', x, zero(x)), one(x, 1), select(compare('lt', x, zero(x)), one(x, -1), x)),
+  fround: (lowering, x) => (lowering.precision === 'f32' ? x : convert('f64', convert('f32', x))),
 };
 
 const one = (like: Expression, value: number): Expression => constant(like.type as 'f64', value);
@@ -79,19 +83,21 @@ function mathFunction(name: MathName): Builtin {
 
 /** A member of Math; undefined if it cannot be used. */
 export function mathMember(name: string): Staged | undefined {
-  if (Object.hasOwn(constants, name)) return known(constants[name]!);
+  if (Object.hasOwn(constants, name)) return known(required(constants[name]));
   if (name === 'min' || name === 'max') return extreme(name);
   if (Object.hasOwn(mathFunctions, name)) return mathFunction(name as MathName);
   const plain = Object.hasOwn(plainUnary, name) ? plainUnary[name] : undefined;
   const own = Math[name as 'abs'] as ((x: number) => number) | undefined;
-  if (plain !== undefined) return numeric(`Math.${name}`, 1, own!, (_, [x]) => unary(plain, x!));
-  if (Object.hasOwn(composed, name)) return numeric(`Math.${name}`, 1, own!, composed[name]!);
+  const ofOne = (apply: ApplyToOne): Builtin =>
+    numeric(`Math.${name}`, 1, required(own), (lowering, args) => apply(lowering, elementAt(args, 0)));
+  if (plain !== undefined) return ofOne((_, x) => unary(plain, x));
+  if (Object.hasOwn(composed, name)) return ofOne(required(composed[name]));
   return undefined;
 }
 
 /** A member of Number; undefined if it cannot be used. */
 export function numberMember(name: string): Staged | undefined {
-  return Object.hasOwn(numberConstants, name) ? known(numberConstants[name]!) : undefined;
+  return Object.hasOwn(numberConstants, name) ? known(required(numberConstants[name])) : undefined;
 }
 
 /** x ** y, Math.pow. Squares, the number itself and its reciprocal are exact to the last bit as products and quotients. */
@@ -110,7 +116,5 @@ export function power(lowering: Services, base: Staged, exponent: Staged, at: No
 
 /** An operation on two known numbers, as the targets compute it in doubles. */
 export function onKnown(op: BinaryOp, a: number, b: number): number {
-  return binaryOn(op, 'f64')!(a, b);
+  return required(binaryOn(op, 'f64'))(a, b);
 }
-
-export { f64 };

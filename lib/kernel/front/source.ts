@@ -59,7 +59,9 @@ export class FunctionSource {
         failure ??= error; // the first is about the text as it stands
       }
     }
-    if (failure === undefined) throw this.error({ start: 0 }, 'this is not one function', 'give an arrow function or a function expression');
+    if (failure === undefined) {
+      throw this.error({ start: 0 }, 'this is not one function', 'give an arrow function or a function expression');
+    }
     if (failure instanceof RangeError) throw this.error({ start: 0 }, 'the function is nested too deeply', 'split it', { cause: failure });
     const { pos = 1, message = String(failure) } = failure as { pos?: number; message?: string };
     throw this.error({ start: Math.max(0, pos - 1) }, message.replace(/ \(\d+:\d+\)$/, '').toLowerCase(),

@@ -1,5 +1,6 @@
 // Statements of a user's function.
 import type * as acorn from 'acorn';
+import { elementAt } from '../../core/known.ts';
 import { branch, convert, exact, forLoop, get, i32, type BinaryOp, type Body, type Label } from '../ir.ts';
 import { bind } from './calls.ts';
 import { evaluate, indexOf } from './expressions.ts';
@@ -107,7 +108,8 @@ function placeOf(node: acorn.Pattern, { scope, to, frame }: Context): Staged {
     return found;
   };
   if (node.type === 'Identifier') {
-    const { value } = own(node, ({ isVariable }) => isVariable, 'declare it with let, in the same function; the counter of a loop belongs to the loop');
+    const { value } = own(node, ({ isVariable }) => isVariable,
+      'declare it with let, in the same function; the counter of a loop belongs to the loop');
     if (value.kind === 'cell') return value;
     throw to.error(node, `${describe(value)} cannot be replaced`, 'only numbers and truth values can be assigned, and elements of arrays');
   }
@@ -116,7 +118,7 @@ function placeOf(node: acorn.Pattern, { scope, to, frame }: Context): Staged {
   }
   const { value } = own(node.object, ({ isOwn }) => isOwn === true, 'make it in the same function, as in const a = [0, 0]');
   if (value.kind !== 'tuple') throw to.error(node, `${describe(value)} has no elements`, 'assign variables and elements of arrays');
-  return value.items[indexOf(node, value.items.length, scope, to)]!;
+  return elementAt(value.items, indexOf(node, value.items.length, scope, to));
 }
 
 function returned(node: acorn.ReturnStatement, { scope, to, frame, isOutermost }: Context): Flow {
@@ -157,7 +159,8 @@ function left(node: acorn.BreakStatement | acorn.ContinueStatement, { to, loops 
 /** The values of a counter: constants, as many as the loop has trips. */
 function tripsOf(node: acorn.ForStatement, { scope, to }: Context): { readonly name: string; readonly values: readonly number[] } {
   const wrong = (): never => {
-    throw to.error(node, 'a loop without constant bounds', 'write for (let i = 0; i < 10; ++i), with bounds that are known while it is compiled');
+    throw to.error(node, 'a loop without constant bounds',
+      'write for (let i = 0; i < 10; ++i), with bounds that are known while it is compiled');
   };
   const { init, test, update } = node;
   if (init?.type !== 'VariableDeclaration' || init.kind !== 'let' || init.declarations.length !== 1 || !test || !update) return wrong();
@@ -203,14 +206,17 @@ function elements(node: acorn.ForOfStatement, context: Context): Flow {
   const values = evaluate(node.right, scope, to);
   if (values.kind !== 'tuple') throw to.error(node.right, `${describe(values)} in place of an array`, 'for … of goes through arrays');
   const { left: place } = node;
-  if (place.type !== 'VariableDeclaration' || place.kind !== 'const') throw to.error(place, 'for … of without const', 'write for (const x of a)');
+  if (place.type !== 'VariableDeclaration' || place.kind !== 'const') {
+    throw to.error(place, 'for … of without const', 'write for (const x of a)');
+  }
   const [{ id }] = place.declarations as [acorn.VariableDeclarator];
   return trips(node, values.items, (inner, value) => { bind(id, value, { scope: inner, to, owner: inner, isVariable: false }); }, context);
 }
 
 /** The body once for each value. */
 function trips(
-  node: acorn.ForStatement | acorn.ForOfStatement, values: readonly Staged[], declareIn: (scope: Scope, value: Staged) => void, context: Context,
+  node: acorn.ForStatement | acorn.ForOfStatement, values: readonly Staged[], declareIn: (scope: Scope, value: Staged) => void,
+  context: Context,
 ): Flow {
   const { to } = context;
   const end = to.label('loop');
@@ -246,8 +252,10 @@ function rolled(node: acorn.ForStatement, name: string, values: readonly number[
   const { to } = context;
   const [first = 0, second = 0] = values;
   const step = second - first;
-  if (!Number.isInteger(first) || !Number.isInteger(step) || values.some((value, i) => value !== first + i * step) || Math.abs(first) + Math.abs(step) * values.length > 2 ** 30) {
-    throw to.error(node, `a loop of ${values.length} trips whose counter does not go in even steps of integers`, 'count trips, and compute the value from them');
+  const isEven = Number.isInteger(first) && Number.isInteger(step) && values.every((value, i) => value === first + i * step);
+  if (!isEven || Math.abs(first) + Math.abs(step) * values.length > 2 ** 30) {
+    throw to.error(node, `a loop of ${values.length} trips whose counter does not go in even steps of integers`,
+      'count trips, and compute the value from them');
   }
   const [end, again] = [to.label('loop'), to.label('next')];
   const counter = to.newLocal('i32', name);

@@ -78,6 +78,11 @@ export function describe(value: Staged): string {
   }
 }
 
+/** The names of an object's fields, as a hint. */
+export function namesOf({ fields }: Record): string {
+  return `there are ${[...fields.keys()].join(', ') || 'none'}`;
+}
+
 export interface Binding {
   readonly value: Staged;
   /** `let`: may be assigned. */

@@ -7,7 +7,7 @@ import { classicText } from '../compile/cuda.ts';
 import type { StencilProgram, Target } from '../compile/program.ts';
 import type { Request } from '../simulate.ts';
 import type { Equation, RealArray } from '../types.ts';
-import { levelsOf, levelsUsed, stageScalars, timeOf, type Content, type Engine, type Level, type Outcome, type Span } from './span.ts';
+import { levelsOf, levelsUsed, stageScalars, timeOf, type Content, type Engine, type Grid, type Level, type Outcome, type Span } from './span.ts';
 
 /** What a device engine is made of. */
 export interface DeviceParts {
@@ -28,7 +28,7 @@ const mostLaunches = 1 << 14;
 /** The arrays of a run on a device, which both variants use. */
 export class DeviceState {
   readonly device: Device;
-  readonly content: Content;
+  readonly grid: Grid;
   readonly coefficients: DeviceArray;
   readonly parameters: DeviceArray;
   readonly status: DeviceArray;
@@ -37,7 +37,7 @@ export class DeviceState {
 
   private constructor(device: Device, content: Content, arrays: readonly DeviceArray[], levels: readonly Level[]) {
     this.device = device;
-    this.content = content;
+    this.grid = content.grid;
     const [coefficients, parameters, status, backup, ...rest] = arrays;
     this.coefficients = required(coefficients);
     this.parameters = required(parameters);
@@ -192,7 +192,7 @@ export class ClassicEngine extends DeviceEngine {
 
   protected override* launches(span: Span, first = 0): Generator<ListedLaunch> {
     const { stages, names: { precision } } = this.#made;
-    const { cells, members, shape } = this.state.content.grid;
+    const { cells, members, shape } = this.state.grid;
     const blocks = Math.ceil(cells / classicThreads) * members;
     const levels = levelsOf(stages);
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });

@@ -57,14 +57,12 @@ export class StreamingEngine extends ClassicEngine {
   override readonly depth: number;
   readonly #shape: Shape;
   readonly #program: StencilProgram;
-  readonly #isPeriodic: boolean;
 
   constructor(parts: DeviceParts, state: DeviceState, module: DeviceModule, shape: Shape, reason: string) {
     super(state, module, parts.made, reason);
     this.#shape = shape;
     this.depth = shape.depth;
     this.#program = parts.made;
-    this.#isPeriodic = parts.target.rules[1]?.[0][0]?.kind === 'periodic';
   }
 
   static async begin(parts: DeviceParts, shape: Shape, reason: string): Promise<StreamingEngine> {
@@ -94,7 +92,7 @@ export class StreamingEngine extends ClassicEngine {
 
   /** Strips of columns, chunks of rows: enough for all multiprocessors, with few rows computed twice. */
   #cut(): { readonly strips: number; readonly chunks: number; readonly rows: number } {
-    const { grid: { shape, members } } = this.state.content;
+    const { shape, members } = this.state.grid;
     const [n0 = 1, n1 = 1] = shape;
     const { own } = stripOf(this.#program, this.#shape);
     const strips = Math.ceil(n1 / own);
@@ -119,7 +117,7 @@ export class StreamingEngine extends ClassicEngine {
   #pass(span: Span, first: number): ListedLaunch {
     const { stages, names: { precision } } = this.#program;
     const { state } = this;
-    const { shape, members } = state.content.grid;
+    const { shape, members } = state.grid;
     const { strips, chunks, rows } = this.#cut();
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
     const times = Array.from({ length: this.#shape.depth }, (_, i) => {
@@ -134,10 +132,5 @@ export class StreamingEngine extends ClassicEngine {
         ...stages.map(({ h }) => real(h(span.dt))), ...stages.map(({ g }) => real(g(span.dt))), ...ints.map((n) => ({ i32: n })),
       ],
     };
-  }
-
-  /** Whether the grid is wide enough for this engine's strips. */
-  fits(): boolean {
-    return isWideEnough(this.#program, this.#shape, this.state.content.grid.shape[1] ?? 0, this.#isPeriodic);
   }
 }

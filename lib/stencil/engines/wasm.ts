@@ -85,8 +85,7 @@ export class WasmEngine implements Engine {
     view('coefficients', coefficients.length).set(coefficients);
     const count = made.names.parameters.length;
     this.#plan = {
-      module: new engine.Module(printWasm(program, { layout, isShared: true, exports: new Set(made.stages.map((_, s) => `rows_${s}`)) }) as
-        Uint8Array<ArrayBuffer>),
+      module: new engine.Module(printWasm(program, { layout, isShared: true, exports: new Set(made.stages.map((_, s) => `rows_${s}`)) })),
       memory: shared, pages, pointers, method: equation.method, shape: grid.shape, rows, columns, members, precision,
       parameters: Array.from({ length: members }, (_, m) => Array.from(content.parameters.subarray(m * count, (m + 1) * count))),
       isSingle: made.stages.length === 1, state: required(places.get('state')), other: places.get('first') ?? 0,
