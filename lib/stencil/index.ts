@@ -1,7 +1,8 @@
 // The namespace `stencil` of the package.
 export { define } from './define.ts';
 export { inspect, simulate } from './simulate.ts';
-export type { Inspection, InspectOptions } from './simulate.ts';
+export type { Inspection } from './request.ts';
+export type { InspectOptions } from './simulate.ts';
 export { Run } from './run.ts';
 export { methods, stencilBackends, stencilVariants } from './types.ts';
 export type {

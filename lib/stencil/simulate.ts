@@ -3,17 +3,13 @@ import { createHash } from 'node:crypto';
 import { describeValue } from '../core/arrays.ts';
 import { abortSignal, anything, choice, fileName, hasFields, number, oneOf, positive, requireNumber, whole } from '../core/checks.ts';
 import { mostSteps } from '../core/clock.ts';
-import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
-import type { Goal } from '../core/goals.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
-import { readBoundary, type Rules } from './boundary.ts';
+import { readBoundary } from './boundary.ts';
 import { mostCells, readCoefficients, readInitial, readParameters, type Places } from './content.ts';
+import type { Inspection, Request } from './request.ts';
 import type { Run } from './run.ts';
-import {
-  stencilBackends, stencilVariants, type Boundary, type Equation, type RealArray, type RunOptions, type SimulateOptions,
-  type StencilBackend, type StencilVariant,
-} from './types.ts';
+import { stencilBackends, stencilVariants, type Boundary, type Equation, type RunOptions, type SimulateOptions } from './types.ts';
 
 const simulateOptions = optionsOf('stencil.simulate', {
   shape: needed(anything), spacing: anything, origin: anything, dt: needed(positive), initial: needed(anything), boundary: anything,
@@ -25,29 +21,6 @@ const simulateOptions = optionsOf('stencil.simulate', {
 const inspectOptions = optionsOf('stencil.inspect', {
   spacing: anything, boundary: anything, precision: normally(choice(['float32', 'float64'] as const), 'float64'),
 });
-
-/** @internal The options of a run, read and copied. */
-export interface Request {
-  readonly equation: Equation;
-  readonly places: Places;
-  readonly rules: Rules;
-  readonly members: number;
-  readonly parameters: Float64Array;
-  readonly initial: RealArray;
-  readonly coefficients: RealArray;
-  readonly precision: 'float32' | 'float64';
-  readonly dt: number;
-  readonly end: Goal | undefined;
-  readonly device: Device | undefined;
-  readonly backend: StencilBackend;
-  readonly variant: StencilVariant;
-  readonly depth: number | undefined;
-  readonly points: number | undefined;
-  readonly threads: number | undefined;
-  readonly resume: string | undefined;
-  readonly signal: AbortSignal | undefined;
-  readonly fingerprint: string;
-}
 
 /** An equation that `define` has made. */
 function requireEquation(equation: unknown): asserts equation is Equation {
@@ -138,19 +111,6 @@ export async function simulate<Field extends string, Parameter extends string, C
   request.signal?.throwIfAborted();
   const { startRun } = await import('./start.ts');
   return startRun(request) as unknown as Promise<Run<Field>>;
-}
-
-/** What `stencil.inspect` finds. */
-export interface Inspection {
-  /** Largest offset that the equation reads, along each axis. */
-  readonly reach: readonly number[];
-  readonly stages: number;
-  /** By stage: fields and coefficients with the offsets that it reads. */
-  readonly reads: readonly (readonly { readonly name: string; readonly offset: readonly number[] }[])[];
-  /** Cells that each axis must have for the boundary conditions. */
-  readonly leastShape: readonly number[];
-  /** The program in readable form. */
-  readonly program: string;
 }
 
 /** Options of {@link inspect}. */

@@ -12,7 +12,7 @@ import { JavaScriptEngine } from './engines/javascript.ts';
 import type { Content, Engine } from './engines/span.ts';
 import { Run } from './run.ts';
 import { checkpointFormat } from './saved.ts';
-import type { Inspection, Request } from './simulate.ts';
+import type { Inspection, Request } from './request.ts';
 import type { Equation } from './types.ts';
 
 /** Compiles an equation for {@link inspect}. */

@@ -5,7 +5,7 @@ import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/modu
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import { classicText } from '../compile/cuda.ts';
 import type { StencilProgram, Target } from '../compile/program.ts';
-import type { Request } from '../simulate.ts';
+import type { Request } from '../request.ts';
 import type { Equation, RealArray } from '../types.ts';
 import { levelsOf, levelsUsed, stageScalars, timeOf, type Content, type Engine, type Grid, type Level, type Outcome, type Span } from './span.ts';
 
