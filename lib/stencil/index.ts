@@ -1,5 +1,6 @@
 // The namespace `stencil` of the package.
 export { define } from './define.ts';
+export * as equations from './equations/index.ts';
 export { inspect, simulate } from './simulate.ts';
 export type { Inspection } from './request.ts';
 export type { InspectOptions } from './simulate.ts';
