@@ -1,6 +1,7 @@
 // Runs of equations: options are read and copied at the call; what compiles and runs is loaded then.
 import { createHash } from 'node:crypto';
 import { describeValue } from '../core/arrays.ts';
+import { callChecks } from '../core/call.ts';
 import { abortSignal, anything, choice, fileName, hasFields, number, oneOf, positive, requireNumber, whole } from '../core/checks.ts';
 import { mostSteps } from '../core/clock.ts';
 import { refusal } from '../core/errors.ts';
@@ -14,7 +15,7 @@ import { stencilBackends, stencilVariants, type Boundary, type Equation, type Ru
 const simulateOptions = optionsOf('stencil.simulate', {
   shape: needed(anything), spacing: anything, origin: anything, dt: needed(positive), initial: needed(anything), boundary: anything,
   parameters: anything, coefficients: anything, precision: normally(choice(['float32', 'float64'] as const), 'float64'),
-  steps: whole(0, mostSteps), until: number(), device: anything, backend: normally(choice(stencilBackends), 'auto'),
+  steps: whole(0, mostSteps), until: number(), device: callChecks.device, backend: normally(choice(stencilBackends), 'auto'),
   variant: normally(choice(stencilVariants), 'auto'), depth: whole(1, 64), points: whole(1, 16), threads: whole(1, 256), resume: fileName, signal: abortSignal,
 } satisfies ChecksOf<SimulateOptions<string, string, string>>);
 

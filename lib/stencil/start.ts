@@ -62,7 +62,7 @@ async function engineFor(request: Request, target: Target, made: StencilProgram,
     default: {
       const device = request.device ?? implicitDevice();
       const wanted = backend === 'device' || request.device !== undefined;
-      if (!wanted && device.backend !== 'cuda') break;
+      if ((!wanted && device.backend !== 'cuda') || (backend === 'auto' && device.backend === 'cpu')) break;
       try {
         const { startDeviceEngine } = await import('./engines/choose.ts');
         return await startDeviceEngine({ device, equation, made, target, content, request });
