@@ -34,12 +34,15 @@ const both = ['streaming', 'classic'] as const;
 const cases: readonly Case[] = [
   { name: 'star5', equation: star5 as never, shape: [10208, 10208], small: [40, 200], parameters: { a: 0.6, b: 0.1 }, variants: both },
   { name: 'star5', equation: star5 as never, shape: [512, 512], small: [30, 200], parameters: { a: 0.6, b: 0.1 }, variants: both },
-  { name: 'box9', equation: box9 as never, shape: [8784, 8784], small: [40, 200], parameters: { a: 0.5, b: 0.1, c: 0.025 }, variants: both },
+  { name: 'box9', equation: box9 as never, shape: [8784, 8784], small: [40, 200], parameters: { a: 0.5, b: 0.1, c: 0.025 },
+    variants: both },
   { name: 'heat', equation: heat.equation(2) as never, shape: [10208, 10208], small: [40, 200], parameters: { D: 1 }, variants: both },
-  { name: 'gray-scott', equation: grayScott.equation(2) as never, shape: [8192, 8192], small: [40, 200], parameters: grayScott.patterns.spots, variants: both },
+  { name: 'gray-scott', equation: grayScott.equation(2) as never, shape: [8192, 8192], small: [40, 200],
+    parameters: grayScott.patterns.spots, variants: both },
   { name: 'wave-rk4', equation: wave.equation(2) as never, shape: [4096, 4096], small: [40, 200], parameters: { c: 1 }, variants: both },
   { name: 'heat', equation: heat.equation(1) as never, shape: [2 ** 24], small: [1000], parameters: { D: 1 }, variants: ['classic'] },
-  { name: 'heat', equation: heat.equation(3) as never, shape: [512, 512, 512], small: [9, 10, 11], parameters: { D: 1 }, variants: ['classic'] },
+  { name: 'heat', equation: heat.equation(3) as never, shape: [512, 512, 512], small: [9, 10, 11], parameters: { D: 1 },
+    variants: ['classic'] },
 ];
 
 /** Steps of one measurement, so that it takes a while; and how many are made. */
@@ -81,12 +84,14 @@ async function compile(context: BenchContext): Promise<void> {
   if (device.backend === 'cpu' || !context.wanted('stencil/compile/cold')) return;
   // A constant of its own, so that no earlier run has compiled it.
   const step = `({ u }) => ({ u: ${Math.random()} * (u(-1, 0) + u(1, 0) + u(0, -1) + u(0, 1)) })`;
-  for (const [what, note] of [['cold', 'from the text to the end of the first step'], ['cached', 'the module comes from the cache on disk']] as const) {
+  for (const [what, note] of [['cold', 'from the text to the end of the first step'], ['cached',
+    'the module comes from the cache on disk']] as const) {
     const began = performance.now();
     const equation = stencil.define({ dimensions: 2, fields: ['u'], step: what === 'cold' ? step : `${step} // again` });
     await using run = await stencil.simulate(equation, { shape: [600, 600], dt: 1, initial: { u: 1 }, device });
     await run.advance(1);
-    context.emit({ id: `stencil/compile/${what}`, value: (performance.now() - began) / 1000, unit: 's', spread: 0, note: `${note}; ${run.info.reason}` });
+    context.emit({ id: `stencil/compile/${what}`, value: (performance.now() - began) / 1000, unit: 's', spread: 0,
+      note: `${note}; ${run.info.reason}` });
   }
 }
 

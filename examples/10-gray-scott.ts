@@ -16,7 +16,8 @@ const shape = [96, 80];
 
 /** One line of the picture for every eighth row. */
 function draw(v: stencil.RealArray): string {
-  const rows = Array.from({ length: 12 }, (_, i) => Array.from({ length: 40 }, (__, j) => ' .:*#'[Math.min(4, Math.floor(12 * v[8 * i * 80 + 2 * j]!))]).join(''));
+  const rows = Array.from({ length: 12 }, (_, i) => Array.from({ length: 40 }, (__, j) => ' .:*#'[Math.min(4,
+    Math.floor(12 * v[8 * i * 80 + 2 * j]!))]).join(''));
   return rows.join('\n');
 }
 
@@ -37,7 +38,8 @@ feeds.forEach((F, member) => {
 
 // The function itself, in plain JavaScript, gives the same bits.
 const states = await Promise.all((['javascript', 'auto'] as const).map(async (where) => {
-  await using each = await stencil.simulate(grayScott, { shape: [12, 10], dt: 1, initial: { u: 1, v: (x, y) => 0.02 * x * y / 10 }, parameters, backend: where });
+  await using each = await stencil.simulate(grayScott, { shape: [12, 10], dt: 1, initial: { u: 1, v: (x, y) => 0.02 * x * y / 10 },
+    parameters, backend: where });
   await each.advance(50);
   return (await each.state()).v;
 }));

@@ -1,5 +1,7 @@
-// Several time steps per pass over memory, in two dimensions. A warp owns a strip of columns and moves down its rows; the last rows of every
-// level (stage of a step) stay in registers, neighbours in other lanes come by shuffles. Columns and rows near the edges of a strip and of a
+// Several time steps per pass over memory, in two dimensions. A warp owns a strip of columns and moves down its rows; the last rows of
+// every
+// level (stage of a step) stay in registers, neighbours in other lanes come by shuffles. Columns and rows near the edges of a strip and
+// of a
 // chunk of rows are computed by two warps: that is the price for warps that never wait for each other.
 //
 // The scheme is printed (lib/stencil/compile/streaming.ts) as a type with
@@ -9,7 +11,8 @@
 //   beside(stage, component, dx): whether that row of the component, or an earlier one up to the newest, is read beside the column itself
 //   any_beside(stage, dx): whether that is so for any component
 //   stage<s>(at, q, x, y, out): the numbers of a cell after a stage; at.get<component, dx, dy>() reads those before it
-//   ghost_x<side, k>(inner, q, y, out), ghost_y<side, k>(inner, q, x, out): fields of cell k beyond a boundary; inner.get<field, distance>()
+//   ghost_x<side, k>(inner, q, y, out), ghost_y<side, k>(inner, q, x, out): fields of cell k beyond a boundary; inner.get<field,
+//   distance>()
 //   check(fields, q): 1 if a cell is finite and admissible
 //   centre_x(row), centre_y(column): places of cells
 #pragma once
@@ -221,7 +224,8 @@ struct StreamingAgent {
 
   /// Makes a row ready to be read beside a lane's columns.
   template <int kStage, int kDx>
-  static WARPLOOM_DEVICE void prepare(const Block& block, const Task& task, const Scalars<T, Scheme::kParameters>& q, int row_number, Row& row) {
+  static WARPLOOM_DEVICE void prepare(const Block& block, const Task& task, const Scalars<T, Scheme::kParameters>& q, int row_number,
+    Row& row) {
     if constexpr (!Scheme::kPeriodicY) {
       if (task.at_left) ghosts_y<0>(block, q, row_number, row);
       if (task.at_right) ghosts_y<1>(block, q, row_number, row);
@@ -278,9 +282,11 @@ struct StreamingAgent {
   }
 
   template <int kStage, int kPhase, int kDx>
-  static WARPLOOM_DEVICE void prepare_above(const Block& block, const Parameters& p, const Task& task, const Scalars<T, Scheme::kParameters>& q, int row, Window& window) {
+  static WARPLOOM_DEVICE void prepare_above(const Block& block, const Parameters& p, const Task& task, const Scalars<T,
+    Scheme::kParameters>& q, int row, Window& window) {
     if constexpr (kDx <= kRx) {
-      if constexpr (Scheme::any_beside(kStage, kDx)) prepare<kStage, kDx>(block, task, q, numbered(p, row + kDx), window[slot(kPhase, kDx)]);
+      if constexpr (Scheme::any_beside(kStage, kDx)) prepare<kStage, kDx>(block, task, q, numbered(p, row + kDx), window[slot(kPhase,
+        kDx)]);
       prepare_above<kStage, kPhase, kDx + 1>(block, p, task, q, row, window);
     }
   }
@@ -343,7 +349,8 @@ struct StreamingAgent {
   }
 
   template <int kPhase, bool kSteady>
-  static WARPLOOM_DEVICE void phases(const Block& block, const Parameters& p, const Task& task, Scalars<T, Scheme::kParameters>& q, int i, int last,
+  static WARPLOOM_DEVICE void phases(const Block& block, const Parameters& p, const Task& task, Scalars<T, Scheme::kParameters>& q, int i,
+    int last,
                                      T (&next)[kFields][kP], Window (&windows)[kLevels], int& bad) {
     if constexpr (kPhase < kRows) {
       if (kSteady || i + kPhase <= last) {

@@ -37,7 +37,8 @@ function ruleOf(given: unknown, name: string): Rule {
     choice(plainKinds)(given, name);
     return { kind: given as (typeof plainKinds)[number] };
   }
-  if (!hasFields(given)) throw refusal(name, 'a boundary condition, such as \'mirror\' or { kind: \'dirichlet\', value: 0 }', describeValue(given));
+  if (!hasFields(given)) throw refusal(name, 'a boundary condition, such as \'mirror\' or { kind: \'dirichlet\', value: 0 }',
+    describeValue(given));
   const { kind, value, alpha, beta } = given;
   kindCheck(kind, `${name}.kind`);
   const known = fieldsOf[kind as Rule['kind']];
@@ -126,7 +127,8 @@ export const plainArithmetic: Arithmetic<number> = {
 export const imageDistance = (k: number, spacing: number): number => (2 * k - 1) * spacing;
 
 /**
- * The value of cell `k` beyond a boundary, for the conditions that need no function of inner cells. `inner`: the cell at a distance from the
+ * The value of cell `k` beyond a boundary, for the conditions that need no function of inner cells. `inner`: the cell at a distance from
+ * the
  * boundary; `value`: the number of the condition.
  */
 export function ghostValue<T>(

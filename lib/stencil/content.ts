@@ -21,7 +21,8 @@ function byName(given: unknown, names: readonly string[], argument: string): rea
   if (given === undefined && names.length === 0) return [];
   if (!hasFields(given)) throw refusal(argument, `an object with ${names.join(', ')}`, describeValue(given));
   const other = Object.keys(given).find((name) => !names.includes(name));
-  if (other !== undefined) throw refusal(`${argument}.${other}`, names.length === 0 ? 'none' : `one of ${names.join(', ')}`, describeValue(given[other]));
+  if (other !== undefined) throw refusal(`${argument}.${other}`, names.length === 0 ? 'none' : `one of ${names.join(', ')}`,
+    describeValue(given[other]));
   return names.map((name) => (Object.hasOwn(given, name) ? given[name] : undefined));
 }
 
@@ -30,7 +31,8 @@ function fromFunction(f: (...place: number[]) => unknown, { shape, cells, spacin
   for (let cell = 0; cell < cells; cell += 1) {
     const place = indices.map((index, axis) => (index + 0.5) * elementAt(spacing, axis) + elementAt(origin, axis));
     const value: unknown = f(...place);
-    if (!Number.isFinite(value)) throw refusal(name, `a function that gives finite numbers`, `${describeValue(value)} at (${place.join(', ')})`);
+    if (!Number.isFinite(value)) throw refusal(name, `a function that gives finite numbers`,
+      `${describeValue(value)} at (${place.join(', ')})`);
     to[cell] = value as number;
     for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
       const next = elementAt(indices, axis) + 1;
@@ -51,7 +53,8 @@ function writeValues(given: unknown, places: Places, to: RealArray, name: string
     for (let i = 1; i < most; i += 1) to.copyWithin(i * cells, 0, cells);
   } else if (isReal(given)) {
     if (given.length !== cells && given.length !== cells * most) {
-      throw refusal(`${name}.length`, most === 1 ? `${cells}, the number of cells` : `${cells} or, for all members, ${cells * most}`, `${given.length}`);
+      throw refusal(`${name}.length`, most === 1 ? `${cells}, the number of cells` : `${cells} or, for all members, ${cells * most}`,
+        `${given.length}`);
     }
     for (let i = 0; i < given.length; i += 1) {
       if (!Number.isFinite(given[i])) throw refusal(`${name}[${i}]`, 'a finite number', describeValue(given[i]));
@@ -75,7 +78,8 @@ export function readParameters(given: unknown, names: readonly string[]): { read
     }
     value.forEach((each, at) => requireNumber(each, `${name}[${at}]`));
     if (value.length === 0) throw refusal(name, 'a number, or a list with one for each member', 'an empty list');
-    if (members !== undefined && members !== value.length) throw refusal(name, `a list of ${members}, as ${first}`, `one of ${value.length}`);
+    if (members !== undefined && members !== value.length) throw refusal(name, `a list of ${members}, as ${first}`,
+      `one of ${value.length}`);
     members = value.length;
     first = name;
   });

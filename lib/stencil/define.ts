@@ -82,6 +82,7 @@ export function define<
   const definition = { ...options, fields, parameters, coefficients, method, ...(steps === undefined ? {} : { step: steps }) };
   const { dimensions } = options;
   return Object.freeze({
-    dimensions, fields, parameters, coefficients, method, definition: Object.freeze(definition) as Definition<Field, Parameter, Coefficient>,
+    dimensions, fields, parameters, coefficients, method, definition: Object.freeze(definition) as Definition<Field, Parameter,
+      Coefficient>,
   });
 }

@@ -1,6 +1,7 @@
 // Explicit Runge–Kutta methods as stages that each pass once over the cells. Formulas are written once, for numbers and for code.
 //
-// A stage reads y (the fields that the stage before has made, with neighbours), and at the cell itself u (the fields at the beginning of the
+// A stage reads y (the fields that the stage before has made, with neighbours), and at the cell itself u (the fields at the beginning of
+// the
 // step) and a (a sum that rk4 collects). Shu and Osher, J. Comput. Phys. 77 (1988), for ssprk2 and ssprk3.
 import type { Arithmetic } from './boundary.ts';
 import type { Method } from './types.ts';

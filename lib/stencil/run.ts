@@ -125,7 +125,8 @@ export class Run<Field extends string = string> {
     const { end } = this.#parts;
     const options = checkedSnapshots(given);
     const until = options.until ?? (options.every !== undefined && end !== undefined && 'step' in end ? end.step : undefined);
-    return this.#take(goals(snapshot({ ...options, until }), () => this.stepsDone), { signal: options.signal, onProgress: options.onProgress });
+    return this.#take(goals(snapshot({ ...options, until }), () => this.stepsDone), { signal: options.signal,
+      onProgress: options.onProgress });
   }
 
   async* #take(wanted: Iterable<Goal>, options: RunCallOptions): AsyncGenerator<StencilSnapshot<Field>, void, undefined> {
@@ -261,8 +262,9 @@ export class Run<Field extends string = string> {
     const { problem, place, values } = this.#firstBad(await engine.probe(this.#span(1, dt)));
     const bad = { step: step + 1, time: time + dt, problem };
     const member = this.members === 1 ? '' : ` of member ${problem}`;
-    throw new InstabilityError(`step ${bad.step} (time ${bad.time}) gives ${values} in cell (${place.join(', ')})${member}; the state stands at `
-      + `step ${step}. Take a smaller time step, and check whether the equation admits the initial state`, bad);
+    const what = `step ${bad.step} (time ${bad.time}) gives ${values} in cell (${place.join(', ')})${member}`;
+    throw new InstabilityError(`${what}; the state stands at step ${step}. Take a smaller time step, and check whether the equation admits `
+      + 'the initial state', bad);
   }
 
   /** The first cell that is not finite, or else not admissible. */

@@ -16,7 +16,8 @@ const simulateOptions = optionsOf('stencil.simulate', {
   shape: needed(anything), spacing: anything, origin: anything, dt: needed(positive), initial: needed(anything), boundary: anything,
   parameters: anything, coefficients: anything, precision: normally(choice(['float32', 'float64'] as const), 'float64'),
   steps: whole(0, mostSteps), until: number(), device: callChecks.device, backend: normally(choice(stencilBackends), 'auto'),
-  variant: normally(choice(stencilVariants), 'auto'), depth: whole(1, 64), points: whole(1, 16), threads: whole(1, 256), resume: fileName, signal: abortSignal,
+  variant: normally(choice(stencilVariants), 'auto'), depth: whole(1, 64), points: whole(1, 16), threads: whole(1, 256), resume: fileName,
+    signal: abortSignal,
 } satisfies ChecksOf<SimulateOptions<string, string, string>>);
 
 const inspectOptions = optionsOf('stencil.inspect', {
@@ -60,7 +61,8 @@ function fingerprintOf(request: Omit<Request, 'fingerprint'>): string {
   const text = (value: unknown): unknown => (typeof value === 'function' ? Function.prototype.toString.call(value) : value);
   const { rate, step, admissible } = definition as Readonly<Record<'rate' | 'step' | 'admissible', unknown>>;
   const all = {
-    fields, parameters, coefficients, method, dimensions, functions: [rate, step, admissible].flat().map(text), places, rules, members, precision,
+    fields, parameters, coefficients, method, dimensions, functions: [rate, step, admissible].flat().map(text), places, rules, members,
+      precision,
     dt, values: Array.from(request.parameters),
   };
   const hash = createHash('sha256').update(JSON.stringify(all, (_, value: unknown) => text(value)));
@@ -98,7 +100,8 @@ function read(equation: unknown, given: object): Request {
  * variants give the same bits, and for float64 those of the functions themselves in JavaScript (except for Math's transcendental functions,
  * which are the library's own); for float32, every operation is rounded to single precision.
  * @example
- * await using run = await stencil.simulate(heat, { shape: [64, 64], spacing: 1 / 64, dt: 5e-5, initial: { u: (x, y) => x * y }, parameters: { D: 1 } });
+ * await using run = await stencil.simulate(heat, { shape: [64, 64], spacing: 1 / 64, dt: 5e-5, initial: { u: (x, y) => x * y },
+ * parameters: { D: 1 } });
  * await run.advance(100);
  * const { u } = await run.state();
  *

@@ -6,7 +6,8 @@ import { refusal, UnavailableError } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { programText } from '../kernel/text.ts';
 import { axisNames, type Rules } from './boundary.ts';
-import { stencilProgram, type StencilProgram, type Target } from './compile/program.ts';
+import { stencilProgram } from './compile/program.ts';
+import type { StencilProgram, Target } from './compile/stages.ts';
 import { InterpreterEngine } from './engines/interpreter.ts';
 import { JavaScriptEngine } from './engines/javascript.ts';
 import type { Content, Engine } from './engines/span.ts';
@@ -17,9 +18,11 @@ import type { Equation } from './types.ts';
 
 /** Compiles an equation for {@link inspect}. */
 export function inspectEquation(
-  equation: Equation, { spacing, rules, precision }: { readonly spacing: readonly number[]; readonly rules: Rules; readonly precision: 'float32' | 'float64' },
+  equation: Equation,
+  { spacing, rules, precision }: { readonly spacing: readonly number[]; readonly rules: Rules; readonly precision: 'float32' | 'float64' },
 ): Inspection {
-  const made = stencilProgram(equation, { spacing, rules, origin: spacing.map(() => 0), precision: precision === 'float32' ? 'f32' : 'f64' });
+  const made = stencilProgram(equation, { spacing, rules, origin: spacing.map(() => 0), precision: precision === 'float32'
+    ? 'f32' : 'f64' });
   return {
     reach: made.reach, stages: made.stages.length, leastShape: made.leastCells, program: programText(made.program),
     reads: made.stages.map(({ point: { inputs } }) => inputs.flatMap((input) => (input.kind === 'y' || input.kind === 'c'
@@ -32,7 +35,8 @@ function requireCells({ leastCells }: StencilProgram, shape: readonly number[]):
   shape.forEach((extent, axis) => {
     const least = elementAt(leastCells, axis);
     if (extent < least) {
-      throw refusal(`shape[${axis}]`, `at least ${least} cells along ${elementAt(axisNames, axis)}, which its boundary conditions read`, `${extent}`);
+      throw refusal(`shape[${axis}]`, `at least ${least} cells along ${elementAt(axisNames, axis)}, which its boundary conditions read`,
+        `${extent}`);
     }
   });
 }
@@ -41,7 +45,8 @@ function requireCells({ leastCells }: StencilProgram, shape: readonly number[]):
 function requireFunctions({ definition }: Equation, rules: Rules): void {
   const { rate, step, admissible } = definition as Readonly<Record<'rate' | 'step' | 'admissible', unknown>>;
   const all = [rate, step, admissible, ...rules.flat(2).map((rule) => ('value' in rule ? rule.value : undefined))].flat();
-  if (all.some((each) => typeof each === 'string')) throw refusal('backend', 'another one for functions that are given as text', '\'javascript\'');
+  if (all.some((each) => typeof each === 'string')) throw refusal('backend', 'another one for functions that are given as text',
+    '\'javascript\'');
 }
 
 async function engineFor(request: Request, target: Target, made: StencilProgram, content: Content): Promise<Engine> {
@@ -56,7 +61,8 @@ async function engineFor(request: Request, target: Target, made: StencilProgram,
     case 'javascript':
       refuseStreaming();
       requireFunctions(equation, rules);
-      if (precision === 'float32') throw refusal('precision', '\'float64\' with backend javascript, which computes in doubles', '\'float32\'');
+      if (precision === 'float32') throw refusal('precision', '\'float64\' with backend javascript, which computes in doubles',
+        '\'float32\'');
       return new JavaScriptEngine(equation, target, made, content);
     case 'wasm': break;
     default: {
@@ -89,7 +95,8 @@ export async function startRun(request: Request): Promise<Run> {
   const saved = resume === undefined ? undefined : await loadCheckpoint(resume, checkpointFormat);
   if (saved !== undefined) {
     if (saved.parameters.fingerprint !== fingerprint) {
-      throw refusal('resume', 'a checkpoint of the same equation, grid, boundary, parameters, coefficients and time step', 'one of another run');
+      throw refusal('resume', 'a checkpoint of the same equation, grid, boundary, parameters, coefficients and time step',
+        'one of another run');
     }
     initial = saved.arrays['state'] as Request['initial'];
     clock = new Clock(dt, saved.parameters.clock);

@@ -10,7 +10,8 @@ export type RealArray = Float32Array | Float64Array;
 
 /**
  * Reads a field or coefficient: `u()` at the cell itself, `u(-1, 0)` one cell back along the first axis. Offsets are whole numbers from -4
- * to 4, one for each axis, and constant. Beyond the boundary it reads what the boundary condition says; coefficients continue with the value
+ * to 4, one for each axis, and constant. Beyond the boundary it reads what the boundary condition says; coefficients continue with the
+ * value
  * of the nearest cell, or periodically.
  */
 export type Reader = (...offsets: readonly number[]) => number;
@@ -32,7 +33,8 @@ export interface Tools extends Place {
   readonly dy: number;
   readonly dz: number;
   /**
-   * The second-order Laplacian. With r = 1/dx² and one spacing for all axes it is (neighbours in the order of the axes, the lower one first,
+   * The second-order Laplacian. With r = 1/dx² and one spacing for all axes it is (neighbours in the order of the axes, the lower one
+   * first,
    * - 2 · dimensions · u) · r; otherwise the sum over the axes of ((lower + upper) - 2u) · r.
    */
   readonly laplacian: (field: Reader) => number;

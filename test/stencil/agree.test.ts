@@ -23,7 +23,8 @@ describe('stencil: runs agree', function () {
   it('in float32 too, in the interpreter and WebAssembly: 40 random equations', async () => {
     for (let seed = 1000; seed < 1040; ++seed) {
       const each = await randomCase(seed);
-      same(await after(each, { backend: 'wasm', precision: 'float32' }), await after(each, { backend: 'interpreter', precision: 'float32' }), `seed ${seed}\n${each.text}`);
+      same(await after(each, { backend: 'wasm', precision: 'float32' }), await after(each, { backend: 'interpreter',
+        precision: 'float32' }), `seed ${seed}\n${each.text}`);
     }
   });
 
@@ -33,7 +34,8 @@ describe('stencil: runs agree', function () {
       for (let seed = 2000; seed < 2002; ++seed) {
         const each = await randomCase(seed + dimensions * 10, dimensions);
         await agrees(each, seed, device);
-        same(await after(each, { device, precision: 'float32' }), await after(each, { backend: 'interpreter', precision: 'float32' }), `seed ${seed}`);
+        same(await after(each, { device, precision: 'float32' }), await after(each, { backend: 'interpreter', precision: 'float32' }),
+          `seed ${seed}`);
       }
     }
   });
@@ -50,7 +52,8 @@ describe('stencil: runs agree', function () {
             rate: ({ u }, { D }, { laplacian }) => ({ u: D * laplacian(u) - u() * u() }),
           });
           const shape = [3, 5, 2].slice(0, dimensions);
-          const options = { shape, spacing: 0.5, dt: 0.03, initial: { u: (x: number, y = 0.5, z = 0.5) => x * y - z }, parameters: { D: 0.4 } };
+          const options = { shape, spacing: 0.5, dt: 0.03, initial: { u: (x: number, y = 0.5, z = 0.5) => x * y - z },
+            parameters: { D: 0.4 } };
           await agrees({ equation: equation as never, options, steps: 2, text: String(method) }, 0);
         }
       }
@@ -63,7 +66,8 @@ describe('stencil: runs agree', function () {
         dimensions: shape.length as 1, fields: ['u'], parameters: ['D'], method: 'ssprk3', boundary: 'mirror',
         rate: ({ u }, { D }, { laplacian, t }) => ({ u: D * laplacian(u) + t }),
       });
-      const options = { shape, dt: 0.1, initial: { u: (x: number) => Math.sqrt(x) }, parameters: { D: members === 1 ? 1 : [1, 2, 0.5, 0.1, 0.7] } };
+      const options = { shape, dt: 0.1, initial: { u: (x: number) => Math.sqrt(x) }, parameters: { D: members === 1 ? 1 : [1, 2, 0.5, 0.1,
+        0.7] } };
       const states = [];
       for (const threads of [1, 3]) {
         await using run = await stencil.simulate(equation, { ...options, backend: 'wasm', threads });

@@ -93,7 +93,8 @@ describe('stencil: runs', function () {
       rate: ({ u }) => ({ u: u() * u() + 0 * u(1, 1) }),
     });
     const initial = { u: (x: number, y: number) => (x > 3 && x < 4 && y > 1 && y < 2 ? 1e100 : 0.5) };
-    for (const more of [{ backend: 'wasm' }, { backend: 'interpreter' }, { backend: 'javascript' }, { device, variant: 'classic' }] as const) {
+    for (const more of [{ backend: 'wasm' }, { backend: 'interpreter' }, { backend: 'javascript' }, { device,
+      variant: 'classic' }] as const) {
       await using run = await stencil.simulate(bursts(), { shape: [6, 5], dt: 1, initial, ...more });
       await assert.rejects(run.advance(9), (error: unknown) => {
         assert.ok(error instanceof InstabilityError);
@@ -103,7 +104,8 @@ describe('stencil: runs', function () {
       }, JSON.stringify(more.backend));
       assert.equal(run.stepsDone, 1);
       assert.ok([...(await run.state()).u].every(Number.isFinite));
-      await using low = await stencil.simulate(bursts(({ u }) => u < 1), { shape: [6, 5], dt: 1, initial: { u: (x, y) => (x < 1 && y > 4 ? 0.6 : 0.1) }, ...more });
+      await using low = await stencil.simulate(bursts(({ u }) => u < 1), { shape: [6, 5], dt: 1, initial: { u: (x,
+        y) => (x < 1 && y > 4 ? 0.6 : 0.1) }, ...more });
       await assert.rejects(low.advance(9), /step 2 .* in cell \(0, 4\)/);
       assert.equal(low.stepsDone, 1);
     }
@@ -138,7 +140,8 @@ describe('stencil: runs', function () {
     assert.ok(Number.isNaN(run.info.cellUpdatesPerSecond));
     await run.advance(3);
     const { backend, variant, reach, stages, members, steps } = run.info;
-    assert.deepEqual({ backend, variant, reach, stages, members, steps }, { backend: 'wasm', variant: 'classic', reach: [1, 1], stages: 2, members: 1, steps: 3 });
+    assert.deepEqual({ backend, variant, reach, stages, members, steps }, { backend: 'wasm', variant: 'classic', reach: [1, 1], stages: 2,
+      members: 1, steps: 3 });
     const found = await stencil.inspect(growth);
     assert.deepEqual([found.reach, found.stages, found.leastShape], [[1, 1], 2, [1, 1]]);
     assert.match(found.program, /function rows_1/);
@@ -152,33 +155,49 @@ describe('stencil: what is refused', () => {
   it('by define, naming the argument', () => {
     const rate = (): never => { throw new Error('never called'); };
     const cases: readonly (readonly [given: object, argument: string])[] = [
-      [{}, 'dimensions'], [{ dimensions: 4, fields: ['u'], rate }, 'dimensions'], [{ dimensions: 1, rate }, 'fields'], [{ dimensions: 1, fields: [], rate }, 'fields'],
+      [{}, 'dimensions'], [{ dimensions: 4, fields: ['u'], rate }, 'dimensions'], [{ dimensions: 1, rate }, 'fields'], [{ dimensions: 1,
+        fields: [], rate }, 'fields'],
       [{ dimensions: 1, fields: ['u', 'u'], rate }, 'fields[1]'], [{ dimensions: 1, fields: ['constructor'], rate }, 'fields[0]'],
-      [{ dimensions: 1, fields: ['a b'], rate }, 'fields[0]'], [{ dimensions: 1, fields: ['u'] }, 'rate'], [{ dimensions: 1, fields: ['u'], rate, step: rate }, 'step'],
-      [{ dimensions: 1, fields: ['u'], step: rate, method: 'rk4' }, 'method'], [{ dimensions: 1, fields: ['u'], rate, method: 'rk5' }, 'method'],
-      [{ dimensions: 1, fields: ['u'], rate: 7 }, 'rate'], [{ dimensions: 1, fields: ['u'], step: [] }, 'step'], [{ dimensions: 1, fields: ['u'], step: [rate, 7] }, 'step[1]'],
-      [{ dimensions: 1, fields: ['u'], coefficients: ['u'], rate }, 'coefficients[0]'], [{ dimensions: 1, fields: ['u'], rate, admissible: 1 }, 'admissible'],
+      [{ dimensions: 1, fields: ['a b'], rate }, 'fields[0]'], [{ dimensions: 1, fields: ['u'] }, 'rate'], [{ dimensions: 1,
+        fields: ['u'], rate, step: rate }, 'step'],
+      [{ dimensions: 1, fields: ['u'], step: rate, method: 'rk4' }, 'method'], [{ dimensions: 1, fields: ['u'], rate, method: 'rk5' },
+        'method'],
+      [{ dimensions: 1, fields: ['u'], rate: 7 }, 'rate'], [{ dimensions: 1, fields: ['u'], step: [] }, 'step'], [{ dimensions: 1,
+        fields: ['u'], step: [rate, 7] }, 'step[1]'],
+      [{ dimensions: 1, fields: ['u'], coefficients: ['u'], rate }, 'coefficients[0]'], [{ dimensions: 1, fields: ['u'], rate,
+        admissible: 1 }, 'admissible'],
       [{ dimensions: 1, fields: 'u', rate }, 'fields'], [{ dimensions: 1, fields: ['u'], rate, rates: 1 }, 'rates'],
     ];
     for (const [each, argument] of cases) {
-      assert.throws(() => stencil.define(each as never), (error: unknown) => error instanceof ArgumentError && error.argument === argument, JSON.stringify(each));
+      assert.throws(() => stencil.define(each as never), (error: unknown) => error instanceof ArgumentError
+        && error.argument === argument, JSON.stringify(each));
     }
   });
 
   it('by simulate, naming the argument', async () => {
     const cases: readonly (readonly [more: object, argument: string])[] = [
-      [{ shape: [4] }, 'shape'], [{ shape: 4 }, 'shape'], [{ shape: [4, 0] }, 'shape[1]'], [{ shape: [4, 1.5] }, 'shape[1]'], [{ shape: [65536, 65536] }, 'shape'],
-      [{ dt: 0 }, 'dt'], [{ dt: undefined }, 'dt'], [{ spacing: -1 }, 'spacing'], [{ spacing: [1] }, 'spacing'], [{ origin: [0, NaN] }, 'origin[1]'],
-      [{ initial: {} }, 'initial.u'], [{ initial: { u: 0, w: 0 } }, 'initial.w'], [{ initial: { u: new Float64Array(3) } }, 'initial.u.length'],
-      [{ initial: { u: Float64Array.of(...Array<number>(15).fill(0), NaN) } }, 'initial.u[15]'], [{ initial: { u: () => NaN } }, 'initial.u'],
+      [{ shape: [4] }, 'shape'], [{ shape: 4 }, 'shape'], [{ shape: [4, 0] }, 'shape[1]'], [{ shape: [4, 1.5] }, 'shape[1]'],
+        [{ shape: [65536, 65536] }, 'shape'],
+      [{ dt: 0 }, 'dt'], [{ dt: undefined }, 'dt'], [{ spacing: -1 }, 'spacing'], [{ spacing: [1] }, 'spacing'], [{ origin: [0, NaN] },
+        'origin[1]'],
+      [{ initial: {} }, 'initial.u'], [{ initial: { u: 0, w: 0 } }, 'initial.w'], [{ initial: { u: new Float64Array(3) } },
+        'initial.u.length'],
+      [{ initial: { u: Float64Array.of(...Array<number>(15).fill(0), NaN) } }, 'initial.u[15]'], [{ initial: { u: () => NaN } },
+        'initial.u'],
       [{ initial: { u: [1, 2] } }, 'initial.u'], [{ parameters: {} }, 'parameters.D'], [{ parameters: { D: 1, E: 2 } }, 'parameters.E'],
-      [{ parameters: { D: [] } }, 'parameters.D'], [{ parameters: { D: [1, Infinity] } }, 'parameters.D[1]'], [{ coefficients: { c: 1 } }, 'coefficients.c'],
-      [{ boundary: 'open' }, 'boundary'], [{ boundary: { x: 'mirror' } }, 'boundary.y'], [{ boundary: { x: 'mirror', y: 'mirror', z: 'mirror' } }, 'boundary.z'],
+      [{ parameters: { D: [] } }, 'parameters.D'], [{ parameters: { D: [1, Infinity] } }, 'parameters.D[1]'], [{ coefficients: { c: 1 } },
+        'coefficients.c'],
+      [{ boundary: 'open' }, 'boundary'], [{ boundary: { x: 'mirror' } }, 'boundary.y'], [{ boundary: { x: 'mirror', y: 'mirror',
+        z: 'mirror' } }, 'boundary.z'],
       [{ boundary: { low: 'periodic', high: 'mirror' } }, 'boundary.high'], [{ boundary: { kind: 'dirichlet' } }, 'boundary.value'],
-      [{ boundary: { kind: 'dirichlet', value: Infinity } }, 'boundary.value'], [{ boundary: { kind: 'mirror', value: 1 } }, 'boundary.value'],
-      [{ boundary: { kind: 'robin', alpha: 0, beta: 0, value: 1 } }, 'boundary.beta'], [{ boundary: { fields: { v: 'mirror' } } }, 'boundary.fields.v'],
-      [{ boundary: { kind: 'function', value: 1 } }, 'boundary.value'], [{ precision: 'float16' }, 'precision'], [{ steps: 1, until: 1 }, 'until'],
-      [{ backend: 'gpu' }, 'backend'], [{ backend: 'wasm', variant: 'streaming' }, 'variant'], [{ backend: 'javascript', precision: 'float32' }, 'precision'],
+      [{ boundary: { kind: 'dirichlet', value: Infinity } }, 'boundary.value'], [{ boundary: { kind: 'mirror', value: 1 } },
+        'boundary.value'],
+      [{ boundary: { kind: 'robin', alpha: 0, beta: 0, value: 1 } }, 'boundary.beta'], [{ boundary: { fields: { v: 'mirror' } } },
+        'boundary.fields.v'],
+      [{ boundary: { kind: 'function', value: 1 } }, 'boundary.value'], [{ precision: 'float16' }, 'precision'], [{ steps: 1, until: 1 },
+        'until'],
+      [{ backend: 'gpu' }, 'backend'], [{ backend: 'wasm', variant: 'streaming' }, 'variant'], [{ backend: 'javascript',
+        precision: 'float32' }, 'precision'],
       [{ threads: 0 }, 'threads'], [{ device: {} }, 'device'], [{ cfl: 0.5 }, 'cfl'], [{ signal: 1 }, 'signal'],
     ];
     for (const [more, argument] of cases) {
@@ -188,29 +207,34 @@ describe('stencil: what is refused', () => {
         return true;
       });
     }
-    await assert.rejects(stencil.simulate({} as never, given as never), (error: unknown) => error instanceof ArgumentError && error.argument === 'equation');
+    await assert.rejects(stencil.simulate({} as never, given as never), (error: unknown) => error instanceof ArgumentError
+      && error.argument === 'equation');
   });
 
   it('by the boundary: grids with fewer cells than it reads', async () => {
     const far = stencil.define({ dimensions: 1, fields: ['u'], boundary: 'mirror', step: ({ u }) => ({ u: u(-4) + u(4) }) });
-    await assert.rejects(stencil.simulate(far, { shape: [3], dt: 1, initial: { u: 0 } }), (error: unknown) => error instanceof ArgumentError && error.argument === 'shape[0]');
+    await assert.rejects(stencil.simulate(far, { shape: [3], dt: 1, initial: { u: 0 } }), (error: unknown) =>
+      error instanceof ArgumentError && error.argument === 'shape[0]');
     await using run = await stencil.simulate(far, { shape: [4], dt: 1, initial: { u: 1 }, backend: 'wasm' });
     await run.advance(1);
   });
 
   it('by the compiler, with line, column and a hint', async () => {
     const cases: readonly (readonly [text: string, what: RegExp])[] = [
-      ['({ u }) => ({ u: u(5) })', /offset 5; offsets are constant whole numbers from -4 to 4/], ['({ u }) => ({ u: u(0.5) })', /offset 0.5/],
+      ['({ u }) => ({ u: u(5) })', /offset 5; offsets are constant whole numbers from -4 to 4/], ['({ u }) => ({ u: u(0.5) })',
+        /offset 0.5/],
       ['({ u }, { p }) => ({ u: u(p) })', /depends on data/], ['({ u }) => ({ u: u(1, 0) })', /u takes 1 offset or none, not 2/],
       ['({ u }) => ({ v: u() })', /has v, which is not a field/], ['({ u }) => ({})', /has no u/], ['({ u }) => u()', /not an object/],
       ['({ u }) => ({ u })', /in place of a number/], ['({ u }, _, { laplacian }) => ({ u: laplacian(1) })', /laplacian takes one field/],
       ['({ w }) => ({ u: 0 })', /has no w/], ['({ u }, { F }) => ({ u: F })', /has no F/], ['({ u }, _, { y }) => ({ u: y })', /has no y/],
-      ['({ u }) => { while (true) {} return { u: 1 }; }', /while cannot be compiled/], ['({ u }) => ({ u: process })', /process is not known/],
+      ['({ u }) => { while (true) {} return { u: 1 }; }', /while cannot be compiled/], ['({ u }) => ({ u: process })',
+        /process is not known/],
       ['({ u }) => ({ u: u', /unexpected|unterminated/], ['({ u }, _, { dt }) => ({ u: dt })', /has no dt/],
     ];
     for (const [text, what] of cases) {
       const equation = stencil.define({ dimensions: 1, fields: ['u'], parameters: ['p'], rate: text });
-      for (const call of [stencil.inspect(equation), stencil.simulate(equation, { shape: [4], dt: 1, initial: { u: 0 }, parameters: { p: 1 } })]) {
+      for (const call of [stencil.inspect(equation), stencil.simulate(equation, { shape: [4], dt: 1, initial: { u: 0 },
+        parameters: { p: 1 } })]) {
         await assert.rejects(call, (error: unknown) => {
           assert.ok(error instanceof FunctionError, `${text}: ${String(error)}`);
           assert.match(error.message, what);
@@ -223,9 +247,11 @@ describe('stencil: what is refused', () => {
     for (const [boundary, what] of [[{ kind: 'dirichlet', value: '(place, p) => place.k' }, /boundary.x.low.value.*has no k/s],
       [{ kind: 'function', value: '({ u }) => u(9)' }, /one constant distance/]] as const) {
       const equation = stencil.define({ dimensions: 1, fields: ['u'], boundary, step: ({ u }) => ({ u: u(1) }) });
-      await assert.rejects(stencil.simulate(equation, given2), (error: unknown) => error instanceof FunctionError && what.test(error.message));
+      await assert.rejects(stencil.simulate(equation, given2), (error: unknown) => error instanceof FunctionError
+        && what.test(error.message));
     }
     const checked = stencil.define({ dimensions: 1, fields: ['u'], admissible: '({ u }) => u', step: ({ u }) => ({ u: u(1) }) });
-    await assert.rejects(stencil.simulate(checked, given2), (error: unknown) => error instanceof FunctionError && error.argument === 'admissible');
+    await assert.rejects(stencil.simulate(checked, given2), (error: unknown) => error instanceof FunctionError
+      && error.argument === 'admissible');
   });
 });

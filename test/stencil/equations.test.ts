@@ -6,7 +6,8 @@ const { advection, burgers, grayScott, heat, wave } = stencil.equations;
 
 /** Largest error of a field at the end. */
 async function errorOf<Field extends string>(
-  run: Promise<stencil.Run<Field>>, time: number, field: Field, exact: (place: readonly number[]) => number, spacing: readonly number[], origin = 0,
+  run: Promise<stencil.Run<Field>>, time: number, field: Field, exact: (place: readonly number[]) => number, spacing: readonly number[],
+    origin = 0,
 ): Promise<number> {
   await using made = await run;
   await made.advanceTo(time);
@@ -70,7 +71,8 @@ describe('stencil: equations', function () {
     const spacing = [0.25, 0.5];
     const k = [2 * Math.PI / 4, 2 * Math.PI / 4];
     await using run = await stencil.simulate(heat.equation(2), {
-      shape: [16, 8], spacing, dt: 0.01, parameters: { D: 1 }, initial: { u: (x, y) => Math.cos(k[0]! * x) * Math.cos(k[1]! * y) }, backend: 'wasm',
+      shape: [16, 8], spacing, dt: 0.01, parameters: { D: 1 }, initial: { u: (x, y) => Math.cos(k[0]! * x) * Math.cos(k[1]! * y) },
+        backend: 'wasm',
     });
     const before = (await run.state()).u;
     await run.advance(50);
@@ -103,7 +105,8 @@ describe('stencil: equations', function () {
     }));
     near(orderOf(errors[0]!, errors[1]!), 3, 'two dimensions');
     const one = await Promise.all([32, 64].map((n) => errorOf(stencil.simulate(advection.inOneDimension(), {
-      shape: [n], spacing: 1 / n, dt: 0.5 * advection.largestStep([-1], [1 / n]), parameters: { a: -1 }, initial: { u: (x) => Math.sin(2 * Math.PI * x) },
+      shape: [n], spacing: 1 / n, dt: 0.5 * advection.largestStep([-1], [1 / n]), parameters: { a: -1 },
+        initial: { u: (x) => Math.sin(2 * Math.PI * x) },
       backend: 'wasm',
     }), 0.5, 'u', ([x]) => Math.sin(2 * Math.PI * (x! + 0.5)), [1 / n])));
     near(orderOf(one[0]!, one[1]!), 3, 'one dimension');
@@ -114,9 +117,11 @@ describe('stencil: equations', function () {
     const exact = burgers.layer(nu, c, A);
     const errors = await Promise.all([64, 128].map((n) => {
       const dx = 4 / n;
-      const boundary = { kind: 'dirichlet' as const, value: ({ x, t }: stencil.Place, { nu: v }: stencil.Numbers<'nu'>) => 0.4 - 0.8 * Math.tanh((0.8 * (x - 0.4 * t)) / (2 * v)) };
+      const boundary = { kind: 'dirichlet' as const, value: ({ x, t }: stencil.Place, { nu: v }: stencil.Numbers<'nu'>) =>
+        0.4 - 0.8 * Math.tanh((0.8 * (x - 0.4 * t)) / (2 * v)) };
       return errorOf(stencil.simulate(burgers.equation(), {
-        shape: [n], spacing: dx, origin: -2, dt: 0.5 * burgers.largestStep(nu, 1.2, dx), parameters: { nu }, initial: { u: (x) => exact(x, 0) }, boundary,
+        shape: [n], spacing: dx, origin: -2, dt: 0.5 * burgers.largestStep(nu, 1.2, dx), parameters: { nu }, initial: { u: (x) => exact(x,
+          0) }, boundary,
         backend: 'wasm',
       }), 1, 'u', ([x]) => exact(x!, 1), [dx], -2);
     }));
@@ -133,7 +138,8 @@ describe('stencil: equations', function () {
       }), 0.2, 'u', (place) => exact(place, 0.2), spacing);
     }));
     near(orderOf(errors[0]!, errors[1]!), 2, 'standing wave');
-    const options = { shape: [9, 7], spacing: 0.1, dt: 0.01, initial: { u: (x: number, y: number) => x * y, v: 0 }, boundary: 'mirror' as const, backend: 'wasm' as const };
+    const options = { shape: [9, 7], spacing: 0.1, dt: 0.01, initial: { u: (x: number, y: number) => x * y, v: 0 },
+      boundary: 'mirror' as const, backend: 'wasm' as const };
     await using a = await stencil.simulate(wave.equation(2), { ...options, parameters: { c: 2 } });
     await using b = await stencil.simulate(wave.inMedium(2), { ...options, coefficients: { c2: 4 } });
     for (const run of [a, b]) await run.advance(20);
@@ -151,7 +157,8 @@ describe('stencil: equations', function () {
     const before = sum(await closed.state());
     await closed.advance(200);
     ok(Math.abs(sum(await closed.state()) / before - 1) < 1e-12);
-    await using run = await stencil.simulate(grayScott.equation(2), { shape: [48, 48], dt: 1, initial, parameters: grayScott.patterns.spots, backend: 'wasm' });
+    await using run = await stencil.simulate(grayScott.equation(2), { shape: [48, 48], dt: 1, initial,
+      parameters: grayScott.patterns.spots, backend: 'wasm' });
     await run.advance(2000);
     const { u, v } = await run.state();
     ok(u.every((x) => x >= 0 && x <= 1) && v.every((x) => x >= 0 && x <= 1) && v.some((x) => x > 0.2));

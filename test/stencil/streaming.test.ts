@@ -35,7 +35,8 @@ describe('stencil: streaming', function () {
       try {
         made = await after(each, { device, variant: 'streaming', depth, points });
       } catch (error) {
-        if ((error as { code?: string }).code === 'ERR_WARPLOOM_INVALID_ARGUMENT' && /streaming|boundary conditions read/.test(String(error))) continue;
+        if ((error as { code?: string }).code === 'ERR_WARPLOOM_INVALID_ARGUMENT'
+          && /streaming|boundary conditions read/.test(String(error))) continue;
         throw new Error(`seed ${seed}\n${text}`, { cause: error });
       }
       ran += 1;

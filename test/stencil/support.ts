@@ -28,7 +28,8 @@ export function randomPoint(draw: Draw, dimensions: number, { fields, isStep, ha
   readonly fields: readonly string[]; readonly isStep: boolean; readonly hasCoefficient?: boolean; readonly reach?: number;
 }): string {
   const offset = (): string => Array.from({ length: dimensions }, () => (draw() % (2 * reach + 1)) - reach).join(', ');
-  const read = (): string => pick(draw, `${pick(draw, ...fields)}(${offset()})`, `${pick(draw, ...fields)}()`, ...(hasCoefficient ? [`c(${offset()})`, 'c()'] : []));
+  const read = (): string => pick(draw, `${pick(draw, ...fields)}(${offset()})`, `${pick(draw, ...fields)}()`,
+    ...(hasCoefficient ? [`c(${offset()})`, 'c()'] : []));
   const place = (): string => pick(draw, 'p', 'q', 't', ...places.slice(0, dimensions), 'dx', ...(isStep ? ['dt', 'before.u()'] : []));
   const number = (depth: number): string => {
     if (depth <= 0) return pick(draw, read(), read(), read(), place(), '0.25', '-0.5');
@@ -50,8 +51,10 @@ export function randomPoint(draw: Draw, dimensions: number, { fields, isStep, ha
 function randomCondition(draw: Draw, dimensions: number): unknown {
   const place = pick(draw, 't', ...places.slice(0, dimensions));
   const value = pick<unknown>(draw, 0.5, functionOf(`({ ${place} }, { p }) => ${place} * p + 0.1`));
-  return pick<unknown>(draw, 'mirror', 'odd-mirror', 'outflow', { kind: 'outflow' }, { kind: 'dirichlet', value }, { kind: 'neumann', value },
-    { kind: 'robin', alpha: 1, beta: 0.5, value }, { kind: 'function', value: functionOf('({ u }, { q }, { k, t }) => q * u(0) - 0.1 * k * t + 0.2 * u(k - 1)') });
+  return pick<unknown>(draw, 'mirror', 'odd-mirror', 'outflow', { kind: 'outflow' }, { kind: 'dirichlet', value }, { kind: 'neumann',
+    value },
+    { kind: 'robin', alpha: 1, beta: 0.5, value }, { kind: 'function',
+      value: functionOf('({ u }, { q }, { k, t }) => q * u(0) - 0.1 * k * t + 0.2 * u(k - 1)') });
 }
 
 /** Conditions for every side and, sometimes, field. */
@@ -88,7 +91,8 @@ export async function randomCase(seed: number, dimensions: 1 | 2 | 3 = pick(sequ
   const members = pick(draw, 1, 1, 3);
   const numbers = (length: number): Float64Array => Float64Array.from({ length }, () => ((draw() % 2001) - 1000) / 1000);
   const options = {
-    shape, spacing, origin: -1, dt: 0.125, initial: Object.fromEntries(fields.map((name) => [name, numbers(cells * (draw() % 2 === 0 ? members : 1))])),
+    shape, spacing, origin: -1, dt: 0.125, initial: Object.fromEntries(fields.map((name) => [name,
+      numbers(cells * (draw() % 2 === 0 ? members : 1))])),
     parameters: { p: 0.7, q: members === 1 ? 0.3 : Array.from({ length: members }, (_, i) => 0.1 * i) },
     coefficients: { c: numbers(cells) }, threads: 1,
   };

@@ -5,7 +5,7 @@ import { optimise } from '../../kernel/passes/index.ts';
 import { cName } from '../../kernel/print/c-family.ts';
 import { cudaParameters, printCuda } from '../../kernel/print/cuda.ts';
 import { verify } from '../../kernel/verify.ts';
-import type { StencilProgram } from './program.ts';
+import type { StencilProgram } from './stages.ts';
 
 /** Text for `Device.module`. */
 export interface DeviceText {
@@ -64,7 +64,8 @@ export function classicText(made: StencilProgram): DeviceText {
     ]), '};', `WARPLOOM_KERNEL(stage_${s}, warploom::WARPLOOM_TARGET::stencil::ClassicAgent<Stage${s}>)`, '',
   ]);
   return {
-    source: ['#include "cuda/core/module.cuh"', '#include "arithmetic.h"', '#include "cuda/stencil/classic.cuh"', printCuda(program), ...types].join('\n'),
+    source: ['#include "cuda/core/module.cuh"', '#include "arithmetic.h"', '#include "cuda/stencil/classic.cuh"', printCuda(program),
+      ...types].join('\n'),
     kernels: stages.map((_, s) => `stage_${s}`),
   };
 }

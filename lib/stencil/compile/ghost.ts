@@ -23,7 +23,8 @@ export interface GhostCell {
 }
 
 /** The function of a cell beyond the boundary, and the one that it calls for the number of the condition, if that is a function. */
-export function ghostFunctions({ axis, side, field, k, rule }: GhostCell, names: Names): { readonly value?: Traced; readonly ghost: Traced } {
+export function ghostFunctions({ axis, side, field, k, rule }: GhostCell,
+  names: Names): { readonly value?: Traced; readonly ghost: Traced } {
   const name = `${sides[side]}_${axis}_${field}`;
   const argument = `boundary.${required(axisNames[axis])}.${sides[side]}`;
   if (rule.kind === 'function') return { ghost: traceGhost(`ghost_${name}_${k}`, argument, rule.value, k, names) };
@@ -42,7 +43,8 @@ export function ghostFunctions({ axis, side, field, k, rule }: GhostCell, names:
     parameters.push(local);
     return get(local);
   };
-  const made = ghostValue(rule, k, required(names.spacing[axis]), { inner, value: () => (typeof given === 'number' ? at.number(given) : get(own)), at });
+  const made = ghostValue(rule, k, required(names.spacing[axis]), { inner, value: () => (typeof given === 'number'
+    ? at.number(given) : get(own)), at });
   const f: KernelFunction = {
     name: `ghost_${name}_${k}`, parameters, results: [precision], buffers: [], body: [...body, { kind: 'return', values: [made] }],
   };

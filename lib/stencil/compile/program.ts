@@ -1,91 +1,20 @@
 // An equation on a grid as a program of the kernel representation: what a stage makes of a cell, cell by cell and row by row.
 //
 // Functions, by stage s: point_s computes a cell from numbers; edge_s and inner_s load them, for cells whose neighbours may and cannot be
-// beyond the boundary, store the results and return 1 if they are finite and admissible; rows_s works on rows of cells in order, and returns
+// beyond the boundary, store the results and return 1 if they are finite and admissible; rows_s works on rows of cells in order, and
+// returns
 // 1 if one is not. read_yF_A reads field F where the indices of axes up to A may be outside.
 import { required } from '../../core/known.ts';
 import {
-  binary, branch, call, compare, convert, constant, exact, extract, forLoop, get, i32, load, logic, select, set, splat, store, unary, vectorOf,
-  lanesOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Program, type Statement,
+  binary, branch, call, compare, convert, constant, exact, extract, forLoop, get, i32, load, logic, select, set, splat, store, unary,
+  vectorOf, lanesOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Statement,
 } from '../../kernel/ir.ts';
 import { verify } from '../../kernel/verify.ts';
-import type { Rule, Rules } from '../boundary.ts';
-import { methodStages, stepStage, type MethodStage } from '../methods.ts';
+import type { Rule } from '../boundary.ts';
 import type { Equation } from '../types.ts';
 import { arithmeticOf, ghostFunctions } from './ghost.ts';
-import {
-  traceCheck, traceRate, traceStep, type Input, type Names, type Precision, type Traced,
-} from './trace.ts';
-
-/** What programs are made for; extents of the grid and values of parameters are arguments. */
-export interface Target {
-  readonly spacing: readonly number[];
-  readonly origin: readonly number[];
-  readonly rules: Rules;
-  readonly precision: Precision;
-}
-
-/** Where a stage writes the fields: to other arrays, or over those of the beginning of the step. */
-export type Destination = 'other' | 'start';
-
-export interface Stage {
-  readonly time: number;
-  readonly h: (dt: number) => number;
-  readonly g: (dt: number) => number;
-  readonly point: Traced;
-  /** Whether it reads the fields at the beginning of the step, reads the sum, writes it. */
-  readonly readsStart: boolean;
-  readonly readsSum: boolean;
-  readonly writesSum: boolean;
-  readonly to: Destination;
-  /** Largest offset along each axis. */
-  readonly reach: readonly number[];
-}
-
-export interface StencilProgram {
-  readonly program: Program;
-  readonly names: Names;
-  readonly stages: readonly Stage[];
-  readonly check: Traced;
-  /** Names of the numbers that all functions take, in order. */
-  readonly scalars: readonly string[];
-  readonly buffers: Buffers;
-  /** Largest offset of any stage, along each axis. */
-  readonly reach: readonly number[];
-  /** Inner cells that the conditions of each axis need. */
-  readonly leastCells: readonly number[];
-}
-
-export interface Buffers {
-  readonly y: readonly Buffer[];
-  readonly u: readonly Buffer[];
-  readonly a: readonly Buffer[];
-  readonly o: readonly Buffer[];
-  readonly c: readonly Buffer[];
-}
-
-function reachOf(traced: Traced, dimensions: number): readonly number[] {
-  return Array.from({ length: dimensions }, (_, axis) => Math.max(0, ...traced.inputs.map((input) =>
-    (input.kind === 'y' || input.kind === 'c' ? Math.abs(required(input.offset[axis])) : 0))));
-}
-
-function stagesOf({ definition, method }: Equation, names: Names): readonly Stage[] {
-  const make = (traced: Traced, { time, h, g }: Omit<MethodStage, 'value'>, at: number, count: number, writesSum: boolean): Stage => {
-    const reads = (kind: Input['kind']): boolean => traced.inputs.some((input) => input.kind === kind);
-    return {
-      time, h, g, point: traced, readsStart: reads('u'), readsSum: reads('a'), writesSum, reach: reachOf(traced, names.dimensions),
-      to: at === count - 1 && count > 1 ? 'start' : 'other',
-    };
-  };
-  if (method !== undefined) {
-    const stages = methodStages[method];
-    return stages.map((stage, at) =>
-      make(traceRate(`point_${at}`, definition.rate, stage, at === 0, names), stage, at, stages.length, stage.sum !== undefined));
-  }
-  const steps = definition.step as readonly unknown[];
-  return steps.map((step, at) =>
-    make(traceStep(`point_${at}`, steps.length === 1 ? 'step' : `step[${at}]`, step, at === 0, names), stepStage, at, steps.length, false));
-}
+import { traceCheck, type Input, type Names, type Traced } from './trace.ts';
+import { stagesOf, type Buffers, type Stage, type StencilProgram, type Target } from './stages.ts';
 
 /** Builds the functions. */
 class Builder {
@@ -146,7 +75,8 @@ class Builder {
   build(): void {
     const { dimensions } = this.#names;
     for (let axis = -1; axis < dimensions; axis += 1) {
-      this.buffers.y.forEach((buffer, field) => { this.#reader(buffer, axis, (side) => required(this.#target.rules[axis]?.[side][field]), field); });
+      this.buffers.y.forEach((buffer, field) => { this.#reader(buffer, axis, (side) => required(this.#target.rules[axis]?.[side][field]),
+        field); });
       this.buffers.c.forEach((buffer) => { this.#reader(buffer, axis, (side) => this.#coefficientRule(axis, side)); });
     }
     this.functions.push(this.#check.f);
@@ -214,13 +144,15 @@ class Builder {
   }
 
   #ghost({ buffer, axis, side, rule, k, result, field }: {
-    readonly buffer: Buffer; readonly axis: number; readonly side: 0 | 1; readonly rule: Exclude<Rule, { kind: 'periodic' }>; readonly k: number;
+    readonly buffer: Buffer; readonly axis: number; readonly side: 0 | 1; readonly rule: Exclude<Rule,
+      { kind: 'periodic' }>; readonly k: number;
     readonly result: Local; readonly field: number | undefined;
   }): Body {
     const body: Statement[] = [];
     const extent = get(required(this.#extents[axis]));
     const { value, ghost } = ghostFunctions({ axis, side, field: field ?? this.#names.fields.length, k, rule }, this.#names);
-    for (const made of [value, ghost]) if (made !== undefined && !this.functions.some(({ name }) => name === made.f.name)) this.functions.push(made.f);
+    for (const made of [value, ghost]) if (made !== undefined && !this.functions.some(({ name }) =>
+      name === made.f.name)) this.functions.push(made.f);
     const args = ghost.inputs.map((input): Expression => {
       if (input.kind !== 'inner') return this.#plain(input, this.#indices, { axis, side });
       const { index, distance } = input;
@@ -396,7 +328,8 @@ class Builder {
       return binary('sub', x, x);
     };
     const added = (to: Local, of: Local['type']): Body => results.map((buffer) => set(to, binary('add', get(to), self(buffer, of))));
-    const lanes = Array.from({ length: width }, (_, lane) => extract(get(sum), lane)).reduce<Expression>((a, b) => binary('add', a, b), get(one));
+    const lanes = Array.from({ length: width }, (_, lane) => extract(get(sum), lane)).reduce<Expression>((a, b) => binary('add', a, b),
+      get(one));
     const length = exact('sub', get(end), get(first));
     return [begin, set(sum, splat(zero)), set(one, zero),
       set(stop, exact('sub', get(end), binary('band', length, i32(width - 1)))),

@@ -7,7 +7,7 @@ import { printCuda } from '../../kernel/print/cuda.ts';
 import { verify } from '../../kernel/verify.ts';
 import { classicText, type DeviceText } from './cuda.ts';
 import { arithmeticOf, ghostFunctions } from './ghost.ts';
-import type { StencilProgram, Target } from './program.ts';
+import type { StencilProgram, Target } from './stages.ts';
 import type { Input, Traced } from './trace.ts';
 
 /** How a pass is cut: steps, columns per lane, and blocks that a multiprocessor must hold. */
@@ -22,7 +22,8 @@ export const streamingThreads = 32;
 const lanes = 32;
 
 /** Lanes at each side of a strip that are lost, and columns of a strip. */
-export function stripOf({ stages, reach }: StencilProgram, { depth, points }: Pick<Shape, 'depth' | 'points'>): { readonly halo: number; readonly own: number } {
+export function stripOf({ stages, reach }: StencilProgram, { depth, points }: Pick<Shape,
+  'depth' | 'points'>): { readonly halo: number; readonly own: number } {
   const halo = Math.ceil((stages.length * depth * required(reach[1])) / points);
   return { halo, own: (lanes - 2 * halo) * points };
 }
@@ -113,7 +114,8 @@ function plainText(input: Input): string {
 
 /** A chain of `if constexpr`. */
 function chain(cases: readonly (readonly [condition: string, lines: readonly string[]])[]): string[] {
-  return cases.flatMap(([condition, body], i) => [`    ${i === 0 ? '' : 'else '}if constexpr (${condition}) {`, ...body.map((line) => `      ${line}`), '    }']);
+  return cases.flatMap(([condition, body], i) => [`    ${i === 0 ? '' : 'else '}if constexpr (${condition}) {`,
+    ...body.map((line) => `      ${line}`), '    }']);
 }
 
 function stageText(made: StencilProgram, layout: Layout): readonly string[] {
@@ -125,7 +127,8 @@ function stageText(made: StencilProgram, layout: Layout): readonly string[] {
       ...(start === undefined ? [] : [`out[${start + i}] = at.template get<${s === 0 ? i : start + i}, 0, 0>();`]),
       ...(sum === undefined || writesSum ? [] : [`out[${sum + i}] = ${s === 0 ? 'Real(0)' : `at.template get<${sum + i}, 0, 0>()`};`]),
     ]).flat();
-    return [`kStage == ${s}`, [`${cName(point.f.name)}(${[...point.inputs.map((input) => inputText(input, layout)), ...results].join(', ')});`, ...carried]] as const;
+    const args = [...point.inputs.map((input) => inputText(input, layout)), ...results].join(', ');
+    return [`kStage == ${s}`, [`${cName(point.f.name)}(${args});`, ...carried]] as const;
   });
   return [
     '  template <int kStage, class Read>',
@@ -144,7 +147,8 @@ function ghostText(ghosts: readonly Ghost[], axis: number, reach: number): reado
   const other = axis === 0 ? 'y' : 'x';
   return [
     '  template <int kSide, int kK, class Inner>',
-    `  static WARPLOOM_DEVICE void ghost_${axis === 0 ? 'x' : 'y'}(const Inner& inner, const Q& q, Real ${other}, Real (&out)[kFields]) {`, ...chain(cases), '  }',
+    `  static WARPLOOM_DEVICE void ghost_${axis === 0 ? 'x' : 'y'}(`,
+    `      const Inner& inner, const Q& q, Real ${other}, Real (&out)[kFields]) {`, ...chain(cases), '  }',
   ];
 }
 
@@ -163,11 +167,13 @@ function placeFunctions({ names: { spacing, precision } }: StencilProgram, { ori
 function placeText({ names }: StencilProgram, { origin }: Target): readonly string[] {
   const at = arithmeticOf(names.precision);
   const centre = (axis: number): string[] => [
-    `  static WARPLOOM_DEVICE Real centre_${axis === 0 ? 'x' : 'y'}(int index) {`, '    Real made;', `    centre_${axis}(index, made);`, '    return made;', '  }',
+    `  static WARPLOOM_DEVICE Real centre_${axis === 0 ? 'x' : 'y'}(int index) {`, '    Real made;', `    centre_${axis}(index, made);`,
+      '    return made;', '  }',
   ];
   const face = (axis: number): string[] => [
     `  static WARPLOOM_DEVICE Real face_${axis}_0(const Q&) { return Real(${literal(at.number(required(origin[axis])))}); }`,
-    `  static WARPLOOM_DEVICE Real face_${axis}_1(const Q& q) {`, '    Real made;', `    face_${axis}(q.n${axis}, made);`, '    return made;', '  }',
+    `  static WARPLOOM_DEVICE Real face_${axis}_1(const Q& q) {`, '    Real made;', `    face_${axis}(q.n${axis}, made);`,
+      '    return made;', '  }',
   ];
   return [0, 1].flatMap((axis) => [...centre(axis), ...face(axis)]);
 }
@@ -202,10 +208,12 @@ export function streamingText(made: StencilProgram, target: Target, { depth, poi
   const layout = layoutOf(made);
   const ghosts = ghostsOf(made, target);
   const functions = new Map<string, KernelFunction>();
-  for (const { value, made: ghost } of ghosts) for (const each of [value, ghost]) if (each !== undefined) functions.set(each.f.name, each.f);
+  for (const { value, made: ghost } of ghosts) for (const each of [value, ghost]) if (each !== undefined) functions.set(each.f.name,
+    each.f);
   for (const f of [...placeFunctions(made, target), check.f, ...stages.map(({ point }) => point.f)]) functions.set(f.name, f);
   const roots = new Set([...functions.keys()].filter((name) => !name.startsWith('value_')));
-  const program: Program = verify(optimise({ buffers: [], imports: [], functions: [...functions.values()] }, { roots, vectors: false, unroll: 0 }));
+  const program: Program = verify(optimise({ buffers: [], imports: [], functions: [...functions.values()] }, { roots, vectors: false,
+    unroll: 0 }));
   const classic = classicText(made);
   const fields = names.fields.map((_, i) => `fields[${i}]`);
   const distances = ghosts.filter(({ axis }) => axis === 1).flatMap(({ made: { inputs } }) =>
@@ -221,7 +229,8 @@ export function streamingText(made: StencilProgram, target: Target, { depth, poi
     ...besideText(made), ...placeText(made, target), ...stageText(made, layout),
     ...ghostText(ghosts, 0, required(reach[0])), ...ghostText(ghosts, 1, required(reach[1])),
     '  static WARPLOOM_DEVICE int check(const Real (&fields)[kFields], const Q& q) {', '    int good;',
-    `    streaming::check(${[...fields, ...check.inputs.map(plainText), 'good'].join(', ')});`, '    return good;', '  }', '};', '}  // namespace streaming',
+    `    streaming::check(${[...fields, ...check.inputs.map(plainText), 'good'].join(', ')});`, '    return good;', '  }', '};',
+      '}  // namespace streaming',
     `WARPLOOM_KERNEL(${streamingKernel}, warploom::WARPLOOM_TARGET::stencil::StreamingAgent<streaming::Scheme>)`, '',
   ];
   return {

@@ -145,7 +145,8 @@ class Tracer {
   #laplacian(): Builtin {
     return { kind: 'builtin', name: 'laplacian', apply: ([field, ...others], at, to) => {
       const read = field && this.#readers.get(field);
-      if (read === undefined || others.length > 0) throw to.error(at, 'laplacian takes one field', 'write laplacian(u), with u as it was given');
+      if (read === undefined || others.length > 0) throw to.error(at, 'laplacian takes one field',
+        'write laplacian(u), with u as it was given');
       return laplacianOf(this.names.spacing, read, this.arithmetic(at));
     } };
   }
@@ -219,7 +220,8 @@ export function traceStep(name: string, argument: string, step: unknown, isFirst
   const tracer = new Tracer(names, argument, step);
   const centre = Array<number>(names.dimensions).fill(0);
   const before = record(names.fields.map((field, index) => [field, { kind: 'builtin', name: field, apply: (args, at, to) => {
-    if (args.length > 0) throw to.error(at, `before.${field} takes no offsets`, 'only the cell itself is known from the beginning of the step');
+    if (args.length > 0) throw to.error(at, `before.${field} takes no offsets`,
+      'only the cell itself is known from the beginning of the step');
     return tracer.inputs.get(isFirst ? { kind: 'y', index, offset: centre } : { kind: 'u', index });
   } } satisfies Builtin]));
   const tools = tracer.tools([['dt', tracer.inputs.scalar('dt')], ['before', before]]);
@@ -242,7 +244,8 @@ export function traceGhost(name: string, argument: string, value: unknown, k: nu
     const distance = arg === undefined ? known(NaN) : to.numeric(arg, at);
     const number = distance.kind === 'known' ? Number(distance.value) : NaN;
     if (others.length > 0 || !Number.isInteger(number) || number < 0 || number > mostDistance) {
-      throw to.error(at, `${field} takes one constant distance from the boundary, from 0 to ${mostDistance}`, `write ${field}(0) for the nearest cell`);
+      throw to.error(at, `${field} takes one constant distance from the boundary, from 0 to ${mostDistance}`,
+        `write ${field}(0) for the nearest cell`);
     }
     return tracer.inputs.get({ kind: 'inner', index, distance: number });
   } } satisfies Builtin]));
@@ -262,7 +265,8 @@ export function traceCheck(name: string, admissible: unknown, names: Names): Tra
   const fields = names.fields.map((_, i): Local => ({ name: `q${i}`, type: names.precision }));
   const finite = fields.map(isFinite).reduce((a, b) => logic('and', a, b));
   if (admissible === undefined) {
-    return { f: { name, parameters: fields, results: ['i32'], buffers: [], body: [{ kind: 'return', values: [convert('i32', finite)] }] }, inputs: [] };
+    return { f: { name, parameters: fields, results: ['i32'], buffers: [], body: [{ kind: 'return', values: [convert('i32', finite)] }] },
+      inputs: [] };
   }
   const tracer = new Tracer(names, 'admissible', admissible);
   const state = record(names.fields.map((field, i) => [field, computed(get(required(fields[i])))]));

@@ -4,10 +4,11 @@ import { required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import { classicText } from '../compile/cuda.ts';
-import type { StencilProgram, Target } from '../compile/program.ts';
+import type { StencilProgram, Target } from '../compile/stages.ts';
 import type { Request } from '../request.ts';
 import type { Equation, RealArray } from '../types.ts';
-import { levelsOf, levelsUsed, stageScalars, timeOf, type Content, type Engine, type Grid, type Level, type Outcome, type Span } from './span.ts';
+import { levelsOf, levelsUsed, stageScalars, timeOf, type Content, type Engine, type Grid, type Level, type Outcome,
+  type Span } from './span.ts';
 
 /** What a device engine is made of. */
 export interface DeviceParts {
@@ -50,7 +51,8 @@ export class DeviceState {
   static async place(device: Device, content: Content, levels: readonly Level[]): Promise<DeviceState> {
     const { initial, precision, coefficients, parameters } = content;
     const own = precision === 'f32' ? Float32Array.from(parameters) : parameters;
-    const some = (array: RealArray): RealArray => (array.length > 0 ? array : precision === 'f32' ? new Float32Array(1) : new Float64Array(1));
+    const some = (array: RealArray): RealArray => (array.length > 0 ? array : precision === 'f32' ? new Float32Array(1)
+      : new Float64Array(1));
     const arrays: DeviceArray[] = [];
     try {
       for (const array of [some(coefficients), some(own), Int32Array.of(never)]) arrays.push(await device.array(array));

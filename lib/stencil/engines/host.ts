@@ -1,6 +1,6 @@
 // Engines whose arrays are in JavaScript's memory, step by step: what the interpreter and plain JavaScript share.
 import { required } from '../../core/known.ts';
-import type { StencilProgram } from '../compile/program.ts';
+import type { StencilProgram } from '../compile/stages.ts';
 import type { RealArray } from '../types.ts';
 import { arrayOf, levelsOf, levelsUsed, type Content, type Engine, type Level, type Outcome, type Span } from './span.ts';
 
@@ -26,8 +26,7 @@ export abstract class HostEngine implements Engine {
   }
 
   /** One stage; `out` may be the array of the state. Returns whether all is good. */
-  protected abstract stage(s: number, arrays: { readonly y: RealArray; readonly u: RealArray; readonly a: RealArray; readonly out: RealArray },
-    span: Span, step: number): boolean;
+  protected abstract stage(s: number, arrays: Readonly<Record<'y' | 'u' | 'a' | 'out', RealArray>>, span: Span, step: number): boolean;
 
   /** Whether the step is good. */
   #step(span: Span, step: number): boolean {
@@ -69,6 +68,7 @@ export abstract class HostEngine implements Engine {
   }
 
   dispose(): void {
-    this.#arrays = { state: required(this.#arrays.state).slice(0, 0), first: new Float64Array(), second: new Float64Array(), sum: new Float64Array() };
+    this.#arrays = { state: required(this.#arrays.state).slice(0, 0), first: new Float64Array(), second: new Float64Array(),
+      sum: new Float64Array() };
   }
 }

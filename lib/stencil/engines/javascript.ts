@@ -2,7 +2,7 @@
 // formulas of methods and boundary conditions with the compiler, and nothing else.
 import { elementAt, required } from '../../core/known.ts';
 import { axisNames, ghostValue, plainArithmetic, type Rule, type RuleValue } from '../boundary.ts';
-import type { StencilProgram, Target } from '../compile/program.ts';
+import type { StencilProgram, Target } from '../compile/stages.ts';
 import { laplacianOf } from '../compile/trace.ts';
 import { methodStages, type MethodStage } from '../methods.ts';
 import type { Equation, RealArray } from '../types.ts';

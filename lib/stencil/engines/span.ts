@@ -1,6 +1,6 @@
 // What engines do: take steps on arrays that hold [member][field][cell], and which arrays the stages of a step read and write.
 import { required } from '../../core/known.ts';
-import type { Stage } from '../compile/program.ts';
+import type { Stage } from '../compile/stages.ts';
 import type { RealArray } from '../types.ts';
 
 /** Steps of one length. Step i begins at originTime + (from + i) · unit. */
@@ -51,7 +51,8 @@ export function levelsUsed(stages: readonly Stage[]): readonly Level[] {
 }
 
 /** The numbers of a stage, in the order of the program's scalars, without parameters. */
-export function stageScalars(stage: Pick<Stage, 'time' | 'h' | 'g'>, t: number, dt: number): readonly [t: number, dt: number, h: number, g: number] {
+export function stageScalars(stage: Pick<Stage, 'time' | 'h' | 'g'>, t: number, dt: number): readonly [t: number, dt: number, h: number,
+  g: number] {
   return [t + stage.time * dt, dt, stage.h(dt), stage.g(dt)];
 }
 

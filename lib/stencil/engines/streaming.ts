@@ -2,7 +2,7 @@
 import { required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
-import type { StencilProgram } from '../compile/program.ts';
+import type { StencilProgram } from '../compile/stages.ts';
 import { streamingKernel, streamingText, streamingThreads, stripOf, type Shape } from '../compile/streaming.ts';
 import { ClassicEngine, DeviceState, type DeviceParts } from './device.ts';
 import { levelsUsed, timeOf, type Span } from './span.ts';
@@ -38,7 +38,8 @@ export function streamingShapes(
       // Memory: bytes per cell, once per pass. Arithmetic: what strips compute twice. Few columns per lane have more shuffles.
       const memory = (2 * words(made) * made.names.fields.length * 1.0) / d;
       const arithmetic = ((32 * p) / own) * (1 + 1.5 / p) * made.stages.length * made.names.fields.length * words(made) * 0.45;
-      shapes.push({ depth: d, points: p, minBlocks, cost: Math.max(memory * ((32 * p) / own), arithmetic) + 0.25 * Math.min(memory, arithmetic) });
+      shapes.push({ depth: d, points: p, minBlocks, cost: Math.max(memory * ((32 * p) / own), arithmetic) + 0.25 * Math.min(memory,
+        arithmetic) });
     }
   }
   return shapes.sort((a, b) => a.cost - b.cost);
@@ -99,7 +100,8 @@ export class StreamingEngine extends ClassicEngine {
     const margin = this.#shape.depth * this.#program.stages.length * required(this.#program.reach[0]);
     const { multiprocessors } = this.state.device.description;
     const warps = streamingThreads / 32;
-    const resident = Math.max(1, this.module.kernels.get(streamingKernel)?.residentBlocks(streamingThreads) ?? 1) * Math.max(1, multiprocessors) * warps;
+    const resident = Math.max(1, this.module.kernels.get(streamingKernel)?.residentBlocks(streamingThreads) ?? 1) * Math.max(1,
+      multiprocessors) * warps;
     // Whole waves of warps; a chunk that is much shorter than its margins costs more than idle warps do.
     const least = Math.max(1, Math.min(n0, 4 * margin));
     const most = Math.max(1, Math.floor(n0 / least));

@@ -10,7 +10,7 @@ import { optimise } from '../../kernel/passes/index.ts';
 import { layoutWasm, pageBytes } from '../../kernel/print/wasm-layout.ts';
 import { printWasm } from '../../kernel/print/wasm.ts';
 import { verify } from '../../kernel/verify.ts';
-import type { StencilProgram } from '../compile/program.ts';
+import type { StencilProgram } from '../compile/stages.ts';
 import type { Equation, RealArray } from '../types.ts';
 import { levelsOf, levelsUsed, rowsOf, type Content, type Engine, type Level, type Outcome, type Span } from './span.ts';
 import { takeBadStep, WasmMachine, type Pointer, type WasmPlan } from './wasm-machine.ts';
@@ -162,7 +162,8 @@ export class WasmEngine implements Engine {
     await Promise.all(workers.map((worker) => {
       worker.ref();
       return new Promise<void>((resolve, reject) => {
-        const fail = (cause: unknown): void => reject(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', 'a thread of a stencil run ended', { cause }));
+        const fail = (cause: unknown): void => reject(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', 'a thread of a stencil run ended',
+          { cause }));
         const end = (): void => {
           worker.off('message', done);
           worker.off('error', fail);
@@ -202,7 +203,8 @@ function pointersOf(
   const stride = fields * cells * size;
   const present = (buffer: Buffer): boolean => known.has(buffer);
   return levelsOf(stages).map(({ y, out }) => {
-    const group = (list: readonly Buffer[], level: Level | 'coefficients', step: number): Pointer[] => list.filter(present).map((buffer) => ({
+    const group = (list: readonly Buffer[], level: Level | 'coefficients', step: number): Pointer[] =>
+      list.filter(present).map((buffer) => ({
       slot: slotOf(buffer), at: required(places.get(level) ?? places.get('state')) + list.indexOf(buffer) * cells * size, stride: step,
     }));
     return [

@@ -16,8 +16,10 @@ export const advection = {
   inTwoDimensions: (method: Method = 'ssprk3'): Equation<'u', 'a' | 'b', never> => define({
     dimensions: 2, fields: ['u'], parameters: ['a', 'b'], method,
     rate: ({ u }, { a, b }, { dx, dy }) => {
-      const ux = (a > 0 ? 2 * u(1, 0) + 3 * u() - 6 * u(-1, 0) + u(-2, 0) : -u(2, 0) + 6 * u(1, 0) - 3 * u() - 2 * u(-1, 0)) * (1 / (6 * dx));
-      const uy = (b > 0 ? 2 * u(0, 1) + 3 * u() - 6 * u(0, -1) + u(0, -2) : -u(0, 2) + 6 * u(0, 1) - 3 * u() - 2 * u(0, -1)) * (1 / (6 * dy));
+      const ux = (a > 0 ? 2 * u(1, 0) + 3 * u() - 6 * u(-1, 0) + u(-2, 0) : -u(2, 0) + 6 * u(1, 0) - 3 * u() - 2 * u(-1,
+        0)) * (1 / (6 * dx));
+      const uy = (b > 0 ? 2 * u(0, 1) + 3 * u() - 6 * u(0, -1) + u(0, -2) : -u(0, 2) + 6 * u(0, 1) - 3 * u() - 2 * u(0,
+        -1)) * (1 / (6 * dy));
       return { u: -a * ux - b * uy };
     },
   }),

@@ -13,6 +13,7 @@ export const burgers = {
   /** A step that is safe with `ssprk3` for |u| up to `most`. */
   largestStep: (nu: number, most: number, dx: number): number => 1 / (2 * nu / (dx * dx) + most / dx),
 
-  /** A shock layer that moves at speed `c`: u = c - A tanh(A (x - c t) / (2 ν)), exact on all of space (Whitham, Linear and Nonlinear Waves, 4.3). */
+  /** A shock layer that moves at speed `c`: u = c - A tanh(A (x - c t) / (2 ν)), exact on all of space (Whitham, Linear and Nonlinear
+   * Waves, 4.3). */
   layer: (nu: number, c: number, A: number) => (x: number, t: number): number => c - A * Math.tanh((A * (x - c * t)) / (2 * nu)),
 } as const;

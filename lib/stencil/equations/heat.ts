@@ -15,7 +15,8 @@ export const heat = {
 
   /** exp(-D |k|² t) Π cos(k x): an exact solution on all of space, and between mirrors where sin(k x) is 0. */
   mode: (D: number, k: readonly number[]) => (place: readonly number[], t: number): number =>
-    Math.exp(-D * k.reduce((sum, each) => sum + each * each, 0) * t) * k.reduce((product, each, axis) => product * Math.cos(each * (place[axis] ?? 0)), 1),
+    Math.exp(-D * k.reduce((sum, each) => sum + each * each, 0) * t) * k.reduce((product, each,
+      axis) => product * Math.cos(each * (place[axis] ?? 0)), 1),
 
   /** The factor by which a step of `euler` multiplies the mode of wave numbers k on a grid: exact for the scheme. */
   factor: (D: number, k: readonly number[], spacing: readonly number[], dt: number): number =>

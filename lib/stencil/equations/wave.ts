@@ -17,7 +17,8 @@ export const wave = {
   }),
 
   /** The largest stable step of `rk4`: its limit 2√2 on the imaginary axis over the highest frequency, 2 c √(Σ 1/dx²). */
-  largestStep: (c: number, spacing: readonly number[]): number => Math.SQRT2 / (c * Math.sqrt(spacing.reduce((sum, d) => sum + 1 / (d * d), 0))),
+  largestStep: (c: number, spacing: readonly number[]): number => Math.SQRT2 / (c * Math.sqrt(spacing.reduce((sum,
+    d) => sum + 1 / (d * d), 0))),
 
   /** A standing wave cos(ω t) Π cos(k x), with ω = c |k|; exact on all of space, and between mirrors where sin(k x) is 0. */
   standing: (c: number, k: readonly number[]) => (place: readonly number[], t: number): number =>
