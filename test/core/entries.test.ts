@@ -15,7 +15,7 @@ const entries: Readonly<Record<string, { readonly most: number; readonly also?: 
   tridiagonal: { most: 50, also: ['linear'] },
   scan: { most: 26 },
   kernel: { most: 30 },
-  stencil: { most: 40 },
+  stencil: { most: 48 },
   swept: { most: 50 },
   imaging: { most: 60, also: ['files'] },
   scratchpad: { most: 40 },

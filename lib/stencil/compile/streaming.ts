@@ -1,4 +1,5 @@
-// Equations in two dimensions as one kernel that takes several steps per pass over memory: the scheme for cuda/stencil/streaming.cuh.
+// Equations in one and two dimensions as one kernel that takes several steps per pass over memory: the scheme for
+// cuda/stencil/streaming.cuh. Its rows (x) run along the first of two axes, its columns (y) along the last; one dimension is a single row.
 import { required } from '../../core/known.ts';
 import { binary, convert, get, type KernelFunction, type Local, type Program } from '../../kernel/ir.ts';
 import { optimise } from '../../kernel/passes/index.ts';
@@ -24,7 +25,7 @@ const lanes = 32;
 /** Lanes at each side of a strip that are lost, and columns of a strip. */
 export function stripOf({ stages, reach }: StencilProgram, { depth, points }: Pick<Shape,
   'depth' | 'points'>): { readonly halo: number; readonly own: number } {
-  const halo = Math.ceil((stages.length * depth * required(reach[1])) / points);
+  const halo = Math.ceil((stages.length * depth * required(reach.at(-1))) / points);
   return { halo, own: (lanes - 2 * halo) * points };
 }
 
@@ -46,18 +47,18 @@ function layoutOf({ stages, names }: StencilProgram): Layout {
 /** Why an equation cannot be streamed here; undefined if it can. */
 export function streamingObstacle(made: StencilProgram, target: Target, members: number): string | undefined {
   const { names, reach } = made;
-  if (names.dimensions !== 2) return 'streaming is for two dimensions';
+  if (names.dimensions === 3) return 'streaming is for one and two dimensions';
   if (names.coefficients.length > 0) return 'streaming has no coefficient fields yet';
   if (members > 2 ** 20) return 'too many members';
   for (const rules of target.rules) {
     const kinds = new Set(rules[0].map(({ kind }) => kind === 'periodic'));
     if (kinds.size > 1) return 'one field is periodic and another is not';
   }
-  const [rx = 0, ry = 0] = reach;
-  if (rx === 0 || ry === 0) return 'streaming needs neighbours along both axes';
+  const [rx, ry] = [rowReach(made), required(reach.at(-1))];
+  if (ry === 0 || (rx === 0 && names.dimensions === 2)) return 'streaming needs neighbours along all axes';
   for (const ghost of ghostsOf(made, target)) {
     const farthest = Math.max(0, ...ghost.made.inputs.map((input) => (input.kind === 'inner' ? input.distance : 0)));
-    if (farthest > (ghost.axis === 0 ? rx : ry)) return 'a boundary condition reads cells farther away than the equation';
+    if (farthest > (isColumn(made, ghost.axis) ? ry : rx)) return 'a boundary condition reads cells farther away than the equation';
     const isPlaced = ghost.made.inputs.some((input) => input.kind === 'place' && input.axis === 0);
     if (ghost.axis === 1 && isPlaced && isPeriodic(target, 0) && made.stages.some((_, s) => besideOf(made, s).some(({ dx }) => dx !== 0))) {
       return 'a boundary condition depends on the place along a periodic axis';
@@ -65,6 +66,16 @@ export function streamingObstacle(made: StencilProgram, target: Target, members:
   }
   return undefined;
 }
+
+/** Whether columns run along an axis; rows do otherwise. */
+const isColumn = ({ names }: StencilProgram, axis: number): boolean => axis === names.dimensions - 1;
+
+/** Largest offset from row to row. */
+const rowReach = ({ names, reach }: StencilProgram): number => (names.dimensions === 1 ? 0 : required(reach[0]));
+
+/** The offsets of a read, from row to row and from column to column. */
+const offsetsOf = (offset: readonly number[]): readonly [dx: number, dy: number] => [offset.length === 1 ? 0 : required(offset[0]),
+  required(offset.at(-1))];
 
 const isPeriodic = ({ rules }: Target, axis: number): boolean => rules[axis]?.[0][0]?.kind === 'periodic';
 
@@ -91,23 +102,23 @@ function ghostsOf({ names, reach }: StencilProgram, { rules }: Target): readonly
 function besideOf({ stages }: StencilProgram, s: number): readonly { readonly component: number; readonly dx: number }[] {
   return required(stages[s]).point.inputs.flatMap((input) => {
     if (input.kind !== 'y') return [];
-    const [dx = 0, dy = 0] = input.offset;
+    const [dx, dy] = offsetsOf(input.offset);
     return dy === 0 ? [] : [{ component: input.index, dx }];
   });
 }
 
 /** The text of a number that a stage takes. */
-function inputText(input: Input, { start, sum }: Layout): string {
+function inputText(made: StencilProgram, input: Input, { start, sum }: Layout): string {
   switch (input.kind) {
-    case 'y': return `at.template get<${[input.index, ...input.offset].join(', ')}>()`;
+    case 'y': return `at.template get<${[input.index, ...offsetsOf(input.offset)].join(', ')}>()`;
     case 'u': return `at.template get<${required(start) + input.index}, 0, 0>()`;
     case 'a': return `at.template get<${required(sum) + input.index}, 0, 0>()`;
-    default: return plainText(input);
+    default: return plainText(made, input);
   }
 }
 
-function plainText(input: Input): string {
-  if (input.kind === 'place') return input.axis === 0 ? 'x' : 'y';
+function plainText(made: StencilProgram, input: Input): string {
+  if (input.kind === 'place') return isColumn(made, input.axis) ? 'y' : 'x';
   if (input.kind !== 'scalar') throw new TypeError(`${input.kind} is not plain`);
   return /^p\d/.test(input.name) ? `q.p[${input.name.slice(1)}]` : `q.${input.name}`;
 }
@@ -127,7 +138,7 @@ function stageText(made: StencilProgram, layout: Layout): readonly string[] {
       ...(start === undefined ? [] : [`out[${start + i}] = at.template get<${s === 0 ? i : start + i}, 0, 0>();`]),
       ...(sum === undefined || writesSum ? [] : [`out[${sum + i}] = ${s === 0 ? 'Real(0)' : `at.template get<${sum + i}, 0, 0>()`};`]),
     ]).flat();
-    const args = [...point.inputs.map((input) => inputText(input, layout)), ...results].join(', ');
+    const args = [...point.inputs.map((input) => inputText(made, input, layout)), ...results].join(', ');
     return [`kStage == ${s}`, [`${cName(point.f.name)}(${args});`, ...carried]] as const;
   });
   return [
@@ -136,18 +147,20 @@ function stageText(made: StencilProgram, layout: Layout): readonly string[] {
   ];
 }
 
-function ghostText(ghosts: readonly Ghost[], axis: number, reach: number): readonly string[] {
+function ghostText(made: StencilProgram, ghosts: readonly Ghost[], isColumns: boolean, reach: number): readonly string[] {
+  const axis = ghosts.find((ghost) => isColumn(made, ghost.axis) === isColumns)?.axis ?? -1;
   const cases = ([0, 1] as const).flatMap((side) => Array.from({ length: reach }, (_, i) => {
     const own = ghosts.filter((ghost) => ghost.axis === axis && ghost.side === side && ghost.k === i + 1);
-    return [`kSide == ${side} && kK == ${i + 1}`, own.map(({ made, field }) => `${cName(made.f.name)}(${[...made.inputs.map((input) => {
+    return [`kSide == ${side} && kK == ${i + 1}`, own.map(({ made: { f, inputs }, field }) =>
+      `${cName(f.name)}(${[...inputs.map((input) => {
       if (input.kind === 'inner') return `inner.template get<${input.index}, ${input.distance}>()`;
-      return input.kind === 'place' && input.axis === axis ? `face_${axis}_${side}(q)` : plainText(input);
+      return input.kind === 'place' && input.axis === axis ? `face_${axis}_${side}(q)` : plainText(made, input);
     }), `out[${field}]`].join(', ')});`)] as const;
   }));
-  const other = axis === 0 ? 'y' : 'x';
+  const [name, other] = isColumns ? ['y', 'x'] : ['x', 'y'];
   return [
     '  template <int kSide, int kK, class Inner>',
-    `  static WARPLOOM_DEVICE void ghost_${axis === 0 ? 'x' : 'y'}(`,
+    `  static WARPLOOM_DEVICE void ghost_${name}(`,
     `      const Inner& inner, const Q& q, Real ${other}, Real (&out)[kFields]) {`, ...chain(cases), '  }',
   ];
 }
@@ -164,18 +177,21 @@ function placeFunctions({ names: { spacing, precision } }: StencilProgram, { ori
   }));
 }
 
-function placeText({ names }: StencilProgram, { origin }: Target): readonly string[] {
+function placeText(made: StencilProgram, { origin }: Target): readonly string[] {
+  const { names } = made;
   const at = arithmeticOf(names.precision);
-  const centre = (axis: number): string[] => [
-    `  static WARPLOOM_DEVICE Real centre_${axis === 0 ? 'x' : 'y'}(int index) {`, '    Real made;', `    centre_${axis}(index, made);`,
-      '    return made;', '  }',
-  ];
-  const face = (axis: number): string[] => [
-    `  static WARPLOOM_DEVICE Real face_${axis}_0(const Q&) { return Real(${literal(at.number(required(origin[axis])))}); }`,
-    `  static WARPLOOM_DEVICE Real face_${axis}_1(const Q& q) {`, '    Real made;', `    face_${axis}(q.n${axis}, made);`,
-      '    return made;', '  }',
-  ];
-  return [0, 1].flatMap((axis) => [...centre(axis), ...face(axis)]);
+  const axes = names.spacing.flatMap((_, axis) => {
+    const [name, extent] = isColumn(made, axis) ? ['y', 'n1'] : ['x', 'n0'];
+    return [
+      `  static WARPLOOM_DEVICE Real centre_${name}(int index) {`, '    Real made;', `    centre_${axis}(index, made);`,
+        '    return made;', '  }',
+      `  static WARPLOOM_DEVICE Real face_${axis}_0(const Q&) { return Real(${literal(at.number(required(origin[axis])))}); }`,
+      `  static WARPLOOM_DEVICE Real face_${axis}_1(const Q& q) {`, '    Real made;', `    face_${axis}(q.${extent}, made);`,
+        '    return made;',
+      '  }',
+    ];
+  });
+  return names.dimensions === 1 ? [...axes, '  static WARPLOOM_DEVICE Real centre_x(int) { return Real(0); }'] : axes;
 }
 
 function literal(e: ReturnType<ReturnType<typeof arithmeticOf>['number']>): string {
@@ -198,7 +214,7 @@ function besideText(made: StencilProgram): readonly string[] {
     `  static constexpr WARPLOOM_DEVICE int newest(int stage) { return ${newest.map((dx, s) => `stage == ${s} ? ${dx} : `).join('')}-99; }`,
     `  static constexpr WARPLOOM_DEVICE bool beside(int stage, int component, int dx) { return ${any('text')}; }`,
     `  static constexpr WARPLOOM_DEVICE bool any_beside(int stage, int dx) { return ${any('any')}; }`,
-    `  static constexpr int kReachX = ${required(reach[0])}, kReachY = ${required(reach[1])};`,
+    `  static constexpr int kReachX = ${rowReach(made)}, kReachY = ${required(reach.at(-1))};`,
   ];
 }
 
@@ -216,7 +232,7 @@ export function streamingText(made: StencilProgram, target: Target, { depth, poi
     unroll: 0 }));
   const classic = classicText(made);
   const fields = names.fields.map((_, i) => `fields[${i}]`);
-  const distances = ghosts.filter(({ axis }) => axis === 1).flatMap(({ made: { inputs } }) =>
+  const distances = ghosts.filter(({ axis }) => isColumn(made, axis)).flatMap(({ made: { inputs } }) =>
     inputs.flatMap((input) => (input.kind === 'inner' ? [input.distance + 1] : [])));
   const scheme = [
     'namespace streaming {', printCuda(program), '', 'struct Scheme {',
@@ -224,12 +240,14 @@ export function streamingText(made: StencilProgram, target: Target, { depth, poi
     `  static constexpr int kFields = ${layout.fields}, kComponents = ${layout.components}, kStages = ${stages.length};`,
     `  static constexpr int kDepth = ${depth}, kPoints = ${points}, kMinBlocks = ${minBlocks}, kParameters = ${names.parameters.length};`,
     `  static constexpr int kInnerY = ${Math.max(1, ...distances)};`,
-    `  static constexpr bool kPeriodicX = ${isPeriodic(target, 0)}, kPeriodicY = ${isPeriodic(target, 1)};`,
+    `  static constexpr bool kPeriodicX = ${names.dimensions === 1 || isPeriodic(target, 0)};`,
+    `  static constexpr bool kPeriodicY = ${isPeriodic(target, names.dimensions - 1)};`,
     '  using Q = warploom::WARPLOOM_TARGET::stencil::Scalars<Real, kParameters>;',
     ...besideText(made), ...placeText(made, target), ...stageText(made, layout),
-    ...ghostText(ghosts, 0, required(reach[0])), ...ghostText(ghosts, 1, required(reach[1])),
+    ...ghostText(made, ghosts, false, rowReach(made)), ...ghostText(made, ghosts, true, required(reach.at(-1))),
     '  static WARPLOOM_DEVICE int check(const Real (&fields)[kFields], const Q& q) {', '    int good;',
-    `    streaming::check(${[...fields, ...check.inputs.map(plainText), 'good'].join(', ')});`, '    return good;', '  }', '};',
+    `    streaming::check(${[...fields, ...check.inputs.map((input) => plainText(made, input)), 'good'].join(', ')});`,
+      '    return good;', '  }', '};',
       '}  // namespace streaming',
     `WARPLOOM_KERNEL(${streamingKernel}, warploom::WARPLOOM_TARGET::stencil::StreamingAgent<streaming::Scheme>)`, '',
   ];

@@ -18,10 +18,10 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
   if (variant === 'classic') return ClassicEngine.start(parts, 'one kernel per stage, as asked for');
   const isWanted = variant === 'streaming';
   let obstacle = streamingObstacle(made, target, grid.members);
-  const isPeriodic = target.rules[1]?.[0][0]?.kind === 'periodic';
+  const isPeriodic = target.rules.at(-1)?.[0][0]?.kind === 'periodic';
   const shapes = obstacle === undefined ? streamingShapes(made, { depth, points }) : [];
   if (obstacle === undefined && shapes.length === 0) obstacle = 'its rows do not fit in registers';
-  const fitting = shapes.filter((shape) => isWideEnough(made, shape, grid.shape[1] ?? 0, isPeriodic));
+  const fitting = shapes.filter((shape) => isWideEnough(made, shape, required(grid.shape.at(-1)), isPeriodic));
   if (obstacle === undefined && fitting.length === 0) obstacle = 'the grid is too narrow for strips';
   if (obstacle === undefined && !isWanted && grid.cells * grid.members < worthStreaming) obstacle = 'the grid is small';
   if (obstacle === undefined) {

@@ -1,4 +1,4 @@
-// Several steps per pass over memory, on a device, in two dimensions.
+// Several steps per pass over memory, on a device, in one and two dimensions.
 import { required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
@@ -12,9 +12,17 @@ const mostWords = 200, otherWords = 44;
 
 const words = ({ names }: StencilProgram): number => (names.precision === 'f32' ? 1 : 2);
 
+/** Stages of a pass: their times are parameters of the kernel. */
+const mostLevels = 256;
+
+/** One dimension is a single row. */
+const rowsAndColumns = (shape: readonly number[]): readonly [rows: number, columns: number] =>
+  [shape.length === 1 ? 1 : required(shape[0]), required(shape.at(-1))];
+
 /** 32-bit registers that the rows of all levels take. */
 function rowWords(made: StencilProgram, { depth, points }: Pick<Shape, 'depth' | 'points'>): number {
   const { stages, reach, names } = made;
+  if (names.dimensions === 1) return 4 * names.fields.length * points * words(made);
   const rows = 2 * required(reach[0]);
   const carried = stages.filter(({ readsStart }) => readsStart).length + stages.filter(({ readsSum }) => readsSum).length;
   const each = stages.length * rows + carried * required(reach[0]);
@@ -25,14 +33,16 @@ function rowWords(made: StencilProgram, { depth, points }: Pick<Shape, 'depth' |
 export function streamingShapes(
   made: StencilProgram, { depth, points }: { readonly depth?: number | undefined; readonly points?: number | undefined } = {},
 ): readonly (Shape & { readonly cost: number })[] {
-  const ry = required(made.reach[1]);
+  const ry = required(made.reach.at(-1));
+  const isLine = made.names.dimensions === 1;
   const shapes: (Shape & { readonly cost: number })[] = [];
-  for (const p of points === undefined ? [2, 4, 8] : [points]) {
+  for (const p of points === undefined ? (isLine ? [8, 16] : [2, 4, 8]) : [points]) {
     if (p < ry) continue;
-    for (const d of depth === undefined ? [1, 2, 3, 4, 5, 6, 8, 10, 12] : [depth]) {
+    for (const d of depth === undefined ? (isLine ? [1, 2, 4, 8, 16, 32] : [1, 2, 3, 4, 5, 6, 8, 10, 12]) : [depth]) {
       const { halo, own } = stripOf(made, { depth: d, points: p });
       const held = rowWords(made, { depth: d, points: p }) + otherWords;
       const isWanted = depth !== undefined && points !== undefined;
+      if (d * made.stages.length > mostLevels) continue;
       if (own < Math.max(4, halo + 1) * p || (held > mostWords && !isWanted)) continue;
       const minBlocks = held <= 120 ? 16 : held <= 164 ? 12 : 8;
       // Memory: bytes per cell, once per pass. Arithmetic: what strips compute twice. Few columns per lane have more shuffles.
@@ -94,10 +104,10 @@ export class StreamingEngine extends ClassicEngine {
   /** Strips of columns, chunks of rows: enough for all multiprocessors, with few rows computed twice. */
   #cut(): { readonly strips: number; readonly chunks: number; readonly rows: number } {
     const { shape, members } = this.state.grid;
-    const [n0 = 1, n1 = 1] = shape;
+    const [n0, n1] = rowsAndColumns(shape);
     const { own } = stripOf(this.#program, this.#shape);
     const strips = Math.ceil(n1 / own);
-    const margin = this.#shape.depth * this.#program.stages.length * required(this.#program.reach[0]);
+    const margin = this.#shape.depth * this.#program.stages.length * (shape.length === 1 ? 0 : required(this.#program.reach[0]));
     const { multiprocessors } = this.state.device.description;
     const warps = streamingThreads / 32;
     const resident = Math.max(1, this.module.kernels.get(streamingKernel)?.residentBlocks(streamingThreads) ?? 1) * Math.max(1,
@@ -126,7 +136,7 @@ export class StreamingEngine extends ClassicEngine {
       const t = timeOf(span, first + i);
       return stages.map(({ time }) => t + time * span.dt);
     }).flat();
-    const ints = [...shape, members, strips, chunks, rows, first];
+    const ints = [...rowsAndColumns(shape), members, strips, chunks, rows, first];
     return {
       kernel: streamingKernel, threads: streamingThreads, blocks: Math.ceil((strips * chunks * members * 32) / streamingThreads),
       arguments: [
