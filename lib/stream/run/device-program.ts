@@ -6,6 +6,7 @@ import { DisposedError, refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import type { Kernel } from '../../core/module.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
+import type { LinearFilter } from '../algebra/index.ts';
 import type { StreamGraph } from '../graph.ts';
 import { amountChecks } from '../interpret/options.ts';
 import { scalarCount } from '../interpret/values.ts';
@@ -60,7 +61,10 @@ const runOptions = optionsOf('run', {
  * {@link DeviceProgram.dispose}, or leave it to the garbage collector.
  */
 export class DeviceProgram {
+  /** The program that runs: with `algebraic`, the one in which linear filters are collapsed. */
   readonly graph: StreamGraph;
+  /** With `algebraic`: the linear filters that replaced others; undefined without. */
+  readonly algebraic: readonly LinearFilter[] | undefined;
   readonly device: Device;
   /** What the long search for the fastest layout found (`tune: true`); undefined without. */
   readonly tuned: TunedLayouts | undefined;
@@ -70,10 +74,11 @@ export class DeviceProgram {
   #running = 0;
 
   /** @internal Use `compileForDevice`. */
-  constructor(graph: StreamGraph, compiled: CompiledGpu, tuned?: TunedLayouts) {
+  constructor(graph: StreamGraph, compiled: CompiledGpu, { tuned, algebraic }: Partial<Pick<DeviceProgram, 'tuned' | 'algebraic'>> = {}) {
     this.graph = graph;
     this.device = compiled.device;
     this.tuned = tuned;
+    this.algebraic = algebraic;
     this.#compiled = compiled;
   }
 
@@ -121,8 +126,9 @@ export class DeviceProgram {
     const { note, ...made } = await this.#whileRunning(() => this.#compiled.run(taken, {
       ...options, share: options.share ?? 'auto', release: () => { returnInput(taken, input); },
     }, out as Scalars | undefined));
-    if (note === undefined) return { ...made, backend: this.device.backend as DeviceBackend };
-    return { ...made, backend: 'wasm', note: cpuNote(note) };
+    const algebraic = this.algebraic === undefined ? {} : { algebraic: this.algebraic };
+    if (note === undefined) return { ...made, ...algebraic, backend: this.device.backend as DeviceBackend };
+    return { ...made, ...algebraic, backend: 'wasm', note: cpuNote(note) };
   }
 
   /** Keeps the module alive during a run, which consists of several launches. */

@@ -5,6 +5,7 @@ import type { Device } from '../../core/device.ts';
 import { DeviceLostError, refusal } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
+import { collapseLinear, type LinearFilter, type LinearProgram } from '../algebra/index.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { runLimits, type RunLimits } from '../interpret/limits.ts';
@@ -59,6 +60,11 @@ export interface StreamRunOptions {
    * rounding.
    */
   readonly fast?: boolean;
+  /**
+   * Multiplies linear filters together where that takes fewer operations ({@link collapseLinear}), which changes outputs within rounding.
+   * All back ends still give the same bits. Default false.
+   */
+  readonly algebraic?: boolean;
   /** With `cuda` and `simt`: how the device runs the program; see {@link compileForDevice}, which has more options. Default `fused`. */
   readonly mode?: DeviceMode;
   /**
@@ -84,6 +90,8 @@ export interface StreamRun {
   readonly deviceSeconds?: number;
   /** The share of the steady states that the device made, from 0 to 1; only where there was one. */
   readonly deviceShare?: number;
+  /** With `algebraic`: the linear filters that replaced others; empty if none was worth it. */
+  readonly algebraic?: readonly LinearFilter[];
   /**
    * The back end that ran it. For `cpp`, this is `wasm` if a C++ compiler would take minutes; for `cuda`, what runs the program without a
    * GPU if there is none, or none that can run it.
@@ -99,7 +107,7 @@ const times: Check<readonly number[] | 'measured'> = rule("microseconds for each
 const runOptions = optionsOf('stream.run', {
   backend: normally(backendRule(streamBackends), 'auto'), ...inputChecks, ...amountChecks, ...stopChecks,
   timeout: normally(stopChecks.timeout, 600_000), limits: nested(runLimits), threads: whole(1, 1024), costs: times, fast: truth,
-  share: shareChoice, compiler: text(), device: deviceCheck, mode: choice(deviceModes),
+  algebraic: normally(truth, false),  share: shareChoice, compiler: text(), device: deviceCheck, mode: choice(deviceModes),
 } satisfies ChecksOf<StreamRunOptions>);
 
 /** Checked options of a run; times are given or counted. */
@@ -194,8 +202,18 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
     throw refusal(only, `none with backend '${backend}' (only ${takers.map((each) => `'${each}'`).join(', ')} take${
       takers.length === 1 ? 's' : ''} it)`, describeValue(options[only]));
   }
-  const made = await withGraph(graph, () => runBy(deviceBackend ?? backend, graph, options), options.signal);
-  return note === undefined ? made : { ...made, note };
+  const { algebraic, ...rest } = options;
+  const changed = algebraic ? await algebraicProgram(graph, options) : undefined;
+  const used = changed?.graph ?? graph;
+  const made = await withGraph(used, () => runBy(deviceBackend ?? backend, used, rest), options.signal);
+  return { ...made, ...(changed === undefined ? {} : { algebraic: changed.filters }), ...(note === undefined ? {} : { note }) };
+}
+
+/** The program with linear filters collapsed. Times by node would be those of other nodes. */
+async function algebraicProgram(graph: StreamGraph, { costs, signal }: StreamRunOptions): Promise<LinearProgram> {
+  if (Array.isArray(costs)) throw refusal('costs', "'measured' or nothing with algebraic, which changes the nodes", describeValue(costs));
+  signal?.throwIfAborted();
+  return collapseLinear(graph);
 }
 
 async function runBy(backend: StreamBackend, graph: StreamGraph, given: GivenOptions): Promise<StreamRun> {
