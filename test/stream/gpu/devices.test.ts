@@ -13,7 +13,8 @@ const window = graphOf('float->float filter F { '
 const late = graphOf(`float->float filter Late { prework push 5 { for (int i = 0; i < 5; i++) push(i); } work pop 1 push 1 { push(pop()); } }
   float->float filter Sum { work pop 2 push 3 peek 7 { push(peek(0) + peek(6)); push(pop()); push(pop() * 2); } }
   float->float pipeline Main { add Late; add Sum; add Late; }`);
-const faulty = graphOf('int->int filter Index { int[8] t; init { for (int i = 0; i < 8; i++) t[i] = i; } work pop 1 push 1 { push(t[pop()]); } } int->int pipeline Main { add Index; }');
+const faulty = graphOf('int->int filter Index { int[8] t; init { for (int i = 0; i < 8; i++) t[i] = i; } work pop 1 push 1 { push(t[pop()]); } } '
+  + 'int->int pipeline Main { add Index; }');
 const floats = Float32Array.from({ length: 40_001 }, (_, i) => Math.fround(Math.sin(i * i * 0.01)));
 
 describe('stream.run on several devices', function () {
