@@ -31,27 +31,31 @@ export interface SliceOptions {
   readonly most: number;
   /** The minimum number of nodes in a slice. Default 24. */
   readonly least?: number;
+  /** The maximum number of parts of a slice that is a loop. Default: what is left of `most`. */
+  readonly parts?: number;
 }
 
 /** The largest local array that is replaced by locals, and the largest size up to which loops are unrolled. */
-const mostElements = 512;
+const mostElements = 1024;
 const mostUnrolled = 6000;
 
 /**
  * A function whose parameter is an iteration count, specialised for `times` iterations and without its stores to `dropped`. Loops of
- * known length are unrolled.
+ * known length are unrolled, up to `most` nodes.
  */
-export function forCount(program: Program, f: KernelFunction, dropped: Buffer, times = 1): KernelFunction {
+export function forCount(program: Program, f: KernelFunction, dropped: Buffer, times = 1, most = mostUnrolled): KernelFunction {
   const [n] = f.parameters;
   const body = mapBody(f.body, { statement: (s) => (s.kind === 'store' && s.buffer === dropped ? [] : s) });
   const made: KernelFunction = { ...f, parameters: [], body: n === undefined ? body : [set(n, i32(times)), ...body] };
   const alone = (g: KernelFunction): Program => ({ ...program, functions: [g] });
-  const unrolled = unrollShort(simplify(dropDead(alone(made))), mostUnrolled);
+  const unrolled = unrollShort(simplify(dropDead(alone(made))), most);
   return required(forwardLocals(dropDead(simplify(replaceArrays(simplify(unrolled), mostElements)))).functions[0]);
 }
 
 /** Cuts a function without parameters; undefined if that gives fewer than two slices or parts. */
-export function sliceFunction(program: Program, f: KernelFunction, { most, least = 24 }: SliceOptions): readonly Slice[] | undefined {
+export function sliceFunction(
+  program: Program, f: KernelFunction, { most, least = 24, parts = 0 }: SliceOptions,
+): readonly Slice[] | undefined {
   const size = sizeOf(f.body);
   const wanted = Math.min(most, Math.floor(size / least));
   if (wanted < 2 || cannotBeCut(f.body)) return undefined;
@@ -62,7 +66,7 @@ export function sliceFunction(program: Program, f: KernelFunction, { most, least
     const needed = f.body.filter((_, at) => has(closure, at));
     return sliceOf(program, { ...f, name: `${f.name}_${i}`, body: needed });
   });
-  const spare = Math.floor(most / made.length);
+  const spare = Math.max(parts, Math.floor(most / made.length));
   const shared = made.map((slice) => (spare > 1 ? sharedOut(slice, spare, program) : slice));
   if (shared.length === 1 && required(shared[0]).parts === 1) return undefined;
   const total = shared.reduce((sum, each) => sum + each.size, 0);
@@ -209,24 +213,40 @@ function sliceOf(program: Program, f: KernelFunction): Slice {
   return { f: made, parts: 1, size: sizeOf(made.body) };
 }
 
-/** Divides the iterations of a slice that is a single loop, if they are independent. */
+/** Divides the iterations of a slice that is a single loop, and those of a loop inside it, if they are independent. */
 function sharedOut(slice: Slice, most: number, program: Program): Slice {
   const { f } = slice;
   const units = f.body.filter(isUnit);
   const [loop] = units;
   if (units.length !== 1 || loop?.kind !== 'for') return slice;
-  const trips = tripsOf(loop) ?? 0, first = valueOf(loop.from) ?? 0;
-  let parts = Math.min(most, trips);
-  while (parts > 1 && trips % parts !== 0) --parts;
-  if (parts < 2 || !isParallel(loop, f)) return slice;
+  const outer = partsOf(loop, most, f);
+  if (outer < 2) return slice;
+  const inside = loop.body.filter(({ kind }) => kind !== 'set');
+  const [within] = inside;
+  const inner = inside.length === 1 && within?.kind === 'for' ? within : undefined;
+  const several = inner === undefined ? 1 : partsOf(inner, most / outer, f);
   const names = Names.of(program, f);
   const part: Local = { name: names.make('part'), type: 'i32' };
-  const begin: Local = { name: names.make('begin'), type: 'i32' };
-  const stride = trips / parts * loop.step;
-  const shared: For = { ...loop, from: get(begin), to: exact('add', get(begin), i32(stride)), most: trips / parts };
-  const start = set(begin, exact('add', binary('mul', get(part), i32(stride)), i32(first)));
-  const body = f.body.flatMap((s) => (s === loop ? [start, shared] : [s]));
-  return { ...slice, f: { ...f, parameters: [part], body }, parts };
+  const share = (of: For, parts: number, number: Expression): readonly [Statement, For] => {
+    const begin: Local = { name: names.make('begin'), type: 'i32' };
+    const stride = required(tripsOf(of)) / parts * of.step;
+    const start = set(begin, exact('add', binary('mul', number, i32(stride)), i32(valueOf(of.from) ?? 0)));
+    const most = required(tripsOf(of)) / parts;
+    return [start, { ...of, from: get(begin), to: exact('add', get(begin), i32(stride)), most }];
+  };
+  const own = inner === undefined || several < 2 ? loop.body
+    : loop.body.flatMap((s) => (s === inner ? share(inner, several, binary('rem', get(part), i32(several))) : [s]));
+  const shared = share({ ...loop, body: own }, outer, several < 2 ? get(part) : binary('div', get(part), i32(several)));
+  const body = f.body.flatMap((s) => (s === loop ? shared : [s]));
+  return { ...slice, f: { ...f, parameters: [part], body }, parts: outer * several };
+}
+
+/** Into how many equal parts the iterations of a loop can be divided, at most so many. */
+function partsOf(loop: For, most: number, f: KernelFunction): number {
+  const trips = tripsOf(loop) ?? 0;
+  let parts = Math.floor(Math.min(most, trips));
+  while (parts > 1 && trips % parts !== 0) --parts;
+  return parts < 2 || valueOf(loop.from) === undefined || !isParallel(loop, f) ? 1 : parts;
 }
 
 /** Whether the iterations of a loop store to different elements and have no other effects. */

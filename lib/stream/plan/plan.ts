@@ -2,75 +2,22 @@
 // language.
 import { elementAt, required } from '../../core/known.ts';
 import { isDynamic, ratesOf, sdfOf } from '../elaborate/to-sdf.ts';
-import { bodiesOf, eachStatement, statementSize } from '../interpret/walk.ts';
+import { bodiesOf, eachStatement } from '../interpret/walk.ts';
 import { severalPrinters } from '../interpret/print-order.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
-import type { FilterCode, IrType } from '../ir.ts';
 import { ScheduleError } from '../schedule/error.ts';
-import { scheduled, type Schedule, type SteadySchedule, type SteadyState, type Step } from '../schedule/steady.ts';
-import type { SdfGraph } from '../sdf.ts';
-import { estimateCosts } from '../profile/estimate.ts';
+import { scheduled, type Schedule, type SteadyState } from '../schedule/steady.ts';
 import { Analysis } from './analysis.ts';
 import { mergeEqual, type MergedGraph } from '../savings/merge.ts';
 import { savedFirings, type SavedFirings } from '../savings/firings.ts';
-import { isJammed } from './jam.ts';
+import { codesOf, loopsOf, makeGroups } from './groups.ts';
 import { countsOf, kindsIn, type Kind } from './layout.ts';
+import type { External, Group, Movement, PlanOptions, ProgramPlan, Storage, StreamArray, WholeProgram } from './types.ts';
 import { UnsupportedProgram } from './unsupported.ts';
 
-/** External streams: the open input and output, and the files that are read and written. */
-export interface External {
-  /** Number of the stream; streams are numbered after the channels of the graph. */
-  readonly id: number;
-  readonly kind: 'input' | 'output' | 'reader' | 'writer';
-  readonly node: number;
-  readonly type: IrType;
-  readonly path: string;
-  /** Whether items enter the program through it. */
-  readonly isIn: boolean;
-  /** Index of its end among the ends of channels and streams (`ix`). */
-  readonly slot: number;
-  /** What the first firing of the node moves, and what each later one moves. */
-  readonly first: Movement;
-  readonly later: Movement;
-}
-
-/** How many items a firing moves, and how many more it only peeks at. */
-export interface Movement {
-  readonly items: number;
-  readonly beyond: number;
-}
-
-/** Nodes fired in order, as often as `steps` say, `iterations` times per steady state. */
-export interface Group {
-  readonly id: number;
-  readonly steps: readonly Step[];
-  readonly iterations: number;
-  /** A feedback loop of the graph: its channels keep items between iterations. */
-  readonly isLoop: boolean;
-  /** Whether the group is one filter with interleaved firings. */
-  readonly isJammed: boolean;
-}
-
-/** Where the items of a channel are stored while steady states run. */
-export type Storage =
-  /** In an array that holds the items of a block of steady states; the remaining items are moved to its front. */
-  | 'block'
-  /** In an array that is filled and emptied in each iteration of a group. */
-  | 'iteration'
-  /** In local variables of the generated code. */
-  | 'registers';
-
-/** The array with all scalars of one kind of an external stream. */
-export interface StreamArray {
-  /** Number of the stream. */
-  readonly id: number;
-  readonly name: string;
-  readonly kind: Kind;
-  /** How many scalars of the kind an item has. */
-  readonly stride: number;
-  readonly role: External['kind'];
-}
+export { firingCodes, firingSize, isOrdered } from './groups.ts';
+export type * from './types.ts';
 
 export const streamArrayName = (id: number, kind: Kind): string => `x${id}${kind}`;
 
@@ -81,62 +28,11 @@ function streamArraysOf(externals: readonly External[]): StreamArray[] {
   });
 }
 
-export interface PlanOptions {
-  /** The maximum code size of one group iteration, in nodes of the intermediate representation. Default 4000. */
-  readonly groupSize?: number;
-  /** The same for one filter: up to this size, all of its loops are unrolled. Default 1000. */
-  readonly filterSize?: number;
-  /** The maximum size in bytes of the channels between groups, per block. Default 32768. */
-  readonly blockBytes?: number;
-  /** The maximum number of steady states in a block. Default 256. */
-  readonly maxMultiplicity?: number;
-  /** For how many cores to plan. Above 1, groups that can be sliced keep no items between iterations, and others stay small. Default 1. */
-  readonly forCores?: number;
-  /** Whether to leave out work if no bit of the output changes (lib/stream/savings). Default true. */
-  readonly savings?: boolean;
-  /** Nodes with state that need not fire in order: `alone`: in groups of their own, a firing an iteration; `free`: like those without. */
-  readonly handled?: ReadonlyMap<number, 'alone' | 'free'>;
-}
-
 /** With interleaved firings, the number of steady states in a block is a multiple of this. */
 const mostTogether = 8;
 
-/** A scheduled program before merging. */
-export type WholeProgram = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'externals'>;
-
-/** A program that is ready to be lowered. */
-export interface ProgramPlan {
-  /** The graph after equal nodes were merged. */
-  readonly graph: StreamGraph;
-  /** By node: its id in the program as written; undefined for duplicating nodes that merging added. */
-  readonly origins: readonly (number | undefined)[];
-  /** The program as written, before merging; computed on the first call. */
-  readonly whole: () => WholeProgram;
-  readonly sdf: SdfGraph;
-  readonly steady: SteadyState;
-  readonly schedule: SteadySchedule;
-  readonly externals: readonly External[];
-  /** Arrays of external streams, in the order in which functions take them. */
-  readonly streamArrays: readonly StreamArray[];
-  readonly groups: readonly Group[];
-  /** Nodes that print, if there are several. */
-  readonly printers: readonly number[];
-  /** By node. */
-  readonly groupOf: readonly Group[];
-  /** By channel of the graph. */
-  readonly storage: readonly Storage[];
-  /** By channel: how many items pass per steady state. */
-  readonly rates: readonly number[];
-  /** Steady states in a block. */
-  readonly multiplicity: number;
-  readonly analyses: ReadonlyMap<object, Analysis>;
-  /** By filter: its steady-state firings, if some are dead or do less than written. */
-  readonly firings: ReadonlyMap<number, SavedFirings>;
-  readonly options: Required<PlanOptions>;
-}
-
 export const defaultPlanOptions: Required<PlanOptions> = { groupSize: 4000, filterSize: 1000, blockBytes: 32768, maxMultiplicity: 256,
-  forCores: 1, savings: true, handled: new Map() };
+  forCores: 1, savings: true, live: 0, handled: new Map() };
 
 /**
  * Plans a graph. Throws UnsupportedProgram for what only the interpreter supports (dynamic rates, messages), and ScheduleError if there is
@@ -230,131 +126,6 @@ function externalsOf(graph: StreamGraph): External[] {
     };
     return { ...each, id, isIn, slot: 2 * id + (isIn ? 0 : 1), first: movement(true), later: movement(false) };
   });
-}
-
-type FilterNode = Extract<GraphNode, { kind: 'filter' }>;
-type Parts = Pick<ProgramPlan, 'graph' | 'sdf' | 'steady' | 'schedule' | 'analyses' | 'firings'>;
-
-/** Work that cannot be sliced is joined up to this fraction of a core's share: small enough for load balancing. */
-const partsOfCore = 3;
-
-function gcd(a: number, b: number): number {
-  return b === 0 ? a : gcd(b, a % b);
-}
-
-/** The code of a filter's steady-state firings, for one period of them; undefined: a dead firing. */
-export function firingCodes({ firings }: Pick<ProgramPlan, 'firings'>, node: FilterNode): readonly (FilterCode | undefined)[] {
-  return firings.get(node.id)?.codes ?? [node.code];
-}
-
-function codesOf(firings: ProgramPlan['firings'], node: FilterNode): FilterCode[] {
-  return firingCodes({ firings }, node).filter((code) => code !== undefined);
-}
-
-/** Mean code size of one firing, taking into account which loops will be unrolled. */
-export function firingSize(plan: Pick<ProgramPlan, 'analyses' | 'firings'>, node: GraphNode, filterSize: number): number {
-  switch (node.kind) {
-    case 'filter': {
-      const codes = firingCodes(plan, node);
-      const sizes = codes.map((code) => {
-        const unrolled = code === undefined ? 0 : required(plan.analyses.get(code)).unrolled(code.work.body);
-        return code === undefined || unrolled <= filterSize ? unrolled : statementSize(code.work.body) + 256;
-      });
-      return sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
-    }
-    case 'splitter': case 'joiner': return node.weights.reduce((sum, weight) => sum + weight, 0);
-    default: return 1;
-  }
-}
-
-/** All actors of feedback loops. */
-function loopsOf({ channels }: SdfGraph, { components }: Schedule): ReadonlySet<number> {
-  const own = channels.flatMap(({ from, to }) => (from === to ? [from] : []));
-  return new Set([...own, ...components.flatMap((members) => (members.length > 1 ? members : []))]);
-}
-
-/** Groups neighbours in stream order as long as their code stays small. */
-function makeGroups(parts: Parts, { component, components, inputs }: Schedule, options: Required<PlanOptions>): Group[] {
-  const { sdf, steady, schedule } = parts;
-  const groups: Group[] = [];
-  let open: { nodes: number[]; divisor: number; sizes: number[] } | undefined;
-  const close = (): void => {
-    if (open === undefined) return;
-    const { nodes, divisor } = open;
-    const steps = nodes.map((actor) => ({ actor, count: elementAt(steady.repetitions, actor) / divisor }));
-    groups.push({ id: groups.length, steps, iterations: divisor, isLoop: false, isJammed: false });
-    open = undefined;
-  };
-  const done = new Set<number>();
-  const isApart = apartness(parts, inputs, options);
-  const ownLoops = new Set(sdf.channels.flatMap(({ from, to }) => (from === to ? [from] : [])));
-  for (const actor of steady.order) {
-    const members = elementAt(components, elementAt(component, actor));
-    if (members.length > 1 || ownLoops.has(actor)) {
-      if (done.has(elementAt(component, actor))) continue;
-      done.add(elementAt(component, actor));
-      close();
-      const inside = new Set(members);
-      const steps = schedule.steps.filter((step) => inside.has(step.actor));
-      groups.push({ id: groups.length, steps, iterations: 1, isLoop: true, isJammed: false });
-      continue;
-    }
-    if (options.handled.get(actor) === 'alone') {
-      close();
-      const steps = [{ actor, count: 1 }];
-      groups.push({ id: groups.length, steps, iterations: elementAt(steady.repetitions, actor), isLoop: false, isJammed: false });
-      continue;
-    }
-    const node = elementAt(parts.graph.nodes, actor);
-    const period = parts.firings.get(actor)?.codes.length ?? 1;
-    const periods = elementAt(steady.repetitions, actor) / period;
-    if (node.kind === 'filter' && codesOf(parts.firings, node).some((code) => isJammed(code, required(parts.analyses.get(code))))) {
-      close();
-      groups.push({ id: groups.length, steps: [{ actor, count: period }], iterations: periods, isLoop: false, isJammed: true });
-      continue;
-    }
-    const size = firingSize(parts, node, options.filterSize);
-    const joined = open === undefined || isApart(open.nodes, actor) ? undefined
-      : join(open, actor, size, { periods, repetitions: steady.repetitions });
-    if (joined === undefined || joined.total > options.groupSize) {
-      close();
-      open = { nodes: [actor], divisor: periods, sizes: [size] };
-    } else open = joined.group;
-  }
-  close();
-  return groups;
-}
-
-/** Whether an actor's firings must run in order. */
-export function isOrdered({ sdf, graph, analyses }: Pick<ProgramPlan, 'sdf' | 'graph' | 'analyses'>, actor: number): boolean {
-  const node = elementAt(graph.nodes, actor);
-  return elementAt(sdf.actors, actor).stateful || (node.kind === 'filter' && required(analyses.get(node.code)).usesIteration);
-}
-
-/** Whether an actor should be on a different core than those before it, or cannot be sliced together with them. */
-function apartness(
-  parts: Parts, inputs: Schedule['inputs'], { forCores: cores, handled }: Required<PlanOptions>,
-): (before: readonly number[], actor: number) => boolean {
-  if (cores === 1) return () => false;
-  const { sdf, steady: { repetitions, residual } } = parts;
-  const work = estimateCosts(parts.graph).map((cost, actor) => cost * elementAt(repetitions, actor));
-  const sum = (actors: readonly number[]) => actors.reduce((total, actor) => total + elementAt(work, actor), 0);
-  const most = sum(sdf.actors.map(({ id }) => id)) / (partsOfCore * cores);
-  return (before, actor) => {
-    const members = [...before, actor];
-    if (members.some((id) => isOrdered(parts, id) && !handled.has(id))) return sum(members) > most;
-    return elementAt(inputs, actor).some(({ id, from }) => elementAt(residual, id) > 0 && before.includes(from));
-  };
-}
-
-function join(
-  open: { nodes: number[]; divisor: number; sizes: number[] }, actor: number, size: number,
-  { periods, repetitions }: { readonly periods: number; readonly repetitions: readonly number[] },
-) {
-  const divisor = gcd(open.divisor, periods);
-  const group = { nodes: [...open.nodes, actor], divisor, sizes: [...open.sizes, size] };
-  const total = group.nodes.reduce((sum, node, i) => sum + (elementAt(group.sizes, i) + 2) * (elementAt(repetitions, node) / divisor), 0);
-  return { group, total };
 }
 
 function storageOf({ graph, sdf, steady }: Pick<ProgramPlan, 'graph' | 'sdf' | 'steady'>, groupOf: readonly Group[]): Storage[] {

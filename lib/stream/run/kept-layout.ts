@@ -12,8 +12,8 @@ async function layoutIn(text: string): Promise<FusedOptions | null> {
   const { z } = await import('zod');
   const layout = z.strictObject({
     threads: z.number().int().min(32).max(1024).multipleOf(32), sharedBytes: z.number().int().min(1).max(2 ** 18),
-    minBlocks: z.number().int().min(1).max(32), groupSize: z.number().int().min(1).max(1e6), width: z.number().int().min(1).max(16),
-    readsAhead: z.boolean(),
+    minBlocks: z.number().int().min(1).max(32), groupSize: z.number().int().min(1).max(1e6),
+    live: z.number().int().min(0).max(1e4).optional(), width: z.number().int().min(1).max(16), readsAhead: z.boolean(),
   });
   return z.strictObject({ version: z.literal(1), layout: layout.nullable() }).parse(JSON.parse(text)).layout;
 }

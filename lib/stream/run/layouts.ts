@@ -11,7 +11,10 @@ import { CompiledGpu, type GpuLimits } from './gpu.ts';
 
 /** A layout, named by what it sets. */
 export interface Candidate {
-  /** `t<threads>-s<kilobytes of shared memory>-b<blocks per multiprocessor>-g<size of groups>-w<firings together>`, and `-ahead`. */
+  /**
+   * `t<threads>-s<kilobytes of shared memory>-b<blocks per multiprocessor>-g<size of groups>-w<firings together>`; `l<values>` instead of
+   * `g<size>` where groups are chosen by dependence; and `-ahead`.
+   */
   readonly name: string;
   readonly options: FusedOptions;
 }
@@ -47,16 +50,24 @@ const startMilliseconds = 15;
 /** Candidates whose further variants are tried. */
 const finalists = 2;
 
-interface Shape { readonly block: Block; readonly size?: number; readonly width?: number; readonly readsAhead?: boolean }
+interface Shape {
+  readonly block: Block;
+  readonly size?: number;
+  readonly live?: number;
+  readonly width?: number;
+  readonly readsAhead?: boolean;
+}
 
 const defaultSize = Number(defaultCudaPlan.groupSize);
+/** Size of groups that are chosen by dependence, before what only moves items is gone. */
+const largestSize = 80_000;
 
-function candidate({ block, size = defaultSize, width = 2, readsAhead = false }: Shape): Candidate {
+function candidate({ block, live = 0, size = live > 0 ? largestSize : defaultSize, width = 2, readsAhead = false }: Shape): Candidate {
   const [threads, kilobytes, minBlocks] = block;
   return {
-    name: `t${threads}-s${kilobytes}-b${minBlocks}-g${size}-w${width}${readsAhead ? '-ahead' : ''}`,
+    name: `t${threads}-s${kilobytes}-b${minBlocks}-${live > 0 ? `l${live}` : `g${size}`}-w${width}${readsAhead ? '-ahead' : ''}`,
     // A block takes a kilobyte of shared memory for itself, so 1000 bytes for each are what fits.
-    options: { threads, sharedBytes: 1000 * kilobytes, minBlocks, groupSize: size, width, readsAhead },
+    options: { threads, sharedBytes: 1000 * kilobytes, minBlocks, groupSize: size, live, width, readsAhead },
   };
 }
 
@@ -66,17 +77,17 @@ export const firstCandidates: readonly Candidate[] = [
 ];
 
 const large: Block = [512, 225, 1];
+/** Values in registers: few enough for many threads, and as many as a thread has room for. */
+const fewValues = 32, manyValues = 112;
 /**
- * The candidates of the first compilation beside the default layout. On an H200, one of them or the default was the fastest of all for each
- * of the eight programs whose layouts were timed, except for groups of 12,000, which were not tried; compilers take less time for those.
- * Those first that are printed soonest: one size after the other, because the plan for a size is made once, and that of large groups, which
- * takes seconds for some programs, last.
+ * The candidates of the first compilation beside the default layout. Those first that are most often fast; one size of groups after the
+ * other, because the plan for a size is made once.
  */
 export const shortList: readonly Candidate[] = [
-  candidate({ block: large, readsAhead: true }), candidate({ block: [256, 75, 3], width: 4, readsAhead: true }),
-  candidate({ block: [256, 24, 8] }),
-  candidate({ block: large, size: 1000, readsAhead: true }), candidate({ block: [512, 112, 2], size: 1000 }),
-  ...[6000, 12_000].map((size) => candidate({ block: large, size, readsAhead: true })),
+  candidate({ block: large, live: fewValues, readsAhead: true }), candidate({ block: [256, 75, 3], live: fewValues, readsAhead: true }),
+  candidate({ block: [256, 24, 8] }), candidate({ block: large, readsAhead: true }),
+  candidate({ block: [128, 37, 6], live: manyValues }), candidate({ block: [512, 112, 2], size: 1000 }),
+  candidate({ block: large, size: 6000, readsAhead: true }),
 ];
 
 /** The candidates of the second stage: variants of the best ones of the first. */
@@ -84,14 +95,15 @@ export function furtherCandidates(best: readonly Candidate[]): Candidate[] {
   return best.flatMap(({ options: { threads = 0, sharedBytes = 0, minBlocks = 0, readsAhead = false } }) => {
     const shape: Shape = { block: [threads, sharedBytes / 1000, minBlocks], readsAhead };
     return [
-      candidate({ ...shape, readsAhead: !readsAhead }), ...sizes.map((size) => candidate({ ...shape, size })),
+      candidate({ ...shape, readsAhead: !readsAhead }), ...[fewValues, manyValues].map((live) => candidate({ ...shape, live })),
+      ...sizes.map((size) => candidate({ ...shape, size })),
       ...widths.map((width) => candidate({ ...shape, width })),
     ];
   });
 }
 
 /** Candidates that a search times at most. */
-export const mostCandidates = firstCandidates.length + finalists * (1 + sizes.length + widths.length);
+export const mostCandidates = firstCandidates.length + finalists * (3 + sizes.length + widths.length);
 
 /** How a search times candidates, and whom it tells. */
 export interface SearchOptions extends Omit<GpuLimits, 'timeout'> {

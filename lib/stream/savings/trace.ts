@@ -18,6 +18,8 @@ export interface FiringTrace {
   /** Offsets of the items that matter, from the first item of the firing: those its effects depend on, and constants it looks at. */
   readonly used: ReadonlySet<number>;
   readonly loops: ReadonlyMap<Loop, readonly LoopCourse[]>;
+  /** Offsets of the items from which a pushed item is computed, by its number. */
+  sources(pushed: number): readonly number[];
   isLive(turn: Turn): boolean;
 }
 
@@ -87,7 +89,8 @@ class Tracer {
     this.#findLive();
     return {
       canFail: this.#canFail, pushed: this.#pushed.map((value) => values.constantOf(value)),
-      used: new Set([...values.liveItems, ...this.#constantItems]), loops: this.#loops, isLive: (turn) => values.isLiveTurn(turn),
+      used: new Set([...values.liveItems, ...this.#constantItems]), loops: this.#loops,
+      sources: (pushed) => values.itemsOf(elementAt(this.#pushed, pushed)), isLive: (turn) => values.isLiveTurn(turn),
     };
   }
 

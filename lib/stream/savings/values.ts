@@ -155,6 +155,21 @@ export class Values {
     }
   }
 
+  /** Offsets of the items that a value is computed from. */
+  itemsOf(value: Value): number[] {
+    const found: number[] = [], stack = [value], seen = new Set(stack);
+    for (let each = stack.pop(); each !== undefined; each = stack.pop()) {
+      const { item } = elementAt(this.#facts, each);
+      if (item !== undefined) found.push(item);
+      for (const part of elementAt(this.#parts, each)) {
+        if (seen.has(part)) continue;
+        seen.add(part);
+        stack.push(part);
+      }
+    }
+    return found;
+  }
+
   isLiveTurn(turn: Turn): boolean {
     return this.#liveTurns[turn] === true;
   }

@@ -14,6 +14,7 @@ const programs = 200, together = 25;
 const options: readonly FusedOptions[] = [
   {}, { threads: 32, sharedBytes: 3000, groupSize: 1, filterSize: 0 }, { threads: 64, sharedBytes: 12_000, groupSize: 150, readsAhead: true },
   { threads: 256, groupSize: 6000, filterSize: 6000 }, { threads: 32, sharedBytes: 100_000, groupSize: 1, readsAhead: true },
+  { threads: 96, sharedBytes: 24_000, groupSize: 80_000, live: 6 }, { threads: 64, groupSize: 20_000, filterSize: 6000, live: 40 },
 ];
 
 interface RandomSample extends Sample {
