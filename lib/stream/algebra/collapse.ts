@@ -14,7 +14,7 @@ import { ScheduleError } from '../schedule/error.ts';
 import { repetitions } from '../schedule/steady.ts';
 import { Chooser, following, type Choice } from './choose.ts';
 import type { Followed } from './follow.ts';
-import type { FilterCode } from '../ir.ts';
+import type { FilterCode, IrType } from '../ir.ts';
 import { rebuilt, regionsOf } from './rebuild.ts';
 import type { LinearProgram } from './types.ts';
 
@@ -32,6 +32,24 @@ export function linearProgram(graph: StreamGraph): LinearProgram {
     if (isTrusted(graph)) known.set(graph, made);
     return made;
   });
+}
+
+const reordered = new WeakMap<StreamGraph, StreamGraph>();
+
+/** The program of {@link linearProgram} in which sums of floats may be made in another order, where a filter keeps floats. */
+export function algebraicProgram(graph: StreamGraph): LinearProgram {
+  const made = linearProgram(graph);
+  const isReal = (type: IrType): boolean =>
+    (type.kind === 'array' ? isReal(type.element) : type.kind === 'scalar' && type.name === 'float');
+  const keepsFloats = made.graph.nodes.some((node) => node.kind === 'filter'
+    && node.code.state.some(({ role, type }) => role === 'state' && isReal(type)));
+  if (!keepsFloats) return made;
+  let found = reordered.get(made.graph);
+  if (found === undefined) {
+    found = { ...made.graph, reorders: true };
+    if (isTrusted(made.graph)) reordered.set(made.graph, trusted(found));
+  }
+  return { ...made, graph: found };
 }
 
 function collapsed(graph: StreamGraph): LinearProgram {

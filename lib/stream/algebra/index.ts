@@ -6,6 +6,16 @@ import type { LinearProgram } from './types.ts';
 export type { LinearFilter, LinearProgram } from './types.ts';
 
 /**
+ * What the option `algebraic` runs: the program of {@link collapseLinear}, in which devices may also make recurrences of floats as scans.
+ *
+ * @internal
+ */
+export async function algebraicGraph(graph: StreamGraph): Promise<LinearProgram> {
+  requireProgramGraph(graph);
+  return (await import('./collapse.ts')).algebraicProgram(graph);
+}
+
+/**
  * Replaces linear filters (each item is a sum of constant multiples of items of the window, and of a constant) by fewer ones that do the
  * same with fewer multiplications and additions: neighbours in pipelines by their product, split-joins of linear branches by one filter,
  * single filters where most of their work cancels. Filters with state, prework, prints, messages or items that are no single int, float or

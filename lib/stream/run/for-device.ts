@@ -5,7 +5,7 @@ import { refusal, WarploomError } from '../../core/errors.ts';
 import type { Device } from '../../core/device.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
-import { collapseLinear, type LinearProgram } from '../algebra/index.ts';
+import { algebraicGraph, type LinearProgram } from '../algebra/index.ts';
 import type { StreamGraph } from '../graph.ts';
 import { countsProgress, deviceCheck, inputChecks, requireDevice, stopChecks } from '../options.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
@@ -64,8 +64,8 @@ export interface DeviceCompileOptions {
   /** Allows floating-point operations to be contracted, so that outputs differ in rounding. */
   readonly fast?: boolean;
   /**
-   * Multiplies linear filters together where that takes fewer operations ({@link collapseLinear}), which changes outputs within rounding.
-   * Default false.
+   * Multiplies linear filters together where that takes fewer operations ({@link collapseLinear}), and makes recurrences of floats as
+   * scans. Both change outputs within rounding. Default false.
    */
   readonly algebraic?: boolean;
   readonly signal?: AbortSignal;
@@ -159,7 +159,7 @@ async function algebraicProgram(graph: StreamGraph, options: DeviceCompileOption
     if (options[name] !== undefined) throw refusal(name, 'none with algebraic, which changes the nodes', describeValue(options[name]));
   }
   options.signal?.throwIfAborted();
-  return collapseLinear(graph);
+  return algebraicGraph(graph);
 }
 
 /**

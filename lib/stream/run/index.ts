@@ -5,7 +5,7 @@ import type { Device } from '../../core/device.ts';
 import { DeviceLostError, refusal } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
-import { collapseLinear, type LinearFilter, type LinearProgram } from '../algebra/index.ts';
+import { algebraicGraph, type LinearFilter, type LinearProgram } from '../algebra/index.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { runLimits, type RunLimits } from '../interpret/limits.ts';
@@ -68,8 +68,8 @@ export interface StreamRunOptions {
    */
   readonly fast?: boolean;
   /**
-   * Multiplies linear filters together where that takes fewer operations ({@link collapseLinear}), which changes outputs within rounding.
-   * All back ends still give the same bits. Default false.
+   * Multiplies linear filters together where that takes fewer operations ({@link collapseLinear}), and makes recurrences of floats as scans
+   * on devices. Both change outputs within rounding; without such scans all back ends still give the same bits. Default false.
    */
   readonly algebraic?: boolean;
   /** With `cuda` and `simt`: how the device runs the program; see {@link compileForDevice}, which has more options. Default `fused`. */
@@ -101,6 +101,11 @@ export interface StreamRun {
   readonly deviceShares?: readonly number[];
   /** With `algebraic`: the linear filters that replaced others; empty if none was worth it. */
   readonly algebraic?: readonly LinearFilter[];
+  /**
+   * With `algebraic` on a device: filters whose recurrences of floats (x ← A x + b) it made as scans. Only such runs give other bits on a
+   * device than on the CPU.
+   */
+  readonly recurrences?: readonly string[];
   /**
    * The back end that ran it. For `cpp`, this is `wasm` if a C++ compiler would take minutes; for `cuda`, what runs the program without a
    * GPU if there is none, or none that can run it.
@@ -252,7 +257,7 @@ async function givenDevice(backend: StreamBackend, { device, devices, mode, shar
 async function algebraicProgram(graph: StreamGraph, { costs, signal }: StreamRunOptions): Promise<LinearProgram> {
   if (Array.isArray(costs)) throw refusal('costs', "'measured' or nothing with algebraic, which changes the nodes", describeValue(costs));
   signal?.throwIfAborted();
-  return collapseLinear(graph);
+  return algebraicGraph(graph);
 }
 
 async function runBy(backend: StreamBackend, graph: StreamGraph, given: GivenOptions): Promise<StreamRun> {
