@@ -51,6 +51,12 @@ export interface FusedState {
   /** Words that a launch hands on to the next, and of what each block leaves for later passes. */
   readonly carryWords: number;
   readonly totalWords: number;
+  /**
+   * Rounds of a block, where their number matters: sums of floats have the same bits only if all blocks but the last of a run make so many.
+   */
+  readonly stretch: number | null;
+  /** Filters whose sums of floats are made in another order than one firing after the other. */
+  readonly reordered: readonly string[];
   readonly works: readonly StageWork[];
 }
 
@@ -187,6 +193,7 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
   // Passes that begin no rounds early have longer rounds of their own.
   const apart = context === undefined || passes.length === 0 || warm > 0 ? undefined : passLayout(layout, context, passes);
   const { kernels, entries } = kernelsOf(layout.state, apart !== undefined);
+  const reordered = reorderedIn(layout.plan, layout.state?.works ?? []);
   const texts = apart === undefined ? [new ProgramText(layout, program, tasks, stageTasks, passes)] : [
     new ProgramText(apart, program, tasks, stageTasks, passes, 'passes', layout.states),
     new ProgramText(layout, program, tasks, stageTasks, passes, 'last'),
@@ -204,8 +211,17 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
     startStates: Math.max(0, begins, untilSettled(plan, state)), input: layout.input, output: layout.output,
     state: layout.state && {
       kernels, carryWords: layout.state.carryWords, totalWords: layout.state.totalWords, works: layout.state.works,
+      reordered, stretch: reordered.length === 0 ? null : leastStretch * Math.max(1, warm * kernels.length),
     },
   };
+}
+
+/** Rounds of a block's stretch for each that it makes only to begin, where sums of floats depend on their number. */
+const leastStretch = 8;
+
+function reorderedIn({ graph }: ProgramPlan, works: readonly StageWork[]): string[] {
+  const found = works.filter(({ scans }) => scans.some(({ scan: { kind } }) => kind === 'real'));
+  return [...new Set(found.map(({ node }) => elementAt(graph.nodes, node).name))];
 }
 
 /** Why a run cannot begin in the middle of the input, though the state is known there. */
