@@ -6,6 +6,7 @@
 //                                ways at once as measured in this run from page-locked memory, and the kernel
 //   stream/<program>/auto-pinned the same of a compiled program's run from pinned memory to pinned memory
 //   stream/<program>/auto-fast   as auto, compiled with fast: true; its output is not compared, since its rounding differs
+//   stream/<program>/auto-algebraic  with linear filters collapsed: stream-algebraic.ts
 //   stream/<program>/compile     seconds from the text until the program can run, with an empty cache; cached: with what that left
 //   stream/<program>/auto-host/many-N   many such runs at once: stream-many.ts
 //   stream/geomean/auto          geometric mean over the baseline of the programs that ran
@@ -29,6 +30,7 @@ import { Failures, type BenchContext } from './domain.ts';
 import { deviceFolder } from './provenance.ts';
 import type { Row } from './report.ts';
 import { summarise } from './statistics.ts';
+import { algebraicRow } from './stream-algebraic.ts';
 import { geomean, itemsFor, measure } from './stream.ts';
 import { bytesEach, StreamWork, type Items, type LaunchTiming } from './stream-device-work.ts';
 import { gapRow, gapSummary, type GapRow } from './stream-gap.ts';
@@ -147,7 +149,7 @@ class DeviceBenchmark {
     if (wanted(`stream/${name}/threads/`)) {
       await failures.of(`stream/${name}/threads`, () => cache.with(() => benchmarkThreads(this.#context, name, graph)));
     }
-    if (!['auto', ...hostRows, ...manyNames, 'auto-fast', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
+    if (!['auto', ...hostRows, ...manyNames, 'auto-fast', 'auto-algebraic', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
     using compiled = await cache.with(() => compileFused(graph, device));
     using work = await StreamWork.open(program, graph, compiled, quick);
     const baseline = await this.#baseline(program, graph, (items) => work.hostInput(items));
@@ -178,6 +180,10 @@ class DeviceBenchmark {
       using fast = await cache.with(() => compileFused(graph, device, { fast: true }));
       const { id, ...row } = this.#launchRow(name, await work.time(fast, `stream/${name}/auto-fast`, { isExact: false }), fast);
       take('auto-fast', { id: `${id}-fast`, ...row });
+    }
+    if (wanted(`stream/${name}/auto-algebraic`)) {
+      const row = await cache.with(() => algebraicRow(this.#context, program, graph));
+      if (row !== undefined) take('auto-algebraic', row);
     }
     const modes = new ModeRows(this.#context, {
       name, graph, work, peers, share: (rate) => shareOf(rate, roofline(device, name, compiled)),
@@ -333,7 +339,7 @@ async function compileBaselines(programs: readonly BenchmarkProgram[]): Promise<
 
 /** The domain `stream` on a device of backend cuda or simt. */
 export async function benchmarkStreamDevice(context: BenchContext): Promise<void> {
-  const rows = ['auto', ...hostRows, ...manyNames, 'auto-fast', 'compile', ...pipelineModes, 'threads/'];
+  const rows = ['auto', ...hostRows, ...manyNames, 'auto-fast', 'auto-algebraic', 'compile', ...pipelineModes, 'threads/'];
   const programs = wantedPrograms(context, rows), together = wantedPrograms(context, [...hybridModes, 'ilp-gap']);
   await compileBaselines([...new Set([...programs, ...together])]);
   const benchmark = new DeviceBenchmark(context);

@@ -68,13 +68,22 @@ function isNumbers<Value>(value: Value): value is Value & TypedArray {
 /** A device: {@link requireDevice} looks closer, where the class is loaded. */
 export const deviceCheck: Check<Device> = rule<Device>('a Device', hasFields);
 
+/** Several devices: {@link requireDevices} looks closer. */
+export const devicesCheck: Check<readonly Device[]> = rule<readonly Device[]>('1 to 64 different Devices', (value) => Array.isArray(value)
+  && value.length >= 1 && value.length <= 64 && value.every((each) => hasFields(each)) && new Set(value).size === value.length);
+
+/** Refuses devices that are none, or that are not all of one backend. */
+export async function requireDevices(devices: readonly Device[], backend?: string): Promise<void> {
+  for (const [i, device] of devices.entries()) await requireDevice(device, i === 0 ? backend : devices[0]?.backend, `devices[${i}]`);
+}
+
 /** Refuses what only looks like a device, and devices of backends that run no kernels. */
-export async function requireDevice(device: Device, backend?: string): Promise<void> {
+export async function requireDevice(device: Device, backend?: string, name = 'device'): Promise<void> {
   const { Device: Known } = await import('../core/device.ts');
-  if (!(device instanceof Known)) throw refusal('device', 'a Device', describeValue(device));
+  if (!(device instanceof Known)) throw refusal(name, 'a Device', describeValue(device));
   const { backend: own } = device;
   if (own === 'cpu' || (backend !== undefined && own !== backend)) {
-    throw refusal('device', `a device of backend ${backend ?? 'cuda (or simt)'}`, `one of backend ${own}`);
+    throw refusal(name, `a device of backend ${backend ?? 'cuda (or simt)'}`, `one of backend ${own}`);
   }
 }
 

@@ -7,6 +7,7 @@ import { required } from '../../core/known.ts';
 import { lenderOf } from '../../core/lent.ts';
 import type { Kernel } from '../../core/module.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
+import type { LinearFilter } from '../algebra/index.ts';
 import type { StreamGraph } from '../graph.ts';
 import { amountChecks } from '../interpret/options.ts';
 import { scalarCount } from '../interpret/values.ts';
@@ -62,7 +63,10 @@ const runOptions = optionsOf('run', {
  * {@link DeviceProgram.dispose}, or leave it to the garbage collector.
  */
 export class DeviceProgram {
+  /** The program that runs: with `algebraic`, the one in which linear filters are collapsed. */
   readonly graph: StreamGraph;
+  /** With `algebraic`: the linear filters that replaced others; undefined without. */
+  readonly algebraic: readonly LinearFilter[] | undefined;
   readonly device: Device;
   /** What the long search for the fastest layout found (`tune: true`); undefined without. */
   readonly tuned: TunedLayouts | undefined;
@@ -72,10 +76,11 @@ export class DeviceProgram {
   #running = 0;
 
   /** @internal Use `compileForDevice`. */
-  constructor(graph: StreamGraph, compiled: CompiledGpu, tuned?: TunedLayouts) {
+  constructor(graph: StreamGraph, compiled: CompiledGpu, { tuned, algebraic }: Partial<Pick<DeviceProgram, 'tuned' | 'algebraic'>> = {}) {
     this.graph = graph;
     this.device = compiled.device;
     this.tuned = tuned;
+    this.algebraic = algebraic;
     this.#compiled = compiled;
   }
 
@@ -120,8 +125,9 @@ export class DeviceProgram {
     inputChecks.input(input, 'input');
     if (out !== undefined) this.#requireRoom(out, input);
     const { note, ...made } = await this.#runOnHostArrays(input, out as Scalars | undefined, options);
-    if (note === undefined) return { ...made, backend: this.device.backend as DeviceBackend };
-    return { ...made, backend: 'wasm', note: cpuNote(note) };
+    const algebraic = this.algebraic === undefined ? {} : { algebraic: this.algebraic };
+    if (note === undefined) return { ...made, ...algebraic, backend: this.device.backend as DeviceBackend };
+    return { ...made, ...algebraic, backend: 'wasm', note: cpuNote(note) };
   }
 
   /** What it reads of the input later is copied when it returns. */

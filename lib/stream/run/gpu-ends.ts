@@ -70,7 +70,7 @@ export function itemsOut({ plan, output }: FusedProgram, { passed }: RunCounts, 
 }
 
 /** Part of an array; typed arrays are not copied. */
-function partOf(input: ArrayLike<number>, begin: number, end: number): ArrayLike<number> {
+export function partOf(input: ArrayLike<number>, begin: number, end: number): ArrayLike<number> {
   if (begin === 0 && end >= input.length) return input;
   if (holds(input, 'float32') || holds(input, 'int32') || holds(input, 'float64')) return input.subarray(begin, end);
   return Array.prototype.slice.call(input, begin, end) as number[];

@@ -88,6 +88,8 @@ export interface GpuWork {
   readonly deviceSeconds?: number;
   /** The share of the steady states that the device made, of those for which it was there: the cores made the others. */
   readonly deviceShare?: number;
+  /** Filters whose sums of floats the device made in another order (option `algebraic`). */
+  readonly recurrences?: readonly string[];
   /** Why another back end made everything. */
   readonly note?: string;
 }
@@ -216,6 +218,11 @@ export class CompiledGpu {
     return this.program.warmStates;
   }
 
+  /** Steady states of which launches make a whole number, except at the end of a run. */
+  get #whole(): number {
+    return this.program.states * (this.program.state?.stretch ?? 1);
+  }
+
   /** Steady states of the first launches, which are measured. */
   protected get firstStates(): number {
     return firstRounds * this.program.states * this.device.description.multiprocessors;
@@ -240,7 +247,8 @@ export class CompiledGpu {
     const { program } = this;
     const rounds = Math.ceil(states / program.states);
     const resident = this.#resident * this.device.description.multiprocessors;
-    const each = Math.max(Math.ceil(rounds / Math.max(1, resident)), Math.min(rounds, worthWarming * program.warmRounds), 1);
+    const each = program.state?.stretch
+      ?? Math.max(Math.ceil(rounds / Math.max(1, resident)), Math.min(rounds, worthWarming * program.warmRounds), 1);
     const blocks = Math.ceil(rounds / each);
     const fault = inputArray(this.device, Int32Array.of(noFault));
     const totals = program.state && resultArray(this.device, 'int32', Math.max(1, blocks * program.state.totalWords));
@@ -286,7 +294,11 @@ export class CompiledGpu {
     const after = this.program.state === undefined ? await this.#after(ends, to, options) : 0;
     if (after === undefined) return this.#byWasm(ends, options, 'a prework goes wrong in the middle of the input');
     if (share.isQuiet) release?.();
-    return { milliseconds: before + middle + after, deviceSeconds, deviceShare: share.deviceShare };
+    const recurrences = this.program.state?.reordered ?? [];
+    return {
+      milliseconds: before + middle + after, deviceSeconds, deviceShare: share.deviceShare,
+      ...(recurrences.length === 0 ? {} : { recurrences }),
+    };
   }
 
   async #byWasm(ends: Ends, options: ThreadOptions, note: string): Promise<GpuWork> {
@@ -345,7 +357,7 @@ export class CompiledGpu {
 
   /** Runs the steady states of a program with state on the device, to the end of the run; missing input of the last one is made up. */
   async #withState(ends: Ends, from: number, to: number, options: ThreadOptions): Promise<GpuOutcome> {
-    const { states: round, output: { before, items } } = this.program;
+    const { output: { before, items } } = this.program, round = this.#whole;
     const carry = new Carry(this.device, await stateBefore(this.program, this.#wasm, ends, from, options));
     using _ = untilAborted(options.signal, () => { carry.dispose(); });
     const whole = from + Math.floor((to - from) / round) * round;
@@ -388,7 +400,7 @@ export class CompiledGpu {
 
   /** Steady states by the device, as far as the cores do not make them. */
   async #middle(ends: Ends, share: Share, signal: AbortSignal | undefined, isAlone: boolean, carry?: Carry): Promise<GpuOutcome> {
-    const { states: round } = this.program;
+    const round = this.#whole;
     const { limitBytes } = this.device.memory();
     const bytes = limitBytes === 0 ? launchBytes : Math.min(launchBytes, launchShare * limitBytes);
     const most = Math.min(mostStates, Math.floor(bytes / Math.max(1, ends.stateBytes)));
