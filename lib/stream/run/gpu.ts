@@ -106,8 +106,8 @@ export const noFault = 2 ** 31 - 1;
 /** Turns that loops without known end may make in an iteration: more are left to the CPU. */
 export const turnsEach = 1e6;
 /**
- * Bytes that the arrays of a launch take at most, where the input is copied before it goes and where it is not, and the share of the device's
- * memory. Short runs are cut into so many launches at least, unless they were smaller than the least size.
+ * Bytes that the arrays of a launch take at most, where the input is copied before it goes and where it is not, and the share of the
+ * device's memory. Short runs are cut into so many launches at least, unless they were smaller than the least size.
  */
 const copiedBytes = 2 ** 26, launchBytes = 2 ** 25, leastLaunchBytes = 2 ** 22;
 const launchesOfRun = 12;
@@ -435,7 +435,8 @@ export class CompiledGpu {
           }).catch((error: unknown) => { failures.push(error); }).finally(() => pending.delete(slice));
           pending.add(slice);
           share.front += states;
-          if (pending.size >= inFlight && !(ends.mayQueue?.(size, queue) === true && isQuick())) await Promise.race([...pending, stop.stopped]);
+          const goesOnNow = pending.size < inFlight || (ends.mayQueue?.(size, queue) === true && isQuick());
+          if (!goesOnNow) await Promise.race([...pending, stop.stopped]);
         }
         await Promise.race([Promise.all(pending), stop.stopped]);
       } while (goesOn() && !await share.settle());
