@@ -53,8 +53,8 @@ constexpr int64_t kManyPages = 16 << 20;
 // Measured on a machine with 16 cores and an H200: copying runs at 44 GB/s with 8 threads, 56 with 12, 62 with 16. The
 // kernel allocates pages under one lock: 23 GB/s with 4 threads, 19 with 8, 8 with 16 (small pages: 13, 11, 5).
 constexpr int kMostHelpers = 11, kMostPopulating = 4;
-// Waking helpers takes a third of the time in which they copy some MB, so where there are cores enough, they look for
-// the next job for a while.
+// Large copies come in pieces of some MB, one right after the other. Where there are cores enough, helpers look for the
+// next piece for a while, so that they need not be woken for each.
 constexpr auto kAwake = std::chrono::microseconds(60);
 constexpr int kManyCores = 8;
 

@@ -31,8 +31,8 @@ Status CudaDevice::allocate_pinned(int64_t bytes, void** out) {
   return {};
 }
 
-/// Page-locks memory of the system's whose pages several threads have made: five times as fast as cudaHostAlloc for
-/// large blocks. False if that does not go.
+/// Page-locks memory of the system's whose pages several threads have made; cudaHostAlloc makes them by one. False if
+/// that does not go.
 bool CudaDevice::map_pinned(int64_t bytes, void** out) {
   const int64_t size = (bytes + kLargePage - 1) / kLargePage * kLargePage;
   const size_t mapped = static_cast<size_t>(size + kLargePage);
