@@ -124,6 +124,7 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   void unload_all();
   Status wait(cudaEvent_t event);
   bool is_pinned(const void* host, int64_t bytes) const;
+  bool map_pinned(int64_t bytes, void** out);
 
   int index_;
   DeviceDescription description_;
@@ -154,7 +155,11 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   MemoryLedger ledger_;
   SmallBlocks small_;
   mutable std::mutex pinned_mutex_;
-  std::map<const char*, int64_t> pinned_;
+  struct PinnedMemory {
+    int64_t bytes;
+    int64_t mapped;  ///< bytes that were mapped and registered; 0: cudaHostAlloc
+  };
+  std::map<const char*, PinnedMemory> pinned_;
   std::unordered_map<const void*, size_t> shared_allowed_;
   std::map<std::tuple<const void*, int, size_t>, int> resident_;
   std::set<void*> libraries_;      ///< the loaded modules

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstring>
@@ -52,6 +53,16 @@ constexpr int64_t kManyPages = 16 << 20;
 // Measured on a machine with 16 cores and an H200: copying runs at 44 GB/s with 8 threads, 56 with 12, 62 with 16. The
 // kernel allocates pages under one lock: 23 GB/s with 4 threads, 19 with 8, 8 with 16 (small pages: 13, 11, 5).
 constexpr int kMostHelpers = 11, kMostPopulating = 4;
+// Large copies come in pieces of some MB, one right after the other. Where there are cores enough, helpers look for the
+// next piece for a while, so that they need not be woken for each.
+constexpr auto kAwake = std::chrono::microseconds(60);
+constexpr int kManyCores = 8;
+
+void pause_briefly() {
+#ifdef __SSE2__
+  _mm_pause();
+#endif
+}
 
 #ifdef __SSE2__
 /// memcpy with stores that bypass the caches; for a few KB and more.
@@ -151,6 +162,7 @@ class WorkerPool {
       const std::lock_guard<std::mutex> lock(mutex_);
       start();
       jobs_.push_back(&job);
+      begun_.fetch_add(1, std::memory_order_release);
     }
     work_.notify_all();
   }
@@ -189,8 +201,15 @@ class WorkerPool {
       lock.unlock();
       while (job->make_one() && job->urgent) {
       }
+      const uint64_t seen = begun_.load(std::memory_order_acquire);
       lock.lock();
       if (--job->helpers == 0) done_.notify_all();
+      if (stays_awake_ && find() == nullptr) {
+        lock.unlock();
+        const auto end = std::chrono::steady_clock::now() + kAwake;
+        while (begun_.load(std::memory_order_acquire) == seen && std::chrono::steady_clock::now() < end) pause_briefly();
+        lock.lock();
+      }
     }
   }
 
@@ -207,6 +226,8 @@ class WorkerPool {
   std::condition_variable work_, done_;
   std::deque<Job*> jobs_;
   bool started_ = false;
+  std::atomic<uint64_t> begun_{0};  // jobs
+  const bool stays_awake_ = usable_cores() >= kManyCores;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Transfers of the cuda backend, page-locked memory and waiting.
 #ifndef WARPLOOM_SIMT
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -12,6 +14,8 @@ namespace warploom::cuda {
 namespace {
 constexpr int64_t kStagingBytes = int64_t{16} << 20;  // for each of two staging buffers
 constexpr int64_t kDriverStaged = 64 << 10;           // up to here the driver itself stages pageable copies
+constexpr int64_t kMapped = int64_t{4} << 20;         // page-locked memory from here on is mapped, in large pages
+constexpr size_t kLargePage = size_t{2} << 20;
 constexpr auto kSpin = std::chrono::milliseconds(2);  // sleeping costs 60 us more, which is 3 % from here on
 constexpr auto kLongestPause = std::chrono::milliseconds(1);
 }  // namespace
@@ -20,19 +24,57 @@ Status CudaDevice::allocate_pinned(int64_t bytes, void** out) {
   *out = nullptr;
   WARPLOOM_TRY(use());
   const size_t size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
+  if (bytes >= kMapped && map_pinned(bytes, out)) return {};
   WARPLOOM_TRY(report(call([&] { return cudaHostAlloc(out, size, cudaHostAllocDefault); }), "cudaHostAlloc", bytes));
   const std::lock_guard<std::mutex> lock(pinned_mutex_);
-  pinned_[static_cast<char*>(*out)] = bytes;
+  pinned_[static_cast<char*>(*out)] = {bytes, 0};
   return {};
+}
+
+/// Page-locks memory of the system's whose pages several threads have made; cudaHostAlloc makes them by one. False if
+/// that does not go.
+bool CudaDevice::map_pinned(int64_t bytes, void** out) {
+  const int64_t size = (bytes + kLargePage - 1) / kLargePage * kLargePage;
+  const size_t mapped = static_cast<size_t>(size + kLargePage);
+  void* const all = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return false;
+  // Whole large pages only.
+  char* const memory = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(all) + kLargePage - 1) / kLargePage * kLargePage);
+  const size_t before = static_cast<size_t>(memory - static_cast<char*>(all));
+  if (before > 0) munmap(all, before);
+  if (before < kLargePage) munmap(memory + size, kLargePage - before);
+  use_large_pages(memory, size);
+  Populating::begin({{memory, size}}).reset();
+  if (call([&] { return cudaHostRegister(memory, static_cast<size_t>(size), cudaHostRegisterDefault); }) != cudaSuccess) {
+    cudaGetLastError();  // the caller tries another way
+    munmap(memory, static_cast<size_t>(size));
+    return false;
+  }
+  *out = memory;
+  const std::lock_guard<std::mutex> lock(pinned_mutex_);
+  pinned_[memory] = {bytes, size};
+  return true;
 }
 
 void CudaDevice::release_pinned(void* memory) {
   if (memory == nullptr) return;
+  int64_t mapped = 0;
   {
     const std::lock_guard<std::mutex> lock(pinned_mutex_);
-    pinned_.erase(static_cast<char*>(memory));
+    const auto found = pinned_.find(static_cast<char*>(memory));
+    if (found != pinned_.end()) {
+      mapped = found->second.mapped;
+      pinned_.erase(found);
+    }
   }
-  if (!lost_ && !exiting && use().ok()) call_always([&] { return cudaFreeHost(memory); });
+  if (lost_ || exiting || !use().ok()) return;
+  if (mapped == 0) {
+    call_always([&] { return cudaFreeHost(memory); });
+    return;
+  }
+  cudaError_t error = cudaErrorUnknown;
+  call_always([&] { return error = cudaHostUnregister(memory); });
+  if (error == cudaSuccess) munmap(memory, static_cast<size_t>(mapped));
 }
 
 bool CudaDevice::is_pinned(const void* host, int64_t bytes) const {
@@ -41,7 +83,7 @@ bool CudaDevice::is_pinned(const void* host, int64_t bytes) const {
   auto after = pinned_.upper_bound(begin);
   if (after == pinned_.begin()) return false;
   --after;
-  return begin + bytes <= after->first + after->second;
+  return begin + bytes <= after->first + after->second.bytes;
 }
 
 // --- transfers: when a call returns, the host memory may change ---

@@ -4,6 +4,7 @@ import { isMainThread } from 'node:worker_threads';
 import { elementTypeOf, typeNumber, type ElementType, type TypedArray } from './arrays.ts';
 import { addon } from './binding.ts';
 import { Device } from './device.ts';
+import { KeptBuffers } from './kept-buffers.ts';
 
 /** Bytes from which on arrays are lent memory: Staging::kLeastLent of native/core/staging.h. */
 const leastBytes = 2 ** 22;
@@ -13,15 +14,21 @@ const lends = (device: Device): boolean => device instanceof Device && device.ba
 
 /** A device as a lender of memory for inputs. */
 export function lenderOf(device: Device): { copy(source: TypedArray): TypedArray | undefined; giveBack(array: TypedArray): void } {
-  return { copy: (source) => lentInput(device, source), giveBack };
+  return { copy: (source) => lentInput(device, source), giveBack: (copy) => { kept.get(device)?.give(copy.buffer as ArrayBuffer); } };
 }
 
-/** A copy of a typed array, for calls of one device; undefined: the caller copies it to ordinary memory. See {@link giveBack}. */
+/** By device: memory of earlier copies. New buffers would make the garbage collector work in each run. */
+const kept = new WeakMap<Device, KeptBuffers<ArrayBuffer>>();
+
+/** A copy of a typed array, for calls of one device; undefined: the caller copies it to ordinary memory. */
 function lentInput(device: Device, source: TypedArray): TypedArray | undefined {
   if (source.byteLength < leastBytes || !lends(device)) return undefined;
   const type = elementTypeOf(source);
   if (type !== 'float32' && type !== 'float64' && type !== 'int32') return undefined;
-  return addon().lendCopy(Device.number(device), source);
+  const own = kept.get(device) ?? new KeptBuffers<ArrayBuffer>(leastBytes);
+  kept.set(device, own);
+  const earlier = own.take(source.byteLength);
+  return addon().lendCopy(Device.number(device), source, earlier && new Uint8Array(earlier));
 }
 
 /**

@@ -1,6 +1,7 @@
 // Typed arrays on page-locked memory that a device lends to runs: copies of their inputs, and their results.
 #include "native/core/lent_array.h"
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -18,6 +19,9 @@ namespace {
 
 /// What JavaScript's buffer owns: the block, until it is given back.
 using Owner = std::shared_ptr<PinnedBlock>;
+
+/// Set once this runtime has refused an external buffer: it will refuse the next ones.
+std::atomic<bool> refused{false};
 
 struct Hold {
   std::shared_ptr<Environment> environment;
@@ -37,6 +41,7 @@ napi_value array_on(napi_env env, const Owner& block, napi_typedarray_type type,
   napi_value buffer = nullptr, array = nullptr;
   if (napi_create_external_arraybuffer(env, block->memory, static_cast<size_t>(block->bytes), drop, hold.get(), &buffer) !=
       napi_ok) {
+    refused = true;
     return nullptr;
   }
   hold->environment->lent()[hold->memory] = &hold->block;
@@ -55,23 +60,46 @@ Owner* owner_of(napi_env env, napi_value array) {
   return found != lent.end() ? found->second : nullptr;
 }
 
-/// lendCopy(device, source): a copy of a typed array, or undefined if the device has no page-locked memory to spare.
+/// The memory of an earlier copy, if it is large enough and no call of the device uses it any more.
+napi_value used_again(napi_env env, const std::shared_ptr<Session>& session, napi_value earlier, napi_typedarray_type type,
+                      int64_t bytes, char** memory) {
+  const Owner* const owner = owner_of(env, earlier);
+  if (owner == nullptr || *owner == nullptr || owner->use_count() != 1) return nullptr;
+  if ((*owner)->session != session || (*owner)->bytes < bytes) return nullptr;
+  napi_typedarray_type given = napi_uint8_array;
+  size_t numbers = 0, offset = 0;
+  void* data = nullptr;
+  napi_value buffer = nullptr, array = nullptr;
+  if (napi_get_typedarray_info(env, earlier, &given, &numbers, &data, &buffer, &offset) != napi_ok) return nullptr;
+  const auto length = static_cast<size_t>(bytes / (type == napi_float64_array ? 8 : 4));
+  if (napi_create_typedarray(env, type, length, buffer, 0, &array) != napi_ok) return nullptr;
+  *memory = (*owner)->memory;
+  return array;
+}
+
+/// lendCopy(device, source, earlier): a copy of a typed array, or undefined if the device has no page-locked memory to
+/// spare. `earlier` (may be undefined): a copy that nobody needs, whose memory serves again.
 napi_value lend_copy(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
-    const js::Arguments<2> arguments(env, info);
+    const js::Arguments<3> arguments(env, info);
     std::shared_ptr<Session> session;
     napi_typedarray_type type = napi_uint8_array;
-    char* data = nullptr;
+    char *data = nullptr, *memory = nullptr;
     int64_t bytes = 0;
-    if (session_of(env, arguments.value[0], &session) || !view_of(env, arguments.value[1], &type, &data, &bytes)) return nullptr;
-    const Owner block = Session::lend(session, bytes, true);
-    if (block == nullptr) return nullptr;
-    copy_all({{block->memory, data, bytes}}, CopyFor::storing);
+    if (refused || session_of(env, arguments.value[0], &session)) return nullptr;
+    if (!view_of(env, arguments.value[1], &type, &data, &bytes)) return nullptr;
+    if (type != napi_float64_array && type != napi_float32_array && type != napi_int32_array) return nullptr;
+    napi_value copy = used_again(env, session, arguments.value[2], type, bytes, &memory);
+    if (copy == nullptr) {
+      const Owner block = Session::lend(session, bytes);
+      if (block == nullptr) return nullptr;
+      memory = block->memory;
+      copy = array_on(env, block, type, bytes / (type == napi_float64_array ? 8 : 4));
+    }
+    if (copy == nullptr) return nullptr;
+    copy_all({{memory, data, bytes}}, CopyFor::storing);
     Traffic::get().taken += bytes;
-    const int64_t each = type == napi_float64_array ? 8 : 4;
-    return type == napi_float64_array || type == napi_float32_array || type == napi_int32_array
-               ? array_on(env, block, type, bytes / each)
-               : nullptr;
+    return copy;
   });
 }
 
@@ -82,13 +110,13 @@ napi_value lend_result(napi_env env, napi_callback_info info) {
     const js::Arguments<3> arguments(env, info);
     std::shared_ptr<Session> session;
     int64_t number = 0, length = 0;
-    if (session_of(env, arguments.value[0], &session) ||
+    if (refused || session_of(env, arguments.value[0], &session) ||
         js::read_integer(env, "type", arguments.value[1], 0, kElementTypes - 1, &number) ||
         js::read_integer(env, "length", arguments.value[2], 0, js::kLargestSafeInteger / 16, &length)) {
       return nullptr;
     }
     const auto type = static_cast<ElementType>(number);
-    const Owner block = Session::lend(session, length * element_bytes(type), false);
+    const Owner block = Session::lend(session, length * element_bytes(type));
     return block != nullptr ? array_on(env, block, typed_array_type(type), length * numbers_per_element(type)) : nullptr;
   });
 }

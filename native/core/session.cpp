@@ -51,7 +51,7 @@ std::unique_ptr<Task> closing_chore() {
 
 PinnedBlock::~PinnedBlock() {
   if (lent.memory != nullptr) {
-    session->take_back(lent, counted);
+    session->take_back(lent);
   } else if (memory != nullptr) {
     session->post_release_pinned(memory);
   }
@@ -253,23 +253,19 @@ void Session::add_pinned(const std::shared_ptr<PinnedBlock>& block) {
   pinned_[block->memory] = block;
 }
 
-std::shared_ptr<PinnedBlock> Session::lend(const std::shared_ptr<Session>& session, int64_t bytes, bool counted) {
+std::shared_ptr<PinnedBlock> Session::lend(const std::shared_ptr<Session>& session, int64_t bytes) {
   {
     const std::lock_guard<std::mutex> lock(session->mutex_);
     if (!session->is_open() || session->host_memory() || session->closing_ || session->lost_) return nullptr;
   }
-  if (bytes < Staging::kLeastLent || (counted && session->reserve(bytes))) return nullptr;
+  if (bytes < Staging::kLeastLent) return nullptr;
   const StagingBlock lent = session->staging_.lend(bytes);
-  if (lent.memory == nullptr) {
-    if (counted) session->staging_.release(bytes);
-    return nullptr;
-  }
+  if (lent.memory == nullptr) return nullptr;
   auto block = std::make_shared<PinnedBlock>();
   block->session = session;
   block->memory = lent.memory;
   block->bytes = bytes;
   block->lent = lent;
-  block->counted = counted ? bytes : 0;
   session->add_pinned(block);
   return block;
 }
@@ -280,8 +276,7 @@ void Session::settle_lent(const PinnedBlock& block) {
 }
 
 /// Once nobody uses a lent block any more, on any thread.
-void Session::take_back(const StagingBlock& lent, int64_t counted) {
-  if (counted > 0) staging_.release(counted);
+void Session::take_back(const StagingBlock& lent) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!closing_ && !lost_) {

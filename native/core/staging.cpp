@@ -20,6 +20,8 @@ constexpr int64_t kPinnedAtOnce = 4;             // making one of some MB takes 
 constexpr int64_t kOnTheirWay = 8;               // page-locked blocks in flight that keep both ways of the link busy
 constexpr auto kPatience = std::chrono::milliseconds(2);
 constexpr int64_t kMostLent = int64_t{2} << 30;  // of arrays that have page-locked blocks, and unused blocks
+constexpr int64_t kMostAlike = 4;                // blocks of one size for arrays
+constexpr int64_t kPieces = int64_t{12} << 20;   // up to here, unused blocks may be pieces of calls
 constexpr size_t kMostMissed = 64;
 constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks may serve any size that fits
 
@@ -209,7 +211,7 @@ StagingBlock Staging::lend(int64_t bytes) {
   Missed& missed = missed_[size];
   ++missed.times;
   const auto lent = lent_.find(size);
-  missed.count = std::max(missed.count, (lent != lent_.end() ? lent->second : 0) + 1);
+  missed.count = std::min(kMostAlike, std::max(missed.count, (lent != lent_.end() ? lent->second : 0) + 1));
   return {};
 }
 
@@ -237,7 +239,7 @@ std::vector<Staging::Wish> Staging::wishes() {
 
 void Staging::fulfil(const Wish& wish, Device& device) {
   const int64_t bytes = wish.bytes;
-  const int64_t most = std::min({kMostLent, limit_, machine_ / 8});
+  const int64_t most = std::min(kMostLent, limit_);
   for (;;) {
     StagingBlock other;
     {
@@ -247,10 +249,12 @@ void Staging::fulfil(const Wish& wish, Device& device) {
       const int64_t there = (lent != lent_.end() ? lent->second : 0) +
                             (free != pinned_.end() ? static_cast<int64_t>(free->second.size()) : 0);
       if (there >= wish.count) return;
-      if (std::max(locked_bytes_, lent_bytes_ + pinned_bytes_) + bytes <= most) break;
+      int64_t large = lent_bytes_;
+      for (const auto& [size, blocks] : pinned_) large += size > kPieces ? size * static_cast<int64_t>(blocks.size()) : 0;
+      if (large + bytes <= most && locked_bytes_ + bytes <= machine_ / 8) break;
       if (pinned_.empty()) return;
       const int64_t largest = std::prev(pinned_.end())->first;
-      if (largest < kLeastLent || largest == bytes) return;
+      if (largest <= kPieces || largest == bytes) return;
       other = find(pinned_, largest);
       pinned_bytes_ -= other.bytes;
       locked_bytes_ -= other.bytes;

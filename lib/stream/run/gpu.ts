@@ -108,8 +108,12 @@ export interface GpuRunOptions extends ThreadOptions {
 export const noFault = 2 ** 31 - 1;
 /** Turns that loops without known end may make in an iteration: more are left to the CPU. */
 export const turnsEach = 1e6;
-/** The most bytes that the arrays of a launch take, and the share of the device's memory. */
-const launchBytes = 2 ** 24;
+/**
+ * Bytes that the arrays of a launch take at most, where the input is copied before it goes and where it is not, and the share of the
+ * device's memory. Short runs are cut into so many launches at least, unless they were smaller than the least size.
+ */
+const copiedBytes = 2 ** 26, launchBytes = 2 ** 25, leastLaunchBytes = 2 ** 22;
+const launchesOfRun = 12;
 const launchShare = 1 / 24;
 /** Seconds that a launch should take, and rounds by multiprocessor of the first ones, which are measured. */
 const launchSeconds = 0.015;
@@ -145,6 +149,7 @@ export class CompiledGpu {
   readonly #kernel: Kernel;
   /** Steady states of a launch, as earlier runs have found. */
   #size: number | undefined;
+  #countedTime: number | undefined;
 
   /** @param module what the device's compiler made of the program's text */
   constructor(graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule) {
@@ -372,12 +377,20 @@ export class CompiledGpu {
     return { deviceSeconds: made.deviceSeconds + deviceSeconds, ...(fault === undefined ? {} : { fault: whole + fault }) };
   }
 
+  /** Microseconds of a steady state on a core. Counting operations takes milliseconds. */
+  #stateTime(costs: readonly number[] | undefined): number {
+    if (costs === undefined && this.#countedTime !== undefined) return this.#countedTime;
+    const { plan } = this.program;
+    const time = nodeTimes(plan, costs, 'wasm').reduce((sum, each, node) => sum + each * elementAt(plan.steady.repetitions, node), 0);
+    if (costs === undefined) this.#countedTime = time;
+    return time;
+  }
+
   /** What worker threads do in a shared run. */
   #cores(ends: Ends, { threads = Math.max(1, availableParallelism() - 1), ...options }: ThreadOptions): Cores {
-    const { plan, output: { before, items, external } } = this.program;
+    const { output: { before, items, external } } = this.program;
     const width = scalarCount(external.type);
-    const microseconds = nodeTimes(plan, options.costs, 'wasm')
-      .reduce((sum, time, node) => sum + time * elementAt(plan.steady.repetitions, node), 0) / threads;
+    const microseconds = this.#stateTime(options.costs) / threads;
     return {
       stateMicroseconds: microseconds, least: Math.ceil(leastCoreMicroseconds / Math.max(microseconds, 1e-3)),
       make: async (state, states, signal) => {
@@ -402,7 +415,9 @@ export class CompiledGpu {
   async #middle(ends: Ends, share: Share, signal: AbortSignal | undefined, isAlone: boolean, carry?: Carry): Promise<GpuOutcome> {
     const round = this.#whole;
     const { limitBytes } = this.device.memory();
-    const bytes = limitBytes === 0 ? launchBytes : Math.min(launchBytes, launchShare * limitBytes);
+    const isCopied = ends.mayQueue?.(0, { bytes: Infinity, spans: 1 }) === true;
+    const wanted = Math.max(leastLaunchBytes, (share.end - share.front) * ends.stateBytes / launchesOfRun);
+    const bytes = Math.min(isCopied ? copiedBytes : launchBytes, wanted, limitBytes === 0 ? Infinity : launchShare * limitBytes);
     const most = Math.min(mostStates, Math.floor(bytes / Math.max(1, ends.stateBytes)));
     const whole = (states: number): number => Math.max(round, Math.floor(Math.min(states, most) / round) * round);
     const known = ends.stateBytes === 0 ? undefined : this.#size;
@@ -433,7 +448,8 @@ export class CompiledGpu {
           }).catch((error: unknown) => { failures.push(error); }).finally(() => pending.delete(slice));
           pending.add(slice);
           share.front += states;
-          if (pending.size >= inFlight && !(ends.mayQueue?.(size, queue) === true && isQuick())) await Promise.race([...pending, stop.stopped]);
+          const goesOnNow = pending.size < inFlight || (ends.mayQueue?.(size, queue) === true && isQuick());
+          if (!goesOnNow) await Promise.race([...pending, stop.stopped]);
         }
         await Promise.race([Promise.all(pending), stop.stopped]);
       } while (goesOn() && !await share.settle());
