@@ -12,6 +12,7 @@ const buildInfoSchema = z.object({ commit: z.string(), sourceHash: z.string(), n
 function foldersOf(domain: string): readonly string[] {
   if (domain === 'imports') return ['lib'];
   if (domain === 'kernel') return ['lib/kernel', 'cuda/kernel'];
+  if (domain === 'stencil') return ['lib/stencil', 'lib/kernel', 'cuda/stencil'];
   return domain.startsWith('stream') ? ['lib/stream', 'lib/kernel', 'cuda/stream', 'examples/stream'] : ['cuda', 'native'];
 }
 
@@ -39,7 +40,7 @@ export function provenance(root: string, domain = ''): { commit: string; sourceH
   const info = join(root, 'build-info.json');
   if (existsSync(info)) {
     const built = buildInfoSchema.parse(JSON.parse(readFileSync(info, 'utf8')));
-    return domain.startsWith('stream') || domain === 'kernel' ? { ...built, sourceHash: sourceHash(root, foldersOf(domain)) } : built;
+    return domain.startsWith('stream') || domain === 'kernel' || domain === 'stencil' ? { ...built, sourceHash: sourceHash(root, foldersOf(domain)) } : built;
   }
   return {
     commit: output('git', ['rev-parse', 'HEAD'], root),

@@ -1,10 +1,12 @@
 // The twelve programs on a device that runs kernels, each as one fused kernel. Rows:
 //   stream/<program>/auto        items of output a second with input and output on the device: its own seconds of launches of 2 GB of
 //                                traffic (or 0.1 s); limit: by memory and by instructions, on an H200
-//   stream/<program>/auto-host   the same of stream.run with arrays in JavaScript's memory, by the clock; limit: what binds of the link,
-//                                as measured in this run from page-locked memory, and the kernel
+//   stream/<program>/auto-host   the same of stream.run with arrays in JavaScript's memory and a new array as the result, by the clock,
+//                                after five runs; first: of the first run of the compiled program; limit: what binds of the link, both
+//                                ways at once as measured in this run from page-locked memory, and the kernel
 //   stream/<program>/auto-pinned the same of a compiled program's run from pinned memory to pinned memory
 //   stream/<program>/auto-fast   as auto, compiled with fast: true; its output is not compared, since its rounding differs
+//   stream/<program>/auto-algebraic  with linear filters collapsed: stream-algebraic.ts
 //   stream/<program>/compile     seconds from the text until the program can run, with an empty cache; cached: with what that left
 //   stream/<program>/auto-host/many-N   many such runs at once: stream-many.ts
 //   stream/geomean/auto          geometric mean over the baseline of the programs that ran
@@ -28,9 +30,11 @@ import { Failures, type BenchContext } from './domain.ts';
 import { deviceFolder } from './provenance.ts';
 import type { Row } from './report.ts';
 import { summarise } from './statistics.ts';
+import { algebraicRow } from './stream-algebraic.ts';
 import { geomean, itemsFor, measure } from './stream.ts';
 import { bytesEach, StreamWork, type Items, type LaunchTiming } from './stream-device-work.ts';
 import { gapRow, gapSummary, type GapRow } from './stream-gap.ts';
+import { linkSeconds, measureLink, type Link } from './stream-link.ts';
 import { HybridRows, hybridModes } from './stream-hybrid.ts';
 import { manyNames, manyRow, manyRuns } from './stream-many.ts';
 import { ModeRows, pipelineModes } from './stream-modes.ts';
@@ -69,25 +73,6 @@ export function kernelNote({ kernel, program, warmStates }: CompiledGpu): string
   return `${threads} threads, ${kernel.registers} registers${spilled}, ${sharedBytes} bytes shared, ${
     kernel.residentBlocks(threads, sharedBytes)} blocks resident, ${states} states a round${
     warmStates === 0 ? '' : `, ${warmStates} early`}, ${groups.length} groups`;
-}
-
-/** Bytes a second to the device and back. */
-interface Link { readonly to: number; readonly from: number }
-
-/** The link's rates, from page-locked memory. */
-async function measureLink(device: Device, quick: boolean): Promise<Link> {
-  const pinned = await device.pinned('float32', quick ? 2 ** 14 : 2 ** 26);
-  using array = await device.array('float32', pinned.length);
-  const rateOf = async (transfer: () => Promise<unknown>): Promise<number> => {
-    const seconds: number[] = [];
-    for (let i = 0; i < 6; ++i) {
-      const begin = performance.now();
-      await transfer();
-      seconds.push((performance.now() - begin) / 1e3);
-    }
-    return array.bytes / Math.min(...seconds);
-  };
-  return { to: await rateOf(() => array.write(pinned)), from: await rateOf(() => array.read(pinned)) };
 }
 
 /** A cache folder of its own, empty at first. */
@@ -164,7 +149,7 @@ class DeviceBenchmark {
     if (wanted(`stream/${name}/threads/`)) {
       await failures.of(`stream/${name}/threads`, () => cache.with(() => benchmarkThreads(this.#context, name, graph)));
     }
-    if (!['auto', ...hostRows, ...manyNames, 'auto-fast', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
+    if (!['auto', ...hostRows, ...manyNames, 'auto-fast', 'auto-algebraic', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
     using compiled = await cache.with(() => compileFused(graph, device));
     using work = await StreamWork.open(program, graph, compiled, quick);
     const baseline = await this.#baseline(program, graph, (items) => work.hostInput(items));
@@ -195,6 +180,10 @@ class DeviceBenchmark {
       using fast = await cache.with(() => compileFused(graph, device, { fast: true }));
       const { id, ...row } = this.#launchRow(name, await work.time(fast, `stream/${name}/auto-fast`, { isExact: false }), fast);
       take('auto-fast', { id: `${id}-fast`, ...row });
+    }
+    if (wanted(`stream/${name}/auto-algebraic`)) {
+      const row = await cache.with(() => algebraicRow(this.#context, program, graph));
+      if (row !== undefined) take('auto-algebraic', row);
     }
     const modes = new ModeRows(this.#context, {
       name, graph, work, peers, share: (rate) => shareOf(rate, roofline(device, name, compiled)),
@@ -290,25 +279,31 @@ class DeviceBenchmark {
     if (!quick) this.#touchMemory();
     const given = work.hostInput(input.before + items + input.external.later.beyond);
     const rates: number[] = [], deviceSeconds: number[] = [];
+    let first = 0;
     const most = output.before + Math.ceil(given.length / input.items + 1) * output.items;
     using runs = await this.#hostCall(way, given, most, graph);
-    for (let repeat = quick ? 1 : 0; repeat < (quick ? 2 : 6); ++repeat) {
+    const warm = quick ? 0 : warmRuns;
+    for (let repeat = quick ? 1 : 0; repeat < (quick ? 2 : warm + 6); ++repeat) {
+      await new Promise((resolve) => setImmediate(resolve)); // the event loop turns between runs, so that memory comes back
       const begin = performance.now();
       const made = await runs.call();
       const seconds = (performance.now() - begin) / 1e3;
       if (made.backend !== device.backend) throw new Error(`${id}: ran by ${made.backend}: ${made.note}`);
       work.requireOutput(made.output, id);
       if (repeat === 0) continue; // it compiled
+      if (first === 0) first = made.output.length / seconds;
+      if (repeat <= warm) continue;
       rates.push(made.output.length / seconds);
       deviceSeconds.push(made.deviceSeconds ?? 0);
     }
     const link = this.#link ??= await measureLink(device, quick);
-    const byLink = Math.min(link.to * output.items / (4 * input.items), link.from / 4);
+    const byLink = 1 / linkSeconds(link, 4 * input.items / output.items, 4);
     const best = Math.max(...rates);
     return {
       id, value: best, unit: 'items/s', spread: summarise(rates).spread, ...shareOf(best, Math.min(byLink, kernelRate)),
-      figures: { device: summarise(deviceSeconds).median },
-      note: `link ${(link.to / 1e9).toPrecision(3)} and ${(link.from / 1e9).toPrecision(3)} GB/s: ${byLink.toPrecision(4)} items/s, ${
+      figures: { device: summarise(deviceSeconds).median, first },
+      note: `link ${(link.to / 1e9).toPrecision(3)} and ${(link.from / 1e9).toPrecision(3)} GB/s, at once ${
+        (link.both / 1e9).toPrecision(3)} each way: ${byLink.toPrecision(4)} items/s, ${
         (100 * best / byLink).toFixed(1)} % reached; ${(4 * given.length / 1e6).toPrecision(4)} MB of input`,
     };
   }
@@ -330,6 +325,8 @@ class DeviceBenchmark {
   }
 }
 
+/** Runs of a compiled program before those that count: the device has then made the memory that it lends. */
+const warmRuns = 4;
 /** Bytes of input and output of a run from the host. */
 const hostBytes = 5e8;
 
@@ -342,7 +339,7 @@ async function compileBaselines(programs: readonly BenchmarkProgram[]): Promise<
 
 /** The domain `stream` on a device of backend cuda or simt. */
 export async function benchmarkStreamDevice(context: BenchContext): Promise<void> {
-  const rows = ['auto', ...hostRows, ...manyNames, 'auto-fast', 'compile', ...pipelineModes, 'threads/'];
+  const rows = ['auto', ...hostRows, ...manyNames, 'auto-fast', 'auto-algebraic', 'compile', ...pipelineModes, 'threads/'];
   const programs = wantedPrograms(context, rows), together = wantedPrograms(context, [...hybridModes, 'ilp-gap']);
   await compileBaselines([...new Set([...programs, ...together])]);
   const benchmark = new DeviceBenchmark(context);

@@ -77,6 +77,13 @@ WARPLOOM_DEVICE int turned(const device::Block& block, int offset) {
   return thread < 0 ? thread + block.threads() : thread;
 }
 
+/// Joins what kParts neighbouring lanes found, in their order; the first of them has the result. All lanes of the warp take part.
+template <int kParts, class T, class Join>
+WARPLOOM_DEVICE void fold_lanes(const device::Block& block, T& found, Join join) {
+  WARPLOOM_UNROLL
+  for (int delta = 1; delta < kParts; delta *= 2) found = join(found, device::shuffle_down(block, found, delta, kParts));
+}
+
 template <int kThreads, class To, class From, class T>
 WARPLOOM_DEVICE void move_elements(const device::Block& block, T* to, const T* from, int begin, int end) {
   constexpr int kAtOnce = 4;

@@ -16,7 +16,7 @@ const flags = {
   main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
   iterations: text, backend: text, mode: text, layout: text, threads: text, timeout: text, seconds: text,
   param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' },
-    json: { type: 'boolean' }, stream: { type: 'boolean' }, chunk: text,
+  algebraic: { type: 'boolean' }, json: { type: 'boolean' }, stream: { type: 'boolean' }, chunk: text,
 } as const;
 type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
 
@@ -287,7 +287,7 @@ async function pipe(job: Job, made: stream.StreamGraph): Promise<ExitCode> {
     graph: made, flags: values, stop: stopOf(job), context,
     options: {
       backend, files: await filesRead(made, job), limits: limitsFor('run', values), ...(chunk === undefined ? {} : { chunk }),
-      ...(values.fast === true ? { fast: true } : {}),
+      ...(values.fast === true ? { fast: true } : {}), ...(values.algebraic === true ? { algebraic: true } : {}),
     },
   });
 }
@@ -311,10 +311,14 @@ async function run(job: Job): Promise<ExitCode> {
     ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
     ...(threads === undefined ? {} : { threads }), limits: limitsFor('run', values),
     ...(values.costs === undefined ? {} : { costs: values.costs === 'measured' ? values.costs : await costsOf(job, made) }),
-    ...(values.fast === true ? { fast: true } : {}), ...(mode === undefined ? {} : { mode }),
+    ...(values.fast === true ? { fast: true } : {}), ...(values.algebraic === true ? { algebraic: true } : {}),
+    ...(mode === undefined ? {} : { mode }),
   });
   const seconds = [result.milliseconds, performance.now() - begin].map((ms) => ms / 1e3);
   if (result.note !== undefined) context.err.write(`note: ${result.note}\n`);
+  for (const { node, replaces, before, after } of result.algebraic ?? []) {
+    context.err.write(`${node} replaces ${replaces.join(', ')}: ${before} operations in a steady state, now ${after}\n`);
+  }
   context.out.write(result.printed);
   for (const [path, bytes] of Object.entries(result.files)) await writeFileAtomic(path, bytes);
   const [own, all] = seconds.map((each) => `${each.toPrecision(3)} s`);
@@ -341,7 +345,7 @@ async function tune(job: Job): Promise<ExitCode> {
   await using device = await openDevice({ backend });
   const bar = new ProgressBar(context.err);
   using program = await stream.compileForDevice(made, {
-    device, ...stopOf(job), ...(values.fast === true ? { fast: true } : {}),
+    device, ...stopOf(job), ...(values.fast === true ? { fast: true } : {}), ...(values.algebraic === true ? { algebraic: true } : {}),
     tune: {
       ...input, ...(seconds === undefined ? {} : { seconds }),
       onProgress: (done, total) => { bar.update('layouts', done, total); },
@@ -403,6 +407,8 @@ export const streamCommand: Command = {
                          programs print goes to standard error. --backend auto, wasm, interpret, cuda or simt
       --chunk N          run --stream: the most items of input that are processed at once
       --fast             tune; run, with cpp or cuda: float operations may be contracted (with cpp reordered), outputs differ in rounding
+      --algebraic        tune, run: linear filters are multiplied together where that takes fewer operations; outputs differ in
+                         rounding. run says which filters were replaced
       --timeout SECONDS  ends commands that take longer, with exit code 1. Default: none (run: ten minutes)
       --items N, --iterations N   run: end after this many items or steady states. Default: when the input ends
 

@@ -5,7 +5,7 @@ import { common, powerIn, residue, type Residue } from '../../kernel/passes/resi
 import type { Group } from '../plan/plan.ts';
 import type { Gaps } from './cuda-gaps.ts';
 import { copiesOf } from './cuda-copies.ts';
-import type { RoundLayout } from './cuda-layout.ts';
+import type { PrintedLayout } from './cuda-layout.ts';
 import type { Task } from './cuda-tasks.ts';
 
 export interface GroupEnd extends Pick<Gaps, 'row' | 'gap'> {
@@ -17,7 +17,7 @@ export interface GroupEnd extends Pick<Gaps, 'row' | 'gap'> {
 /** By group and place in `ix`. */
 export type Ends = ReadonlyMap<Group, ReadonlyMap<number, GroupEnd>>;
 
-export function endsOf({ plan, tiles }: RoundLayout): Ends {
+export function endsOf({ plan, tiles, parts }: Pick<PrintedLayout, 'plan' | 'tiles' | 'parts'>): Ends {
   const { sdf, storage, rates, steady, externals, groups, groupOf } = plan;
   // Those of a channel or stream, alike in all its arrays: their names are its own and the kind.
   const gapsOf = new Map([...tiles].map(([buffer, { gaps }]) => [buffer.name.slice(0, -1), gaps]));
@@ -34,7 +34,11 @@ export function endsOf({ plan, tiles }: RoundLayout): Ends {
     put(to, 2 * id, elementAt(rates, id), 0, name);
     put(from, 2 * id + 1, elementAt(rates, id), elementAt(steady.residual, id), name);
   }
-  for (const { id, node, slot, later } of externals) put(node, slot, later.items * elementAt(steady.repetitions, node), 0, `x${id}`);
+  for (const { id, node, slot, later } of externals) {
+    const part = [...parts ?? []].find(([{ name }]) => name.slice(0, -1) === `x${id}`)?.[1];
+    if (part === undefined) put(node, slot, later.items * elementAt(steady.repetitions, node), 0, `x${id}`);
+    else put(node, slot, part.end - part.begin, -part.begin, `x${id}`);
+  }
   return found;
 }
 

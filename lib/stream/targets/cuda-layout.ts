@@ -16,6 +16,7 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { ProgramState } from '../state/index.ts';
 import { copiesOf, withoutCopies } from './cuda-copies.ts';
 import { accessesIn, gapsFor, placeWith, scalarBytes, type Gapped, type Gaps } from './cuda-gaps.ts';
+import { Packer, type Packed } from './cuda-packing.ts';
 import { levelsOf } from './cuda-tasks.ts';
 import { StateLayout, stageLevels } from './state-layout.ts';
 
@@ -51,6 +52,19 @@ export interface Tile {
   readonly gaps: Gaps;
 }
 
+/** Scalars of a steady state of the input, from `begin` to `end`. */
+export interface Run {
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** What the text of a program follows from. */
+export type PrintedLayout = Pick<RoundLayout, 'plan' | 'lowered' | 'state' | 'options' | 'input' | 'output' | 'landings' | 'stretches' |
+  'states' | 'tiles'> & {
+    /** By buffer of the input: scalars of a steady state that are loaded, if not all. */
+    readonly parts?: ReadonlyMap<Buffer, Run>;
+  };
+
 /** An open end: where steady states find their items. */
 export interface FusedEnd {
   readonly external: External;
@@ -79,6 +93,8 @@ const fewGroups = 4;
 /** Steady states of a round for which small blocks are large enough. */
 const fullStates = 64;
 
+/** Steady states of rounds for which places in shared memory are looked for: they suit others as well. */
+const usualStates = 16;
 /** Most steady states of a round: beyond, the threads only get longer loops. */
 const mostStates = 4096;
 /**
@@ -88,6 +104,9 @@ const mostStates = 4096;
 const fullWorth = 1.05;
 /** Iterations of the smallest group that a thread makes in a round, from which on longer rounds are not worth their memory. */
 const enoughTurns = 4;
+
+/** Steady states for each thread from which on longer rounds of passes gain nothing. */
+const passTurns = 2;
 
 /** Bytes by which a landing area is longer than what lands there: copies keep their alignment. */
 const landingSlack = 16;
@@ -124,6 +143,7 @@ export class RoundLayout {
   /** By group: accesses of an iteration. */
   readonly #accesses: readonly ReadonlyMap<Buffer, number>[];
   stretches: readonly Stretch[];
+  readonly #packer = new Packer<Stretch>();
   /** By group: those of which a thread makes several iterations together. */
   wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }> = new Map();
   readonly states: number;
@@ -164,8 +184,7 @@ export class RoundLayout {
   }
 
   streamBuffer(id: number, kind: Kind): Buffer {
-    const name = required(this.plan.streamArrays.find((each) => each.id === id && each.kind === kind)).name;
-    return required(this.lowered.program.buffers.find((buffer) => buffer.name === name));
+    return streamBuffer(this, id, kind);
   }
 
   #findStretches(): Stretch[] {
@@ -225,9 +244,7 @@ export class RoundLayout {
   }
 
   /** Places in shared memory for rounds of so many steady states: what is in use at the same time lies apart. */
-  #layOut(states: number): { tiles: Map<Buffer, Tile>; landings: number[]; bytes: number } {
-    const placed: { readonly stretch: Stretch; readonly at: number; readonly end: number }[] = [];
-    const tiles = new Map<Buffer, Tile>();
+  #layOut(states: number, stretches = this.stretches): { tiles: Map<Buffer, Tile>; landings: number[]; bytes: number } {
     const landings: number[] = [];
     let landed = 0;
     if (this.options.readsAhead) {
@@ -238,25 +255,36 @@ export class RoundLayout {
         landed += Math.ceil((scalars * scalarBytes[kind] + landingSlack) / 16) * 16;
       }
     }
-    const sized = this.stretches.map((stretch) => {
-      const gaps = gapsFor(stretch);
-      const bytes = scalarBytes[stretch.kind] * (placeWith(gaps, stretch.stride, stretch.each * states + stretch.beside) + 1);
-      return { stretch, gaps, bytes: Math.ceil(bytes / 16) * 16 };
+    const sizes = (of: number): Packed[] => stretches.map(({ from, to, ...stretch }) => {
+      const scalars = placeWith(gapsFor(stretch), stretch.stride, stretch.each * of + stretch.beside) + 1;
+      return { from, to, bytes: Math.ceil(scalarBytes[stretch.kind] * scalars / 16) * 16 };
     });
-    let most = landed;
-    for (const { stretch, gaps, bytes } of sized.sort((a, b) => b.bytes - a.bytes)) {
-      let at = landed;
-      for (const other of placed) { // by place
-        if (other.stretch.from > stretch.to || stretch.from > other.stretch.to) continue;
-        if (other.at >= at + bytes) break;
-        at = Math.max(at, other.end);
-      }
-      const next = placed.findIndex((other) => other.at > at);
-      placed.splice(next < 0 ? placed.length : next, 0, { stretch, at, end: at + bytes });
-      most = Math.max(most, at + bytes);
-      tiles.set(stretch.buffer, { buffer: stretch.buffer, bytesEach: scalarBytes[stretch.kind], stride: stretch.stride, at, gaps });
+    const { places, end } = this.#packer.pack(stretches, sizes(states), () => sizes(usualStates), landed);
+    const tiles = new Map(stretches.map((stretch, i): [Buffer, Tile] => {
+      const { buffer, kind, stride } = stretch;
+      return [buffer, { buffer, bytesEach: scalarBytes[kind], stride, at: elementAt(places, i), gaps: gapsFor(stretch) }];
+    }));
+    return { tiles, landings, bytes: end };
+  }
+
+  /**
+   * The layout of passes before the program's own, which begin no rounds early: a round is as many steady states as fit of what they need.
+   * @param parts of some buffers of the input: the scalars of a steady state that are needed
+   */
+  forPasses(needed: ReadonlySet<Buffer>, parts: ReadonlyMap<Buffer, Run>): PrintedLayout {
+    const { plan, lowered, state, options, input, output, landings } = this;
+    const stretches = this.stretches.filter(({ buffer }) => needed.has(buffer)).map((stretch): Stretch => {
+      const part = parts.get(stretch.buffer), each = part && part.end - part.begin;
+      return each === undefined ? stretch : { ...stretch, each, moved: [each], isDense: false };
+    });
+    const fits = (states: number): boolean => this.#layOut(states, stretches).bytes <= this.sharedBytes;
+    let states = this.states;
+    // A firing for each thread, or whole warps of them.
+    for (let more = passTurns * options.threads; more > states; more -= more > options.threads ? options.threads : 32) {
+      if (fits(more)) states = more;
     }
-    return { tiles, landings, bytes: most };
+    const { tiles } = this.#layOut(states, stretches);
+    return { plan, lowered, state, options, input, output, landings, stretches, parts, states, tiles };
   }
 
   #fits(states: number): boolean {
@@ -342,6 +370,12 @@ export class RoundLayout {
     }
     return sum / states;
   }
+}
+
+/** The buffer of one kind of scalars of an open end. */
+export function streamBuffer({ plan, lowered }: Pick<RoundLayout, 'plan' | 'lowered'>, id: number, kind: Kind): Buffer {
+  const name = required(plan.streamArrays.find((each) => each.id === id && each.kind === kind)).name;
+  return required(lowered.program.buffers.find((buffer) => buffer.name === name));
 }
 
 /** The functions of a plan's groups, whatever the layout. */

@@ -4,6 +4,7 @@ import { elementAt, required } from '../../core/known.ts';
 import { get, valueOf, type Buffer, type ExpressionOf, type KernelFunction, type Local, type Program } from '../../kernel/ir.ts';
 import { shareFunctions } from '../../kernel/passes/share.ts';
 import { forCount, isStraight, sliceFunction } from '../../kernel/passes/slice.ts';
+import { foldTrips, splitFold, type SplitFold } from '../../kernel/passes/split-fold.ts';
 import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { buffersIn, mapBody, Names } from '../../kernel/visit.ts';
 import { onlyMoves } from '../lower/moves.ts';
@@ -31,6 +32,13 @@ export interface Task {
   /** Iterations that a thread makes together. */
   readonly width: number;
   readonly members: readonly Member[];
+  /** Where parts look for a value together: what they leave, and who needs it. Parts of an iteration are neighbouring lanes. */
+  readonly fold?: { readonly out: Buffer; readonly join: SplitFold['join']; readonly rest: Task } | undefined;
+}
+
+/** A task and what follows it. */
+export function withRest(task: Task): readonly Task[] {
+  return task.fold === undefined ? [task] : [task, task.fold.rest];
 }
 
 export interface Tasks {
@@ -108,15 +116,37 @@ export function tasksOf(options: TaskOptions): Tasks {
       if (slices !== undefined) {
         return slices.map((slice) => positioned(program, group, slice.f, { parts: slice.parts, width: 1, isCounted: false }, ix));
       }
+      const fold = foldOf(options, group, f);
+      if (fold !== undefined) return [fold];
       // Compilers unroll loops as well, but not always in time for tables to become constants.
       const isShort = isStraight(once) && sizeOf(once.body) <= mostStraight;
       return [positioned(program, group, isShort ? once : f, { parts: 1, width: 1, isCounted: !isShort }, ix)];
     });
     const shared = share(tasks, options, `level_${level}`);
     made.push(shared.tasks);
-    placeholders.push(...shared.placeholders);
+    placeholders.push(...shared.placeholders, ...tasks.flatMap(({ fold }) => (fold === undefined ? [] : [fold.out])));
   }
   return { levels: made, placeholders };
+}
+
+/** Lanes of a warp, iterations of a loop that a lane makes at least, and the share of the threads that looking together is to keep busy. */
+const lanes = 32, leastTrips = 4, leastBusy = 1 / 2;
+/** Nodes to which loops within those that lanes share out are unrolled. */
+const mostUnrolled = 256;
+
+/** A group whose iterations, too few for the threads, look for the largest of many values: several lanes together. */
+function foldOf({ program, states, threads, ix }: TaskOptions, group: Group, f: KernelFunction): Task | undefined {
+  const calls = states * group.iterations;
+  if (calls > leastBusy * threads / 2) return undefined;
+  const once = forCount(program, f, ix, 1, mostUnrolled);
+  const most = Math.min(lanes, foldTrips(once) / leastTrips);
+  let parts = 1;
+  while (2 * parts <= most && parts * calls < leastBusy * threads) parts *= 2;
+  const split = parts < 2 ? undefined : splitFold(program, once, parts);
+  if (split === undefined) return undefined;
+  const rest = positioned(program, group, split.rest, { parts: 1, width: 1, isCounted: false }, ix);
+  const { part, out, join } = split;
+  return { ...positioned(program, group, part, { parts, width: 1, isCounted: false }, ix), fold: { out, join, rest } };
 }
 
 function isMover({ graph }: ProgramPlan, { steps }: Group): boolean {
@@ -159,7 +189,7 @@ export function positioned(
 function share(
   all: readonly Task[], { program, isAlike, isPrivate }: TaskOptions, prefix: string,
 ): { tasks: Task[]; placeholders: Buffer[] } {
-  const isOwn = ({ f }: Task): boolean => [...buffersIn(f.body)].some(isPrivate);
+  const isOwn = ({ f, fold }: Task): boolean => fold !== undefined || [...buffersIn(f.body)].some(isPrivate);
   const classes = new Map<string, Task[]>();
   for (const task of all.filter((each) => !isOwn(each))) {
     const key = `${task.isCounted} ${task.parts} ${task.width} ${required(task.members[0]).group.iterations}`;

@@ -5,18 +5,30 @@ import { cLiteral, cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cudaCanFail, cudaParameters } from '../../kernel/print/cuda.ts';
 import { countsOf } from '../plan/layout.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { choiceOf, chosen } from './cuda-choices.ts';
 import { endsOf, type Ends } from './cuda-ends.ts';
-import type { FusedEnd, RoundLayout, Tile } from './cuda-layout.ts';
-import type { Task, Tasks } from './cuda-tasks.ts';
+import { streamBuffer, type FusedEnd, type PrintedLayout, type Tile } from './cuda-layout.ts';
+import { withRest, type Task, type Tasks } from './cuda-tasks.ts';
 import type { Pass } from './state-passes.ts';
+import type { WhichPasses } from './state-members.ts';
 import { StateText } from './state-text.ts';
 
 /** More turns than there are. */
 const never = 2 ** 31 - 1;
+/** Kinds of scalars of the input in the printed program. */
+interface InputText {
+  readonly tile: string;
+  readonly placing: string;
+  readonly landing: string;
+  readonly from: string;
+  readonly count: string;
+  readonly each: number;
+}
+
 const roundParameters = 'const Block& block, const Parameters& p, int64_t state, int states';
 
 export class ProgramText {
-  readonly #layout: RoundLayout;
+  readonly #layout: PrintedLayout;
   readonly #program: Program;
   readonly #tasks: Tasks;
   readonly #ends: Ends;
@@ -25,20 +37,30 @@ export class ProgramText {
   readonly #parameters: ReadonlyMap<string, readonly Buffer[]>;
   readonly #state: StateText | undefined;
   readonly #passes: readonly Pass[];
+  readonly #which: WhichPasses;
+  readonly #roundStates: number;
 
   /**
    * @param program its functions are those of the tasks, as they are printed
    * @param stageTasks by function of a stage: the task that calls it
+   * @param which passes it is for, if the program has several
+   * @param roundStates steady states of the rounds that blocks share among them
    */
-  constructor(layout: RoundLayout, program: Program, tasks: Tasks, stageTasks: ReadonlyMap<string, Task>, passes: readonly Pass[]) {
+  constructor(
+    layout: PrintedLayout, program: Program, tasks: Tasks, stageTasks: ReadonlyMap<string, Task>, passes: readonly Pass[],
+    which: WhichPasses = 'all', roundStates = layout.states,
+  ) {
     this.#layout = layout;
+    this.#which = which;
+    this.#roundStates = roundStates;
     this.#program = program;
     this.#tasks = tasks;
     this.#ends = endsOf(layout);
     this.#parameters = cudaParameters(program);
     this.#passes = passes;
     this.#state = layout.state && new StateText(layout.state, {
-      passes, plan: layout.plan, states: layout.states, pointer: (buffer) => this.#pointer(buffer), tables: this.#tables,
+      passes, which, plan: layout.plan, states: layout.states, threads: layout.options.threads, tables: this.#tables,
+      pointer: (buffer) => this.#pointer(buffer),
       taken: (f) => new Set(this.#parameters.get(f)),
       call: (_, { f }, own) => this.#call(required(stageTasks.get(f.name)), own),
     });
@@ -65,28 +87,29 @@ export class ProgramText {
     const [steady, settle] = [this.#steadyText(), this.#settleText()];
     const state = this.#state;
     const pass = state === undefined ? [] : ['  template <int kPass>'];
-    return [
+    const lines = [
       ...this.#tables,
       'using warploom::WARPLOOM_TARGET::device::Block;', 'namespace fused = warploom::WARPLOOM_TARGET::stream;', '',
       ...state?.types() ?? [], 'struct Program {',
-      ...(state === undefined ? [] : [`  static constexpr int kPasses = ${state.passes};`]),
+      ...(state === undefined ? [] : [`  static constexpr int kPasses = ${state.passes}, kRoundStates = ${this.#roundStates};`]),
       `  static constexpr int kThreads = ${threads}, kMinBlocks = ${minBlocks}, kStates = ${this.#layout.states};`,
       `  static constexpr bool kReadsAhead = ${readsAhead};`,
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
       `  using Parameters = fused::${state === undefined ? 'Fused' : 'State'}Parameters<kInputs, kOutputs>;`,
-      ...pass, ...(readsAhead ? this.#aheadText() : this.#loadText()), ...pass, ...steady, ...this.#storeText(), ...pass,
-      ...settle, ...state?.members() ?? [], '};',
+      ...pass, ...(readsAhead ? this.#aheadText() : this.#loadText()), ...pass, ...steady,
+      ...(this.#which === 'passes' ? [] : this.#storeText()), ...pass, ...settle, ...state?.members() ?? [], '};',
     ];
+    return this.#which === 'passes' ? ['namespace passes {', ...lines, '}  // namespace passes'] : lines;
   }
 
   /** By kind of the input's scalars: where they lie in shared memory and how, where they come from, and how many there are in a round. */
-  #inputs(): { tile: string; placing: string; landing: string; from: string; count: string; each: number }[] {
+  #inputs(isIn: (buffer: Buffer) => boolean = () => true): readonly InputText[] {
     const { external, kinds, items } = this.#layout.input;
     const counts = countsOf(external.type);
-    return kinds.map((kind, i) => {
-      const buffer = this.#layout.streamBuffer(external.id, kind);
+    return kinds.flatMap((kind, i) => {
+      const buffer = streamBuffer(this.#layout, external.id, kind);
       const type = cTypes[buffer.element];
-      return {
+      return !isIn(buffer) ? [] : {
         tile: this.#pointer(buffer), placing: this.#placing(buffer), landing: `block.shared<${type}>(${this.#layout.landings[i] ?? 0})`,
         from: `static_cast<const ${type}*>(p.input[${i}]) + (p.first_input + state * ${items}) * ${counts[kind]}`,
         count: `(states * ${items} + ${external.later.beyond}) * ${counts[kind]}`, each: items * counts[kind],
@@ -95,18 +118,33 @@ export class ProgramText {
   }
 
   #loadText(): string[] {
-    const lines = this.#inputs().flatMap(({ tile, placing, from, count, each }, i) => {
+    const lines = this.#which === 'passes' ? this.#passInputs() : this.#inputs().flatMap(({ tile, placing, from, count, each }, i) => {
       // Passes that find the state load only what they read.
-      const own = this.#passes.flatMap(({ input }, number) => (input[i] === undefined ? [] : [{ parts: input[i], pass: number + 1 }]));
+      const own = this.#which === 'last' ? [] : this.#passes.flatMap(({ input }, number) =>
+        (input[i] === undefined ? [] : [{ parts: input[i], pass: number + 1 }]));
       const some = own.reduce((sum, { pass }) => sum + 2 ** pass, 0);
       return [
         ...own.flatMap(({ parts, pass }) => [`    if (kPass == ${pass}) {`, ...parts.map(({ begin, end }) =>
-          `      fused::load_part<${placing}>(block, ${tile}, ${from}, states, ${each}, ${begin}, ${end - begin});`), '    }']),
+          `      fused::load_part<${placing}, ${each}, ${begin}>(block, ${tile}, ${from}, states, ${each}, ${begin}, ${end - begin});`),
+        '    }']),
         `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::load_tile<kThreads, ${placing}>(block, `
           + `${tile}, ${from}, ${count});`,
       ];
     });
-    return [`  static WARPLOOM_DEVICE void load(${roundParameters}) {`, ...lines, '  }'];
+    const unused = '    (void)block, (void)p, (void)state, (void)states;';
+    return [`  static WARPLOOM_DEVICE void load(${roundParameters}) {`, ...lines, ...(this.#which === 'passes' ? [unused] : []), '  }'];
+  }
+
+  /** Loads of passes that have a layout of their own. */
+  #passInputs(): string[] {
+    const { input: { external, kinds }, tiles, parts } = this.#layout;
+    const buffers = kinds.map((kind) => streamBuffer(this.#layout, external.id, kind));
+    return this.#inputs((buffer) => tiles.has(buffer)).flatMap(({ tile, placing, from, count, each }, i) => {
+      const part = parts?.get(required(buffers.filter((buffer) => tiles.has(buffer))[i]));
+      if (part === undefined) return [`    fused::load_tile<kThreads, ${placing}>(block, ${tile}, ${from}, ${count});`];
+      const length = part.end - part.begin;
+      return [`    fused::load_part<${placing}, ${length}, 0>(block, ${tile}, ${from}, states, ${each}, ${part.begin}, ${length});`];
+    });
   }
 
   #aheadText(): string[] {
@@ -123,7 +161,7 @@ export class ProgramText {
     const { external, kinds, items } = this.#layout.output;
     const counts = countsOf(external.type);
     const lines = kinds.map((kind, i) => {
-      const buffer = this.#layout.streamBuffer(external.id, kind);
+      const buffer = streamBuffer(this.#layout, external.id, kind);
       const type = cTypes[buffer.element];
       return `    fused::store_tile<kThreads, ${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, static_cast<${type}*>(p.output[${
         i}]) + (p.first_output + state * ${items}) * ${counts[kind]}, states * ${items * counts[kind]});`;
@@ -170,15 +208,15 @@ export class ProgramText {
   }
 
   #stateLevelText(state: StateText, tasks: readonly Task[], level: number): string[] {
-    const text = [...state.level(level)];
-    let offset = 0;
+    const { lines: text, warps } = state.level(level);
+    let offset = 32 * warps % this.#layout.options.threads;
     for (const task of tasks) {
       const span = Math.ceil(this.#callsOf(task) / 32) * 32;
-      text.push(...state.inLast(this.#taskText(task, span, offset)));
+      if (this.#which !== 'passes') text.push(...state.inLast(this.#taskText(task, span, offset)));
       // Each begins with a warp of its own, so that all threads of a warp do the same.
       offset = (offset + span * task.members.length) % this.#layout.options.threads;
     }
-    this.#passes.forEach((pass, i) => {
+    if (this.#which !== 'last') this.#passes.forEach((pass, i) => {
       const own = pass.tasks[level]?.flatMap((task) => this.#taskText(task, 0, 0)) ?? [];
       if (own.length > 0) text.push(`    if (kPass == ${i + 1}) {`, ...own, '    }');
     });
@@ -203,7 +241,7 @@ export class ProgramText {
       const name = this.#counterOf(task);
       const text = this.#callText(task);
       return count <= threads ? ['    {', `      const int ${name} = block.thread();`, ...text, '    }']
-        : [`    for (int ${name} = block.thread(); ${name} < ${count}; ${name} += kThreads) {`, ...text, '    }'];
+        : [`    for (int ${name} = block.thread(); ${name} < ${Math.ceil(count / 32) * 32}; ${name} += kThreads) {`, ...text, '    }'];
     }
     let warps = 0;
     const units = tasks.map((each, i) => {
@@ -295,7 +333,7 @@ export class ProgramText {
     const own = `i < ${this.#callsInRound(task)}`;
     return [
       `      ${this.#comment(task)}`,
-      ...(members.length === 1 ? [`      if (${own}) {`] : [
+      ...(task.fold !== undefined ? ['      {'] : members.length === 1 ? [`      if (${own}) {`] : [
         `      const int member = fused::quotient(all, ${calls}), i = all - member * ${calls};`,
         `      if (member < ${members.length} && ${own}) {`,
       ]),
@@ -304,7 +342,8 @@ export class ProgramText {
   }
 
   #turnText(task: Task): string[] {
-    const { f: { name }, parts, members } = task;
+    const { f: { name }, parts, members, fold } = task;
+    if (fold !== undefined) return this.#foldText(task, fold);
     const { group } = required(members[0]);
     const { text: call, fails } = this.#call(task, (buffer) => this.#state?.argument(buffer));
     const taken = required(this.#parameters.get(name));
@@ -316,12 +355,28 @@ export class ProgramText {
     ];
   }
 
+  /** Call number `i` of lanes that look for a value together: all lanes of a warp take part, whether there are such calls or not. */
+  #foldText(task: Task, { out, join, rest }: NonNullable<Task['fold']>): string[] {
+    const { parts, members: [member] } = task;
+    const provided = this.#state?.provide(required(member).group.steps.map(({ actor }) => actor), '      ', new Set(
+      withRest(task).flatMap(({ f }) => required(this.#parameters.get(f.name))))) ?? [];
+    const call = (of: Task): string => this.#call(of, (buffer) => (buffer === out ? 'found' : this.#state?.argument(buffer))).text;
+    const type = cTypes[out.element];
+    const joined = join === 'max' || join === 'min' ? `wl_${join}(a, b)` : `b ${join === 'gt' ? '>' : '<'} a ? b : a`;
+    return [
+      `      const int turn = fused::quotient(i, ${parts}), part = i - turn * ${parts};`, `      ${type} found[1] = {0};`,
+      `      if (i < ${this.#callsInRound(task)}) {`, ...provided, `        ${call(task)};`, '      }',
+      `      fused::fold_lanes<${parts}>(block, found[0], [](${type} a, ${type} b) { return ${joined}; });`,
+      `      if (part == 0 && i < ${this.#callsInRound(task)}) {`, ...provided, `        ${call(rest)};`, '      }',
+    ];
+  }
+
   /** @param span threads that take a member's part, whole warps; @param offset the first thread that takes any */
   #taskText(task: Task, span: number, offset: number): string[] {
     const { members } = task;
     const actors = required(members[0]).group.steps.map(({ actor }) => actor);
     const first = offset === 0 ? 'block.thread()' : `fused::turned(block, ${offset})`;
-    const all = this.#callsInRound(task);
+    const own = this.#callsInRound(task), all = task.fold === undefined ? own : `(${own} + 31) / 32 * 32`;
     const head = members.length === 1 ? [`    for (int i = ${first}; i < ${all}; i += kThreads) {`] : [
       `    for (int all = ${first}; all < ${members.length * span}; all += kThreads) {`,
       `      const int member = all / ${span}, i = all - member * ${span};`, `      if (i >= ${all}) continue;`,
@@ -330,22 +385,4 @@ export class ProgramText {
     const text = [`    ${this.#comment(task)}`, ...begin, ...head, ...this.#turnText(task), '    }'];
     return begin.length === 0 ? text : ['    {', ...text, '    }'];
   }
-}
-
-/** Finds the unit that begins with or before a warp. */
-function chosen(units: readonly { readonly first: number; readonly text: readonly string[] }[]): string[] {
-  if (units.length === 1) return [...required(units[0]).text];
-  const [low, high] = [units.slice(0, units.length >> 1), units.slice(units.length >> 1)];
-  return [`      if (warp < ${required(high[0]).first}) {`, ...chosen(low), '      } else {', ...chosen(high), '      }'];
-}
-
-/** What each member has: one text for all, or the one of the member's number. */
-function choiceOf(type: string, values: readonly string[], tables: string[]): string {
-  const [first] = values as [string];
-  if (values.every((value) => value === first)) return first;
-  const numbers = values.map(Number), step = elementAt(numbers, 1) - elementAt(numbers, 0);
-  if (type === 'int' && numbers.every((x, i) => x === elementAt(numbers, 0) + i * step)) return `(${first} + member * ${step})`;
-  const table = `wl_of_members_${tables.length}`;
-  tables.push(`WL_UNIFORM_TABLE ${type} ${table}[] = {${values.join(', ')}};`);
-  return `${table}[member]`;
 }

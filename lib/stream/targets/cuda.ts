@@ -18,10 +18,10 @@ import { endsOf, positionResidues } from './cuda-ends.ts';
 import { noGaps } from './cuda-gaps.ts';
 import { lowerForRounds, RoundLayout, type FusedEnd, type FusedOptions } from './cuda-layout.ts';
 import { checkLength, mostText } from './cuda-length.ts';
-import { positioned, tasksOf, type Task } from './cuda-tasks.ts';
+import { positioned, tasksOf, withRest, type Task } from './cuda-tasks.ts';
 import { ProgramText } from './cuda-text.ts';
 import type { StageWork, StateLayout } from './state-layout.ts';
-import { passesOf } from './state-passes.ts';
+import { passesOf, passLayout, type PassContext } from './state-passes.ts';
 
 /** A program for `device.module`. */
 export interface FusedProgram {
@@ -51,6 +51,12 @@ export interface FusedState {
   /** Words that a launch hands on to the next, and of what each block leaves for later passes. */
   readonly carryWords: number;
   readonly totalWords: number;
+  /**
+   * Rounds of a block, where their number matters: sums of floats have the same bits only if all blocks but the last of a run make so many.
+   */
+  readonly stretch: number | null;
+  /** Filters whose sums of floats are made in another order than one firing after the other. */
+  readonly reordered: readonly string[];
   readonly works: readonly StageWork[];
 }
 
@@ -162,15 +168,16 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
     isPrivate: (buffer) => own.has(buffer) && buffer.role !== 'constant',
     isAlike: (a, b) => layout.tiles.get(a)?.gaps.shift === layout.tiles.get(b)?.gaps.shift, isCompact: options.isCompact === true,
   });
-  const all = tasks.levels.flat();
+  const all = tasks.levels.flat(), every = all.flatMap(withRest);
   const stageTasks = new Map<string, Task>(layout.state?.works.flatMap(({ group, record, scans }) =>
     [...(record === undefined ? [] : [record]), ...scans].map(({ next: { f } }) =>
       [f.name, positioned(lowered, group, f, { parts: 1, width: 1, isCounted: false }, ix)] as const)));
-  const passes = layout.state === undefined ? [] : passesOf({
+  const context: PassContext | undefined = layout.state && {
     plan: layout.plan, lowered: layout.lowered, state: layout.state, levels: layout.levels, input: layout.input, stageTasks,
     inputBuffers: layout.input.kinds.map((kind) => layout.streamBuffer(layout.input.external.id, kind)),
     isShared: (buffer) => layout.tiles.has(buffer),
-  });
+  };
+  const passes = context === undefined ? [] : passesOf(context);
   const gaps = new Map<Buffer, number>();
   const addGap = (buffer: Buffer, of: Buffer): void => {
     const shift = layout.tiles.get(of)?.gaps.shift ?? noGaps;
@@ -179,17 +186,24 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
   for (const buffer of layout.tiles.keys()) addGap(buffer, buffer);
   for (const { members: [first] } of all) for (const [by, buffer] of first?.buffers ?? []) addGap(by, buffer);
   const buffers = [...lowered.buffers, ...tasks.placeholders];
-  const functions = [...all, ...stageTasks.values(), ...passes.flatMap((pass) => pass.tasks.flat())].map(({ f }) => f);
-  const program = padBuffers({ ...lowered, buffers, functions }, gaps, positionResidues(all, endsOf(layout)));
+  const functions = [...every, ...stageTasks.values(), ...passes.flatMap((pass) => pass.tasks.flat())].map(({ f }) => f);
+  const program = padBuffers({ ...lowered, buffers, functions }, gaps, positionResidues(every, endsOf(layout)));
   refuseHost(program);
-  const { kernels, entries } = kernelsOf(layout.state);
+  const warm = Math.ceil(untilRight(layout.plan, state) / layout.states);
+  // Passes that begin no rounds early have longer rounds of their own.
+  const apart = context === undefined || passes.length === 0 || warm > 0 ? undefined : passLayout(layout, context, passes);
+  const { kernels, entries } = kernelsOf(layout.state, apart !== undefined);
+  const reordered = reorderedIn(layout.plan, layout.state?.works ?? []);
+  const texts = apart === undefined ? [new ProgramText(layout, program, tasks, stageTasks, passes)] : [
+    new ProgramText(apart, program, tasks, stageTasks, passes, 'passes', layout.states),
+    new ProgramText(layout, program, tasks, stageTasks, passes, 'last'),
+  ];
   const text = [
     '#ifdef WARPLOOM_SIMT', '#define WL_STRUCT_LANES', '#endif', '#include "cuda/core/module.cuh"', '#include "arithmetic.h"',
     `#include "cuda/stream/${layout.state === undefined ? 'fused' : 'state'}.cuh"`, '', 'namespace {',
-    printCuda({ ...program, imports: [] }), ...new ProgramText(layout, program, tasks, stageTasks, passes).lines(), '}  // namespace', '',
+    printCuda({ ...program, imports: [] }), ...texts.flatMap((each) => each.lines()), '}  // namespace', '',
     ...entries, '',
   ].join('\n');
-  const warm = Math.ceil(untilRight(layout.plan, state) / layout.states);
   return {
     plan: layout.plan, source: text, kernel: fusedKernel, threads, sharedBytes: layout.sharedBytes, states: layout.states,
     // Each pass makes as many rounds before its own as channels need.
@@ -197,8 +211,17 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
     startStates: Math.max(0, begins, untilSettled(plan, state)), input: layout.input, output: layout.output,
     state: layout.state && {
       kernels, carryWords: layout.state.carryWords, totalWords: layout.state.totalWords, works: layout.state.works,
+      reordered, stretch: reordered.length === 0 ? null : leastStretch * Math.max(1, warm * kernels.length),
     },
   };
+}
+
+/** Rounds of a block's stretch for each that it makes only to begin, where sums of floats depend on their number. */
+const leastStretch = 8;
+
+function reorderedIn({ graph }: ProgramPlan, works: readonly StageWork[]): string[] {
+  const found = works.filter(({ scans }) => scans.some(({ scan: { kind } }) => kind === 'real'));
+  return [...new Set(found.map(({ node }) => elementAt(graph.nodes, node).name))];
 }
 
 /** Why a run cannot begin in the middle of the input, though the state is known there. */
@@ -212,10 +235,12 @@ function whyNot({ graph, groups, externals }: ProgramPlan): string {
 }
 
 /** Kernels of a program, the last one its own, and their text. */
-function kernelsOf(state: StateLayout | undefined): { kernels: string[]; entries: string[] } {
+function kernelsOf(state: StateLayout | undefined, isApart: boolean): { kernels: string[]; entries: string[] } {
   const agent = (of: string): string => `warploom::WARPLOOM_TARGET::stream::${of}`;
   if (state === undefined) return { kernels: [fusedKernel], entries: [`WARPLOOM_KERNEL(${fusedKernel}, ${agent('FusedAgent<Program>')})`] };
   const kernels = Array.from({ length: state.passes + 1 }, (_, pass) =>
     (pass === state.passes ? fusedKernel : `${fusedKernel}_pass${pass + 1}`));
-  return { kernels, entries: kernels.map((kernel, i) => `WARPLOOM_KERNEL(${kernel}, ${agent(`StateAgent<Program, ${i + 1}>`)})`) };
+  const program = (pass: number): string => (isApart && pass <= state.passes ? 'passes::Program' : 'Program');
+  const entries = kernels.map((kernel, i) => `WARPLOOM_KERNEL(${kernel}, ${agent(`StateAgent<${program(i + 1)}, ${i + 1}>`)})`);
+  return { kernels, entries };
 }

@@ -30,14 +30,26 @@ export interface ScanWork {
   readonly slots: number;
   /** The pass that finds what the stretches of blocks do; from 1. */
   readonly pass: number;
-  /** Words of other scans before its own: in the block's cells, in what launches hand on, in totals. */
-  readonly cellAt: number;
+  /** Words of records of other scans before its own, and of what launches hand on. */
+  readonly at: number;
   readonly carryAt: number;
-  readonly totalsAt: number;
-  /** Words of records of other scans, of which each warp leaves one. */
-  readonly scratchAt: number;
+  /** Records and states of the firings of a round, and words for each firing that those of other scans take before. */
   readonly tile: Buffer;
+  readonly tileAt: number;
   readonly next: NextFunction;
+}
+
+/** Scans of one type in a stage, side by side: what they have in the tile, in cells and so on lies one behind the other. */
+export interface ScanGroup {
+  readonly name: string;
+  readonly type: string;
+  readonly words: number;
+  readonly slots: number;
+  readonly pass: number;
+  readonly at: number;
+  readonly carryAt: number;
+  readonly tile: Buffer;
+  readonly scans: readonly ScanWork[];
 }
 
 export interface RecordWork {
@@ -57,6 +69,7 @@ export interface StageWork {
   readonly stage: number;
   readonly record: RecordWork | undefined;
   readonly scans: readonly ScanWork[];
+  readonly scanGroups: readonly ScanGroup[];
   /** When it makes its records; scans follow at the next level. */
   readonly level: number;
 }
@@ -78,8 +91,7 @@ export class StateLayout {
   readonly groups: readonly KernelFunction[];
   readonly works: readonly StageWork[];
   readonly passes: number;
-  /** Words of the cells of all scans, of what launches hand on, and of a block's totals. */
-  readonly cellWords: number;
+  /** Words of what launches hand on, and of the records of all scans, as they lie in cells, in totals and as warps leave them. */
   readonly carryWords: number;
   readonly totalWords: number;
   /** Cells, the state that blocks begin with, and scratch. */
@@ -92,7 +104,7 @@ export class StateLayout {
     this.groups = this.functions.functions();
     const passes = passesOf(plan, state);
     const works: StageWork[] = [];
-    let [cellWords, carryWords, totalWords] = [0, 0, 0];
+    let [carryWords, totalWords] = [0, 0];
     for (const group of plan.groups) {
       const { actor: node } = elementAt(group.steps, 0);
       const nodePlan = state.get(node);
@@ -104,21 +116,26 @@ export class StateLayout {
         const name = `next_${node}_${number}`;
         const base = { node, plan: nodePlan, group, stage: number, level };
         if ('kind' in stage) {
-          works.push({ ...base, record: this.#record(name, node, group, stage, provided), scans: [] });
+          works.push({ ...base, record: this.#record(name, node, group, stage, provided), scans: [], scanGroups: [] });
           for (const element of stage.elements) provided.add(element);
           level += 1;
           return;
         }
         const own = pass;
-        const scans = stage.map((scan, i): ScanWork => {
-          const made = this.#scan(`${name}_${i}`, node, group, scan, provided, nodePlan);
-          const placed = { ...made, pass: own, cellAt: cellWords, carryAt: carryWords, totalsAt: totalWords, scratchAt: totalWords };
-          cellWords += Math.max(made.words, made.slots);
-          carryWords += made.slots;
-          totalWords += made.words;
-          return placed;
+        const made = stage.map((scan, i) => this.#scan(`${name}_${i}`, node, group, scan, provided, nodePlan));
+        const scanGroups = [...new Set(made.map(({ type }) => type))].map((type, i): ScanGroup => {
+          const alike = made.filter((each) => each.type === type);
+          const { words, slots } = elementAt(alike, 0);
+          const shared = tile(`${name}_group${i}`);
+          const common = { name: `Scan_${name.slice(5)}_${i}`, type, words, slots, pass: own, tile: shared };
+          const [wordsBefore, carryBefore] = [totalWords, carryWords];
+          const scans = alike.map((each, k): ScanWork =>
+            ({ ...each, ...common, at: wordsBefore + k * words, carryAt: carryBefore + k * slots, tileAt: k * words }));
+          totalWords += alike.length * words;
+          carryWords += alike.length * slots;
+          return { ...common, at: wordsBefore, carryAt: carryBefore, scans };
         });
-        works.push({ ...base, record: undefined, scans });
+        works.push({ ...base, record: undefined, scans: scanGroups.flatMap(({ scans }) => scans), scanGroups });
         for (const { elements } of stage) for (const element of elements) provided.add(element);
         level += 2;
         pass += 1;
@@ -126,7 +143,7 @@ export class StateLayout {
     }
     this.works = works;
     this.passes = Math.max(0, ...works.flatMap(({ scans }) => scans.map(({ pass }) => pass)));
-    [this.cellWords, this.carryWords, this.totalWords] = [cellWords, carryWords, totalWords];
+    [this.carryWords, this.totalWords] = [carryWords, totalWords];
     this.cells = tile('cells');
   }
 
@@ -134,15 +151,16 @@ export class StateLayout {
   tiles(last: number, threads: number): StateTile[] {
     const end = last + 2;
     // Cells, the state that blocks begin with, and the records of warps.
-    const cells = 2 * this.cellWords + this.totalWords * threads / 32;
+    const cells = 2 * this.totalWords + this.totalWords * threads / 32;
     return [
-      ...(this.cellWords === 0 ? [] : [{ buffer: this.cells, each: 0, beside: cells, from: 0, to: end }]),
-      ...this.works.flatMap(({ record, scans, group, level }): StateTile[] => [
+      ...(this.totalWords === 0 ? [] : [{ buffer: this.cells, each: 0, beside: cells, from: 0, to: end }]),
+      ...this.works.flatMap(({ record, scanGroups, group, level }): StateTile[] => [
         ...(record === undefined ? [] : [{
           buffer: record.tile, each: record.slots * group.iterations, beside: record.slots * record.recorded.longestLag, from: 0, to: end,
         }]),
-        ...scans.map(({ tile: buffer, words, slots }) =>
-          ({ buffer, each: Math.max(words, slots) * group.iterations, beside: 0, from: level + 1, to: end })),
+        ...scanGroups.map(({ tile: buffer, scans }) => ({
+          buffer, each: scans.reduce((sum, scan) => sum + scan.words, 0) * group.iterations, beside: 0, from: level + 1, to: end,
+        })),
       ]),
     ];
   }
@@ -160,19 +178,19 @@ export class StateLayout {
 
   #scan(
     name: string, node: number, group: Group, scan: Scan, provided: ReadonlySet<number>, { state }: NodePlan,
-  ): Omit<ScanWork, 'pass' | 'cellAt' | 'carryAt' | 'totalsAt' | 'scratchAt'> {
+  ): Pick<ScanWork, 'scan' | 'type' | 'words' | 'slots' | 'next'> {
     const { kind, elements, choices } = scan;
     const slots = elements.reduce((sum, element) => sum + slotsOf(elementAt(state.elements, element).buffer.element), 0);
     const known = new Map(choices === undefined ? [] : [[elementAt(elements, 0), choices] as const]);
     const next = this.functions.next(name, node, `group_${group.id}`, [elements], provided, known);
     const isPlain = isIdentity(scan);
-    const { low = 0, size = 0 } = scan.wrap ?? {};
     const made = {
       bits: { words: 2 * slots, type: `BitsScan<${slots}>` },
-      sum: { words: isPlain ? slots : slots + slots * slots, type: `SumScan<${slots}, ${isPlain}, ${low}, ${size}>` },
+      sum: { words: isPlain ? slots : slots + slots * slots, type: `SumScan<${slots}, ${isPlain}>` },
+      real: { words: isPlain ? slots : slots + slots * slots, type: `RealScan<${slots}, ${isPlain}>` },
       choice: { words: (choices ?? []).length > 8 ? 2 : 1, type: `ChoiceScan<${choices?.length}>` },
     }[kind];
-    return { scan, name: `Scan_${name.slice(5)}`, ...made, slots, next, tile: tile(name) };
+    return { scan, ...made, slots, next };
   }
 }
 

@@ -3,19 +3,13 @@ import { elementAt, required } from '../../core/known.ts';
 import type { Buffer, KernelFunction } from '../../kernel/ir.ts';
 import { linearOf } from '../../kernel/passes/linear.ts';
 import { forCount } from '../../kernel/passes/slice.ts';
-import { loadedIn, mapBody, walkBody, writesIn } from '../../kernel/visit.ts';
+import { buffersIn, loadedIn, mapBody, walkBody, writesIn } from '../../kernel/visit.ts';
 import type { LoweredProgram } from '../lower/program.ts';
 import { countsOf } from '../plan/layout.ts';
 import type { Group, ProgramPlan } from '../plan/plan.ts';
 import { positioned, type Task } from './cuda-tasks.ts';
-import type { FusedEnd } from './cuda-layout.ts';
+import type { FusedEnd, PrintedLayout, RoundLayout, Run } from './cuda-layout.ts';
 import type { StageWork, StateLayout } from './state-layout.ts';
-
-/** Scalars of a steady state of the input, from `begin` to `end`. */
-export interface Run {
-  readonly begin: number;
-  readonly end: number;
-}
 
 export interface Pass {
   /** By level: what makes the items that are needed. */
@@ -25,7 +19,7 @@ export interface Pass {
   readonly input: readonly (readonly Run[] | undefined)[];
 }
 
-interface Context {
+export interface PassContext {
   readonly plan: ProgramPlan;
   readonly lowered: LoweredProgram;
   readonly state: StateLayout;
@@ -40,11 +34,37 @@ interface Context {
 }
 
 /** Passes 1 to that before the last. */
-export function passesOf(context: Context): readonly Pass[] {
+export function passesOf(context: PassContext): readonly Pass[] {
   return Array.from({ length: context.state.passes }, (_, i) => passOf(context, i + 1));
 }
 
-function passOf(context: Context, pass: number): Pass {
+/** A layout for passes alone, where blocks begin no rounds early. */
+export function passLayout(layout: RoundLayout, { stageTasks, inputBuffers }: PassContext, passes: readonly Pass[]): PrintedLayout {
+  const needed = new Set<Buffer>(layout.state === undefined ? [] : [layout.state.cells]);
+  const add = ({ f }: Task): void => { for (const buffer of buffersIn(f.body)) needed.add(buffer); };
+  for (const { tasks, works } of passes) {
+    tasks.flat().forEach(add);
+    for (const { record, scans, scanGroups } of works) {
+      for (const { next } of [...(record === undefined ? [] : [record]), ...scans]) add(required(stageTasks.get(next.f.name)));
+      for (const { tile } of [...(record === undefined ? [] : [record]), ...scanGroups]) needed.add(tile);
+    }
+  }
+  // Of a firing that takes a whole steady state, a stretch may do.
+  const { external, kinds } = layout.input;
+  const isWhole = elementAt(layout.plan.groupOf, external.node).iterations === 1 && external.later.beyond === 0 && kinds.length === 1
+    && Object.values(countsOf(external.type)).reduce((sum, each) => sum + each, 0) === 1;
+  const parts = new Map<Buffer, Run>();
+  inputBuffers.forEach((buffer, i) => {
+    const runs = passes.map(({ input }) => input[i]);
+    if (!isWhole || runs.some((own) => own === undefined)) return;
+    const all = runs.flatMap((own) => own ?? []);
+    const [begins, ends] = [all.map(({ begin }) => begin), all.map(({ end }) => end)];
+    if (all.length > 0) parts.set(buffer, { begin: Math.min(...begins), end: Math.max(...ends) });
+  });
+  return layout.forPasses(needed, parts);
+}
+
+function passOf(context: PassContext, pass: number): Pass {
   const { plan, lowered: { program, system: { ix } }, state, levels, isShared, stageTasks } = context;
   const works = new Set<StageWork>();
   const wanted = new Set<Buffer>();
@@ -90,7 +110,7 @@ function onlyFor(f: KernelFunction, wanted: ReadonlySet<Buffer>, isShared: (buff
 
 /** Which scalars of a steady state functions load, if that is plain to see and not most of them. */
 function runsOf(
-  { input: { external, kinds, items } }: Context, buffer: Buffer, number: number,
+  { input: { external, kinds, items } }: PassContext, buffer: Buffer, number: number,
   called: readonly { readonly f: KernelFunction; readonly group: Group }[],
 ): readonly Run[] | undefined {
   const width = countsOf(external.type)[elementAt(kinds, number)];

@@ -7,14 +7,16 @@ import { progressionOf, type Cycle } from '../state/closed.ts';
 import type { Source } from '../state/recorded.ts';
 import type { NodePlan } from '../state/stages.ts';
 import { wordsOf } from '../state/words.ts';
-import { isIdentity, slotsOf, type RecordWork, type ScanWork, type StageWork, type StateLayout } from './state-layout.ts';
+import { isIdentity, slotsOf, type RecordWork, type ScanGroup, type ScanWork, type StageWork, type StateLayout } from './state-layout.ts';
 import type { NextFunction } from './state-functions.ts';
+import { rowsOf, scanGroupsOf, StateMembers, type WhichPasses } from './state-members.ts';
 import type { Pass } from './state-passes.ts';
 
 /** What surrounds the text. */
 export interface StateContext {
   readonly plan: ProgramPlan;
   readonly states: number;
+  readonly threads: number;
   /** Where a buffer begins in shared memory, as a pointer. */
   readonly pointer: (buffer: Buffer) => string;
   /** The call of a function for iteration `turn` of a node's group: its arguments, given those for buffers that are the thread's own. */
@@ -23,19 +25,28 @@ export interface StateContext {
   readonly taken: (f: string) => ReadonlySet<Buffer>;
   readonly tables: string[];
   readonly passes: readonly Pass[];
+  readonly which: WhichPasses;
 }
+
+/** Steps that a warp takes to join what its lanes found, and that a barrier takes. */
+const stepsOfScan = 8, barrierSteps = 4;
 
 /** Elements of the state that stand for others while a firing is tried. */
 type Tried = ReadonlyMap<number, string>;
 
+const wrapText = (wrap: { readonly low: number; readonly size: number } | undefined): string =>
+  (wrap === undefined ? '{0, ~0u}' : `{${cLiteral('i32', wrap.low)}, ${wrap.size - 1}u}`);
+
 export class StateText {
   readonly #layout: StateLayout;
   readonly #context: StateContext;
+  readonly #members: StateMembers;
   readonly #tables = new Map<string, string>();
 
   constructor(layout: StateLayout, context: StateContext) {
     this.#layout = layout;
     this.#context = context;
+    this.#members = new StateMembers(layout, context);
   }
 
   /** What stands before the program. */
@@ -44,17 +55,18 @@ export class StateText {
   }
 
   types(): string[] {
-    return this.#scans().map(({ name, type }) => `using ${name} = fused::${type};`);
-  }
-
-  #scans(): ScanWork[] {
-    return this.#layout.works.flatMap(({ scans }) => scans);
+    return scanGroupsOf(this.#layout).flatMap(({ name, type, scans }) => [
+      `using ${name} = fused::${type};`,
+      `WL_UNIFORM_TABLE fused::Wrap wrap_${name}[] = {${scans.map(({ scan: { wrap } }) => wrapText(wrap)).join(', ')}};`,
+    ]);
   }
 
   /** Lines that all passes need in which `isNeeded`, and the program itself. */
   #inPasses(lines: readonly string[], isNeeded: (pass: Pass) => boolean): string[] {
+    const { which } = this.#context;
     const needed = this.#context.passes.flatMap((pass, i) => (isNeeded(pass) ? [i + 1] : []));
-    if (lines.length === 0 || needed.length === this.passes) return [...lines];
+    if (lines.length === 0 || needed.length === this.passes || which === 'last') return [...lines];
+    if (which === 'passes' && needed.length === 0) return [];
     const mask = needed.reduce((sum, pass) => sum + 2 ** pass, 2 ** (this.passes + 1));
     return [`    if ((${mask}u >> kPass & 1u) != 0) {`, ...lines, '    }'];
   }
@@ -172,8 +184,8 @@ export class StateText {
     return `${cLiteral('i32', low)} + ${at((rows.length - begin) % rows.length)} * ${step}`;
   }
 
-  #rows({ group, record }: StageWork): number {
-    return this.#context.states * group.iterations + (record?.recorded.longestLag ?? 0);
+  #rows(work: StageWork): number {
+    return rowsOf(this.#context.states, work);
   }
 
   #number(type: ScalarType, words: (slot: number) => string): string {
@@ -198,23 +210,33 @@ export class StateText {
   }
 
   #inScan(
-    work: StageWork, { scan: { elements, choices }, tile }: ScanWork, { state }: NodePlan, element: number, type: ScalarType,
+    work: StageWork, { scan: { elements, choices }, tile, tileAt }: ScanWork, { state }: NodePlan, element: number, type: ScalarType,
   ): string {
     const before = elements.slice(0, elements.indexOf(element))
       .reduce((sum, each) => sum + slotsOf(elementAt(state.elements, each).buffer.element), 0);
-    const word = (slot: number): string => `${this.#context.pointer(tile)}[${(before + slot) * this.#rows(work)} + turn]`;
+    const word = (slot: number): string => `${this.#context.pointer(tile)}[${(tileAt + before + slot) * this.#rows(work)} + turn]`;
     return choices === undefined ? this.#number(type, word) : `${this.#table('i32', choices)}[${word(0)}]`;
   }
 
-  /** What stages make at a level. */
-  level(level: number): string[] {
-    return this.#layout.works.flatMap((work) => {
+  /** What stages make at a level, and the warps that have to do with it, from the first one on. */
+  level(level: number): { readonly lines: string[]; readonly warps: number } {
+    let warps = 0;
+    const lines = this.#layout.works.flatMap((work) => {
       const { record, scans } = work;
-      const lines = work.level !== level ? [] : record === undefined ? scans.flatMap((scan, i) => this.#move(work, scan, i))
-        : this.#loop(work, 0, () => this.#recordText(work, record));
-      const scanned = work.level + 1 !== level || scans.length === 0 ? [] : this.#scanText(work);
-      return this.#inPasses([...lines, ...scanned], ({ works }) => works.has(work));
+      const own: string[] = [];
+      if (work.level === level) {
+        const each = Math.ceil(this.#rows(work) / 32);
+        if (record !== undefined) own.push(...this.#loop(work, warps, () => this.#recordText(work, record)));
+        else scans.forEach((scan, i) => { own.push(...this.#move(work, scan, warps + i * each)); });
+        warps += Math.max(1, scans.length) * each;
+      }
+      if (work.level + 1 === level && scans.length > 0) {
+        own.push(...this.#scanText(work, warps));
+        warps += scans.length;
+      }
+      return this.#inPasses(own, ({ works }) => works.has(work));
     });
+    return { lines, warps };
   }
 
   /** @param warp the first one that takes part */
@@ -253,17 +275,15 @@ export class StateText {
     return [...this.#tryText(work, next, new Map(), 0), ...lines];
   }
 
-  /** @param number its number among those of the stage, which other warps make */
-  #move(work: StageWork, scan: ScanWork, number: number): string[] {
-    const warps = Math.ceil(this.#rows(work) / 32);
-    return this.#loop(work, number * warps, () => {
+  #move(work: StageWork, scan: ScanWork, warp: number): string[] {
+    return this.#loop(work, warp, () => {
       const { kind, elements, choices = [] } = scan.scan;
       const { state } = work.plan;
       const typeOf = (element: number): ScalarType => elementAt(state.elements, element).buffer.element;
       const left = (i: number, at: number): string =>
         `${required(scan.next.outs[typeOf(elementAt(elements, i))]).name}_${at}[${i}]`;
       const put = (word: number, value: string): string =>
-        `      ${this.#context.pointer(scan.tile)}[${word * this.#rows(work)} + turn] = ${value};`;
+        `      ${this.#context.pointer(scan.tile)}[${(scan.tileAt + word) * this.#rows(work)} + turn] = ${value};`;
       const tryWith = (value: (element: number, place: number) => string, at: number): string[] =>
         this.#tryText(work, scan.next, new Map(elements.map((element, i) => [element, value(element, i)])), at);
       if (kind === 'bits') {
@@ -287,6 +307,13 @@ export class StateText {
           ...Array.from({ length: scan.words }, (_, w) => put(w, `record.word[${w}]`))];
       }
       const size = elements.length;
+      if (kind === 'real') {
+        const factors = isIdentity(scan.scan) ? [] : scan.scan.factors ?? [];
+        return [
+          ...tryWith(() => cLiteral('f32', 0), 0), ...elements.map((_, i) => put(i, `fused::word_of(${left(i, 0)}, 0)`)),
+          ...factors.map((factor, i) => put(size + i, cLiteral('i32', elementAt(wordsOf('f32', factor), 0)))),
+        ];
+      }
       const plain = [...tryWith(() => '0', 0), ...elements.map((_, i) => put(i, left(i, 0)))];
       if (isIdentity(scan.scan)) return plain;
       return [...plain, ...elements.flatMap((_, j) => [
@@ -296,84 +323,45 @@ export class StateText {
     });
   }
 
-  /** The scans of a stage, side by side. */
-  #scanText(work: StageWork): string[] {
-    const { scans, group } = work;
-    const [{ pass }] = scans as [ScanWork];
+  /** The scans of a stage, side by side: those of each warp, or all threads together where that takes less time. */
+  #scanText(work: StageWork, warp: number): string[] {
+    const { scanGroups, group } = work;
+    const [{ pass }] = scanGroups as [ScanGroup];
     const rows = this.#rows(work);
-    return [
-      `    if constexpr (kPass >= ${pass}) {`,
-      ...scans.map(({ name, tile, cellAt, scratchAt }, i) => `      fused::Scanning<${name}, (kPass == ${pass})> scan_${i}(block, ${
-        this.#context.pointer(tile)}, ${rows}, round.states * ${group.iterations}, cells + ${cellAt}, scratch + ${
-        scratchAt} * (kThreads / 32));`),
-      '      block.sync();', ...scans.map((_, i) => `      scan_${i}.finish(block);`), '    }',
-    ];
+    const count = `round.states * ${group.iterations}`, warps = this.#context.threads / 32;
+    let first = warp;
+    const alone: string[] = [], together: string[] = [];
+    for (const { name, tile, at, words, scans } of scanGroups) {
+      const pointer = this.#context.pointer(tile);
+      if (this.#isByWarps(rows, scans.length)) {
+        alone.push(`      fused::scan_by_warps<${name}, (kPass == ${pass}), ${scans.length}>(block, ${first % warps}, wrap_${name}, ${
+          pointer}, ${rows}, ${count}, cells + ${at});`);
+        first += scans.length;
+      } else {
+        together.push(...scans.map((_, i) => `      fused::Scanning<${name}, (kPass == ${pass})> ${name}_${i}(block, wrap_${name}[${i}], ${
+          pointer} + ${i * words * rows}, ${rows}, ${count}, cells + ${at + i * words}, scratch + ${at + i * words} * (kThreads / 32));`));
+      }
+    }
+    const finish = together.length === 0 ? [] : ['      block.sync();', ...scanGroups.filter(({ scans }) =>
+      !this.#isByWarps(rows, scans.length)).flatMap(({ name, scans }) => scans.map((_, i) => `      ${name}_${i}.finish(block);`))];
+    return [`    if constexpr (kPass >= ${pass}) {`, ...together, ...alone, ...finish, '    }'];
+  }
+
+  /** Whether warps make so many scans of one type, of so many firings, sooner than all threads together make one after the other. */
+  #isByWarps(firings: number, scans: number): boolean {
+    const warps = this.#context.threads / 32;
+    const byWarps = Math.ceil(scans / warps) * (stepsOfScan + 2 * Math.ceil(firings / 32));
+    return byWarps <= scans * (stepsOfScan + warps + barrierSteps + 2 * Math.ceil(firings / this.#context.threads));
   }
 
   /** Pointers that scans use. */
   pointers(isWhole: boolean): string[] {
-    const { cells, cellWords } = this.#layout;
-    if (cellWords === 0) return [];
-    return [
-      `    int* const cells = ${this.#context.pointer(cells)};`,
-      ...(isWhole ? [`    int* const starts = cells + ${cellWords};`] : []), `    int* const scratch = cells + ${2 * cellWords};`,
-      `    (void)cells, ${isWhole ? '(void)starts, ' : ''}(void)scratch;`,
-    ];
+    return this.#members.pointers(isWhole);
   }
 
   /** Members of the program beside those of programs without state. */
   members(): string[] {
-    const { totalWords } = this.#layout;
-    const scans = this.#scans();
-    const head = (name: string, parameters: string): string => `  static WARPLOOM_DEVICE void ${name}(const Block& block, ${parameters}) {`;
-    const totals = (at: number): string => `p.totals + block.index() * ${totalWords} + ${at}`;
-    return [
-      '  template <int kPass>', head('begin', 'const Parameters& p'), ...this.pointers(true), ...this.#clear(),
-      ...(scans.length === 0 ? [] : ['    if (block.thread() == 0) {', ...scans.flatMap((scan) => this.#start(scan)), '    }']),
-      ...scans.map(({ name, pass, totalsAt, carryAt, cellAt }) => `    if (kPass > ${pass}) fused::begin_scan<${name}>(block, p.totals + ${
-        totalsAt}, ${totalWords}, p.carry + ${carryAt}, starts + ${cellAt}, scratch);`),
-      '    (void)block, (void)p;', '  }',
-      '  template <int kPass>', head('enter', 'int offset, int warm'), ...this.pointers(true), '    if (block.thread() != 0) return;',
-      ...scans.flatMap(({ name, pass, slots, cellAt }) => [
-        `    if (offset == -(kPasses + 1 - ${pass}) * warm) {`,
-        `      if (kPass == ${pass}) fused::put_record<${name}>(cells + ${cellAt}, 1, 0, ${name}::identity());`,
-        `      for (int s = 0; kPass > ${pass} && s < ${slots}; ++s) cells[${cellAt} + s] = starts[${cellAt} + s];`, '    }',
-      ]),
-      '    (void)offset, (void)warm;', '  }',
-      '  template <int kPass>', head('total', 'const Parameters& p'), ...this.pointers(false), '    if (block.thread() != 0) return;',
-      ...scans.map(({ pass, words, totalsAt, cellAt }) =>
-        `    for (int w = 0; kPass == ${pass} && w < ${words}; ++w) (${totals(totalsAt)})[w] = cells[${cellAt} + w];`),
-      '    (void)p;', '  }',
-      head('finish', 'const Parameters& p'), ...this.pointers(true),
-      ...scans.map(({ name, totalsAt, carryAt, cellAt }) =>
-        `    fused::finish_scan<${name}>(block, ${totals(totalsAt)}, starts + ${cellAt}, p.carried + ${carryAt});`),
-      '    (void)block, (void)p;', '  }',
-    ];
-  }
-
-  /** The first firings of a stretch find nothing that others left. */
-  #clear(): string[] {
-    return this.#layout.works.flatMap((work) => {
-      if (work.record === undefined) return [];
-      const { recorded: { longestLag }, slots, tile } = work.record;
-      return [`    for (int i = block.thread(); i < ${slots * longestLag}; i += kThreads) ${this.#context.pointer(tile)}[i / ${
-        longestLag} * ${this.#rows(work)} + i % ${longestLag}] = 0;`];
-    });
-  }
-
-  /** What stands in a cell before a pass knows better: the state before the first firing. */
-  #start({ scan: { elements, choices }, cellAt, slots, pass, name }: ScanWork): string[] {
-    const work = required(this.#layout.works.find(({ scans }) => scans.some((scan) => scan.name === name)));
-    const { state } = work.plan;
-    const words = elements.flatMap((element) => {
-      const { buffer: { element: type } } = elementAt(state.elements, element);
-      return wordsOf(type, choices === undefined ? state.start[element] ?? 0 : 0);
-    });
-    return [
-      `      if (kPass == ${pass}) fused::put_record<${name}>(cells + ${cellAt}, 1, 0, ${name}::identity());`,
-      ...Array.from({ length: slots }, (_, s) =>
-        `      if (kPass != ${pass}) cells[${cellAt + s}] = ${cLiteral('i32', elementAt(words, s))};`),
-    ];
+    return this.#members.lines();
   }
 
   /** What the next round needs of this one's records. */

@@ -29,7 +29,7 @@ function renamed(program: FusedProgram, number: number): FusedProgram {
   };
   replace('\nnamespace {\n', `\nnamespace p${number} {\n`);
   for (const kernel of kernels) replace(`WARPLOOM_KERNEL(${kernel}, `, `WARPLOOM_KERNEL(${own(kernel)}, `);
-  source = source.replace(/Agent<Program\b/g, `Agent<p${number}::Program`);
+  source = source.replace(/Agent<((?:passes::)?Program)\b/g, `Agent<p${number}::$1`);
   const state = program.state && { ...program.state, kernels: kernels.map(own) };
   return { ...program, source, kernel: own(program.kernel), state };
 }
