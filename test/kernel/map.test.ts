@@ -107,7 +107,10 @@ describe('kernel.map on the CPU', () => {
       [{ g: '(a) => {\n  return q;\n}' }, /^functions.g, line 2, column 10: q is not known/], [{ g: '(a) => g(a)' }, /nested more than 64/],
       [{ g: '(a, b) => a' }, /^f, line 1, column 8: g takes 2 arguments, not 1/], [{ g: Math.sin }, /^functions.g: the function has no text/],
       [{}, /g is not known here/],
-    ] as const) await assert.rejects(kernel.map('(a) => g(a)', [x], { functions: given as never }), (error: unknown) => error instanceof FunctionError && what.test(error.message), String(what));
+    ] as const) {
+      await assert.rejects(kernel.map('(a) => g(a)', [x], { functions: given as never }),
+        (error: unknown) => error instanceof FunctionError && what.test(error.message), String(what));
+    }
     await assert.rejects(kernel.map('(a) => a', [x], { functions: { 'a b': '(a) => a' } }), { argument: 'functions' });
     await assert.rejects(kernel.map('(a) => a', [x], { functions: [] as never }), { argument: 'functions' });
     const compiled = await kernel.compile((a: number) => square(a), ['float64'], { functions });
