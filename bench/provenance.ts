@@ -40,7 +40,8 @@ export function provenance(root: string, domain = ''): { commit: string; sourceH
   const info = join(root, 'build-info.json');
   if (existsSync(info)) {
     const built = buildInfoSchema.parse(JSON.parse(readFileSync(info, 'utf8')));
-    return domain.startsWith('stream') || domain === 'kernel' || domain === 'stencil' ? { ...built, sourceHash: sourceHash(root, foldersOf(domain)) } : built;
+    const isOfSources = domain.startsWith('stream') || domain === 'kernel' || domain === 'stencil';
+    return isOfSources ? { ...built, sourceHash: sourceHash(root, foldersOf(domain)) } : built;
   }
   return {
     commit: output('git', ['rev-parse', 'HEAD'], root),

@@ -88,6 +88,35 @@ describe('kernel.map on the CPU', () => {
     assert.deepEqual(outs, { a: Int32Array.of(0, 1, 1), b: Float64Array.of(1, 2, 3) });
   });
 
+  it('calls other functions that are given by name', async () => {
+    const square = (a: number): number => a * a;
+    const minmod = (a: number, b: number): number => {
+      const pair = [a, b];
+      if (a * b <= 0) return 0;
+      pair[0] = Math.abs(a) < Math.abs(b) ? a : b;
+      return pair[0];
+    };
+    const limited = (a: number, b: number): number => minmod(square(a) - b, a + square(b));
+    const x = random(300), y = random(300, 4);
+    const functions = { square, minmod };
+    assert.deepEqual(Array.from(await kernel.map(limited, [x, y], { functions })), expected(limited as never, 300, x, y));
+    assert.equal(await kernel.reduce((a) => square(a), [x], 'sum', { functions }), await kernel.reduce((a) => a * a, [x], 'sum'));
+    assert.deepEqual(await kernel.map('(a) => g(a) + 1', [Float64Array.of(2)], { functions: { g: '(a) => h(a) * 2', h: '(b) => b * 10' } }), Float64Array.of(41));
+    assert.deepEqual(await kernel.map('(a) => g(a) + 1', [Float64Array.of(2)], { functions: { g: '(a) => -a' } }), Float64Array.of(-1));
+    for (const [given, what] of [
+      [{ g: '(a) => {\n  return q;\n}' }, /^functions.g, line 2, column 10: q is not known/], [{ g: '(a) => g(a)' }, /nested more than 64/],
+      [{ g: '(a, b) => a' }, /^f, line 1, column 8: g takes 2 arguments, not 1/], [{ g: Math.sin }, /^functions.g: the function has no text/],
+      [{}, /g is not known here/],
+    ] as const) {
+      await assert.rejects(kernel.map('(a) => g(a)', [x], { functions: given as never }),
+        (error: unknown) => error instanceof FunctionError && what.test(error.message), String(what));
+    }
+    await assert.rejects(kernel.map('(a) => a', [x], { functions: { 'a b': '(a) => a' } }), { argument: 'functions' });
+    await assert.rejects(kernel.map('(a) => a', [x], { functions: [] as never }), { argument: 'functions' });
+    const compiled = await kernel.compile((a: number) => square(a), ['float64'], { functions });
+    assert.deepEqual(await compiled.map([Float64Array.of(3)]), Float64Array.of(9));
+  });
+
   it('runs long calls on threads: the same bits, while the event loop turns', async function () {
     this.timeout(60_000);
     // Takes a second on one thread.

@@ -140,8 +140,8 @@ export function errors(error: WarploomError): boolean {
 }
 
 export async function functionsOnArrays(xs: Float64Array, ys: Float32Array, there: DeviceArray, many: Float64Array[]): Promise<void> {
-  expectType<Float64Array<ArrayBuffer>, Awaited<ReturnType<typeof both>>>();
-  const both = () => kernel.map((x, a) => a * x, [xs, 2]);
+  const plain = await kernel.map((x, a) => a * x, [xs, 2]);
+  expectType<Float64Array<ArrayBuffer>, typeof plain>();
   const single = await kernel.map((x, a) => a * x, [ys, 2]);
   expectType<Float32Array<ArrayBuffer>, typeof single>();
   const mixed = await kernel.map((x, y) => ({ sum: x + y, isBigger: x > y }), [xs, ys]);
@@ -171,4 +171,5 @@ export async function functionsOnArrays(xs: Float64Array, ys: Float32Array, ther
   await kernel.reduce((x) => x, [xs], 'mean');
   // @ts-expect-error no such kind
   await kernel.compile((x) => x, ['float16']);
+  void [plain, single, mixed, stays, asked, given, sums];
 }

@@ -9,7 +9,7 @@ import { programText } from '../text.ts';
 import { compiledFor, type Compiled } from './compiled.ts';
 import { callChecks, mapArrays } from './map.ts';
 import { siteOf } from './place.ts';
-import { arrange, elementNames, kindsOf, resultTypes, scalarTypes, sourceOf, type Kind } from './point.ts';
+import { arrange, elementNames, functionsOf, kindsOf, resultTypes, scalarTypes, sourceOf, type Kind } from './point.ts';
 import { readInputs } from './operands.ts';
 import { reduceArrays } from './reduce.ts';
 import type {
@@ -29,6 +29,8 @@ export interface CompileOptions {
   readonly backend?: KernelBackend;
   /** Element type of results that are numbers. Default: the precision in which the function is computed. */
   readonly type?: KernelElement;
+  /** Functions that it may call: as in `map`. */
+  readonly functions?: KernelCallOptions['functions'];
   readonly signal?: AbortSignal;
 }
 
@@ -61,9 +63,10 @@ export interface CompiledKernel<F = unknown> {
   ): Promise<F extends (...args: never[]) => infer R ? ReduceResult<R> : unknown>;
 }
 
-const { device: deviceCheck, backend: backendCheck, signal: signalCheck } = callChecks;
+const { device: deviceCheck, backend: backendCheck, signal: signalCheck, functions: functionsCheck } = callChecks;
 const compileOptions = optionsOf('kernel.compile', {
-  device: deviceCheck, backend: backendCheck, signal: signalCheck, type: choice<KernelElement>(['float32', 'float64', 'int32']),
+  device: deviceCheck, backend: backendCheck, signal: signalCheck, functions: functionsCheck,
+  type: choice<KernelElement>(['float32', 'float64', 'int32']),
 } satisfies ChecksOf<CompileOptions>);
 
 const kindCheck = choice<Kind>(['number', 'float32', 'float64', 'int32']);
@@ -79,10 +82,10 @@ function readKinds(given: unknown): Kind[] {
 
 /** Compiles a function: see `compile` of ../index.ts. */
 export async function compileKernel(f: unknown, given: unknown, options: CompileOptions): Promise<CompiledKernel> {
-  const { device, backend, type, signal } = compileOptions.read(options);
+  const { device, backend, type, signal, functions } = compileOptions.read(options);
   signal?.throwIfAborted();
   const kinds = readKinds(given);
-  const compiled = compiledFor(sourceOf(f), kinds);
+  const compiled = compiledFor(sourceOf(f), kinds, functionsOf(functions));
   const { point } = compiled;
   const results = resultTypes(point, type && scalarTypes[type]);
   const site = await siteOf(device, backend, []);
@@ -103,7 +106,7 @@ export async function compileKernel(f: unknown, given: unknown, options: Compile
     info = { ...common, backend: site.backend, source: programText(kernel.program.program), cached: wasmCompiled.has(compiled) };
     wasmCompiled.add(compiled);
   }
-  const where = { ...(device && { device }), ...(backend && { backend }) };
+  const where = { ...(device && { device }), ...(backend && { backend }), ...(functions && { functions }) };
   const requireKinds = (inputs: unknown): void => {
     const own = kindsOf(readInputs(inputs));
     if (own.join() !== kinds.join()) throw refusal('inputs', kinds.join(', '), own.join(', ') || describeValue(inputs));

@@ -98,11 +98,24 @@ async function raced<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 
 const compiled = new WeakMap<FunctionSource, Map<string, Compiled>>();
 
-/** A function for given kinds of arguments. Throws FunctionError and ArgumentError. */
-export function compiledFor(source: FunctionSource, kinds: readonly Kind[]): Compiled {
+const numbers = new WeakMap<FunctionSource, number>();
+let lastNumber = 0;
+
+/** A number of a function's own. */
+function numberOf(source: FunctionSource): number {
+  const found = numbers.get(source) ?? ++lastNumber;
+  numbers.set(source, found);
+  return found;
+}
+
+/** A function for given kinds of arguments, which may call others by name. Throws FunctionError and ArgumentError. */
+export function compiledFor(
+  source: FunctionSource, kinds: readonly Kind[], functions: ReadonlyMap<string, FunctionSource> = new Map(),
+): Compiled {
   const own = compiled.get(source) ?? new Map<string, Compiled>();
   compiled.set(source, own);
-  return keep(own, kinds.join(), () => new Compiled(pointOf(source, kinds)));
+  const others = functions.size === 0 ? '' : [...functions].map(([name, each]) => ` ${name} ${numberOf(each)}`).sort().join('');
+  return keep(own, kinds.join() + others, () => new Compiled(pointOf(source, kinds, functions)));
 }
 
 /** The back end of calls on the CPU that name none. */

@@ -89,7 +89,8 @@ export function reduceLaunches(
   const all: Steps = { ...steps, strides: [...steps.strides, ...rest.map(() => steps.extents.map(() => 0))] };
   const sharedBytes = mapThreads * 8;
   const launches: ListedLaunch[] = [{
-    kernel: kernelNames.reduce, blocks: Math.min(Math.max(1, device.description.multiprocessors) * reducingEach, blocks), threads: mapThreads, sharedBytes,
+    kernel: kernelNames.reduce, threads: mapThreads, sharedBytes,
+    blocks: Math.min(Math.max(1, device.description.multiprocessors) * reducingEach, blocks),
     arguments: [...argumentsFor(operands, rest, all, text.group, [0, count]), partial, { i64: 0 }],
   }];
   for (let r = 0; blocks > reducedItems && r < results; ++r) {

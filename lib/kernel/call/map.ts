@@ -13,10 +13,11 @@ import {
   broadcastShape, countOf, isSamePlace, mayOverlap, plainStrides, readArray, readInputs, requireDistinct, stepsOf, type Operand, type View,
 } from './operands.ts';
 import { copied, onDevice, onHost, readPart, siteOf, type Site } from './place.ts';
-import { arrange, elementNames, kindsOf, resultTypes, scalarTypes, sourceOf, spread } from './point.ts';
+import { arrange, elementNames, functionsOf, kindsOf, resultTypes, scalarTypes, sourceOf, spread } from './point.ts';
 import type { HostArray, KernelBackend, KernelCallOptions, KernelElement, MapOptions } from './types.ts';
 
 export const callChecks = {
+  functions: anything,
   device: rule<Device>('a Device', (value) => value instanceof Device),
   backend: choice<KernelBackend>(['cuda', 'simt', 'wasm', 'interpreter']), threads: whole(1, maxThreads), signal: abortSignal,
 } satisfies ChecksOf<KernelCallOptions>;
@@ -66,7 +67,7 @@ export async function mapArrays(f: unknown, inputs: unknown, given: MapOptions):
   const { out, ...options } = mapOptions.read(given);
   options.signal?.throwIfAborted();
   const operands = readInputs(inputs);
-  const compiled = compiledFor(sourceOf(f), kindsOf(operands));
+  const compiled = compiledFor(sourceOf(f), kindsOf(operands), functionsOf(options.functions));
   const shape = broadcastShape(operands);
   const outputs = out === undefined ? undefined : readOutputs(compiled, out, operands, shape);
   const types = outputs?.map(({ type }) => type)

@@ -1,4 +1,6 @@
 // A user's function, compiled for the kinds of its arguments.
+import { describeValue } from '../../core/arrays.ts';
+import { hasFields } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { FunctionSource, pointFunction, type PointFunction, type Staged } from '../front/index.ts';
@@ -74,33 +76,47 @@ const sourcesOf = new WeakMap<object, FunctionSource>();
 const texts = new Map<string, FunctionSource>();
 const mostTexts = 256;
 
-/** The parsed function. Each text is parsed once: a function that is written in a loop is a new one in every iteration. */
-export function sourceOf(given: unknown): FunctionSource {
-  const known = typeof given === 'function' ? sourcesOf.get(given) : undefined;
+/**
+ * The parsed function. Each text is parsed once: a function that is written in a loop is a new one in every iteration. `argument`: its name
+ * in messages.
+ */
+export function sourceOf(given: unknown, argument = 'f'): FunctionSource {
+  const known = typeof given === 'function' && argument === 'f' ? sourcesOf.get(given) : undefined;
   if (known !== undefined) return known;
   const text = typeof given === 'function' ? Function.prototype.toString.call(given) : given;
-  const found = typeof text === 'string' ? texts.get(text) : undefined;
-  const source = found ?? new FunctionSource('f', given);
-  if (typeof text === 'string') {
-    // The last ones that were used stay.
-    texts.delete(text);
-    texts.set(text, source);
-    const [oldest] = texts.keys();
-    if (texts.size > mostTexts && oldest !== undefined) texts.delete(oldest);
-  }
-  if (typeof given === 'function') sourcesOf.set(given, source);
+  if (typeof text !== 'string') return new FunctionSource(argument, given); // throws
+  const key = `${argument} ${text}`;
+  const source = texts.get(key) ?? new FunctionSource(argument, given);
+  // The last ones that were used stay.
+  texts.delete(key);
+  texts.set(key, source);
+  const [oldest] = texts.keys();
+  if (texts.size > mostTexts && oldest !== undefined) texts.delete(oldest);
+  if (typeof given === 'function' && argument === 'f') sourcesOf.set(given, source);
   return source;
 }
 
+const functionName = /^(?!(?:Math|Number|NaN|Infinity|undefined)$)[A-Za-z_$][\w$]*$/;
+
+/** The functions that a function may call, by name. */
+export function functionsOf(given: unknown): ReadonlyMap<string, FunctionSource> {
+  if (given === undefined) return new Map();
+  if (!hasFields(given)) throw refusal('functions', 'an object of functions by name', describeValue(given));
+  return new Map(Object.entries(given).map(([name, f]) => {
+    if (!functionName.test(name)) throw refusal('functions', 'names of functions, other than Math and Number', `'${name}'`);
+    return [name, sourceOf(f, `functions.${name}`)] as const;
+  }));
+}
+
 /** Compiles a function. Throws FunctionError, ArgumentError for another number of inputs. */
-export function pointOf(source: FunctionSource, kinds: readonly Kind[]): Point {
+export function pointOf(source: FunctionSource, kinds: readonly Kind[], functions: ReadonlyMap<string, FunctionSource> = new Map()): Point {
   const count = source.node.params.length;
   if (count === 0) throw source.error(source.node, 'a function without parameters', 'give it at least one');
   if (count !== kinds.length) {
     throw refusal('inputs', `${count} of them, one for each parameter of the function`, `${kinds.length}`);
   }
   const precision = precisionOf(kinds);
-  const { f, shape }: PointFunction = pointFunction('point', source, { precision, count });
+  const { f, shape }: PointFunction = pointFunction('point', source, { precision, count, functions });
   if (f.results.length === 0) throw source.error(source.node, 'a function that returns nothing', 'return a number or several');
   return { kinds, precision, f, arrangement: arrangementOf(shape) };
 }

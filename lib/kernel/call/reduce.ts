@@ -9,7 +9,7 @@ import { callChecks } from './map.ts';
 import { broadcastShape, countOf, plainStrides, readInputs, stepsOf, type Operand, type View } from './operands.ts';
 import { placeOf, reducedItems, reduceValues } from './order.ts';
 import { copied, onDevice, onHost, siteOf } from './place.ts';
-import { arrange, kindsOf, sourceOf } from './point.ts';
+import { arrange, functionsOf, kindsOf, sourceOf } from './point.ts';
 import { reductions, type KernelCallOptions, type Reduction } from './types.ts';
 
 const reduceOptions = optionsOf('kernel.reduce', callChecks satisfies ChecksOf<KernelCallOptions>);
@@ -42,7 +42,7 @@ export async function reduceArrays(f: unknown, inputs: unknown, how: Reduction, 
   const options = reduceOptions.read(given);
   options.signal?.throwIfAborted();
   const operands = readInputs(inputs);
-  const compiled = compiledFor(sourceOf(f), kindsOf(operands));
+  const compiled = compiledFor(sourceOf(f), kindsOf(operands), functionsOf(options.functions));
   const shape = broadcastShape(operands);
   const results = compiled.point.f.results.length;
   const call: ReduceCall = { compiled, plan: plans[how], shape, count: countOf(shape), results, options };

@@ -32,6 +32,8 @@ export type KernelBackend = 'cuda' | 'simt' | 'wasm' | 'interpreter';
 
 /** Options of {@link map} and {@link reduce}. */
 export interface KernelCallOptions {
+  /** Functions, or their texts, that the function and these functions may call by name: `{ functions: { limiter } }`. */
+  readonly functions?: Readonly<Record<string, string | ((...args: number[]) => PointResult)>>;
   /** The device to run on. Default: that of the device arrays among the inputs and outputs; without any, the CPU. */
   readonly device?: Device;
   /** Where to run. Default: on the device of `device` or of the device arrays, otherwise `wasm`. */

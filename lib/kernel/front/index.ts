@@ -3,9 +3,9 @@ import { get, type Expression, type KernelFunction, type Local, type Type } from
 import { callFunction } from './calls.ts';
 import { evaluate } from './expressions.ts';
 import { Lowering } from './lowering.ts';
-import type { FunctionSource } from './source.ts';
+import type { FunctionSource, Node } from './source.ts';
 import { runStatements } from './statements.ts';
-import { computed, Scope, type Staged } from './values.ts';
+import { computed, Scope, type Services, type Staged } from './values.ts';
 
 export { FunctionSource } from './source.ts';
 export { Lowering } from './lowering.ts';
@@ -19,6 +19,17 @@ export interface PointFunction {
   readonly shape: Staged;
 }
 
+/** Options of {@link pointFunction}. */
+export interface PointOptions {
+  readonly precision: 'f32' | 'f64';
+  /** Numbers among the arguments. */
+  readonly count: number;
+  /** What the function sees besides what it declares. Default: nothing. */
+  readonly globals?: Scope;
+  /** Other functions that it may call, and they each other, by name. */
+  readonly functions?: ReadonlyMap<string, FunctionSource>;
+}
+
 /** The expressions of a value, in order. */
 export function flatten(value: Staged, source: FunctionSource, lowering: Lowering): Expression[] {
   switch (value.kind) {
@@ -28,17 +39,32 @@ export function flatten(value: Staged, source: FunctionSource, lowering: Lowerin
   }
 }
 
+/** A scope with functions of the user's, which may call each other, by name. */
+function scopeOf(functions: ReadonlyMap<string, FunctionSource>, globals: Scope): Scope {
+  const scope = new Scope(globals);
+  for (const [name, source] of functions) {
+    const { node } = source;
+    const apply = (args: readonly Staged[], at: Node, to: Services): Staged => {
+      const count = node.params.length;
+      if (args.length !== count) throw to.error(at, `${name} takes ${count} arguments, not ${args.length}`, 'give all of them');
+      const lowering = to as Lowering;
+      return lowering.within(source, () => callFunction({ node, scope, name }, args, node, lowering));
+    };
+    scope.declare(name, { value: { kind: 'builtin', name, apply }, isVariable: false, owner: scope });
+  }
+  return scope;
+}
+
 /**
  * Compiles a function of `count` numbers.
  * @throws FunctionError with line, column and a hint for what cannot be compiled
  */
 export function pointFunction(
-  name: string, source: FunctionSource, { precision, count, globals = new Scope() }:
-  { readonly precision: 'f32' | 'f64'; readonly count: number; readonly globals?: Scope },
+  name: string, source: FunctionSource, { precision, count, globals = new Scope(), functions = new Map() }: PointOptions,
 ): PointFunction {
-  const lowering = new Lowering(source, precision, { evaluate, run: runStatements });
+  const lowering = new Lowering(source, precision, { evaluate, run: runStatements }, [...functions.values()]);
   const parameters: Local[] = Array.from({ length: count }, (_, i) => ({ name: `p${i}`, type: precision }));
-  const closure = { node: source.node, scope: globals, name: source.argument };
+  const closure = { node: source.node, scope: scopeOf(functions, globals), name: source.argument };
   const shape = callFunction(closure, parameters.map((each) => computed(get(each))), source.node, lowering);
   const values = flatten(shape, source, lowering);
   return { shape, f: {

@@ -48,17 +48,19 @@ export class Lowering implements Services {
   readonly rules: Rules;
   /** Whether the function assigns elements of arrays: all of them are variables then. */
   readonly assignsElements: boolean;
-  readonly #source: FunctionSource;
+  /** The function whose text is being compiled. */
+  #source: FunctionSource;
   #body: Statement[] = [];
   #statements = 0;
   #names = 0;
   #depth = 0;
 
-  constructor(source: FunctionSource, precision: 'f32' | 'f64', rules: Rules) {
+  /** @param others other functions that it may call: see {@link Lowering.within} */
+  constructor(source: FunctionSource, precision: 'f32' | 'f64', rules: Rules, others: readonly FunctionSource[] = []) {
     this.#source = source;
     this.precision = precision;
     this.rules = rules;
-    this.assignsElements = assignsElements(source.node);
+    this.assignsElements = [source, ...others].some(({ node }) => assignsElements(node));
   }
 
   get body(): Body {
@@ -100,6 +102,17 @@ export class Lowering implements Services {
     const local = this.newLocal(e.type, name);
     this.emit(set(local, e), at);
     return local;
+  }
+
+  /** Compiles a part of another function's text. */
+  within<T>(source: FunctionSource, work: () => T): T {
+    const outer = this.#source;
+    this.#source = source;
+    try {
+      return work();
+    } finally {
+      this.#source = outer;
+    }
   }
 
   /** Inlines a call. */
