@@ -56,18 +56,27 @@ interface Shape {
   readonly live?: number;
   readonly width?: number;
   readonly readsAhead?: boolean;
+  readonly hasTables?: boolean;
 }
 
 const defaultSize = Number(defaultCudaPlan.groupSize);
 /** Size of groups that are chosen by dependence, before what only moves items is gone. */
 const largestSize = 80_000;
 
-function candidate({ block, live = 0, size = live > 0 ? largestSize : defaultSize, width = 2, readsAhead = false }: Shape): Candidate {
+function candidate(
+  { block, live = 0, size = live > 0 ? largestSize : defaultSize, width = 2, readsAhead = false, hasTables = false }: Shape,
+): Candidate {
   const [threads, kilobytes, minBlocks] = block;
   return {
-    name: `t${threads}-s${kilobytes}-b${minBlocks}-${live > 0 ? `l${live}` : `g${size}`}-w${width}${readsAhead ? '-ahead' : ''}`,
+    name: [
+      `t${threads}-s${kilobytes}-b${minBlocks}`, ...(live > 0 ? [`l${live}`] : []),
+      ...(live > 0 && size === largestSize ? [] : [`g${size}`]),
+      `w${width}`, ...(readsAhead ? ['ahead'] : []), ...(hasTables ? ['tables'] : []),
+    ].join('-'),
     // A block takes a kilobyte of shared memory for itself, so 1000 bytes for each are what fits.
-    options: { threads, sharedBytes: 1000 * kilobytes, minBlocks, groupSize: size, live, width, readsAhead },
+    options: {
+      threads, sharedBytes: 1000 * kilobytes, minBlocks, groupSize: size, live, width, readsAhead, ...(hasTables ? { hasTables } : {}),
+    },
   };
 }
 
@@ -85,9 +94,9 @@ const fewValues = 32, manyValues = 112;
  */
 export const shortList: readonly Candidate[] = [
   candidate({ block: large, live: fewValues, readsAhead: true }), candidate({ block: [256, 75, 3], live: fewValues, readsAhead: true }),
-  candidate({ block: [256, 24, 8] }), candidate({ block: large, readsAhead: true }),
+  candidate({ block: [768, 225, 1], hasTables: true }), candidate({ block: [256, 24, 8] }), candidate({ block: large, readsAhead: true }),
   candidate({ block: [128, 37, 6], live: manyValues }), candidate({ block: [512, 112, 2], size: 1000 }),
-  candidate({ block: large, size: 6000, readsAhead: true }),
+  candidate({ block: large, size: 6000, readsAhead: true }), candidate({ block: [384, 112, 2], live: fewValues, size: 10_000 }),
 ];
 
 /** The candidates of the second stage: variants of the best ones of the first. */
@@ -97,13 +106,14 @@ export function furtherCandidates(best: readonly Candidate[]): Candidate[] {
     return [
       candidate({ ...shape, readsAhead: !readsAhead }), ...[fewValues, manyValues].map((live) => candidate({ ...shape, live })),
       ...sizes.map((size) => candidate({ ...shape, size })),
-      ...widths.map((width) => candidate({ ...shape, width })),
+      ...widths.map((width) => candidate({ ...shape, width })), candidate({ ...shape, live: fewValues, size: 10_000 }),
+      candidate({ ...shape, hasTables: true }),
     ];
   });
 }
 
 /** Candidates that a search times at most. */
-export const mostCandidates = firstCandidates.length + finalists * (3 + sizes.length + widths.length);
+export const mostCandidates = firstCandidates.length + finalists * (5 + sizes.length + widths.length);
 
 /** How a search times candidates, and whom it tells. */
 export interface SearchOptions extends Omit<GpuLimits, 'timeout'> {

@@ -35,6 +35,11 @@ export interface FusedOptions extends PlanOptions {
    * of memory where a multiprocessor has room for few blocks. Default false.
    */
   readonly readsAhead?: boolean;
+  /**
+   * Whether branches whose long code differs only in constants share it and find these in tables: then it stays in the cache of
+   * instructions. Default false.
+   */
+  readonly hasTables?: boolean;
   /** Whether loops stay loops and no iteration is cut, for the shortest text. Default: only where the text is too long otherwise. */
   readonly isCompact?: boolean;
   /** Characters that the text may have. Default 1,000,000. */

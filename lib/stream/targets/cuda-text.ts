@@ -228,13 +228,19 @@ export class ProgramText {
     return Math.ceil(this.#layout.states * required(members[0]).group.iterations * parts / width);
   }
 
+  /** Numbers that a member's calls take: whole warps where all threads of a warp are to belong to one. */
+  #spanOf(task: Task): number {
+    const calls = this.#callsOf(task);
+    return task.member === undefined ? calls : Math.ceil(calls / 32) * 32;
+  }
+
   /**
    * The calls of a level, shared out among warps: those of a task begin with a warp of its own, so that all threads of a warp do the same,
    * and each warp finds its task in few steps.
    */
   #levelText(tasks: readonly Task[]): string[] {
     const { threads } = this.#layout.options;
-    const counts = tasks.map((task) => this.#callsOf(task) * task.members.length);
+    const counts = tasks.map((task) => this.#spanOf(task) * task.members.length);
     const [task, count] = [tasks[0], counts[0]];
     if (task === undefined || count === undefined) return [];
     if (tasks.length === 1) {
@@ -329,7 +335,7 @@ export class ProgramText {
   /** Call number `i`, if there is one, or number `all` of all members. */
   #callText(task: Task): string[] {
     const { members } = task;
-    const calls = this.#callsOf(task);
+    const calls = this.#spanOf(task);
     const own = `i < ${this.#callsInRound(task)}`;
     return [
       `      ${this.#comment(task)}`,

@@ -6,6 +6,7 @@ import { elementAt } from '../../core/known.ts';
 import type { Buffer, Program } from '../../kernel/ir.ts';
 import { padBuffers } from '../../kernel/passes/pad.ts';
 import { printCuda } from '../../kernel/print/cuda.ts';
+import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { walkBody } from '../../kernel/visit.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { LoweredProgram } from '../lower/program.ts';
@@ -102,7 +103,8 @@ const lastPlans = new WeakMap<StreamGraph, { readonly options: PlanOptions; read
 
 function planFor(graph: StreamGraph, given: FusedOptions): Planned {
   const {
-    threads: _, sharedBytes: __, minBlocks: ___, width: ____, readsAhead: _____, isCompact: ______, mostText: _______, ...rest
+    threads: _, sharedBytes: __, minBlocks: ___, width: ____, readsAhead: _____, isCompact: ______, mostText: _______, hasTables: ________,
+    ...rest
   } = given;
   const options = { ...defaultCudaPlan, ...rest };
   const last = lastPlans.get(graph);
@@ -153,6 +155,7 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
   const { plan, state, lowered: lower } = planFor(graph, options);
   const begins = startMatters(plan);
   if (begins === undefined) throw new UnsupportedProgram(whyNot(plan));
+  if ((options.live ?? 0) > 0) checkNodes(lower().program);
   const layout = new RoundLayout(plan, lower(), options, state);
   const { threads } = layout.options;
   const { program: lowered, system: { ix } } = layout.lowered;
@@ -161,6 +164,7 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
     program: lowered, plan: layout.plan, levels: layout.levels, ix, states: layout.states, threads, wide: layout.wide,
     isPrivate: (buffer) => own.has(buffer) && buffer.role !== 'constant',
     isAlike: (a, b) => layout.tiles.get(a)?.gaps.shift === layout.tiles.get(b)?.gaps.shift, isCompact: options.isCompact === true,
+    hasTables: options.hasTables === true,
   });
   const all = tasks.levels.flat(), every = all.flatMap(withRest);
   const stageTasks = new Map<string, Task>(layout.state?.works.flatMap(({ group, record, scans }) =>
@@ -194,8 +198,8 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
   const text = [
     '#ifdef WARPLOOM_SIMT', '#define WL_STRUCT_LANES', '#endif', '#include "cuda/core/module.cuh"', '#include "arithmetic.h"',
     `#include "cuda/stream/${layout.state === undefined ? 'fused' : 'state'}.cuh"`, '', 'namespace {',
-    printCuda({ ...program, imports: [] }), ...texts.flatMap((each) => each.lines()), '}  // namespace', '',
-    ...entries, '',
+    printCuda({ ...program, imports: [] }, new Set(all.flatMap(({ member }) => member ?? []))), ...texts.flatMap((each) => each.lines()),
+    '}  // namespace', '', ...entries, '',
   ].join('\n');
   return {
     plan: layout.plan, source: text, kernel: fusedKernel, threads, sharedBytes: layout.sharedBytes, states: layout.states,
@@ -206,6 +210,17 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
       kernels, carryWords: layout.state.carryWords, totalWords: layout.state.totalWords, works: layout.state.works,
     },
   };
+}
+
+/** Nodes of groups by dependence: of the twelve programs, one has more than 31,000, and 340,000, whose text is too long as well. */
+const mostByDependence = 60_000;
+
+/** Throws before functions are cut and printed, which takes seconds, if they are too long for any gain. */
+function checkNodes({ functions }: Program): void {
+  let nodes = 0;
+  for (const { body } of functions) nodes += sizeOf(body);
+  if (nodes <= mostByDependence) return;
+  throw new UnsupportedProgram(`its groups by dependence have ${nodes} nodes, and at most ${mostByDependence} are printed`);
 }
 
 /** Why a run cannot begin in the middle of the input, though the state is known there. */
