@@ -1,19 +1,15 @@
 // Scans of state in a block: records of what firings do, composed by the lanes of a warp or by all threads. See state.cuh.
 #pragma once
 #include "cuda/stream/fused.cuh"
+#include "cuda/stream/real_scan.cuh"
 
 namespace warploom::WARPLOOM_TARGET::stream {
-
-/// What brings a number into a range whose length is a power of two: x ← low + ((x - low) & mask). With all bits in the mask, nothing.
-struct Wrap {
-  int low;
-  unsigned int mask;
-};
 
 /// x ← (x & keep) ^ flip, in words of 32 bits.
 template <int kSize>
 struct BitsScan {
   static constexpr int kWords = 2 * kSize, kSlots = kSize, kStride = kWords;
+  static constexpr bool kIsOrdered = false;
   struct Record { int word[kWords]; };
   static WARPLOOM_DEVICE Record identity() {
     Record made;
@@ -40,6 +36,7 @@ struct BitsScan {
 template <int kSize, bool kIsPlain>
 struct SumScan {
   static constexpr int kWords = kIsPlain ? kSize : kSize + kSize * kSize, kSlots = kSize, kStride = kWords;
+  static constexpr bool kIsOrdered = false;
   struct Record { int word[kWords]; };
   static WARPLOOM_DEVICE int sum(int a, int b) { return static_cast<int>(static_cast<unsigned int>(a) + static_cast<unsigned int>(b)); }
   static WARPLOOM_DEVICE int product(int a, int b) { return static_cast<int>(static_cast<unsigned int>(a) * static_cast<unsigned int>(b)); }
@@ -91,6 +88,7 @@ struct SumScan {
 template <int kCount>
 struct ChoiceScan {
   static constexpr int kWords = kCount > 8 ? 2 : 1, kSlots = 1, kStride = kWords;
+  static constexpr bool kIsOrdered = false;
   struct Record { int word[kWords]; };
   static WARPLOOM_DEVICE int at(const Record& r, int x) {
     return static_cast<int>(static_cast<unsigned int>(r.word[kWords == 1 ? 0 : x >> 3]) >> 4 * (x & 7) & 15u);
@@ -165,6 +163,12 @@ WARPLOOM_DEVICE void put_record(int* tile, int rows, int i, const typename Scan:
   for (int w = 0; w < Scan::kWords; ++w) tile[w * rows + i] = r.word[w];
 }
 
+/// Records that each of so many threads takes: where the order of sums matters, as many in a short round as in a whole one.
+template <class Scan>
+WARPLOOM_DEVICE int rows_by_worker(int rows, int count, int workers) {
+  return ((Scan::kIsOrdered ? rows : count) + workers - 1) / workers;
+}
+
 /// Finds the state before each of `count` firings from their records, which lie in a tile of `rows`, and puts it in their place; or only
 /// adds the records to that in `cell`, if kIsTotal. Needs a barrier before, behind, and between the constructor and `finish`.
 template <class Scan, bool kIsTotal>
@@ -172,7 +176,8 @@ class Scanning {
  public:
   using Record = typename Scan::Record;
   WARPLOOM_DEVICE Scanning(const device::Block& block, const Wrap& wrap, int* tile, int rows, int count, int* cell, int* scratch)
-      : tile_(tile), cell_(cell), wrap_(wrap), rows_(rows), begin_(first(block, count)), end_(first(block, count) + each(block, count)),
+      : tile_(tile), cell_(cell), wrap_(wrap), rows_(rows), begin_(first(block, rows, count)),
+        end_(begin_ + each(block, rows, count, begin_)),
         joining_(block, own(), scratch) {
     WARPLOOM_UNROLL
     for (int s = 0; s < Scan::kSlots; ++s) x_[s] = cell[s];
@@ -203,12 +208,12 @@ class Scanning {
   }
 
  private:
-  static WARPLOOM_DEVICE int first(const device::Block& block, int count) {
-    const int each = (count + block.threads() - 1) / block.threads();
+  static WARPLOOM_DEVICE int first(const device::Block& block, int rows, int count) {
+    const int each = rows_by_worker<Scan>(rows, count, block.threads());
     return block.thread() * each < count ? block.thread() * each : count;
   }
-  static WARPLOOM_DEVICE int each(const device::Block& block, int count) {
-    const int each = (count + block.threads() - 1) / block.threads(), left = count - first(block, count);
+  static WARPLOOM_DEVICE int each(const device::Block& block, int rows, int count, int begin) {
+    const int each = rows_by_worker<Scan>(rows, count, block.threads()), left = count - begin;
     return each < left ? each : left;
   }
   static WARPLOOM_DEVICE void copy(const int* from, int* to) {
@@ -249,7 +254,7 @@ WARPLOOM_DEVICE typename Scan::Record join_lanes(
 template <class Scan, bool kIsTotal>
 WARPLOOM_DEVICE void scan_by_warp(const device::Block& block, const Wrap& wrap, int* tile, int rows, int count, int* cell) {
   using Record = typename Scan::Record;
-  const int each = (count + 31) / 32;
+  const int each = rows_by_worker<Scan>(rows, count, 32);
   const int begin = block.lane() * each < count ? block.lane() * each : count;
   const int end = begin + each < count ? begin + each : count;
   Record own = Scan::identity(), before;
@@ -300,6 +305,19 @@ WARPLOOM_DEVICE void begin_scans(
   const int end = begin + each < count ? begin + each : count;
   WARPLOOM_NO_UNROLL
   for (int s = block.warp(); s < kScans; s += block.threads() / 32) {
+    if constexpr (Scan::kIsOrdered) {
+      // One stretch after the other, from the beginning: the same bits however many blocks and launches there are.
+      if (block.lane() > 0) continue;
+      int x[Scan::kSlots];
+      WARPLOOM_UNROLL
+      for (int i = 0; i < Scan::kSlots; ++i) x[i] = carry[s * Scan::kSlots + i];
+      for (int i = 0; i < count; ++i) {
+        Scan::apply(record_at<Scan>(totals + static_cast<int64_t>(i) * stride + s * Scan::kWords, 1, 0), wraps[s], x);
+      }
+      WARPLOOM_UNROLL
+      for (int i = 0; i < Scan::kSlots; ++i) cells[s * Scan::kStride + i] = x[i];
+      continue;
+    }
     Record own = Scan::identity(), before;
     WARPLOOM_NO_UNROLL  // once in a launch, and programs have many scans
     for (int i = begin; i < end; ++i) {

@@ -16,7 +16,7 @@ const flags = {
   main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
   iterations: text, backend: text, mode: text, layout: text, threads: text, timeout: text, seconds: text,
   param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' },
-    json: { type: 'boolean' }, stream: { type: 'boolean' }, chunk: text,
+  algebraic: { type: 'boolean' }, json: { type: 'boolean' }, stream: { type: 'boolean' }, chunk: text,
 } as const;
 type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
 
@@ -154,12 +154,17 @@ async function measured(job: Job, made: stream.StreamGraph, options: stream.Prof
   return within({ timeout: longestTime, ...stop }, work, performance.now(), 'profile');
 }
 
+/** The items of `--input`, if the program reads any and they are given. */
+async function inputOf({ input }: Values, made: stream.StreamGraph): Promise<{ readonly input?: ArrayLike<number> }> {
+  return made.input === undefined || input === undefined ? {} : { input: (await readItems(input, made.input.type)).numbers };
+}
+
 /** Microseconds of a firing of each actor: estimated, measured, or from a JSON file { "name": microseconds }. */
 async function costsOf(job: Job, made: stream.StreamGraph): Promise<number[]> {
   const { values } = job;
   const estimated = stream.estimateCosts(made);
   if (values.costs === undefined) return estimated;
-  if (values.costs === 'measured') return [...(await measured(job, made, {})).microseconds];
+  if (values.costs === 'measured') return [...(await measured(job, made, await inputOf(values, made))).microseconds];
   const text = await readText(values.costs);
   let given: unknown;
   try {
@@ -197,9 +202,8 @@ async function profile(job: Job): Promise<ExitCode> {
   }
   const forDevices = (['mode', 'layout'] as const).find((name) => values[name] !== undefined);
   if (forDevices !== undefined) throw new UsageError(`--${forDevices} requires --backend cuda (or simt)`);
-  const input = made.input === undefined || values.input === undefined ? undefined : await readItems(values.input, made.input.type);
   const { microseconds, measured: isMeasured, cached, backend: used, note } = await measured(job, made, {
-    backend, ...(input === undefined ? {} : { input: input.numbers }),
+    backend, ...await inputOf(values, made),
   });
   if (note !== undefined) context.err.write(`note: ${note}\n`);
   const { repetitions } = stream.steadyState(stream.toSdf(made));
@@ -283,7 +287,7 @@ async function pipe(job: Job, made: stream.StreamGraph): Promise<ExitCode> {
     graph: made, flags: values, stop: stopOf(job), context,
     options: {
       backend, files: await filesRead(made, job), limits: limitsFor('run', values), ...(chunk === undefined ? {} : { chunk }),
-      ...(values.fast === true ? { fast: true } : {}),
+      ...(values.fast === true ? { fast: true } : {}), ...(values.algebraic === true ? { algebraic: true } : {}),
     },
   });
 }
@@ -307,10 +311,14 @@ async function run(job: Job): Promise<ExitCode> {
     ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
     ...(threads === undefined ? {} : { threads }), limits: limitsFor('run', values),
     ...(values.costs === undefined ? {} : { costs: values.costs === 'measured' ? values.costs : await costsOf(job, made) }),
-    ...(values.fast === true ? { fast: true } : {}), ...(mode === undefined ? {} : { mode }),
+    ...(values.fast === true ? { fast: true } : {}), ...(values.algebraic === true ? { algebraic: true } : {}),
+    ...(mode === undefined ? {} : { mode }),
   });
   const seconds = [result.milliseconds, performance.now() - begin].map((ms) => ms / 1e3);
   if (result.note !== undefined) context.err.write(`note: ${result.note}\n`);
+  for (const { node, replaces, before, after } of result.algebraic ?? []) {
+    context.err.write(`${node} replaces ${replaces.join(', ')}: ${before} operations in a steady state, now ${after}\n`);
+  }
   context.out.write(result.printed);
   for (const [path, bytes] of Object.entries(result.files)) await writeFileAtomic(path, bytes);
   const [own, all] = seconds.map((each) => `${each.toPrecision(3)} s`);
@@ -333,13 +341,13 @@ async function tune(job: Job): Promise<ExitCode> {
   if (backend !== 'cuda' && backend !== 'simt') throw new UsageError(`--backend takes cuda or simt here, not '${backend}'`);
   const seconds = numberFlag('seconds', values.seconds);
   if (seconds !== undefined && !(seconds > 0 && seconds <= 1e6)) throw new UsageError('--seconds takes a number from above 0 to 1000000');
-  const input = made.input === undefined || values.input === undefined ? undefined : await readItems(values.input, made.input.type);
+  const input = await inputOf(values, made);
   await using device = await openDevice({ backend });
   const bar = new ProgressBar(context.err);
   using program = await stream.compileForDevice(made, {
-    device, ...stopOf(job), ...(values.fast === true ? { fast: true } : {}),
+    device, ...stopOf(job), ...(values.fast === true ? { fast: true } : {}), ...(values.algebraic === true ? { algebraic: true } : {}),
     tune: {
-      ...(input === undefined ? {} : { input: input.numbers }), ...(seconds === undefined ? {} : { seconds }),
+      ...input, ...(seconds === undefined ? {} : { seconds }),
       onProgress: (done, total) => { bar.update('layouts', done, total); },
     },
   }).finally(() => { bar.clear(); });
@@ -376,10 +384,11 @@ export const streamCommand: Command = {
   -o, --out FILE         graph: a picture (.svg); profile: the times (.json), of cores for --costs
       --cores N          schedule: number of cores, default 4
       --costs FILE       schedule, run: { "actor": microseconds of a firing } as JSON, or the word measured, which measures them
-                         first (and caches them). Default: counted operations
+                         first (and caches them), on the first items of --input. Default: counted operations
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
-      --input FILE       run, profile (wasm, cpp), tune: items of an open input; --output FILE: where those of an open output go:
-                         .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little-endian)
+      --input FILE       run, profile (wasm, cpp), schedule --costs measured, tune: items of an open input (all but run make some up
+                         without it); --output FILE: where those of an open output go: .npy, .wav (floats, one channel), .txt
+                         (numbers), other names raw (32-bit words, little-endian)
       --backend B        run: auto (default: cuda for long runs on a machine with a GPU, otherwise wasm if the program allows it),
                          cuda (compiled for the GPU; what a GPU cannot run goes to the CPU, with a note), wasm (compiled to
                          WebAssembly), cpp (compiled by the system's C++ compiler), interpret, simt (the GPU code on the CPU,
@@ -398,6 +407,8 @@ export const streamCommand: Command = {
                          programs print goes to standard error. --backend auto, wasm, interpret, cuda or simt
       --chunk N          run --stream: the most items of input that are processed at once
       --fast             tune; run, with cpp or cuda: float operations may be contracted (with cpp reordered), outputs differ in rounding
+      --algebraic        tune, run: linear filters are multiplied together where that takes fewer operations; outputs differ in
+                         rounding. run says which filters were replaced
       --timeout SECONDS  ends commands that take longer, with exit code 1. Default: none (run: ten minutes)
       --items N, --iterations N   run: end after this many items or steady states. Default: when the input ends
 

@@ -55,6 +55,8 @@ export interface StreamGraph {
   readonly input: { readonly type: IrType; readonly node: number } | undefined;
   readonly output: { readonly type: IrType; readonly node: number } | undefined;
   readonly portals: readonly { readonly name: string; readonly receivers: readonly number[] }[];
+  /** Sums of floats that filters keep may be made in another order (option `algebraic`); default false. */
+  readonly reorders?: boolean;
   /** Files that the elaboration needed but did not get: the graph is built as if they held zeros, and cannot be run. */
   readonly missing?: readonly string[];
   /** The source of the program, so that errors at run time can name lines. */

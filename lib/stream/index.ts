@@ -4,6 +4,7 @@ export type {
   AnyStream, Constant, FeedbackLoopOptions, FilterOptions, ItemType, JoinPolicy, Policy, SourceOptions, SplitJoinOptions, StreamNode,
   TypedConstant,
 } from './builders/index.ts';
+export { collapseLinear, type LinearFilter, type LinearProgram } from './algebra/index.ts';
 export { check, elaborate, parse } from './compile.ts';
 export type { CheckOptions, CheckResult, Compiled, CompileOptions, ParseOptions, ParseResult, Source } from './compile.ts';
 export { formatDiagnostic, ProgramError } from './diagnostics.ts';

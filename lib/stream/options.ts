@@ -28,15 +28,37 @@ const scalars: Check<ArrayLike<number>> = (value, name) => {
 /** The input of a program. */
 export const inputChecks = { input: scalars, files: contents, seed: whole(Number.MIN_SAFE_INTEGER), signal: abortSignal };
 
-/** A caller's input, copied unless it lies in memory that calls use in place. */
-export function takenInput<Input extends ArrayLike<number> | undefined>(input: Input): Input {
+/** What lends memory to copies of inputs: `lenderOf` of lib/core. */
+export interface Lender {
+  copy(source: TypedArray): TypedArray | undefined;
+  giveBack(array: TypedArray): void;
+}
+
+/** The lender of the device on which a run will be; run/on-device.ts sets it, once it is loaded. */
+export const lenders: { for?: (device: Device | undefined, backend: string) => Lender | undefined } = {};
+const lent = new WeakMap<object, Lender>();
+
+/** A caller's input, copied unless it lies in memory that calls use in place. See {@link dropInput}. */
+export function takenInput<Input extends ArrayLike<number> | undefined>(input: Input, lender?: Lender): Input {
   if (!isNumbers(input)) return snapshot(input);
-  return isUsedInPlace(input) ? input : lentCopy(input);
+  if (isUsedInPlace(input)) return input;
+  const copy = lender?.copy(input);
+  if (lender === undefined || copy === undefined) return lentCopy(input);
+  lent.set(copy, lender);
+  return copy as Input & TypedArray;
+}
+
+/** Gives memory back that a device lent to {@link takenInput}: at the end of a call, whatever its outcome. */
+export function dropInput(taken: ArrayLike<number> | undefined): void {
+  if (!isNumbers(taken)) return;
+  const lender = lent.get(taken);
+  lent.delete(taken);
+  lender?.giveBack(taken);
 }
 
 /** Takes back the copy that {@link takenInput} made for a run, once nothing reads it any more. */
 export function returnInput(taken: ArrayLike<number> | undefined, input: ArrayLike<number> | undefined): void {
-  if (taken !== input && isNumbers(taken)) returnCopy(taken);
+  if (taken !== input && isNumbers(taken) && !lent.has(taken)) returnCopy(taken);
 }
 
 function isNumbers<Value>(value: Value): value is Value & TypedArray {
@@ -46,13 +68,22 @@ function isNumbers<Value>(value: Value): value is Value & TypedArray {
 /** A device: {@link requireDevice} looks closer, where the class is loaded. */
 export const deviceCheck: Check<Device> = rule<Device>('a Device', hasFields);
 
+/** Several devices: {@link requireDevices} looks closer. */
+export const devicesCheck: Check<readonly Device[]> = rule<readonly Device[]>('1 to 64 different Devices', (value) => Array.isArray(value)
+  && value.length >= 1 && value.length <= 64 && value.every((each) => hasFields(each)) && new Set(value).size === value.length);
+
+/** Refuses devices that are none, or that are not all of one backend. */
+export async function requireDevices(devices: readonly Device[], backend?: string): Promise<void> {
+  for (const [i, device] of devices.entries()) await requireDevice(device, i === 0 ? backend : devices[0]?.backend, `devices[${i}]`);
+}
+
 /** Refuses what only looks like a device, and devices of backends that run no kernels. */
-export async function requireDevice(device: Device, backend?: string): Promise<void> {
+export async function requireDevice(device: Device, backend?: string, name = 'device'): Promise<void> {
   const { Device: Known } = await import('../core/device.ts');
-  if (!(device instanceof Known)) throw refusal('device', 'a Device', describeValue(device));
+  if (!(device instanceof Known)) throw refusal(name, 'a Device', describeValue(device));
   const { backend: own } = device;
   if (own === 'cpu' || (backend !== undefined && own !== backend)) {
-    throw refusal('device', `a device of backend ${backend ?? 'cuda (or simt)'}`, `one of backend ${own}`);
+    throw refusal(name, `a device of backend ${backend ?? 'cuda (or simt)'}`, `one of backend ${own}`);
   }
 }
 

@@ -40,7 +40,8 @@ async function accuracyOf(
   job: StreamJob, graph: stream.StreamGraph, options: stream.StreamRunOptions, output: ArrayLike<number>,
 ): Promise<ItemReport['accuracy']> {
   if (typeof job.input === 'object') return { value: distortion(output), meaning: 'noise and distortion of the sound, relative' };
-  const { items: _items, iterations: _iterations, ...rest } = options;
+  // As written: the difference is then what `algebraic` changes.
+  const { items: _items, iterations: _iterations, algebraic: _algebraic, ...rest } = options;
   const known = await stream.run(graph, { ...rest, backend: 'interpret', items: compared });
   let worst = 0;
   for (let i = 0; i < Math.min(known.output.length, output.length); ++i) {
@@ -54,9 +55,9 @@ export const streamItem: ItemFunction<StreamJob> = async (job, { input: path, fo
   const { compiled: { graph, diagnostics } } = await compileProgram(job, path, signal);
   if (graph.output === undefined) throw refusal('program', 'a program with an open output', 'one that keeps its items');
   const { numbers, rate } = await inputOf(job, graph, path);
-  const { backend, items, iterations, threads } = job;
+  const { backend, items, iterations, threads, algebraic } = job;
   const options: stream.StreamRunOptions = {
-    backend, signal, files: await filesOf(graph, path), ...(numbers === undefined ? {} : { input: numbers }),
+    backend, signal, algebraic: algebraic === true, files: await filesOf(graph, path), ...(numbers === undefined ? {} : { input: numbers }),
     ...(items === undefined ? {} : { items }), ...(iterations === undefined ? {} : { iterations }),
     ...(threads === undefined ? {} : { threads }),
   };
@@ -74,6 +75,8 @@ export const streamItem: ItemFunction<StreamJob> = async (job, { input: path, fo
     figures: { items: count, seconds, itemsPerSecond: count / seconds, nodes: graph.nodes.length },
     accuracy, files: [job.output, 'graph.svg'],
     notes: [...diagnostics.map(({ code, message, line }) => `${code}, line ${line}: ${message}`),
-      ...(result.note === undefined ? [] : [result.note])],
+      ...(result.note === undefined ? [] : [result.note]),
+      ...(result.algebraic ?? []).map(({ node, replaces, before, after }) =>
+        `${node} replaces ${replaces.length} nodes: ${before} operations in a steady state, now ${after}`)],
   };
 };

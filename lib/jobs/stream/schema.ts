@@ -33,6 +33,8 @@ export const streamJobSchema = z.strictObject({
   backend: z.enum(['auto', 'cuda', 'wasm', 'cpp', 'interpret', 'simt', 'js']).default('auto')
     .describe('auto: cuda for long runs on a GPU, otherwise wasm, or interpret for programs that wasm does not support; '
       + 'cpp needs a C++ compiler; simt: for tests; js: the former name of wasm'),
+  algebraic: z.boolean().optional()
+    .describe('multiplies linear filters together where that takes fewer operations; the output changes within rounding'),
   threads: z.number().int().min(1).max(1024).optional()
     .describe('maximum number of threads of a compiled program; default: all cores for long runs'),
 });

@@ -5,6 +5,7 @@ import { refusal, WarploomError } from '../../core/errors.ts';
 import type { Device } from '../../core/device.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
+import { algebraicGraph, type LinearProgram } from '../algebra/index.ts';
 import type { StreamGraph } from '../graph.ts';
 import { countsProgress, deviceCheck, inputChecks, requireDevice, stopChecks } from '../options.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
@@ -23,8 +24,8 @@ export interface DeviceCompileOptions {
    * others are those of the thesis's chapter 3. `swp`: a software pipeline over the multiprocessors, channels in device memory laid out so
    * that accesses coalesce; `swpnc`: the same in the order of the stream; `serial`: one filter after the other on all multiprocessors. The
    * last three are those of chapter 4, for data in JavaScript's memory: filters run on the device and on CPU cores (as WebAssembly) at
-   * once, those with state and feedback loops on cores. `synergistic`: each filter where a plan finds it best, or like one of the next two
-   * where that is faster; `gpu`: on the device whatever can be there; `cpu`: all on cores, by WebAssembly on threads.
+   * once, those with state and feedback loops on cores. `synergistic`: each filter where a plan finds it best, or like one of the next two,
+   * or `fused`, where that is faster; `gpu`: on the device whatever can be there; `cpu`: all on cores, by WebAssembly on threads.
    */
   readonly mode?: DeviceMode;
   /**
@@ -62,6 +63,11 @@ export interface DeviceCompileOptions {
   readonly link?: LinkRates;
   /** Allows floating-point operations to be contracted, so that outputs differ in rounding. */
   readonly fast?: boolean;
+  /**
+   * Multiplies linear filters together where that takes fewer operations ({@link collapseLinear}), and makes recurrences of floats as
+   * scans. Both change outputs within rounding. Default false.
+   */
+  readonly algebraic?: boolean;
   readonly signal?: AbortSignal;
   /** Time limit in milliseconds; default 600 000. */
   readonly timeout?: number;
@@ -108,7 +114,8 @@ const linkRates = optionsOf('stream.compileForDevice', {
 } satisfies ChecksOf<LinkRates>);
 
 const compileOptions = optionsOf('stream.compileForDevice', {
-  ...stopChecks, timeout: normally(stopChecks.timeout, 600_000), fast: normally(truth, false), device: deviceCheck, tune: tuneCheck,
+  ...stopChecks, timeout: normally(stopChecks.timeout, 600_000), fast: normally(truth, false), algebraic: normally(truth, false),
+  device: deviceCheck, tune: tuneCheck,
   mode: normally(choice(deviceModes), 'fused'), coarsening: whole(1, 64), layout: choice(['block', 'warp'] as const),
   threads: rule<number>('a multiple of 32 from 32 to 1024', (value) => Number.isInteger(value) && (value as number) % 32 === 0
     && (value as number) >= 32 && (value as number) <= 1024),
@@ -146,6 +153,15 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
   }
 }
 
+/** The program with linear filters collapsed. Times by node would be those of other nodes. */
+async function algebraicProgram(graph: StreamGraph, options: DeviceCompileOptions): Promise<LinearProgram> {
+  for (const name of ['costs', 'profile'] as const) {
+    if (options[name] !== undefined) throw refusal(name, 'none with algebraic, which changes the nodes', describeValue(options[name]));
+  }
+  options.signal?.throwIfAborted();
+  return algebraicGraph(graph);
+}
+
 /**
  * Compiles a program for a device, so that it can run on data that is on the device, and so that the first run need not compile it.
  * (`run` with backend `cuda` compiles by itself.) Compiled programs are cached between processes, and so is the fastest layout of the
@@ -156,13 +172,15 @@ function checkMode({ mode, ...options }: DeviceCompileOptions & { readonly mode:
  * filters that print: with all modes); and those whose channels do not fit; ScheduleError for rates that do not balance;
  * UnavailableError if nothing here compiles device code
  */
-export async function compileForDevice(graph: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
-  const { device: asked, tune, mode, ...options } = snapshot(compileOptions.read(given));
+export async function compileForDevice(written: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
+  const { device: asked, tune, mode, algebraic, ...options } = snapshot(compileOptions.read(given));
   checkMode({ ...options, mode });
   if (tune !== undefined && tune !== false && mode !== 'fused') throw refusal('tune', `false with mode '${mode}'`, describeValue(tune));
   const search = tune === undefined || tune === false ? undefined : tuneOptions.read(tune === true ? {} : tune, 'tune');
   const { costs } = options;
   if (asked !== undefined) await requireDevice(asked);
+  const changed = algebraic ? await algebraicProgram(written, options) : undefined;
+  const { graph, filters } = { graph: written, ...changed };
   return withGraph(graph, async () => within(options, async (signal) => {
     const [{ defaultDevice }, { compileMode }, { DeviceProgram: Program }] = await Promise.all(
       [import('../../core/device.ts'), import('./modes.ts'), import('./device-program.ts')]);
@@ -176,10 +194,11 @@ export async function compileForDevice(graph: StreamGraph, given: DeviceCompileO
     };
     if (search === undefined) {
       const short = tune === false ? { search: false } : {};
-      return new Program(graph, await compileMode(graph, device, { ...options, mode, signal, ...short }).catch(unsupported));
+      const compiled = await compileMode(graph, device, { ...options, mode, signal, ...short }).catch(unsupported);
+      return new Program(graph, compiled, { algebraic: filters });
     }
     const { tuneLayout } = await import('./tune.ts');
     const { compiled, ...found } = await tuneLayout(graph, device, { ...search, fast: options.fast, signal }).catch(unsupported);
-    return new Program(graph, compiled, found);
+    return new Program(graph, compiled, { tuned: found, algebraic: filters });
   }), options.signal);
 }

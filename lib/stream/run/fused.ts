@@ -67,6 +67,8 @@ export async function compileFused(graph: StreamGraph, device: Device, options: 
   const search = (limitBytes === 0 || limitBytes >= leastMemory) && asked;
   const { signal } = limits;
   const program = await printedProgram(graph);
+  // Other layouts would give other bits.
+  if ((program.state?.stretch ?? null) !== null) return CompiledGpu.compileDefault(graph, device, limits, program);
   const running = searches.get(device) ?? new Map<string, Promise<Found | undefined>>();
   searches.set(device, running);
   let found: Found | undefined = await keptLayout(program, device);

@@ -1,5 +1,6 @@
 // Finds the fastest layout of a program's kernel on a device by timing candidates, and keeps it for later compilations.
 import type { Device } from '../../core/device.ts';
+import { refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import { CompiledGpu, type GpuLimits } from './gpu.ts';
@@ -50,6 +51,9 @@ export async function tuneLayout(graph: StreamGraph, device: Device, options: Tu
   const over = AbortSignal.timeout(1e3 * seconds);
   const compiled = await CompiledGpu.compileDefault(graph, device, { fast, signal });
   try {
+    if ((compiled.program.state?.stretch ?? null) !== null) {
+      throw refusal('tune', 'none for programs whose sums of floats are reordered, as layouts would give other bits', 'a search');
+    }
     using trial = new Trial(compiled, input, fast !== true);
     const skipped: { name: string; reason: string }[] = [];
     let done = 0;

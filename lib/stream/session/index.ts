@@ -7,6 +7,7 @@ import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.t
 import { reasonOf } from '../../core/progress.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { isDynamic } from '../elaborate/to-sdf.ts';
+import { collapseLinear } from '../algebra/index.ts';
 import type { StreamGraph } from '../graph.ts';
 import { runLimits, type RunLimits } from '../interpret/limits.ts';
 import { deviceCheck, inputChecks, requireDevice } from '../options.ts';
@@ -50,6 +51,11 @@ export interface StreamSessionOptions {
   readonly thread?: boolean;
   /** With a device: allows floating-point operations to be contracted, so that outputs differ in rounding. */
   readonly fast?: boolean;
+  /**
+   * Multiplies linear filters together where that takes fewer operations ({@link collapseLinear}), which changes outputs within rounding.
+   * Default false.
+   */
+  readonly algebraic?: boolean;
   /** Takes the text that a program prints besides its output, in order. Required for such programs. */
   readonly print?: (text: string) => void;
   /** Closes the session. */
@@ -60,7 +66,8 @@ const takesText: Check<(text: string) => void> = callback;
 
 const sessionOptions = optionsOf('stream.open', {
   backend: normally(choice(sessionBackends), 'auto'), device: deviceCheck, chunk: whole(1, 2 ** 30),
-  files: inputChecks.files, seed: normally(inputChecks.seed, 1), limits: nested(runLimits), thread: truth, fast: truth, print: takesText,
+  files: inputChecks.files, seed: normally(inputChecks.seed, 1), limits: nested(runLimits), thread: truth, fast: truth,
+  algebraic: normally(truth, false), print: takesText,
   signal: inputChecks.signal,
 } satisfies ChecksOf<StreamSessionOptions>);
 
@@ -81,11 +88,13 @@ const deviceChunk = 2 ** 20;
  * back end that was asked for cannot run the program, DeviceLostError, `signal.reason`
  */
 export async function open<Block extends StreamBlock = StreamBlock>(
-  graph: StreamGraph, given: StreamSessionOptions = {},
+  written: StreamGraph, given: StreamSessionOptions = {},
 ): Promise<StreamSession<Block>> {
   const options = snapshot(sessionOptions.read(given));
-  const { signal } = options;
+  const { signal, algebraic } = options;
   signal?.throwIfAborted();
+  const changed = algebraic ? await collapseLinear(written) : undefined;
+  const { graph } = changed ?? { graph: written };
   return withGraph(graph, async () => {
     const [{ outletOf }, { StreamSession: Session }] = await Promise.all([import('./engine.ts'), import('./session.ts')]);
     const outlet = outletOf(graph, options.print !== undefined);
@@ -104,7 +113,7 @@ export async function open<Block extends StreamBlock = StreamBlock>(
       const latency = await latencyFor(graph, outlet);
       return new Session<Block>({
         graph, engine, outlet, latency, chunk: options.chunk ?? (isDeviceBackend(engine.backend) ? deviceChunk : hostChunk),
-        print: options.print, stop, close: off,
+        print: options.print, stop, close: off, algebraic: changed?.filters,
       });
     } catch (error) {
       off();

@@ -7,6 +7,7 @@ import { ArgumentError, DisposedError, refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { reasonOf } from '../../core/progress.ts';
+import type { LinearFilter } from '../algebra/index.ts';
 import type { StreamGraph } from '../graph.ts';
 import { inputChecks } from '../options.ts';
 import type { StreamBackend } from '../run/backends.ts';
@@ -33,7 +34,7 @@ const formOptions = optionsOf('process', { bytes: normally(truth, false) } satis
 type Source = AsyncIterable<unknown> | Iterable<unknown>;
 
 /** How a session is made. */
-export interface SessionParts {
+export interface SessionParts extends Partial<Pick<StreamSession, 'algebraic'>> {
   readonly graph: StreamGraph;
   readonly engine: SessionEngine;
   readonly outlet: Outlet;
@@ -54,6 +55,8 @@ type Next = { readonly done: boolean; readonly value?: unknown };
  */
 export class StreamSession<Block extends StreamBlock = StreamBlock> {
   readonly graph: StreamGraph;
+  /** With `algebraic`: the linear filters that replaced others in `graph`; undefined without. */
+  readonly algebraic: readonly LinearFilter[] | undefined;
   /** The most items of input that are processed at once. */
   readonly chunk: number;
   /**
@@ -74,9 +77,7 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
 
   /** @internal Use `open`. */
   constructor(parts: SessionParts) {
-    this.graph = parts.graph;
-    this.chunk = parts.chunk;
-    this.latency = parts.latency;
+    ({ graph: this.graph, algebraic: this.algebraic, chunk: this.chunk, latency: this.latency } = parts);
     this.#parts = parts;
     parts.stop.signal.addEventListener('abort', () => { this.#stopped(); }, { once: true });
   }

@@ -57,7 +57,7 @@ function planOf(plan: ProgramPlan, lowered: ReturnType<typeof lowerProgram>, id:
   if (node.code.handlers.length > 0) return refuse('takes messages');
   try {
     const state = new NodeState(lowered, id);
-    const made = planNode(state, node.code.prework !== undefined);
+    const made = planNode(state, node.code.prework !== undefined, plan.graph.reorders === true);
     if (!('failing' in made)) return made;
     return refuse(`keeps ${state.fieldsOf(made.failing)}, which only a firing after the other can find`);
   } catch (error) {

@@ -9,13 +9,14 @@ import { elementValue, given, known, type Value } from './value.ts';
  * Elements that a scan finds, exactly: what a firing does to them is told by a few numbers, and so is what several firings do.
  * - `bits`: x ← (x & keep) ^ flip, for one element of any type;
  * - `sum`: x ← A x + b modulo 2^32, for a few integers; `wrap`: then brought into a range whose length is a power of two;
+ * - `real`: x ← A x + b for a few floats, with an A that does not change: only where another order of sums is allowed;
  * - `choice`: one element that is always one of a few integers; a firing maps each of them to another one.
  */
 export interface Scan {
-  readonly kind: 'bits' | 'sum' | 'choice';
+  readonly kind: 'bits' | 'sum' | 'real' | 'choice';
   readonly elements: readonly number[];
   readonly wrap?: { readonly low: number; readonly size: number };
-  /** Factors of `sum` that do not change: row by row. */
+  /** Factors of `sum` and `real` that do not change: row by row. */
   readonly factors?: readonly number[];
   readonly choices?: readonly number[];
 }
@@ -36,10 +37,10 @@ export interface NodePlan {
 /** Elements that are found together at most, and values of one that is always one of a few. */
 const mostTogether = 4, mostChoices = 16;
 
-/** Plans a node; or the elements that keep it from being planned. */
-export function planNode(state: NodeState, hasPrework: boolean): NodePlan | { readonly failing: readonly number[] } {
+/** Plans a node; or the elements that keep it from being planned. `reorders`: sums of floats may be made in another order. */
+export function planNode(state: NodeState, hasPrework: boolean, reorders = false): NodePlan | { readonly failing: readonly number[] } {
   const closed = closedOf(state, state.next(state.elements.map((_, element) => elementValue(element))));
-  const made = [phasesOf(closed), onePhase].map((phases) => stagesOf(state, closed, phases));
+  const made = [phasesOf(closed), onePhase].map((phases) => stagesOf(state, closed, phases, reorders));
   const best = made.find((each) => 'stages' in each) ?? elementAt(made, 1);
   if ('failing' in best) return best;
   const since = Math.max(best.phases.since, ...closed.cycles.map((cycle) => cycle.since));
@@ -48,7 +49,7 @@ export function planNode(state: NodeState, hasPrework: boolean): NodePlan | { re
 
 type Stages = { readonly phases: Phases; readonly stages: readonly Stage[] } | { readonly failing: readonly number[] };
 
-function stagesOf(state: NodeState, closed: Closed, phases: Phases): Stages {
+function stagesOf(state: NodeState, closed: Closed, phases: Phases, reorders: boolean): Stages {
   const provided = new Set(closed.elements);
   const stages: Stage[] = [];
   while (provided.size < state.elements.length) {
@@ -56,7 +57,7 @@ function stagesOf(state: NodeState, closed: Closed, phases: Phases): Stages {
     const left = [...state.elements.keys()].filter((element) => !provided.has(element));
     if (next === undefined) return { failing: left };
     const recorded = recordedOf(state, next, provided, phases.since === 0);
-    const scans = recorded === undefined ? scansOf(state, next, provided) : undefined;
+    const scans = recorded === undefined ? scansOf(state, next, provided, reorders) : undefined;
     const stage = recorded ?? scans;
     if (stage === undefined) return { failing: left };
     stages.push(stage);
@@ -66,14 +67,17 @@ function stagesOf(state: NodeState, closed: Closed, phases: Phases): Stages {
 }
 
 /** Scans that wait for nothing but what is provided. */
-function scansOf(state: NodeState, next: readonly (readonly Value[])[], provided: ReadonlySet<number>): readonly Scan[] | undefined {
+function scansOf(
+  state: NodeState, next: readonly (readonly Value[])[], provided: ReadonlySet<number>, reorders: boolean,
+): readonly Scan[] | undefined {
   const found: Scan[] = [];
   const taken = new Set<number>();
   for (const element of state.elements.keys()) {
     if (provided.has(element) || taken.has(element)) continue;
     const group = sourcesOf(next, element);
     if (group.size > mostTogether || [...group].some((each) => taken.has(each))) continue;
-    const scan = scanOf(state, next, [...group].sort((a, b) => a - b), provided);
+    const members = [...group].sort((a, b) => a - b);
+    const scan = scanOf(state, next, members, provided) ?? (reorders ? realOf(state, next, members) : undefined);
     if (scan === undefined) continue;
     found.push(scan);
     for (const each of group) taken.add(each);
@@ -114,6 +118,38 @@ function sumOf(next: readonly (readonly Value[])[], group: readonly number[]): S
   const [first] = all as [(number | undefined)[]];
   const isFixed = first.every((factor, i) => factor !== undefined && all.every((each) => each[i] === factor));
   return { kind: 'sum', elements: group, ...(isFixed ? { factors: first.map(required) } : {}) };
+}
+
+/** Factors of a recurrence of floats grow to no more than this, however many firings are put together. */
+const mostGrowth = 1000;
+
+/** Floats of which a firing makes multiples, always the same ones, and adds something to them. */
+function realOf(state: NodeState, next: readonly (readonly Value[])[], group: readonly number[]): Scan | undefined {
+  if (!group.every((element) => elementAt(state.elements, element).buffer.element === 'f32')) return undefined;
+  const all = next.map((values) => group.flatMap((row) => {
+    const { factors, from } = elementAt(values, row);
+    const own = from === 0n ? new Map<number, number>() : factors;
+    return group.map((column) => (own === undefined ? undefined : Math.fround(own.get(column) ?? 0)));
+  }));
+  const [first] = all as [(number | undefined)[]];
+  if (!first.every((factor, i) => factor !== undefined && all.every((each) => each[i] === factor))) return undefined;
+  const factors = first.map(required);
+  return staysSmall(factors, group.length) ? { kind: 'real', elements: group, factors } : undefined;
+}
+
+/** Whether all powers of a matrix stay small: else those of long stretches overflow where the recurrence itself does not. */
+function staysSmall(factors: readonly number[], size: number): boolean {
+  let power = [...factors];
+  for (let doublings = 0; doublings < 32; ++doublings) {
+    if (!power.every((x) => Math.abs(x) <= mostGrowth)) return false;
+    const of = power;
+    power = of.map((_, at) => {
+      let sum = 0;
+      for (let k = 0; k < size; ++k) sum += elementAt(of, at - (at % size) + k) * elementAt(of, k * size + (at % size));
+      return sum;
+    });
+  }
+  return true;
 }
 
 /** A sum modulo a power of two whose value lies in one range of that length. */

@@ -29,6 +29,8 @@ export interface Value {
   /** Each of its bits follows from the same bit of one element, and from what does not depend on the state. */
   readonly isBitwise: boolean;
   readonly sum?: Sum;
+  /** Of floats, rounding aside: it is the sum of elements of the state times these factors, and of a part that does not depend on it. */
+  readonly factors?: ReadonlyMap<number, number>;
   readonly bounds: Bounds;
   /** While a loop is examined: it is the loop's number plus this. */
   readonly shift?: number;
@@ -53,7 +55,7 @@ export function known(value: number): Value {
 /** An element of the state as it is before the firing. */
 export function elementValue(element: number): Value {
   return {
-    from: 1n << BigInt(element), isInput: false, copy: element, isBitwise: true,
+    from: 1n << BigInt(element), isInput: false, copy: element, isBitwise: true, factors: new Map([[element, 1]]),
     sum: { modulus: 0, factors: new Map([[element, 1]]), rest: 0 }, bounds: all,
   };
 }
@@ -100,7 +102,33 @@ export function either(a: Value, b: Value, condition: Value): Value {
   if (!isFree(condition)) return { ...base, ...some, bounds, ...(isSame && base.from !== 0n ? { sum } : {}) };
   if (a.copy !== undefined && a.copy === b.copy) return { ...a, bounds };
   const isBitwise = a.isBitwise && b.isBitwise && areOne(a, b);
-  return { ...base, ...some, isBitwise, bounds, ...(sum === undefined ? {} : { sum }) };
+  const [left, right] = [factorsOf(a), factorsOf(b)];
+  const factors = left !== undefined && right !== undefined && sameFactors(left, right) ? { factors: left } : {};
+  return { ...base, ...some, isBitwise, bounds, ...(sum === undefined ? {} : { sum }), ...factors };
+}
+
+const noFactors: ReadonlyMap<number, number> = new Map();
+const factorsOf = (value: Value): ReadonlyMap<number, number> | undefined => (isFree(value) ? noFactors : value.factors);
+
+function sameFactors(a: ReadonlyMap<number, number>, b: ReadonlyMap<number, number>): boolean {
+  return [...a.keys(), ...b.keys()].every((element) => (a.get(element) ?? 0) === (b.get(element) ?? 0));
+}
+
+/** What an operation on floats makes of factors. */
+function floatFactors(e: Expression, parts: readonly Value[]): ReadonlyMap<number, number> | undefined {
+  const [a, b] = parts as [Value, Value | undefined];
+  const [left, right] = [factorsOf(a), b && factorsOf(b)];
+  const scaled = (of: ReadonlyMap<number, number> | undefined, by: number | undefined): ReadonlyMap<number, number> | undefined =>
+    (of === undefined || by === undefined || !Number.isFinite(by) ? undefined : new Map([...of].map(([element, x]) => [element, x * by])));
+  if (e.kind === 'convert') return e.operand.type === 'f32' || e.operand.type === 'f64' ? left : undefined;
+  if (e.kind === 'unary') return e.op === 'neg' ? scaled(left, -1) : undefined;
+  if (e.kind !== 'binary' || b === undefined) return undefined;
+  if (e.op === 'mul') return isFree(a) ? scaled(right, knownNumber(a)) : isFree(b) ? scaled(left, knownNumber(b)) : undefined;
+  if (e.op === 'div') return isFree(b) ? scaled(left, 1 / (knownNumber(b) ?? NaN)) : undefined;
+  if ((e.op !== 'add' && e.op !== 'sub') || left === undefined || right === undefined) return undefined;
+  const made = new Map(left);
+  for (const [element, x] of right) made.set(element, (made.get(element) ?? 0) + (e.op === 'add' ? x : -x));
+  return made;
 }
 
 function eitherSum(a: Sum, b: Sum): Sum {
@@ -170,6 +198,10 @@ export function combined(e: Expression, parts: readonly Value[]): Value {
   const base = unclear(...parts);
   if (choices !== undefined) {
     return choices.length === 1 ? oneOf(choices) : { ...base, choices, bounds: oneOf(choices).bounds };
+  }
+  if ((e.type === 'f32' || e.type === 'f64') && base.from !== 0n) {
+    const factors = floatFactors(e, parts);
+    return factors === undefined ? base : { ...base, factors };
   }
   if (e.type !== 'i32' || e.kind !== 'binary') {
     if (e.kind === 'unary' && e.op === 'neg' && e.type === 'i32') return negated(parts[0] as Value, base);

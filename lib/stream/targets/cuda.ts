@@ -52,6 +52,12 @@ export interface FusedState {
   /** Words that a launch hands on to the next, and of what each block leaves for later passes. */
   readonly carryWords: number;
   readonly totalWords: number;
+  /**
+   * Rounds of a block, where their number matters: sums of floats have the same bits only if all blocks but the last of a run make so many.
+   */
+  readonly stretch: number | null;
+  /** Filters whose sums of floats are made in another order than one firing after the other. */
+  readonly reordered: readonly string[];
   readonly works: readonly StageWork[];
 }
 
@@ -176,21 +182,15 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
     isShared: (buffer) => layout.tiles.has(buffer),
   };
   const passes = context === undefined ? [] : passesOf(context);
-  const gaps = new Map<Buffer, number>();
-  const addGap = (buffer: Buffer, of: Buffer): void => {
-    const shift = layout.tiles.get(of)?.gaps.shift ?? noGaps;
-    if (shift !== noGaps) gaps.set(buffer, shift);
-  };
-  for (const buffer of layout.tiles.keys()) addGap(buffer, buffer);
-  for (const { members: [first] } of all) for (const [by, buffer] of first?.buffers ?? []) addGap(by, buffer);
   const buffers = [...lowered.buffers, ...tasks.placeholders];
   const functions = [...every, ...stageTasks.values(), ...passes.flatMap((pass) => pass.tasks.flat())].map(({ f }) => f);
-  const program = padBuffers({ ...lowered, buffers, functions }, gaps, positionResidues(every, endsOf(layout)));
+  const program = padBuffers({ ...lowered, buffers, functions }, gapsOf(layout, all), positionResidues(every, endsOf(layout)));
   refuseHost(program);
   const warm = Math.ceil(untilRight(layout.plan, state) / layout.states);
   // Passes that begin no rounds early have longer rounds of their own.
   const apart = context === undefined || passes.length === 0 || warm > 0 ? undefined : passLayout(layout, context, passes);
   const { kernels, entries } = kernelsOf(layout.state, apart !== undefined);
+  const reordered = reorderedIn(layout.plan, layout.state?.works ?? []);
   const texts = apart === undefined ? [new ProgramText(layout, program, tasks, stageTasks, passes)] : [
     new ProgramText(apart, program, tasks, stageTasks, passes, 'passes', layout.states),
     new ProgramText(layout, program, tasks, stageTasks, passes, 'last'),
@@ -208,8 +208,21 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
     startStates: Math.max(0, begins, untilSettled(plan, state)), input: layout.input, output: layout.output,
     state: layout.state && {
       kernels, carryWords: layout.state.carryWords, totalWords: layout.state.totalWords, works: layout.state.works,
+      reordered, stretch: reordered.length === 0 ? null : leastStretch * Math.max(1, warm * kernels.length),
     },
   };
+}
+
+/** By buffer, stand-ins included: the distance of its gaps, where windows have some. */
+function gapsOf({ tiles }: RoundLayout, tasks: readonly Task[]): ReadonlyMap<Buffer, number> {
+  const gaps = new Map<Buffer, number>();
+  const add = (buffer: Buffer, of: Buffer): void => {
+    const shift = tiles.get(of)?.gaps.shift ?? noGaps;
+    if (shift !== noGaps) gaps.set(buffer, shift);
+  };
+  for (const buffer of tiles.keys()) add(buffer, buffer);
+  for (const { members: [first] } of tasks) for (const [by, buffer] of first?.buffers ?? []) add(by, buffer);
+  return gaps;
 }
 
 /** Nodes of groups by dependence: of the twelve programs, one has more than 31,000, and 340,000, whose text is too long as well. */
@@ -221,6 +234,14 @@ function checkNodes({ functions }: Program): void {
   for (const { body } of functions) nodes += sizeOf(body);
   if (nodes <= mostByDependence) return;
   throw new UnsupportedProgram(`its groups by dependence have ${nodes} nodes, and at most ${mostByDependence} are printed`);
+}
+
+/** Rounds of a block's stretch for each that it makes only to begin, where sums of floats depend on their number. */
+const leastStretch = 8;
+
+function reorderedIn({ graph }: ProgramPlan, works: readonly StageWork[]): string[] {
+  const found = works.filter(({ scans }) => scans.some(({ scan: { kind } }) => kind === 'real'));
+  return [...new Set(found.map(({ node }) => elementAt(graph.nodes, node).name))];
 }
 
 /** Why a run cannot begin in the middle of the input, though the state is known there. */

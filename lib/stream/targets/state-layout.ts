@@ -187,6 +187,7 @@ export class StateLayout {
     const made = {
       bits: { words: 2 * slots, type: `BitsScan<${slots}>` },
       sum: { words: isPlain ? slots : slots + slots * slots, type: `SumScan<${slots}, ${isPlain}>` },
+      real: { words: isPlain ? slots : slots + slots * slots, type: `RealScan<${slots}, ${isPlain}>` },
       choice: { words: (choices ?? []).length > 8 ? 2 : 1, type: `ChoiceScan<${choices?.length}>` },
     }[kind];
     return { scan, ...made, slots, next };

@@ -6,6 +6,7 @@ import type { ProgramPlan } from '../plan/plan.ts';
 import { progressionOf, type Cycle } from '../state/closed.ts';
 import type { Source } from '../state/recorded.ts';
 import type { NodePlan } from '../state/stages.ts';
+import { wordsOf } from '../state/words.ts';
 import { isIdentity, slotsOf, type RecordWork, type ScanGroup, type ScanWork, type StageWork, type StateLayout } from './state-layout.ts';
 import type { NextFunction } from './state-functions.ts';
 import { rowsOf, scanGroupsOf, StateMembers, type WhichPasses } from './state-members.ts';
@@ -306,6 +307,13 @@ export class StateText {
           ...Array.from({ length: scan.words }, (_, w) => put(w, `record.word[${w}]`))];
       }
       const size = elements.length;
+      if (kind === 'real') {
+        const factors = isIdentity(scan.scan) ? [] : scan.scan.factors ?? [];
+        return [
+          ...tryWith(() => cLiteral('f32', 0), 0), ...elements.map((_, i) => put(i, `fused::word_of(${left(i, 0)}, 0)`)),
+          ...factors.map((factor, i) => put(size + i, cLiteral('i32', elementAt(wordsOf('f32', factor), 0)))),
+        ];
+      }
       const plain = [...tryWith(() => '0', 0), ...elements.map((_, i) => put(i, left(i, 0)))];
       if (isIdentity(scan.scan)) return plain;
       return [...plain, ...elements.flatMap((_, j) => [
