@@ -15,7 +15,7 @@ import type { External, Group, PlanOptions, ProgramPlan } from '../plan/plan.ts'
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { ProgramState } from '../state/index.ts';
 import { copiesOf, withoutCopies } from './cuda-copies.ts';
-import { accessesIn, gapsFor, placeWith, scalarBytes, type Gapped, type Gaps } from './cuda-gaps.ts';
+import { accessesIn, gapsFor, noGaps, placeWith, scalarBytes, type Gapped, type Gaps } from './cuda-gaps.ts';
 import { levelsOf } from './cuda-tasks.ts';
 import { StateLayout, stageLevels } from './state-layout.ts';
 
@@ -46,8 +46,9 @@ export interface Tile {
   readonly bytesEach: number;
   /** Scalars in an item. */
   readonly stride: number;
-  /** Where it begins. */
+  /** Where it begins; in odd rounds it lies `half` bytes behind if it is in the part that alternates. */
   readonly at: number;
+  readonly alternates: boolean;
   readonly gaps: Gaps;
 }
 
@@ -128,8 +129,10 @@ export class RoundLayout {
   wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }> = new Map();
   readonly states: number;
   readonly tiles: ReadonlyMap<Buffer, Tile>;
-  /** By kind of the input's scalars: where the input of the next round lands, if it is copied ahead. */
+  /** By kind of the input's scalars: where the input of the next round lands, if it is copied ahead and not to its own place. */
   readonly landings: readonly number[];
+  /** Bytes of the part of which there are two: the next round's input is copied to one while a round is in the other. 0: no such part. */
+  readonly half: number;
   readonly sharedBytes: number;
 
   /** @param lowered the plan by {@link lowerForRounds} */
@@ -157,9 +160,10 @@ export class RoundLayout {
     this.wide = this.#findWide(this.#chooseStates());
     this.stretches = this.#findStretches();
     this.states = this.#chooseStates();
-    const { tiles, landings, bytes } = this.#layOut(this.states);
+    const { tiles, landings, half, bytes } = this.#layOut(this.states);
     this.tiles = tiles;
     this.landings = landings;
+    this.half = half;
     this.sharedBytes = bytes;
   }
 
@@ -225,38 +229,58 @@ export class RoundLayout {
   }
 
   /** Places in shared memory for rounds of so many steady states: what is in use at the same time lies apart. */
-  #layOut(states: number): { tiles: Map<Buffer, Tile>; landings: number[]; bytes: number } {
-    const placed: { readonly stretch: Stretch; readonly at: number; readonly end: number }[] = [];
-    const tiles = new Map<Buffer, Tile>();
-    const landings: number[] = [];
-    let landed = 0;
-    if (this.options.readsAhead) {
-      const { external, kinds, items } = this.input;
-      for (const kind of kinds) {
-        landings.push(landed);
-        const scalars = (states * items + external.later.beyond) * countsOf(external.type)[kind];
-        landed += Math.ceil((scalars * scalarBytes[kind] + landingSlack) / 16) * 16;
-      }
-    }
+  #layOut(states: number): { tiles: Map<Buffer, Tile>; landings: readonly number[]; half: number; bytes: number } {
     const sized = this.stretches.map((stretch) => {
       const gaps = gapsFor(stretch);
       const bytes = scalarBytes[stretch.kind] * (placeWith(gaps, stretch.stride, stretch.each * states + stretch.beside) + 1);
       return { stretch, gaps, bytes: Math.ceil(bytes / 16) * 16 };
-    });
-    let most = landed;
-    for (const { stretch, gaps, bytes } of sized.sort((a, b) => b.bytes - a.bytes)) {
-      let at = landed;
+    }).sort((a, b) => b.bytes - a.bytes);
+    const direct = this.options.readsAhead ? sized.find(({ stretch, gaps }) => this.#isDirect(stretch, gaps)) : undefined;
+    const half = direct?.bytes ?? 0;
+    const { landings, bytes: landed } = direct === undefined ? this.#landingsOf(states) : { landings: [], bytes: 0 };
+    const placed: { readonly stretch: Stretch; readonly at: number; readonly end: number }[] = [];
+    const tiles = new Map<Buffer, Tile>();
+    let most = Math.max(landed, half);
+    for (const each of direct === undefined ? sized : [direct, ...sized.filter((other) => other !== direct)]) {
+      const { stretch, gaps, bytes } = each;
+      // What stays for the next round is not in the part that alternates, and nothing lies partly in it.
+      const least = bytes > half || (stretch.from === 0 && stretch.to === this.lastLevel + 2) ? Math.max(landed, half) : landed;
+      let at = each === direct ? 0 : least;
       for (const other of placed) { // by place
         if (other.stretch.from > stretch.to || stretch.from > other.stretch.to) continue;
         if (other.at >= at + bytes) break;
         at = Math.max(at, other.end);
+        if (at < half && at + bytes > half) at = half;
       }
       const next = placed.findIndex((other) => other.at > at);
       placed.splice(next < 0 ? placed.length : next, 0, { stretch, at, end: at + bytes });
       most = Math.max(most, at + bytes);
-      tiles.set(stretch.buffer, { buffer: stretch.buffer, bytesEach: scalarBytes[stretch.kind], stride: stretch.stride, at, gaps });
+      const alternates = at < half;
+      tiles.set(stretch.buffer, { buffer: stretch.buffer, bytesEach: scalarBytes[stretch.kind], stride: stretch.stride,
+        at: alternates ? at : at + half, alternates, gaps });
     }
-    return { tiles, landings, bytes: most };
+    return { tiles, landings, half, bytes: most + half };
+  }
+
+  /** Where the next round's input lands, from the beginning on. */
+  #landingsOf(states: number): { landings: readonly number[]; bytes: number } {
+    const landings: number[] = [];
+    let bytes = 0;
+    const { external, kinds, items } = this.input;
+    for (const kind of this.options.readsAhead ? kinds : []) {
+      landings.push(bytes);
+      const scalars = (states * items + external.later.beyond) * countsOf(external.type)[kind];
+      bytes += Math.ceil((scalars * scalarBytes[kind] + landingSlack) / 16) * 16;
+    }
+    return { landings, bytes };
+  }
+
+  /** Whether it is the input, and groups of 16 bytes can be copied to where the firings expect them. */
+  #isDirect({ buffer, kind, each, stride }: Stretch, { shift, row, gap }: Gaps): boolean {
+    const { external: { id }, kinds } = this.input;
+    const together = 16 / scalarBytes[kind];
+    return kinds.length === 1 && buffer === this.streamBuffer(id, kind) && each % together === 0 && shift === noGaps
+      && (gap === 0 || (row * stride % together === 0 && gap * stride % together === 0));
   }
 
   #fits(states: number): boolean {

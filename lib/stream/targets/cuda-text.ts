@@ -54,7 +54,8 @@ export class ProgramText {
   }
 
   #pointer(buffer: Buffer): string {
-    return `block.shared<${cTypes[buffer.element]}>(${this.#tile(buffer).at})`;
+    const { at, alternates } = this.#tile(buffer);
+    return `block.shared<${cTypes[buffer.element]}>(${at}${alternates ? ' + half' : ''})`;
   }
 
   /** The type `Program` that cuda/stream/fused.cuh runs, with what it needs before it. */
@@ -72,6 +73,7 @@ export class ProgramText {
       ...(state === undefined ? [] : [`  static constexpr int kPasses = ${state.passes};`]),
       `  static constexpr int kThreads = ${threads}, kMinBlocks = ${minBlocks}, kStates = ${this.#layout.states};`,
       `  static constexpr bool kReadsAhead = ${readsAhead};`,
+      ...(state === undefined ? [`  static constexpr int kHalf = ${this.#layout.half};`] : []),
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
       `  using Parameters = fused::${state === undefined ? 'Fused' : 'State'}Parameters<kInputs, kOutputs>;`,
       ...pass, ...(readsAhead ? this.#aheadText() : this.#loadText()), ...pass, ...steady, ...this.#storeText(), ...pass,
@@ -111,8 +113,12 @@ export class ProgramText {
 
   #aheadText(): string[] {
     const inputs = this.#inputs();
+    if (this.#layout.half > 0) return [
+      `  static WARPLOOM_DEVICE void begin_input(${roundParameters}, int half) {`, ...inputs.map(({ tile, placing, from, count }) =>
+        `    fused::begin_tile<kThreads, ${placing}>(block, ${tile}, ${from}, ${count});`), '  }',
+    ];
     return [
-      `  static WARPLOOM_DEVICE void begin_input(${roundParameters}) {`, ...inputs.map(({ landing, from, count }) =>
+      `  static WARPLOOM_DEVICE void begin_input(${roundParameters}, int) {`, ...inputs.map(({ landing, from, count }) =>
         `    fused::begin_landing<kThreads>(block, ${landing}, ${from}, ${count});`), '  }',
       `  static WARPLOOM_DEVICE void place_input(${roundParameters}) {`, ...inputs.map(({ tile, placing, landing, from, count }) =>
         `    fused::place_landed<kThreads, ${placing}>(block, ${tile}, ${landing}, ${from}, ${count});`), '  }',
@@ -128,7 +134,8 @@ export class ProgramText {
       return `    fused::store_tile<kThreads, ${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, static_cast<${type}*>(p.output[${
         i}]) + (p.first_output + state * ${items}) * ${counts[kind]}, states * ${items * counts[kind]});`;
     });
-    return [`  static WARPLOOM_DEVICE void store(${roundParameters}) {`, ...lines, '  }'];
+    const half = this.#state === undefined ? `, int${lines.some((line) => line.includes(' + half)')) ? ' half' : ''}` : '';
+    return [`  static WARPLOOM_DEVICE void store(${roundParameters}${half}) {`, ...lines, '  }'];
   }
 
   #settleText(): string[] {
@@ -144,7 +151,7 @@ export class ProgramText {
     }
     const lines = [...alike.values()].map(({ type, each, beside, tiles }) =>
       `    fused::settle_tiles<kThreads, ${this.#placing(required(tiles[0]).buffer)}, ${tiles.length}, ${beside}>(`
-      + `block, states * ${each}, [&](int member) { return ${this.#sharedAt(type, tiles.map(({ at }) => at))}; });`);
+      + `block, states * ${each}, [&](int member) { return ${this.#sharedAt(type, tiles)}; });`);
     lines.push(...this.#state?.settle() ?? []);
     return [
       `  static WARPLOOM_DEVICE void settle(const Block&${lines.length > 0 ? ' block' : ''}, int${lines.length > 0 ? ' states' : ''}) {`,
@@ -165,7 +172,8 @@ export class ProgramText {
     const round = this.#state === undefined ? 'Round' : 'StateRound';
     return [
       `  static WARPLOOM_DEVICE void steady(const Block& block, const fused::${round}& round) {`,
-      ...this.#state?.pointers(false) ?? [], ...steady, '  }',
+      ...this.#state?.pointers(false) ?? [], ...(steady.some((line) => /\bhalf\b/.test(line)) ? ['    const int half = round.half;'] : []),
+      ...steady, '  }',
     ];
   }
 
@@ -238,10 +246,14 @@ export class ProgramText {
     }) ?? [];
   }
 
-  /** Shared memory at one of these bytes, multiples of 16, which compilers shall know. */
-  #sharedAt(type: string, places: readonly number[]): string {
+  /** Where one of these tiles begins, at a multiple of 16 bytes, which compilers shall know. */
+  #sharedAt(type: string, tiles: readonly Tile[]): string {
+    const places = tiles.map(({ at }) => at);
     const isOne = places.every((at) => at === places[0]);
-    return `block.shared<${type}>(${isOne ? String(places[0]) : `16 * ${this.#choice('int', places.map((at) => String(at / 16)))}`})`;
+    const at = isOne ? String(places[0]) : `16 * ${this.#choice('int', places.map((each) => String(each / 16)))}`;
+    if (!tiles.some(({ alternates }) => alternates)) return `block.shared<${type}>(${at})`;
+    const alternates = this.#choice('int', tiles.map((tile) => (tile.alternates ? '1' : '0')));
+    return `block.shared<${type}>(${at} + half${alternates === '1' ? '' : ` * ${alternates}`})`;
   }
 
   #choice(type: string, values: readonly string[]): string {
@@ -263,7 +275,7 @@ export class ProgramText {
       const places = members.map((member) => {
         const tile = this.#layout.tiles.get(member.buffers.get(buffer) ?? buffer);
         if (tile === undefined) throw new UnsupportedProgram(`the program keeps '${buffer.name}' between firings`);
-        return tile.at;
+        return tile;
       });
       return this.#sharedAt(cTypes[buffer.element], places);
     };
