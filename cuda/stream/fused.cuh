@@ -80,6 +80,19 @@ WARPLOOM_DEVICE int turned(const device::Block& block, int offset) {
   return thread < 0 ? thread + block.threads() : thread;
 }
 
+/// The units of work of a warp, if every scheduler of a multiprocessor takes kQuarter neighbouring ones: its warps, every fourth one, then
+/// run the same code at the same time, from one cache of instructions.
+template <int kThreads, int kQuarter>
+struct Quarter {
+  int unit, end;
+
+  WARPLOOM_DEVICE Quarter(int warp, int units) : unit((warp & 3) * kQuarter + (warp >> 2)), end(((warp & 3) + 1) * kQuarter) {
+    if (end > units) end = units;
+  }
+  WARPLOOM_DEVICE bool goes_on() const { return unit < end; }
+  WARPLOOM_DEVICE void next() { unit += kThreads / 128; }
+};
+
 template <int kThreads, class To, class From, class T>
 WARPLOOM_DEVICE void move_elements(const device::Block& block, T* to, const T* from, int begin, int end) {
   constexpr int kAtOnce = 4;

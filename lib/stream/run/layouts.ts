@@ -89,8 +89,8 @@ const fewValues = 32, manyValues = 200;
  * because they are most often fast; the plan for a size of groups is made once.
  */
 export const shortList: readonly Candidate[] = [
-  ...([[256, 75, 3], [256, 112, 2]] as const).map((block) => candidate({ block, live: fewValues, readsAhead: true })),
-  candidate({ block: [384, 225, 1], live: manyValues, readsAhead: true }), candidate({ block: [128, 37, 6], live: manyValues }),
+  ...([[256, 75, 3], [256, 112, 2], large] as const).map((block) => candidate({ block, live: fewValues, readsAhead: true })),
+  candidate({ block: [256, 225, 1], live: manyValues, readsAhead: true }), candidate({ block: [128, 75, 3], live: manyValues }),
   candidate({ block: [256, 24, 8] }), candidate({ block: large, readsAhead: true }),
 ];
 

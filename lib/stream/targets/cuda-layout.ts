@@ -103,6 +103,16 @@ export interface Stretch extends Gapped {
   readonly to: number;
 }
 
+interface Sized { readonly stretch: Stretch; readonly gaps: Gaps; readonly bytes: number }
+
+/** A block's shared memory. */
+interface Placed {
+  readonly tiles: ReadonlyMap<Buffer, Tile>;
+  readonly landings: readonly number[];
+  readonly half: number;
+  readonly bytes: number;
+}
+
 /** Nodes of a slice that is worth a warp, and of code that takes as long as a barrier. */
 const leastNodes = 24, barrierNodes = 40;
 /** Firings that share an item, from which on several are made together. */
@@ -229,12 +239,19 @@ export class RoundLayout {
   }
 
   /** Places in shared memory for rounds of so many steady states: what is in use at the same time lies apart. */
-  #layOut(states: number): { tiles: Map<Buffer, Tile>; landings: readonly number[]; half: number; bytes: number } {
-    const sized = this.stretches.map((stretch) => {
+  #layOut(states: number): Placed {
+    // What is large first, or what is made first.
+    const [first, second] = [this.#placeBy(states, (a, b) => b.bytes - a.bytes),
+      this.#placeBy(states, (a, b) => a.stretch.from - b.stretch.from || b.bytes - a.bytes)];
+    return second.bytes < first.bytes ? second : first;
+  }
+
+  #placeBy(states: number, order: (a: Sized, b: Sized) => number): Placed {
+    const sized: Sized[] = this.stretches.map((stretch) => {
       const gaps = gapsFor(stretch);
       const bytes = scalarBytes[stretch.kind] * (placeWith(gaps, stretch.stride, stretch.each * states + stretch.beside) + 1);
       return { stretch, gaps, bytes: Math.ceil(bytes / 16) * 16 };
-    }).sort((a, b) => b.bytes - a.bytes);
+    }).sort(order);
     const direct = this.options.readsAhead ? sized.find(({ stretch, gaps }) => this.#isDirect(stretch, gaps)) : undefined;
     const half = direct?.bytes ?? 0;
     const { landings, bytes: landed } = direct === undefined ? this.#landingsOf(states) : { landings: [], bytes: 0 };

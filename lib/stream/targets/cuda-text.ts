@@ -4,6 +4,7 @@ import type { Buffer, Program } from '../../kernel/ir.ts';
 import { cLiteral, cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cudaCanFail, cudaParameters } from '../../kernel/print/cuda.ts';
 import { countsOf } from '../plan/layout.ts';
+import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { endsOf, type Ends } from './cuda-ends.ts';
 import type { FusedEnd, RoundLayout, Tile } from './cuda-layout.ts';
@@ -199,8 +200,8 @@ export class ProgramText {
   }
 
   /**
-   * The calls of a level, shared out among warps: those of a task begin with a warp of its own, so that all threads of a warp do the same,
-   * and each warp finds its task in few steps.
+   * The calls of a level, shared out among warps in units of 32: those of a task begin with a unit of its own, so that all threads of a
+   * warp do the same, and each warp finds its task in few steps.
    */
   #levelText(tasks: readonly Task[]): string[] {
     const { threads } = this.#layout.options;
@@ -217,12 +218,16 @@ export class ProgramText {
     const units = tasks.map((each, i) => {
       const first = warps;
       warps += Math.ceil(elementAt(counts, i) / 32);
-      const number = `      const int ${this.#counterOf(each)} = (warp - ${first}) * 32 + block.lane();`;
+      const number = `      const int ${this.#counterOf(each)} = (unit - ${first}) * 32 + block.lane();`;
       return { first, text: [number, ...this.#callText(each)] };
     });
-    const head = warps * 32 <= threads ? ['    {', '      const int warp = block.warp();', `      if (warp < ${warps}) {`]
-      : ['    {', `      for (int warp = block.warp(); warp < ${warps}; warp += kThreads / 32) {`];
-    return [...head, ...chosen(units), '      }', '    }'];
+    const shared = sharedCaches(tasks.map(({ f }, i) => ({ count: Math.ceil(elementAt(counts, i) / 32), size: sizeOf(f.body) })), threads / 32);
+    const head = shared !== undefined
+      ? [`      for (fused::Quarter<kThreads, ${shared}> turn(block.warp(), ${warps}); turn.goes_on(); turn.next()) {`,
+        '        const int unit = turn.unit;']
+      : warps * 32 <= threads ? ['      const int unit = block.warp();', `      if (unit < ${warps}) {`]
+        : [`      for (int unit = block.warp(); unit < ${warps}; unit += kThreads / 32) {`];
+    return ['    {', ...head, ...chosen(units), '      }', '    }'];
   }
 
   #counterOf({ members }: Task): string {
@@ -344,11 +349,32 @@ export class ProgramText {
   }
 }
 
-/** Finds the unit that begins with or before a warp. */
+/** Finds the task to which a unit belongs. */
 function chosen(units: readonly { readonly first: number; readonly text: readonly string[] }[]): string[] {
   if (units.length === 1) return [...required(units[0]).text];
   const [low, high] = [units.slice(0, units.length >> 1), units.slice(units.length >> 1)];
-  return [`      if (warp < ${required(high[0]).first}) {`, ...chosen(low), '      } else {', ...chosen(high), '      }'];
+  return [`      if (unit < ${required(high[0]).first}) {`, ...chosen(low), '      } else {', ...chosen(high), '      }'];
+}
+
+/** Schedulers of a multiprocessor, each with a cache for the instructions of every fourth warp. */
+const schedulers = 4;
+/** How much longer a scheduler may be busy for warps that run the same code. */
+const sharedWorth = 1.1;
+
+/**
+ * How many units each scheduler takes, one after the other, so that its warps run the same code; undefined if that is no better than units
+ * in turn: where schedulers would get work that differs.
+ */
+function sharedCaches(tasks: readonly { readonly count: number; readonly size: number }[], warps: number): number | undefined {
+  const sizes = tasks.flatMap(({ count, size }) => Array.from({ length: count }, () => size));
+  if (warps % schedulers > 0 || sizes.length <= schedulers) return undefined;
+  const quarter = Math.ceil(sizes.length / schedulers);
+  const loads = (of: (unit: number) => number): number[] => sizes.reduce((sums, size, unit) => {
+    sums[of(unit)] = elementAt(sums, of(unit)) + size;
+    return sums;
+  }, Array.from({ length: schedulers }, () => 0));
+  const [own, inTurn] = [loads((unit) => Math.floor(unit / quarter)), loads((unit) => unit % schedulers)];
+  return Math.max(...own) <= sharedWorth * Math.max(...inTurn) ? quarter : undefined;
 }
 
 /** What each member has: one text for all, or the one of the member's number. */
