@@ -294,9 +294,9 @@ export class RoundLayout {
 
   /** Whether it is the input, and groups of 16 bytes can be copied to where the firings expect them. */
   #isDirect({ buffer, kind, each, stride }: Stretch, { shift, row, gap }: Gaps): boolean {
-    const { external: { id }, kinds } = this.input;
+    const { external: { id }, kinds: [only, ...others] } = this.input;
     const together = 16 / scalarBytes[kind];
-    return kinds.length === 1 && buffer === this.streamBuffer(id, kind) && each % together === 0 && shift === noGaps
+    return only !== undefined && others.length === 0 && buffer === this.streamBuffer(id, only) && each % together === 0 && shift === noGaps
       && (gap === 0 || (row * stride % together === 0 && gap * stride % together === 0));
   }
 
