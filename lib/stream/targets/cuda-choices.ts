@@ -1,11 +1,11 @@
 // Text that chooses: what a warp does, and what members of a task have.
 import { elementAt, required } from '../../core/known.ts';
 
-/** Finds the unit that begins with or before a warp. */
+/** Finds the task to which a unit belongs. */
 export function chosen(units: readonly { readonly first: number; readonly text: readonly string[] }[]): string[] {
   if (units.length === 1) return [...required(units[0]).text];
   const [low, high] = [units.slice(0, units.length >> 1), units.slice(units.length >> 1)];
-  return [`      if (warp < ${required(high[0]).first}) {`, ...chosen(low), '      } else {', ...chosen(high), '      }'];
+  return [`      if (unit < ${required(high[0]).first}) {`, ...chosen(low), '      } else {', ...chosen(high), '      }'];
 }
 
 /** What each member has: one text for all, or the one of the member's number. */

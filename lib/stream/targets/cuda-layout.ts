@@ -15,8 +15,8 @@ import type { External, Group, PlanOptions, ProgramPlan } from '../plan/plan.ts'
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { ProgramState } from '../state/index.ts';
 import { copiesOf, withoutCopies } from './cuda-copies.ts';
-import { accessesIn, gapsFor, placeWith, scalarBytes, type Gapped, type Gaps } from './cuda-gaps.ts';
-import { Packer, type Packed } from './cuda-packing.ts';
+import { accessesIn, gapsFor, noGaps, placeWith, scalarBytes, type Gapped, type Gaps } from './cuda-gaps.ts';
+import { packingOrder } from './cuda-packing.ts';
 import { levelsOf } from './cuda-tasks.ts';
 import { StateLayout, stageLevels } from './state-layout.ts';
 
@@ -52,8 +52,9 @@ export interface Tile {
   readonly bytesEach: number;
   /** Scalars in an item. */
   readonly stride: number;
-  /** Where it begins. */
+  /** Where it begins; in odd rounds it lies `half` bytes behind if it is in the part that alternates. */
   readonly at: number;
+  readonly alternates: boolean;
   readonly gaps: Gaps;
 }
 
@@ -64,7 +65,7 @@ export interface Run {
 }
 
 /** What the text of a program follows from. */
-export type PrintedLayout = Pick<RoundLayout, 'plan' | 'lowered' | 'state' | 'options' | 'input' | 'output' | 'landings' | 'stretches' |
+export type PrintedLayout = Pick<RoundLayout, 'plan' | 'lowered' | 'state' | 'options' | 'input' | 'output' | 'landings' | 'half' | 'stretches' |
   'states' | 'tiles'> & {
     /** By buffer of the input: scalars of a steady state that are loaded, if not all. */
     readonly parts?: ReadonlyMap<Buffer, Run>;
@@ -126,6 +127,16 @@ export interface Stretch extends Gapped {
   readonly to: number;
 }
 
+interface Sized { readonly stretch: Stretch; readonly gaps: Gaps; readonly bytes: number }
+
+/** A block's shared memory. */
+interface Placed {
+  readonly tiles: ReadonlyMap<Buffer, Tile>;
+  readonly landings: readonly number[];
+  readonly half: number;
+  readonly bytes: number;
+}
+
 /** Nodes of a slice that is worth a warp, and of code that takes as long as a barrier. */
 const leastNodes = 24, barrierNodes = 40;
 /** Firings that share an item, from which on several are made together. */
@@ -148,13 +159,16 @@ export class RoundLayout {
   /** By group: accesses of an iteration. */
   readonly #accesses: readonly ReadonlyMap<Buffer, number>[];
   stretches: readonly Stretch[];
-  readonly #packer = new Packer<Stretch>();
+  /** Stretches in the order of a short search, for those that were laid out last. */
+  #ranks: { readonly of: readonly Stretch[]; readonly by: ReadonlyMap<Stretch, number> } = { of: [], by: new Map() };
   /** By group: those of which a thread makes several iterations together. */
   wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }> = new Map();
   readonly states: number;
   readonly tiles: ReadonlyMap<Buffer, Tile>;
-  /** By kind of the input's scalars: where the input of the next round lands, if it is copied ahead. */
+  /** By kind of the input's scalars: where the input of the next round lands, if it is copied ahead and not to its own place. */
   readonly landings: readonly number[];
+  /** Bytes of the part of which there are two: the next round's input is copied to one while a round is in the other. 0: no such part. */
+  readonly half: number;
   readonly sharedBytes: number;
 
   /** @param lowered the plan by {@link lowerForRounds} */
@@ -182,9 +196,10 @@ export class RoundLayout {
     this.wide = this.#findWide(this.#chooseStates());
     this.stretches = this.#findStretches();
     this.states = this.#chooseStates();
-    const { tiles, landings, bytes } = this.#layOut(this.states);
+    const { tiles, landings, half, bytes } = this.#layOut(this.states);
     this.tiles = tiles;
     this.landings = landings;
+    this.half = half;
     this.sharedBytes = bytes;
   }
 
@@ -249,27 +264,68 @@ export class RoundLayout {
   }
 
   /** Places in shared memory for rounds of so many steady states: what is in use at the same time lies apart. */
-  #layOut(states: number, stretches = this.stretches): { tiles: Map<Buffer, Tile>; landings: number[]; bytes: number } {
-    const landings: number[] = [];
-    let landed = 0;
-    if (this.options.readsAhead) {
-      const { external, kinds, items } = this.input;
-      for (const kind of kinds) {
-        landings.push(landed);
-        const scalars = (states * items + external.later.beyond) * countsOf(external.type)[kind];
-        landed += Math.ceil((scalars * scalarBytes[kind] + landingSlack) / 16) * 16;
-      }
+  #layOut(states: number, stretches = this.stretches): Placed {
+    // What is large first, what is made first, or as a short search finds for sizes of this kind.
+    if (this.#ranks.of !== stretches) {
+      const usual = sizedFor(stretches, usualStates).map(({ stretch: { from, to }, bytes }) => ({ from, to, bytes }));
+      this.#ranks = { of: stretches, by: new Map(packingOrder(usual).map((number, rank) => [elementAt(stretches, number), rank])) };
     }
-    const sizes = (of: number): Packed[] => stretches.map(({ from, to, ...stretch }) => {
-      const scalars = placeWith(gapsFor(stretch), stretch.stride, stretch.each * of + stretch.beside) + 1;
-      return { from, to, bytes: Math.ceil(scalarBytes[stretch.kind] * scalars / 16) * 16 };
-    });
-    const { places, end } = this.#packer.pack(stretches, sizes(states), () => sizes(usualStates), landed);
-    const tiles = new Map(stretches.map((stretch, i): [Buffer, Tile] => {
-      const { buffer, kind, stride } = stretch;
-      return [buffer, { buffer, bytesEach: scalarBytes[kind], stride, at: elementAt(places, i), gaps: gapsFor(stretch) }];
-    }));
-    return { tiles, landings, bytes: end };
+    const { by } = this.#ranks;
+    const sized = sizedFor(stretches, states);
+    return [
+      this.#placeBy(states, sized.toSorted((a, b) => b.bytes - a.bytes)),
+      this.#placeBy(states, sized.toSorted((a, b) => a.stretch.from - b.stretch.from || b.bytes - a.bytes)),
+      this.#placeBy(states, sized.toSorted((a, b) => required(by.get(a.stretch)) - required(by.get(b.stretch)))),
+    ].reduce((best, each) => (each.bytes < best.bytes ? each : best));
+  }
+
+  #placeBy(states: number, sized: readonly Sized[]): Placed {
+    const direct = this.options.readsAhead ? sized.find(({ stretch, gaps }) => this.#isDirect(stretch, gaps)) : undefined;
+    const half = direct?.bytes ?? 0;
+    const { landings, bytes: landed } = direct === undefined ? this.#landingsOf(states) : { landings: [], bytes: 0 };
+    const placed: { readonly stretch: Stretch; readonly at: number; readonly end: number }[] = [];
+    const tiles = new Map<Buffer, Tile>();
+    let most = Math.max(landed, half);
+    for (const each of direct === undefined ? sized : [direct, ...sized.filter((other) => other !== direct)]) {
+      const { stretch, gaps, bytes } = each;
+      // What stays for the next round is not in the part that alternates, and nothing lies partly in it.
+      const least = bytes > half || (stretch.from === 0 && stretch.to === this.lastLevel + 2) ? Math.max(landed, half) : landed;
+      let at = each === direct ? 0 : least;
+      for (const other of placed) { // by place
+        if (other.stretch.from > stretch.to || stretch.from > other.stretch.to) continue;
+        if (other.at >= at + bytes) break;
+        at = Math.max(at, other.end);
+        if (at < half && at + bytes > half) at = half;
+      }
+      const next = placed.findIndex((other) => other.at > at);
+      placed.splice(next < 0 ? placed.length : next, 0, { stretch, at, end: at + bytes });
+      most = Math.max(most, at + bytes);
+      const alternates = at < half;
+      tiles.set(stretch.buffer, { buffer: stretch.buffer, bytesEach: scalarBytes[stretch.kind], stride: stretch.stride,
+        at: alternates ? at : at + half, alternates, gaps });
+    }
+    return { tiles, landings, half, bytes: most + half };
+  }
+
+  /** Where the next round's input lands, from the beginning on. */
+  #landingsOf(states: number): { landings: readonly number[]; bytes: number } {
+    const landings: number[] = [];
+    let bytes = 0;
+    const { external, kinds, items } = this.input;
+    for (const kind of this.options.readsAhead ? kinds : []) {
+      landings.push(bytes);
+      const scalars = (states * items + external.later.beyond) * countsOf(external.type)[kind];
+      bytes += Math.ceil((scalars * scalarBytes[kind] + landingSlack) / 16) * 16;
+    }
+    return { landings, bytes };
+  }
+
+  /** Whether it is the input, and groups of 16 bytes can be copied to where the firings expect them. */
+  #isDirect({ buffer, kind, each, stride }: Stretch, { shift, row, gap }: Gaps): boolean {
+    const { external: { id }, kinds: [only, ...others] } = this.input;
+    const together = 16 / scalarBytes[kind];
+    return only !== undefined && others.length === 0 && buffer === this.streamBuffer(id, only) && each % together === 0 && shift === noGaps
+      && (gap === 0 || (row * stride % together === 0 && gap * stride % together === 0));
   }
 
   /**
@@ -277,7 +333,7 @@ export class RoundLayout {
    * @param parts of some buffers of the input: the scalars of a steady state that are needed
    */
   forPasses(needed: ReadonlySet<Buffer>, parts: ReadonlyMap<Buffer, Run>): PrintedLayout {
-    const { plan, lowered, state, options, input, output, landings } = this;
+    const { plan, lowered, state, options, input, output, landings, half } = this;
     const stretches = this.stretches.filter(({ buffer }) => needed.has(buffer)).map((stretch): Stretch => {
       const part = parts.get(stretch.buffer), each = part && part.end - part.begin;
       return each === undefined ? stretch : { ...stretch, each, moved: [each], isDense: false };
@@ -289,7 +345,7 @@ export class RoundLayout {
       if (fits(more)) states = more;
     }
     const { tiles } = this.#layOut(states, stretches);
-    return { plan, lowered, state, options, input, output, landings, stretches, parts, states, tiles };
+    return { plan, lowered, state, options, input, output, landings, half, stretches, parts, states, tiles };
   }
 
   #fits(states: number): boolean {
@@ -375,6 +431,15 @@ export class RoundLayout {
     }
     return sum / states;
   }
+}
+
+/** Stretches and their bytes in rounds of so many steady states. */
+function sizedFor(stretches: readonly Stretch[], states: number): Sized[] {
+  return stretches.map((stretch) => {
+    const gaps = gapsFor(stretch);
+    const bytes = scalarBytes[stretch.kind] * (placeWith(gaps, stretch.stride, stretch.each * states + stretch.beside) + 1);
+    return { stretch, gaps, bytes: Math.ceil(bytes / 16) * 16 };
+  });
 }
 
 /** The buffer of one kind of scalars of an open end. */

@@ -4,6 +4,7 @@ import type { Buffer, Program } from '../../kernel/ir.ts';
 import { cLiteral, cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cudaCanFail, cudaParameters } from '../../kernel/print/cuda.ts';
 import { countsOf } from '../plan/layout.ts';
+import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { choiceOf, chosen } from './cuda-choices.ts';
 import { endsOf, type Ends } from './cuda-ends.ts';
@@ -76,7 +77,8 @@ export class ProgramText {
   }
 
   #pointer(buffer: Buffer): string {
-    return `block.shared<${cTypes[buffer.element]}>(${this.#tile(buffer).at})`;
+    const { at, alternates } = this.#tile(buffer);
+    return `block.shared<${cTypes[buffer.element]}>(${at}${alternates ? ' + half' : ''})`;
   }
 
   /** The type `Program` that cuda/stream/fused.cuh runs, with what it needs before it. */
@@ -94,6 +96,7 @@ export class ProgramText {
       ...(state === undefined ? [] : [`  static constexpr int kPasses = ${state.passes}, kRoundStates = ${this.#roundStates};`]),
       `  static constexpr int kThreads = ${threads}, kMinBlocks = ${minBlocks}, kStates = ${this.#layout.states};`,
       `  static constexpr bool kReadsAhead = ${readsAhead};`,
+      ...(state === undefined ? [`  static constexpr int kHalf = ${this.#layout.half};`] : []),
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
       `  using Parameters = fused::${state === undefined ? 'Fused' : 'State'}Parameters<kInputs, kOutputs>;`,
       ...pass, ...(readsAhead ? this.#aheadText() : this.#loadText()), ...pass, ...steady,
@@ -149,8 +152,12 @@ export class ProgramText {
 
   #aheadText(): string[] {
     const inputs = this.#inputs();
+    if (this.#layout.half > 0) return [
+      `  static WARPLOOM_DEVICE void begin_input(${roundParameters}, int half) {`, ...inputs.map(({ tile, placing, from, count }) =>
+        `    fused::begin_tile<kThreads, ${placing}>(block, ${tile}, ${from}, ${count});`), '  }',
+    ];
     return [
-      `  static WARPLOOM_DEVICE void begin_input(${roundParameters}) {`, ...inputs.map(({ landing, from, count }) =>
+      `  static WARPLOOM_DEVICE void begin_input(${roundParameters}, int) {`, ...inputs.map(({ landing, from, count }) =>
         `    fused::begin_landing<kThreads>(block, ${landing}, ${from}, ${count});`), '  }',
       `  static WARPLOOM_DEVICE void place_input(${roundParameters}) {`, ...inputs.map(({ tile, placing, landing, from, count }) =>
         `    fused::place_landed<kThreads, ${placing}>(block, ${tile}, ${landing}, ${from}, ${count});`), '  }',
@@ -166,7 +173,8 @@ export class ProgramText {
       return `    fused::store_tile<kThreads, ${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, static_cast<${type}*>(p.output[${
         i}]) + (p.first_output + state * ${items}) * ${counts[kind]}, states * ${items * counts[kind]});`;
     });
-    return [`  static WARPLOOM_DEVICE void store(${roundParameters}) {`, ...lines, '  }'];
+    const half = this.#state === undefined ? `, int${lines.some((line) => line.includes(' + half)')) ? ' half' : ''}` : '';
+    return [`  static WARPLOOM_DEVICE void store(${roundParameters}${half}) {`, ...lines, '  }'];
   }
 
   #settleText(): string[] {
@@ -182,7 +190,7 @@ export class ProgramText {
     }
     const lines = [...alike.values()].map(({ type, each, beside, tiles }) =>
       `    fused::settle_tiles<kThreads, ${this.#placing(required(tiles[0]).buffer)}, ${tiles.length}, ${beside}>(`
-      + `block, states * ${each}, [&](int member) { return ${this.#sharedAt(type, tiles.map(({ at }) => at))}; });`);
+      + `block, states * ${each}, [&](int member) { return ${this.#sharedAt(type, tiles)}; });`);
     lines.push(...this.#state?.settle() ?? []);
     return [
       `  static WARPLOOM_DEVICE void settle(const Block&${lines.length > 0 ? ' block' : ''}, int${lines.length > 0 ? ' states' : ''}) {`,
@@ -203,7 +211,8 @@ export class ProgramText {
     const round = this.#state === undefined ? 'Round' : 'StateRound';
     return [
       `  static WARPLOOM_DEVICE void steady(const Block& block, const fused::${round}& round) {`,
-      ...this.#state?.pointers(false) ?? [], ...steady, '  }',
+      ...this.#state?.pointers(false) ?? [], ...(steady.some((line) => /\bhalf\b/.test(line)) ? ['    const int half = round.half;'] : []),
+      ...steady, '  }',
     ];
   }
 
@@ -235,8 +244,8 @@ export class ProgramText {
   }
 
   /**
-   * The calls of a level, shared out among warps: those of a task begin with a warp of its own, so that all threads of a warp do the same,
-   * and each warp finds its task in few steps.
+   * The calls of a level, shared out among warps in units of 32: those of a task begin with a unit of its own, so that all threads of a
+   * warp do the same, and each warp finds its task in few steps.
    */
   #levelText(tasks: readonly Task[]): string[] {
     const { threads } = this.#layout.options;
@@ -253,12 +262,16 @@ export class ProgramText {
     const units = tasks.map((each, i) => {
       const first = warps;
       warps += Math.ceil(elementAt(counts, i) / 32);
-      const number = `      const int ${this.#counterOf(each)} = (warp - ${first}) * 32 + block.lane();`;
+      const number = `      const int ${this.#counterOf(each)} = (unit - ${first}) * 32 + block.lane();`;
       return { first, text: [number, ...this.#callText(each)] };
     });
-    const head = warps * 32 <= threads ? ['    {', '      const int warp = block.warp();', `      if (warp < ${warps}) {`]
-      : ['    {', `      for (int warp = block.warp(); warp < ${warps}; warp += kThreads / 32) {`];
-    return [...head, ...chosen(units), '      }', '    }'];
+    const shared = sharedCaches(tasks.map(({ f }, i) => ({ count: Math.ceil(elementAt(counts, i) / 32), size: sizeOf(f.body) })), threads / 32);
+    const head = shared !== undefined
+      ? [`      for (fused::Quarter<kThreads, ${shared}> turn(block.warp(), ${warps}); turn.goes_on(); turn.next()) {`,
+        '        const int unit = turn.unit;']
+      : warps * 32 <= threads ? ['      const int unit = block.warp();', `      if (unit < ${warps}) {`]
+        : [`      for (int unit = block.warp(); unit < ${warps}; unit += kThreads / 32) {`];
+    return ['    {', ...head, ...chosen(units), '      }', '    }'];
   }
 
   #counterOf({ members }: Task): string {
@@ -282,10 +295,14 @@ export class ProgramText {
     }) ?? [];
   }
 
-  /** Shared memory at one of these bytes, multiples of 16, which compilers shall know. */
-  #sharedAt(type: string, places: readonly number[]): string {
+  /** Where one of these tiles begins, at a multiple of 16 bytes, which compilers shall know. */
+  #sharedAt(type: string, tiles: readonly Tile[]): string {
+    const places = tiles.map(({ at }) => at);
     const isOne = places.every((at) => at === places[0]);
-    return `block.shared<${type}>(${isOne ? String(places[0]) : `16 * ${this.#choice('int', places.map((at) => String(at / 16)))}`})`;
+    const at = isOne ? String(places[0]) : `16 * ${this.#choice('int', places.map((each) => String(each / 16)))}`;
+    if (!tiles.some(({ alternates }) => alternates)) return `block.shared<${type}>(${at})`;
+    const alternates = this.#choice('int', tiles.map((tile) => (tile.alternates ? '1' : '0')));
+    return `block.shared<${type}>(${at} + half${alternates === '1' ? '' : ` * ${alternates}`})`;
   }
 
   #choice(type: string, values: readonly string[]): string {
@@ -307,7 +324,7 @@ export class ProgramText {
       const places = members.map((member) => {
         const tile = this.#layout.tiles.get(member.buffers.get(buffer) ?? buffer);
         if (tile === undefined) throw new UnsupportedProgram(`the program keeps '${buffer.name}' between firings`);
-        return tile.at;
+        return tile;
       });
       return this.#sharedAt(cTypes[buffer.element], places);
     };
@@ -391,4 +408,25 @@ export class ProgramText {
     const text = [`    ${this.#comment(task)}`, ...begin, ...head, ...this.#turnText(task), '    }'];
     return begin.length === 0 ? text : ['    {', ...text, '    }'];
   }
+}
+
+/** Schedulers of a multiprocessor, each with a cache for the instructions of every fourth warp. */
+const schedulers = 4;
+/** How much longer a scheduler may be busy for warps that run the same code. */
+const sharedWorth = 1.1;
+
+/**
+ * How many units each scheduler takes, one after the other, so that its warps run the same code; undefined if that is no better than units
+ * in turn: where schedulers would get work that differs.
+ */
+function sharedCaches(tasks: readonly { readonly count: number; readonly size: number }[], warps: number): number | undefined {
+  const sizes = tasks.flatMap(({ count, size }) => Array.from({ length: count }, () => size));
+  if (warps % schedulers > 0 || sizes.length <= schedulers) return undefined;
+  const quarter = Math.ceil(sizes.length / schedulers);
+  const loads = (of: (unit: number) => number): number[] => sizes.reduce((sums, size, unit) => {
+    sums[of(unit)] = elementAt(sums, of(unit)) + size;
+    return sums;
+  }, Array.from({ length: schedulers }, () => 0));
+  const [own, inTurn] = [loads((unit) => Math.floor(unit / quarter)), loads((unit) => unit % schedulers)];
+  return Math.max(...own) <= sharedWorth * Math.max(...inTurn) ? quarter : undefined;
 }
