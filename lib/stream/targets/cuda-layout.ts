@@ -11,12 +11,12 @@ import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
 import { isJammed } from '../plan/jam.ts';
 import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
-import type { External, Group, PlanOptions, ProgramPlan } from '../plan/plan.ts';
+import type { Group, PlanOptions, ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { ProgramState } from '../state/index.ts';
 import { copiesOf, withoutCopies } from './cuda-copies.ts';
-import { accessesIn, gapsFor, noGaps, placeWith, scalarBytes, type Gapped, type Gaps } from './cuda-gaps.ts';
-import { packingOrder } from './cuda-packing.ts';
+import { accessesIn } from './cuda-gaps.ts';
+import { Places, type FusedEnd, type Placed, type Stretch, type Tile } from './cuda-places.ts';
 import { levelsOf } from './cuda-tasks.ts';
 import { StateLayout, stageLevels } from './state-layout.ts';
 
@@ -46,18 +46,6 @@ export interface FusedOptions extends PlanOptions {
   readonly mostText?: number;
 }
 
-/** A part of a block's shared memory: the scalars of one kind of a channel or stream. */
-export interface Tile {
-  readonly buffer: Buffer;
-  readonly bytesEach: number;
-  /** Scalars in an item. */
-  readonly stride: number;
-  /** Where it begins; in odd rounds it lies `half` bytes behind if it is in the part that alternates. */
-  readonly at: number;
-  readonly alternates: boolean;
-  readonly gaps: Gaps;
-}
-
 /** Scalars of a steady state of the input, from `begin` to `end`. */
 export interface Run {
   readonly begin: number;
@@ -65,21 +53,11 @@ export interface Run {
 }
 
 /** What the text of a program follows from. */
-export type PrintedLayout = Pick<RoundLayout, 'plan' | 'lowered' | 'state' | 'options' | 'input' | 'output' | 'landings' | 'half' | 'stretches' |
-  'states' | 'tiles'> & {
+export type PrintedLayout = Pick<RoundLayout, 'plan' | 'lowered' | 'state' | 'options' | 'input' | 'output' | 'landings' | 'half' |
+  'stretches' | 'states' | 'tiles'> & {
     /** By buffer of the input: scalars of a steady state that are loaded, if not all. */
     readonly parts?: ReadonlyMap<Buffer, Run>;
   };
-
-/** An open end: where steady states find their items. */
-export interface FusedEnd {
-  readonly external: External;
-  readonly kinds: readonly Kind[];
-  /** Items in a steady state. */
-  readonly items: number;
-  /** Items before the first steady state. */
-  readonly before: number;
-}
 
 /** The open input or output of a program. */
 export function endOf({ externals, steady }: ProgramPlan, kind: 'input' | 'output'): FusedEnd {
@@ -99,8 +77,6 @@ const fewGroups = 4;
 /** Steady states of a round for which small blocks are large enough. */
 const fullStates = 64;
 
-/** Steady states of rounds for which places in shared memory are looked for: they suit others as well. */
-const usualStates = 16;
 /** Most steady states of a round: beyond, the threads only get longer loops. */
 const mostStates = 4096;
 /**
@@ -113,29 +89,6 @@ const enoughTurns = 4;
 
 /** Steady states for each thread from which on longer rounds of passes gain nothing. */
 const passTurns = 2;
-
-/** Bytes by which a landing area is longer than what lands there: copies keep their alignment. */
-const landingSlack = 16;
-
-/** Scalars that lie in shared memory for a round, and when. */
-export interface Stretch extends Gapped {
-  readonly buffer: Buffer;
-  /** Scalars in a steady state. */
-  readonly each: number;
-  /** First and last phase in which it is in use: the load is phase 0, level l is l + 1. */
-  readonly from: number;
-  readonly to: number;
-}
-
-interface Sized { readonly stretch: Stretch; readonly gaps: Gaps; readonly bytes: number }
-
-/** A block's shared memory. */
-interface Placed {
-  readonly tiles: ReadonlyMap<Buffer, Tile>;
-  readonly landings: readonly number[];
-  readonly half: number;
-  readonly bytes: number;
-}
 
 /** Nodes of a slice that is worth a warp, and of code that takes as long as a barrier. */
 const leastNodes = 24, barrierNodes = 40;
@@ -159,8 +112,7 @@ export class RoundLayout {
   /** By group: accesses of an iteration. */
   readonly #accesses: readonly ReadonlyMap<Buffer, number>[];
   stretches: readonly Stretch[];
-  /** Stretches in the order of a short search, for those that were laid out last. */
-  #ranks: { readonly of: readonly Stretch[]; readonly by: ReadonlyMap<Stretch, number> } = { of: [], by: new Map() };
+  readonly #places: Places;
   /** By group: those of which a thread makes several iterations together. */
   wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }> = new Map();
   readonly states: number;
@@ -186,6 +138,7 @@ export class RoundLayout {
     this.lastLevel = Math.max(...this.levels);
     const functions = plan.groups.map(({ id }) => required(this.lowered.program.functions.find(({ name }) => name === `group_${id}`)));
     this.#accesses = functions.map(accessesIn);
+    this.#places = new Places(this.input, this.lastLevel, (kind) => this.streamBuffer(this.input.external.id, kind));
     this.stretches = this.#findStretches();
     this.#sizes = functions.map(({ body }) => sizeOf(body));
     if (plan.groups.length <= fewGroups) {
@@ -263,69 +216,8 @@ export class RoundLayout {
     return dense > 0 && dense >= sparse;
   }
 
-  /** Places in shared memory for rounds of so many steady states: what is in use at the same time lies apart. */
   #layOut(states: number, stretches = this.stretches): Placed {
-    // What is large first, what is made first, or as a short search finds for sizes of this kind.
-    if (this.#ranks.of !== stretches) {
-      const usual = sizedFor(stretches, usualStates).map(({ stretch: { from, to }, bytes }) => ({ from, to, bytes }));
-      this.#ranks = { of: stretches, by: new Map(packingOrder(usual).map((number, rank) => [elementAt(stretches, number), rank])) };
-    }
-    const { by } = this.#ranks;
-    const sized = sizedFor(stretches, states);
-    return [
-      this.#placeBy(states, sized.toSorted((a, b) => b.bytes - a.bytes)),
-      this.#placeBy(states, sized.toSorted((a, b) => a.stretch.from - b.stretch.from || b.bytes - a.bytes)),
-      this.#placeBy(states, sized.toSorted((a, b) => required(by.get(a.stretch)) - required(by.get(b.stretch)))),
-    ].reduce((best, each) => (each.bytes < best.bytes ? each : best));
-  }
-
-  #placeBy(states: number, sized: readonly Sized[]): Placed {
-    const direct = this.options.readsAhead ? sized.find(({ stretch, gaps }) => this.#isDirect(stretch, gaps)) : undefined;
-    const half = direct?.bytes ?? 0;
-    const { landings, bytes: landed } = direct === undefined ? this.#landingsOf(states) : { landings: [], bytes: 0 };
-    const placed: { readonly stretch: Stretch; readonly at: number; readonly end: number }[] = [];
-    const tiles = new Map<Buffer, Tile>();
-    let most = Math.max(landed, half);
-    for (const each of direct === undefined ? sized : [direct, ...sized.filter((other) => other !== direct)]) {
-      const { stretch, gaps, bytes } = each;
-      // What stays for the next round is not in the part that alternates, and nothing lies partly in it.
-      const least = bytes > half || (stretch.from === 0 && stretch.to === this.lastLevel + 2) ? Math.max(landed, half) : landed;
-      let at = each === direct ? 0 : least;
-      for (const other of placed) { // by place
-        if (other.stretch.from > stretch.to || stretch.from > other.stretch.to) continue;
-        if (other.at >= at + bytes) break;
-        at = Math.max(at, other.end);
-        if (at < half && at + bytes > half) at = half;
-      }
-      const next = placed.findIndex((other) => other.at > at);
-      placed.splice(next < 0 ? placed.length : next, 0, { stretch, at, end: at + bytes });
-      most = Math.max(most, at + bytes);
-      const alternates = at < half;
-      tiles.set(stretch.buffer, { buffer: stretch.buffer, bytesEach: scalarBytes[stretch.kind], stride: stretch.stride,
-        at: alternates ? at : at + half, alternates, gaps });
-    }
-    return { tiles, landings, half, bytes: most + half };
-  }
-
-  /** Where the next round's input lands, from the beginning on. */
-  #landingsOf(states: number): { landings: readonly number[]; bytes: number } {
-    const landings: number[] = [];
-    let bytes = 0;
-    const { external, kinds, items } = this.input;
-    for (const kind of this.options.readsAhead ? kinds : []) {
-      landings.push(bytes);
-      const scalars = (states * items + external.later.beyond) * countsOf(external.type)[kind];
-      bytes += Math.ceil((scalars * scalarBytes[kind] + landingSlack) / 16) * 16;
-    }
-    return { landings, bytes };
-  }
-
-  /** Whether it is the input, and groups of 16 bytes can be copied to where the firings expect them. */
-  #isDirect({ buffer, kind, each, stride }: Stretch, { shift, row, gap }: Gaps): boolean {
-    const { external: { id }, kinds: [only, ...others] } = this.input;
-    const together = 16 / scalarBytes[kind];
-    return only !== undefined && others.length === 0 && buffer === this.streamBuffer(id, only) && each % together === 0 && shift === noGaps
-      && (gap === 0 || (row * stride % together === 0 && gap * stride % together === 0));
+    return this.#places.layOut(states, stretches, this.options.readsAhead);
   }
 
   /**
@@ -431,15 +323,6 @@ export class RoundLayout {
     }
     return sum / states;
   }
-}
-
-/** Stretches and their bytes in rounds of so many steady states. */
-function sizedFor(stretches: readonly Stretch[], states: number): Sized[] {
-  return stretches.map((stretch) => {
-    const gaps = gapsFor(stretch);
-    const bytes = scalarBytes[stretch.kind] * (placeWith(gaps, stretch.stride, stretch.each * states + stretch.beside) + 1);
-    return { stretch, gaps, bytes: Math.ceil(bytes / 16) * 16 };
-  });
 }
 
 /** The buffer of one kind of scalars of an open end. */

@@ -6,9 +6,10 @@ import { cudaCanFail, cudaParameters } from '../../kernel/print/cuda.ts';
 import { countsOf } from '../plan/layout.ts';
 import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import { choiceOf, chosen } from './cuda-choices.ts';
+import { choiceOf, chosen, foldLines, sharedCaches, type InputText } from './cuda-choices.ts';
 import { endsOf, type Ends } from './cuda-ends.ts';
-import { streamBuffer, type FusedEnd, type PrintedLayout, type Tile } from './cuda-layout.ts';
+import { streamBuffer, type PrintedLayout } from './cuda-layout.ts';
+import type { FusedEnd, Tile } from './cuda-places.ts';
 import { withRest, type Task, type Tasks } from './cuda-tasks.ts';
 import type { Pass } from './state-passes.ts';
 import type { WhichPasses } from './state-members.ts';
@@ -16,16 +17,6 @@ import { StateText } from './state-text.ts';
 
 /** More turns than there are. */
 const never = 2 ** 31 - 1;
-/** Kinds of scalars of the input in the printed program. */
-interface InputText {
-  readonly tile: string;
-  readonly placing: string;
-  readonly landing: string;
-  readonly from: string;
-  readonly count: string;
-  readonly each: number;
-}
-
 const roundParameters = 'const Block& block, const Parameters& p, int64_t state, int states';
 
 export class ProgramText {
@@ -265,7 +256,8 @@ export class ProgramText {
       const number = `      const int ${this.#counterOf(each)} = (unit - ${first}) * 32 + block.lane();`;
       return { first, text: [number, ...this.#callText(each)] };
     });
-    const shared = sharedCaches(tasks.map(({ f }, i) => ({ count: Math.ceil(elementAt(counts, i) / 32), size: sizeOf(f.body) })), threads / 32);
+    const sizes = tasks.map(({ f }, i) => ({ count: Math.ceil(elementAt(counts, i) / 32), size: sizeOf(f.body) }));
+    const shared = sharedCaches(sizes, threads / 32);
     const head = shared !== undefined
       ? [`      for (fused::Quarter<kThreads, ${shared}> turn(block.warp(), ${warps}); turn.goes_on(); turn.next()) {`,
         '        const int unit = turn.unit;']
@@ -384,14 +376,10 @@ export class ProgramText {
     const provided = this.#state?.provide(required(member).group.steps.map(({ actor }) => actor), '      ', new Set(
       withRest(task).flatMap(({ f }) => required(this.#parameters.get(f.name))))) ?? [];
     const call = (of: Task): string => this.#call(of, (buffer) => (buffer === out ? 'found' : this.#state?.argument(buffer))).text;
-    const type = cTypes[out.element];
-    const joined = join === 'max' || join === 'min' ? `wl_${join}(a, b)` : `b ${join === 'gt' ? '>' : '<'} a ? b : a`;
-    return [
-      `      const int turn = fused::quotient(i, ${parts}), part = i - turn * ${parts};`, `      ${type} found[1] = {0};`,
-      `      if (i < ${this.#callsInRound(task)}) {`, ...provided, `        ${call(task)};`, '      }',
-      `      fused::fold_lanes<${parts}>(block, found[0], [](${type} a, ${type} b) { return ${joined}; });`,
-      `      if (part == 0 && i < ${this.#callsInRound(task)}) {`, ...provided, `        ${call(rest)};`, '      }',
-    ];
+    return foldLines(cTypes[out.element], parts, join, {
+      condition: `i < ${this.#callsInRound(task)}`, part: [...provided, `        ${call(task)};`],
+      rest: [...provided, `        ${call(rest)};`],
+    });
   }
 
   /** @param span threads that take a member's part, whole warps; @param offset the first thread that takes any */
@@ -408,25 +396,4 @@ export class ProgramText {
     const text = [`    ${this.#comment(task)}`, ...begin, ...head, ...this.#turnText(task), '    }'];
     return begin.length === 0 ? text : ['    {', ...text, '    }'];
   }
-}
-
-/** Schedulers of a multiprocessor, each with a cache for the instructions of every fourth warp. */
-const schedulers = 4;
-/** How much longer a scheduler may be busy for warps that run the same code. */
-const sharedWorth = 1.1;
-
-/**
- * How many units each scheduler takes, one after the other, so that its warps run the same code; undefined if that is no better than units
- * in turn: where schedulers would get work that differs.
- */
-function sharedCaches(tasks: readonly { readonly count: number; readonly size: number }[], warps: number): number | undefined {
-  const sizes = tasks.flatMap(({ count, size }) => Array.from({ length: count }, () => size));
-  if (warps % schedulers > 0 || sizes.length <= schedulers) return undefined;
-  const quarter = Math.ceil(sizes.length / schedulers);
-  const loads = (of: (unit: number) => number): number[] => sizes.reduce((sums, size, unit) => {
-    sums[of(unit)] = elementAt(sums, of(unit)) + size;
-    return sums;
-  }, Array.from({ length: schedulers }, () => 0));
-  const [own, inTurn] = [loads((unit) => Math.floor(unit / quarter)), loads((unit) => unit % schedulers)];
-  return Math.max(...own) <= sharedWorth * Math.max(...inTurn) ? quarter : undefined;
 }
