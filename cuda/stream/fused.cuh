@@ -3,10 +3,12 @@
 //   kThreads, kMinBlocks; kStates: steady states of a round; kInputs, kOutputs: arrays of its open ends, one for each kind of scalars
 //   load(block, p, state, states): copies the input of a round to shared memory
 //   kReadsAhead: whether the input of the next round is copied while a round is computed, instead of load:
-//   begin_input(block, p, state, states): starts the copy to landing areas in shared memory
-//   place_input(block, p, state, states): moves what has landed to where the firings expect it
+//   kHalf: bytes of the part of shared memory of which there are two, one for even rounds and one for odd ones; 0: no such part
+//   begin_input(block, p, state, states, half): starts the copy to where the firings expect it, `half` bytes behind the first part, or, if
+//     there is no such part, to landing areas
+//   place_input(block, p, state, states): moves what has landed to where the firings expect it; only if there is no such part
 //   steady(block, round): makes the firings of a round, group after group; every group's iterations are shared among the threads
-//   store(block, p, state, states): writes what came out
+//   store(block, p, state, states, half): writes what came out
 //   settle(block, states): moves what stays on channels to their fronts
 #pragma once
 #include "cuda/core/device.cuh"
@@ -33,6 +35,7 @@ struct Round {
   bool is_wanted;
   double turns;
   int* fault;
+  int half;  ///< bytes by which what alternates lies behind the first part
 
   WARPLOOM_DEVICE void fail(int in_round) const {
     if (is_wanted) device::atomic_min(fault, static_cast<int>(state) + in_round);
@@ -83,6 +86,19 @@ WARPLOOM_DEVICE void fold_lanes(const device::Block& block, T& found, Join join)
   WARPLOOM_UNROLL
   for (int delta = 1; delta < kParts; delta *= 2) found = join(found, device::shuffle_down(block, found, delta, kParts));
 }
+
+/// The units of work of a warp, if every scheduler of a multiprocessor takes kQuarter neighbouring ones: its warps, every fourth one, then
+/// run the same code at the same time, from one cache of instructions.
+template <int kThreads, int kQuarter>
+struct Quarter {
+  int unit, end;
+
+  WARPLOOM_DEVICE Quarter(int warp, int units) : unit((warp & 3) * kQuarter + (warp >> 2)), end(((warp & 3) + 1) * kQuarter) {
+    if (end > units) end = units;
+  }
+  WARPLOOM_DEVICE bool goes_on() const { return unit < end; }
+  WARPLOOM_DEVICE void next() { unit += kThreads / 128; }
+};
 
 template <int kThreads, class To, class From, class T>
 WARPLOOM_DEVICE void move_elements(const device::Block& block, T* to, const T* from, int begin, int end) {
@@ -139,6 +155,21 @@ WARPLOOM_DEVICE void begin_landing(const device::Block& block, T* landing, const
   for (int i = block.thread(); i < head; i += kThreads) device::async_copy<sizeof(T)>(block, landing + i, from + i);
   for (int i = tail + block.thread(); i < count; i += kThreads) device::async_copy<sizeof(T)>(block, landing + i, from + i);
 }
+/// Starts to copy `count` elements to a tile whose layout keeps groups of 16 bytes together.
+template <int kThreads, class Layout, class T>
+WARPLOOM_DEVICE void begin_tile(const device::Block& block, T* tile, const T* from, int count) {
+  constexpr int kVector = 16 / sizeof(T);
+  static_assert(Layout::template kKeeps<kVector>);
+  using Groups = typename Layout::template Groups<kVector>;
+  const int vectors = skew_of(from) == 0 ? count / kVector : 0;
+  for (int i = block.thread(); i < vectors; i += kThreads) {
+    device::async_copy<16>(block, tile + Groups::place(i) * kVector, from + i * kVector);
+  }
+  WARPLOOM_NO_UNROLL
+  for (int i = vectors * kVector + block.thread(); i < count; i += kThreads) {
+    device::async_copy<sizeof(T)>(block, tile + Layout::place(i), from + i);
+  }
+}
 template <int kThreads, class Layout, class T>
 WARPLOOM_DEVICE void place_landed(const device::Block& block, T* tile, const T* landing, const T* from, int count) {
   move_tile<kThreads, Layout, Plain>(block, tile, landing + skew_of(from), count, from);
@@ -181,8 +212,9 @@ struct FusedAgent {
     const int64_t left = p.states - int64_t{round} * Program::kStates;
     return left < Program::kStates ? static_cast<int>(left) : Program::kStates;
   }
+  static WARPLOOM_DEVICE int half_of(int round) { return (round & 1) * Program::kHalf; }
   static WARPLOOM_DEVICE void begin_input(const device::Block& block, const Parameters& p, int round) {
-    Program::begin_input(block, p, int64_t{round} * Program::kStates, states_of(p, round));
+    Program::begin_input(block, p, int64_t{round} * Program::kStates, states_of(p, round), half_of(round));
     device::async_commit(block);
   }
 
@@ -194,19 +226,21 @@ struct FusedAgent {
     if constexpr (Program::kReadsAhead) begin_input(block, p, first - p.warm_rounds);
     for (int number = first - p.warm_rounds; number < last; ++number) {
       const int64_t state = int64_t{number} * Program::kStates;
-      const Round round{state, states_of(p, number), number >= first, p.turns, p.fault};
+      const Round round{state, states_of(p, number), number >= first, p.turns, p.fault, half_of(number)};
       if constexpr (Program::kReadsAhead) {
         device::async_wait<0>(block);
         block.sync();
-        Program::place_input(block, p, state, round.states);
-        block.sync();
+        if constexpr (Program::kHalf == 0) {
+          Program::place_input(block, p, state, round.states);
+          block.sync();
+        }
         if (number + 1 < last) begin_input(block, p, number + 1);
       } else {
         Program::load(block, p, state, round.states);
         block.sync();
       }
       Program::steady(block, round);
-      if (round.is_wanted) Program::store(block, p, state, round.states);
+      if (round.is_wanted) Program::store(block, p, state, round.states, round.half);
       Program::settle(block, round.states);
       block.sync();
     }

@@ -22,6 +22,8 @@ export interface PhaseOptions {
   readonly codes: (node: FilterNode) => readonly (FilterCode | undefined)[];
   /** By node: size of a firing's code. */
   readonly size: (node: number) => number;
+  /** Whether a node is a filter whose firings sum over long windows. */
+  readonly sumsUp: (node: number) => boolean;
   /** Most values that an independent part of an iteration keeps, and largest code of an iteration. */
   readonly live: number;
   readonly most: number;
@@ -31,6 +33,8 @@ export interface PhaseOptions {
 
 /** Scalars on a channel inside a group, in an iteration: more do not become locals. */
 const mostScalars = 1024;
+/** Largest code of an iteration with sums over windows, all of which are written out. */
+const mostOfSums = 12_000;
 /** Values that are followed for a chain altogether, and for one group. */
 const mostValues = 2_000_000, mostOfOne = 20_000;
 /** Steps for which a firing is followed. */
@@ -124,7 +128,8 @@ function shapeOf(nodes: readonly number[], options: PhaseOptions, budget: { left
   const iterations = nodes.reduce((divisor, node) => gcd(divisor, periods(node)), 0);
   const inside = new Set(nodes);
   const code = nodes.reduce((sum, node) => sum + (size(node) + 2) * elementAt(repetitions, node) / iterations, 0);
-  if (nodes.length > 1 && code > options.most) return undefined;
+  const most = nodes.some(options.sumsUp) ? Math.min(options.most, mostOfSums) : options.most;
+  if (nodes.length > 1 && code > most) return undefined;
   const flow = new Flow(graph, inside, options.codes);
   let moved = 0;
   for (const id of nodes) {

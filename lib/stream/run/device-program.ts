@@ -15,7 +15,7 @@ import { dropInput, inputChecks, returnInput, stopChecks, takenInput } from '../
 import { countRun } from '../plan/counts.ts';
 import { countsOf } from '../plan/layout.ts';
 import { within } from '../stop.ts';
-import type { FusedEnd } from '../targets/cuda-layout.ts';
+import type { FusedEnd } from '../targets/cuda-places.ts';
 import { cpuNote, shareChoice, type DeviceBackend, type ShareChoice } from './backends.ts';
 import { Borrowed } from './borrowed.ts';
 import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';

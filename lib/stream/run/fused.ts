@@ -3,7 +3,6 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as after } from 'node:timers/promises';
 import type { Device } from '../../core/device.ts';
-import { WarploomError } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import { reasonOf } from '../../core/progress.ts';
 import { orAborted } from '../stop.ts';
@@ -13,7 +12,7 @@ import type { FusedOptions } from '../targets/cuda-layout.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
 import { CompiledGpu, type GpuLimits } from './gpu.ts';
 import { keepLayout, keptLayout } from './kept-layout.ts';
-import { byDefault, LayoutSearch, leastGain, shortList, type Candidate } from './layouts.ts';
+import { byDefault, isRefusal, LayoutSearch, leastGain, shortList, type Candidate } from './layouts.ts';
 import { printedProgram } from './printed.ts';
 import type { Trial } from './trial.ts';
 
@@ -155,5 +154,3 @@ async function searchFirst(
     return keepLayout(program, device, layout).catch(() => undefined);
   }
 }
-
-const isRefusal = (error: unknown): boolean => error instanceof WarploomError && error.code === 'ERR_WARPLOOM_INVALID_ARGUMENT';

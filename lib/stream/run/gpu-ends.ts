@@ -8,7 +8,7 @@ import { giveBack, lentResult, provideLent, settleResult } from '../../core/lent
 import { scalarCount } from '../interpret/values.ts';
 import type { RunCounts } from '../plan/counts.ts';
 import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
-import type { FusedEnd } from '../targets/cuda-layout.ts';
+import type { FusedEnd } from '../targets/cuda-places.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
 import type { Borrowed } from './borrowed.ts';
 import { InputParts } from './input-parts.ts';

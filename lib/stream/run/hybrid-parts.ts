@@ -2,7 +2,7 @@
 import type { HybridPlan } from '../partition/index.ts';
 import type { HybridProgram } from '../plan/hybrid.ts';
 import type { LaunchPlan } from '../plan/launches.ts';
-import type { FusedEnd } from '../targets/cuda-layout.ts';
+import type { FusedEnd } from '../targets/cuda-places.ts';
 import type { HybridLists } from './hybrid-lists.ts';
 
 /** A program under a plan. */

@@ -10,6 +10,7 @@ import { sampleInput } from '../profile/parts.ts';
 import { elementTypes } from './gpu-ends.ts';
 import { Carry } from './gpu-state.ts';
 import type { CompiledGpu } from './gpu.ts';
+import { isRefusal } from './layouts.ts';
 import { splitItems, type Scalars } from './prepare.ts';
 
 /** Bytes of input and output of a timed launch, at most, and scalars of the output that are compared. */
@@ -27,7 +28,9 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: Scalars): Buffer => Buffer.
 export class Trial {
   readonly #device: Device;
   /** By kind of the input's scalars. */
-  readonly #sample: readonly Scalars[];
+  #sample: readonly Scalars[];
+  /** Whether other items may be tried where the program faults on these. */
+  #isOurs: boolean;
   /** Steady states before the timed ones: room for layouts whose blocks begin early. */
   readonly #lead: number;
   #states: number;
@@ -45,14 +48,27 @@ export class Trial {
     if (input !== undefined && input.length < width) throw refusal('input', `items of ${width} scalars`, `${input.length} scalars`);
     const given = input ?? sampleInput(type, sampleItems * width, 1);
     const arrays = splitItems(given, type);
+    this.#isOurs = input === undefined && kinds.includes('i');
     this.#sample = kinds.map((kind) => required(arrays[kind]));
     this.#device = device;
     this.#lead = 2 * (program.startStates + warmStates) + program.states;
     this.#states = firstRounds * program.states * device.description.multiprocessors;
   }
 
-  /** Output items per second of the default layout. Launches get longer until they can be timed. */
+  /** Output items per second of the default layout, on integers of 0 and 1 if the program faults on larger ones, as indices can be. */
   async timeDefault(compiled: CompiledGpu, signal: AbortSignal | undefined): Promise<number> {
+    try {
+      return await this.#timeDefault(compiled, signal);
+    } catch (error) {
+      if (!this.#isOurs || !isRefusal(error)) throw error;
+      this.#isOurs = false;
+      this.#sample = this.#sample.map((scalars) => (scalars instanceof Int32Array ? scalars.map((x) => x & 1) : scalars));
+      return await this.#timeDefault(compiled, signal);
+    }
+  }
+
+  /** Launches get longer until they can be timed. */
+  async #timeDefault(compiled: CompiledGpu, signal: AbortSignal | undefined): Promise<number> {
     const { input, output } = compiled.program;
     const bytes = [input, output].reduce((sum, { external: { type }, kinds, items }) =>
       sum + kinds.reduce((all, kind) => all + items * countsOf(type)[kind] * (kind === 'd' ? 8 : 4), 0), 0);

@@ -17,7 +17,7 @@ import type { CompiledGpu } from '../run/gpu.ts';
 import { noteLost } from '../run/on-device.ts';
 import { joinItems, type Scalars } from '../run/prepare.ts';
 import { compiledWasm } from '../run/wasm.ts';
-import type { FusedEnd } from '../targets/cuda-layout.ts';
+import type { FusedEnd } from '../targets/cuda-places.ts';
 import { InOrder, scalarsFrom, widthOf, type Made, type MadeArray, type Outlet, type SessionEngine } from './engine.ts';
 import { ItemQueue } from './items.ts';
 import { Progress } from './progress.ts';

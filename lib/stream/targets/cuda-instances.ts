@@ -2,8 +2,8 @@
 // share it, and find theirs by their number among them. Where a firing's items stand depends on how the channel is laid out.
 import { elementAt, required } from '../../core/known.ts';
 import {
-  compare, exact, get, i32, load, select, set, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local,
-  type Program, type ScalarType,
+  compare, exact, get, i32, select, set, valueOf, type Body, type Buffer, type Expression, type KernelFunction, type Local,
+  type Program,
 } from '../../kernel/ir.ts';
 import { dropCopies } from '../../kernel/passes/copies.ts';
 import { dropDead } from '../../kernel/passes/dead.ts';
@@ -24,6 +24,7 @@ import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
 import type { ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { noGaps } from './cuda-gaps.ts';
+import { constantsOf, fromTables, joinedTables } from './cuda-member-tables.ts';
 import { together, type Together } from './cuda-together.ts';
 
 /** How channels are laid out. */
@@ -304,7 +305,7 @@ function codeOf(
   const combined = new Map<Buffer, { readonly table: Buffer; readonly row: number }>();
   for (const standIn of standIns.filter((each) => actual[0]?.buffers.has(each) === true)) {
     const all = actual.map((call) => required(call.buffers.get(standIn)));
-    if (all.every(({ role }) => role === 'constant')) combined.set(standIn, joined(all, tables));
+    if (all.every(({ role }) => role === 'constant')) combined.set(standIn, joinedTables(all, tables));
     else {
       const ends = all.map((buffer, i) => members[i]?.byBuffer.get(buffer));
       if (ends[0] === undefined || ends.some((end) => end !== ends[0])) return members.map(alone);
@@ -321,55 +322,4 @@ function codeOf(
     f: { ...f, parameters: isNeeded ? [...own, member] : own, body }, parameters, member: isNeeded ? member : undefined, buffers,
     nodes: members.map(({ node }) => node), ends: members.map(({ ends }) => ends),
   }];
-}
-
-function table(element: ScalarType, values: readonly number[], tables: Buffer[]): Buffer {
-  const made: Buffer = { name: `of_members_${tables.length}`, element, role: 'constant', length: values.length, initial: values };
-  tables.push(made);
-  return made;
-}
-
-/** The tables of all filters, one after the other. */
-function joined(all: readonly Buffer[], tables: Buffer[]): { table: Buffer; row: number } {
-  const row = Math.max(...all.map(({ length }) => length ?? 0));
-  const values = all.flatMap(({ initial }) => Array.from({ length: row }, (_, i) => initial?.[i] ?? 0));
-  return { table: table(required(all[0]).element, values, tables), row };
-}
-
-interface Constant { readonly table: Buffer; readonly row: number; readonly at: number }
-
-/** Constants in which filters differ, by parameter: those of one type in one table, a row for each filter. */
-function constantsOf(given: readonly Local[], args: readonly (readonly number[])[], tables: Buffer[]): ReadonlyMap<Local, Constant> {
-  const found = new Map<Local, Constant>();
-  for (const type of ['i32', 'f32', 'f64'] as const) {
-    const own = given.flatMap((local, i) => (local.type === type ? [{ local, i }] : []));
-    if (own.length === 0) continue;
-    const values = args.flatMap((list) => own.map(({ i }) => elementAt(list, i)));
-    const made = table(type, values, tables);
-    own.forEach(({ local }, at) => found.set(local, { table: made, row: own.length, at }));
-  }
-  return found;
-}
-
-/** A body that reads tables and constants of the filter with the number `member`. */
-function fromTables(
-  body: Body, member: Local, combined: ReadonlyMap<Buffer, { readonly table: Buffer; readonly row: number }>,
-  constants: ReadonlyMap<Local, Constant>,
-): Body {
-  const rowAt = (row: number): Expression => exact('mul', get(member), i32(row));
-  return mapBody(body, {
-    expression: (e) => {
-      if (e.kind === 'get') {
-        const constant = constants.get(e.local);
-        return constant === undefined ? e : load(constant.table, rowAt(constant.row), constant.at);
-      }
-      if (e.kind !== 'load') return e;
-      const own = combined.get(e.buffer);
-      return own === undefined ? e : { ...e, buffer: own.table, index: exact('add', rowAt(own.row), e.index) };
-    },
-    statement: (s) => {
-      const own = s.kind === 'copy' ? combined.get(s.from) : undefined;
-      return s.kind !== 'copy' || own === undefined ? s : { ...s, from: own.table, fromIndex: exact('add', rowAt(own.row), s.fromIndex) };
-    },
-  });
 }

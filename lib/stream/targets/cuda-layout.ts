@@ -11,12 +11,12 @@ import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
 import { isJammed } from '../plan/jam.ts';
 import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
-import type { External, Group, PlanOptions, ProgramPlan } from '../plan/plan.ts';
+import type { Group, PlanOptions, ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { ProgramState } from '../state/index.ts';
 import { copiesOf, withoutCopies } from './cuda-copies.ts';
-import { accessesIn, gapsFor, placeWith, scalarBytes, type Gapped, type Gaps } from './cuda-gaps.ts';
-import { Packer, type Packed } from './cuda-packing.ts';
+import { accessesIn } from './cuda-gaps.ts';
+import { Places, type FusedEnd, type Placed, type Stretch, type Tile } from './cuda-places.ts';
 import { levelsOf } from './cuda-tasks.ts';
 import { StateLayout, stageLevels } from './state-layout.ts';
 
@@ -35,21 +35,15 @@ export interface FusedOptions extends PlanOptions {
    * of memory where a multiprocessor has room for few blocks. Default false.
    */
   readonly readsAhead?: boolean;
+  /**
+   * Whether branches whose long code differs only in constants share it and find these in tables: then it stays in the cache of
+   * instructions. Default false.
+   */
+  readonly hasTables?: boolean;
   /** Whether loops stay loops and no iteration is cut, for the shortest text. Default: only where the text is too long otherwise. */
   readonly isCompact?: boolean;
   /** Characters that the text may have. Default 1,000,000. */
   readonly mostText?: number;
-}
-
-/** A part of a block's shared memory: the scalars of one kind of a channel or stream. */
-export interface Tile {
-  readonly buffer: Buffer;
-  readonly bytesEach: number;
-  /** Scalars in an item. */
-  readonly stride: number;
-  /** Where it begins. */
-  readonly at: number;
-  readonly gaps: Gaps;
 }
 
 /** Scalars of a steady state of the input, from `begin` to `end`. */
@@ -59,21 +53,11 @@ export interface Run {
 }
 
 /** What the text of a program follows from. */
-export type PrintedLayout = Pick<RoundLayout, 'plan' | 'lowered' | 'state' | 'options' | 'input' | 'output' | 'landings' | 'stretches' |
-  'states' | 'tiles'> & {
+export type PrintedLayout = Pick<RoundLayout, 'plan' | 'lowered' | 'state' | 'options' | 'input' | 'output' | 'landings' | 'half' |
+  'stretches' | 'states' | 'tiles'> & {
     /** By buffer of the input: scalars of a steady state that are loaded, if not all. */
     readonly parts?: ReadonlyMap<Buffer, Run>;
   };
-
-/** An open end: where steady states find their items. */
-export interface FusedEnd {
-  readonly external: External;
-  readonly kinds: readonly Kind[];
-  /** Items in a steady state. */
-  readonly items: number;
-  /** Items before the first steady state. */
-  readonly before: number;
-}
 
 /** The open input or output of a program. */
 export function endOf({ externals, steady }: ProgramPlan, kind: 'input' | 'output'): FusedEnd {
@@ -93,8 +77,6 @@ const fewGroups = 4;
 /** Steady states of a round for which small blocks are large enough. */
 const fullStates = 64;
 
-/** Steady states of rounds for which places in shared memory are looked for: they suit others as well. */
-const usualStates = 16;
 /** Most steady states of a round: beyond, the threads only get longer loops. */
 const mostStates = 4096;
 /**
@@ -107,19 +89,6 @@ const enoughTurns = 4;
 
 /** Steady states for each thread from which on longer rounds of passes gain nothing. */
 const passTurns = 2;
-
-/** Bytes by which a landing area is longer than what lands there: copies keep their alignment. */
-const landingSlack = 16;
-
-/** Scalars that lie in shared memory for a round, and when. */
-export interface Stretch extends Gapped {
-  readonly buffer: Buffer;
-  /** Scalars in a steady state. */
-  readonly each: number;
-  /** First and last phase in which it is in use: the load is phase 0, level l is l + 1. */
-  readonly from: number;
-  readonly to: number;
-}
 
 /** Nodes of a slice that is worth a warp, and of code that takes as long as a barrier. */
 const leastNodes = 24, barrierNodes = 40;
@@ -143,13 +112,15 @@ export class RoundLayout {
   /** By group: accesses of an iteration. */
   readonly #accesses: readonly ReadonlyMap<Buffer, number>[];
   stretches: readonly Stretch[];
-  readonly #packer = new Packer<Stretch>();
+  readonly #places: Places;
   /** By group: those of which a thread makes several iterations together. */
   wide: ReadonlyMap<number, { readonly width: number; readonly f: KernelFunction }> = new Map();
   readonly states: number;
   readonly tiles: ReadonlyMap<Buffer, Tile>;
-  /** By kind of the input's scalars: where the input of the next round lands, if it is copied ahead. */
+  /** By kind of the input's scalars: where the input of the next round lands, if it is copied ahead and not to its own place. */
   readonly landings: readonly number[];
+  /** Bytes of the part of which there are two: the next round's input is copied to one while a round is in the other. 0: no such part. */
+  readonly half: number;
   readonly sharedBytes: number;
 
   /** @param lowered the plan by {@link lowerForRounds} */
@@ -167,6 +138,7 @@ export class RoundLayout {
     this.lastLevel = Math.max(...this.levels);
     const functions = plan.groups.map(({ id }) => required(this.lowered.program.functions.find(({ name }) => name === `group_${id}`)));
     this.#accesses = functions.map(accessesIn);
+    this.#places = new Places(this.input, this.lastLevel, (kind) => this.streamBuffer(this.input.external.id, kind));
     this.stretches = this.#findStretches();
     this.#sizes = functions.map(({ body }) => sizeOf(body));
     if (plan.groups.length <= fewGroups) {
@@ -177,9 +149,10 @@ export class RoundLayout {
     this.wide = this.#findWide(this.#chooseStates());
     this.stretches = this.#findStretches();
     this.states = this.#chooseStates();
-    const { tiles, landings, bytes } = this.#layOut(this.states);
+    const { tiles, landings, half, bytes } = this.#layOut(this.states);
     this.tiles = tiles;
     this.landings = landings;
+    this.half = half;
     this.sharedBytes = bytes;
   }
 
@@ -243,28 +216,8 @@ export class RoundLayout {
     return dense > 0 && dense >= sparse;
   }
 
-  /** Places in shared memory for rounds of so many steady states: what is in use at the same time lies apart. */
-  #layOut(states: number, stretches = this.stretches): { tiles: Map<Buffer, Tile>; landings: number[]; bytes: number } {
-    const landings: number[] = [];
-    let landed = 0;
-    if (this.options.readsAhead) {
-      const { external, kinds, items } = this.input;
-      for (const kind of kinds) {
-        landings.push(landed);
-        const scalars = (states * items + external.later.beyond) * countsOf(external.type)[kind];
-        landed += Math.ceil((scalars * scalarBytes[kind] + landingSlack) / 16) * 16;
-      }
-    }
-    const sizes = (of: number): Packed[] => stretches.map(({ from, to, ...stretch }) => {
-      const scalars = placeWith(gapsFor(stretch), stretch.stride, stretch.each * of + stretch.beside) + 1;
-      return { from, to, bytes: Math.ceil(scalarBytes[stretch.kind] * scalars / 16) * 16 };
-    });
-    const { places, end } = this.#packer.pack(stretches, sizes(states), () => sizes(usualStates), landed);
-    const tiles = new Map(stretches.map((stretch, i): [Buffer, Tile] => {
-      const { buffer, kind, stride } = stretch;
-      return [buffer, { buffer, bytesEach: scalarBytes[kind], stride, at: elementAt(places, i), gaps: gapsFor(stretch) }];
-    }));
-    return { tiles, landings, bytes: end };
+  #layOut(states: number, stretches = this.stretches): Placed {
+    return this.#places.layOut(states, stretches, this.options.readsAhead);
   }
 
   /**
@@ -272,7 +225,7 @@ export class RoundLayout {
    * @param parts of some buffers of the input: the scalars of a steady state that are needed
    */
   forPasses(needed: ReadonlySet<Buffer>, parts: ReadonlyMap<Buffer, Run>): PrintedLayout {
-    const { plan, lowered, state, options, input, output, landings } = this;
+    const { plan, lowered, state, options, input, output, landings, half } = this;
     const stretches = this.stretches.filter(({ buffer }) => needed.has(buffer)).map((stretch): Stretch => {
       const part = parts.get(stretch.buffer), each = part && part.end - part.begin;
       return each === undefined ? stretch : { ...stretch, each, moved: [each], isDense: false };
@@ -284,7 +237,7 @@ export class RoundLayout {
       if (fits(more)) states = more;
     }
     const { tiles } = this.#layOut(states, stretches);
-    return { plan, lowered, state, options, input, output, landings, stretches, parts, states, tiles };
+    return { plan, lowered, state, options, input, output, landings, half, stretches, parts, states, tiles };
   }
 
   #fits(states: number): boolean {

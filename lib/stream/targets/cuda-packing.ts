@@ -1,5 +1,5 @@
 // Places in a block's shared memory: arrays that are in use at the same time lie apart, in as few bytes as a short search finds.
-import { elementAt, required } from '../../core/known.ts';
+import { elementAt } from '../../core/known.ts';
 
 /** An array of so many bytes that is in use from one phase to another. */
 export interface Packed {
@@ -66,16 +66,4 @@ export function packingOrder(arrays: readonly Packed[]): readonly number[] {
 function leastBytes(arrays: readonly Packed[]): number {
   return Math.max(0, ...arrays.map(({ from }) =>
     arrays.reduce((sum, each) => sum + (each.from <= from && from <= each.to ? each.bytes : 0), 0)));
-}
-
-/** The places of arrays in the order that is best for arrays of about the same sizes. */
-export class Packer<T> {
-  #of: readonly T[] | undefined;
-  #order: readonly number[] = [];
-
-  /** @param like arrays for which an order is looked for, if it is not known for these items yet */
-  pack(items: readonly T[], arrays: readonly Packed[], like: () => readonly Packed[], begin: number): Places {
-    if (this.#of !== items) [this.#of, this.#order] = [items, packingOrder(like())];
-    return placeInOrder(arrays, required(this.#order), begin);
-  }
 }

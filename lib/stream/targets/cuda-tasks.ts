@@ -1,7 +1,7 @@
 // What the threads of a block share out among themselves: iterations of groups, or slices of iterations. Tasks of one shape, as branches
 // of a split-join often have, run the same code, so that it stays in the cache of instructions.
 import { elementAt, required } from '../../core/known.ts';
-import { get, valueOf, type Buffer, type ExpressionOf, type KernelFunction, type Local, type Program } from '../../kernel/ir.ts';
+import { get, i32, valueOf, type Buffer, type ExpressionOf, type KernelFunction, type Local, type Program } from '../../kernel/ir.ts';
 import { shareFunctions } from '../../kernel/passes/share.ts';
 import { forCount, isStraight, sliceFunction } from '../../kernel/passes/slice.ts';
 import { foldTrips, splitFold, type SplitFold } from '../../kernel/passes/split-fold.ts';
@@ -10,6 +10,7 @@ import { buffersIn, mapBody, Names } from '../../kernel/visit.ts';
 import { onlyMoves } from '../lower/moves.ts';
 import type { Group, ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { constantsOf, fromTables } from './cuda-member-tables.ts';
 
 /** One of the groups whose iterations a task makes. */
 export interface Member {
@@ -32,6 +33,8 @@ export interface Task {
   /** Iterations that a thread makes together. */
   readonly width: number;
   readonly members: readonly Member[];
+  /** The parameter that is the number of a member, if constants are found by it: threads of a warp belong to one member. */
+  readonly member?: Local | undefined;
   /** Where parts look for a value together: what they leave, and who needs it. Parts of an iteration are neighbouring lanes. */
   readonly fold?: { readonly out: Buffer; readonly join: SplitFold['join']; readonly rest: Task } | undefined;
 }
@@ -89,6 +92,8 @@ interface TaskOptions {
   readonly isPrivate: (buffer: Buffer) => boolean;
   /** Whether buffers are laid out alike. */
   readonly isAlike: (a: Buffer, b: Buffer) => boolean;
+  /** Whether long functions that differ in many constants find theirs in tables, by their number. */
+  readonly hasTables: boolean;
   /** Whether functions stay as they are, with their loops, and in one piece. */
   readonly isCompact: boolean;
 }
@@ -96,7 +101,7 @@ interface TaskOptions {
 export function tasksOf(options: TaskOptions): Tasks {
   const { plan, levels, states, threads, program, ix, wide, isCompact } = options;
   const made: Task[][] = [];
-  const placeholders: Buffer[] = [];
+  const placeholders: Buffer[] = [], tables: Buffer[] = [];
   for (let level = 0; level <= Math.max(...levels); ++level) {
     const groups = plan.groups.filter(({ id }) => levels[id] === level);
     const busy = groups.reduce((sum, { iterations }) => sum + Math.ceil(states * iterations / 32), 0);
@@ -122,11 +127,11 @@ export function tasksOf(options: TaskOptions): Tasks {
       const isShort = isStraight(once) && sizeOf(once.body) <= mostStraight;
       return [positioned(program, group, isShort ? once : f, { parts: 1, width: 1, isCounted: !isShort }, ix)];
     });
-    const shared = share(tasks, options, `level_${level}`);
+    const shared = share(tasks, options, `level_${level}`, tables);
     made.push(shared.tasks);
     placeholders.push(...shared.placeholders, ...tasks.flatMap(({ fold }) => (fold === undefined ? [] : [fold.out])));
   }
-  return { levels: made, placeholders };
+  return { levels: made, placeholders: [...placeholders, ...tables] };
 }
 
 /** Lanes of a warp, iterations of a loop that a lane makes at least, and the share of the threads that looking together is to keep busy. */
@@ -185,9 +190,25 @@ export function positioned(
   return { ...how, f: made, members: [{ group, slots: [...slots.keys()], args: [], buffers: new Map() }] };
 }
 
+/** Nodes of functions of one shape, altogether, from which on they are too long to stay in the cache of instructions side by side. */
+const leastTabled = 4000;
+/** Constants in which functions of one shape may differ. */
+const mostDifferences = 4096;
+
+/** A task whose function finds constants by the member's number, in place of taking them. @param own parameters that are no constants */
+function byNumber(program: Program, { f, members, ...task }: Task, own: number, tables: Buffer[]): Task {
+  const member: Local = { name: Names.of(program, f).make('member'), type: 'i32' };
+  const values = members.map(({ args }) => args.map(({ value }) => value));
+  const body = fromTables(f.body, member, new Map(), constantsOf(f.parameters.slice(own), values, tables));
+  return {
+    ...task, member, f: { ...f, parameters: [...f.parameters.slice(0, own), member], body },
+    members: members.map((each, i) => ({ ...each, args: [i32(i)] })),
+  };
+}
+
 /** Tasks of one shape as one, where they do not differ in much. */
 function share(
-  all: readonly Task[], { program, isAlike, isPrivate }: TaskOptions, prefix: string,
+  all: readonly Task[], { program, isAlike, isPrivate, hasTables }: TaskOptions, prefix: string, tables: Buffer[],
 ): { tasks: Task[]; placeholders: Buffer[] } {
   const isOwn = ({ f, fold }: Task): boolean => fold !== undefined || [...buffersIn(f.body)].some(isPrivate);
   const classes = new Map<string, Task[]>();
@@ -199,19 +220,23 @@ function share(
   const placeholders: Buffer[] = [];
   let number = 0;
   for (const members of classes.values()) {
-    const shared = shareFunctions(program, members.map(({ f }) => f), `${prefix}_${number++}`);
+    const shared = shareFunctions(program, members.map(({ f }) => f), `${prefix}_${number++}`, ...(hasTables ? [mostDifferences] : []));
     for (const f of shared.functions) {
       const own = members.filter((task) => shared.calls.get(task.f.name)?.callee === f.name);
       const calls = own.map((task) => required(shared.calls.get(task.f.name)));
-      const isCheap = own.length > 1 && calls.every(({ args, buffers }) => args.length <= mostArguments && [...buffers].every(
+      const isAlikeInAll = own.length > 1 && calls.every(({ buffers }) => [...buffers].every(
         ([by, buffer]) => buffer.role !== 'constant' && isAlike(buffer, required(calls[0]?.buffers.get(by)))));
-      if (!isCheap) made.push(...own);
-      else {
-        const [first] = own as [Task];
-        made.push({ ...first, f, members: own.map((task, i) =>
-          ({ ...required(task.members[0]), args: elementAt(calls, i).args, buffers: elementAt(calls, i).buffers })) });
-        placeholders.push(...elementAt(calls, 0).buffers.keys());
+      const isCheap = calls.every(({ args }) => args.length <= mostArguments);
+      const isLong = hasTables && own.length * sizeOf(f.body) >= leastTabled;
+      if (!isAlikeInAll || !(isCheap || isLong)) {
+        made.push(...own);
+        continue;
       }
+      const [first] = own as [Task];
+      const together: Task = { ...first, f, members: own.map((task, i) =>
+        ({ ...required(task.members[0]), args: elementAt(calls, i).args, buffers: elementAt(calls, i).buffers })) };
+      made.push(isCheap ? together : byNumber(program, together, first.f.parameters.length, tables));
+      placeholders.push(...elementAt(calls, 0).buffers.keys());
     }
   }
   return { tasks: made, placeholders };

@@ -4,10 +4,12 @@ import type { Buffer, Program } from '../../kernel/ir.ts';
 import { cLiteral, cName, cTypes } from '../../kernel/print/c-family.ts';
 import { cudaCanFail, cudaParameters } from '../../kernel/print/cuda.ts';
 import { countsOf } from '../plan/layout.ts';
+import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import { choiceOf, chosen } from './cuda-choices.ts';
+import { choiceOf, chosen, foldLines, sharedCaches, type InputText } from './cuda-choices.ts';
 import { endsOf, type Ends } from './cuda-ends.ts';
-import { streamBuffer, type FusedEnd, type PrintedLayout, type Tile } from './cuda-layout.ts';
+import { streamBuffer, type PrintedLayout } from './cuda-layout.ts';
+import type { FusedEnd, Tile } from './cuda-places.ts';
 import { withRest, type Task, type Tasks } from './cuda-tasks.ts';
 import type { Pass } from './state-passes.ts';
 import type { WhichPasses } from './state-members.ts';
@@ -15,16 +17,6 @@ import { StateText } from './state-text.ts';
 
 /** More turns than there are. */
 const never = 2 ** 31 - 1;
-/** Kinds of scalars of the input in the printed program. */
-interface InputText {
-  readonly tile: string;
-  readonly placing: string;
-  readonly landing: string;
-  readonly from: string;
-  readonly count: string;
-  readonly each: number;
-}
-
 const roundParameters = 'const Block& block, const Parameters& p, int64_t state, int states';
 
 export class ProgramText {
@@ -76,7 +68,8 @@ export class ProgramText {
   }
 
   #pointer(buffer: Buffer): string {
-    return `block.shared<${cTypes[buffer.element]}>(${this.#tile(buffer).at})`;
+    const { at, alternates } = this.#tile(buffer);
+    return `block.shared<${cTypes[buffer.element]}>(${at}${alternates ? ' + half' : ''})`;
   }
 
   /** The type `Program` that cuda/stream/fused.cuh runs, with what it needs before it. */
@@ -94,6 +87,7 @@ export class ProgramText {
       ...(state === undefined ? [] : [`  static constexpr int kPasses = ${state.passes}, kRoundStates = ${this.#roundStates};`]),
       `  static constexpr int kThreads = ${threads}, kMinBlocks = ${minBlocks}, kStates = ${this.#layout.states};`,
       `  static constexpr bool kReadsAhead = ${readsAhead};`,
+      ...(state === undefined ? [`  static constexpr int kHalf = ${this.#layout.half};`] : []),
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
       `  using Parameters = fused::${state === undefined ? 'Fused' : 'State'}Parameters<kInputs, kOutputs>;`,
       ...pass, ...(readsAhead ? this.#aheadText() : this.#loadText()), ...pass, ...steady,
@@ -149,8 +143,12 @@ export class ProgramText {
 
   #aheadText(): string[] {
     const inputs = this.#inputs();
+    if (this.#layout.half > 0) return [
+      `  static WARPLOOM_DEVICE void begin_input(${roundParameters}, int half) {`, ...inputs.map(({ tile, placing, from, count }) =>
+        `    fused::begin_tile<kThreads, ${placing}>(block, ${tile}, ${from}, ${count});`), '  }',
+    ];
     return [
-      `  static WARPLOOM_DEVICE void begin_input(${roundParameters}) {`, ...inputs.map(({ landing, from, count }) =>
+      `  static WARPLOOM_DEVICE void begin_input(${roundParameters}, int) {`, ...inputs.map(({ landing, from, count }) =>
         `    fused::begin_landing<kThreads>(block, ${landing}, ${from}, ${count});`), '  }',
       `  static WARPLOOM_DEVICE void place_input(${roundParameters}) {`, ...inputs.map(({ tile, placing, landing, from, count }) =>
         `    fused::place_landed<kThreads, ${placing}>(block, ${tile}, ${landing}, ${from}, ${count});`), '  }',
@@ -166,7 +164,8 @@ export class ProgramText {
       return `    fused::store_tile<kThreads, ${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, static_cast<${type}*>(p.output[${
         i}]) + (p.first_output + state * ${items}) * ${counts[kind]}, states * ${items * counts[kind]});`;
     });
-    return [`  static WARPLOOM_DEVICE void store(${roundParameters}) {`, ...lines, '  }'];
+    const half = this.#state === undefined ? `, int${lines.some((line) => line.includes(' + half)')) ? ' half' : ''}` : '';
+    return [`  static WARPLOOM_DEVICE void store(${roundParameters}${half}) {`, ...lines, '  }'];
   }
 
   #settleText(): string[] {
@@ -182,7 +181,7 @@ export class ProgramText {
     }
     const lines = [...alike.values()].map(({ type, each, beside, tiles }) =>
       `    fused::settle_tiles<kThreads, ${this.#placing(required(tiles[0]).buffer)}, ${tiles.length}, ${beside}>(`
-      + `block, states * ${each}, [&](int member) { return ${this.#sharedAt(type, tiles.map(({ at }) => at))}; });`);
+      + `block, states * ${each}, [&](int member) { return ${this.#sharedAt(type, tiles)}; });`);
     lines.push(...this.#state?.settle() ?? []);
     return [
       `  static WARPLOOM_DEVICE void settle(const Block&${lines.length > 0 ? ' block' : ''}, int${lines.length > 0 ? ' states' : ''}) {`,
@@ -203,7 +202,8 @@ export class ProgramText {
     const round = this.#state === undefined ? 'Round' : 'StateRound';
     return [
       `  static WARPLOOM_DEVICE void steady(const Block& block, const fused::${round}& round) {`,
-      ...this.#state?.pointers(false) ?? [], ...steady, '  }',
+      ...this.#state?.pointers(false) ?? [], ...(steady.some((line) => /\bhalf\b/.test(line)) ? ['    const int half = round.half;'] : []),
+      ...steady, '  }',
     ];
   }
 
@@ -228,13 +228,19 @@ export class ProgramText {
     return Math.ceil(this.#layout.states * required(members[0]).group.iterations * parts / width);
   }
 
+  /** Numbers that a member's calls take: whole warps where all threads of a warp are to belong to one. */
+  #spanOf(task: Task): number {
+    const calls = this.#callsOf(task);
+    return task.member === undefined ? calls : Math.ceil(calls / 32) * 32;
+  }
+
   /**
-   * The calls of a level, shared out among warps: those of a task begin with a warp of its own, so that all threads of a warp do the same,
-   * and each warp finds its task in few steps.
+   * The calls of a level, shared out among warps in units of 32: those of a task begin with a unit of its own, so that all threads of a
+   * warp do the same, and each warp finds its task in few steps.
    */
   #levelText(tasks: readonly Task[]): string[] {
     const { threads } = this.#layout.options;
-    const counts = tasks.map((task) => this.#callsOf(task) * task.members.length);
+    const counts = tasks.map((task) => this.#spanOf(task) * task.members.length);
     const [task, count] = [tasks[0], counts[0]];
     if (task === undefined || count === undefined) return [];
     if (tasks.length === 1) {
@@ -247,12 +253,17 @@ export class ProgramText {
     const units = tasks.map((each, i) => {
       const first = warps;
       warps += Math.ceil(elementAt(counts, i) / 32);
-      const number = `      const int ${this.#counterOf(each)} = (warp - ${first}) * 32 + block.lane();`;
+      const number = `      const int ${this.#counterOf(each)} = (unit - ${first}) * 32 + block.lane();`;
       return { first, text: [number, ...this.#callText(each)] };
     });
-    const head = warps * 32 <= threads ? ['    {', '      const int warp = block.warp();', `      if (warp < ${warps}) {`]
-      : ['    {', `      for (int warp = block.warp(); warp < ${warps}; warp += kThreads / 32) {`];
-    return [...head, ...chosen(units), '      }', '    }'];
+    const sizes = tasks.map(({ f }, i) => ({ count: Math.ceil(elementAt(counts, i) / 32), size: sizeOf(f.body) }));
+    const shared = sharedCaches(sizes, threads / 32);
+    const head = shared !== undefined
+      ? [`      for (fused::Quarter<kThreads, ${shared}> turn(block.warp(), ${warps}); turn.goes_on(); turn.next()) {`,
+        '        const int unit = turn.unit;']
+      : warps * 32 <= threads ? ['      const int unit = block.warp();', `      if (unit < ${warps}) {`]
+        : [`      for (int unit = block.warp(); unit < ${warps}; unit += kThreads / 32) {`];
+    return ['    {', ...head, ...chosen(units), '      }', '    }'];
   }
 
   #counterOf({ members }: Task): string {
@@ -276,10 +287,14 @@ export class ProgramText {
     }) ?? [];
   }
 
-  /** Shared memory at one of these bytes, multiples of 16, which compilers shall know. */
-  #sharedAt(type: string, places: readonly number[]): string {
+  /** Where one of these tiles begins, at a multiple of 16 bytes, which compilers shall know. */
+  #sharedAt(type: string, tiles: readonly Tile[]): string {
+    const places = tiles.map(({ at }) => at);
     const isOne = places.every((at) => at === places[0]);
-    return `block.shared<${type}>(${isOne ? String(places[0]) : `16 * ${this.#choice('int', places.map((at) => String(at / 16)))}`})`;
+    const at = isOne ? String(places[0]) : `16 * ${this.#choice('int', places.map((each) => String(each / 16)))}`;
+    if (!tiles.some(({ alternates }) => alternates)) return `block.shared<${type}>(${at})`;
+    const alternates = this.#choice('int', tiles.map((tile) => (tile.alternates ? '1' : '0')));
+    return `block.shared<${type}>(${at} + half${alternates === '1' ? '' : ` * ${alternates}`})`;
   }
 
   #choice(type: string, values: readonly string[]): string {
@@ -301,7 +316,7 @@ export class ProgramText {
       const places = members.map((member) => {
         const tile = this.#layout.tiles.get(member.buffers.get(buffer) ?? buffer);
         if (tile === undefined) throw new UnsupportedProgram(`the program keeps '${buffer.name}' between firings`);
-        return tile.at;
+        return tile;
       });
       return this.#sharedAt(cTypes[buffer.element], places);
     };
@@ -329,7 +344,7 @@ export class ProgramText {
   /** Call number `i`, if there is one, or number `all` of all members. */
   #callText(task: Task): string[] {
     const { members } = task;
-    const calls = this.#callsOf(task);
+    const calls = this.#spanOf(task);
     const own = `i < ${this.#callsInRound(task)}`;
     return [
       `      ${this.#comment(task)}`,
@@ -361,14 +376,10 @@ export class ProgramText {
     const provided = this.#state?.provide(required(member).group.steps.map(({ actor }) => actor), '      ', new Set(
       withRest(task).flatMap(({ f }) => required(this.#parameters.get(f.name))))) ?? [];
     const call = (of: Task): string => this.#call(of, (buffer) => (buffer === out ? 'found' : this.#state?.argument(buffer))).text;
-    const type = cTypes[out.element];
-    const joined = join === 'max' || join === 'min' ? `wl_${join}(a, b)` : `b ${join === 'gt' ? '>' : '<'} a ? b : a`;
-    return [
-      `      const int turn = fused::quotient(i, ${parts}), part = i - turn * ${parts};`, `      ${type} found[1] = {0};`,
-      `      if (i < ${this.#callsInRound(task)}) {`, ...provided, `        ${call(task)};`, '      }',
-      `      fused::fold_lanes<${parts}>(block, found[0], [](${type} a, ${type} b) { return ${joined}; });`,
-      `      if (part == 0 && i < ${this.#callsInRound(task)}) {`, ...provided, `        ${call(rest)};`, '      }',
-    ];
+    return foldLines(cTypes[out.element], parts, join, {
+      condition: `i < ${this.#callsInRound(task)}`, part: [...provided, `        ${call(task)};`],
+      rest: [...provided, `        ${call(rest)};`],
+    });
   }
 
   /** @param span threads that take a member's part, whole warps; @param offset the first thread that takes any */

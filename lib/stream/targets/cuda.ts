@@ -6,6 +6,7 @@ import { elementAt } from '../../core/known.ts';
 import type { Buffer, Program } from '../../kernel/ir.ts';
 import { padBuffers } from '../../kernel/passes/pad.ts';
 import { printCuda } from '../../kernel/print/cuda.ts';
+import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { walkBody } from '../../kernel/visit.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { LoweredProgram } from '../lower/program.ts';
@@ -16,7 +17,8 @@ import { nodesWithState, stateOf, type ProgramState } from '../state/index.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { endsOf, positionResidues } from './cuda-ends.ts';
 import { noGaps } from './cuda-gaps.ts';
-import { lowerForRounds, RoundLayout, type FusedEnd, type FusedOptions } from './cuda-layout.ts';
+import { lowerForRounds, RoundLayout, type FusedOptions } from './cuda-layout.ts';
+import type { FusedEnd } from './cuda-places.ts';
 import { checkLength, mostText } from './cuda-length.ts';
 import { positioned, tasksOf, withRest, type Task } from './cuda-tasks.ts';
 import { ProgramText } from './cuda-text.ts';
@@ -108,7 +110,8 @@ const lastPlans = new WeakMap<StreamGraph, { readonly options: PlanOptions; read
 
 function planFor(graph: StreamGraph, given: FusedOptions): Planned {
   const {
-    threads: _, sharedBytes: __, minBlocks: ___, width: ____, readsAhead: _____, isCompact: ______, mostText: _______, ...rest
+    threads: _, sharedBytes: __, minBlocks: ___, width: ____, readsAhead: _____, isCompact: ______, mostText: _______, hasTables: ________,
+    ...rest
   } = given;
   const options = { ...defaultCudaPlan, ...rest };
   const last = lastPlans.get(graph);
@@ -159,6 +162,7 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
   const { plan, state, lowered: lower } = planFor(graph, options);
   const begins = startMatters(plan);
   if (begins === undefined) throw new UnsupportedProgram(whyNot(plan));
+  if ((options.live ?? 0) > 0) checkNodes(lower().program);
   const layout = new RoundLayout(plan, lower(), options, state);
   const { threads } = layout.options;
   const { program: lowered, system: { ix } } = layout.lowered;
@@ -167,6 +171,7 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
     program: lowered, plan: layout.plan, levels: layout.levels, ix, states: layout.states, threads, wide: layout.wide,
     isPrivate: (buffer) => own.has(buffer) && buffer.role !== 'constant',
     isAlike: (a, b) => layout.tiles.get(a)?.gaps.shift === layout.tiles.get(b)?.gaps.shift, isCompact: options.isCompact === true,
+    hasTables: options.hasTables === true,
   });
   const all = tasks.levels.flat(), every = all.flatMap(withRest);
   const stageTasks = new Map<string, Task>(layout.state?.works.flatMap(({ group, record, scans }) =>
@@ -178,16 +183,9 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
     isShared: (buffer) => layout.tiles.has(buffer),
   };
   const passes = context === undefined ? [] : passesOf(context);
-  const gaps = new Map<Buffer, number>();
-  const addGap = (buffer: Buffer, of: Buffer): void => {
-    const shift = layout.tiles.get(of)?.gaps.shift ?? noGaps;
-    if (shift !== noGaps) gaps.set(buffer, shift);
-  };
-  for (const buffer of layout.tiles.keys()) addGap(buffer, buffer);
-  for (const { members: [first] } of all) for (const [by, buffer] of first?.buffers ?? []) addGap(by, buffer);
   const buffers = [...lowered.buffers, ...tasks.placeholders];
   const functions = [...every, ...stageTasks.values(), ...passes.flatMap((pass) => pass.tasks.flat())].map(({ f }) => f);
-  const program = padBuffers({ ...lowered, buffers, functions }, gaps, positionResidues(every, endsOf(layout)));
+  const program = padBuffers({ ...lowered, buffers, functions }, gapsOf(layout, all), positionResidues(every, endsOf(layout)));
   refuseHost(program);
   const warm = Math.ceil(untilRight(layout.plan, state) / layout.states);
   // Passes that begin no rounds early have longer rounds of their own.
@@ -201,8 +199,8 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
   const text = [
     '#ifdef WARPLOOM_SIMT', '#define WL_STRUCT_LANES', '#endif', '#include "cuda/core/module.cuh"', '#include "arithmetic.h"',
     `#include "cuda/stream/${layout.state === undefined ? 'fused' : 'state'}.cuh"`, '', 'namespace {',
-    printCuda({ ...program, imports: [] }), ...texts.flatMap((each) => each.lines()), '}  // namespace', '',
-    ...entries, '',
+    printCuda({ ...program, imports: [] }, new Set(all.flatMap(({ member }) => member ?? []))), ...texts.flatMap((each) => each.lines()),
+    '}  // namespace', '', ...entries, '',
   ].join('\n');
   return {
     plan: layout.plan, source: text, kernel: fusedKernel, threads, sharedBytes: layout.sharedBytes, states: layout.states,
@@ -214,6 +212,29 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
       reordered, stretch: reordered.length === 0 ? null : leastStretch * Math.max(1, warm * kernels.length),
     },
   };
+}
+
+/** By buffer, stand-ins included: the distance of its gaps, where windows have some. */
+function gapsOf({ tiles }: RoundLayout, tasks: readonly Task[]): ReadonlyMap<Buffer, number> {
+  const gaps = new Map<Buffer, number>();
+  const add = (buffer: Buffer, of: Buffer): void => {
+    const shift = tiles.get(of)?.gaps.shift ?? noGaps;
+    if (shift !== noGaps) gaps.set(buffer, shift);
+  };
+  for (const buffer of tiles.keys()) add(buffer, buffer);
+  for (const { members: [first] } of tasks) for (const [by, buffer] of first?.buffers ?? []) add(by, buffer);
+  return gaps;
+}
+
+/** Nodes of groups by dependence: of the twelve programs, one has more than 31,000, and 340,000, whose text is too long as well. */
+const mostByDependence = 60_000;
+
+/** Throws before functions are cut and printed, which takes seconds, if they are too long for any gain. */
+function checkNodes({ functions }: Program): void {
+  let nodes = 0;
+  for (const { body } of functions) nodes += sizeOf(body);
+  if (nodes <= mostByDependence) return;
+  throw new UnsupportedProgram(`its groups by dependence have ${nodes} nodes, and at most ${mostByDependence} are printed`);
 }
 
 /** Rounds of a block's stretch for each that it makes only to begin, where sums of floats depend on their number. */

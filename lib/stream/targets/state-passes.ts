@@ -8,7 +8,8 @@ import type { LoweredProgram } from '../lower/program.ts';
 import { countsOf } from '../plan/layout.ts';
 import type { Group, ProgramPlan } from '../plan/plan.ts';
 import { positioned, type Task } from './cuda-tasks.ts';
-import type { FusedEnd, PrintedLayout, RoundLayout, Run } from './cuda-layout.ts';
+import type { PrintedLayout, RoundLayout, Run } from './cuda-layout.ts';
+import type { FusedEnd } from './cuda-places.ts';
 import type { StageWork, StateLayout } from './state-layout.ts';
 
 export interface Pass {

@@ -10,8 +10,10 @@ import { openDevice, type Device } from '../../../lib/core/device.ts';
 import { WarploomError } from '../../../lib/core/errors.ts';
 import { compileForDevice, run } from '../../../lib/stream/index.ts';
 import { compileFused, type ShortSearch } from '../../../lib/stream/run/fused.ts';
+import { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
 import { keptLayout } from '../../../lib/stream/run/kept-layout.ts';
 import { mostCandidates, shortList, type Candidate } from '../../../lib/stream/run/layouts.ts';
+import { Trial } from '../../../lib/stream/run/trial.ts';
 import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';
@@ -51,7 +53,7 @@ describe('the first compilation for a device', function () {
   };
 
   it('tries few layouts', () => {
-    assert.ok(shortList.length >= 3 && shortList.length <= 8 && shortList.length < mostCandidates / 4);
+    assert.ok(shortList.length >= 3 && shortList.length <= 9 && shortList.length < mostCandidates / 4);
     assert.equal(new Set(shortList.map(({ name }) => name)).size, shortList.length);
   });
 
@@ -131,6 +133,17 @@ describe('the first compilation for a device', function () {
         assert.ok(kept !== undefined, 'the search came to its end');
         assert.equal(found.program.source, fusedProgram(some, kept === 'byDefault' ? {} : kept).source);
       }
+    });
+
+    it('times programs that fault on large items on bits, but not on items that were given', async () => {
+      const some = graphOf('int->int filter F { int[2] t; init { t[1] = 7; } work pop 1 push 1 { push(t[pop()]); } }'
+        + ' int->int pipeline Main { add F; }');
+      using compiled = await CompiledGpu.compileDefault(some, device);
+      using trial = new Trial(compiled, undefined, true);
+      assert.ok(await trial.timeDefault(compiled, undefined) > 0);
+      assert.ok(await trial.time(compiled, undefined) > 0);
+      using given = new Trial(compiled, Int32Array.of(0, 1, 2), true);
+      await assert.rejects(given.timeDefault(compiled, undefined), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT' });
     });
 
     it('is one search for calls at the same time, which a call that is aborted leaves to the others', async () => {
