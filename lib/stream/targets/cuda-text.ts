@@ -221,7 +221,8 @@ export class ProgramText {
       const number = `      const int ${this.#counterOf(each)} = (unit - ${first}) * 32 + block.lane();`;
       return { first, text: [number, ...this.#callText(each)] };
     });
-    const shared = sharedCaches(tasks.map(({ f }, i) => ({ count: Math.ceil(elementAt(counts, i) / 32), size: sizeOf(f.body) })), threads / 32);
+    const sizes = tasks.map(({ f }, i) => ({ count: Math.ceil(elementAt(counts, i) / 32), size: sizeOf(f.body) }));
+    const shared = sharedCaches(sizes, threads / 32);
     const head = shared !== undefined
       ? [`      for (fused::Quarter<kThreads, ${shared}> turn(block.warp(), ${warps}); turn.goes_on(); turn.next()) {`,
         '        const int unit = turn.unit;']
