@@ -167,7 +167,8 @@ export class PipelinedGpu extends CompiledGpu {
     const { coarsening, states, instances, threads, stages, arenaBytes, gap } = this.schedule;
     const launch = this.#way.chosen;
     const made = {
-      mode: this.mode, coarsening, states, instances, threads, stages, channelBytes: arenaBytes, ...(launch === undefined ? {} : { launch }),
+      mode: this.mode, coarsening, states, instances, threads, stages, channelBytes: arenaBytes,
+      ...(launch === undefined ? {} : { launch }),
     };
     return gap === undefined ? made : { ...made, gap };
   }
