@@ -24,3 +24,34 @@ export type HostBenchmark = (context: HostContext) => Promise<void>;
 export function isUnsupported(error: unknown): error is Error {
   return error instanceof Error && (error as { code?: string }).code === 'ERR_WARPLOOM_UNSUPPORTED';
 }
+
+/** First line of an error's message. */
+const firstLine = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0]!;
+
+/** What fails does not keep other rows from being measured: it is said at once, and named by the error that ends the run. */
+export class Failures {
+  readonly #say: BenchContext['say'];
+  readonly #failed: { readonly id: string; readonly error: unknown }[] = [];
+
+  constructor({ say }: Pick<BenchContext, 'say'>) {
+    this.#say = say;
+  }
+
+  /** What `work` makes; undefined where it fails. A problem that a device does not take is no failure. */
+  async of<T>(id: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#say(`${id}: ${error instanceof Error ? error.message : String(error)}`);
+      if (!isUnsupported(error)) this.#failed.push({ id, error });
+      return undefined;
+    }
+  }
+
+  /** Throws an error that names what failed, if anything did. */
+  end(): void {
+    if (this.#failed.length === 0) return;
+    throw new AggregateError(this.#failed.map(({ error }) => error),
+      `failed: ${this.#failed.map(({ id, error }) => `${id} (${firstLine(error)})`).join('; ')}`);
+  }
+}

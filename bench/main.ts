@@ -23,6 +23,7 @@ import { formatRow, mergeReports, readReport, writeReport, type Report, type Row
 import { benchmarkImports } from './imports.ts';
 import { imagingTables, writeImagingFigures } from './imaging-figures.ts';
 import { benchmarkImaging } from './imaging.ts';
+import { benchmarkKernel } from './kernel.ts';
 import { benchmarkScan } from './scan.ts';
 import { benchmarkScratchpad } from './scratchpad.ts';
 import { benchmarkStream } from './stream.ts';
@@ -33,6 +34,7 @@ import { benchmarkStreamVariants, variantTables } from './stream-variants.ts';
 import { streamTables, writeStreamFigures } from './stream-figures.ts';
 import { benchmarkPartition } from './stream-partition.ts';
 import { figureTables, writeFigures } from './swept-figures.ts';
+import { benchmarkStencil } from './stencil.ts';
 import { benchmarkSwept } from './swept.ts';
 import { benchmarkSweptCfl } from './swept-cfl.ts';
 import { markdownTable } from './table.ts';
@@ -41,6 +43,8 @@ import { benchmarkTridiagonal } from './tridiagonal.ts';
 const domains: Readonly<Record<string, DomainBenchmark>> = {
   tridiagonal: benchmarkTridiagonal,
   scan: benchmarkScan,
+  kernel: benchmarkKernel,
+  stencil: benchmarkStencil,
   swept: benchmarkSwept,
   'swept-cfl': benchmarkSweptCfl,
   imaging: benchmarkImaging,
@@ -58,7 +62,7 @@ const hostDomains: Readonly<Record<string, HostBenchmark>> = {
 /** Those of the host that measure something else on a device that runs kernels. */
 const kernelDomains: Readonly<Record<string, DomainBenchmark>> = { stream: benchmarkStreamDevice };
 /** Domains people name; the others are figures of one of them. */
-const named = ['tridiagonal', 'scan', 'swept', 'imaging', 'stream', 'swept-cfl', 'calls', 'imports'];
+const named = ['tridiagonal', 'scan', 'kernel', 'stencil', 'swept', 'imaging', 'stream', 'swept-cfl', 'calls', 'imports'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7

@@ -11,6 +11,8 @@ const buildInfoSchema = z.object({ commit: z.string(), sourceHash: z.string(), n
 /** Folders whose files make a domain's figures. */
 function foldersOf(domain: string): readonly string[] {
   if (domain === 'imports') return ['lib'];
+  if (domain === 'kernel') return ['lib/kernel', 'cuda/kernel'];
+  if (domain === 'stencil') return ['lib/stencil', 'lib/kernel', 'cuda/stencil'];
   return domain.startsWith('stream') ? ['lib/stream', 'lib/kernel', 'cuda/stream', 'examples/stream'] : ['cuda', 'native'];
 }
 
@@ -38,7 +40,7 @@ export function provenance(root: string, domain = ''): { commit: string; sourceH
   const info = join(root, 'build-info.json');
   if (existsSync(info)) {
     const built = buildInfoSchema.parse(JSON.parse(readFileSync(info, 'utf8')));
-    return domain.startsWith('stream') ? { ...built, sourceHash: sourceHash(root, foldersOf(domain)) } : built;
+    return domain.startsWith('stream') || domain === 'kernel' || domain === 'stencil' ? { ...built, sourceHash: sourceHash(root, foldersOf(domain)) } : built;
   }
   return {
     commit: output('git', ['rev-parse', 'HEAD'], root),

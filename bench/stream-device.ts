@@ -1,12 +1,14 @@
 // The twelve programs on a device that runs kernels, each as one fused kernel. Rows:
 //   stream/<program>/auto        items of output a second with input and output on the device: its own seconds of launches of 2 GB of
 //                                traffic (or 0.1 s); limit: by memory and by instructions, on an H200
-//   stream/<program>/auto-host   the same of stream.run with arrays in JavaScript's memory, by the clock; limit: what binds of the link,
-//                                as measured in this run from page-locked memory, and the kernel
+//   stream/<program>/auto-host   the same of stream.run with arrays in JavaScript's memory and a new array as the result, by the clock,
+//                                after five runs; first: of the first run of the compiled program; limit: what binds of the link, both
+//                                ways at once as measured in this run from page-locked memory, and the kernel
 //   stream/<program>/auto-pinned the same of a compiled program's run from pinned memory to pinned memory
 //   stream/<program>/auto-fast   as auto, compiled with fast: true; its output is not compared, since its rounding differs
 //   stream/<program>/auto-algebraic  with linear filters collapsed: stream-algebraic.ts
 //   stream/<program>/compile     seconds from the text until the program can run, with an empty cache; cached: with what that left
+//   stream/<program>/auto-host/many-N   many such runs at once: stream-many.ts
 //   stream/geomean/auto          geometric mean over the baseline of the programs that ran
 // and those of the schedules of chapter 3: stream-modes.ts, of chapter 4: stream-hybrid.ts, of its partitions: stream-gap.ts, and of
 // Tables 2.1 and 4.1: stream-tables.ts.
@@ -24,7 +26,7 @@ import { compileForDevice } from '../lib/stream/run/for-device.ts';
 import { compileFused } from '../lib/stream/run/fused.ts';
 import type { CompiledGpu } from '../lib/stream/run/gpu.ts';
 import { run, type StreamRun } from '../lib/stream/run/index.ts';
-import { isUnsupported, type BenchContext } from './domain.ts';
+import { Failures, type BenchContext } from './domain.ts';
 import { deviceFolder } from './provenance.ts';
 import type { Row } from './report.ts';
 import { summarise } from './statistics.ts';
@@ -32,7 +34,9 @@ import { algebraicRow } from './stream-algebraic.ts';
 import { geomean, itemsFor, measure } from './stream.ts';
 import { bytesEach, StreamWork, type Items, type LaunchTiming } from './stream-device-work.ts';
 import { gapRow, gapSummary, type GapRow } from './stream-gap.ts';
+import { linkSeconds, measureLink, type Link } from './stream-link.ts';
 import { HybridRows, hybridModes } from './stream-hybrid.ts';
+import { manyNames, manyRow, manyRuns } from './stream-many.ts';
 import { ModeRows, pipelineModes } from './stream-modes.ts';
 import { anchorOf, programGraph, programText } from './stream-programs.ts';
 import { benchmarkLayouts, benchmarkThreads } from './stream-tables.ts';
@@ -71,25 +75,6 @@ export function kernelNote({ kernel, program, warmStates }: CompiledGpu): string
     warmStates === 0 ? '' : `, ${warmStates} early`}, ${groups.length} groups`;
 }
 
-/** Bytes a second to the device and back. */
-interface Link { readonly to: number; readonly from: number }
-
-/** The link's rates, from page-locked memory. */
-async function measureLink(device: Device, quick: boolean): Promise<Link> {
-  const pinned = await device.pinned('float32', quick ? 2 ** 14 : 2 ** 26);
-  using array = await device.array('float32', pinned.length);
-  const rateOf = async (transfer: () => Promise<unknown>): Promise<number> => {
-    const seconds: number[] = [];
-    for (let i = 0; i < 6; ++i) {
-      const begin = performance.now();
-      await transfer();
-      seconds.push((performance.now() - begin) / 1e3);
-    }
-    return array.bytes / Math.min(...seconds);
-  };
-  return { to: await rateOf(() => array.write(pinned)), from: await rateOf(() => array.read(pinned)) };
-}
-
 /** A cache folder of its own, empty at first. */
 class OwnCache {
   readonly #folder = mkdtempSync(join(tmpdir(), 'warploom-cold-'));
@@ -116,22 +101,16 @@ export function wantedPrograms({ wanted }: BenchContext, rows: readonly string[]
   return benchmarkPrograms.filter(({ name }) => rows.some((row) => wanted(`stream/${name}/${row}`)));
 }
 
-/** Calls `work` for each program. One that no device can run is said so; what goes wrong with one does not keep the others from running. */
+/** Calls `work` for each program. What goes wrong with one does not keep the others from running. */
 export async function eachProgram(
-  programs: readonly BenchmarkProgram[], { say, device }: BenchContext, work: (program: BenchmarkProgram) => Promise<void>,
+  programs: readonly BenchmarkProgram[], { device }: BenchContext, failures: Failures, work: (program: BenchmarkProgram) => Promise<void>,
 ): Promise<void> {
-  const failures: unknown[] = [];
   for (const program of programs) {
-    try {
+    await failures.of(`stream/${program.name}`, async () => {
       await work(program);
       await device.trim();
-    } catch (error) {
-      say(`stream/${program.name}: ${error instanceof Error ? error.message : String(error)}`);
-      if (!isUnsupported(error)) failures.push(error);
-    }
+    });
   }
-  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} programs failed`);
-  if (failures.length > 0) throw failures[0];
 }
 
 /** Rows of runs from JavaScript's memory. */
@@ -145,6 +124,8 @@ class DeviceBenchmark {
   readonly ratios = new Map<string, Map<string, number>>();
   /** Of the programs that were partitioned. */
   readonly gaps: GapRow[] = [];
+  /** Rows that failed. */
+  readonly failures: Failures;
   #link: Link | undefined;
   #hasTouched = false;
   /** By program. */
@@ -152,6 +133,7 @@ class DeviceBenchmark {
 
   constructor(context: BenchContext) {
     this.#context = context;
+    this.failures = new Failures(context);
   }
 
   async program(program: BenchmarkProgram): Promise<void> {
@@ -160,9 +142,14 @@ class DeviceBenchmark {
     const graph = await programGraph(name);
     // What the row compiled need not be compiled again.
     using cache = new OwnCache();
-    if (wanted(`stream/${name}/compile`)) emit(await cache.with(() => this.#compileRow(name)));
-    if (wanted(`stream/${name}/threads/`)) await cache.with(() => benchmarkThreads(this.#context, name, graph));
-    if (!['auto', ...hostRows, 'auto-fast', 'auto-algebraic', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
+    const { failures } = this;
+    if (wanted(`stream/${name}/compile`)) {
+      await failures.of(`stream/${name}/compile`, async () => { emit(await cache.with(() => this.#compileRow(name))); });
+    }
+    if (wanted(`stream/${name}/threads/`)) {
+      await failures.of(`stream/${name}/threads`, () => cache.with(() => benchmarkThreads(this.#context, name, graph)));
+    }
+    if (!['auto', ...hostRows, ...manyNames, 'auto-fast', 'auto-algebraic', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
     using compiled = await cache.with(() => compileFused(graph, device));
     using work = await StreamWork.open(program, graph, compiled, quick);
     const baseline = await this.#baseline(program, graph, (items) => work.hostInput(items));
@@ -177,8 +164,17 @@ class DeviceBenchmark {
       take('auto', this.#launchRow(name, timing, compiled));
       for (const way of hostRows) {
         if (!wanted(`stream/${name}/${way}`)) continue;
-        emit({ ...await cache.with(() => this.#hostRow(way, work, graph, compiled, timing.best)), ...peers });
+        await failures.of(`stream/${name}/${way}`, async () => {
+          emit({ ...await cache.with(() => this.#hostRow(way, work, graph, compiled, timing.best)), ...peers });
+        });
       }
+    }
+    for (const [at, row] of manyNames.entries()) {
+      const id = `stream/${name}/${row}`;
+      if (!wanted(id)) continue;
+      await failures.of(id, async () => {
+        emit({ ...await cache.with(() => manyRow(this.#context, manyRuns[at]!, { work, graph, compiled })), ...peers });
+      });
     }
     if (wanted(`stream/${name}/auto-fast`)) {
       using fast = await cache.with(() => compileFused(graph, device, { fast: true }));
@@ -193,7 +189,8 @@ class DeviceBenchmark {
       name, graph, work, peers, share: (rate) => shareOf(rate, roofline(device, name, compiled)),
     });
     for (const mode of pipelineModes) {
-      const row = wanted(`stream/${name}/${mode}`) ? await cache.with(() => modes.row(mode)) : undefined;
+      const id = `stream/${name}/${mode}`;
+      const row = wanted(id) ? await failures.of(id, () => cache.with(() => modes.row(mode))) : undefined;
       if (row !== undefined) take(mode, row);
     }
   }
@@ -205,15 +202,18 @@ class DeviceBenchmark {
     const graph = await programGraph(name);
     using cache = new OwnCache();
     if (wanted(`stream/${name}/ilp-gap`)) {
-      const gap = await cache.with(() => gapRow(this.#context, name, graph));
-      this.gaps.push(gap);
-      emit(gap.row);
+      const gap = await this.failures.of(`stream/${name}/ilp-gap`, () => cache.with(() => gapRow(this.#context, program, graph)));
+      if (gap !== undefined) {
+        this.gaps.push(gap);
+        emit(gap.row);
+      }
     }
     if (!hybridModes.some((mode) => wanted(`stream/${name}/${mode}`))) return;
     const baseline = await this.#baseline(program, graph, (items) => randomInput(program, items));
     const rows = new HybridRows(this.#context, program, graph);
     for (const mode of hybridModes) {
-      const row = wanted(`stream/${name}/${mode}`) ? await cache.with(() => rows.row(mode, baseline)) : undefined;
+      const id = `stream/${name}/${mode}`;
+      const row = wanted(id) ? await this.failures.of(id, () => cache.with(() => rows.row(mode, baseline))) : undefined;
       if (row === undefined) continue;
       emit(row);
       this.#count(mode, name, row, baseline);
@@ -279,25 +279,31 @@ class DeviceBenchmark {
     if (!quick) this.#touchMemory();
     const given = work.hostInput(input.before + items + input.external.later.beyond);
     const rates: number[] = [], deviceSeconds: number[] = [];
+    let first = 0;
     const most = output.before + Math.ceil(given.length / input.items + 1) * output.items;
     using runs = await this.#hostCall(way, given, most, graph);
-    for (let repeat = quick ? 1 : 0; repeat < (quick ? 2 : 6); ++repeat) {
+    const warm = quick ? 0 : warmRuns;
+    for (let repeat = quick ? 1 : 0; repeat < (quick ? 2 : warm + 6); ++repeat) {
+      await new Promise((resolve) => setImmediate(resolve)); // the event loop turns between runs, so that memory comes back
       const begin = performance.now();
       const made = await runs.call();
       const seconds = (performance.now() - begin) / 1e3;
       if (made.backend !== device.backend) throw new Error(`${id}: ran by ${made.backend}: ${made.note}`);
       work.requireOutput(made.output, id);
       if (repeat === 0) continue; // it compiled
+      if (first === 0) first = made.output.length / seconds;
+      if (repeat <= warm) continue;
       rates.push(made.output.length / seconds);
       deviceSeconds.push(made.deviceSeconds ?? 0);
     }
     const link = this.#link ??= await measureLink(device, quick);
-    const byLink = Math.min(link.to * output.items / (4 * input.items), link.from / 4);
+    const byLink = 1 / linkSeconds(link, 4 * input.items / output.items, 4);
     const best = Math.max(...rates);
     return {
       id, value: best, unit: 'items/s', spread: summarise(rates).spread, ...shareOf(best, Math.min(byLink, kernelRate)),
-      figures: { device: summarise(deviceSeconds).median },
-      note: `link ${(link.to / 1e9).toPrecision(3)} and ${(link.from / 1e9).toPrecision(3)} GB/s: ${byLink.toPrecision(4)} items/s, ${
+      figures: { device: summarise(deviceSeconds).median, first },
+      note: `link ${(link.to / 1e9).toPrecision(3)} and ${(link.from / 1e9).toPrecision(3)} GB/s, at once ${
+        (link.both / 1e9).toPrecision(3)} each way: ${byLink.toPrecision(4)} items/s, ${
         (100 * best / byLink).toFixed(1)} % reached; ${(4 * given.length / 1e6).toPrecision(4)} MB of input`,
     };
   }
@@ -319,6 +325,8 @@ class DeviceBenchmark {
   }
 }
 
+/** Runs of a compiled program before those that count: the device has then made the memory that it lends. */
+const warmRuns = 4;
 /** Bytes of input and output of a run from the host. */
 const hostBytes = 5e8;
 
@@ -331,17 +339,15 @@ async function compileBaselines(programs: readonly BenchmarkProgram[]): Promise<
 
 /** The domain `stream` on a device of backend cuda or simt. */
 export async function benchmarkStreamDevice(context: BenchContext): Promise<void> {
-  const rows = ['auto', ...hostRows, 'auto-fast', 'auto-algebraic', 'compile', ...pipelineModes, 'threads/'];
+  const rows = ['auto', ...hostRows, ...manyNames, 'auto-fast', 'auto-algebraic', 'compile', ...pipelineModes, 'threads/'];
   const programs = wantedPrograms(context, rows), together = wantedPrograms(context, [...hybridModes, 'ilp-gap']);
   await compileBaselines([...new Set([...programs, ...together])]);
   const benchmark = new DeviceBenchmark(context);
+  const { failures } = benchmark;
   try {
-    try {
-      await eachProgram(programs, context, (program) => benchmark.program(program));
-    } finally {
-      await eachProgram(together, context, (program) => benchmark.together(program));
-    }
-    await benchmarkLayouts(context);
+    await eachProgram(programs, context, failures, (program) => benchmark.program(program));
+    await eachProgram(together, context, failures, (program) => benchmark.together(program));
+    await failures.of('stream/all/layout', () => benchmarkLayouts(context));
   } finally {
     for (const row of gapSummary(benchmark.gaps)) if (context.wanted(row.id)) context.emit(row);
     for (const [mode, found] of benchmark.ratios) {
@@ -354,4 +360,5 @@ export async function benchmarkStreamDevice(context: BenchContext): Promise<void
           Math.min(...ratios).toPrecision(4)}, most ${Math.max(...ratios).toPrecision(4)}` });
     }
   }
+  failures.end();
 }

@@ -19,7 +19,8 @@ const deviceColumns = ['auto', 'auto-host', ...modeColumns];
 function byProgram(rows: readonly Row[]): Map<string, Map<string, Row>> {
   const found = new Map<string, Map<string, Row>>();
   for (const row of rows) {
-    const [, program = '', method = ''] = row.id.split('/');
+    const [, program = '', ...names] = row.id.split('/');
+    const method = names.join('/');
     if (program === 'all' || program === 'style' || program === 'geomean') continue;
     if (!found.has(program)) found.set(program, new Map());
     found.get(program)!.set(method, row);

@@ -5,6 +5,7 @@
 // Costs of filters: on a core by `profile` with wasm, on a multiprocessor by Algorithm 1; those of copies are measured for the device,
 // those of shuffles counted. A device cannot be asked about programs with state: its costs are counted then.
 import { availableParallelism } from 'node:os';
+import type { BenchmarkProgram } from '../examples/stream/programs.ts';
 import type { StreamGraph } from '../lib/stream/graph.ts';
 import { partitionTasks, planHybrid, type TaskProblem } from '../lib/stream/partition/index.ts';
 import { profile } from '../lib/stream/profile/index.ts';
@@ -12,6 +13,7 @@ import { planHybridFor } from '../lib/stream/run/hybrid.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import type { Row } from './report.ts';
 import { measurePartitions } from './stream-partition.ts';
+import { profileInput } from './stream-programs.ts';
 import { profileFor } from './stream-tables.ts';
 
 /** A program's row, and whether all its costs are measured. */
@@ -20,9 +22,12 @@ export interface GapRow { readonly row: Row; readonly isMeasured: boolean }
 const shuffleItems = 1024;
 
 /** The partitioning problem of the iteration that the program's plan has. */
-async function taskOf(context: BenchContext, graph: StreamGraph): Promise<{ problem: TaskProblem; isMeasured: boolean }> {
+async function taskOf(
+  context: BenchContext, program: BenchmarkProgram, graph: StreamGraph,
+): Promise<{ problem: TaskProblem; isMeasured: boolean }> {
   const { device, quick } = context;
-  const { microseconds: costs } = await profile(graph, { backend: 'wasm', ...(quick ? { seconds: 1e-4 } : {}) });
+  const input = profileInput(program);
+  const { microseconds: costs } = await profile(graph, { backend: 'wasm', input, ...(quick ? { seconds: 1e-4 } : {}) });
   const measured = await profileFor(context, graph, { layout: 'warp' }).catch((error: unknown) => {
     if (isUnsupported(error)) return undefined;
     throw error;
@@ -41,8 +46,9 @@ async function taskOf(context: BenchContext, graph: StreamGraph): Promise<{ prob
 }
 
 /** The row of a program. */
-export async function gapRow(context: BenchContext, name: string, graph: StreamGraph): Promise<GapRow> {
-  const { problem, isMeasured } = await taskOf(context, graph);
+export async function gapRow(context: BenchContext, program: BenchmarkProgram, graph: StreamGraph): Promise<GapRow> {
+  const { name } = program;
+  const { problem, isMeasured } = await taskOf(context, program, graph);
   const [found] = await measurePartitions([{ name, problem }], context.quick ? 10 : 60);
   const { gap, clustersGap, certifiedGap, ilp, heuristic, isProven, actors } = found!;
   return { isMeasured, row: {

@@ -2,7 +2,8 @@
 // input and output lie in JavaScript's memory. Rows:
 //   stream/<program>/cpu           items of output a second by the clock, all filters on cores
 //   stream/<program>/gpu           all filters on the device that can be there
-//   stream/<program>/synergistic   each filter where the plan places it; note: over the better of the others
+//   stream/<program>/synergistic   where it is fastest: each filter where a plan places it, all as one kernel on the device, or all on
+//                                  cores; figures.planned: without the one kernel; note: both over the better of the other rows
 // Costs of both sides are measured: on cores by `profile` with wasm, on the device by Algorithm 1. Every item that comes out is compared
 // with what WebAssembly makes of the same input, bit for bit.
 import { randomInput, type BenchmarkProgram } from '../examples/stream/programs.ts';
@@ -13,6 +14,7 @@ import { HybridGpu } from '../lib/stream/run/hybrid.ts';
 import { run } from '../lib/stream/run/index.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import type { Row } from './report.ts';
+import { profileInput } from './stream-programs.ts';
 import { summarise } from './statistics.ts';
 
 export const hybridModes: readonly HybridMode[] = ['cpu', 'gpu', 'synergistic'];
@@ -49,12 +51,16 @@ export class HybridRows {
   async row(mode: HybridMode, baseline: number | undefined): Promise<Row | undefined> {
     const id = `stream/${this.#program.name}/${mode}`;
     try {
+      const isBoth = mode === 'synergistic';
+      const planned = isBoth ? (await this.#timed(mode, id, { fused: false })).best : undefined;
       const { best, spread, note, device } = await this.#timed(mode, id);
       this.#rates.set(mode, best);
       const others = hybridModes.filter((each) => each !== 'synergistic').map((each) => this.#rates.get(each));
-      const better = mode === 'synergistic' && others.every((rate) => rate !== undefined)
-        ? `${(best / Math.max(...others)).toPrecision(3)} of the better of cpu and gpu; ` : '';
-      return { id, value: best, unit: 'items/s', spread, ...(device > 0 ? { figures: { device } } : {}), note: `${better}${note}`,
+      const known = others.filter((rate) => rate !== undefined), most = Math.max(...known);
+      const over = planned !== undefined && known.length === others.length
+        ? `${(best / most).toPrecision(3)} of the better of cpu and gpu, by plan ${(planned / most).toPrecision(3)}; ` : '';
+      const figures = { ...(device > 0 ? { device } : {}), ...(planned === undefined ? {} : { planned }) };
+      return { id, value: best, unit: 'items/s', spread, figures, note: `${over}${note}`,
         ...(baseline === undefined ? {} : { peers: { baseline } }) };
     } catch (error) {
       if (!isUnsupported(error)) throw error;
@@ -68,7 +74,7 @@ export class HybridRows {
     const { quick, device } = this.#context;
     if (quick) return {};
     if (this.#costs === undefined) {
-      const { microseconds: costs } = await profile(this.#graph, { backend: 'wasm' });
+      const { microseconds: costs } = await profile(this.#graph, { backend: 'wasm', input: profileInput(this.#program) });
       const backend = device.backend as 'cuda' | 'simt';
       const measured = await profile(this.#graph, { backend, device, layout: 'warp' }).catch((error: unknown) => {
         if (isUnsupported(error)) return undefined;
@@ -79,12 +85,14 @@ export class HybridRows {
     return mode === 'cpu' ? { costs: this.#costs.costs } : this.#costs;
   }
 
-  async #timed(mode: HybridMode, id: string): Promise<{ best: number; spread: number; note: string; device: number }> {
+  async #timed(
+    mode: HybridMode, id: string, options: { readonly fused?: boolean } = {},
+  ): Promise<{ best: number; spread: number; note: string; device: number }> {
     const { device, quick } = this.#context;
     const { inputItems: each } = this.#program;
     this.#input ??= randomInput(this.#program, Math.max(1, Math.round((quick ? quickItems : inputItems) / each)) * each, 1);
     this.#expected ??= (await run(this.#graph, { input: this.#input, backend: 'wasm' })).output;
-    const how = { mode, ...await this.#costsFor(mode), ...(quick ? short : {}) };
+    const how = { mode, ...options, ...await this.#costsFor(mode), ...(quick ? short : {}) };
     using made = await HybridGpu.compileFor(this.#graph, device, how);
     // The first runs start threads, and with `synergistic` try where the program is fastest.
     for (let run = 0; run < (quick ? 1 : mostTrials) && !(run > 0 && made.choice.isSettled); ++run) await this.#run(made, id);
@@ -95,12 +103,13 @@ export class HybridRows {
       seconds.push(deviceSeconds);
     }
     const { placed = 'both', states, stages, channelBytes } = made.figures;
-    const { plan, placements, estimates } = made.planned, rungs = placements.get(placed)?.plan;
-    const on = rungs === undefined ? `all on ${made.planned.problem.cores} cores by WebAssembly`
-      : `${rungs.onGpu.filter(Boolean).length} of ${plan.onGpu.length - 2} filters on the device; ${states} states an iteration of ${
-        rungs.interval.toPrecision(4)} µs by plan, ${stages} stages; ${channelBytes} bytes of rings on the device, ${
-        rungs.hostBytes} on the host`;
-    const told = [...estimates].map(([name, time]) => `${name} ${(time * 1e3).toPrecision(3)}`).join(', ');
+    const { plan, placements } = made.planned, rungs = placements.get(placed)?.plan;
+    const byPlan = rungs && `${rungs.onGpu.filter(Boolean).length} of ${plan.onGpu.length - 2} filters on the device; ${
+      states} states an iteration of ${rungs.interval.toPrecision(4)} µs by plan, ${stages} stages; ${
+      channelBytes} bytes of rings on the device, ${rungs.hostBytes} on the host`;
+    const on = placed === 'fused' ? 'one kernel on the device'
+      : byPlan ?? `all on ${made.planned.problem.cores} cores by WebAssembly`;
+    const told = [...made.choice.estimates].map(([name, time]) => `${name} ${(time * 1e3).toPrecision(3)}`).join(', ');
     return {
       best: Math.max(...rates), spread: summarise(rates).spread, device: summarise(seconds).median,
       note: `${on}; ns a state by estimate: ${told}`,

@@ -1,7 +1,7 @@
 // The twelve benchmark programs as the benchmark runs them: elaborated, with what others reached on them, and made-up times of a GPU.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { benchmarkPrograms, type BenchmarkProgram } from '../examples/stream/programs.ts';
+import { benchmarkPrograms, randomInput, type BenchmarkProgram } from '../examples/stream/programs.ts';
 import { packageRoot } from '../lib/core/binding.ts';
 import { elaborate } from '../lib/stream/compile.ts';
 import { toSdf } from '../lib/stream/elaborate/to-sdf.ts';
@@ -21,6 +21,11 @@ export function programText(name: string): Promise<string> {
 /** The graph of a program of examples/stream. */
 export async function programGraph(name: string): Promise<StreamGraph> {
   return (await elaborate(await programText(name))).graph;
+}
+
+/** Items of input for a profile: more than it reads of any of the programs. */
+export function profileInput(program: BenchmarkProgram): Int32Array | Float32Array {
+  return randomInput(program, Math.ceil(2 ** 18 / program.inputItems) * program.inputItems);
 }
 
 /** Steady states a second of the original compiler's C++ on one core of a 2.5 GHz Cascade Lake. */

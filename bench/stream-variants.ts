@@ -6,7 +6,7 @@
 import type { BenchmarkProgram } from '../examples/stream/programs.ts';
 import { CompiledGpu } from '../lib/stream/run/gpu.ts';
 import { byDefault, firstCandidates, furtherCandidates, LayoutSearch, shortList, type Candidate } from '../lib/stream/run/layouts.ts';
-import type { BenchContext } from './domain.ts';
+import { Failures, type BenchContext } from './domain.ts';
 import type { Report, Row } from './report.ts';
 import { eachProgram, kernelNote, roofline, shareOf, wantedPrograms } from './stream-device.ts';
 import { StreamWork } from './stream-device-work.ts';
@@ -41,7 +41,9 @@ async function searchProgram(context: BenchContext, program: BenchmarkProgram): 
 /** The domain `stream-variants`. */
 export async function benchmarkStreamVariants(context: BenchContext): Promise<void> {
   const programs = wantedPrograms(context, allNames.map((name) => `variant/${name}`));
-  await eachProgram(programs, context, (program) => searchProgram(context, program));
+  const failures = new Failures(context);
+  await eachProgram(programs, context, failures, (program) => searchProgram(context, program));
+  failures.end();
 }
 
 /** A table of each program's variants, the fastest first. */

@@ -3,6 +3,8 @@ export * from './core/index.ts';
 export * as tridiagonal from './tridiagonal/index.ts';
 export { scan } from './scan/index.ts';
 export type { ScanAlgorithm, ScanArray, ScanDepth, ScanOperator, ScanOptions, ScanResult } from './scan/index.ts';
+export * as stencil from './stencil/index.ts';
+export * as kernel from './kernel/index.ts';
 export * as swept from './swept/index.ts';
 export * as imaging from './imaging/index.ts';
 export * as files from './files/index.ts';

@@ -15,9 +15,11 @@ const kLimitMiB = 37;
 /** Packages needed to run, test, benchmark and draw; their dependencies follow from package-lock.json. */
 const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega', 'vega-lite', 'fast-png',
   'd3-dsv', 'd3-scale-chromatic', 'vega-datasets', 'zarrita', 'web-tree-sitter', 'tiff', 'nifti-reader-js', 'dicom-parser', 'utif2',
-  'highs', '@dagrejs/dagre', 'wabt'];
+  'highs', '@dagrejs/dagre', 'wabt', 'acorn'];
 /** Folders and files of the checkout that are included as they are. Proofs compile kernels with the sources of the shim. */
-const kFolders = ['lib', 'test', 'bench', 'examples', 'prebuilds', 'scripts', 'cuda/core', 'cuda/stream', 'native/simt'];
+const kFolders = [
+  'lib', 'test', 'bench', 'examples', 'prebuilds', 'scripts', 'cuda/core', 'cuda/kernel', 'cuda/stencil', 'cuda/stream', 'native/simt',
+];
 const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.json', 'tsconfig.json',
   'tsconfig.all.json', 'docs/stream-diagnostics.md', 'typedoc.json'];
 /** Files that nothing loads: documentation, type declarations, builds for browsers and debuggers. For data sets see usedData(). */

@@ -7,6 +7,7 @@
 #pragma once
 #include "cuda/core/device.cuh"
 #include "cuda/stream/fused.cuh"
+#include "cuda/stream/move.cuh"
 #include "cuda/stream/shuffle.cuh"
 
 namespace warploom::WARPLOOM_TARGET::stream {

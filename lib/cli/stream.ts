@@ -154,12 +154,17 @@ async function measured(job: Job, made: stream.StreamGraph, options: stream.Prof
   return within({ timeout: longestTime, ...stop }, work, performance.now(), 'profile');
 }
 
+/** The items of `--input`, if the program reads any and they are given. */
+async function inputOf({ input }: Values, made: stream.StreamGraph): Promise<{ readonly input?: ArrayLike<number> }> {
+  return made.input === undefined || input === undefined ? {} : { input: (await readItems(input, made.input.type)).numbers };
+}
+
 /** Microseconds of a firing of each actor: estimated, measured, or from a JSON file { "name": microseconds }. */
 async function costsOf(job: Job, made: stream.StreamGraph): Promise<number[]> {
   const { values } = job;
   const estimated = stream.estimateCosts(made);
   if (values.costs === undefined) return estimated;
-  if (values.costs === 'measured') return [...(await measured(job, made, {})).microseconds];
+  if (values.costs === 'measured') return [...(await measured(job, made, await inputOf(values, made))).microseconds];
   const text = await readText(values.costs);
   let given: unknown;
   try {
@@ -197,9 +202,8 @@ async function profile(job: Job): Promise<ExitCode> {
   }
   const forDevices = (['mode', 'layout'] as const).find((name) => values[name] !== undefined);
   if (forDevices !== undefined) throw new UsageError(`--${forDevices} requires --backend cuda (or simt)`);
-  const input = made.input === undefined || values.input === undefined ? undefined : await readItems(values.input, made.input.type);
   const { microseconds, measured: isMeasured, cached, backend: used, note } = await measured(job, made, {
-    backend, ...(input === undefined ? {} : { input: input.numbers }),
+    backend, ...await inputOf(values, made),
   });
   if (note !== undefined) context.err.write(`note: ${note}\n`);
   const { repetitions } = stream.steadyState(stream.toSdf(made));
@@ -337,13 +341,13 @@ async function tune(job: Job): Promise<ExitCode> {
   if (backend !== 'cuda' && backend !== 'simt') throw new UsageError(`--backend takes cuda or simt here, not '${backend}'`);
   const seconds = numberFlag('seconds', values.seconds);
   if (seconds !== undefined && !(seconds > 0 && seconds <= 1e6)) throw new UsageError('--seconds takes a number from above 0 to 1000000');
-  const input = made.input === undefined || values.input === undefined ? undefined : await readItems(values.input, made.input.type);
+  const input = await inputOf(values, made);
   await using device = await openDevice({ backend });
   const bar = new ProgressBar(context.err);
   using program = await stream.compileForDevice(made, {
     device, ...stopOf(job), ...(values.fast === true ? { fast: true } : {}), ...(values.algebraic === true ? { algebraic: true } : {}),
     tune: {
-      ...(input === undefined ? {} : { input: input.numbers }), ...(seconds === undefined ? {} : { seconds }),
+      ...input, ...(seconds === undefined ? {} : { seconds }),
       onProgress: (done, total) => { bar.update('layouts', done, total); },
     },
   }).finally(() => { bar.clear(); });
@@ -380,10 +384,11 @@ export const streamCommand: Command = {
   -o, --out FILE         graph: a picture (.svg); profile: the times (.json), of cores for --costs
       --cores N          schedule: number of cores, default 4
       --costs FILE       schedule, run: { "actor": microseconds of a firing } as JSON, or the word measured, which measures them
-                         first (and caches them). Default: counted operations
+                         first (and caches them), on the first items of --input. Default: counted operations
       --gantt FILE.svg   schedule: a picture of one launch, bars coloured by pipeline stage
-      --input FILE       run, profile (wasm, cpp), tune: items of an open input; --output FILE: where those of an open output go:
-                         .npy, .wav (floats, one channel), .txt (numbers), other names raw (32-bit words, little-endian)
+      --input FILE       run, profile (wasm, cpp), schedule --costs measured, tune: items of an open input (all but run make some up
+                         without it); --output FILE: where those of an open output go: .npy, .wav (floats, one channel), .txt
+                         (numbers), other names raw (32-bit words, little-endian)
       --backend B        run: auto (default: cuda for long runs on a machine with a GPU, otherwise wasm if the program allows it),
                          cuda (compiled for the GPU; what a GPU cannot run goes to the CPU, with a note), wasm (compiled to
                          WebAssembly), cpp (compiled by the system's C++ compiler), interpret, simt (the GPU code on the CPU,

@@ -157,6 +157,16 @@ export function isFixed(array: TypedArray): boolean {
   }
 }
 
+const placeDescriptors = ['byteOffset', 'length'].map((name) =>
+  Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), name));
+
+/** The same elements as an array of this realm's own class, whatever class the given one has. Runs no code of the caller. */
+export function plainView<View extends TypedArray>(array: View): View {
+  const [byteOffset, length] = placeDescriptors.map((descriptor) => descriptor?.get?.call(array) as number);
+  const Kind = kindOf(array) as new (buffer: unknown, byteOffset?: number, length?: number) => View;
+  return new Kind(bufferDescriptor?.get?.call(array), byteOffset, length);
+}
+
 const typesByKind: Readonly<Record<string, ElementType>> = {
   Float32Array: 'float32', Float64Array: 'float64', Int32Array: 'int32', BigInt64Array: 'int64', Uint8Array: 'uint8',
 };

@@ -138,6 +138,12 @@ export interface Addon {
   loadModule(device: number, target: object, image: Uint8Array, kernels: readonly string[], id: number): [number, Promise<number[]>];
   /** Copies a typed array to a new one of the same size, by several threads. */
   copyArray(this: void, to: TypedArray, from: TypedArray): void;
+  // See lent.ts. Undefined: no page-locked memory is free.
+  lendCopy(device: number, source: TypedArray): TypedArray | undefined;
+  lendResult(device: number, type: number, length: number): TypedArray | undefined;
+  settleResult(array: TypedArray): void;
+  giveBack(array: TypedArray): void;
+  provideLent(device: number): void;
   /** Runs launches that module.ts has packed; returns a promise of the seconds on the device. */
   launchModule(module: number, numbers: Float64Array, bytes: Uint8Array, id: number): Promise<number>;
   /** Loads NVRTC by path or name; returns a string that says why if it cannot be used. `architectures`: 90 for sm_90. */

@@ -290,6 +290,11 @@ export class Device {
     return device.#closing === undefined && device.#failure === undefined;
   }
 
+  /** @internal The addon's number of a usable device. */
+  static number(device: Device): number {
+    return device.#handle;
+  }
+
   /** @internal See {@link resultArray}. */
   static reserve(device: Device, type: ElementType, length: number, zeroed: boolean): DeviceArray {
     const owner = device.#owner();

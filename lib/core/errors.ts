@@ -226,6 +226,38 @@ export class ModuleError extends WarploomError {
   }
 }
 
+/** What a {@link FunctionError} carries besides its message. */
+export interface FunctionErrorDetails extends ErrorOptions {
+  /** The argument that held the function, such as 'rate'. */
+  readonly argument: string;
+  /** Counted from 1, in the function's own text. */
+  readonly line: number;
+  readonly column: number;
+  /** The line of the text, with a mark below the place; empty if there is no text. */
+  readonly excerpt: string;
+  /** What to do about it. */
+  readonly hint: string;
+}
+
+/** A function of the user's cannot be compiled: it is outside of the accepted subset, or its types do not fit. */
+export class FunctionError extends WarploomError {
+  override readonly name = 'FunctionError';
+  readonly argument: string;
+  readonly line: number;
+  readonly column: number;
+  readonly excerpt: string;
+  readonly hint: string;
+
+  constructor(message: string, { argument, line, column, excerpt, hint, ...options }: FunctionErrorDetails) {
+    super('ERR_WARPLOOM_INVALID_PROGRAM', message, options);
+    this.argument = argument;
+    this.line = line;
+    this.column = column;
+    this.excerpt = excerpt;
+    this.hint = hint;
+  }
+}
+
 /** An {@link ArgumentError} with the usual wording: what was expected and what was received. */
 export function refusal(argument: string, expected: string, received: string, options?: ErrorOptions): ArgumentError {
   return new ArgumentError(argument, `expected ${expected}, received ${received}`, { ...options, expected, received });

@@ -15,7 +15,9 @@ export type { Rows } from './rows.ts';
 export type { CallOptions, ProgressCallback } from './progress.ts';
 export type { RunTrace, TransferTrace } from './diagnostics.ts';
 export {
-  ArgumentError, CheckpointError, DeviceLostError, DisposedError, FileError, InstabilityError, ModuleError, OutOfMemoryError,
+  ArgumentError, CheckpointError, DeviceLostError, DisposedError, FileError, FunctionError, InstabilityError, ModuleError, OutOfMemoryError,
   QueueFullError, UnavailableError, WarploomError,
 } from './errors.ts';
-export type { ArgumentErrorOptions, CheckpointErrorDetails, ErrorCode, FileErrorDetails, ModuleErrorDetails } from './errors.ts';
+export type {
+  ArgumentErrorOptions, CheckpointErrorDetails, ErrorCode, FileErrorDetails, FunctionErrorDetails, ModuleErrorDetails,
+} from './errors.ts';

@@ -28,15 +28,37 @@ const scalars: Check<ArrayLike<number>> = (value, name) => {
 /** The input of a program. */
 export const inputChecks = { input: scalars, files: contents, seed: whole(Number.MIN_SAFE_INTEGER), signal: abortSignal };
 
-/** A caller's input, copied unless it lies in memory that calls use in place. */
-export function takenInput<Input extends ArrayLike<number> | undefined>(input: Input): Input {
+/** What lends memory to copies of inputs: `lenderOf` of lib/core. */
+export interface Lender {
+  copy(source: TypedArray): TypedArray | undefined;
+  giveBack(array: TypedArray): void;
+}
+
+/** The lender of the device on which a run will be; run/on-device.ts sets it, once it is loaded. */
+export const lenders: { for?: (device: Device | undefined, backend: string) => Lender | undefined } = {};
+const lent = new WeakMap<object, Lender>();
+
+/** A caller's input, copied unless it lies in memory that calls use in place. See {@link dropInput}. */
+export function takenInput<Input extends ArrayLike<number> | undefined>(input: Input, lender?: Lender): Input {
   if (!isNumbers(input)) return snapshot(input);
-  return isUsedInPlace(input) ? input : lentCopy(input);
+  if (isUsedInPlace(input)) return input;
+  const copy = lender?.copy(input);
+  if (lender === undefined || copy === undefined) return lentCopy(input);
+  lent.set(copy, lender);
+  return copy as Input & TypedArray;
+}
+
+/** Gives memory back that a device lent to {@link takenInput}: at the end of a call, whatever its outcome. */
+export function dropInput(taken: ArrayLike<number> | undefined): void {
+  if (!isNumbers(taken)) return;
+  const lender = lent.get(taken);
+  lent.delete(taken);
+  lender?.giveBack(taken);
 }
 
 /** Takes back the copy that {@link takenInput} made for a run, once nothing reads it any more. */
 export function returnInput(taken: ArrayLike<number> | undefined, input: ArrayLike<number> | undefined): void {
-  if (taken !== input && isNumbers(taken)) returnCopy(taken);
+  if (taken !== input && isNumbers(taken) && !lent.has(taken)) returnCopy(taken);
 }
 
 function isNumbers<Value>(value: Value): value is Value & TypedArray {

@@ -8,9 +8,10 @@ export type { Place, RowFigures } from './measure.ts';
 export { exactRiemann, heatModeFactor, heatSeries, kuramotoSivashinskyGrowth, RiemannSolution } from './exact.ts';
 export type { Growth, HeatSeriesOptions } from './exact.ts';
 export { cflLimits, fourierLimit, kuramotoSivashinskyLimit } from './stability.ts';
+export type { SnapshotOptions } from '../core/goals.ts';
 export { boundaries, equations, limiters, variants } from './types.ts';
 export type {
   BoundaryName, BoundaryOption, CommonOptions, End, EquationName, EulerOptions, GasFields, GasInitial, GasState, GasTotals, HeatInitial,
-  HeatOptions, KuramotoSivashinskyOptions, Limiter, Norms, RealArray, Setup, SimulationInfo, Snapshot, SnapshotOptions,
+  HeatOptions, KuramotoSivashinskyOptions, Limiter, Norms, RealArray, Setup, SimulationInfo, Snapshot,
   StabilityWarning, Totals, Variant, WaveInitial,
 } from './types.ts';

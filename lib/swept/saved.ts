@@ -3,7 +3,7 @@ import type { Checkpoint, CheckpointFormat, Refuse } from '../core/checkpoint.ts
 import { choice, number, positive, text, whole, type Check } from '../core/checks.ts';
 import { elementAt } from '../core/known.ts';
 import { oneOfRecords, record } from '../core/shapes.ts';
-import { mostSteps, type ClockState } from './clock.ts';
+import { mostSteps, type ClockState } from '../core/clock.ts';
 import { admitted } from './grid.ts';
 import { limiters, type EquationName, type RealArray, type Setup } from './types.ts';
 

@@ -7,15 +7,15 @@ import type { CallOptions } from '../core/progress.ts';
 import { fileName, requireCount, requireNumber, text } from '../core/checks.ts';
 import { cancelChecks, normally, optionsOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { mostSteps, type Clock, type Plan } from './clock.ts';
+import { mostSteps, type Clock, type Plan } from '../core/clock.ts';
 import { places } from './grid.ts';
 import { zeros } from './initial.ts';
 import { componentsOf, measure, rowOf, type Figures, type Place } from './measure.ts';
-import { Pace } from './pace.ts';
+import { Pace } from '../core/pace.ts';
 import { checkpointKind, stateNames, type CheckpointParameters } from './saved.ts';
-import { checkedSnapshots, goals, type Goal } from './snapshots.ts';
+import { checkedSnapshots, goals, type Goal, type SnapshotOptions } from '../core/goals.ts';
 import type {
-  EquationName, Norms, Placement, RealArray, Setup, SimulationInfo, Snapshot, SnapshotOptions,
+  EquationName, Norms, Placement, RealArray, Setup, SimulationInfo, Snapshot,
 } from './types.ts';
 
 const callOptions = {

@@ -10,7 +10,7 @@ import type { CallOptions } from '../core/progress.ts';
 import { anything, callback, choice, either, fileName, text } from '../core/checks.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { Clock } from './clock.ts';
+import { Clock } from '../core/clock.ts';
 import { placementChecks } from './grid.ts';
 import { checkpointFormat, stateNames } from './saved.ts';
 import { Simulation, type Parts } from './simulation.ts';

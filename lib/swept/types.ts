@@ -1,7 +1,6 @@
 // Options and results of the domain `swept`.
 import type { BackendName } from '../core/binding.ts';
 import type { Device } from '../core/device.ts';
-import type { CallOptions } from '../core/progress.ts';
 import { choices } from '../core/operations.gen.ts';
 
 /** Equations of the domain, as checkpoints and errors name them. */
@@ -231,18 +230,6 @@ export interface Snapshot<State> {
   readonly step: number;
   readonly time: number;
   readonly state: State;
-}
-
-/** Which snapshots to take: exactly one of `every`, `steps` and `times`. `onProgress` tells of the way to the next one. */
-export interface SnapshotOptions extends CallOptions {
-  /** After each so many steps from here, up to `until`. */
-  readonly every?: number;
-  /** With `every`: the step at which to end, with a snapshot there too. */
-  readonly until?: number;
-  /** At these steps of the simulation, ascending, none in the past. */
-  readonly steps?: readonly number[];
-  /** At these times, ascending, none in the past; each is met exactly by {@link Simulation.advanceTo}. */
-  readonly times?: readonly number[];
 }
 
 /** Norms of one component of one problem, with the weight dx. */

@@ -6,6 +6,7 @@
 #include "native/core/faults.h"
 #include "native/core/host_copy.h"
 #include "native/core/js.h"
+#include "native/core/lent_array.h"
 #include "native/core/module_object.h"
 #include "native/core/nvrtc.h"
 #include "native/core/process_state.h"
@@ -28,6 +29,7 @@ napi_value initialise(napi_env env, napi_value exports) {
     register_modules(env, exports);
     register_nvrtc(env, exports);
     register_copies(env, exports);
+    register_lent(env, exports);
     register_faults(env, exports);
     register_traffic(env, exports);
     if (register_bench != nullptr) register_bench(Napi::Env(env), Napi::Object(env, exports));

@@ -12,14 +12,14 @@
 #include "native/core/operation.h"
 
 namespace warploom {
-namespace {
 
-/// Finds the open session with this number, or says why there is none.
 Failure session_of(napi_env env, napi_value id, std::shared_ptr<Session>* out) {
   double number = 0;
   if (napi_get_value_double(env, id, &number) == napi_ok) *out = Environment::of(env)->find_session(number);
   return *out == nullptr ? Failure::disposed("the device") : Failure();
 }
+
+namespace {
 
 /// Ties the session's lifetime to `target`'s. Returns its number, or 0.
 double tie_session(napi_env env, napi_value target, const std::shared_ptr<Session>& session) {

@@ -13,6 +13,7 @@ namespace warploom {
 class DeviceArray;
 class ModuleCode;
 class Session;
+struct PinnedBlock;
 
 /// Bytes of JavaScript's memory that a pending call will write.
 struct OutputRange {
@@ -48,6 +49,9 @@ class Environment : public std::enable_shared_from_this<Environment> {
   /// Null once released.
   std::shared_ptr<ModuleCode> find_module(double id) const;
 
+  /// By the beginning of their memory: what the buffers of lent arrays (lent_array.cpp) own.
+  std::unordered_map<const char*, std::shared_ptr<PinnedBlock>*>& lent() { return lent_; }
+
   /// Whether the range overlaps outputs of pending calls, which a second call may neither read nor write.
   bool in_flight(const char* begin, const char* end) const;
   void add_output(OutputRange range) { outputs_.push_back(range); }
@@ -62,6 +66,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   std::unordered_map<double, DeviceArray*> arrays_;
   std::unordered_map<double, std::shared_ptr<ModuleCode>> modules_;
   std::unordered_map<double, std::weak_ptr<Session>> all_sessions_;  // including closed ones
+  std::unordered_map<const char*, std::shared_ptr<PinnedBlock>*> lent_;
   std::vector<OutputRange> outputs_;
 };
 

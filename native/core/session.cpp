@@ -50,7 +50,11 @@ std::unique_ptr<Task> closing_chore() {
 }  // namespace
 
 PinnedBlock::~PinnedBlock() {
-  if (memory != nullptr) session->post_release_pinned(memory);
+  if (lent.memory != nullptr) {
+    session->take_back(lent, counted);
+  } else if (memory != nullptr) {
+    session->post_release_pinned(memory);
+  }
 }
 
 Session::Session(const Backend& backend, int32_t index, const OpenOptions& options,
@@ -249,11 +253,61 @@ void Session::add_pinned(const std::shared_ptr<PinnedBlock>& block) {
   pinned_[block->memory] = block;
 }
 
+std::shared_ptr<PinnedBlock> Session::lend(const std::shared_ptr<Session>& session, int64_t bytes, bool counted) {
+  {
+    const std::lock_guard<std::mutex> lock(session->mutex_);
+    if (!session->is_open() || session->host_memory() || session->closing_ || session->lost_) return nullptr;
+  }
+  if (bytes < Staging::kLeastLent || (counted && session->reserve(bytes))) return nullptr;
+  const StagingBlock lent = session->staging_.lend(bytes);
+  if (lent.memory == nullptr) {
+    if (counted) session->staging_.release(bytes);
+    return nullptr;
+  }
+  auto block = std::make_shared<PinnedBlock>();
+  block->session = session;
+  block->memory = lent.memory;
+  block->bytes = bytes;
+  block->lent = lent;
+  block->counted = counted ? bytes : 0;
+  session->add_pinned(block);
+  return block;
+}
+
+void Session::settle_lent(const PinnedBlock& block) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  pinned_.erase(block.memory);
+}
+
+/// Once nobody uses a lent block any more, on any thread.
+void Session::take_back(const StagingBlock& lent, int64_t counted) {
+  if (counted > 0) staging_.release(counted);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!closing_ && !lost_) {
+      pinned_.erase(lent.memory);
+      --pinned_alive_;
+      return staging_.take_back(lent, true);
+    }
+  }
+  staging_.take_back(lent, false);
+  post_release_pinned(lent.memory);
+}
+
+void Session::post_lent() {
+  for (const Staging::Wish& wish : staging_.wishes()) {
+    post(chore([wish](Session& session, Device& device) {
+      if (!device.lost()) session.staging_.fulfil(wish, device);
+    }));
+  }
+}
+
 std::shared_ptr<PinnedBlock> Session::find_pinned(const char* memory, int64_t bytes) {
+  std::shared_ptr<PinnedBlock> block;  // if this is its last owner, it goes after the lock
   const std::lock_guard<std::mutex> lock(mutex_);
   auto next = pinned_.upper_bound(memory);
   if (next == pinned_.begin()) return nullptr;
-  const auto block = (--next)->second.lock();
+  block = (--next)->second.lock();
   if (block == nullptr || memory + bytes > block->memory + block->bytes) return nullptr;
   return block;
 }

@@ -64,6 +64,8 @@ struct PinnedBlock {
   std::shared_ptr<Session> session;
   char* memory = nullptr;
   int64_t bytes = 0;
+  StagingBlock lent;    ///< if its memory is lent by the session's staging(): the block to give back
+  int64_t counted = 0;  ///< bytes that session->reserve() has counted for it
   ~PinnedBlock();
 };
 
@@ -125,12 +127,20 @@ class Session {
   /// From any thread: released after the queued work.
   void post_release(void* memory);
   void post_release_pinned(void* memory);
+  void take_back(const StagingBlock& lent, int64_t counted);
   /// From any thread, when no launch of the module is in flight any more.
   void post_unload(LoadedModule module);
   /// Makes `count` page-locked staging blocks after the queued work.
   void post_pinned_staging(int64_t bytes, int64_t count);
 
   void add_pinned(const std::shared_ptr<PinnedBlock>& block);
+  /// A page-locked block of the staging memory for an array of a run; null if none is free, or the device works in host
+  /// memory. `counted`: its bytes are counted against the limit of calls in flight.
+  static std::shared_ptr<PinnedBlock> lend(const std::shared_ptr<Session>& session, int64_t bytes, bool counted);
+  /// From here on, calls treat a lent block as ordinary memory. It stays valid until its last owner lets go.
+  void settle_lent(const PinnedBlock& block);
+  /// Has the device's thread make the page-locked blocks that runs have missed, after the queued work.
+  void post_lent();
   /// The session's page-locked block that holds all of [memory, memory + bytes), or null.
   std::shared_ptr<PinnedBlock> find_pinned(const char* memory, int64_t bytes);
 

@@ -19,6 +19,8 @@ constexpr int64_t kMapped = int64_t{1} << 20;    // from here on, taken straight
 constexpr int64_t kPinnedAtOnce = 4;             // making one of some MB takes milliseconds, during which no call runs
 constexpr int64_t kOnTheirWay = 8;               // page-locked blocks in flight that keep both ways of the link busy
 constexpr auto kPatience = std::chrono::milliseconds(2);
+constexpr int64_t kMostLent = int64_t{2} << 30;  // of arrays that have page-locked blocks, and unused blocks
+constexpr size_t kMostMissed = 64;
 constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks may serve any size that fits
 
 /// Sizes grow by eighths of a power of two, so that a block fits later calls of similar size.
@@ -128,7 +130,7 @@ bool Staging::await_pinned(int64_t bytes) {
     return at != pinned_.end() && at->first <= std::max(kLoose, bytes + bytes / 2);
   };
   if (is_there()) return true;
-  if (locked_bytes_ - pinned_bytes_ < kOnTheirWay * bytes) return true;
+  if (locked_bytes_ - pinned_bytes_ - lent_bytes_ < kOnTheirWay * bytes) return true;
   return given_back_.wait_for(lock, kPatience, is_there);
 }
 
@@ -189,6 +191,74 @@ void Staging::provide_pinned(Device& device, int64_t bytes, int64_t count) {
     if (block.memory == nullptr) return;
     give_back(block);
   }
+}
+
+StagingBlock Staging::lend(int64_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const int64_t most = std::min(kMostLent, limit_);
+  if (lent_bytes_ + bytes > most) return {};
+  const StagingBlock block = find(pinned_, bytes);
+  if (block.memory != nullptr) {
+    pinned_bytes_ -= block.bytes;
+    lent_bytes_ += block.bytes;
+    ++lent_[block.bytes];
+    return block;
+  }
+  if (missed_.size() >= kMostMissed) missed_.clear();
+  const int64_t size = rounded(bytes);
+  Missed& missed = missed_[size];
+  ++missed.times;
+  const auto lent = lent_.find(size);
+  missed.count = std::max(missed.count, (lent != lent_.end() ? lent->second : 0) + 1);
+  return {};
+}
+
+void Staging::take_back(const StagingBlock& block, bool keep) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    lent_bytes_ -= block.bytes;
+    const auto lent = lent_.find(block.bytes);
+    if (--lent->second == 0) lent_.erase(lent);
+    if (!keep) locked_bytes_ -= block.bytes;
+  }
+  if (keep) give_back(block);
+}
+
+std::vector<Staging::Wish> Staging::wishes() {
+  std::vector<Wish> wishes;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [size, missed] : missed_) {
+    if (missed.times < 2) continue;
+    wishes.push_back({size, missed.count});
+    missed = {1, 0};
+  }
+  return wishes;
+}
+
+void Staging::fulfil(const Wish& wish, Device& device) {
+  const int64_t bytes = wish.bytes;
+  const int64_t most = std::min({kMostLent, limit_, machine_ / 8});
+  for (;;) {
+    StagingBlock other;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      const auto lent = lent_.find(bytes);
+      const auto free = pinned_.find(bytes);
+      const int64_t there = (lent != lent_.end() ? lent->second : 0) +
+                            (free != pinned_.end() ? static_cast<int64_t>(free->second.size()) : 0);
+      if (there >= wish.count) return;
+      if (std::max(locked_bytes_, lent_bytes_ + pinned_bytes_) + bytes <= most) break;
+      if (pinned_.empty()) return;
+      const int64_t largest = std::prev(pinned_.end())->first;
+      if (largest < kLeastLent || largest == bytes) return;
+      other = find(pinned_, largest);
+      pinned_bytes_ -= other.bytes;
+      locked_bytes_ -= other.bytes;
+    }
+    device.release_pinned(other.memory);
+  }
+  const StagingBlock block = make_pinned(device, bytes);
+  if (block.memory != nullptr) give_back(block);
 }
 
 void Staging::trim(Device* device) {

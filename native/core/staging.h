@@ -46,6 +46,26 @@ class Staging {
   bool await_pinned(int64_t bytes);
   /// On the device's thread: up to `count` more page-locked blocks of `bytes`, a few at a time.
   void provide_pinned(Device& device, int64_t bytes, int64_t count);
+  // Large arrays of runs lie in page-locked blocks of their own, from the call to the end of the run, results until they
+  // are collected. Where there was no block twice, the device's thread makes one for later runs.
+
+  /// Sizes from which on an array is lent a block.
+  static constexpr int64_t kLeastLent = int64_t{4} << 20;
+  /// A page-locked block of at least `bytes` for an array; null memory if none is free.
+  StagingBlock lend(int64_t bytes);
+  /// Takes a lent block back. `keep`: for later arrays; otherwise the caller frees its memory.
+  void take_back(const StagingBlock& block, bool keep);
+  /// Blocks of one size, as many as arrays could have used at once.
+  struct Wish {
+    int64_t bytes;
+    int64_t count;
+  };
+  /// What was asked for in vain more than once, told only once. The caller passes it to fulfil().
+  std::vector<Wish> wishes();
+  /// On the device's thread: makes one of the blocks that are still missing, in place of unused ones of other sizes if
+  /// need be.
+  void fulfil(const Wish& wish, Device& device);
+
   /// On the device's thread: frees all unused blocks.
   void trim(Device* device);
   /// Memory of unused blocks.
@@ -65,6 +85,13 @@ class Staging {
   Blocks plain_, pinned_;
   int64_t plain_bytes_ = 0, pinned_bytes_ = 0;  // of unused blocks
   int64_t locked_bytes_ = 0;                    // of all page-locked blocks
+  int64_t lent_bytes_ = 0;                      // of those that arrays have
+  std::map<int64_t, int64_t> lent_;             // their number by size
+  struct Missed {
+    int times = 0;
+    int64_t count = 0;  // that would have been in use
+  };
+  std::map<int64_t, Missed> missed_;  // by size
   int64_t reserved_ = 0, peak_ = 0;
 };
 

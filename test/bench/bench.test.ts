@@ -265,6 +265,12 @@ describe('bench: a small run', function () {
     for (const what of ['queued', 'concurrent', 'synchronous', 'stall']) match(calls, new RegExp(what));
   });
 
+  it('times functions on arrays', () => {
+    const text = run('kernel', '--backend', 'cpu', '--quick', '--out', folder);
+    match(text, /call\/host\/map-1 /);
+    match(text, /call\/host\/dot-4096 /);
+  });
+
   it('times the variants of swept against the classic one and draws the figures', () => {
     const text = run('swept', '--backend', 'cpu', '--quick', '--out', folder, '--filter', '^(heat|euler|sod|sod-default)/float64/512/');
     const { rows } = parseReport(JSON.parse(readFileSync(join(folder, 'cpu/swept.json'), 'utf8')));

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Failures } from '../../bench/domain.ts';
 import { readGoals } from '../../bench/goals.ts';
 import { formatRow, parseReport, type Report, type Row } from '../../bench/report.ts';
 import { h200Bounds } from '../../bench/stream-device.ts';
@@ -35,15 +36,16 @@ function checkTogether(rows: readonly Row[], together: readonly string[]): void 
     assert.ok(own.length === 4 && Math.abs(own[3]!.value / Math.cbrt(product) - 1) < 1e-9, mode);
     for (const { note, figures } of own.slice(0, 3)) {
       const onCores = /(^|; )all on \d+ cores by WebAssembly; /.test(note!);
-      const onDevice = /(^|; )[1-9]\d* of \d+ filters on the device; \d+ states an iteration/.test(note!);
+      const onDevice = /(^|; )([1-9]\d* of \d+ filters on the device; \d+ states an iteration|one kernel on the device; )/.test(note!);
       assert.ok(onCores !== onDevice, note);
       // Short runs are not enough for `synergistic` to settle: it tries other placements than the best one so far.
+      assert.equal(figures?.['planned'] !== undefined, mode === 'synergistic', note);
       if (mode === 'synergistic') continue;
       assert.equal(onCores, mode === 'cpu', note);
       assert.equal(figures?.['device'] !== undefined, onDevice, note);
     }
     for (const { note } of own.slice(0, 3)) {
-      assert.equal(/^[\d.]+ of the better of cpu and gpu; /.test(note!), mode === 'synergistic');
+      assert.equal(/^[\d.]+ of the better of cpu and gpu, by plan [\d.]+; /.test(note!), mode === 'synergistic');
     }
   }
 }
@@ -129,6 +131,20 @@ describe('bench: stream on a device', () => {
     assert.deepEqual(gapSummary([of('tde', 0.5, false)]), []);
   });
 
+  it('goes on after a row that fails, and names it at the end', async () => {
+    const said: string[] = [];
+    const failures = new Failures({ say: (text) => { said.push(text); } });
+    const unsupported = Object.assign(new Error('not for devices'), { code: 'ERR_WARPLOOM_UNSUPPORTED' });
+    assert.equal(await failures.of('stream/a/gpu', () => Promise.resolve(3)), 3);
+    assert.equal(await failures.of('stream/b/gpu', () => Promise.reject(unsupported)), undefined);
+    assert.doesNotThrow(() => { failures.end(); });
+    assert.equal(await failures.of('stream/c/cpu', () => Promise.reject(new Error('index 9\nat line 3'))), undefined);
+    assert.equal(await failures.of('stream/c/gpu', () => { throw new TypeError('no'); }), undefined);
+    assert.deepEqual(said, ['stream/b/gpu: not for devices', 'stream/c/cpu: index 9\nat line 3', 'stream/c/gpu: no']);
+    assert.throws(() => { failures.end(); }, (error: AggregateError) => error.errors.length === 2
+      && error.message === 'failed: stream/c/cpu (index 9); stream/c/gpu (no)');
+  });
+
   it('prints figures with their units', () => {
     const row: Row = { id: 'stream/dct/swp', value: 2e9, unit: 'items/s', spread: 0,
       figures: { n1: 1e9, persistent: 3e9, bufferBytes: 4e6, aboveBound: 0.01, device: 0.002 } };
@@ -174,7 +190,7 @@ describe('bench: stream on a device', () => {
     try {
       const { stdout, stderr } = run('--filter', '^stream/(bitonic|filterbank|mpeg2-subset|geomean|all)/');
       const rows = read('stream');
-      const ways = ['auto', 'auto-host', 'auto-pinned', 'auto-fast'];
+      const ways = ['auto', 'auto-host', 'auto-pinned', 'auto-host/many-16', 'auto-host/many-256', 'auto-fast'];
       // Which filter takes most of the time is measured.
       assert.deepEqual(rows.map(({ id }) => id.replace(/(?<=\/threads)\/.*/, '')), [
         ...['bitonic', 'filterbank'].flatMap((name) => ['compile', 'threads', ...ways, ...modes].map((row) => `stream/${name}/${row}`)),
@@ -196,6 +212,7 @@ describe('bench: stream on a device', () => {
         if (id.includes('/threads/')) assert.deepEqual([Object.keys(figures!), Math.min(...Object.values(figures!))], [['r255t128', 'r255t256'], value], id);
         if (id.endsWith('/compile')) assert.ok(figures!['cached']! > 0, id);
         if (id.endsWith('/swp') && !id.includes('geomean')) assert.deepEqual(Object.keys(figures!), ['n1', 'n8', 'persistent', 'bufferBytes', 'aboveBound'], id);
+        if (id.includes('/many-')) assert.ok(figures!['one']! > 0, id);
         if (/\/auto-(host|pinned)$/.test(id)) assert.ok(Math.abs(fraction! - value / limit!) < 1e-12 && figures!['device']! > 0, id);
       }
       assert.match(rows[2]!.note!, /GB\/s; \d+ threads, \d+ registers, \d+ bytes shared, \d+ blocks resident, \d+ states a round, 1 groups/);

@@ -151,6 +151,15 @@ describe('warploom stream', function () {
     ok(times['Mean']! > 0 && times['Counter']! > 0);
     equal((await warploom('schedule', at('smooth.str'), '--main', 'Main', '--costs', at('measured.json'))).code, 0);
     equal((await warploom('schedule', at('smooth.str'), '--main', 'Main', '--costs', 'measured')).code, 0);
+    await writeFile(at('table.str'), 'int->int filter Table { int[8] t; work push 1 pop 1 { push(t[pop()]); } } int->int pipeline Main { add Table; }');
+    await writeFile(at('low.txt'), '1 2 3 4 5 6 7 0 1 2\n');
+    for (const [command, ...flags] of [['profile'], ['schedule', '--costs', 'measured']] as const) {
+      const without = await warploom(command, at('table.str'), '--main', 'Main', ...flags);
+      equal(without.code, 2, without.err);
+      match(without.err, /input: expected items on which the program does not fault, received none, and on made-up ones it faults: index \d+/);
+      const { code: fine, err: said } = await warploom(command, at('table.str'), '--main', 'Main', ...flags, '--input', at('low.txt'));
+      equal(fine, 0, said);
+    }
     const bad = await warploom('profile', at('smooth.str'), '--main', 'Main', '--backend', 'interpret');
     equal(bad.code, 2);
     match(bad.err, /wasm, cpp, cuda or simt/);

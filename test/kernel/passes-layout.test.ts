@@ -332,9 +332,9 @@ function f() { var s: f32 var a: f32 s = x[0] a = x[1]
   });
 
   it('shares out loops that write apart, and no others', () => {
-    const parts = (loop: string): number => {
-      const program = verify(parseProgram(`external x f32[400]\nexternal y f32[400]\nfunction f() { var i: i32 var s: f32 s = f32(0) ${loop} }`));
-      const slices = sliceFunction(program, program.functions[0]!, { most: 8, least: 1 });
+    const parts = (loop: string, more?: number): number => {
+      const program = verify(parseProgram(`external x f32[400]\nexternal y f32[400]\nfunction f() { var i: i32 var j: i32 var s: f32 s = f32(0) ${loop} }`));
+      const slices = sliceFunction(program, program.functions[0]!, { most: 8, least: 1, parts: more });
       if (slices === undefined) return 1;
       const [a, b] = [0, 1].map(() => ({ x: Float32Array.from({ length: 400 }, (_, i) => i), y: new Float32Array(400) }));
       new Machine(program, { external: a! }).call('f');
@@ -349,5 +349,12 @@ function f() { var s: f32 var a: f32 s = x[0] a = x[1]
     assert.equal(parts('for L: i = 0 to 64 step 1 { y[xor(i, 1)] = mul(x[i], f32(3)) }'), 1);
     assert.equal(parts('for L: i = 0 to 64 step 1 { y[3] = mul(x[i], f32(3)) }'), 1);
     assert.equal(parts('for L: i = 2 to 66 step 2 { y[i] = x[i] y[add(i, 1)] = x[add(i, 9)] }'), 8);
+    // Loops inside, where there are more parts than iterations.
+    const nested = 'for L: i = 0 to 5 step 1 { for M: j = 1 to 9 step 1 { y[add(mul(i, 10), j)] = x[add(mul(j, 5), i)] } }';
+    assert.equal(parts(nested), 5);
+    assert.equal(parts(nested, 12), 10);
+    assert.equal(parts(nested, 99), 40);
+    assert.equal(parts('for L: i = 0 to 5 step 1 { for M: j = 0 to 8 step 1 { y[i] = x[j] } }', 40), 5);
+    assert.equal(parts('for L: i = 0 to 8 step 1 { for M: j = 0 to 12 step 1 { y[add(mul(i, 8), j)] = x[j] } }', 40), 1);
   });
 });

@@ -86,6 +86,11 @@ export const functions: Readonly<Record<string, Maker>> = {
   version: args(), devices: args(), defaultDevice: args(),
   openDevice: args({ backend: 'cpu', index: 0, threads: 1, memoryLimit: 1e8, queueLimit: 8 }),
   scan: () => ({ args: [real(8), { operator: 'sum', exclusive: true, device }] }),
+  'kernel.map': () => ({ args: [
+    '(x, y, a) => [a * x + y, x > y]', [real(8), { data: real(9), shape: [2, 1], strides: [3, 1], offset: 1 }, 2], { device, type: 'float32', threads: 1 },
+  ] }),
+  'kernel.reduce': () => ({ args: ['(x, y) => x * y', [real(8), real(8)], 'sum', { device, threads: 1 }] }),
+  'kernel.compile': () => ({ args: ['(x, y) => x * y', ['float64', 'number'], { device, type: 'int32' }] }),
   'tridiagonal.solve': () => ({ args: [{ ...bands(), rhs: real(16), batch: 2, periodic: false, transpose: 'none', check: true, device }] }),
   'tridiagonal.workspace': () => ({ args: [{ ...bands(), rhs: real(8), device }] }),
   'tridiagonal.plan': () => ({ args: [{ ...bands(), stable: true, device }] }),

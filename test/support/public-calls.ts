@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import * as library from '../../lib/index.ts';
 import type { Device, DeviceArray } from '../../lib/index.ts';
 
-const { files, imaging, jobs, scan, scratchpad, stream, swept, tridiagonal } = library;
+const { files, imaging, jobs, kernel: onArrays, scan, scratchpad, stream, swept, tridiagonal } = library;
 
 /** The inputs of a call. */
 export interface Given {
@@ -88,6 +88,12 @@ const core: Record<string, readonly PublicCase[]> = {
     { device: 'arrays', call: ({ array, on }) => scan(array(many), { batch, ...on }) },
     { device: true, call: ({ array, bytes, on }) => scan(array(6), { flags: bytes(0, 1, 0, 0, 1, 0), ...on }) },
   ],
+  'kernel.map': [
+    { device: 'arrays', call: ({ array, list, on }) => onArrays.map('(x, y, a) => [a * x + y, x > y]', list<library.kernel.KernelInput>(array(many), array(many), 3), on) },
+    { device: 'arrays', call: ({ array, list, on }) => onArrays.map('(x) => 2 * x', list({ data: array(many), shape: list(3, 2), offset: 1 }), on) },
+  ],
+  'kernel.reduce': (['sum', 'argmin'] as const).map((how) => (
+    { device: 'arrays', call: ({ array, list, on }: Given) => onArrays.reduce('(x, y) => x * y', list(array(many), array(many)), how, on) })),
 };
 
 const linear: Record<string, readonly PublicCase[]> = {
@@ -292,7 +298,7 @@ export const withoutInputs: Readonly<Record<string, string>> = {
   'Device#run': 'generated from the registry',
   'Device#pinned': 'no input', 'Device#trim': 'no input', 'Device#close': 'no input', 'DeviceArray#read': 'an output',
   'DeviceArray#copyFrom': 'device arrays, in the order of the calls', 'defaultDevice': 'no input', 'openDevice': 'numbers',
-  'Device.opened': 'internal', 'DeviceArray.allocate': 'internal', 'DeviceModule.load': 'internal',
+  'kernel.compile': 'names of kinds', 'Device.opened': 'internal', 'DeviceArray.allocate': 'internal', 'DeviceModule.load': 'internal',
   'Device#module': 'text, in test/core/module-compile.test.ts', 'DeviceModule#launch': 'no arrays but those of a device, in test/core/module.test.ts',
   'DeviceModule#launchAll': 'the same',
   'tridiagonal.HeatAdi#advance': 'numbers', 'tridiagonal.HeatAdi#read': 'no input', 'tridiagonal.Plan#dispose': 'no input',

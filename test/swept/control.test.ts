@@ -3,7 +3,7 @@ import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { DisposedError, InstabilityError } from '../../lib/core/errors.ts';
 import { openDevice, type Device } from '../../lib/core/device.ts';
 import { euler, heat, kuramotoSivashinsky, type HeatSimulation, type RealArray, type StabilityWarning } from '../../lib/swept/index.ts';
-import { Clock } from '../../lib/swept/clock.ts';
+import { Clock } from '../../lib/core/clock.ts';
 import { deviceOf, eachBackend } from '../support/backends.ts';
 import { pick, sameBits } from '../support/simulating.ts';
 

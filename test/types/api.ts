@@ -1,6 +1,8 @@
 // The public types: this file is compiled (npm run types), never run. Each @ts-expect-error is a misuse that must
 // stay one.
-import { openDevice, scan, swept, tridiagonal, type Device, type DeviceArray, type DeviceModule, type WarploomError } from '../../lib/index.ts';
+import {
+  kernel, openDevice, scan, stencil, swept, tridiagonal, type Device, type DeviceArray, type DeviceModule, type WarploomError,
+} from '../../lib/index.ts';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false;
 function expectType<Expected, Actual>(..._same: Equal<Expected, Actual> extends true ? [] : ['types differ']): void {}
@@ -98,9 +100,75 @@ export async function simulations(device: Device): Promise<void> {
   void again;
 }
 
+export async function equations(device: Device): Promise<void> {
+  const grayScott = stencil.define({
+    dimensions: 2, fields: ['u', 'v'], parameters: ['F', 'k'], coefficients: ['c'],
+    rate: ({ u, v, c }, { F, k }, { laplacian, dx, t }) => ({ u: F * laplacian(u) * c(1, 0), v: k * v(-1, 0) * dx * t }),
+    admissible: ({ u }, { F }) => u > F,
+  });
+  expectType<stencil.Equation<'u' | 'v', 'F' | 'k', 'c'>, typeof grayScott>();
+  const given = { shape: [8, 8], dt: 1, initial: { u: 1, v: (x: number, y: number) => x * y }, coefficients: { c: 1 } };
+  await using run = await stencil.simulate(grayScott, { ...given, parameters: { F: [1, 2], k: 3 }, device });
+  const { u, v } = await run.state();
+  expectType<Float32Array | Float64Array, typeof u>();
+  for await (const { time, state } of run.snapshots({ every: 10, until: 100 })) void (time + state.v[0]! + v[0]!);
+  // @ts-expect-error no such field
+  void (await run.state()).w;
+  // @ts-expect-error a parameter is missing
+  await stencil.simulate(grayScott, { ...given, parameters: { F: 1 } });
+  // @ts-expect-error parameters are missing
+  await stencil.simulate(grayScott, given);
+  // @ts-expect-error a field has no initial values
+  await stencil.simulate(grayScott, { ...given, parameters: { F: 1, k: 1 }, initial: { u: 0 } });
+  // @ts-expect-error no such method
+  stencil.define({ dimensions: 1, fields: ['u'], rate: ({ u }) => ({ u: u(1) }), method: 'rk5' });
+  // @ts-expect-error no such parameter
+  stencil.define({ dimensions: 1, fields: ['u'], parameters: ['a'], rate: ({ u }, { b }) => ({ u: b * u() }) });
+  // @ts-expect-error no such field in the result
+  stencil.define({ dimensions: 1, fields: ['u'], rate: ({ u }) => ({ v: u() }) });
+  const plain = stencil.define({ dimensions: 1, fields: ['u'], step: ({ u }, _, { before, dt }) => ({ u: before.u() + dt * u(1) }) });
+  await stencil.simulate(plain, { shape: [8], dt: 1, initial: { u: 1 }, boundary: { low: 'mirror', high: { kind: 'dirichlet', value: ({ t }) => t } } });
+  // @ts-expect-error no such boundary
+  await stencil.simulate(plain, { shape: [8], dt: 1, initial: { u: 1 }, boundary: 'open' });
+}
+
 const gas = { density: 1, velocity: 0, pressure: 1 };
 
 export function errors(error: WarploomError): boolean {
   // @ts-expect-error no such code
   return error.code === 'ERR_WARPLOOM_NOTHING';
+}
+
+export async function functionsOnArrays(xs: Float64Array, ys: Float32Array, there: DeviceArray, many: Float64Array[]): Promise<void> {
+  expectType<Float64Array<ArrayBuffer>, Awaited<ReturnType<typeof both>>>();
+  const both = () => kernel.map((x, a) => a * x, [xs, 2]);
+  const single = await kernel.map((x, a) => a * x, [ys, 2]);
+  expectType<Float32Array<ArrayBuffer>, typeof single>();
+  const mixed = await kernel.map((x, y) => ({ sum: x + y, isBigger: x > y }), [xs, ys]);
+  expectType<Float64Array<ArrayBuffer>, typeof mixed.sum>();
+  expectType<Int32Array<ArrayBuffer>, typeof mixed.isBigger>();
+  const stays = await kernel.map((x, y) => [x, y] as const, [there, { data: xs, shape: [3] }]);
+  expectType<DeviceArray, (typeof stays)[0]>();
+  const asked = await kernel.map((x) => x, [xs], { type: 'int32' });
+  expectType<Int32Array<ArrayBuffer>, typeof asked>();
+  const given = await kernel.map((x) => x, [xs], { out: ys });
+  expectType<Float32Array, typeof given>();
+  const sums = await kernel.reduce((x) => ({ first: x, second: 2 * x }), [xs], 'sum');
+  expectType<number, typeof sums.first>();
+  await kernel.map((...all: number[]) => Math.max(...all), many);
+  await kernel.map('(x) => x', [xs]);
+  const compiled = await kernel.compile((x, a) => a * x, ['float64', 'number']);
+  await compiled.map([xs, 2]);
+  // @ts-expect-error one input is missing
+  await compiled.map([xs]);
+  // @ts-expect-error one input is missing
+  await kernel.map((x: number, y: number) => x * y, [xs]);
+  // @ts-expect-error one input too many
+  await kernel.map((x) => x, [xs, 2]);
+  // @ts-expect-error a function of numbers gives numbers
+  await kernel.map((x) => `${x}`, [xs]);
+  // @ts-expect-error no such reduction
+  await kernel.reduce((x) => x, [xs], 'mean');
+  // @ts-expect-error no such kind
+  await kernel.compile((x) => x, ['float16']);
 }

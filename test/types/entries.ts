@@ -3,8 +3,10 @@ import { openDevice, type Device } from 'warploom/core';
 import { parseNpy, type NpyArray } from 'warploom/files';
 import { denoise, type Image } from 'warploom/imaging';
 import { run, type ItemResult } from 'warploom/jobs';
+import { map } from 'warploom/kernel';
 import { scan } from 'warploom/scan';
 import { optimize } from 'warploom/scratchpad';
+import { define } from 'warploom/stencil';
 import { elaborate } from 'warploom/stream';
 import { heat } from 'warploom/swept';
 import { solve } from 'warploom/tridiagonal';
@@ -19,5 +21,5 @@ export async function entries(image: Image<Float32Array>, bytes: Uint8Array): Pr
   await run({ kind: 'guess', name: 'a' });
   // @ts-expect-error a spline has columns
   await run({ kind: 'spline', name: 'a', file: 'a.csv' });
-  void [solved, array, items, await denoise(image, {}), scan, optimize, elaborate, heat];
+  void [solved, array, items, await denoise(image, {}), scan, optimize, elaborate, heat, map, define];
 }

@@ -9,7 +9,7 @@ import { isThere, readBytes, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import { parseNpy } from '../../files/npy.ts';
 import { FieldSeries } from '../../files/zarr.ts';
-import { Clock } from '../../swept/clock.ts';
+import { Clock } from '../../core/clock.ts';
 import * as swept from '../../swept/index.ts';
 import type { ItemContext, ItemFunction, ItemReport } from '../kind.ts';
 import { plotSvg } from '../pictures/plot.ts';

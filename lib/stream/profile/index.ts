@@ -27,16 +27,18 @@ const deviceOptions = optionsOf('stream.profile', {
 } satisfies ChecksOf<DeviceProfileOptions>);
 
 /**
- * Measures what one firing of each node takes on this machine. The program is interpreted for a while on `input` (made up where none is
- * given), then each node runs alone on the items that came by; splitters and joiners are priced by the items they move. Profiles are kept
- * by content: the same program on the same machine is not measured twice. A table of times can be given to the schedulers instead.
+ * Measures what one firing of each node takes on this machine. The program is interpreted for a while on the first items of `input` (on
+ * made-up ones where none is given: integers of 0 to 255, bits, floats of -1 to 1), then each node runs alone on the items that came by;
+ * splitters and joiners are priced by the items they move. Profiles are kept by content: the same program on the same machine is not
+ * measured twice. A table of times can be given to the schedulers instead.
  *
  * With backend `cuda` (or `simt`), Algorithm 1 of the thesis (section 3.4) instead: each filter alone on all multiprocessors, with every
  * number of threads and limit on registers. Its table is what `selectConfiguration` takes, and `compileForDevice` as `profile`.
  *
- * @throws ArgumentError for wrong options, StreamRunError where the program goes wrong on the input, UnsupportedProgram for programs with
- * dynamic rates or messages, and on a device for those with state; WarploomError (ERR_WARPLOOM_UNAVAILABLE) where `cpp` is asked for and
- * there is no compiler, or a device where there is none
+ * @throws ArgumentError for wrong options, and for `input` where none is given and the program goes wrong on made-up items (the cause says
+ * how); StreamRunError where it goes wrong on the input, UnsupportedProgram for programs with dynamic rates or messages, and on a device
+ * for those with state; WarploomError (ERR_WARPLOOM_UNAVAILABLE) where `cpp` is asked for and there is no compiler, or a device where there
+ * is none
  */
 export function profile(graph: StreamGraph, given: DeviceProfileOptions): Promise<DeviceProfile>;
 export function profile(graph: StreamGraph, given?: ProfileOptions): Promise<Profile>;

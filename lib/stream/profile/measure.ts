@@ -18,7 +18,7 @@ import { compileCppTogether } from '../run/cpp.ts';
 import type { RunOptions, RunResult } from '../run/prepare.ts';
 import { compileWasm } from '../run/wasm.ts';
 import { countedCosts } from './estimate.ts';
-import { partsOf, type Part } from './parts.ts';
+import { partsOf, recordedInput, type Part } from './parts.ts';
 import type { Profile, ProfiledBackend, ProfileOptions } from './types.ts';
 
 const storedSchema = z.strictObject({
@@ -92,13 +92,15 @@ async function runnersOf(parts: readonly Part[], backend: ProfiledBackend, optio
 }
 
 /** What `profile` does. */
-export async function measure(graph: StreamGraph, options: ProfileOptions = {}): Promise<Profile> {
-  const { backend: name = 'wasm', seconds = 5e-3, force = false, signal } = options;
+export async function measure(graph: StreamGraph, given: ProfileOptions = {}): Promise<Profile> {
+  const { backend: name = 'wasm', seconds = 5e-3, force = false, signal } = given;
   const { backend, ...note } = backendNamed(name);
   signal?.throwIfAborted();
   const plan = planProgram(graph, { savings: false });
+  const input = recordedInput(plan, given.input);
+  const options: ProfileOptions = input === undefined ? given : { ...given, input };
   const key = await keyOf(plan, backend, options);
-  const path = join(cacheFolder(options.cacheFolder, 'stream'), `${key}.profile.json`);
+  const path = join(cacheFolder(given.cacheFolder, 'stream'), `${key}.profile.json`);
   const known = force ? undefined : await stored(path, graph.nodes.length);
   if (known !== undefined) return { microseconds: known.microseconds, measured: known.measured, backend, cached: true, key, ...note };
   const parts = await partsOf(plan, options);

@@ -1,11 +1,14 @@
 // Programs of one node each, with the items that were on the node's channels in a run of the whole program: what profiling measures.
+import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { programText } from '../../kernel/text.ts';
 import type { GraphNode, StreamGraph } from '../graph.ts';
 import { ratesOf } from '../elaborate/to-sdf.ts';
+import { StreamRunError } from '../interpret/error.ts';
 import { recordChannelsAside } from '../interpret/index.ts';
 import { scalarsOf } from '../interpret/files.ts';
 import { scalarCount } from '../interpret/values.ts';
+import { countRun } from '../plan/counts.ts';
 import { planProgram, type ProgramPlan } from '../plan/plan.ts';
 import type { FilterCode, IrType } from '../ir.ts';
 import { defaultWasmPlan, lowerForWasm } from '../targets/wasm.ts';
@@ -26,6 +29,7 @@ const recordedFirings = 20_000;
 const recordedScalars = 16_384;
 
 export interface RecordOptions {
+  /** Scalars of items on an open input: some that the program may see. Only the first ones are read. Default: made up. */
   readonly input?: ArrayLike<number>;
   readonly files?: Readonly<Record<string, Uint8Array>>;
   readonly seed?: number;
@@ -70,16 +74,35 @@ export function sampleInput(type: IrType, scalars: number, seed: number): Float6
   return numbers;
 }
 
-/** What stands on the channels when the program runs; the input repeated, or made up, where none is given. */
+/** Steady states of the recorded run. */
+function recordedStates({ steady }: ProgramPlan): number {
+  return Math.max(2, Math.ceil(recordedFirings / steady.repetitions.reduce((sum, count) => sum + count, 0)));
+}
+
+/** The first items of an input: all that the recorded run reads. Undefined where there is none. */
+export function recordedInput(plan: ProgramPlan, input: ArrayLike<number> | undefined): number[] | undefined {
+  const { graph, externals } = plan;
+  const at = externals.findIndex(({ kind }) => kind === 'input'), external = externals[at];
+  if (graph.input === undefined || external === undefined || input === undefined) return undefined;
+  const { passed } = countRun(plan, { input: Infinity, iterations: recordedStates(plan) });
+  const items = elementAt(passed, at) + Math.max(external.first.beyond, external.later.beyond);
+  return Array.from({ length: Math.min(input.length, items * scalarCount(graph.input.type)) }, (_, i) => elementAt(input, i));
+}
+
+/** What stands on the channels when the program runs on the input's first part, or on made-up items where none is given. */
 async function recorded(
-  { graph, steady }: ProgramPlan, { input, files, seed = 1, signal }: RecordOptions,
+  plan: ProgramPlan, { input, files, seed = 1, signal }: RecordOptions,
 ): Promise<{ channels: number[][]; input: number[] }> {
-  const firings = steady.repetitions.reduce((sum, count) => sum + count, 0);
-  const iterations = Math.max(2, Math.ceil(recordedFirings / firings));
-  const given = graph.input === undefined ? [] : Array.from(input ?? sampleInput(graph.input.type, recordedScalars, seed));
+  const { graph } = plan;
+  const madeUp = (): number[] => (graph.input === undefined ? [] : Array.from(sampleInput(graph.input.type, recordedScalars, seed)));
+  const given = recordedInput(plan, input) ?? madeUp();
   const channels = await recordChannelsAside(graph, {
-    iterations, seed, files, signal, ...(graph.input === undefined ? {} : { input: given }),
-  }, recordedScalars);
+    iterations: recordedStates(plan), seed, files, signal, ...(graph.input === undefined ? {} : { input: given }),
+  }, recordedScalars).catch((error: unknown) => {
+    if (graph.input === undefined || input !== undefined || !(error instanceof StreamRunError)) throw error;
+    throw refusal('input', 'items on which the program does not fault', `none, and on made-up ones it faults: ${error.diagnostic.message}`,
+      { cause: error });
+  });
   return { channels, input: given };
 }
 

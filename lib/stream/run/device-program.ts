@@ -4,22 +4,24 @@ import { isArray, rule, type Check } from '../../core/checks.ts';
 import { DeviceArray, resultArray, type Device } from '../../core/device.ts';
 import { DisposedError, refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
+import { lenderOf } from '../../core/lent.ts';
 import type { Kernel } from '../../core/module.ts';
 import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import type { LinearFilter } from '../algebra/index.ts';
 import type { StreamGraph } from '../graph.ts';
 import { amountChecks } from '../interpret/options.ts';
 import { scalarCount } from '../interpret/values.ts';
-import { inputChecks, returnInput, stopChecks, takenInput } from '../options.ts';
+import { dropInput, inputChecks, returnInput, stopChecks, takenInput } from '../options.ts';
 import { countRun } from '../plan/counts.ts';
 import { countsOf } from '../plan/layout.ts';
 import { within } from '../stop.ts';
 import type { FusedEnd } from '../targets/cuda-layout.ts';
 import { cpuNote, shareChoice, type DeviceBackend, type ShareChoice } from './backends.ts';
+import { Borrowed } from './borrowed.ts';
 import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
-import type { CompiledGpu, ScheduleFigures } from './gpu.ts';
+import type { CompiledGpu, GpuWork, ScheduleFigures } from './gpu.ts';
 import type { StreamRun } from './index.ts';
-import type { Scalars } from './prepare.ts';
+import type { RunResult, Scalars } from './prepare.ts';
 import type { TunedLayouts } from './tune.ts';
 
 /** Options of {@link DeviceProgram.run}. */
@@ -122,13 +124,28 @@ export class DeviceProgram {
     if (!isArray(input)) throw refusal('input', 'an array, a typed array or a DeviceArray of numbers', describeValue(input));
     inputChecks.input(input, 'input');
     if (out !== undefined) this.#requireRoom(out, input);
-    const taken = takenInput(input);
-    const { note, ...made } = await this.#whileRunning(() => this.#compiled.run(taken, {
-      ...options, share: options.share ?? 'auto', release: () => { returnInput(taken, input); },
-    }, out as Scalars | undefined));
+    const { note, ...made } = await this.#runOnHostArrays(input, out as Scalars | undefined, options);
     const algebraic = this.algebraic === undefined ? {} : { algebraic: this.algebraic };
     if (note === undefined) return { ...made, ...algebraic, backend: this.device.backend as DeviceBackend };
     return { ...made, ...algebraic, backend: 'wasm', note: cpuNote(note) };
+  }
+
+  /** What it reads of the input later is copied when it returns. */
+  #runOnHostArrays(
+    input: ArrayLike<number>, out: Scalars | undefined, { share = 'auto', ...options }: DeviceProgramOptions,
+  ): Promise<RunResult & GpuWork> {
+    const lender = lenderOf(this.device);
+    const borrowed = this.#compiled.figures === undefined ? Borrowed.of(input, lender) : undefined;
+    if (borrowed === undefined) {
+      const taken = takenInput(input, lender);
+      const release = (): void => { returnInput(taken, input); };
+      return this.#whileRunning(() => this.#compiled.run(taken, { ...options, share, release }, out)).finally(() => { dropInput(taken); });
+    }
+    const release = (): void => { borrowed.release(); };
+    const running = this.#whileRunning(() =>
+      this.#compiled.run(borrowed.input, { ...options, share, release, borrowed }, out));
+    borrowed.returns();
+    return running.finally(() => { borrowed.drop(); });
   }
 
   /** Keeps the module alive during a run, which consists of several launches. */

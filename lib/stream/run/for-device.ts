@@ -24,8 +24,8 @@ export interface DeviceCompileOptions {
    * others are those of the thesis's chapter 3. `swp`: a software pipeline over the multiprocessors, channels in device memory laid out so
    * that accesses coalesce; `swpnc`: the same in the order of the stream; `serial`: one filter after the other on all multiprocessors. The
    * last three are those of chapter 4, for data in JavaScript's memory: filters run on the device and on CPU cores (as WebAssembly) at
-   * once, those with state and feedback loops on cores. `synergistic`: each filter where a plan finds it best, or like one of the next two
-   * where that is faster; `gpu`: on the device whatever can be there; `cpu`: all on cores, by WebAssembly on threads.
+   * once, those with state and feedback loops on cores. `synergistic`: each filter where a plan finds it best, or like one of the next two,
+   * or `fused`, where that is faster; `gpu`: on the device whatever can be there; `cpu`: all on cores, by WebAssembly on threads.
    */
   readonly mode?: DeviceMode;
   /**

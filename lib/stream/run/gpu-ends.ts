@@ -4,11 +4,14 @@ import { holds, unseenPart } from '../../core/arrays.ts';
 import { resultArray, type Device, type DeviceArray } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
+import { giveBack, lentResult, provideLent, settleResult } from '../../core/lent.ts';
 import { scalarCount } from '../interpret/values.ts';
 import type { RunCounts } from '../plan/counts.ts';
 import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
 import type { FusedEnd } from '../targets/cuda-layout.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
+import type { Borrowed } from './borrowed.ts';
+import { InputParts } from './input-parts.ts';
 import { joinItems, outOfMemory, type PreparedRun, type Scalars, type StreamArrays } from './prepare.ts';
 
 /** The arrays of a stream on the device: one for each kind of scalar. */
@@ -38,6 +41,11 @@ export interface Ends {
   /** Writes output items, the first of which is number `item`. If they are the whole output, the array itself may become the output. */
   put(scalars: Scalars, item: number): Promise<void>;
   span(state: number, states: number): Span;
+  /**
+   * Whether the input is the caller's still, and the arrays of so many further steady states may be queued before it is copied: those of
+   * one call, at most `bytes` and `spans` in all.
+   */
+  mayQueue?(states: number, limits: { readonly bytes: number; readonly spans: number }): boolean;
 }
 
 export const elementTypes = { i: 'int32', f: 'float32', d: 'float64' } as const;
@@ -75,11 +83,16 @@ export class HostEnds implements Ends {
   readonly stateBytes: number;
   readonly #program: FusedProgram;
   readonly #device: Device;
-  readonly #input: ArrayLike<number>;
+  #input: ArrayLike<number>;
   /** The input by kind. */
-  readonly #arrays: StreamArrays;
+  #arrays: StreamArrays;
+  /** While the input is the caller's; afterwards what was copied of it, and what spans took before. */
+  #borrowed: Borrowed | undefined;
+  #parts: InputParts | undefined;
   readonly #warmStates: number;
   #output: Scalars | undefined;
+  /** The output, if it lies in memory of the device. */
+  #lent: Scalars | undefined;
   /** Arrays on the device that no launch uses. */
   readonly #free: SpanArrays[] = [];
   #isDisposed = false;
@@ -87,9 +100,13 @@ export class HostEnds implements Ends {
   /** Whether nobody else sees the output yet. */
   readonly #isOwn: boolean;
 
-  /** @param out where the output goes: at least as many scalars as come out; default: a new array */
+  /**
+   * @param out where the output goes: at least as many scalars as come out; default: a new array
+   * @param borrowed the input, if it is the caller's still
+   */
   constructor(
     program: FusedProgram, device: Device, { amount, counts, streams }: PreparedRun, input: ArrayLike<number>, out?: Scalars,
+    borrowed?: Borrowed,
   ) {
     this.#isOwn = out === undefined;
     this.counts = counts;
@@ -99,6 +116,10 @@ export class HostEnds implements Ends {
     this.#input = input;
     this.#arrays = required(streams.get(program.input.external.id)).arrays;
     this.#warmStates = program.warmStates;
+    if (borrowed !== undefined) {
+      this.#borrowed = borrowed;
+      borrowed.whenReturning(() => { if (this.#borrowed !== undefined) this.#takeInput(borrowed); });
+    }
     const scalars = this.items * scalarCount(program.output.external.type);
     if (out !== undefined && out.length < scalars) throw refusal('out', `at least ${scalars} elements`, String(out.length));
     this.#output = out?.subarray(0, scalars);
@@ -118,8 +139,10 @@ export class HostEnds implements Ends {
     const [only, ...others] = kindsIn(countsOf(type));
     const scalars = this.items * scalarCount(type);
     try {
-      // Its pages are made by the threads that write it.
-      return makeArray(only === undefined || others.length > 0 ? 'd' : only, scalars);
+      const kind = only === undefined || others.length > 0 ? 'd' : only;
+      this.#lent = lentResult(this.#device, elementTypes[kind], scalars) as Scalars | undefined;
+      // The pages of others are made by the threads that write them.
+      return this.#lent ?? makeArray(kind, scalars);
     } catch (error) {
       throw outOfMemory(`there is no memory for ${this.items} items of output: ask for fewer at a time`, scalars * 8, error);
     }
@@ -127,7 +150,30 @@ export class HostEnds implements Ends {
 
   part(begin: number, end: number): Promise<ArrayLike<number>> {
     const width = scalarCount(this.#program.input.external.type);
+    if (this.#borrowed !== undefined) this.#takeInput(this.#borrowed);
+    if (this.#parts !== undefined) return this.#parts.gather(begin * width, end * width);
     return Promise.resolve(partOf(this.#input, begin * width, end * width));
+  }
+
+  /** Whether spans may read the caller's array: only if it is the array of their kind. */
+  mayQueue(states: number, { bytes, spans }: { readonly bytes: number; readonly spans: number }): boolean {
+    const [kind] = this.#program.input.kinds;
+    if (this.#borrowed === undefined || kind === undefined || this.#arrays[kind] !== this.#input) return false;
+    const queued = this.#parts?.spans ?? { length: 0, states: 0 };
+    return queued.length < spans && (queued.states + states) * this.stateBytes <= bytes;
+  }
+
+  /** Copies what no span has taken: the call is about to return, or somebody else reads the input. */
+  #takeInput(borrowed: Borrowed): void {
+    this.#borrowed = undefined;
+    if (this.#parts !== undefined) {
+      this.#parts.takeRest(borrowed);
+      return;
+    }
+    const copy = borrowed.copy(borrowed.input);
+    const [kind] = this.#program.input.kinds;
+    if (kind !== undefined && this.#arrays[kind] === this.#input) this.#arrays = { [kind]: copy };
+    this.#input = copy;
   }
 
   put(scalars: Scalars, item: number): Promise<void> {
@@ -146,17 +192,26 @@ export class HostEnds implements Ends {
     const arrays = this.#arraysFor(states, end - begin);
     const { input, output } = arrays;
     let isTaken = false;
+    const [array] = input;
+    const isKept = this.#borrowed !== undefined && array !== undefined;
+    if (isKept) this.#parts ??= new InputParts(this.#input as Scalars);
     const written = Promise.all(input.map((array, at) => {
       const kind = elementAt(source.kinds, at);
-      return array.write(required(this.#arrays[kind]).subarray(begin * takes[kind], end * takes[kind]));
+      const scalars = [begin * takes[kind], end * takes[kind]] as const;
+      return array.write(this.#parts?.slice(...scalars) ?? required(this.#arrays[kind]).subarray(...scalars));
     }));
     written.catch(nothing); // reported by take()
+    if (isKept) {
+      const [from, to, next] = [begin, end, begin + states * source.items].map((item) => item * scalarCount(source.external.type));
+      this.#parts?.add({ begin: required(from), end: required(to), next: required(next), array, states, written });
+    }
     const take = async (signal: AbortSignal | undefined): Promise<void> => {
       await Promise.all([written, this.#take(output, state, states, signal)]);
       isTaken = true;
     };
     const dispose = (): void => {
-      if (isTaken && !this.#isDisposed) this.#free.push(arrays);
+      if (isKept) disposeOf({ ...arrays, input: [] });
+      else if (isTaken && !this.#isDisposed) this.#free.push(arrays);
       else disposeOf(arrays);
     };
     return { input, output, firstInput, firstOutput: 0, take, dispose };
@@ -174,10 +229,24 @@ export class HostEnds implements Ends {
     return { states, items, input: make(source, items), output: make(sink, states * sink.items) };
   }
 
-  /** Frees the memory on the device that spans have used. */
+  /** The output, for the caller. */
+  handOut(): Scalars {
+    const { output } = this;
+    if (this.#lent !== undefined && this.#lent === output) {
+      settleResult(output);
+      this.#lent = undefined;
+    }
+    return output;
+  }
+
+  /** Frees the memory on the device that spans have used, and what nobody is to see of the output. */
   dispose(): void {
     this.#isDisposed = true;
+    if (this.#lent !== undefined) giveBack(this.#lent);
+    this.#lent = undefined;
+    provideLent(this.#device);
     for (const arrays of this.#free.splice(0)) disposeOf(arrays);
+    this.#parts?.dispose();
   }
 
   [Symbol.dispose](): void {

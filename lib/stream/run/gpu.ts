@@ -1,11 +1,10 @@
 // Programs on a device that runs kernels. What preworks leave behind at the start of a run, and what is left over at its end, WebAssembly
 // makes; all whole steady states between are the device's, in launches that take a slice of the input each.
 import { setMaxListeners } from 'node:events';
-import { availableParallelism } from 'node:os';
-import { inputArray, resultArray, type Device } from '../../core/device.ts';
+import { availableParallelism, totalmem } from 'node:os';
+import { Device, inputArray, resultArray } from '../../core/device.ts';
 import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule, Kernel } from '../../core/module.ts';
-import { reasonOf } from '../../core/progress.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
@@ -18,7 +17,9 @@ import type { FusedProgram } from '../targets/cuda.ts';
 import { isTrusted } from '../require.ts';
 import { within } from '../stop.ts';
 import type { DeviceMode, ShareChoice } from './backends.ts';
+import type { Borrowed } from './borrowed.ts';
 import { HostEnds, type Ends, type StreamMemory } from './gpu-ends.ts';
+import { stopOf, untilAborted } from './gpu-stops.ts';
 import { Carry, paddedSpan, stateBefore, type StateSpan } from './gpu-state.ts';
 import { prepareRun, type RunResult, type Scalars, type ThreadOptions } from './prepare.ts';
 import { printedProgram } from './printed.ts';
@@ -61,9 +62,10 @@ export interface ScheduleFigures {
   readonly mode: Exclude<DeviceMode, 'fused'>;
   /**
    * With the modes of chapter 4: where filters run. `both`: on the device and on cores, as planned; `device`: all there that can be;
-   * `cores`: none there, as WebAssembly on threads. With `synergistic` the best one, by estimate or by the runs that were made.
+   * `fused`: all there, as the one kernel of mode `fused`; `cores`: none there, as WebAssembly on threads. With `synergistic` the best
+   * one, by estimate or by the runs that were made.
    */
-  readonly placed?: 'both' | 'device' | 'cores';
+  readonly placed?: 'both' | 'device' | 'fused' | 'cores';
   /** n of SWPn; 1 with modes that have none. */
   readonly coarsening: number;
   /** Steady states of an iteration, and instances of all filters in it. */
@@ -100,6 +102,8 @@ export interface GpuRunOptions extends ThreadOptions {
   readonly share?: ShareChoice | undefined;
   /** Called if and when a run that succeeds is sure to read nothing of its input any more. */
   readonly release?: (() => void) | undefined;
+  /** The input, if it is the caller's until the call returns. */
+  readonly borrowed?: Borrowed | undefined;
 }
 
 /** No steady state went wrong. */
@@ -119,6 +123,20 @@ const worthWarming = 8;
 /** Microseconds of work for which worker threads are asked to take part. */
 const leastCoreMicroseconds = 2000;
 const mostStates = 2 ** 30;
+/** What one call may queue at most before it returns: bytes of input and output, and launches. */
+const queuedBytes = 2 ** 30, queuedShare = 1 / 8, queuedSpans = 64, callsOfSpan = 8;
+const noQueue = { bytes: 0, spans: 0 };
+/** The call waits for memory rather than copies if queueing takes longer than this: milliseconds, and bytes in a millisecond. */
+const queueMilliseconds = 5, queueRate = 2e7;
+
+function queueLimits(device: Device): { readonly bytes: number; readonly spans: number } {
+  const { limitBytes } = device.memory();
+  const ofDevice = limitBytes === 0 ? Infinity : limitBytes;
+  return {
+    bytes: Math.min(queuedBytes, queuedShare * Math.min(ofDevice, totalmem())),
+    spans: Math.min(queuedSpans, Math.floor(Device.queueLimit(device) / callsOfSpan)),
+  };
+}
 
 /** A program compiled for a device. */
 export class CompiledGpu {
@@ -127,6 +145,8 @@ export class CompiledGpu {
   readonly #module: DeviceModule;
   readonly #graph: StreamGraph;
   readonly #kernel: Kernel;
+  /** Steady states of a launch, as earlier runs have found. */
+  #size: number | undefined;
 
   /** @param module what the device's compiler made of the program's text */
   constructor(graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule) {
@@ -214,10 +234,13 @@ export class CompiledGpu {
   async run(input: ArrayLike<number> | undefined, options: GpuRunOptions, out?: Scalars): Promise<RunResult & GpuWork> {
     return within(options, async (signal) => {
       const run = prepareRun(this.program.plan, input, options);
-      using ends = new HostEnds(this.program, this.device, run, required(input), out);
-      const work = await this.process(ends, { ...options, signal });
+      using ends = new HostEnds(this.program, this.device, run, required(input), out, options.borrowed);
+      const work = await this.process(ends, { ...options, signal }).catch(async (error: unknown) => {
+        if (!signal.aborted) await options.borrowed?.save(() => ends.part(0, Infinity));
+        throw error;
+      });
       const firings = writtenFirings(this.program.plan, run.amount, run.counts);
-      return { output: ends.output, printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
+      return { output: ends.handOut(), printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
     });
   }
 
@@ -256,15 +279,16 @@ export class CompiledGpu {
     if (to <= from) {
       return this.#byWasm(ends, options, `the run is too short for a device, which begins after steady state ${from}`);
     }
-    const before = await this.#before(ends, from, options);
     let began = 0;
     const isStateless = this.program.state === undefined;
     const share = new Share(from, to, choice === false || !isStateless ? undefined : this.#cores(ends, options), isStateless && choice);
-    const { deviceSeconds, fault } = await inTurn(this.device, () => {
+    // What comes first does not wait for what is made before it: then all may be queued before the call returns.
+    const { deviceSeconds, fault } = await inTurn(this.device, (isAlone) => {
       began = performance.now();
-      return isStateless ? this.#middle(ends, share, options.signal) : this.#withState(ends, from, to, options);
+      return isStateless ? this.#middle(ends, share, options.signal, isAlone) : this.#withState(ends, from, to, options);
     }, options.signal);
     const middle = performance.now() - began;
+    const before = await this.#before(ends, from, options);
     if (fault !== undefined) {
       await this.#replay(ends, fault, options);
       return this.#byWasm(ends, options, 'a loop makes more turns than a device is given time for');
@@ -340,7 +364,7 @@ export class CompiledGpu {
     using _ = untilAborted(options.signal, () => { carry.dispose(); });
     const whole = from + Math.floor((to - from) / round) * round;
     const alone = new Share(from, whole, undefined, false);
-    const made = whole === from ? { deviceSeconds: 0 } : await this.#middle(ends, alone, options.signal, carry);
+    const made = whole === from ? { deviceSeconds: 0 } : await this.#middle(ends, alone, options.signal, false, carry);
     const left = Math.ceil((ends.items - before - whole * items) / items);
     if (made.fault !== undefined || left === 0) return made;
     const last = await paddedSpan(this.program, this.device, ends, whole, left);
@@ -377,13 +401,17 @@ export class CompiledGpu {
   }
 
   /** Steady states by the device, as far as the cores do not make them. */
-  async #middle(ends: Ends, share: Share, signal: AbortSignal | undefined, carry?: Carry): Promise<GpuOutcome> {
+  async #middle(ends: Ends, share: Share, signal: AbortSignal | undefined, isAlone: boolean, carry?: Carry): Promise<GpuOutcome> {
     const round = this.#whole;
     const { limitBytes } = this.device.memory();
     const bytes = limitBytes === 0 ? launchBytes : Math.min(launchBytes, launchShare * limitBytes);
     const most = Math.min(mostStates, Math.floor(bytes / Math.max(1, ends.stateBytes)));
     const whole = (states: number): number => Math.max(round, Math.floor(Math.min(states, most) / round) * round);
-    let size = whole(this.firstStates);
+    const known = ends.stateBytes === 0 ? undefined : this.#size;
+    let size = whole(known ?? this.firstStates);
+    const began = performance.now(), from = share.front;
+    const isQuick = (): boolean => performance.now() - began < queueMilliseconds + (share.front - from) * ends.stateBytes / queueRate;
+    const queue = isAlone && known !== undefined && this.figures === undefined ? queueLimits(this.device) : noQueue;
     let deviceSeconds = 0, fault = Infinity;
     const failures: unknown[] = [];
     const pending = new Set<Promise<void>>();
@@ -401,11 +429,13 @@ export class CompiledGpu {
             deviceSeconds += done.deviceSeconds;
             share.deviceDid(states);
             if (done.fault !== undefined) fault = Math.min(fault, begin + done.fault);
-            if (states === size && done.deviceSeconds > 0) size = whole(size * Math.min(8, launchSeconds / done.deviceSeconds));
+            if (states !== size || done.deviceSeconds === 0) return;
+            size = whole(size * Math.min(8, launchSeconds / done.deviceSeconds));
+            if (ends.stateBytes > 0) this.#size = size; // short launches, whatever the next input is
           }).catch((error: unknown) => { failures.push(error); }).finally(() => pending.delete(slice));
           pending.add(slice);
           share.front += states;
-          if (pending.size >= inFlight) await Promise.race([...pending, stop.stopped]);
+          if (pending.size >= inFlight && !(ends.mayQueue?.(size, queue) === true && isQuick())) await Promise.race([...pending, stop.stopped]);
         }
         await Promise.race([Promise.all(pending), stop.stopped]);
       } while (goesOn() && !await share.settle());
@@ -436,26 +466,4 @@ export class CompiledGpu {
   [Symbol.dispose](): void {
     this.dispose();
   }
-}
-
-/** Has something freed at the end of a block, or as soon as the signal comes: what is under way by then may take longer. */
-export function untilAborted(signal: AbortSignal | undefined, free: () => void): Disposable {
-  signal?.addEventListener('abort', free, { once: true });
-  return {
-    [Symbol.dispose](): void {
-      signal?.removeEventListener('abort', free);
-      free();
-    },
-  };
-}
-
-/** A promise that only rejects, with a signal's reason. */
-function stopOf(signal: AbortSignal | undefined): { readonly stopped: Promise<never>; end(): void } {
-  let stop = (): void => undefined;
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => { if (signal !== undefined) reject(reasonOf(signal)); };
-  });
-  stopped.catch(() => undefined);
-  signal?.addEventListener('abort', stop, { once: true });
-  return { stopped, end: () => { signal?.removeEventListener('abort', stop); } };
 }

@@ -11,24 +11,25 @@ const longEnough = 3;
 
 /** Which placement a run takes: the best one by estimate, corrected by the times that runs have taken. */
 export class Choice {
-  readonly #estimates: ReadonlyMap<PlacedIn, number>;
+  /** Microseconds of a steady state. */
+  readonly estimates: ReadonlyMap<PlacedIn, number>;
   readonly #found = new Map<PlacedIn, { runs: number; best: number }>();
 
   /** @param estimates microseconds of a steady state */
   constructor(estimates: ReadonlyMap<PlacedIn, number>) {
-    this.#estimates = estimates;
+    this.estimates = estimates;
   }
 
   /** As measured, once that is more than a first run. */
   #timeOf(name: PlacedIn): number {
-    const found = this.#found.get(name), estimate = this.#estimates.get(name) ?? Infinity;
+    const found = this.#found.get(name), estimate = this.estimates.get(name) ?? Infinity;
     if (found === undefined) return estimate;
     return found.runs < trials ? Math.min(estimate, found.best) : found.best;
   }
 
   /** The best one so far. */
   get best(): PlacedIn {
-    return [...this.#estimates.keys()].reduce((best, name) => (this.#timeOf(name) < this.#timeOf(best) ? name : best));
+    return [...this.estimates.keys()].reduce((best, name) => (this.#timeOf(name) < this.#timeOf(best) ? name : best));
   }
 
   /** The one that the next run should take: the best one, or one that might be better. */
@@ -36,7 +37,7 @@ export class Choice {
     const { best } = this;
     const runsOf = (name: PlacedIn): number => this.#found.get(name)?.runs ?? 0;
     if (runsOf(best) < trials) return best;
-    const others = [...this.#estimates].filter(([name, estimate]) =>
+    const others = [...this.estimates].filter(([name, estimate]) =>
       runsOf(name) < trials && estimate <= worthTrying * this.#timeOf(best));
     return others[0]?.[0] ?? best;
   }

@@ -12,8 +12,11 @@ export interface LinkCosts extends MovingCosts {
   readonly rings?: Pick<MovingCosts, 'toGpu' | 'toCpu'> | undefined;
 }
 
-/** Where filters run: on both sides, on the device whatever can be there, or on cores alone, which then need no plan of this kind. */
-export type PlacedIn = 'both' | 'device' | 'cores';
+/**
+ * Where filters run: by a plan on both sides, or on the device whatever can be there; or without one, all on the device as the one kernel
+ * of mode `fused`, or all on cores.
+ */
+export type PlacedIn = 'both' | 'device' | 'fused' | 'cores';
 
 /** Microseconds in which a core reads or writes a word of its memory. */
 export const wordMicroseconds = 4e-4;
@@ -58,20 +61,34 @@ export function plannedState(
   return (interval + launchOverhead(plan)) / steadyStates;
 }
 
+/** Items that pass the program's input and output in a steady state, in words. */
+function wordsOfEnds({ plan, graph: { channels } }: HybridProgram): readonly [input: number, output: number] {
+  const ends: [number, number] = [0, 0];
+  for (const { from, to, push, pop, bytesPerItem } of channels) {
+    if (from >= plan.groups.length) ends[0] += pop * elementAt(plan.groups, to).iterations * bytesPerItem / 4;
+    else if (to >= plan.groups.length) ends[1] += push * elementAt(plan.groups, from).iterations * bytesPerItem / 4;
+  }
+  return ends;
+}
+
+/**
+ * Microseconds of a steady state in the one kernel of mode `fused`: the transfers of the program's ends, which are most of it where its
+ * channels cost nothing.
+ */
+export function fusedState(program: HybridProgram, { toGpu, toCpu }: LinkCosts): number {
+  const [input, output] = wordsOfEnds(program);
+  return 4 * input / toGpu + 4 * output / toCpu;
+}
+
 /** Microseconds of a steady state on cores alone, by WebAssembly on threads. */
-export function coresState({ plan, graph: { channels } }: HybridProgram, { costs, cores }: {
+export function coresState(program: HybridProgram, { costs, cores }: {
   readonly costs?: readonly number[] | undefined; readonly cores: number;
 }): number {
+  const { plan } = program;
   const { repetitions } = plan.steady;
   const times = nodeTimes(plan, costs, 'wasm');
   const work = times.reduce((all, time, node) => all + time * elementAt(repetitions, node), 0);
   const inOrder = plan.graph.nodes.map(({ id }) => (isOrdered(plan, id) ? elementAt(times, id) * elementAt(repetitions, id) : 0));
-  const ends = [0, 0];
-  for (const { from, to, push, pop, bytesPerItem } of channels) {
-    const at = from >= plan.groups.length ? 0 : to >= plan.groups.length ? 1 : undefined;
-    if (at === 0) addAt(ends, 0, pop * elementAt(plan.groups, to).iterations * bytesPerItem / 4);
-    if (at === 1) addAt(ends, 1, push * elementAt(plan.groups, from).iterations * bytesPerItem / 4);
-  }
-  return Math.max(work / cores / efficiency, ...inOrder)
-    + copiedWord * elementAt(ends, 0) + newWord * elementAt(ends, 1) / cores;
+  const [input, output] = wordsOfEnds(program);
+  return Math.max(work / cores / efficiency, ...inOrder) + copiedWord * input + newWord * output / cores;
 }

@@ -39,9 +39,10 @@ export class Ladder {
   variantFor(states: number): Variant | undefined {
     const { plan, shorter } = this.rungs;
     const sizes = [...shorter, plan.steadyStates];
-    // Long iterations take fewer launches, but the pipeline fills and drains once.
-    const times = sizes.map((size) =>
-      (Math.floor(states / size) + plan.depth - 1) * (size * plan.interval / plan.steadyStates + launchOverhead(plan)));
+    // Long iterations take fewer launches, but the pipeline fills and drains once: launches that move nothing over the link.
+    const { interval, load, depth } = plan, inner = Math.max(...load.cores, ...load.multiprocessors);
+    const launch = (size: number, whole: number): number => size * whole / plan.steadyStates + launchOverhead(plan);
+    const times = sizes.map((size) => Math.floor(states / size) * launch(size, interval) + (depth - 1) * launch(size, inner));
     const order = sizes.map((_, level) => level).sort((a, b) => elementAt(times, a) - elementAt(times, b));
     for (const level of order) {
       const size = elementAt(sizes, level);

@@ -19,7 +19,7 @@ function wordsOf(array: Scalars): Int32Array {
 const scalarWords = (kind: Kind): number => (kind === 'd' ? 2 : 1);
 
 /** One kind of the items of a channel on the host: iteration j begins `at + each · (j mod slots)`. */
-interface HostPart {
+export interface HostPart {
   readonly words: Int32Array;
   readonly at: number;
   readonly each: number;

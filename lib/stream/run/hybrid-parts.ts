@@ -13,4 +13,6 @@ export interface HybridParts {
   readonly lists: HybridLists;
   readonly input: FusedEnd;
   readonly output: FusedEnd;
+  /** For tests: bytes of an iteration from which on transfers have arrays of their own; default: where that pays. */
+  readonly leastBytes?: number | undefined;
 }

@@ -118,6 +118,12 @@ function problemOf(program: HybridProgram, request: HybridRequest, { threads, gp
 /** How instances and shuffles are cut. */
 type Sizes = Pick<HybridRequest, 'threads' | 'shuffleItems'>;
 
+/** Microseconds that each steady state adds to an iteration of a plan: those that calls of transfers take besides come once. */
+function stateMicroseconds({ interval, load, operations, steadyStates }: HybridPlan, { latency = 0 }: LinkCosts): number {
+  const calls = operations.filter(({ kind }) => kind === 'toGpu' || kind === 'toCpu').length;
+  return Math.max(interval - calls * latency, ...load.cores, ...load.multiprocessors, 1e-3) / steadyStates;
+}
+
 /** Plans by number of steady states, and the longest iteration that is worth it. */
 function planned(program: HybridProgram, request: HybridRequest): {
   readonly problem: HybridProblem;
@@ -142,7 +148,7 @@ function planned(program: HybridProgram, request: HybridRequest): {
     return planHybrid({ ...problem, threads: problem.threads.map(() => firings) }, { ...common, cpuFirings: firings });
   };
   const shortest = planAt(1);
-  const wanted = Math.ceil(shortest.steadyStates * launchMicroseconds / Math.max(shortest.interval, 1e-3));
+  const wanted = Math.ceil(launchMicroseconds / stateMicroseconds(shortest, request.moving));
   const room = Math.min(hostBytes / Math.max(1, shortest.hostBytes), Math.min(deviceBytes, mostBytes) / Math.max(1, shortest.deviceBytes));
   const instances = shortest.repetitions.reduce((sum, count, id) => sum + count / elementAt(shortest.firings, id), 0);
   const countable = mode === 'cpu' ? Infinity : mostInstances / instances;

@@ -1,7 +1,8 @@
 // Programs on CPU cores and a device together (chapter 4): start and rest of a run by the first core, whole iterations in launches.
 import { availableParallelism } from 'node:os';
+import { holds } from '../../core/arrays.ts';
 import { resultArray, type Device, type DeviceArray } from '../../core/device.ts';
-import { refusal } from '../../core/errors.ts';
+import { refusal, WarploomError } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
@@ -12,6 +13,7 @@ import type { LoweredProgram } from '../lower/program.ts';
 import type { RuntimeTable } from '../partition/index.ts';
 import { hybridLaunches, hybridProgram } from '../plan/hybrid.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
+import { ScheduleError } from '../schedule/error.ts';
 import { within } from '../stop.ts';
 import { endOf } from '../targets/cuda-layout.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
@@ -20,15 +22,16 @@ import type { Done, Faulty } from './answers.ts';
 import type { HybridMode } from './backends.ts';
 import { shared, type CommonData, type MachineRun, type SharedInts } from './common.ts';
 import { FirstFault, runByCrew } from './crew.ts';
-import { CompiledGpu, noFault, type GpuLimits, type GpuWork, type ScheduleFigures } from './gpu.ts';
-import { itemsOut, type Ends } from './gpu-ends.ts';
+import { compileFused, type FusedCompileOptions } from './fused.ts';
+import { CompiledGpu, noFault, type GpuLimits, type GpuRunOptions, type GpuWork, type ScheduleFigures } from './gpu.ts';
+import { elementTypes, itemsOut, type Ends } from './gpu-ends.ts';
 import { Conductor } from './hybrid-conductor.ts';
 import { hybridLists } from './hybrid-lists.ts';
 import { HybridStreams } from './hybrid-streams.ts';
 import { hybridMemory } from './hybrid-memory.ts';
 import type { HybridParts } from './hybrid-parts.ts';
 import { Choice } from './hybrid-choice.ts';
-import type { LinkCosts, PlacedIn } from './hybrid-costs.ts';
+import { fusedState, type LinkCosts, type PlacedIn } from './hybrid-costs.ts';
 import { fits, Ladder, type Variant } from './hybrid-ladder.ts';
 import { planFor, type PlannedHybrid, type Rungs } from './hybrid-plan.ts';
 import { movingCosts } from './link.ts';
@@ -63,6 +66,13 @@ export interface HybridCompileOptions extends GpuLimits {
   readonly maxUnroll?: number | undefined;
   /** For tests: which nodes are on the device, of those that can be. */
   readonly onDevice?: ((node: number) => boolean) | undefined;
+  /**
+   * With `synergistic`: whether the one kernel of mode `fused` may run the program where that is faster than any plan; default: if there
+   * is one, and no `onDevice`.
+   */
+  readonly fused?: boolean | undefined;
+  /** Whether layouts of that kernel are timed where none is kept; default: as in mode `fused`. */
+  readonly search?: boolean | undefined;
 }
 
 /** The share of a device's memory, and the bytes, that rings may take. */
@@ -104,20 +114,24 @@ export class HybridGpu extends CompiledGpu {
   readonly #module: DeviceModule;
   readonly #cores: Pick<ThreadOptions, 'threads' | 'costs'>;
   readonly #ladders = new Map<PlacedIn, Ladder>();
+  /** The program as one kernel. */
+  readonly #fused: CompiledGpu | undefined;
   /** Which placement runs take. */
   readonly choice: Choice;
   #lowered: LoweredProgram | undefined;
 
   private constructor(
     graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule,
-    { planned, parts }: { readonly planned: PlannedHybrid; readonly parts: HybridParts },
+    { planned, parts, fused }: { readonly planned: PlannedHybrid; readonly parts: HybridParts; readonly fused?: CompiledGpu | undefined },
   ) {
     super(graph, program, device, module);
     this.planned = planned;
     this.parts = parts;
     this.#graph = graph;
     this.#module = module;
-    this.choice = new Choice(planned.estimates);
+    this.#fused = fused;
+    this.choice = new Choice(fused === undefined ? planned.estimates
+      : new Map([...planned.estimates, ['fused', fusedState(planned.program, planned.problem.moving)]]));
     this.#cores = { threads: planned.problem.cores, ...(planned.costs === undefined ? {} : { costs: planned.costs }) };
   }
 
@@ -126,26 +140,32 @@ export class HybridGpu extends CompiledGpu {
    * those that do not fit; ScheduleError where there is no schedule, UnavailableError where nothing compiles device code.
    */
   static async compileFor(graph: StreamGraph, device: Device, options: HybridCompileOptions): Promise<HybridGpu> {
-    const { fast, signal, timeout } = options;
+    const { mode, fast, signal, timeout, search, onDevice, fused: mayBeFused = onDevice === undefined } = options;
     const planned = await planHybridFor(graph, device, options);
     signal?.throwIfAborted();
     const { text, registers } = planned;
-    const module = await device.module({
-      source: text.source, kernels: [text.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
-      ...(registers === undefined || device.backend !== 'cuda' ? {} : { maxRegisters: registers }),
-      ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
-    });
+    const limits = { ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }),
+      ...(timeout === undefined ? {} : { timeout }) };
+    const oneKernel = mode === 'synergistic' && mayBeFused ? fusedIfAny(graph, device, { ...limits, search }) : undefined;
+    const [made, other] = await Promise.allSettled([device.module({
+      source: text.source, kernels: [text.kernel, text.moveKernel], headers: { 'arithmetic.h': arithmeticHeader() },
+      ...(registers === undefined || device.backend !== 'cuda' ? {} : { maxRegisters: registers }), ...limits,
+    }), oneKernel]);
+    const fused = other.status === 'fulfilled' ? other.value : undefined;
     try {
-      return HybridGpu.with(graph, device, module, planned);
+      if (made.status === 'rejected') throw made.reason;
+      if (other.status === 'rejected') throw other.reason;
+      return HybridGpu.with(graph, device, made.value, planned, undefined, fused);
     } catch (error) {
-      module.dispose();
+      if (made.status === 'fulfilled') made.value.dispose();
+      fused?.dispose();
       throw error;
     }
   }
 
   /** A plan whose text was compiled. `change`: what tests do to its parts. */
   static with(graph: StreamGraph, device: Device, module: DeviceModule, planned: PlannedHybrid,
-    change = (parts: HybridParts): HybridParts => parts): HybridGpu {
+    change = (parts: HybridParts): HybridParts => parts, fused?: CompiledGpu): HybridGpu {
     const { program: made, plan, text } = planned;
     const lists = hybridLists(made, plan, text);
     const [input, output] = [endOf(made.plan, 'input'), endOf(made.plan, 'output')];
@@ -158,13 +178,17 @@ export class HybridGpu extends CompiledGpu {
       plan: made.plan, source: text.source, kernel: text.kernel, threads, sharedBytes, states: plan.steadyStates, warmRounds: 0,
       state: undefined, warmStates: 0, startStates: 0, input, output,
     };
-    return new HybridGpu(graph, program, device, module, { planned, parts });
+    return new HybridGpu(graph, program, device, module, { planned, parts, fused });
   }
 
   /** Of the plan for long runs, in the placement that is the best one so far. */
   override get figures(): ScheduleFigures {
     const { planned: { mode, placements, program }, parts: { lists } } = this;
     const placed = this.choice.best, rungs = placements.get(placed);
+    if (placed === 'fused') {
+      const { states, threads } = required(this.#fused).program;
+      return { mode, placed, coarsening: 1, states, threads, stages: 1, channelBytes: 0, instances: program.nodes.length };
+    }
     if (rungs === undefined) {
       return { mode, placed, coarsening: 1, states: 1, threads: 0, stages: 1, channelBytes: 0, instances: program.nodes.length };
     }
@@ -176,7 +200,7 @@ export class HybridGpu extends CompiledGpu {
     };
   }
 
-  override async run(input: ArrayLike<number> | undefined, options: ThreadOptions, out?: Scalars): Promise<RunResult & GpuWork> {
+  override async run(input: ArrayLike<number> | undefined, options: GpuRunOptions, out?: Scalars): Promise<RunResult & GpuWork> {
     return within(options, async (signal) => {
       const { plan } = this.parts.program;
       const run = prepareRun(plan, input, options);
@@ -208,11 +232,18 @@ export class HybridGpu extends CompiledGpu {
 
   /** A run where it is best; undefined where no plan is short enough for it, or something went wrong. */
   async #chosen(
-    run: PreparedRun, input: ArrayLike<number> | undefined, options: ThreadOptions & { readonly signal: AbortSignal }, out?: Scalars,
+    run: PreparedRun, input: ArrayLike<number> | undefined, options: GpuRunOptions & { readonly signal: AbortSignal }, out?: Scalars,
   ): Promise<RunResult & GpuWork | undefined> {
     const { next } = this.choice, { steadyStates } = run.counts;
     const rungs = this.planned.placements.get(next);
     const begin = performance.now();
+    if (next === 'fused') {
+      const { kinds: [kind, ...others] } = this.program.output;
+      const isDirect = kind !== undefined && others.length === 0 && holds(out, elementTypes[kind]);
+      const made = await required(this.#fused).run(input, options, isDirect ? out : undefined);
+      this.choice.note(next, steadyStates, performance.now() - begin);
+      return made;
+    }
     if (rungs === undefined) {
       const wasm = compiledWasm(this.#graph), how = { ...options, ...this.#cores };
       const isShort = estimatedMilliseconds(this.parts.program.plan, { ...run, lines: Infinity }, 'wasm') < worthThreads;
@@ -249,14 +280,14 @@ export class HybridGpu extends CompiledGpu {
     options: ThreadOptions & { readonly signal: AbortSignal },
   ): Promise<Conducted> {
     const { device } = this;
-    const module = this.#module, arena = this.newArena(parts);
+    const module = this.#module, arena = this.newArena(parts), { kernel, moveKernel } = this.planned.text;
     const iterations = Math.floor(run.counts.steadyStates / parts.plan.steadyStates);
     // A conductor must not go on where the machines have ended.
     const ended = new AbortController();
     let conductor: Conductor | undefined;
     const conduct = async (common: CommonData): Promise<void> => {
       const signal = AbortSignal.any([options.signal, ended.signal]);
-      conductor = new Conductor(parts, { device, module, kernel: this.program.kernel, lists, arena }, common,
+      conductor = new Conductor(parts, { device, module, kernel, moveKernel, lists, arena }, common,
         hybridMemory(parts, common, streams), signal);
       await conductor.run(iterations);
     };
@@ -315,5 +346,17 @@ export class HybridGpu extends CompiledGpu {
   override dispose(): void {
     super.dispose();
     for (const made of this.#ladders.values()) made.dispose();
+    this.#fused?.dispose();
+  }
+}
+
+/** The program as one kernel; undefined where a device cannot run it so, whatever a plan may do. */
+async function fusedIfAny(graph: StreamGraph, device: Device, options: FusedCompileOptions): Promise<CompiledGpu | undefined> {
+  try {
+    return await compileFused(graph, device, options);
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    if (error instanceof UnsupportedProgram || error instanceof ScheduleError || error instanceof WarploomError) return undefined;
+    throw error;
   }
 }

@@ -2,7 +2,7 @@
 import { describeValue } from '../../core/arrays.ts';
 import { choice, rule, text, truth, whole, type Check } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
-import { DeviceLostError, refusal } from '../../core/errors.ts';
+import { DeviceLostError, refusal, UnavailableError } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { algebraicGraph, type LinearFilter, type LinearProgram } from '../algebra/index.ts';
@@ -11,7 +11,7 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { runLimits, type RunLimits } from '../interpret/limits.ts';
 import { amountChecks } from '../interpret/options.ts';
 import {
-  deviceCheck, devicesCheck, inputChecks, requireDevice, requireDevices, returnInput, stopChecks, takenInput,
+  deviceCheck, devicesCheck, dropInput, inputChecks, lenders, requireDevice, requireDevices, returnInput, stopChecks, takenInput,
 } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
@@ -19,6 +19,7 @@ import {
   type DeviceMode, type FormerBackend, type ShareChoice, type StreamBackend,
 } from './backends.ts';
 import { withGraph } from '../require.ts';
+import { atOnce, type Begun, type DeviceRequest, type DeviceRun } from './at-once.ts';
 import { within } from '../stop.ts';
 import type { GpuRunOptions } from './gpu.ts';
 
@@ -57,7 +58,8 @@ export interface StreamRunOptions {
   readonly threads?: number;
   /**
    * Microseconds per firing on a core by node, used to balance the work of threads and, with the modes of chapter 4, to place filters;
-   * `measured`: measured with `profile`, which caches its measurements. Default: counted operations.
+   * `measured`: measured with `profile`, which caches its measurements, on the first items of `input` (counted where that faults there).
+   * Default: counted operations.
    */
   readonly costs?: readonly number[] | 'measured';
   /** Time limit in milliseconds, compilation by `cpp` included; default 600 000. */
@@ -115,6 +117,9 @@ export interface StreamRun {
   readonly note?: string;
 }
 
+/** Options after their checks. */
+type GivenOptions = StreamRunOptions & { readonly timeout: number } & Pick<GpuRunOptions, 'release'>;
+
 const times: Check<readonly number[] | 'measured'> = rule("microseconds for each node, or 'measured'", (value) => value === 'measured'
   || (Array.isArray(value) && value.every((cost) => typeof cost === 'number' && cost >= 0 && cost < Infinity)));
 
@@ -162,27 +167,47 @@ async function runInterpreted(
   return { ...made, milliseconds: performance.now() - begin, backend: 'interpret' };
 }
 
-/** Times of firings, measured if requested. */
+/**
+ * Times of firings, measured on the first items of the input if requested. Undefined, for counted ones, if nothing can be measured: what
+ * is wrong with the program or its input is for the run to say, which may not get that far.
+ */
 async function timesFor(
   graph: StreamGraph, backend: 'wasm' | 'cpp', { costs, input, files, signal }: StreamRunOptions,
 ): Promise<readonly number[] | undefined> {
   if (costs !== 'measured') return costs;
-  const { measure } = await import('../profile/measure.ts');
-  return (await measure(graph, { backend, input, files, signal })).microseconds;
+  if (graph.input !== undefined && input === undefined) return undefined;
+  const [{ measure }, { StreamRunError }] = await Promise.all([import('../profile/measure.ts'), import('../interpret/error.ts')]);
+  try {
+    return (await measure(graph, { backend, input, files, signal })).microseconds;
+  } catch (error) {
+    if (error instanceof StreamRunError || error instanceof UnsupportedProgram || error instanceof ScheduleError) return undefined;
+    throw error;
+  }
 }
 
 /** Runs a program on a device; why not, where that does not go. */
 async function runDevice(
-  graph: StreamGraph, backend: DeviceBackend, { input, threads, seed, items, iterations, ...rest }: GivenOptions, costs?: readonly number[],
+  graph: StreamGraph, backend: DeviceBackend, given: GivenOptions, costs?: readonly number[],
 ): Promise<StreamRun | string> {
   const { runOnDevice } = await import('./on-device.ts');
-  const { signal, timeout, device, fast, mode, release, share = 'auto' } = rest;
-  const done = await runOnDevice(graph, backend, {
+  return toldBy(await runOnDevice(graph, backend, requestOf(given, costs)), backend);
+}
+
+/** What a run on a device is given. */
+function requestOf(
+  { input, threads, seed, items, iterations, signal, timeout, device, fast, mode, release, share = 'auto' }: GivenOptions,
+  costs?: readonly number[],
+): DeviceRequest {
+  return {
     input, device, fast, mode, share, timeout, release,
     ...(signal === undefined ? {} : { signal }), ...(costs === undefined ? {} : { costs }),
     ...(threads === undefined ? {} : { threads }), ...(seed === undefined ? {} : { seed }), ...(items === undefined ? {} : { items }),
     ...(iterations === undefined ? {} : { iterations }),
-  });
+  };
+}
+
+/** The result of a run on a device, or why there is none. */
+function toldBy(done: DeviceRun, backend: DeviceBackend): StreamRun | string {
   if ('reason' in done) return done.reason;
   const { note, ...made } = done.made;
   return note === undefined ? { ...made, backend } : { ...made, backend: 'wasm', note: cpuNote(note) };
@@ -200,9 +225,6 @@ async function runSeveral(
   });
 }
 
-/** Options after their checks. */
-type GivenOptions = StreamRunOptions & { readonly timeout: number } & Pick<GpuRunOptions, 'release'>;
-
 type SeveralOptions = GivenOptions & { readonly devices: readonly Device[] };
 
 /**
@@ -214,7 +236,41 @@ type SeveralOptions = GivenOptions & { readonly devices: readonly Device[] };
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   const { backend: name, input, ...read } = runOptions.read(given);
-  const taken = takenInput(input);
+  const isPlain = read.costs === undefined && read.compiler === undefined && read.devices === undefined && read.algebraic !== true;
+  const begin = isPlain ? atOnce.begin : undefined;
+  if (begin !== undefined) {
+    const begun = withGraph(graph, () => begin(graph, name, input, requestOf(read)));
+    if (begun !== undefined) return runBegun(graph, begun, read);
+  }
+  const taken = takenInput(input, lenders.for?.(read.device, name));
+  try {
+    return await runTaken(graph, name, taken, input, read);
+  } finally {
+    dropInput(taken);
+  }
+}
+
+/** The rest of a run that has begun on a device. */
+async function runBegun(graph: StreamGraph, begun: Begun, read: GivenOptions): Promise<StreamRun> {
+  const { backend } = begun;
+  const started = performance.now();
+  try {
+    const made = toldBy(await withGraph(graph, () => begun.done, read.signal), backend);
+    if (typeof made !== 'string') return made;
+    const input = begun.input();
+    if (input === undefined) throw new UnavailableError(`${made}; what the device has of the input cannot be read`);
+    const timeout = Math.max(1, read.timeout - (performance.now() - started));
+    return { ...await runOnCpu(backend, graph, { ...read, input, timeout }), note: cpuNote(made) };
+  } finally {
+    begun.drop();
+  }
+}
+
+/** A run on an input that the caller does not change. */
+async function runTaken(
+  graph: StreamGraph, name: StreamBackend | FormerBackend, taken: ArrayLike<number> | undefined, input: ArrayLike<number> | undefined,
+  read: Omit<GivenOptions, 'backend' | 'input'>,
+): Promise<StreamRun> {
   const options = { ...snapshot(read), ...(taken === undefined ? {} : { input: taken }), release: () => { returnInput(taken, input); } };
   const { backend, note } = backendNamed(name);
   const named = await givenDevice(backend, options);

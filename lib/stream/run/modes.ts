@@ -27,7 +27,7 @@ export async function compileMode(
   const width = layout === undefined ? {} : { width: widthOf(layout) };
   if (isHybridMode(mode)) {
     const { HybridGpu } = await import('./hybrid.ts');
-    return HybridGpu.compileFor(graph, device, { ...options, mode, ...width });
+    return HybridGpu.compileFor(graph, device, { ...options, mode, search, ...width });
   }
   return PipelinedGpu.compileFor(graph, device, { ...options, launch: options.launch ?? 'auto', mode, ...width });
 }

@@ -1,5 +1,6 @@
 // `stream.run` on devices: chooses the device, compiles a program once for each device, and says why a run cannot use one.
-import { defaultDevice, openDevice, type Device } from '../../core/device.ts';
+import { defaultDevice, Device, openDevice } from '../../core/device.ts';
+import { lenderOf } from '../../core/lent.ts';
 import { devices } from '../../core/devices.ts';
 import { UnavailableError, WarploomError } from '../../core/errors.ts';
 import { leading } from '../../core/known.ts';
@@ -10,26 +11,15 @@ import { scalarCount } from '../interpret/values.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { startMattersOnDevice } from '../state/index.ts';
+import { lenders } from '../options.ts';
 import { JointWork, within } from '../stop.ts';
 import { isHybridMode, type DeviceBackend, type DeviceMode } from './backends.ts';
-import type { CompiledGpu, GpuRunOptions, GpuWork } from './gpu.ts';
+import { atOnce, type Begun, type DeviceRequest, type DeviceRun } from './at-once.ts';
+import { Borrowed } from './borrowed.ts';
+import type { CompiledGpu } from './gpu.ts';
 import { compileMode } from './modes.ts';
-import type { RunResult } from './prepare.ts';
 import { estimatedMilliseconds } from './threads.ts';
 import { compiledWasm } from './wasm.ts';
-
-/** The options of a run on a device. */
-export interface DeviceRequest extends GpuRunOptions {
-  readonly input?: ArrayLike<number> | undefined;
-  readonly device?: Device | undefined;
-  readonly fast?: boolean | undefined;
-  readonly mode?: DeviceMode | undefined;
-}
-
-/** The result of a run on a device, or the reason why the device cannot run the program. */
-export type DeviceRun =
-  | { readonly made: RunResult & GpuWork; readonly backend: DeviceBackend }
-  | { readonly reason: string };
 
 /**
  * `auto` chooses a GPU for runs that are estimated to take at least this many milliseconds on one core, so that opening the device and
@@ -64,6 +54,12 @@ function missing(backend: DeviceBackend): string | undefined {
   if (own.some(({ available }) => available)) return undefined;
   return `${backend} is not available: ${own[0]?.reason ?? 'no such backend in this build'}`;
 }
+
+atOnce.begin = beginOnDevice;
+lenders.for = (device, backend) => {
+  const own = device ?? (backend === 'auto' || backend === 'cuda' ? gpu : undefined);
+  return own === undefined ? undefined : lenderOf(own);
+};
 
 /** The device of a backend for calls that name none. */
 export async function openedFor(backend: DeviceBackend): Promise<Device> {
@@ -156,16 +152,21 @@ export async function compiledOn(
   return compiledFor(graph, device, { mode: 'fused', fast }, signal);
 }
 
-/** Runs a program on a device. Throws if the program or the call is wrong, or if the device is lost during this run. */
-export async function runOnDevice(graph: StreamGraph, backend: DeviceBackend, request: DeviceRequest): Promise<DeviceRun> {
+/**
+ * Runs a program on a device. Throws if the program or the call is wrong, or if the device is lost during this run.
+ * @param ready the program, compiled for the given device: then the run begins at once
+ */
+export async function runOnDevice(
+  graph: StreamGraph, backend: DeviceBackend, request: DeviceRequest, ready?: CompiledGpu,
+): Promise<DeviceRun> {
   const { input, device: asked, fast = false, mode = 'fused', ...options } = request;
   return within(options, async (signal): Promise<DeviceRun> => {
     let device = asked;
     try {
-      device ??= await openedFor(backend);
+      if (device === undefined) device = await openedFor(backend);
       if (lost.has(device)) return { reason: 'the device was lost' };
       const { costs, threads } = options;
-      const program = await compiledFor(graph, device, { mode, fast, costs, threads }, signal);
+      const program = ready ?? await compiledFor(graph, device, { mode, fast, costs, threads }, signal);
       return { made: await program.run(input, { ...options, signal }), backend };
     } catch (error) {
       if (signal.aborted) throw error;
@@ -175,6 +176,26 @@ export async function runOnDevice(graph: StreamGraph, backend: DeviceBackend, re
       return { reason };
     }
   });
+}
+
+/**
+ * Begins a run while the input is the caller's, where a device is open and has the program: slices of the input are on their way when this
+ * returns, and the rest is copied. Undefined: the input has to be copied first.
+ */
+function beginOnDevice(
+  graph: StreamGraph, backend: string, input: unknown, { device: asked, fast = false, mode = 'fused', ...options }: DeviceRequest,
+): Begun | undefined {
+  const device = asked ?? (backend === 'cuda' ? gpu : undefined);
+  if (!(device instanceof Device) || !Device.usable(device) || lost.has(device)) return undefined;
+  const own = device.backend;
+  if (own === 'cpu' || (backend !== 'auto' && backend !== own) || mode !== 'fused') return undefined;
+  const ready = compiled.get(graph)?.get(device)?.get(nameOf({ mode, fast }));
+  const borrowed = ready === undefined ? undefined : Borrowed.of(input, lenderOf(device), true);
+  if (borrowed === undefined) return undefined;
+  const release = (): void => { borrowed.release(); };
+  const done = runOnDevice(graph, own, { ...options, device, fast, mode, input: borrowed.input, borrowed, release }, ready);
+  borrowed.returns();
+  return { backend: own, done, input: () => borrowed.saved, drop: () => { borrowed.drop(); } };
 }
 
 /** Whether a run is long enough for a GPU and a GPU is available. */

@@ -17,11 +17,11 @@ class Turns {
     this.#mostWaiting = queueLimit;
   }
 
-  async run<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  async run<T>(work: (isAlone: boolean) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     if (this.#running < this.#most) ++this.#running;
     else await this.#turn(signal);
     try {
-      return await work();
+      return await work(this.#running === 1);
     } finally {
       const next = this.#waiting.values().next();
       // The next one takes over this one's place.
@@ -57,10 +57,11 @@ class Turns {
 const turns = new WeakMap<Device, Turns>();
 
 /**
- * Does a run's work on a device, after those that came before if there are many.
+ * Does a run's work on a device, after those that came before if there are many; at once if there are few. It is told whether it is the
+ * only one.
  * @throws QueueFullError if as many wait as the device's `queueLimit`; what the signal says if it comes before the turn
  */
-export async function inTurn<T>(device: Device, work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export async function inTurn<T>(device: Device, work: (isAlone: boolean) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   const own = turns.get(device) ?? new Turns(Device.queueLimit(device));
   turns.set(device, own);
   return own.run(work, signal);

@@ -30,6 +30,8 @@ export interface HybridTextOptions {
 export interface HybridText {
   readonly source: string;
   readonly kernel: string;
+  /** Name of the kernel that copies words (cuda/stream/move.cuh). */
+  readonly moveKernel: string;
   readonly instances: Instances;
   /** The code of a shuffle, or of the way back, for items of a type. */
   readonly shuffleCode: (type: IrType, isBack: boolean) => number;
@@ -57,8 +59,12 @@ export function hybridText(plan: ProgramPlan, options: HybridTextOptions): Hybri
         shuffleItems}, ${isBack}, ${cTypes[scalarTypes[kind]]}>(block, work, ${2 * i});`), '        break;');
     }
   }
+  const moveKernel = `${kernel}_move`;
   return {
-    source: pipelineText(instances, { width, threads, inputs: 1, outputs: 1, cases, kernel }), kernel, instances,
+    source: pipelineText(instances, {
+      width, threads, inputs: 1, outputs: 1, cases, kernel,
+      entries: [`WARPLOOM_KERNEL(${moveKernel}, warploom::WARPLOOM_TARGET::stream::MoveAgent)`],
+    }), kernel, moveKernel, instances,
     shuffleCode: (type, isBack) => codes.get(signature(type, isBack)) ?? -1,
   };
 }

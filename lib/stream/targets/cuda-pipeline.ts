@@ -140,6 +140,8 @@ export interface PipelineParts {
   /** Cases for what follows the codes of instances, in lines. */
   readonly cases: readonly string[];
   readonly kernel: string;
+  /** Lines of other kernels. */
+  readonly entries?: readonly string[];
 }
 
 /** The text of a kernel whose blocks follow lists of instances. Throws UnsupportedProgram where it is too long to be compiled. */
@@ -163,7 +165,7 @@ class PipelineText {
   text(): string {
     const { program, codes } = this.#instances;
     const same = new Set<Local>(codes.flatMap(({ member }) => (member === undefined ? [] : [member])));
-    const { threads, inputs, outputs, cases, kernel } = this.#parts;
+    const { threads, inputs, outputs, cases, kernel, entries = [] } = this.#parts;
     return [
       '#ifdef WARPLOOM_SIMT', '#define WL_STRUCT_LANES', '#endif', '#include "cuda/core/module.cuh"', '#include "arithmetic.h"',
       '#include "cuda/stream/pipelined.cuh"', '', 'namespace {', printCuda(program, same),
@@ -176,7 +178,7 @@ class PipelineText {
       ...codes.flatMap((code, number) => this.#case(code, number)),
       ...cases,
       '    }', '  }', '};', '}  // namespace', '',
-      `WARPLOOM_KERNEL(${kernel}, warploom::WARPLOOM_TARGET::stream::PipelineAgent<Program>)`, '',
+      `WARPLOOM_KERNEL(${kernel}, warploom::WARPLOOM_TARGET::stream::PipelineAgent<Program>)`, ...entries, '',
     ].join('\n');
   }
 

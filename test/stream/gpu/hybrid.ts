@@ -30,11 +30,13 @@ export const partitions: Readonly<Record<string, (seed: number) => (node: number
 function renamed(planned: PlannedHybrid, number: number): PlannedHybrid {
   const { text } = planned;
   const kernel = `${hybridKernel}_${number}`;
-  const parts = ['\nnamespace {\n', `WARPLOOM_KERNEL(${hybridKernel}, `, 'PipelineAgent<Program>'];
+  const moveKernel = `${kernel}_move`;
+  const parts = ['\nnamespace {\n', `WARPLOOM_KERNEL(${hybridKernel}, `, 'PipelineAgent<Program>', `(${text.moveKernel}, `];
   for (const part of parts) assert.equal(text.source.split(part).length, 2, part);
   const source = text.source.replace(parts[0]!, () => `\nnamespace p${number} {\n`)
-    .replace(parts[1]!, () => `WARPLOOM_KERNEL(${kernel}, `).replace(parts[2]!, () => `PipelineAgent<p${number}::Program>`);
-  return { ...planned, text: { ...text, source, kernel } };
+    .replace(parts[1]!, () => `WARPLOOM_KERNEL(${kernel}, `).replace(parts[2]!, () => `PipelineAgent<p${number}::Program>`)
+    .replace(parts[3]!, () => `(${moveKernel}, `);
+  return { ...planned, text: { ...text, source, kernel, moveKernel } };
 }
 
 /** A program whose rings hold numbers that no program makes when a run begins. */
@@ -54,6 +56,9 @@ export interface HybridSample {
   readonly options: HybridCompileOptions;
 }
 
+/** Bytes from which on transfers have arrays of their own: all, those that would, or none. */
+const transfersOf = (number: number): number | undefined => [0, undefined, Infinity][number % 3];
+
 /** Compiles programs in one module; undefined for those that cannot run so. Plans are checked. */
 export async function hybridTogether(device: Device, samples: readonly HybridSample[]): Promise<(HybridGpu | undefined)[]> {
   const planned = await Promise.all(samples.map(async ({ graph, options }, number) => {
@@ -69,11 +74,11 @@ export async function hybridTogether(device: Device, samples: readonly HybridSam
   // Partitions of one program have one text.
   const texts = planned.filter((each) => each !== undefined).map(({ text }) => text);
   const module = await device.module({
-    source: texts.map(({ source }) => source).join('\n'), kernels: texts.map(({ kernel }) => kernel),
+    source: texts.map(({ source }) => source).join('\n'), kernels: texts.flatMap(({ kernel, moveKernel }) => [kernel, moveKernel]),
     headers: { 'arithmetic.h': arithmeticHeader() },
   });
   return Promise.all(planned.map(async (made, i) => (made === undefined ? undefined
-    : poisoned(await HybridGpu.with(samples[i]!.graph, device, module, made)))));
+    : poisoned(await HybridGpu.with(samples[i]!.graph, device, module, made, (parts) => ({ ...parts, leastBytes: transfersOf(i) }))))));
 }
 
 /** Compiles one program. `change`: what is wrong with its parts. */
@@ -85,8 +90,11 @@ export async function hybridOf(
   assert.deepEqual(validateHybrid(planned.problem, planned.plan, { launches: planned.plan.depth + 3 }), []);
   const source = text?.(planned.text.source) ?? planned.text.source;
   assert.ok(text === undefined || source !== planned.text.source, 'nothing was changed');
-  const module = await device.module({ source, kernels: [planned.text.kernel], headers: { 'arithmetic.h': arithmeticHeader() } });
-  return poisoned(await HybridGpu.with(graph, device, module, planned, change));
+  const module = await device.module({ source, kernels: [planned.text.kernel, planned.text.moveKernel], headers: { 'arithmetic.h': arithmeticHeader() } });
+  return poisoned(await HybridGpu.with(graph, device, module, planned, (parts) => {
+    const own = { ...parts, leastBytes: transfersOf(graph.nodes.length) };
+    return change?.(own) ?? own;
+  }));
 }
 
 /** Items of input for so many iterations of the plan, after the start of the run. */

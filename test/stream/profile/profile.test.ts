@@ -8,6 +8,8 @@ import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { profile } from '../../../lib/stream/profile/index.ts';
 import { planProgram } from '../../../lib/stream/plan/plan.ts';
 import { partsOf, sampleInput } from '../../../lib/stream/profile/parts.ts';
+import { run } from '../../../lib/stream/run/index.ts';
+import { StreamRunError } from '../../../lib/stream/interpret/error.ts';
 import { hasCompiler } from '../support.ts';
 import { scalar } from '../../../lib/stream/interpret/values.ts';
 
@@ -74,12 +76,43 @@ describe('profile', function () {
       int->int filter Count { int n; int[64] seen; work push 1 pop 1 { seen[n] = pop(); n = n + 1; push(n); } }
       int->int pipeline Main { add Count; }`);
     const keep = { cacheFolder: folder };
-    await assert.rejects(profile(graph, keep), { code: 'ERR_WARPLOOM_INVALID_PROGRAM' });
+    await assert.rejects(profile(graph, keep), (error: Error & { argument?: string; code?: string }) =>
+      error.code === 'ERR_WARPLOOM_INVALID_ARGUMENT' && error.argument === 'input' && error.cause instanceof StreamRunError
+      && /made-up ones it faults: index 64 is outside an array of 64/.test(error.message));
+    await assert.rejects(profile(graph, { ...keep, input: new Int32Array(100) }), { code: 'ERR_WARPLOOM_INVALID_PROGRAM' });
     const input = Array.from({ length: 20 }, (_, i) => i);
     const { measured, microseconds, key } = await profile(graph, { ...keep, input });
     assert.deepEqual(measured, [false]);
     assert.ok(microseconds[0]! > 0);
     assert.notEqual((await profile(graph, { ...keep, input: [...input, 5] })).key, key);
+  });
+
+  it('reads the first items of an input only', async () => {
+    const graph = await graphOf('int->int filter Table { int[8] t; work push 1 pop 2 peek 3 { push(t[peek(2)]); pop(); pop(); } } '
+      + 'int->int pipeline Main { add Table; }');
+    // 20,000 firings are recorded; whatever comes behind their items could not be looked up.
+    const read = 40_001;
+    const input = Int32Array.from({ length: 100_000 }, (_, i) => (i < read ? i % 8 : 1000));
+    const first = await profile(graph, { cacheFolder: folder, input });
+    assert.deepEqual([first.cached, first.measured], [false, [true]]);
+    const same = await profile(graph, { cacheFolder: folder, input: [...input.subarray(0, read), 7, 7] });
+    assert.deepEqual([same.cached, same.key], [true, first.key]);
+    const [part] = await partsOf(planProgram(graph), { input });
+    assert.deepEqual(part!.input, Float64Array.from(input.subarray(0, read)));
+  });
+
+  it('of a run takes the items of the run, and leaves what goes wrong to it', async () => {
+    const graph = await graphOf('int->int filter Table { int[8] t = {1, 2, 3, 4, 5, 6, 7, 8}; work push 1 pop 1 { push(t[pop()]); } } '
+      + 'int->int pipeline Main { add Table; }');
+    const input = Int32Array.from({ length: 5000 }, (_, i) => i % 8);
+    const expected = (await run(graph, { input, backend: 'interpret' })).output;
+    assert.deepEqual([...(await run(graph, { input, costs: 'measured', backend: 'wasm' })).output as Int32Array], [...expected as number[]]);
+    const bad = input.with(4000, 9);
+    const few = await run(graph, { input: bad, costs: 'measured', backend: 'wasm', iterations: 100 });
+    assert.deepEqual([...few.output as Int32Array], (expected as number[]).slice(0, 100));
+    const fault = (error: Error): boolean => error instanceof StreamRunError && /index 9 is outside an array of 8/.test(error.message);
+    for (const backend of ['wasm', 'interpret'] as const) await assert.rejects(run(graph, { input: bad, costs: 'measured', backend }), fault);
+    await assert.rejects(run(graph, { costs: 'measured', backend: 'wasm' }), { argument: 'input' });
   });
 
   it('refuses wrong options and stops', async () => {

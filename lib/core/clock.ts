@@ -1,5 +1,5 @@
 // Steps and time: exact at requested times.
-import { refusal } from '../core/errors.ts';
+import { refusal } from './errors.ts';
 
 /** Maximum number of steps; far beyond any run. */
 export const mostSteps = 2 ** 52;

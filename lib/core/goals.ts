@@ -1,9 +1,21 @@
 // The steps and times at which a loop over snapshots stops.
-import { describeValue } from '../core/arrays.ts';
-import { refusal } from '../core/errors.ts';
-import { number, oneOf, whole, type Check } from '../core/checks.ts';
-import { cancelChecks, optionsOf, type ChecksOf, type Taken } from '../core/options.ts';
-import type { SnapshotOptions } from './types.ts';
+import { describeValue } from './arrays.ts';
+import { refusal } from './errors.ts';
+import { number, oneOf, whole, type Check } from './checks.ts';
+import { cancelChecks, optionsOf, type ChecksOf, type Taken } from './options.ts';
+import type { CallOptions } from './progress.ts';
+
+/** Which snapshots to take: exactly one of `every`, `steps` and `times`. `onProgress` tells of the way to the next one. */
+export interface SnapshotOptions extends CallOptions {
+  /** After each so many steps from here, up to `until`. */
+  readonly every?: number;
+  /** With `every`: the step at which to end, with a snapshot there too. */
+  readonly until?: number;
+  /** At these steps of the simulation, ascending, none in the past. */
+  readonly steps?: readonly number[];
+  /** At these times, ascending, none in the past; each is met exactly. */
+  readonly times?: readonly number[];
+}
 
 /** Where to stop. */
 export type Goal = { readonly step: number } | { readonly time: number };

@@ -1,5 +1,5 @@
 // How many steps a call of the device takes: short enough to be interrupted, long enough that the overhead is negligible.
-import type { BackendName } from '../core/binding.ts';
+import type { BackendName } from './binding.ts';
 
 /** Seconds of a segment. */
 const goal = 0.15;

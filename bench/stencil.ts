@@ -1,0 +1,112 @@
+// Equations from functions, marching in time: every step on one state, from when it is placed to when all steps are done.
+//
+//   stencil/<equation>/<dims>/<size>/<variant>   seconds per step; the limit is one read and one write of the state
+//   stencil/compile/<what>                       from the call of simulate to a run that can take its first step
+import { stencil } from '../lib/index.ts';
+import type { BenchContext } from './domain.ts';
+import { copyFloor } from './floor.ts';
+import { summarise } from './statistics.ts';
+
+type AnyEquation = stencil.Equation;
+
+const star5 = stencil.define({
+  dimensions: 2, fields: ['u'], parameters: ['a', 'b'],
+  step: ({ u }, { a, b }) => ({ u: a * u() + b * (u(-1, 0) + u(1, 0) + (u(0, -1) + u(0, 1))) }),
+});
+const box9 = stencil.define({
+  dimensions: 2, fields: ['u'], parameters: ['a', 'b', 'c'],
+  step: ({ u }, { a, b, c }) => ({
+    u: a * u() + b * (u(-1, 0) + u(1, 0) + (u(0, -1) + u(0, 1))) + c * (u(-1, -1) + u(-1, 1) + (u(1, -1) + u(1, 1))),
+  }),
+});
+
+interface Case {
+  readonly name: string;
+  readonly equation: AnyEquation;
+  readonly shape: readonly number[];
+  readonly small: readonly number[];
+  readonly parameters: Readonly<Record<string, number>>;
+  readonly variants: readonly stencil.StencilVariant[];
+}
+
+const { grayScott, heat, wave } = stencil.equations;
+const both = ['streaming', 'classic'] as const;
+const cases: readonly Case[] = [
+  { name: 'star5', equation: star5 as never, shape: [10208, 10208], small: [40, 200], parameters: { a: 0.6, b: 0.1 }, variants: both },
+  { name: 'star5', equation: star5 as never, shape: [512, 512], small: [30, 200], parameters: { a: 0.6, b: 0.1 }, variants: both },
+  { name: 'box9', equation: box9 as never, shape: [8784, 8784], small: [40, 200], parameters: { a: 0.5, b: 0.1, c: 0.025 },
+    variants: both },
+  { name: 'heat', equation: heat.equation(2) as never, shape: [10208, 10208], small: [40, 200], parameters: { D: 1 }, variants: both },
+  { name: 'gray-scott', equation: grayScott.equation(2) as never, shape: [8192, 8192], small: [40, 200],
+    parameters: grayScott.patterns.spots, variants: both },
+  { name: 'wave-rk4', equation: wave.equation(2) as never, shape: [4096, 4096], small: [40, 200], parameters: { c: 1 }, variants: both },
+  { name: 'heat', equation: heat.equation(1) as never, shape: [2 ** 24], small: [1000], parameters: { D: 1 }, variants: both },
+  { name: 'heat', equation: heat.equation(3) as never, shape: [512, 512, 512], small: [9, 10, 11], parameters: { D: 1 },
+    variants: ['classic'] },
+];
+
+/** Steps of one measurement, so that it takes a while; and how many are made. */
+const seconds = 0.2, repeats = 5;
+
+async function measure(context: BenchContext, each: Case, variant: stencil.StencilVariant, rate: number): Promise<void> {
+  const { quick, device } = context;
+  const onDevice = device.backend !== 'cpu';
+  const { equation, name, parameters } = each;
+  const shape = quick ? each.small : each.shape;
+  const cells = shape.reduce((a, b) => a * b);
+  const id = `stencil/${name}/${shape.length}/${each.shape.join('x')}/${onDevice ? variant : 'wasm'}`;
+  if (!context.wanted(id) || (!onDevice && variant !== each.variants[0])) return;
+  const initial = Object.fromEntries(equation.fields.map((field, i) => [field, i === 1 ? 0.25 : 0.5]));
+  await using run = await stencil.simulate(equation, {
+    shape, dt: 0.1, initial, parameters, ...(onDevice ? { device, variant } : { backend: 'wasm' }),
+  } as never);
+  await run.advance(quick ? 2 : 50);
+  const step = run.info.seconds / run.info.steps;
+  const steps = quick ? 9 : 10 * Math.max(1, Math.ceil(seconds / step / 10));
+  const found: number[] = [];
+  for (let i = 0; i < (quick ? 2 : repeats); ++i) {
+    const before = run.info.seconds;
+    await run.advance(steps);
+    found.push((run.info.seconds - before) / steps);
+  }
+  const { median, spread } = summarise(found);
+  const limit = (16 * equation.fields.length * cells) / rate;
+  const { reason, depth, threads } = run.info;
+  context.emit({
+    id, value: median, unit: 's', limit, fraction: limit / median, spread,
+    note: `${(cells / median / 1e9).toFixed(1)} G cells/s; ${reason}; depth ${depth}, ${threads} threads`,
+  });
+}
+
+/** From the call to the end of the first step: compiled, and with the module from the cache on disk. */
+async function compile(context: BenchContext): Promise<void> {
+  const { device } = context;
+  if (device.backend === 'cpu' || !context.wanted('stencil/compile/cold')) return;
+  // A constant of its own, so that no earlier run has compiled it.
+  const step = `({ u }) => ({ u: ${Math.random()} * (u(-1, 0) + u(1, 0) + u(0, -1) + u(0, 1)) })`;
+  for (const [what, note] of [['cold', 'from the text to the end of the first step'], ['cached',
+    'the module comes from the cache on disk']] as const) {
+    const began = performance.now();
+    const equation = stencil.define({ dimensions: 2, fields: ['u'], step: what === 'cold' ? step : `${step} // again` });
+    await using run = await stencil.simulate(equation, { shape: [600, 600], dt: 1, initial: { u: 1 }, device });
+    await run.advance(1);
+    context.emit({ id: `stencil/compile/${what}`, value: (performance.now() - began) / 1000, unit: 's', spread: 0,
+      note: `${note}; ${run.info.reason}` });
+  }
+}
+
+/** The benchmark `stencil`. */
+export async function benchmarkStencil(context: BenchContext): Promise<void> {
+  const bytes = context.quick ? 2 ** 16 : 2 ** 30;
+  const rate = bytes / (await copyFloor(context.device, bytes)).seconds;
+  for (const each of cases) {
+    for (const variant of each.variants) {
+      try {
+        await measure(context, each, variant, rate);
+      } catch (error) {
+        context.say(`${each.name} ${variant}: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+  }
+  await compile(context);
+}

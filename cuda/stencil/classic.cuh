@@ -1,0 +1,52 @@
+// One stage of an explicit scheme per launch, one thread per cell. The stage itself is printed (lib/stencil/compile/cuda.ts) as a type with
+//   Real, kDimensions
+//   inner(p, member, at): computes and stores a cell whose neighbours are all inside; 1 if it is finite and admissible
+//   edge(p, member, at): the same for cells that read beyond the boundary
+//   reach(axis): the largest offset along an axis
+// Arrays hold [member][field][cell], the last axis varying fastest.
+#pragma once
+#include "cuda/core/device.cuh"
+
+namespace warploom::WARPLOOM_TARGET::stencil {
+
+template <class T, int kDimensions>
+struct StageParameters {
+  const T* y;  ///< the fields after the stage before
+  T* u;        ///< the fields at the beginning of the step
+  T* a;        ///< the sum that rk4 collects
+  T* o;        ///< the fields after this stage, unless they replace those at the beginning
+  const T* c;  ///< coefficients, the same for all members
+  const T* p;  ///< parameters: [member][parameter]
+  int* status;  ///< the least number of a step that was bad
+  int64_t cells;  ///< of one field of one member
+  T t, dt, h, g;
+  int32_t n[kDimensions];
+  int32_t step;  ///< the number of this one
+};
+
+template <class Stage>
+struct ClassicAgent {
+  using Parameters = StageParameters<typename Stage::Real, Stage::kDimensions>;
+  static constexpr int kMaxThreads = 256, kMinBlocks = 1;
+
+  static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
+    const int64_t blocks = (p.cells + block.threads() - 1) / block.threads();
+    const int64_t member = block.index() / blocks;
+    const int64_t cell = (block.index() - member * blocks) * block.threads() + block.thread();
+    if (cell >= p.cells) return;
+    int at[Stage::kDimensions];
+    int rest = static_cast<int>(cell);
+    bool inside = true;
+    WARPLOOM_UNROLL
+    for (int axis = Stage::kDimensions - 1; axis >= 0; --axis) {
+      const int next = axis == 0 ? 0 : rest / p.n[axis];
+      at[axis] = rest - next * p.n[axis];
+      rest = next;
+      inside = inside && at[axis] >= Stage::reach(axis) && at[axis] < p.n[axis] - Stage::reach(axis);
+    }
+    const int good = inside ? Stage::inner(p, member, at) : Stage::edge(p, member, at);
+    if (good == 0) device::atomic_min(p.status, p.step);
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::stencil

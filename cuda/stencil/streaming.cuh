@@ -1,0 +1,395 @@
+// Several time steps per pass over memory, in two dimensions. A warp owns a strip of columns and moves down its rows; the last rows of
+// every
+// level (stage of a step) stay in registers, neighbours in other lanes come by shuffles. Columns and rows near the edges of a strip and
+// of a
+// chunk of rows are computed by two warps: that is the price for warps that never wait for each other.
+//
+// The scheme is printed (lib/stencil/compile/streaming.ts) as a type with
+//   Real; kFields; kComponents: numbers of a cell between stages, fields first; kStages; kDepth: steps per pass; kPoints: columns per lane;
+//   kReachX, kReachY: largest offsets; kPeriodicX, kPeriodicY; kParameters; kInnerY: cells that conditions along y read
+//   newest(stage): the last row (offset) that the stage reads beside the column itself; kNone if there is none
+//   beside(stage, component, dx): whether that row of the component, or an earlier one up to the newest, is read beside the column itself
+//   any_beside(stage, dx): whether that is so for any component
+//   stage<s>(at, q, x, y, out): the numbers of a cell after a stage; at.get<component, dx, dy>() reads those before it
+//   ghost_x<side, k>(inner, q, y, out), ghost_y<side, k>(inner, q, x, out): fields of cell k beyond a boundary; inner.get<field,
+//   distance>()
+//   check(fields, q): 1 if a cell is finite and admissible
+//   centre_x(row), centre_y(column): places of cells
+#pragma once
+#include "cuda/core/device.cuh"
+
+namespace warploom::WARPLOOM_TARGET::stencil {
+
+/// No row of a component is read beside the column itself.
+constexpr int kNone = -99;
+
+template <class T, int kDepth, int kStages>
+struct PassParameters {
+  const T* y;
+  T* o;
+  const T* p;   ///< parameters: [member][parameter]
+  int* status;  ///< the least number of a step that was bad
+  T dt;
+  T t[kDepth * kStages];  ///< of every stage
+  T h[kStages], g[kStages];
+  int32_t n0, n1;
+  int32_t members, strips, chunks, rows_per_chunk;
+  int32_t step;  ///< the number of the first one
+};
+
+/// The numbers that stages and conditions take besides those of cells.
+template <class T, int kParameters>
+struct Scalars {
+  T t, dt, h, g;
+  T p[kParameters == 0 ? 1 : kParameters];
+  int n0, n1;
+};
+
+template <class Scheme>
+struct StreamingAgent {
+  using T = typename Scheme::Real;
+  static constexpr int kStages = Scheme::kStages, kDepth = Scheme::kDepth, kLevels = kStages * kDepth;
+  using Parameters = PassParameters<T, kDepth, kStages>;
+  using Block = device::Block;
+  /// Blocks are single warps, so that all that belongs to a strip is known to be the same in all lanes.
+  static constexpr int kMaxThreads = 32, kMinBlocks = Scheme::kMinBlocks;
+  static constexpr int kP = Scheme::kPoints, kRx = Scheme::kReachX, kRy = Scheme::kReachY, kRows = 2 * kRx + 1;
+  static constexpr int kFields = Scheme::kFields, kComponents = Scheme::kComponents, kWide = kP + 2 * kRy;
+  /// Lanes at each side of a strip whose columns become wrong.
+  static constexpr int kHalo = (kLevels * kRy + kP - 1) / kP;
+  static constexpr int kOwn = (32 - 2 * kHalo) * kP;  ///< columns of a strip
+  static constexpr int kVector = 16 / sizeof(T);
+  static constexpr int kNever = 2147483647;
+  using Row = T[kComponents][kWide];
+  using Window = Row[kRows];
+
+  /// Slot of the row at an offset from the one that a stage computes, at an iteration with this phase.
+  static constexpr WARPLOOM_DEVICE int slot(int phase, int dx) { return (phase - (kRx - dx) + 2 * kRows) % kRows; }
+
+  template <int kPhase>
+  struct Reader {
+    const Window& window;
+    int at;
+    template <int kComponent, int kDx, int kDy>
+    WARPLOOM_DEVICE T get() const { return window[slot(kPhase, kDx)][kComponent][kRy + at + kDy]; }
+  };
+
+  /// Rows inside, seen from a boundary across x. kFirst: offset of the nearest one; kWay: to the next.
+  template <int kPhase, int kFirst, int kWay>
+  struct InnerRows {
+    const Window& window;
+    int at;
+    template <int kField, int kDistance>
+    WARPLOOM_DEVICE T get() const {
+      constexpr int kDx = kFirst + kWay * kDistance;
+      if constexpr (kDx < -kRx || kDx > kRx) return T(0);
+      else return window[slot(kPhase, kDx)][kField][kRy + at];
+    }
+  };
+  struct InnerColumns {
+    const T (&values)[kFields][Scheme::kInnerY];
+    template <int kField, int kDistance>
+    WARPLOOM_DEVICE T get() const { return values[kField][kDistance]; }
+  };
+
+  /// Everything that a warp knows about its strip and rows.
+  struct Task {
+    int base;              ///< column of the first lane's first point
+    int low, high;         ///< columns that it stores
+    int first, end;        ///< rows that it stores
+    bool at_left, at_right;  ///< the strip ends at a boundary that is not periodic
+    bool whole;            ///< lanes load and store vectors
+    int columns[kP];       ///< where this lane's columns are in memory
+    bool owned[kP];
+    bool mine;  ///< the lane's columns come out right here, and it stores some of them
+    const T* y;
+    T* o;
+  };
+
+  static WARPLOOM_DEVICE int wrapped(int i, int n) {
+    const int rest = i % n;
+    return rest < 0 ? rest + n : rest;
+  }
+  /// The number of a row, for its place.
+  static WARPLOOM_DEVICE int numbered(const Parameters& p, int row) { return Scheme::kPeriodicX ? wrapped(row, p.n0) : row; }
+  static WARPLOOM_DEVICE int clamped(int i, int n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+
+  static WARPLOOM_DEVICE Task task_of(const Block& block, const Parameters& p, int strip, int chunk, int member) {
+    Task task;
+    const bool is_last = strip == p.strips - 1;
+    const int last = p.n1 - (32 - kHalo) * kP;
+    task.base = !Scheme::kPeriodicY && is_last ? last : strip * kOwn - kHalo * kP;
+    task.low = !Scheme::kPeriodicY && is_last ? last + kHalo * kP : strip * kOwn;
+    task.high = is_last ? p.n1 : (strip + 1) * kOwn;
+    if (!Scheme::kPeriodicY && !is_last && task.high > last + kHalo * kP) task.high = last + kHalo * kP;
+    task.at_left = !Scheme::kPeriodicY && strip == 0;
+    task.at_right = !Scheme::kPeriodicY && is_last;
+    task.first = chunk * p.rows_per_chunk;
+    task.end = task.first + p.rows_per_chunk < p.n0 ? task.first + p.rows_per_chunk : p.n0;
+    const int own = task.base + block.lane() * kP;
+    task.whole = kP % kVector == 0 && p.n1 % kVector == 0 && own >= 0 && own + kP <= p.n1;
+    const int lane = block.lane();
+    WARPLOOM_UNROLL
+    for (int e = 0; e < kP; ++e) {
+      const int column = own + e;
+      task.columns[e] = Scheme::kPeriodicY ? wrapped(column, p.n1) : clamped(column, p.n1);
+      task.owned[e] = lane >= kHalo && lane < 32 - kHalo && column >= task.low && column < task.high;
+    }
+    task.mine = lane >= kHalo && lane < 32 - kHalo && own < task.high && own + kP > task.low;
+    const int64_t cells = static_cast<int64_t>(p.n0) * p.n1;
+    task.y = p.y + member * kFields * cells;
+    task.o = p.o + member * kFields * cells;
+    return task;
+  }
+
+  static WARPLOOM_DEVICE void load(const Parameters& p, const Task& task, int row, T (&next)[kFields][kP]) {
+    const int at = Scheme::kPeriodicX ? wrapped(row, p.n0) : clamped(row, p.n0);
+    const int64_t cells = static_cast<int64_t>(p.n0) * p.n1;
+    WARPLOOM_UNROLL
+    for (int f = 0; f < kFields; ++f) {
+      const T* from = task.y + f * cells + static_cast<int64_t>(at) * p.n1;
+      if (task.whole) {
+        WARPLOOM_UNROLL
+        for (int e = 0; e + kVector <= kP; e += kVector) {
+          const auto pack = *reinterpret_cast<const device::Pack<T>*>(from + task.columns[0] + e);
+          WARPLOOM_UNROLL
+          for (int i = 0; i < kVector; ++i) next[f][e + i] = pack.item[i];
+        }
+      } else {
+        WARPLOOM_UNROLL
+        for (int e = 0; e < kP; ++e) next[f][e] = from[task.columns[e]];
+      }
+    }
+  }
+
+  static WARPLOOM_DEVICE void store(const Parameters& p, const Task& task, int row, const T (&made)[kFields][kP]) {
+    const int64_t cells = static_cast<int64_t>(p.n0) * p.n1;
+    WARPLOOM_UNROLL
+    for (int f = 0; f < kFields; ++f) {
+      T* to = task.o + f * cells + static_cast<int64_t>(row) * p.n1;
+      if (task.whole && task.owned[0] && task.owned[kP - 1]) {
+        WARPLOOM_UNROLL
+        for (int e = 0; e + kVector <= kP; e += kVector) {
+          device::Pack<T> pack;
+          WARPLOOM_UNROLL
+          for (int i = 0; i < kVector; ++i) pack.item[i] = made[f][e + i];
+          *reinterpret_cast<device::Pack<T>*>(to + task.columns[0] + e) = pack;
+        }
+      } else {
+        WARPLOOM_UNROLL
+        for (int e = 0; e < kP; ++e) {
+          if (task.owned[e]) to[task.columns[e]] = made[f][e];
+        }
+      }
+    }
+  }
+
+  /// Brings the columns beside this lane's into its row of a component.
+  static WARPLOOM_DEVICE void exchange(const Block& block, T (&row)[kWide]) {
+    WARPLOOM_UNROLL
+    for (int k = 1; k <= kRy; ++k) {
+      row[kRy - k] = device::shuffle_up(block, row[kRy + kP - k], 1);
+      row[kRy + kP - 1 + k] = device::shuffle_down(block, row[kRy + k - 1], 1);
+    }
+  }
+
+  template <int kSide, int kK>
+  static WARPLOOM_DEVICE void put_ghosts(int lane, const InnerColumns& inner, const Scalars<T, Scheme::kParameters>& q, int row_number,
+                                         Row& row) {
+    if constexpr (kK <= kRy) {
+      T made[kFields];
+      Scheme::template ghost_y<kSide, kK>(inner, q, Scheme::centre_x(row_number), made);
+      if (lane == (kSide == 0 ? kHalo - 1 : 32 - kHalo)) {
+        WARPLOOM_UNROLL
+        for (int f = 0; f < kFields; ++f) row[f][kRy + (kSide == 0 ? kP - kK : kK - 1)] = made[f];
+      }
+      put_ghosts<kSide, kK + 1>(lane, inner, q, row_number, row);
+    }
+  }
+
+  /// Puts what the conditions along y say beyond the strip's boundary, into a row of all fields.
+  template <int kSide>
+  static WARPLOOM_DEVICE void ghosts_y(const Block& block, const Scalars<T, Scheme::kParameters>& q, int row_number, Row& row) {
+    T values[kFields][Scheme::kInnerY];
+    WARPLOOM_UNROLL
+    for (int f = 0; f < kFields; ++f) {
+      WARPLOOM_UNROLL
+      for (int m = 0; m < Scheme::kInnerY; ++m) {
+        values[f][m] = device::shuffle(block, row[f][kRy + (kSide == 0 ? m : kP - 1 - m)], kSide == 0 ? kHalo : 31 - kHalo);
+      }
+    }
+    const InnerColumns inner{values};
+    put_ghosts<kSide, 1>(block.lane(), inner, q, row_number, row);
+  }
+
+  /// Makes a row ready to be read beside a lane's columns.
+  template <int kStage, int kDx>
+  static WARPLOOM_DEVICE void prepare(const Block& block, const Task& task, const Scalars<T, Scheme::kParameters>& q, int row_number,
+    Row& row) {
+    if constexpr (!Scheme::kPeriodicY) {
+      if (task.at_left) ghosts_y<0>(block, q, row_number, row);
+      if (task.at_right) ghosts_y<1>(block, q, row_number, row);
+    }
+    WARPLOOM_UNROLL
+    for (int c = 0; c < kComponents; ++c) {
+      if (Scheme::beside(kStage, c, kDx)) exchange(block, row[c]);
+    }
+  }
+
+  /// Rows beyond the first one, for the stage that computes row kRow: cell kK and those behind it.
+  template <int kPhase, int kRow, int kK>
+  static WARPLOOM_DEVICE void rows_above(const Task& task, const Scalars<T, Scheme::kParameters>& q, int lane, Window& window) {
+    if constexpr (kK + kRow <= kRx) {
+      WARPLOOM_UNROLL
+      for (int e = 0; e < kP; ++e) {
+        T made[kFields];
+        const InnerRows<kPhase, -kRow, 1> inner{window, e};
+        Scheme::template ghost_x<0, kK>(inner, q, centre_y(task, lane, e), made);
+        WARPLOOM_UNROLL
+        for (int f = 0; f < kFields; ++f) window[slot(kPhase, -kK - kRow)][f][kRy + e] = made[f];
+      }
+      rows_above<kPhase, kRow, kK + 1>(task, q, lane, window);
+    }
+  }
+  template <int kPhase, int kRow>
+  static WARPLOOM_DEVICE void rows_above_of(int row, const Task& task, const Scalars<T, Scheme::kParameters>& q, int lane, Window& window) {
+    if constexpr (kRow < kRx) {
+      if (row == kRow) rows_above<kPhase, kRow, 1>(task, q, lane, window);
+      rows_above_of<kPhase, kRow + 1>(row, task, q, lane, window);
+    }
+  }
+
+  /// The newest row of a window, which is cell kK (`beyond`) behind the last row.
+  template <int kPhase, int kK>
+  static WARPLOOM_DEVICE void row_below(int beyond, const Task& task, const Scalars<T, Scheme::kParameters>& q, int lane, Window& window) {
+    if constexpr (kK <= kRx) {
+      if (beyond == kK) {
+        WARPLOOM_UNROLL
+        for (int e = 0; e < kP; ++e) {
+          T made[kFields];
+          const InnerRows<kPhase, kRx - kK, -1> inner{window, e};
+          Scheme::template ghost_x<1, kK>(inner, q, centre_y(task, lane, e), made);
+          WARPLOOM_UNROLL
+          for (int f = 0; f < kFields; ++f) window[slot(kPhase, kRx)][f][kRy + e] = made[f];
+        }
+      }
+      row_below<kPhase, kK + 1>(beyond, task, q, lane, window);
+    }
+  }
+
+  static WARPLOOM_DEVICE T centre_y(const Task& task, int lane, int e) {
+    return Scheme::centre_y(Scheme::kPeriodicY ? task.columns[e] : task.base + lane * kP + e);
+  }
+
+  template <int kStage, int kPhase, int kDx>
+  static WARPLOOM_DEVICE void prepare_above(const Block& block, const Parameters& p, const Task& task, const Scalars<T,
+    Scheme::kParameters>& q, int row, Window& window) {
+    if constexpr (kDx <= kRx) {
+      if constexpr (Scheme::any_beside(kStage, kDx)) prepare<kStage, kDx>(block, task, q, numbered(p, row + kDx), window[slot(kPhase,
+        kDx)]);
+      prepare_above<kStage, kPhase, kDx + 1>(block, p, task, q, row, window);
+    }
+  }
+
+  /// One row of one level: level kLevel from the rows of the level before it. kSteady: it is inside, and neither the first nor the last.
+  template <int kLevel, int kPhase, bool kSteady>
+  static WARPLOOM_DEVICE void level(const Block& block, const Parameters& p, const Task& task, Scalars<T, Scheme::kParameters>& q, int i,
+                                    Window (&windows)[kLevels], int& bad) {
+    if constexpr (kLevel <= kLevels) {
+      constexpr int kStage = (kLevel - 1) % kStages, kStep = (kLevel - 1) / kStages, kMargin = (kLevels - kLevel) * kRx;
+      const int row = i - kLevel * kRx;
+      int first = task.first - kMargin, end = task.end + kMargin;
+      if (!Scheme::kPeriodicX) {
+        first = first < 0 ? 0 : first;
+        end = end > p.n0 ? p.n0 : end;
+      }
+      q.t = p.t[kLevel - 1];
+      q.h = p.h[kStage];
+      q.g = p.g[kStage];
+      Window& window = windows[kLevel - 1];
+      if (kSteady || (row >= first && row < end)) {
+        if constexpr (!kSteady && !Scheme::kPeriodicX && kRx > 0) {
+          if (row + kRx >= p.n0) row_below<kPhase, 1>(row + kRx - p.n0 + 1, task, q, block.lane(), window);
+          if (row == first && row < kRx) rows_above_of<kPhase, 0>(row, task, q, block.lane(), window);
+        }
+        // The first row needs all rows around it, later ones the newest only.
+        if (!kSteady && row == first) prepare_above<kStage, kPhase, -kRx>(block, p, task, q, row, window);
+        else if constexpr (Scheme::newest(kStage) != kNone) {
+          constexpr int kDx = Scheme::newest(kStage);
+          prepare<kStage, kDx>(block, task, q, numbered(p, row + kDx), window[slot(kPhase, kDx)]);
+        }
+        T made[kFields][kP];
+        bool good = true;
+        WARPLOOM_UNROLL
+        for (int e = 0; e < kP; ++e) {
+          T out[kComponents] = {};
+          const Reader<kPhase> reader{window, e};
+          Scheme::template stage<kStage>(reader, q, Scheme::centre_x(numbered(p, row)), centre_y(task, block.lane(), e), out);
+          if constexpr (kLevel < kLevels) {
+            WARPLOOM_UNROLL
+            for (int c = 0; c < kComponents; ++c) windows[kLevel][kPhase][c][kRy + e] = out[c];
+          } else {
+            WARPLOOM_UNROLL
+            for (int f = 0; f < kFields; ++f) made[f][e] = out[f];
+          }
+          if constexpr (kStage == kStages - 1) {
+            T fields[kFields];
+            WARPLOOM_UNROLL
+            for (int f = 0; f < kFields; ++f) fields[f] = out[f];
+            good = good & (Scheme::check(fields, q) != 0);
+          }
+        }
+        if constexpr (kLevel == kLevels) store(p, task, row, made);
+        if constexpr (kStage == kStages - 1) {
+          if (!good && task.mine && row >= task.first && row < task.end && p.step + kStep < bad) bad = p.step + kStep;
+        }
+      }
+      level<kLevel + 1, kPhase, kSteady>(block, p, task, q, i, windows, bad);
+    }
+  }
+
+  template <int kPhase, bool kSteady>
+  static WARPLOOM_DEVICE void phases(const Block& block, const Parameters& p, const Task& task, Scalars<T, Scheme::kParameters>& q, int i,
+    int last,
+                                     T (&next)[kFields][kP], Window (&windows)[kLevels], int& bad) {
+    if constexpr (kPhase < kRows) {
+      if (kSteady || i + kPhase <= last) {
+        WARPLOOM_UNROLL
+        for (int f = 0; f < kFields; ++f) {
+          WARPLOOM_UNROLL
+          for (int e = 0; e < kP; ++e) windows[0][kPhase][f][kRy + e] = next[f][e];
+        }
+        if (kSteady || i + kPhase < last) load(p, task, i + kPhase + 1, next);
+        level<1, kPhase, kSteady>(block, p, task, q, i + kPhase, windows, bad);
+      }
+      phases<kPhase + 1, kSteady>(block, p, task, q, i, last, next, windows, bad);
+    }
+  }
+
+  static WARPLOOM_DEVICE void run(const Block& block, const Parameters& p) {
+    const int number = static_cast<int>(block.index());
+    const int each = p.strips * p.chunks, member = number / each, rest = number - member * each;
+    const Task task = task_of(block, p, rest % p.strips, rest / p.strips, member);
+    Scalars<T, Scheme::kParameters> q;
+    q.dt = p.dt;
+    q.n0 = p.n0;
+    q.n1 = p.n1;
+    WARPLOOM_UNROLL
+    for (int i = 0; i < Scheme::kParameters; ++i) q.p[i] = p.p[static_cast<int64_t>(member) * Scheme::kParameters + i];
+    Window windows[kLevels] = {};
+    T next[kFields][kP];
+    int bad = kNever;
+    const int begin = task.first - kLevels * kRx, last = task.end - 1 + kLevels * kRx;
+    load(p, task, begin, next);
+    WARPLOOM_NO_UNROLL
+    for (int i = begin; i <= last; i += kRows) {
+      // All levels work, and no row is beyond a boundary.
+      const bool steady = i > begin + 2 * kLevels * kRx && i + kRows <= (Scheme::kPeriodicX || last < p.n0 ? last : p.n0);
+      if (steady) phases<0, true>(block, p, task, q, i, last, next, windows, bad);
+      else phases<0, false>(block, p, task, q, i, last, next, windows, bad);
+    }
+    if (bad != kNever) device::atomic_min(p.status, bad);
+  }
+};
+
+}  // namespace warploom::WARPLOOM_TARGET::stencil

@@ -1,0 +1,88 @@
+// Calls of the user's own functions, inlined.
+import type * as acorn from 'acorn';
+import { elementAt } from '../../core/known.ts';
+import type { Statement } from '../ir.ts';
+import { keyOf } from './names.ts';
+import type { Frame, Lowering } from './lowering.ts';
+import type { Node } from './source.ts';
+import { type Closure, describe, namesOf, Scope, type Staged } from './values.ts';
+
+/** The result of a call. */
+export function callFunction(
+  { node, scope: outer, name }: Pick<Closure, 'node' | 'scope' | 'name'>, args: readonly Staged[], at: Node, to: Lowering,
+): Staged {
+  if (node.async || node.generator) throw to.error(node, 'an async function or a generator', 'use a plain function');
+  if (args.length < node.params.length) {
+    throw to.error(at, `${name} takes ${node.params.length} arguments, not ${args.length}`, 'give all of them');
+  }
+  return to.inside(at, () => {
+    const frame: Frame = { end: to.label('end'), result: undefined };
+    const scope = new Scope(outer);
+    node.params.forEach((pattern, i) => { bind(pattern, elementAt(args, i), { scope, to, owner: frame, isVariable: false }); });
+    if (node.body.type !== 'BlockStatement') return to.rules.evaluate(node.body, scope, to);
+    const { value: flow, body } = to.capture(() =>
+      to.rules.run((node.body as acorn.BlockStatement).body, { scope, to, frame, loops: [], isOutermost: true }));
+    if (flow.falls || frame.result === undefined) {
+      throw to.error(node, 'not every way through the function returns a value', 'end it with return');
+    }
+    const left = (statements: readonly Statement[]): void => { for (const each of statements) to.emit(each, at); };
+    if (flow.exits.has(frame.end)) to.emit({ kind: 'block', label: frame.end, body }, at);
+    else left(body);
+    return frame.result;
+  });
+}
+
+interface Binding {
+  readonly scope: Scope;
+  readonly to: Lowering;
+  readonly owner: object;
+  /** Whether the names can be assigned. */
+  readonly isVariable: boolean;
+  /** Whether elements of the array can be assigned: it was made where it is declared. */
+  readonly isOwn?: boolean;
+}
+
+/** Declares the names of a pattern. */
+export function bind(pattern: acorn.Pattern, value: Staged, how: Binding): void {
+  const { scope, to, owner, isVariable, isOwn = false } = how;
+  switch (pattern.type) {
+    case 'Identifier': {
+      if (scope.has(pattern.name)) throw to.error(pattern, `${pattern.name} is declared twice`, 'use another name');
+      const held = isVariable ? variable(value, pattern, to) : to.settle(value, pattern.name, pattern);
+      scope.declare(pattern.name, { value: held, isVariable, owner, isOwn });
+      return;
+    }
+    case 'ArrayPattern':
+      if (value.kind !== 'tuple') {
+        throw to.error(pattern, `${describe(value)} in place of an array`, 'only arrays can be taken apart like this');
+      }
+      pattern.elements.forEach((each, i) => {
+        if (each === null) return;
+        const item = value.items[i];
+        if (item === undefined) throw to.error(each, `there is no element ${i} in ${describe(value)}`, 'take apart what is there');
+        bind(each, item, how);
+      });
+      return;
+    case 'ObjectPattern':
+      if (value.kind !== 'record') {
+        throw to.error(pattern, `${describe(value)} in place of an object`, 'only objects can be taken apart like this');
+      }
+      for (const each of pattern.properties) {
+        if (each.type === 'RestElement' || each.computed) {
+          throw to.error(each, 'the rest of an object, or a computed name', 'name each field');
+        }
+        const name = keyOf(each.key, to);
+        const field = value.fields.get(name);
+        if (field === undefined) throw to.error(each, `${describe(value)} has no ${name}`, namesOf(value));
+        bind(each.value, field, how);
+      }
+      return;
+    default: throw to.error(pattern, 'a default or a rest parameter', 'write out the parameters');
+  }
+}
+
+/** A number or truth value that can be assigned; others as they are. */
+function variable(value: Staged, { name, ...at }: acorn.Identifier, to: Lowering): Staged {
+  if (value.kind !== 'known' && value.kind !== 'computed' && value.kind !== 'cell') return value;
+  return { kind: 'cell', local: to.local(to.expression(value, at as Node), name, at) };
+}

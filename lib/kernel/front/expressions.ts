@@ -1,0 +1,215 @@
+// Expressions of a user's function.
+import type * as acorn from 'acorn';
+import { elementAt, leading, required } from '../../core/known.ts';
+import { branch, compare, get, logic, select, unary, type BinaryOp, type Body, type CompareOp } from '../ir.ts';
+import { callFunction } from './calls.ts';
+import type { Lowering } from './lowering.ts';
+import { globalConstants, mathMember, mathNames, numberMember, power } from './mathematics.ts';
+import { keyOf } from './names.ts';
+import type { FunctionNode, Node } from './source.ts';
+import { computed, describe, known, namesOf, record, type Scope, type Staged, tuple } from './values.ts';
+
+const arithmetic: Readonly<Record<string, BinaryOp>> = { '+': 'add', '-': 'sub', '*': 'mul', '/': 'div', '%': 'rem' };
+const comparisons: Readonly<Record<string, CompareOp>> = { '===': 'eq', '!==': 'ne', '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge' };
+const onNumbers: Readonly<Record<CompareOp, (a: number, b: number) => boolean>> = {
+  eq: (a, b) => a === b, ne: (a, b) => a !== b, lt: (a, b) => a < b, le: (a, b) => a <= b, gt: (a, b) => a > b, ge: (a, b) => a >= b,
+  lt_u: (a, b) => (a >>> 0) < (b >>> 0),
+};
+
+/** What else is refused, in words, and what to do. */
+const refused: Readonly<Record<string, readonly [what: string, hint: string]>> = {
+  AssignmentExpression: ['an assignment inside an expression', 'make it a statement of its own'],
+  UpdateExpression: ['++ or -- inside an expression', 'make it a statement of its own'],
+  AwaitExpression: ['await', 'a compiled function cannot wait'],
+  YieldExpression: ['yield', 'a compiled function is no generator'],
+  NewExpression: ['new', 'only numbers, arrays of fixed length and plain objects can be made'],
+  ThisExpression: ['this', 'pass what is needed as a parameter'],
+  TemplateLiteral: ['a string', 'only numbers can be computed with'],
+  TaggedTemplateExpression: ['a string', 'only numbers can be computed with'],
+  ClassExpression: ['a class', 'use functions'],
+  SequenceExpression: ['a comma between expressions', 'write statements'],
+  ImportExpression: ['import()', 'pass what is needed as a parameter'],
+};
+
+type AnyExpression = acorn.Expression | acorn.Super | acorn.SpreadElement | acorn.PrivateIdentifier;
+
+/** The value of an expression. */
+export function evaluate(node: AnyExpression, scope: Scope, to: Lowering): Staged {
+  switch (node.type) {
+    case 'Literal': return literal(node, to);
+    case 'Identifier': return identifier(node, scope, to);
+    case 'ParenthesizedExpression': return evaluate(node.expression, scope, to);
+    case 'UnaryExpression': return unaryOf(node, scope, to);
+    case 'BinaryExpression': return binaryOf(node, scope, to);
+    case 'LogicalExpression': return logicalOf(node, scope, to);
+    case 'ConditionalExpression': return conditionalOf(node, scope, to);
+    case 'ArrayExpression': return tuple(node.elements.map((each) => {
+      if (each === null || each.type === 'SpreadElement') {
+        throw to.error(each ?? node, 'an array with gaps or spread elements', 'name each element');
+      }
+      const value = evaluate(each, scope, to);
+      const isNumber = value.kind !== 'tuple' && value.kind !== 'record' && value.kind !== 'closure' && value.kind !== 'builtin';
+      if (!to.assignsElements || !isNumber) return to.settle(value, 'e', each);
+      return { kind: 'cell', local: to.local(to.expression(value, each), 'e', each) };
+    }));
+    case 'ObjectExpression': return objectOf(node, scope, to);
+    case 'MemberExpression': return memberOf(node, scope, to);
+    case 'CallExpression': return callOf(node, scope, to);
+    case 'ArrowFunctionExpression': case 'FunctionExpression': {
+      const name = node.type === 'FunctionExpression' ? node.id?.name : undefined;
+      return { kind: 'closure', name: name ?? 'function', node: node as FunctionNode, scope };
+    }
+    default: {
+      const [what, hint] = refused[node.type] ?? [`${node.type}`, 'it is not part of what can be compiled'];
+      throw to.error(node, `${what} cannot be compiled`, hint);
+    }
+  }
+}
+
+function literal(node: acorn.Literal, to: Lowering): Staged {
+  if (typeof node.value === 'number' || typeof node.value === 'boolean') return known(node.value);
+  throw to.error(node, `${node.raw ?? 'this'} is neither a number nor a truth value`, 'only numbers can be computed with');
+}
+
+function identifier(node: acorn.Identifier, scope: Scope, to: Lowering): Staged {
+  const found = scope.find(node.name);
+  if (found !== undefined) return found.value;
+  if (Object.hasOwn(globalConstants, node.name)) return known(required(globalConstants[node.name]));
+  if (node.name === 'undefined') throw to.error(node, 'undefined has no number', 'give it a value');
+  throw to.error(node, `${node.name} is not known here`,
+    'a compiled function sees its parameters, Math, and what it declares itself: pass other values as parameters');
+}
+
+function unaryOf(node: acorn.UnaryExpression, scope: Scope, to: Lowering): Staged {
+  const value = evaluate(node.argument, scope, to);
+  if (node.operator === '!') {
+    const condition = to.condition(value, node.argument);
+    return condition.kind === 'known' ? known(condition.value !== true) : computed(unary('not', condition.e));
+  }
+  if (node.operator !== '-' && node.operator !== '+') throw to.error(node, `${node.operator} cannot be compiled`, 'use arithmetic');
+  const number = to.numeric(value, node.argument);
+  if (node.operator === '+') return number;
+  return number.kind === 'known' ? known(-Number(number.value)) : computed(unary('neg', number.e));
+}
+
+function binaryOf(node: acorn.BinaryExpression, scope: Scope, to: Lowering): Staged {
+  const [left, right] = [evaluate(node.left, scope, to), evaluate(node.right, scope, to)];
+  const { operator } = node;
+  if (operator === '**') return power(to, left, right, node);
+  if (Object.hasOwn(arithmetic, operator)) return to.arithmetic(required(arithmetic[operator]), left, right, node);
+  if (!Object.hasOwn(comparisons, operator)) {
+    throw to.error(node, `${operator} cannot be compiled`,
+      operator === '==' || operator === '!=' ? `write ${operator}=` : 'use arithmetic on numbers');
+  }
+  const op = required(comparisons[operator]);
+  const [a, b] = [to.numeric(left, node.left), to.numeric(right, node.right)];
+  if (a.kind === 'known' && b.kind === 'known') return known(onNumbers[op](Number(a.value), Number(b.value)));
+  return computed(compare(op, to.expression(a, node), to.expression(b, node)));
+}
+
+function logicalOf(node: acorn.LogicalExpression, scope: Scope, to: Lowering): Staged {
+  if (node.operator === '??') throw to.error(node, '?? cannot be compiled', 'values are never undefined here');
+  const isAnd = node.operator === '&&';
+  const left = to.condition(evaluate(node.left, scope, to), node.left);
+  if (left.kind === 'known') {
+    return left.value === isAnd ? to.condition(evaluate(node.right, scope, to), node.right) : left;
+  }
+  const { value: right, body } = to.capture(() => to.condition(evaluate(node.right, scope, to), node.right));
+  if (body.length === 0) return computed(logic(isAnd ? 'and' : 'or', left.e, to.expression(right, node.right)));
+  const result = to.newLocal('bool', 'c');
+  to.emit({ kind: 'set', local: result, value: left.e }, node);
+  const more = [...body, { kind: 'set' as const, local: result, value: to.expression(right, node.right) }];
+  to.emit(isAnd ? branch(get(result), more) : branch(get(result), [], more), node);
+  return computed(get(result));
+}
+
+function conditionalOf(node: acorn.ConditionalExpression, scope: Scope, to: Lowering): Staged {
+  const test = to.condition(evaluate(node.test, scope, to), node.test);
+  if (test.kind === 'known') return evaluate(test.value === true ? node.consequent : node.alternate, scope, to);
+  const [then, otherwise] = leading([node.consequent, node.alternate].map((side) => to.capture(() => evaluate(side, scope, to))), 2);
+  const isPlain = (e: Staged): boolean => ['known', 'computed', 'cell'].includes(e.kind);
+  if (then.body.length + otherwise.body.length === 0 && isPlain(then.value) && isPlain(otherwise.value)) {
+    const [a, b] = [to.expression(then.value, node.consequent), to.expression(otherwise.value, node.alternate)];
+    if (a.type !== b.type) {
+      throw to.error(node, `${describe(then.value)} or ${describe(otherwise.value)}`, 'give the same kind of value on both sides');
+    }
+    return computed(select(test.e, a, b));
+  }
+  const cells = to.cellsLike(then.value, node.consequent);
+  const whole = (side: { readonly value: Staged; readonly body: Body }, at: Node): Body => {
+    const { body } = to.capture(() => { to.assign(cells, side.value, at); });
+    return [...side.body, ...body];
+  };
+  to.emit(branch(test.e, whole(then, node.consequent), whole(otherwise, node.alternate)), node);
+  return cells;
+}
+
+function objectOf(node: acorn.ObjectExpression, scope: Scope, to: Lowering): Staged {
+  const fields = node.properties.map((each): readonly [string, Staged] => {
+    if (each.type === 'SpreadElement') throw to.error(each, 'a spread object', 'name each field');
+    if (each.kind !== 'init' || each.computed) throw to.error(each, 'a getter, a setter or a computed name', 'write name: value');
+    const name = keyOf(each.key, to);
+    return [name, to.settle(evaluate(each.value, scope, to), name, each.value)];
+  });
+  return record(fields);
+}
+
+function memberOf(node: acorn.MemberExpression, scope: Scope, to: Lowering): Staged {
+  if (node.optional) throw to.error(node, '?. cannot be compiled', 'values are never undefined here');
+  const library = node.object.type === 'Identifier' && scope.find(node.object.name) === undefined ? node.object.name : undefined;
+  if (library === 'Math' || library === 'Number') {
+    if (node.computed) throw to.error(node, `${library}[…] cannot be compiled`, 'name the function');
+    const name = keyOf(node.property, to);
+    const found = library === 'Math' ? mathMember(name) : numberMember(name);
+    if (found !== undefined) return found;
+    const hint = library === 'Math' ? `there are ${mathNames.join(', ')}` : 'write the number';
+    throw to.error(node, `${library}.${name} cannot be compiled`, hint);
+  }
+  const object = evaluate(node.object, scope, to);
+  if (object.kind === 'tuple') {
+    if (!node.computed && keyOf(node.property, to) === 'length') return known(object.items.length);
+    if (node.computed) return elementAt(object.items, indexOf(node, object.items.length, scope, to));
+  }
+  if (object.kind === 'record' && !node.computed) {
+    const name = keyOf(node.property, to);
+    const found = object.fields.get(name);
+    if (found !== undefined) return found;
+    throw to.error(node.property, `${describe(object)} has no ${name}`, namesOf(object));
+  }
+  throw to.error(node, `${describe(object)} has no such member`,
+    'arrays have elements and a length, objects the fields that they were made with');
+}
+
+/** The index of an element, which must be known while the function is compiled. */
+export function indexOf(node: acorn.MemberExpression, length: number, scope: Scope, to: Lowering): number {
+  const index = to.numeric(evaluate(node.property, scope, to), node.property);
+  if (index.kind !== 'known') {
+    throw to.error(node.property, 'an index that depends on data',
+      'indices must be known while the function is compiled: constants and counters of loops');
+  }
+  const value = Number(index.value);
+  if (!Number.isInteger(value) || value < 0 || value >= length) {
+    throw to.error(node.property, `index ${value} of an array of ${length}`, `use integers from 0 to ${length - 1}`);
+  }
+  return value;
+}
+
+function callOf(node: acorn.CallExpression, scope: Scope, to: Lowering): Staged {
+  if (node.optional) throw to.error(node, '?.() cannot be compiled', 'values are never undefined here');
+  const { callee } = node;
+  // Loaders such as esbuild wrap inner functions to keep their names: __name(f, "f").
+  if (callee.type === 'Identifier' && callee.name === '__name' && scope.find('__name') === undefined && node.arguments[0] !== undefined) {
+    return evaluate(node.arguments[0], scope, to);
+  }
+  if (callee.type === 'Identifier' && /^cov_\w+$/.test(callee.name)) {
+    throw to.error(node, 'the function was rewritten by a coverage tool', 'exclude its file, or give the function as text');
+  }
+  const f = evaluate(callee, scope, to);
+  const args = node.arguments.map((each) => {
+    if (each.type === 'SpreadElement') throw to.error(each, 'spread arguments', 'name each argument');
+    return to.settle(evaluate(each, scope, to), 'a', each);
+  });
+  if (f.kind === 'builtin') return f.apply(args, node, to);
+  if (f.kind === 'closure') return callFunction(f, args, node, to);
+  throw to.error(callee, `${describe(f)} is not a function`, 'call functions of Math, your own, or those that are given');
+}

@@ -1,0 +1,208 @@
+// Compiles a user's function to the kernel representation, for given arguments: what is known while it is compiled is computed, loops over
+// it are unrolled, functions are inlined, and the rest becomes statements. Results are those of the function in JavaScript, with each
+// operation rounded to the precision, and Math's functions as math/ has them.
+import type * as acorn from 'acorn';
+import {
+  binary, bool, constant, get, set, type BinaryOp, type Body, type Expression, type Label, type Local, type Statement,
+} from '../ir.ts';
+import type { FunctionError } from '../../core/errors.ts';
+import { elementAt, required } from '../../core/known.ts';
+import { onKnown } from './mathematics.ts';
+import type { FunctionSource, Node } from './source.ts';
+import { computed, describe, known, record, type Scope, type Services, type Staged, tuple } from './values.ts';
+
+/** One call of a function. */
+export interface Frame {
+  readonly end: Label;
+  /** What the function returns; cells if several statements return. */
+  result: Staged | undefined;
+}
+
+/** How statements end: whether the next one is reached, and the labels to which they leave. */
+export interface Flow {
+  readonly falls: boolean;
+  readonly exits: ReadonlySet<Label>;
+}
+
+export interface Context {
+  readonly scope: Scope;
+  readonly to: Lowering;
+  readonly frame: Frame;
+  /** Loops around, the innermost last. */
+  readonly loops: readonly { readonly end: Label; readonly next: Label }[];
+  /** Whether these are the statements of the function itself, under no condition. */
+  readonly isOutermost: boolean;
+}
+
+/** How expressions and statements are compiled: they contain each other, and functions both. */
+export interface Rules {
+  readonly evaluate: (node: acorn.Expression, scope: Scope, to: Lowering) => Staged;
+  readonly run: (statements: readonly acorn.Statement[], context: Context) => Flow;
+}
+
+/** Statements that a function may become, and calls within each other. */
+const mostStatements = 100_000, mostDepth = 64;
+
+export class Lowering implements Services {
+  readonly precision: 'f32' | 'f64';
+  readonly rules: Rules;
+  /** Whether the function assigns elements of arrays: all of them are variables then. */
+  readonly assignsElements: boolean;
+  readonly #source: FunctionSource;
+  #body: Statement[] = [];
+  #statements = 0;
+  #names = 0;
+  #depth = 0;
+
+  constructor(source: FunctionSource, precision: 'f32' | 'f64', rules: Rules) {
+    this.#source = source;
+    this.precision = precision;
+    this.rules = rules;
+    this.assignsElements = assignsElements(source.node);
+  }
+
+  get body(): Body {
+    return this.#body;
+  }
+
+  error(at: Pick<Node, 'start'>, what: string, hint: string): FunctionError {
+    return this.#source.error(at, what, hint);
+  }
+
+  emit(statement: Statement, at: Pick<Node, 'start'>): void {
+    if (++this.#statements > mostStatements) {
+      throw this.error(at, `the function becomes more than ${mostStatements} statements`, 'use shorter loops');
+    }
+    this.#body.push(statement);
+  }
+
+  /** What `work` emits, apart from the rest. */
+  capture<T>(work: () => T): { readonly value: T; readonly body: Statement[] } {
+    const outer = this.#body;
+    const body: Statement[] = this.#body = [];
+    try {
+      return { value: work(), body };
+    } finally {
+      this.#body = outer;
+    }
+  }
+
+  label(name: string): Label {
+    return { name: `${name}_${this.#names++}` };
+  }
+
+  newLocal(type: Expression['type'], name = 'v'): Local {
+    return { name: `${name.replace(/\W/g, '_')}_${this.#names++}`, type };
+  }
+
+  /** A local with the value of an expression. */
+  local(e: Expression, name?: string, at: Pick<Node, 'start'> = this.#source.node): Local {
+    const local = this.newLocal(e.type, name);
+    this.emit(set(local, e), at);
+    return local;
+  }
+
+  /** Inlines a call. */
+  inside<T>(at: Node, work: () => T): T {
+    if (++this.#depth > mostDepth) {
+      throw this.error(at, `calls are nested more than ${mostDepth} times`, 'functions must not call themselves');
+    }
+    try {
+      return work();
+    } finally {
+      --this.#depth;
+    }
+  }
+
+  // Values.
+
+  /** A number, or an error. Cells are read now. */
+  numeric(value: Staged, at: Node): Extract<Staged, { kind: 'known' | 'computed' }> {
+    const read = this.read(value);
+    if (read.kind === 'known' && typeof read.value === 'number') return read;
+    if (read.kind === 'computed' && read.e.type !== 'bool') return read;
+    throw this.error(at, `${describe(value)} in place of a number`, read.kind === 'known' || read.kind === 'computed'
+      ? 'write condition ? 1 : 0 to count a truth value' : 'only numbers can be computed with');
+  }
+
+  condition(value: Staged, at: Node): Extract<Staged, { kind: 'known' | 'computed' }> {
+    const read = this.read(value);
+    if (read.kind === 'known' && typeof read.value === 'boolean') return read;
+    if (read.kind === 'computed' && read.e.type === 'bool') return read;
+    throw this.error(at, `${describe(value)} in place of a condition`, 'compare it, as in x !== 0');
+  }
+
+  /** What a cell holds now; other values as they are. */
+  read(value: Staged): Staged {
+    return value.kind === 'cell' ? computed(get(value.local)) : value;
+  }
+
+  /** The expression of a number or truth value. */
+  expression(value: Staged, at: Node): Expression {
+    const read = this.read(value);
+    if (read.kind === 'computed') return read.e;
+    if (read.kind === 'known') {
+      if (typeof read.value === 'boolean') return bool(read.value);
+      return constant(this.precision, this.precision === 'f32' ? Math.fround(read.value) : read.value);
+    }
+    throw this.error(at, `${describe(value)} in place of a number`, 'only numbers can be computed with');
+  }
+
+  arithmetic(op: BinaryOp, left: Staged, right: Staged, at: Node): Staged {
+    const [a, b] = [this.numeric(left, at), this.numeric(right, at)];
+    if (a.kind === 'known' && b.kind === 'known') return known(onKnown(op, Number(a.value), Number(b.value)));
+    return computed(binary(op, this.expression(a, at), this.expression(b, at)));
+  }
+
+  /** A value that later assignments do not change: numbers that are not constants go into locals. */
+  settle(value: Staged, name: string, at: Node): Staged {
+    switch (value.kind) {
+      case 'cell': return computed(get(this.local(get(value.local), name, at)));
+      case 'computed': return value.e.kind === 'constant' ? value : computed(get(this.local(value.e, name, at)));
+      default: return value;
+    }
+  }
+
+  /** Cells in the shape of a value: what several ways through the code set. */
+  cellsLike(value: Staged, at: Node): Staged {
+    switch (value.kind) {
+      case 'tuple': return tuple(value.items.map((item) => this.cellsLike(item, at)));
+      case 'record': return record([...value.fields].map(([name, field]) => [name, this.cellsLike(field, at)] as const));
+      case 'closure': case 'builtin': throw this.error(at, 'a function that depends on a condition', 'call it under the condition');
+      default: return { kind: 'cell', local: this.newLocal(this.expression(value, at).type, 'r') };
+    }
+  }
+
+  /** Sets cells of one shape. */
+  assign(to: Staged, value: Staged, at: Node): void {
+    if (to.kind === 'cell') {
+      const e = this.expression(value, at);
+      if (e.type !== to.local.type) {
+        throw this.error(at, `${describe(value)} in place of ${describe(to)}`, 'a variable keeps one type');
+      }
+      this.emit(set(to.local, e), at);
+    } else if (to.kind === 'tuple' && value.kind === 'tuple' && to.items.length === value.items.length) {
+      to.items.forEach((item, i) => { this.assign(item, elementAt(value.items, i), at); });
+    } else if (to.kind === 'record' && value.kind === 'record' && to.fields.size === value.fields.size
+      && [...to.fields.keys()].every((name) => value.fields.has(name))) {
+      for (const [name, field] of to.fields) this.assign(field, required(value.fields.get(name)), at);
+    } else {
+      throw this.error(at, `${describe(value)} here and ${describe(to)} elsewhere`,
+        'every way through the code must give the same kind of value');
+    }
+  }
+}
+
+function assignsElements(root: Node): boolean {
+  const left: unknown[] = [root];
+  for (let node = left.pop(); node !== undefined; node = left.pop()) {
+    if (Array.isArray(node)) left.push(...node as unknown[]);
+    else if (typeof node === 'object' && node !== null && 'type' in node) {
+      const { type, left: place, argument } = node as { type: string; left?: Node; argument?: Node };
+      if (type === 'AssignmentExpression' && place?.type === 'MemberExpression') return true;
+      if (type === 'UpdateExpression' && argument?.type === 'MemberExpression') return true;
+      left.push(...Object.values(node).filter((part) => typeof part === 'object' && part !== null));
+    }
+  }
+  return false;
+}

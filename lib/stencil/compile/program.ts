@@ -1,0 +1,360 @@
+// An equation on a grid as a program of the kernel representation: what a stage makes of a cell, cell by cell and row by row.
+//
+// Functions, by stage s: point_s computes a cell from numbers; edge_s and inner_s load them, for cells whose neighbours may and cannot be
+// beyond the boundary, store the results and return 1 if they are finite and admissible; rows_s works on rows of cells in order, and
+// returns
+// 1 if one is not. read_yF_A reads field F where the indices of axes up to A may be outside.
+import { required } from '../../core/known.ts';
+import {
+  binary, branch, call, compare, convert, constant, exact, extract, forLoop, get, i32, load, logic, select, set, splat, store, unary,
+  vectorOf, lanesOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Statement,
+} from '../../kernel/ir.ts';
+import { verify } from '../../kernel/verify.ts';
+import type { Rule } from '../boundary.ts';
+import type { Equation } from '../types.ts';
+import { arithmeticOf, ghostFunctions } from './ghost.ts';
+import { traceCheck, type Input, type Names, type Traced } from './trace.ts';
+import { stagesOf, type Buffers, type Stage, type StencilProgram, type Target } from './stages.ts';
+
+/** Builds the functions. */
+class Builder {
+  readonly #names: Names;
+  readonly #target: Target;
+  readonly #stages: readonly Stage[];
+  readonly #check: Traced;
+  /** Whether cells have to be more than finite. */
+  readonly #isChecked: boolean;
+  readonly #reach: readonly number[];
+  readonly buffers: Buffers;
+  readonly functions: KernelFunction[] = [];
+  readonly scalars: readonly string[];
+  readonly leastCells: number[];
+  readonly #extents: readonly Local[];
+  readonly #indices: readonly Local[];
+  readonly #scalars: ReadonlyMap<string, Local>;
+  #next = 0;
+
+  constructor(names: Names, target: Target, stages: readonly Stage[], check: Traced, isChecked: boolean) {
+    this.#names = names;
+    this.#target = target;
+    this.#stages = stages;
+    this.#check = check;
+    this.#isChecked = isChecked;
+    const { dimensions, precision, fields, coefficients } = names;
+    const external = (kind: string, isReadOnly: boolean, count = fields.length): Buffer[] => Array.from({ length: count }, (_, i) =>
+      ({ name: `${kind}${i}`, element: precision, role: 'external' as const, length: undefined, isReadOnly }));
+    this.buffers = {
+      y: external('y', true), u: external('u', false), a: external('a', false), o: external('o', false),
+      c: external('c', true, coefficients.length),
+    };
+    this.#reach = Array.from({ length: dimensions }, (_, axis) => Math.max(...stages.map(({ reach }) => required(reach[axis]))));
+    this.scalars = ['t', 'dt', 'h', 'g', ...names.parameters.map((_, i) => `p${i}`)];
+    this.#scalars = new Map(this.scalars.map((name) => [name, { name: `s_${name}`, type: precision }]));
+    this.#extents = Array.from({ length: dimensions }, (_, i) => ({ name: `n${i}`, type: 'i32' as const }));
+    this.#indices = Array.from({ length: dimensions }, (_, i) => ({ name: `i${i}`, type: 'i32' as const }));
+    this.leastCells = Array<number>(dimensions).fill(1);
+  }
+
+  get reach(): readonly number[] {
+    return this.#reach;
+  }
+
+  /** Parameters that every function has at its end. */
+  get #common(): readonly Local[] {
+    return [...this.#extents, ...this.#scalars.values()];
+  }
+
+  #local(type: Local['type'], name = 'v'): Local {
+    return { name: `${name}_${this.#next++}`, type };
+  }
+
+  #make(name: string, parameters: readonly Local[], results: KernelFunction['results'], body: Body): void {
+    this.functions.push({ name, parameters, results, buffers: [], body });
+  }
+
+  build(): void {
+    const { dimensions } = this.#names;
+    for (let axis = -1; axis < dimensions; axis += 1) {
+      this.buffers.y.forEach((buffer, field) => { this.#reader(buffer, axis, (side) => required(this.#target.rules[axis]?.[side][field]),
+        field); });
+      this.buffers.c.forEach((buffer) => { this.#reader(buffer, axis, (side) => this.#coefficientRule(axis, side)); });
+    }
+    this.functions.push(this.#check.f);
+    this.#stages.forEach((stage, s) => {
+      this.functions.push(stage.point.f);
+      for (const isInner of [false, true]) {
+        const good = this.#local('i32', 'good');
+        this.#make(`${isInner ? 'inner' : 'edge'}_${s}`, [...this.#indices, ...this.#common], ['i32'],
+          [...this.#cell(s, this.#indices, isInner, good), { kind: 'return', values: [get(good)] }]);
+      }
+      this.#rows(s);
+    });
+  }
+
+  /** Coefficients continue with the nearest cell, or periodically. */
+  #coefficientRule(axis: number, side: number): Rule {
+    const first = required(this.#target.rules[axis]?.[side as 0][0]);
+    return { kind: first.kind === 'periodic' ? 'periodic' : 'outflow' };
+  }
+
+  /** The element at indices, which are inside. */
+  #index(indices: readonly Expression[]): Expression {
+    return indices.reduce((sum, index, axis) => exact('add', exact('mul', sum, get(required(this.#extents[axis]))), index));
+  }
+
+  // Cells beyond the boundary.
+
+  #reader(buffer: Buffer, axis: number, ruleOf: (side: 0 | 1) => Rule, field?: number): void {
+    const name = `read_${buffer.name}_${axis + 1}`;
+    const result = this.#local(this.#names.precision);
+    const value = get(result);
+    const body: Statement[] = [];
+    if (axis < 0) body.push(set(result, load(buffer, this.#index(this.#indices.map(get)))));
+    else {
+      const [index, extent] = [required(this.#indices[axis]), required(this.#extents[axis])];
+      const [low, high] = ([0, 1] as const).map((side) => this.#beyond(buffer, axis, side, ruleOf(side), result, field));
+      const inside = this.#readAt(buffer, axis, get(index), result);
+      body.push(branch(compare('lt', get(index), i32(0)), required(low),
+        [branch(compare('ge', get(index), get(extent)), required(high), [inside])]));
+    }
+    this.#make(name, [...this.#indices, ...this.#common], [this.#names.precision], [...body, { kind: 'return', values: [value] }]);
+  }
+
+  /** Reads with another index along an axis, where those of the axes before it may be outside. */
+  #readAt(buffer: Buffer, axis: number, index: Expression, result: Local): Statement {
+    const indices = this.#indices.map((local, i) => (i === axis ? index : get(local)));
+    return call(`read_${buffer.name}_${axis}`, [...indices, ...this.#common.map(get)], [result]);
+  }
+
+  #beyond(buffer: Buffer, axis: number, side: 0 | 1, rule: Rule, result: Local, field: number | undefined): Body {
+    const [index, extent] = [get(required(this.#indices[axis])), get(required(this.#extents[axis]))];
+    if (rule.kind === 'periodic') {
+      const rest = this.#local('i32');
+      const wrapped = select(compare('lt', get(rest), i32(0)), exact('add', get(rest), extent), get(rest));
+      return [set(rest, binary('rem', index, extent)), this.#readAt(buffer, axis, wrapped, result)];
+    }
+    const reach = required(this.#reach[axis]);
+    const beyond = side === 0 ? exact('sub', i32(0), index) : exact('add', exact('sub', index, extent), i32(1));
+    let body: Body = reach === 0 ? [set(result, constant(this.#names.precision, 0))] : [];
+    for (let k = reach; k >= 1; k -= 1) {
+      const here = this.#ghost({ buffer, axis, side, rule, k, result, field });
+      body = k === reach ? here : [branch(compare('eq', beyond, i32(k)), here, body)];
+    }
+    return body;
+  }
+
+  #ghost({ buffer, axis, side, rule, k, result, field }: {
+    readonly buffer: Buffer; readonly axis: number; readonly side: 0 | 1; readonly rule: Exclude<Rule,
+      { kind: 'periodic' }>; readonly k: number;
+    readonly result: Local; readonly field: number | undefined;
+  }): Body {
+    const body: Statement[] = [];
+    const extent = get(required(this.#extents[axis]));
+    const { value, ghost } = ghostFunctions({ axis, side, field: field ?? this.#names.fields.length, k, rule }, this.#names);
+    for (const made of [value, ghost]) if (made !== undefined && !this.functions.some(({ name }) =>
+      name === made.f.name)) this.functions.push(made.f);
+    const args = ghost.inputs.map((input): Expression => {
+      if (input.kind !== 'inner') return this.#plain(input, this.#indices, { axis, side });
+      const { index, distance } = input;
+      this.leastCells[axis] = Math.max(required(this.leastCells[axis]), distance + 1);
+      const inner = this.#local(this.#names.precision);
+      const of = field === undefined ? buffer : required(this.buffers.y[index]);
+      body.push(this.#readAt(of, axis, side === 0 ? i32(distance) : exact('sub', extent, i32(distance + 1)), inner));
+      return get(inner);
+    });
+    return [...body, call(ghost.f.name, args, [result])];
+  }
+
+  /** A number that does not come from the grid's arrays. `face`: places are on this side. */
+  #plain(input: Input, indices: readonly Local[], face?: { readonly axis: number; readonly side: 0 | 1 }): Expression {
+    const { precision, spacing } = this.#names;
+    if (input.kind === 'scalar') return get(required(this.#scalars.get(input.name)));
+    if (input.kind !== 'place') throw new TypeError(`${input.kind} is not plain`);
+    const { axis } = input;
+    const at = arithmeticOf(precision);
+    const [d, origin] = [at.number(required(spacing[axis])), at.number(required(this.#target.origin[axis]))];
+    if (face?.axis === axis) {
+      return face.side === 0 ? origin : at.add(at.mul(convert(precision, get(required(this.#extents[axis]))), d), origin);
+    }
+    return at.add(at.mul(at.add(convert(precision, get(required(indices[axis]))), at.number(0.5)), d), origin);
+  }
+
+  // Cells.
+
+  /** Loads, computes and stores a cell; sets `good` if it is given and this is the last stage. */
+  #cell(s: number, indices: readonly Local[], isInner: boolean, good: Local | undefined, bases = new Map<string, Local>()): Body {
+    const stage = required(this.#stages[s]);
+    const { precision } = this.#names;
+    const body: Statement[] = [];
+    const centre = this.#index(indices.map(get));
+    const own = (buffer: Buffer): Expression => {
+      const base = bases.get('centre');
+      return base === undefined ? load(buffer, centre) : load(buffer, exact('add', get(base), get(required(indices.at(-1)))));
+    };
+    const args = stage.point.inputs.map((input): Expression => {
+      switch (input.kind) {
+        case 'u': return own(required(this.buffers.u[input.index]));
+        case 'a': return own(required(this.buffers.a[input.index]));
+        case 'y': case 'c': {
+          const buffer = required(this.buffers[input.kind][input.index]);
+          if (input.offset.every((offset) => offset === 0)) return own(buffer);
+          if (isInner) return this.#neighbour(stage, buffer, indices, input.offset, bases, body);
+          const value = this.#local(precision);
+          const places = indices.map((index, axis) => exact('add', get(index), i32(required(input.offset[axis]))));
+          body.push(call(`read_${buffer.name}_${indices.length}`, [...places, ...this.#common.map(get)], [value]));
+          return get(value);
+        }
+        default: return this.#plain(input, indices);
+      }
+    });
+    const results = stage.point.f.results.map((type) => this.#local(type));
+    body.push(call(stage.point.f.name, args, results));
+    const fields = this.#names.fields.length;
+    const base = bases.get('centre');
+    const at = base === undefined ? centre : exact('add', get(base), get(required(indices.at(-1))));
+    results.forEach((result, i) => {
+      const to = i >= fields ? this.buffers.a[i - fields] : this.buffers[stage.to === 'start' ? 'u' : 'o'][i];
+      body.push(store(required(to), at, get(result)));
+    });
+    if (good !== undefined) {
+      body.push(s === this.#stages.length - 1 ? this.#checked(results.slice(0, fields).map(get), good) : set(good, i32(1)));
+    }
+    return body;
+  }
+
+  #checked(fields: readonly Expression[], good: Local): Statement {
+    const { f, inputs } = this.#check;
+    return call(f.name, [...fields, ...inputs.map((input) => this.#plain(input, []))], [good]);
+  }
+
+  /** A neighbour that is inside. `bases`: the row's elements by the offsets of the other axes; new ones are made. */
+  #neighbour(
+    { point }: Stage, buffer: Buffer, indices: readonly Local[], offset: readonly number[], bases: Map<string, Local>, body: Statement[],
+  ): Expression {
+    const last = required(offset.at(-1));
+    const rows = offset.slice(0, -1);
+    const key = rows.join();
+    // A row's least offset belongs to its base: what is added to it must not be negative.
+    const least = Math.min(...point.inputs.flatMap((input) =>
+      ((input.kind === 'y' || input.kind === 'c') && input.offset.slice(0, -1).join() === key ? [required(input.offset.at(-1))] : [])));
+    let base = bases.get(key);
+    if (base === undefined) {
+      bases.set(key, base = this.#local('i32', 'base'));
+      body.push(set(base, this.#base(indices, rows, least)));
+    }
+    return load(buffer, exact('add', get(base), get(required(indices.at(-1)))), last - least);
+  }
+
+  #base(indices: readonly Local[], rows: readonly number[], least: number): Expression {
+    if (rows.length === 0) return i32(least);
+    const moved = rows.map((by, axis) => exact('add', get(required(indices[axis])), i32(by)));
+    return exact('add', this.#index([...moved, i32(0)]), i32(least));
+  }
+
+  // Rows.
+
+  #rows(s: number): void {
+    const stage = required(this.#stages[s]);
+    const isLast = s === this.#stages.length - 1;
+    const [from, to, first, end] = ['from', 'to', 'first', 'end'].map((name): Local => ({ name, type: 'i32' }));
+    const [row, bad] = [this.#local('i32', 'row'), this.#local('i32', 'bad')];
+    const indices = this.#indices.map((_, i): Local => this.#local('i32', `at${i}`));
+    const last = required(indices.at(-1));
+    const [extent, reach] = [get(required(this.#extents.at(-1))), required(stage.reach.at(-1))];
+    const edges = (low: Expression, high: Expression): Statement =>
+      forLoop({ name: `cells_${this.#next++}` }, last, { from: low, to: high }, this.#cell(s, indices, false, undefined));
+    const bases = new Map<string, Local>();
+    const [left, right] = [this.#local('i32', 'left'), this.#local('i32', 'right')];
+    const centre = this.#local('i32', 'base');
+    bases.set('centre', centre);
+    const inside = this.#cell(s, indices, true, undefined, bases);
+    const isBase = (each: Statement): boolean => each.kind === 'set' && [...bases.values()].includes(each.local);
+    const setBases = [set(centre, this.#base(indices, indices.slice(1).map(() => 0), 0)), ...inside.filter(isBase)];
+    const bounded = (e: Expression): Expression => binary('min', binary('max', e, get(required(first))), get(required(end)));
+    const inner: Body = [
+      set(left, bounded(i32(reach))), set(right, binary('max', get(left), bounded(exact('sub', extent, i32(reach))))),
+      ...setBases, edges(get(required(first)), get(left)),
+      forLoop({ name: `cells_${this.#next++}` }, last, { from: get(left), to: get(right) }, inside.filter((each) => !isBase(each))),
+      edges(get(right), get(required(end))),
+    ];
+    const others = indices.slice(0, -1);
+    const isInside: readonly Expression[] = others.flatMap((index, axis) => {
+      const [r, n] = [required(stage.reach[axis]), get(required(this.#extents[axis]))];
+      return [compare('ge', get(index), i32(r)), compare('lt', get(index), exact('sub', n, i32(r)))];
+    });
+    const whole: Body = isInside.length === 0 ? inner
+      : [branch(isInside.reduce((a, b) => logic('and', a, b)), inner,
+        [edges(get(required(first)), get(required(end)))])];
+    const body: Body = [
+      set(bad, i32(0)),
+      forLoop({ name: `rows_${this.#next++}` }, row, { from: get(required(from)), to: get(required(to)) },
+        [...this.#rowIndices(others, row), ...whole, ...isLast ? this.#checkRow(s, indices, required(first), required(end), bad) : []]),
+      { kind: 'return', values: [get(bad)] },
+    ];
+    this.#make(`rows_${s}`, [required(from), required(to), required(first), required(end), ...this.#common], ['i32'], body);
+  }
+
+  #rowIndices(others: readonly Local[], row: Local): Body {
+    const [first, second] = others;
+    if (first === undefined) return [];
+    if (second === undefined) return [set(first, get(row))];
+    const extent = get(required(this.#extents[1]));
+    return [set(first, binary('div', get(row), extent)), set(second, binary('rem', get(row), extent))];
+  }
+
+  /** Sets `bad` if a cell of a row is not finite or not admissible. */
+  #checkRow(s: number, indices: readonly Local[], first: Local, end: Local, bad: Local): Body {
+    const { fields, precision } = this.#names;
+    const last = required(indices.at(-1));
+    const stage = required(this.#stages[s]);
+    const results = this.buffers[stage.to === 'start' ? 'u' : 'o'].slice(0, fields.length);
+    const base = this.#local('i32', 'base');
+    const at = exact('add', get(base), get(last));
+    const begin = set(base, this.#base(indices, indices.slice(1).map(() => 0), 0));
+    if (this.#isChecked) {
+      const good = this.#local('i32', 'good');
+      return [begin, forLoop({ name: `check_${this.#next++}` }, last, { from: get(first), to: get(end) }, [
+        this.#checked(results.map((buffer) => load(buffer, at)), good),
+        set(bad, binary('bor', get(bad), binary('xor', get(good), i32(1)))),
+      ])];
+    }
+    // x - x is 0 for finite numbers and NaN for all others, and so are sums of these.
+    const type = vectorOf[precision];
+    const width = lanesOf[type];
+    const [sum, one, stop] = [this.#local(type, 'sum'), this.#local(precision, 'sum'), this.#local('i32', 'stop')];
+    const zero = constant(precision, 0);
+    const self = (buffer: Buffer, of: Local['type']): Expression => {
+      const x = load(buffer, at, 0, of);
+      return binary('sub', x, x);
+    };
+    const added = (to: Local, of: Local['type']): Body => results.map((buffer) => set(to, binary('add', get(to), self(buffer, of))));
+    const lanes = Array.from({ length: width }, (_, lane) => extract(get(sum), lane)).reduce<Expression>((a, b) => binary('add', a, b),
+      get(one));
+    const length = exact('sub', get(end), get(first));
+    return [begin, set(sum, splat(zero)), set(one, zero),
+      set(stop, exact('sub', get(end), binary('band', length, i32(width - 1)))),
+      forLoop({ name: `check_${this.#next++}` }, last, { from: get(first), to: get(stop), step: width }, added(sum, type)),
+      forLoop({ name: `check_${this.#next++}` }, last, { from: get(stop), to: get(end) }, added(one, precision)),
+      set(bad, binary('bor', get(bad), convert('i32', unary('not', compare('eq', lanes, zero)))))];
+  }
+
+}
+
+/**
+ * The program of an equation.
+ * @throws FunctionError for functions that cannot be compiled
+ */
+export function stencilProgram(equation: Equation, target: Target): StencilProgram {
+  const { dimensions, fields, parameters, coefficients, definition } = equation;
+  const { spacing, precision } = target;
+  const names: Names = { dimensions, fields, parameters, coefficients, spacing, precision };
+  const stages = stagesOf(equation, names);
+  const check = traceCheck('check', definition.admissible, names);
+  const builder = new Builder(names, target, stages, check, definition.admissible !== undefined);
+  builder.build();
+  const { y, u, a, o, c } = builder.buffers;
+  const program = verify({ buffers: [...y, ...u, ...a, ...o, ...c], imports: [], functions: builder.functions });
+  return {
+    program, names, stages, check, scalars: builder.scalars, buffers: builder.buffers, reach: builder.reach, leastCells: builder.leastCells,
+  };
+}

@@ -1,0 +1,78 @@
+// The stages of a step, and what a program of them is.
+import { required } from '../../core/known.ts';
+import type { Buffer, Program } from '../../kernel/ir.ts';
+import type { Rules } from '../boundary.ts';
+import { methodStages, stepStage, type MethodStage } from '../methods.ts';
+import type { Equation } from '../types.ts';
+import { traceRate, traceStep, type Input, type Names, type Precision, type Traced } from './trace.ts';
+
+/** What programs are made for; extents of the grid and values of parameters are arguments. */
+export interface Target {
+  readonly spacing: readonly number[];
+  readonly origin: readonly number[];
+  readonly rules: Rules;
+  readonly precision: Precision;
+}
+
+/** Where a stage writes the fields: to other arrays, or over those of the beginning of the step. */
+export type Destination = 'other' | 'start';
+
+export interface Stage {
+  readonly time: number;
+  readonly h: (dt: number) => number;
+  readonly g: (dt: number) => number;
+  readonly point: Traced;
+  /** Whether it reads the fields at the beginning of the step, reads the sum, writes it. */
+  readonly readsStart: boolean;
+  readonly readsSum: boolean;
+  readonly writesSum: boolean;
+  readonly to: Destination;
+  /** Largest offset along each axis. */
+  readonly reach: readonly number[];
+}
+
+export interface StencilProgram {
+  readonly program: Program;
+  readonly names: Names;
+  readonly stages: readonly Stage[];
+  readonly check: Traced;
+  /** Names of the numbers that all functions take, in order. */
+  readonly scalars: readonly string[];
+  readonly buffers: Buffers;
+  /** Largest offset of any stage, along each axis. */
+  readonly reach: readonly number[];
+  /** Inner cells that the conditions of each axis need. */
+  readonly leastCells: readonly number[];
+}
+
+export interface Buffers {
+  readonly y: readonly Buffer[];
+  readonly u: readonly Buffer[];
+  readonly a: readonly Buffer[];
+  readonly o: readonly Buffer[];
+  readonly c: readonly Buffer[];
+}
+
+function reachOf(traced: Traced, dimensions: number): readonly number[] {
+  return Array.from({ length: dimensions }, (_, axis) => Math.max(0, ...traced.inputs.map((input) =>
+    (input.kind === 'y' || input.kind === 'c' ? Math.abs(required(input.offset[axis])) : 0))));
+}
+
+/** The stages of an equation's step. */
+export function stagesOf({ definition, method }: Equation, names: Names): readonly Stage[] {
+  const make = (traced: Traced, { time, h, g }: Omit<MethodStage, 'value'>, at: number, count: number, writesSum: boolean): Stage => {
+    const reads = (kind: Input['kind']): boolean => traced.inputs.some((input) => input.kind === kind);
+    return {
+      time, h, g, point: traced, readsStart: reads('u'), readsSum: reads('a'), writesSum, reach: reachOf(traced, names.dimensions),
+      to: at === count - 1 && count > 1 ? 'start' : 'other',
+    };
+  };
+  if (method !== undefined) {
+    const stages = methodStages[method];
+    return stages.map((stage, at) =>
+      make(traceRate(`point_${at}`, definition.rate, stage, at === 0, names), stage, at, stages.length, stage.sum !== undefined));
+  }
+  const steps = definition.step as readonly unknown[];
+  return steps.map((step, at) =>
+    make(traceStep(`point_${at}`, steps.length === 1 ? 'step' : `step[${at}]`, step, at === 0, names), stepStage, at, steps.length, false));
+}

@@ -1,0 +1,88 @@
+// Definitions of equations: what can be checked without compiling anything.
+import { describeValue } from '../core/arrays.ts';
+import { anything, choice, requireList } from '../core/checks.ts';
+import { refusal } from '../core/errors.ts';
+import { needed, optionsOf, type ChecksOf } from '../core/options.ts';
+import { methods, type Definition, type Equation, type Method } from './types.ts';
+
+/** The maximum number of fields, parameters, coefficients and stages. */
+const most = { fields: 8, parameters: 64, coefficients: 16, stages: 16 } as const;
+
+const definitionOptions = optionsOf('stencil.define', {
+  dimensions: needed(choice([1, 2, 3] as const)), fields: needed(anything), parameters: anything, coefficients: anything, rate: anything,
+  step: anything, method: choice(methods), boundary: anything, admissible: anything,
+} satisfies ChecksOf<Definition<string, string, string>>);
+
+/** Names that tools of point functions have, and what no field of an object may be called. */
+const taken = new Set(['__proto__', 'constructor', 'prototype']);
+
+function namesOf(value: unknown, argument: 'fields' | 'parameters' | 'coefficients', least: number): readonly string[] {
+  if (value === undefined && least === 0) return [];
+  if (!Array.isArray(value)) throw refusal(argument, 'a list of names', describeValue(value));
+  if (value.length < least || value.length > most[argument]) {
+    throw refusal(argument, `${least} to ${most[argument]} names`, `${value.length} of them`);
+  }
+  value.forEach((each: unknown, i) => {
+    if (typeof each !== 'string' || !/^[A-Za-z_$][\w$]*$/.test(each) || taken.has(each)) {
+      throw refusal(`${argument}[${i}]`, 'a name that can be a variable', describeValue(each));
+    }
+    if (value.indexOf(each) < i) throw refusal(`${argument}[${i}]`, 'a name that does not stand before', describeValue(each));
+  });
+  return [...value as string[]];
+}
+
+/** A function or the text of one. */
+function requireFunction(value: unknown, name: string): void {
+  if (typeof value !== 'function' && typeof value !== 'string') throw refusal(name, 'a function or the text of one', describeValue(value));
+}
+
+function stepsOf(step: unknown): readonly unknown[] {
+  if (!Array.isArray(step)) {
+    requireFunction(step, 'step');
+    return [step];
+  }
+  requireList(step, 'step');
+  if (step.length === 0 || step.length > most.stages) throw refusal('step', `1 to ${most.stages} stages`, `${step.length} of them`);
+  step.forEach((each, i) => requireFunction(each, `step[${i}]`));
+  return [...step as unknown[]];
+}
+
+/**
+ * Defines an equation by ordinary functions. They are called with readers of the fields (and coefficients), the parameters, and tools: the
+ * place, the time, the spacing, `laplacian`. Runs compile their text, so they can use their arguments, `Math`, and what they declare
+ * themselves, but no other variables. `stencil.inspect` compiles an equation without running it.
+ * @example
+ * const heat = stencil.define({
+ *   dimensions: 2, fields: ['u'], parameters: ['D'],
+ *   rate: ({ u }, { D }, { laplacian }) => ({ u: D * laplacian(u) }),
+ *   method: 'euler',
+ * });
+ *
+ * @throws ArgumentError (`ERR_WARPLOOM_INVALID_ARGUMENT`) naming what is wrong. Functions that cannot be compiled are refused by
+ *   `inspect` and `simulate` with a FunctionError.
+ */
+export function define<
+  const Field extends string, const Parameter extends string = never, const Coefficient extends string = never,
+>(given: Definition<Field, Parameter, Coefficient>): Equation<Field, Parameter, Coefficient> {
+  const options = definitionOptions.read(given);
+  const fields = namesOf(options.fields, 'fields', 1) as readonly Field[];
+  const parameters = namesOf(options.parameters, 'parameters', 0) as readonly Parameter[];
+  const coefficients = namesOf(options.coefficients, 'coefficients', 0) as readonly Coefficient[];
+  const both = coefficients.findIndex((name) => (fields as readonly string[]).includes(name));
+  if (both >= 0) throw refusal(`coefficients[${both}]`, 'a name that is not that of a field', describeValue(coefficients[both]));
+  const { rate, step, admissible } = options as Readonly<Record<'rate' | 'step' | 'admissible', unknown>>;
+  if ((rate === undefined) === (step === undefined)) {
+    throw refusal(rate === undefined ? 'rate' : 'step', 'rate or step', rate === undefined ? 'neither' : 'both');
+  }
+  if (rate !== undefined) requireFunction(rate, 'rate');
+  const steps = step === undefined ? undefined : stepsOf(step);
+  if (step !== undefined && options.method !== undefined) throw refusal('method', 'none with step', describeValue(options.method));
+  if (admissible !== undefined) requireFunction(admissible, 'admissible');
+  const method: Method | undefined = step === undefined ? options.method ?? 'ssprk3' : undefined;
+  const definition = { ...options, fields, parameters, coefficients, method, ...(steps === undefined ? {} : { step: steps }) };
+  const { dimensions } = options;
+  return Object.freeze({
+    dimensions, fields, parameters, coefficients, method, definition: Object.freeze(definition) as Definition<Field, Parameter,
+      Coefficient>,
+  });
+}

@@ -1,0 +1,33 @@
+// The engine for a device that fits an equation.
+import { refusal } from '../../core/errors.ts';
+import { required } from '../../core/known.ts';
+import { streamingObstacle } from '../compile/streaming.ts';
+import { ClassicEngine, type DeviceParts } from './device.ts';
+import type { Engine } from './span.ts';
+import { isWideEnough, StreamingEngine, streamingShapes } from './streaming.ts';
+
+/** Cells from which passes of several steps are faster, measured. */
+const worthStreaming = 2 ** 16;
+
+/**
+ * Starts a run on a device.
+ * @throws ArgumentError if the variant that was asked for cannot run the equation
+ */
+export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
+  const { made, target, content: { grid }, request: { variant, depth, points } } = parts;
+  if (variant === 'classic') return ClassicEngine.start(parts, 'one kernel per stage, as asked for');
+  const isWanted = variant === 'streaming';
+  let obstacle = streamingObstacle(made, target, grid.members);
+  const isPeriodic = target.rules.at(-1)?.[0][0]?.kind === 'periodic';
+  const shapes = obstacle === undefined ? streamingShapes(made, { depth, points }) : [];
+  if (obstacle === undefined && shapes.length === 0) obstacle = 'its rows do not fit in registers';
+  const fitting = shapes.filter((shape) => isWideEnough(made, shape, required(grid.shape.at(-1)), isPeriodic));
+  if (obstacle === undefined && fitting.length === 0) obstacle = 'the grid is too narrow for strips';
+  if (obstacle === undefined && !isWanted && grid.cells * grid.members < worthStreaming) obstacle = 'the grid is small';
+  if (obstacle === undefined) {
+    const shape = required(fitting[0]);
+    return StreamingEngine.begin(parts, shape, `${shape.depth} steps per pass, ${shape.points} cells per lane`);
+  }
+  if (isWanted) throw refusal('variant', "'classic' or 'auto'", `'streaming': ${obstacle}`);
+  return ClassicEngine.start(parts, `one kernel per stage: ${obstacle}`);
+}

@@ -1,0 +1,215 @@
+// Runs programs in WebAssembly: short spans in the calling thread, long ones in worker threads.
+import { availableParallelism } from 'node:os';
+import type { Worker } from 'node:worker_threads';
+import { OutOfMemoryError, WarploomError } from '../../core/errors.ts';
+import { required } from '../../core/known.ts';
+import { startThread } from '../../core/thread.ts';
+import { engine } from '../../core/wasm-engine.ts';
+import type { Buffer, Program } from '../../kernel/ir.ts';
+import { optimise } from '../../kernel/passes/index.ts';
+import { layoutWasm, pageBytes } from '../../kernel/print/wasm-layout.ts';
+import { printWasm } from '../../kernel/print/wasm.ts';
+import { verify } from '../../kernel/verify.ts';
+import type { StencilProgram } from '../compile/stages.ts';
+import type { Equation, RealArray } from '../types.ts';
+import { levelsOf, levelsUsed, rowsOf, type Content, type Engine, type Level, type Outcome, type Span } from './span.ts';
+import { takeBadStep, WasmMachine, type Pointer, type WasmPlan } from './wasm-machine.ts';
+import type { WorkerTask } from './worker.ts';
+
+const line = 64;
+const aligned = (bytes: number): number => line * Math.ceil(bytes / line);
+/** Milliseconds up to which a span runs in the calling thread. */
+const shortest = 4;
+/** Cell updates per millisecond before any have been measured, and cells per thread that are worth one. */
+const guess = 2e4, worthThread = 2 ** 13;
+
+/** Optimised for WebAssembly: everything is inlined except what reads beyond boundaries. */
+export function wasmProgram({ program, stages }: StencilProgram): Program {
+  const roots = new Set(stages.map((_, s) => `rows_${s}`));
+  return verify(optimise(program, { roots, inline: ({ name }) => !name.startsWith('read_'), unroll: 0 }));
+}
+
+class Memory {
+  bytes = 0;
+
+  take(bytes: number): number {
+    const at = this.bytes;
+    this.bytes = aligned(at + bytes);
+    return at;
+  }
+}
+
+export class WasmEngine implements Engine {
+  readonly backend = 'wasm';
+  readonly variant = 'classic';
+  readonly depth = 1;
+  readonly threads: number;
+  readonly reason: string;
+  readonly #plan: WasmPlan;
+  readonly #here: WasmMachine;
+  readonly #own: readonly number[];
+  readonly #state: RealArray;
+  readonly #other: RealArray;
+  readonly #backup: RealArray;
+  #isSwapped = false;
+  #rate = guess;
+  #workers: readonly Worker[] | undefined;
+
+  constructor(equation: Equation, made: StencilProgram, content: Content, wanted: number | undefined) {
+    const { grid, initial, precision, coefficients } = content;
+    const { cells, members, fields } = grid;
+    const { rows, columns } = rowsOf(grid);
+    const most = Math.max(1, members > 1 ? members : rows > 1 ? rows : columns);
+    this.threads = Math.min(wanted ?? Math.max(1, Math.min(availableParallelism(), Math.floor((cells * members) / worthThread))), most);
+    this.reason = `${this.threads} thread${this.threads === 1 ? '' : 's'}`;
+    const program = wasmProgram(made);
+    const layout = layoutWasm(program);
+    const size = precision === 'f32' ? 4 : 8;
+    const memory = new Memory();
+    memory.take(layout.pages * pageBytes);
+    this.#own = Array.from({ length: this.threads + 1 }, () => memory.take(layout.ownBytes));
+    const places = new Map<Level | 'backup' | 'coefficients', number>();
+    for (const level of [...levelsUsed(made.stages), 'backup'] as const) places.set(level, memory.take(initial.length * size));
+    places.set('coefficients', memory.take(Math.max(1, coefficients.length) * size));
+    const pages = Math.ceil(memory.bytes / pageBytes);
+    const shared = this.#memory(pages);
+    const pointers = pointersOf(made, program, (buffer) => required(layout.places.get(buffer)).at, places, { size, cells, fields });
+    const view = (level: Level | 'backup' | 'coefficients', length: number): RealArray => {
+      const at = required(places.get(level));
+      return precision === 'f32' ? new Float32Array(shared.buffer, at, length) : new Float64Array(shared.buffer, at, length);
+    };
+    this.#state = view('state', initial.length);
+    this.#other = view(places.has('first') ? 'first' : 'state', initial.length);
+    this.#backup = view('backup', initial.length);
+    this.#state.set(initial);
+    view('coefficients', coefficients.length).set(coefficients);
+    const count = made.names.parameters.length;
+    this.#plan = {
+      module: new engine.Module(printWasm(program, { layout, isShared: true, exports: new Set(made.stages.map((_, s) => `rows_${s}`)) })),
+      memory: shared, pages, pointers, method: equation.method, shape: grid.shape, rows, columns, members, precision,
+      parameters: Array.from({ length: members }, (_, m) => Array.from(content.parameters.subarray(m * count, (m + 1) * count))),
+      isSingle: made.stages.length === 1, state: required(places.get('state')), other: places.get('first') ?? 0,
+      share: members >= this.threads && members > 1 ? 'members' : 'rows', threads: this.threads,
+      control: new Int32Array(new SharedArrayBuffer(16)),
+    };
+    this.#here = new WasmMachine({ ...this.#plan, threads: 1 }, 0, required(this.#own.at(-1)));
+  }
+
+  #memory(pages: number): WasmPlan['memory'] {
+    try {
+      return new engine.Memory({ initial: pages, maximum: pages, shared: true });
+    } catch (cause) {
+      throw new OutOfMemoryError(`a run in WebAssembly takes ${pages * pageBytes} bytes here: take a smaller grid, float32, or a device`,
+        { requestedBytes: pages * pageBytes, inUseBytes: 0, limitBytes: 65536 * pageBytes }, { cause });
+    }
+  }
+
+  async advance(span: Span): Promise<Outcome> {
+    const begin = performance.now();
+    this.#backup.set(this.#now);
+    const bad = await this.#run(span);
+    if (bad !== undefined) {
+      this.#now.set(this.#backup);
+      await this.#run({ ...span, steps: bad });
+    }
+    const seconds = (performance.now() - begin) / 1000;
+    const updates = span.steps * this.#plan.members * this.#plan.rows * this.#plan.columns;
+    if (bad === undefined && seconds > 1e-4) this.#rate = updates / (1000 * seconds);
+    return { completed: bad ?? span.steps, seconds };
+  }
+
+  async probe(span: Span): Promise<RealArray> {
+    this.#backup.set(this.#now);
+    const before = this.#isSwapped;
+    const { isSingle } = this.#plan;
+    await this.#run({ ...span, steps: 1 });
+    this.#isSwapped = isSingle ? !before : before;
+    const made = this.#now.slice();
+    this.#isSwapped = before;
+    this.#now.set(this.#backup);
+    return made;
+  }
+
+  read(): Promise<RealArray> {
+    return Promise.resolve(this.#now.slice());
+  }
+
+  dispose(): void {
+    for (const worker of this.#workers ?? []) void worker.terminate();
+    this.#workers = undefined;
+  }
+
+  get #now(): RealArray {
+    return this.#isSwapped ? this.#other : this.#state;
+  }
+
+  /** Takes the steps; the first bad one, if there is one: the state is undefined then. */
+  async #run(span: Span): Promise<number | undefined> {
+    if (span.steps === 0) return undefined;
+    const { members, rows, columns, isSingle } = this.#plan;
+    const isShort = (span.steps * members * rows * columns) / this.#rate <= shortest;
+    if (isShort) this.#here.run(span, this.#isSwapped);
+    else await this.#inWorkers(span);
+    const found = takeBadStep(this.#plan);
+    if (found === undefined && isSingle && span.steps % 2 === 1) this.#isSwapped = !this.#isSwapped;
+    return found;
+  }
+
+  async #inWorkers(span: Span): Promise<void> {
+    this.#workers ??= this.#start();
+    const workers = this.#workers;
+    const task: WorkerTask = { span, isSwapped: this.#isSwapped };
+    await Promise.all(workers.map((worker) => {
+      worker.ref();
+      return new Promise<void>((resolve, reject) => {
+        const fail = (cause: unknown): void => reject(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', 'a thread of a stencil run ended',
+          { cause }));
+        const end = (): void => {
+          worker.off('message', done);
+          worker.off('error', fail);
+          worker.off('exit', fail);
+          worker.unref();
+        };
+        const done = (): void => {
+          end();
+          resolve();
+        };
+        worker.once('message', done);
+        worker.once('error', fail);
+        worker.once('exit', fail);
+        worker.postMessage(task);
+      });
+    }));
+  }
+
+  #start(): readonly Worker[] {
+    return Array.from({ length: this.threads }, (_, number) => {
+      const worker = startThread(new URL('./worker.js', import.meta.url));
+      worker.setMaxListeners(0);
+      worker.unref();
+      worker.postMessage({ plan: this.#plan, number, own: required(this.#own[number]) } satisfies WorkerTask);
+      return worker;
+    });
+  }
+}
+
+/** Where the pointers of each stage's buffers are, and to which arrays they point. */
+function pointersOf(
+  { stages, buffers }: StencilProgram, program: Program, slotOf: (buffer: Buffer) => number,
+  places: ReadonlyMap<Level | 'backup' | 'coefficients', number>,
+  { size, cells, fields }: { readonly size: number; readonly cells: number; readonly fields: number },
+): readonly (readonly Pointer[])[] {
+  const known = new Set(program.buffers);
+  const stride = fields * cells * size;
+  const present = (buffer: Buffer): boolean => known.has(buffer);
+  return levelsOf(stages).map(({ y, out }) => {
+    const group = (list: readonly Buffer[], level: Level | 'coefficients', step: number): Pointer[] =>
+      list.filter(present).map((buffer) => ({
+      slot: slotOf(buffer), at: required(places.get(level) ?? places.get('state')) + list.indexOf(buffer) * cells * size, stride: step,
+    }));
+    return [
+      ...group(buffers.y, y, stride), ...group(buffers.u, 'state', stride), ...group(buffers.o, out, stride),
+      ...group(buffers.a, 'sum', stride), ...group(buffers.c, 'coefficients', 0),
+    ];
+  });
+}

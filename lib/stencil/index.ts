@@ -1,0 +1,14 @@
+// The namespace `stencil` of the package.
+export { define } from './define.ts';
+export * as equations from './equations/index.ts';
+export { inspect, simulate } from './simulate.ts';
+export type { Inspection } from './request.ts';
+export type { InspectOptions } from './simulate.ts';
+export { Run } from './run.ts';
+export { methods, stencilBackends, stencilVariants } from './types.ts';
+export type {
+  Admissible, AxisConditions, Boundary, BoundaryFunction, BoundaryTools, BoundaryValue, CellValues, Condition, Definition, Dimensions,
+  Equation, FieldConditions, Method, Numbers, Place, Rate, Reader, Readers, RealArray, RunCallOptions, RunInfo, RunOptions, SimulateOptions,
+  State, StencilBackend, StencilSnapshot, StencilVariant, Step, StepTools, Tools,
+} from './types.ts';
+export type { SnapshotOptions } from '../core/goals.ts';

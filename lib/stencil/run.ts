@@ -1,0 +1,291 @@
+// A run: a state that advances to exact steps and times.
+import { writeCheckpoint } from '../core/checkpoint.ts';
+import { fileName, requireCount, requireNumber } from '../core/checks.ts';
+import { mostSteps, type Clock, type Plan } from '../core/clock.ts';
+import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
+import { checkedSnapshots, goals, type Goal, type SnapshotOptions } from '../core/goals.ts';
+import { elementAt } from '../core/known.ts';
+import { cancelChecks, optionsOf } from '../core/options.ts';
+import { Pace } from '../core/pace.ts';
+import { snapshot } from '../core/snapshot.ts';
+import { Turns } from '../core/turns.ts';
+import type { Engine, Grid, Span } from './engines/span.ts';
+import { checkpointFormat } from './saved.ts';
+import type { Equation, RealArray, RunCallOptions, RunInfo, State, StencilSnapshot } from './types.ts';
+
+const callOptions = {
+  advance: optionsOf('advance', cancelChecks), advanceTo: optionsOf('advanceTo', cancelChecks), state: optionsOf('state', cancelChecks),
+  finish: optionsOf('finish', cancelChecks),
+};
+
+/** @internal What a {@link Run} is made of. */
+export interface RunParts {
+  readonly equation: Equation;
+  readonly engine: Engine;
+  readonly grid: Grid;
+  readonly clock: Clock;
+  readonly dt: number;
+  readonly precision: 'float32' | 'float64';
+  readonly fingerprint: string;
+  readonly parameters: Float64Array;
+  readonly reach: readonly number[];
+  readonly stages: number;
+  /** Where `finish` and endless snapshots end. */
+  readonly end: Goal | undefined;
+}
+
+/**
+ * A run of an equation, made by `stencil.simulate`. Calls run one after another in the order in which they were made; a call that fails or
+ * is aborted leaves the state at the last step it finished, and the calls after it continue from there. Free it with `await using` or
+ * {@link Run.dispose}.
+ */
+export class Run<Field extends string = string> {
+  readonly equation: Equation<Field>;
+  readonly #parts: RunParts;
+  readonly #turns = new Turns();
+  readonly #pace: Pace;
+  #steps = 0;
+  #seconds = 0;
+  #disposed = false;
+  #isFreed = false;
+
+  /** @internal */
+  constructor(parts: RunParts) {
+    const { equation, engine, grid } = parts;
+    this.#parts = parts;
+    this.equation = equation as Equation<Field>;
+    const kind = engine.backend === 'cuda' ? 'cuda' : engine.backend === 'wasm' ? 'cpu' : 'simt';
+    this.#pace = new Pace(grid.cells * grid.members * parts.stages, kind);
+  }
+
+  /** Cells along each axis. */
+  get shape(): readonly number[] { return this.#parts.grid.shape; }
+  get members(): number { return this.#parts.grid.members; }
+  get dt(): number { return this.#parts.dt; }
+  get precision(): 'float32' | 'float64' { return this.#parts.precision; }
+  get disposed(): boolean { return this.#disposed; }
+
+  /** Steps since time 0, including those before a restart. */
+  get stepsDone(): number { return this.#parts.clock.step; }
+
+  /** Simulated time. */
+  get time(): number { return this.#parts.clock.time; }
+
+  /** How this object runs, and what it has run so far. */
+  get info(): RunInfo {
+    const { engine: { backend, variant, reason, threads, depth }, grid: { cells, members }, reach, stages } = this.#parts;
+    return {
+      backend, variant, reason, threads, depth, reach, stages, members, steps: this.#steps, seconds: this.#seconds,
+      cellUpdatesPerSecond: this.#steps === 0 ? NaN : (cells * members * this.#steps) / this.#seconds,
+    };
+  }
+
+  /**
+   * Takes exactly `steps` steps. The work is cut into segments of some 150 ms: `onProgress` is called after each with the steps done and
+   * requested, and aborting takes effect at the end of one.
+   * @throws InstabilityError (`ERR_WARPLOOM_UNSTABLE`) naming the first step whose state is not finite or not admissible, with the place
+   *   in the message; the state is that of the step before. Aborted calls reject with `signal.reason`.
+   */
+  advance(steps: number, options: RunCallOptions = {}): Promise<void> {
+    return this.#checked(() => {
+      requireCount(steps, 'steps', 0, mostSteps);
+      return callOptions.advance.read(options);
+    }, (taken) => this.#march({ whole: steps, rest: 0 }, taken));
+  }
+
+  /**
+   * Advances to exactly `time`: whole steps, and one shortened step for what is left of the way, if anything is.
+   * @throws as {@link Run.advance}; ArgumentError for a time before the present
+   */
+  advanceTo(time: number, options: RunCallOptions = {}): Promise<void> {
+    return this.#checked(() => {
+      requireNumber(time, 'time');
+      return callOptions.advanceTo.read(options);
+    }, (taken) => this.#march(this.#parts.clock.plan(time), taken));
+  }
+
+  /**
+   * Advances to the end given to `simulate` as `steps` or `until`.
+   * @throws as {@link Run.advance}; ArgumentError if there is no end
+   */
+  finish(options: RunCallOptions = {}): Promise<void> {
+    return this.#checked(() => {
+      if (this.#parts.end === undefined) throw refusal('options', 'a run that was given steps or until', 'one without an end');
+      return callOptions.finish.read(options);
+    }, (taken) => this.#march(this.#planTo(this.#parts.end as Goal), taken));
+  }
+
+  /**
+   * Advances from snapshot to snapshot. Leaving the loop early is safe: nothing is computed ahead. With `every`, it ends at `until`, or
+   * at the `steps` given to `simulate`.
+   * @example
+   * for await (const { step, time, state } of run.snapshots({ every: 100, until: 1000 })) draw(time, state.u);
+   */
+  snapshots(given: SnapshotOptions): AsyncGenerator<StencilSnapshot<Field>, void, undefined> {
+    const { end } = this.#parts;
+    const options = checkedSnapshots(given);
+    const until = options.until ?? (options.every !== undefined && end !== undefined && 'step' in end ? end.step : undefined);
+    return this.#take(goals(snapshot({ ...options, until }), () => this.stepsDone), { signal: options.signal,
+      onProgress: options.onProgress });
+  }
+
+  async* #take(wanted: Iterable<Goal>, options: RunCallOptions): AsyncGenerator<StencilSnapshot<Field>, void, undefined> {
+    for (const goal of wanted) {
+      this.#requireOpen();
+      yield await this.#turn(async () => {
+        await this.#march(this.#planTo(goal), options);
+        const { step, time } = this.#parts.clock;
+        return { step, time, state: this.#byField(await this.#parts.engine.read()) };
+      }, options.signal);
+    }
+  }
+
+  /** A copy of the state: for each field the cells of all members, one after another. */
+  state(options: RunCallOptions = {}): Promise<State<Field>> {
+    return this.#checked(() => callOptions.state.read(options), async () => this.#byField(await this.#parts.engine.read()));
+  }
+
+  /**
+   * Writes a checkpoint, from which `stencil.simulate` with the option `resume` continues bit for bit: checksummed, under a temporary name,
+   * then renamed. An earlier one of the same name is kept next to it as `PATH.previous`.
+   */
+  save(path: string): Promise<void> {
+    return this.#checked(() => {
+      fileName(path, 'path');
+      return {};
+    }, async () => {
+      const { clock, fingerprint, grid: { shape, members }, precision, engine } = this.#parts;
+      const parameters = { fingerprint, fields: this.equation.fields, shape, members, precision, clock: clock.save() };
+      const state = await engine.read();
+      await writeCheckpoint(path, { kind: checkpointFormat.kind, parameters, step: clock.step, arrays: { state } });
+    });
+  }
+
+  /** Frees the run after the calls made so far; later ones reject with ERR_WARPLOOM_DISPOSED. Calling it again has no effect. */
+  dispose(): void {
+    this.#disposed = true;
+    this.#free();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  /** Also waits for the calls made so far. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.dispose();
+    await this.#turns.ended;
+  }
+
+  #free(): void {
+    if (this.#isFreed || !this.#disposed || !this.#turns.isIdle) return;
+    this.#isFreed = true;
+    this.#parts.engine.dispose();
+  }
+
+  #byField(numbers: RealArray): State<Field> {
+    const { cells, members, fields } = this.#parts.grid;
+    return Object.fromEntries(this.equation.fields.map((name, field) => {
+      const own = this.precision === 'float32' ? new Float32Array(cells * members) : new Float64Array(cells * members);
+      for (let member = 0; member < members; member += 1) {
+        const from = (member * fields + field) * cells;
+        own.set(numbers.subarray(from, from + cells), member * cells);
+      }
+      return [name, own];
+    })) as State<Field>;
+  }
+
+  #checked<Options extends object, T>(check: () => Options, work: (options: Options) => Promise<T>): Promise<T> {
+    try {
+      const options = check();
+      this.#requireOpen();
+      return this.#turn(() => work(options), (options as RunCallOptions).signal);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  async #turn<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    try {
+      return await this.#turns.take(work, signal);
+    } finally {
+      this.#free();
+    }
+  }
+
+  #requireOpen(): void {
+    if (this.#disposed) throw new DisposedError('the run was disposed; make a new one');
+  }
+
+  #planTo(goal: Goal): Plan {
+    return 'step' in goal ? this.#parts.clock.planStep(goal.step) : this.#parts.clock.plan(goal.time);
+  }
+
+  async #march({ whole, rest, target }: Plan, { signal, onProgress }: RunCallOptions): Promise<void> {
+    const total = whole + Number(rest > 0);
+    const { clock, dt } = this.#parts;
+    for (let done = 0; done < whole;) {
+      signal?.throwIfAborted();
+      if (done > 0) this.#requireOpen();
+      const count = this.#pace.next(whole - done);
+      await this.#segment(count, dt);
+      done += count;
+      onProgress?.(done, total);
+    }
+    signal?.throwIfAborted();
+    if (rest > 0) await this.#segment(1, rest);
+    if (target !== undefined) clock.arrived(target);
+    if (rest > 0) onProgress?.(total, total);
+  }
+
+  /** Steps of one length, starting at the present. */
+  #span(steps: number, dt: number): Span {
+    const { clock } = this.#parts;
+    const { step, originStep, originTime } = clock.save();
+    return { steps, dt, unit: this.dt, originTime, from: step - originStep };
+  }
+
+  async #segment(steps: number, dt: number): Promise<void> {
+    const { clock, engine } = this.#parts;
+    const { completed, seconds } = await engine.advance(this.#span(steps, dt));
+    clock.step += completed;
+    this.#steps += completed;
+    this.#seconds += seconds;
+    if (completed < steps) await this.#refuse(dt);
+    this.#pace.learn(steps, seconds);
+  }
+
+  /** Rejects because of the next step, which is bad. */
+  async #refuse(dt: number): Promise<never> {
+    const { clock, engine } = this.#parts;
+    const { step, time } = clock;
+    const { problem, place, values } = this.#firstBad(await engine.probe(this.#span(1, dt)));
+    const bad = { step: step + 1, time: time + dt, problem };
+    const member = this.members === 1 ? '' : ` of member ${problem}`;
+    const what = `step ${bad.step} (time ${bad.time}) gives ${values} in cell (${place.join(', ')})${member}`;
+    throw new InstabilityError(`${what}; the state stands at step ${step}. Take a smaller time step, and check whether the equation admits `
+      + 'the initial state', bad);
+  }
+
+  /** The first cell that is not finite, or else not admissible. */
+  #firstBad(numbers: RealArray): { readonly problem: number; readonly place: readonly number[]; readonly values: string } {
+    const { grid: { shape, cells, members, fields }, equation: { parameters, definition }, parameters: all } = this.#parts;
+    const { admissible } = definition;
+    for (let cell = 0; cell < cells * members; cell += 1) {
+      const problem = Math.floor(cell / cells);
+      const values = this.equation.fields.map((_, field) => elementAt(numbers, (problem * fields + field) * cells + (cell % cells)));
+      const named = Object.fromEntries(this.equation.fields.map((name, i) => [name, elementAt(values, i)]));
+      const own = Object.fromEntries(parameters.map((name, i) => [name, elementAt(all, problem * parameters.length + i)]));
+      const isBad = !values.every(Number.isFinite) || (typeof admissible === 'function' && !admissible(named, own));
+      if (!isBad) continue;
+      let rest = cell % cells;
+      const place = shape.toReversed().map((extent) => {
+        const index = rest % extent;
+        rest = Math.floor(rest / extent);
+        return index;
+      }).toReversed();
+      return { problem, place, values: Object.entries(named).map(([name, value]) => `${name} = ${value}`).join(', ') };
+    }
+    return { problem: 0, place: [], values: 'a state that is not admissible' };
+  }
+}

@@ -1,0 +1,109 @@
+// Starts runs: compiles, chooses an engine, takes the state from a checkpoint. Loaded by the first call that needs it.
+import { loadCheckpoint } from '../core/checkpoint.ts';
+import { Clock } from '../core/clock.ts';
+import { implicitDevice } from '../core/device.ts';
+import { refusal, UnavailableError } from '../core/errors.ts';
+import { elementAt } from '../core/known.ts';
+import { programText } from '../kernel/text.ts';
+import { axisNames, type Rules } from './boundary.ts';
+import { stencilProgram } from './compile/program.ts';
+import type { StencilProgram, Target } from './compile/stages.ts';
+import { InterpreterEngine } from './engines/interpreter.ts';
+import { JavaScriptEngine } from './engines/javascript.ts';
+import type { Content, Engine } from './engines/span.ts';
+import { Run } from './run.ts';
+import { checkpointFormat } from './saved.ts';
+import type { Inspection, Request } from './request.ts';
+import type { Equation } from './types.ts';
+
+/** Compiles an equation for {@link inspect}. */
+export function inspectEquation(
+  equation: Equation,
+  { spacing, rules, precision }: { readonly spacing: readonly number[]; readonly rules: Rules; readonly precision: 'float32' | 'float64' },
+): Inspection {
+  const made = stencilProgram(equation, { spacing, rules, origin: spacing.map(() => 0), precision: precision === 'float32'
+    ? 'f32' : 'f64' });
+  return {
+    reach: made.reach, stages: made.stages.length, leastShape: made.leastCells, program: programText(made.program),
+    reads: made.stages.map(({ point: { inputs } }) => inputs.flatMap((input) => (input.kind === 'y' || input.kind === 'c'
+      ? [{ name: elementAt(input.kind === 'y' ? equation.fields : equation.coefficients, input.index), offset: input.offset }] : []))),
+  };
+}
+
+/** Checks that boundary conditions find the inner cells that they need. */
+function requireCells({ leastCells }: StencilProgram, shape: readonly number[]): void {
+  shape.forEach((extent, axis) => {
+    const least = elementAt(leastCells, axis);
+    if (extent < least) {
+      throw refusal(`shape[${axis}]`, `at least ${least} cells along ${elementAt(axisNames, axis)}, which its boundary conditions read`,
+        `${extent}`);
+    }
+  });
+}
+
+/** JavaScript can run functions only, not texts. */
+function requireFunctions({ definition }: Equation, rules: Rules): void {
+  const { rate, step, admissible } = definition as Readonly<Record<'rate' | 'step' | 'admissible', unknown>>;
+  const all = [rate, step, admissible, ...rules.flat(2).map((rule) => ('value' in rule ? rule.value : undefined))].flat();
+  if (all.some((each) => typeof each === 'string')) throw refusal('backend', 'another one for functions that are given as text',
+    '\'javascript\'');
+}
+
+async function engineFor(request: Request, target: Target, made: StencilProgram, content: Content): Promise<Engine> {
+  const { equation, backend, variant, threads, rules, precision } = request;
+  const refuseStreaming = (): void => {
+    if (variant === 'streaming') throw refusal('variant', `'classic' or 'auto' with backend ${backend}`, '\'streaming\'');
+  };
+  switch (backend) {
+    case 'interpreter':
+      refuseStreaming();
+      return new InterpreterEngine(made, content);
+    case 'javascript':
+      refuseStreaming();
+      requireFunctions(equation, rules);
+      if (precision === 'float32') throw refusal('precision', '\'float64\' with backend javascript, which computes in doubles',
+        '\'float32\'');
+      return new JavaScriptEngine(equation, target, made, content);
+    case 'wasm': break;
+    default: {
+      const device = request.device ?? implicitDevice();
+      const wanted = backend === 'device' || request.device !== undefined;
+      if ((!wanted && device.backend !== 'cuda') || (backend === 'auto' && device.backend === 'cpu')) break;
+      try {
+        const { startDeviceEngine } = await import('./engines/choose.ts');
+        return await startDeviceEngine({ device, equation, made, target, content, request });
+      } catch (error) {
+        if (wanted || !(error instanceof UnavailableError)) throw error;
+      }
+    }
+  }
+  refuseStreaming();
+  const { WasmEngine } = await import('./engines/wasm.ts');
+  return new WasmEngine(equation, made, content, threads);
+}
+
+/** Begins a run. */
+export async function startRun(request: Request): Promise<Run> {
+  const { equation, places, rules, members, parameters, coefficients, precision, dt, resume, end, fingerprint } = request;
+  const { shape, cells, spacing, origin } = places;
+  const target: Target = { spacing, origin, rules, precision: precision === 'float32' ? 'f32' : 'f64' };
+  const made = stencilProgram(equation, target);
+  requireCells(made, shape);
+  const grid = { shape, cells, members, fields: equation.fields.length };
+  let { initial } = request;
+  let clock = new Clock(dt);
+  const saved = resume === undefined ? undefined : await loadCheckpoint(resume, checkpointFormat);
+  if (saved !== undefined) {
+    if (saved.parameters.fingerprint !== fingerprint) {
+      throw refusal('resume', 'a checkpoint of the same equation, grid, boundary, parameters, coefficients and time step',
+        'one of another run');
+    }
+    initial = saved.arrays['state'] as Request['initial'];
+    clock = new Clock(dt, saved.parameters.clock);
+  }
+  const content: Content = { grid, initial, parameters, coefficients, precision: target.precision };
+  const engine = await engineFor(request, target, made, content);
+  return new Run({
+    equation, engine, grid, clock, dt, precision, fingerprint, parameters, reach: made.reach, stages: made.stages.length, end,
+  });
+}

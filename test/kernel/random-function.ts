@@ -1,0 +1,46 @@
+// Random functions of x and y, as text.
+
+/**
+ * The text of a function: variables, arrays, conditions, loops that end early, inner functions, several returns. It returns two numbers.
+ * `withMath`: with functions that the library computes itself, in other last bits than JavaScript's.
+ */
+export function randomFunction(draw: () => number, withMath = false): string {
+  const pick = <T>(...of: readonly T[]): T => of[draw() % of.length]!;
+  let names = 0;
+  const condition = (depth: number, known: readonly string[]): string => depth > 0 && draw() % 4 === 0
+    ? `(${condition(depth - 1, known)} ${pick('&&', '||')} ${pick('', '!')}(${condition(depth - 1, known)}))`
+    : `${number(depth - 1, known)} ${pick('<', '<=', '>', '>=', '===', '!==')} ${number(depth - 1, known)}`;
+  const number = (depth: number, known: readonly string[]): string => {
+    if (depth <= 0) return draw() % 3 > 0 ? pick(...known) : pick('0', '1', '0.5', '2', '1e3', '3.25', 'Math.PI');
+    switch (draw() % (withMath ? 9 : 8)) {
+      case 8: return `Math.${pick('sin', 'exp', 'log', 'atan', 'tanh')}(${number(depth - 1, known)})`;
+      case 0: return `(${condition(depth, known)} ? ${number(depth - 1, known)} : ${number(depth - 1, known)})`;
+      case 1: return `Math.${pick('abs', 'floor', 'ceil', 'round', 'trunc', 'sign', 'sqrt')}(${number(depth - 1, known)})`;
+      case 2: return `Math.${pick('min', 'max')}(${number(depth - 1, known)}, ${number(depth - 1, known)})`;
+      case 3: return `(-${number(depth - 1, known)})`;
+      case 4: return `f0(${number(depth - 1, known)}, ${number(depth - 1, known)})`;
+      default: return `(${number(depth - 1, known)} ${pick('+', '-', '*', '/', '%')} ${number(depth - 1, known)})`;
+    }
+  };
+  const statements = (depth: number, known: readonly string[], variables: readonly string[], loop: boolean): string => {
+    const [names0, own] = [[...known], [...variables]];
+    let text = '';
+    for (let left = 1 + draw() % 4; left > 0; --left) {
+      const name = `v${names++}`;
+      switch (draw() % (depth > 0 ? 8 : 4)) {
+        case 0: text += `let ${name} = ${number(2, names0)}; `; names0.push(name); own.push(name); break;
+        case 1: text += `const ${name} = [${number(1, names0)}, ${number(1, names0)}]; `;
+          names0.push(`${name}[0]`, `${name}[1]`); own.push(`${name}[${draw() % 2}]`); break;
+        case 2: case 3: if (own.length > 0) text += `${pick(...own)} ${pick('=', '+=', '-=', '*=')} ${number(2, names0)}; `; break;
+        case 4: text += `if (${condition(1, names0)}) { ${statements(depth - 1, names0, own, loop)} } ${pick('', `else { ${statements(depth - 1, names0, own, loop)} }`)} `; break;
+        case 5: text += `for (let ${name} = ${pick('0', '2')}; ${name} < ${pick('3', '5', depth === 1 ? '300' : '4')}; ${name} += ${pick('1', '2')}) `
+          + `{ ${statements(depth - 1, [...names0, name], own, true)} } `; break;
+        case 6: text += `if (${condition(1, names0)}) ${loop ? pick('break', 'continue') : `return [${number(1, names0)}, 1]`}; `; break;
+        default: text += `if (${condition(1, names0)}) return [${number(1, names0)}, ${number(1, names0)}]; `;
+      }
+    }
+    return text;
+  };
+  return `(x, y) => { const f0 = (a, b) => ${pick('a - b', 'a * b + 1', '{ if (a > b) return a; return b / 2; }')}; `
+    + `${statements(3, ['x', 'y'], [], false)} return [${number(2, ['x', 'y'])}, x]; }`;
+}

@@ -1,0 +1,80 @@
+// All ways to run an equation give the same bits: the functions themselves in JavaScript, the interpreter, WebAssembly on one and several
+// threads, and device code on the shim.
+import { openDevice, stencil, type Device } from '../../lib/index.ts';
+import { after, randomCase, same, type Case } from './support.ts';
+
+const shim = async (): Promise<Device> => openDevice({ backend: 'simt' });
+
+async function agrees(each: Case, seed: number, device?: Device): Promise<void> {
+  const what = (name: string): string => `seed ${seed}, ${name}, ${JSON.stringify(each.options.shape)}, method ${each.equation.method}\n${each.text}`;
+  const plain = await after(each, { backend: 'javascript' });
+  same(await after(each, { backend: 'interpreter' }), plain, what('interpreter'));
+  same(await after(each, { backend: 'wasm' }), plain, what('wasm'));
+  if (device !== undefined) same(await after(each, { device }), plain, what('simt'));
+}
+
+describe('stencil: runs agree', function () {
+  this.timeout(120_000);
+
+  it('in JavaScript, the interpreter and WebAssembly: 60 random equations, grids and boundary conditions', async () => {
+    for (let seed = 0; seed < 60; ++seed) await agrees(await randomCase(seed), seed);
+  });
+
+  it('in float32 too, in the interpreter and WebAssembly: 40 random equations', async () => {
+    for (let seed = 1000; seed < 1040; ++seed) {
+      const each = await randomCase(seed);
+      same(await after(each, { backend: 'wasm', precision: 'float32' }), await after(each, { backend: 'interpreter',
+        precision: 'float32' }), `seed ${seed}\n${each.text}`);
+    }
+  });
+
+  it('on the shim: random equations in one, two and three dimensions, in both precisions', async () => {
+    await using device = await shim();
+    for (const dimensions of [1, 2, 3] as const) {
+      for (let seed = 2000; seed < 2002; ++seed) {
+        const each = await randomCase(seed + dimensions * 10, dimensions);
+        await agrees(each, seed, device);
+        same(await after(each, { device, precision: 'float32' }), await after(each, { backend: 'interpreter', precision: 'float32' }),
+          `seed ${seed}`);
+      }
+    }
+  });
+
+  it('for every method, kind of boundary and number of dimensions', async () => {
+    const kinds: readonly stencil.Condition[] = ['periodic', 'mirror', 'odd-mirror', 'outflow', { kind: 'dirichlet', value: 0.5 },
+      { kind: 'neumann', value: -0.25 }, { kind: 'robin', alpha: 2, beta: 0.5, value: 1 },
+      { kind: 'function', value: ({ u }, { D }, { k }) => D! * u!(0) - k }];
+    for (const dimensions of [1, 2, 3] as const) {
+      for (const method of stencil.methods) {
+        for (const boundary of kinds) {
+          const equation = stencil.define({
+            dimensions, fields: ['u'], parameters: ['D'], method, boundary: boundary as never,
+            rate: ({ u }, { D }, { laplacian }) => ({ u: D * laplacian(u) - u() * u() }),
+          });
+          const shape = [3, 5, 2].slice(0, dimensions);
+          const options = { shape, spacing: 0.5, dt: 0.03, initial: { u: (x: number, y = 0.5, z = 0.5) => x * y - z },
+            parameters: { D: 0.4 } };
+          await agrees({ equation: equation as never, options, steps: 2, text: String(method) }, 0);
+        }
+      }
+    }
+  });
+
+  it('on several threads of WebAssembly, whatever is shared', async () => {
+    for (const [shape, members] of [[[997], 1], [[61, 67], 1], [[11, 13, 17], 1], [[64], 5]] as const) {
+      const equation = stencil.define({
+        dimensions: shape.length as 1, fields: ['u'], parameters: ['D'], method: 'ssprk3', boundary: 'mirror',
+        rate: ({ u }, { D }, { laplacian, t }) => ({ u: D * laplacian(u) + t }),
+      });
+      const options = { shape, dt: 0.1, initial: { u: (x: number) => Math.sqrt(x) }, parameters: { D: members === 1 ? 1 : [1, 2, 0.5, 0.1,
+        0.7] } };
+      const states = [];
+      for (const threads of [1, 3]) {
+        await using run = await stencil.simulate(equation, { ...options, backend: 'wasm', threads });
+        for (const steps of [1, 300, 2]) await run.advance(steps);
+        states.push((await run.state()).u);
+      }
+      same(states[1]!, states[0]!, `shape ${shape.join()}`);
+    }
+  });
+});

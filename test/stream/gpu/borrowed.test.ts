@@ -1,0 +1,186 @@
+// Slices of a plain input that are queued before the call returns: the caller may change the input from then on, and whatever reads it later
+// gets what it was, on the device or in a copy.
+import assert from 'node:assert/strict';
+import { addon } from '../../../lib/core/binding.ts';
+import { openDevice, type Device } from '../../../lib/core/device.ts';
+import { UnavailableError } from '../../../lib/core/errors.ts';
+import { compileForDevice, run, type StreamGraph } from '../../../lib/stream/index.ts';
+import type { DeviceProgram } from '../../../lib/stream/run/device-program.ts';
+import { InputParts } from '../../../lib/stream/run/input-parts.ts';
+import { hasBackend, skipCases } from '../../support/backends.ts';
+import { graphOf } from '../support.ts';
+
+const graphs = {
+  plain: graphOf('int->int filter F { work pop 1 push 1 { push(3 * pop() + 1); } } int->int pipeline Main { add F; }'),
+  peeking: graphOf('int->int filter F { work pop 2 push 1 peek 700 { push(peek(0) - peek(699)); pop(); pop(); } } int->int pipeline Main { add F; add F; }'),
+  prework: graphOf('int->int filter A { prework pop 3 push 4 { push(peek(2)); push(1); push(2); push(3); pop(); pop(); pop(); } '
+    + 'work pop 4 push 3 { push(peek(3)); push(peek(1) & 255); push(pop()); pop(); pop(); pop(); } } int->int pipeline Main { add A; }'),
+  wide: graphOf('int->int filter F { work pop 1 push 1 peek 18000 { push(peek(17999) + peek(0)); pop(); } } int->int pipeline Main { add F; }'),
+  stateful: graphOf('int->int filter F { int s; work pop 1 push 1 { s += pop(); push(s); } } int->int pipeline Main { add F; }'),
+  index: graphOf('int->int filter A { int[4] t = {5, 6, 7, 8}; work pop 1 push 1 { push(t[pop()]); } } '
+    + 'int->int filter B { work pop 1 push 1 peek 3 { push(peek(0) + peek(2)); pop(); } } int->int pipeline Main { add A; add B; }'),
+  loop: graphOf('int->int filter A { work pop 1 push 1 { int x = pop(); int s = 0; while (x > 0) { x--; s = s * 5 + x; } push(s); } } '
+    + 'int->int pipeline Main { add A; }'),
+} satisfies Record<string, StreamGraph>;
+
+const length = 1_200_011;
+const small = (): Int32Array => Int32Array.from({ length }, (_, i) => Math.imul(i, 7919) >>> 30);
+
+/** What a caller may do to its input right after the call. */
+const disturbances: readonly ((array: Int32Array) => unknown)[] = [
+  (array) => array.fill(-77), (array) => structuredClone(array.buffer, { transfer: [array.buffer as ArrayBuffer] }), () => undefined,
+];
+
+describe('inputs that are queued before the call returns', function () {
+  this.timeout(60_000);
+  let device: Device;
+  const programs = new Map<string, DeviceProgram>();
+  const compiled = async (name: keyof typeof graphs): Promise<DeviceProgram> => {
+    const program = programs.get(name) ?? await compileForDevice(graphs[name], { device });
+    programs.set(name, program);
+    return program;
+  };
+
+  before(async function () {
+    if (!hasBackend('simt')) {
+      skipCases('simt: not in this build', 12);
+      this.skip();
+    }
+    // Slices of 2 MB, of which about a half are queued.
+    process.env['WARPLOOM_SIMT_DISCRETE'] = '1';
+    device = await openDevice({ backend: 'simt', memoryLimit: 48e6 });
+    delete process.env['WARPLOOM_SIMT_DISCRETE'];
+  });
+  after(async () => {
+    for (const program of programs.values()) program.dispose();
+    await device?.close();
+  });
+
+  for (const name of ['plain', 'peeking', 'prework', 'wide', 'stateful'] as const) {
+    it(`give the same whatever happens to them: ${name}`, async () => {
+      const program = await compiled(name);
+      const input = small(), { add, takeRest } = InputParts.prototype;
+      const expected = (await run(graphs[name], { input, backend: 'wasm' })).output;
+      let spans = 0, rests = 0;
+      InputParts.prototype.add = function (...args) { ++spans; add.apply(this, args); };
+      InputParts.prototype.takeRest = function (...args) { ++rests; takeRest.apply(this, args); };
+      try {
+        for (const disturb of disturbances) {
+          const given = input.slice();
+          const pending = program.run(given);
+          disturb(given);
+          assert.deepEqual((await pending).output, expected);
+          const again = input.slice();
+          const other = run(graphs[name], { input: again, device });
+          disturb(again);
+          assert.deepEqual((await other).output, expected);
+        }
+        // The first run does not know how long launches take; programs with state need the input's start first.
+        if (name !== 'stateful') assert.ok(spans >= 8 && rests >= 4, `${spans} spans of ${rests} runs`);
+      } finally {
+        Object.assign(InputParts.prototype, { add, takeRest });
+      }
+    });
+  }
+
+  it('are read again where a steady state faults, and the first fault is told', async () => {
+    const program = await compiled('index');
+    await program.run(small());
+    for (const at of [0, 5, 300_000, 777_777, length - 1]) {
+      for (const more of [[], [length - 2], [20_000]]) {
+        const input = small();
+        for (const place of [at, ...more]) input[place] = 9;
+        const expected = await run(graphs.index, { input: input.slice(), backend: 'wasm' }).catch((error: unknown) => error as Error);
+        const pending = program.run(input);
+        input.fill(1);
+        await assert.rejects(pending, { name: 'StreamRunError', message: (expected as Error).message });
+      }
+    }
+    await device.trim();
+    assert.equal(device.memory().inUseBytes, 0);
+  });
+
+  it('are read again as a whole where the CPU has to take over', async () => {
+    const program = await compiled('loop');
+    await program.run(small());
+    const input = small();
+    input[700_000] = 3_000_000;
+    const expected = (await run(graphs.loop, { input: input.slice(), backend: 'wasm' })).output;
+    const pending = program.run(input);
+    input.fill(1);
+    const { output, backend } = await pending;
+    assert.equal(backend, 'wasm');
+    assert.deepEqual(output, expected);
+  });
+
+  it('may be of classes of their own, resizable, shared with cores, limited, or used by several runs at once', async () => {
+    const program = await compiled('peeking');
+    const input = small();
+    await program.run(input);
+    const expected = (await run(graphs.peeking, { input, backend: 'wasm' })).output;
+    class Own extends Int32Array {
+      override subarray(): Int32Array<ArrayBuffer> { throw new Error('not for others'); }
+    }
+    assert.deepEqual((await program.run(new Own(input))).output, expected);
+    const Resizable = ArrayBuffer as unknown as new (length: number, options: { maxByteLength: number }) => ArrayBuffer;
+    const resizable = new Int32Array(new Resizable(4 * length, { maxByteLength: 8 * length }));
+    resizable.set(input);
+    const pending = program.run(resizable);
+    (resizable.buffer as unknown as { resize(length: number): void }).resize(0);
+    assert.deepEqual((await pending).output, expected);
+    const given = input.slice();
+    const shared = program.run(given, { share: true });
+    given.fill(0);
+    assert.deepEqual((await shared).output, expected);
+    assert.deepEqual((await program.run(input, { items: 250_007 })).output, (expected as Int32Array).slice(0, 250_007));
+    const many = Array.from({ length: 5 }, () => program.run(input));
+    for (const made of await Promise.all(many)) assert.deepEqual(made.output, expected);
+  });
+
+  it('are read again, or said to be gone, where the device fails and the CPU takes over', async () => {
+    const input = small(), expected = (await run(graphs.peeking, { input, backend: 'wasm' })).output;
+    await run(graphs.peeking, { input, device });
+    await run(graphs.peeking, { input, device });
+    const faults = addon().faults!;
+    const noMemory = 2;
+    let onCpu = 0, gone = 0;
+    for (let skip = 0; skip < 40; skip += 3) {
+      const given = input.slice();
+      faults.arm(skip, noMemory, false);
+      const pending = run(graphs.peeking, { input: given, device });
+      given.fill(5);
+      try {
+        const { output, backend, note } = await pending;
+        assert.deepEqual(output, expected);
+        assert.equal(backend === 'wasm', note !== undefined);
+        if (backend === 'wasm') ++onCpu;
+      } catch (error) {
+        assert.ok(error instanceof UnavailableError, String(error));
+        assert.match(error.message, /cannot be read/);
+        ++gone;
+      } finally {
+        faults.disarm();
+      }
+    }
+    assert.ok(onCpu > 0, `${onCpu} runs went to the CPU, ${gone} could not`);
+    await device.trim();
+    await device.trim();
+    assert.equal(device.memory().inUseBytes, 0);
+  });
+
+  it('leave nothing behind when they are stopped', async () => {
+    const program = await compiled('peeking');
+    const input = small();
+    await program.run(input);
+    for (const milliseconds of [0, 1, 3, 10, 30]) {
+      const stop = new AbortController();
+      const pending = program.run(input, { signal: stop.signal });
+      if (milliseconds === 0) stop.abort(new Error('enough'));
+      else setTimeout(() => { stop.abort(new Error('enough')); }, milliseconds);
+      await pending.catch((error: unknown) => { assert.match(String(error), /enough/); });
+    }
+    await device.trim();
+    await device.trim();
+    assert.equal(device.memory().inUseBytes, 0);
+  });
+});
