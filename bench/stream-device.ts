@@ -149,7 +149,8 @@ class DeviceBenchmark {
     if (wanted(`stream/${name}/threads/`)) {
       await failures.of(`stream/${name}/threads`, () => cache.with(() => benchmarkThreads(this.#context, name, graph)));
     }
-    if (!['auto', ...hostRows, ...manyNames, 'auto-fast', 'auto-algebraic', ...pipelineModes].some((row) => wanted(`stream/${name}/${row}`))) return;
+    const rows = ['auto', ...hostRows, ...manyNames, 'auto-fast', 'auto-algebraic', ...pipelineModes];
+    if (!rows.some((row) => wanted(`stream/${name}/${row}`))) return;
     using compiled = await cache.with(() => compileFused(graph, device));
     using work = await StreamWork.open(program, graph, compiled, quick);
     const baseline = await this.#baseline(program, graph, (items) => work.hostInput(items));

@@ -435,7 +435,8 @@ export class CompiledGpu {
           }).catch((error: unknown) => { failures.push(error); }).finally(() => pending.delete(slice));
           pending.add(slice);
           share.front += states;
-          if (pending.size >= inFlight && !(ends.mayQueue?.(size, queue) === true && isQuick())) await Promise.race([...pending, stop.stopped]);
+          const isFull = pending.size >= inFlight && !(ends.mayQueue?.(size, queue) === true && isQuick());
+          if (isFull) await Promise.race([...pending, stop.stopped]);
         }
         await Promise.race([Promise.all(pending), stop.stopped]);
       } while (goesOn() && !await share.settle());
