@@ -43,8 +43,11 @@ export interface DeviceCompileOptions {
    * all instances have so many; default 128. Not with a profile.
    */
   readonly threads?: number;
-  /** `plain` (the default): a launch for each interval; `persistent`: one for many, with a barrier of all blocks in between. */
-  readonly launch?: 'plain' | 'persistent';
+  /**
+   * `plain`: a launch for each interval; `persistent`: one for many, with a barrier of all blocks in between; `auto` (the default): the
+   * faster of both, by the first launches of runs. The bits are the same.
+   */
+  readonly launch?: 'plain' | 'persistent' | 'auto';
   /**
    * What assigns instances to multiprocessors: `packing` (the default: as `schedulePipeline`), or `ilp`, the ILP of section 3.5, for small
    * programs on few multiprocessors; it takes up to a minute.
@@ -119,7 +122,7 @@ const compileOptions = optionsOf('stream.compileForDevice', {
   mode: normally(choice(deviceModes), 'fused'), coarsening: whole(1, 64), layout: choice(['block', 'warp'] as const),
   threads: rule<number>('a multiple of 32 from 32 to 1024', (value) => Number.isInteger(value) && (value as number) % 32 === 0
     && (value as number) >= 32 && (value as number) <= 1024),
-  launch: choice(['plain', 'persistent'] as const), scheduler: choice(['packing', 'ilp'] as const),
+  launch: choice(['plain', 'persistent', 'auto'] as const), scheduler: choice(['packing', 'ilp'] as const),
   profile: rule<DeviceProfile>('a profile of a device', hasFields), cores: whole(1, 1024), link: nested(linkRates),
   costs: rule<readonly number[]>('microseconds for each node', (value) => Array.isArray(value)
     && value.every((cost) => typeof cost === 'number' && cost >= 0 && cost < Infinity)),

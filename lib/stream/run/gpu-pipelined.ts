@@ -18,6 +18,7 @@ import {
 } from './gpu-schedule.ts';
 import { CompiledGpu, noFault, turnsEach, type GpuOutcome, type GpuSpan, type ScheduleFigures } from './gpu.ts';
 import { untilAborted } from './gpu-stops.ts';
+import { LaunchChoice, type LaunchWay } from './launch-choice.ts';
 
 /** Ways of chapter 3 to run a program on a device. */
 export type PipelineMode = ScheduleRequest['mode'];
@@ -31,8 +32,11 @@ export interface PipelineOptions {
   readonly width?: 32 | 128 | undefined;
   /** Most threads of an instance. Default 512. */
   readonly threads?: number | undefined;
-  /** `persistent`: one launch makes all steps and blocks wait for each other; `plain`: a launch for each step. Default `plain`. */
-  readonly launch?: 'plain' | 'persistent' | undefined;
+  /**
+   * `persistent`: one launch makes all steps and blocks wait for each other; `plain`: a launch for each step; `auto`: the faster way.
+   * Default `plain`.
+   */
+  readonly launch?: LaunchWay | 'auto' | undefined;
   /** Times of Algorithm 1, from which Algorithm 2 chooses threads and registers. Default: {@link countedChoice}. */
   readonly profile?: { readonly table: RuntimeTable } | undefined;
   /** What assigns instances to multiprocessors. Default `packing`. */
@@ -100,7 +104,7 @@ export class PipelinedGpu extends CompiledGpu {
   readonly schedule: DeviceSchedule;
   readonly mode: PipelineMode;
   readonly #kernels: DeviceModule;
-  readonly #isPersistent: boolean;
+  readonly #way: LaunchChoice;
   /** The rings of all channels, and the lists. */
   readonly arena: DeviceArray;
   readonly #lists: DeviceArray;
@@ -111,7 +115,7 @@ export class PipelinedGpu extends CompiledGpu {
     this.schedule = schedule;
     this.mode = mode;
     this.#kernels = module;
-    this.#isPersistent = launch === 'persistent';
+    this.#way = new LaunchChoice(launch);
     this.arena = memory.arena;
     this.#lists = memory.lists;
   }
@@ -162,7 +166,11 @@ export class PipelinedGpu extends CompiledGpu {
 
   override get figures(): ScheduleFigures {
     const { coarsening, states, instances, threads, stages, arenaBytes, gap } = this.schedule;
-    const made = { mode: this.mode, coarsening, states, instances, threads, stages, channelBytes: arenaBytes };
+    const launch = this.#way.chosen;
+    const made = {
+      mode: this.mode, coarsening, states, instances, threads, stages, channelBytes: arenaBytes,
+      ...(launch === undefined ? {} : { launch }),
+    };
     return gap === undefined ? made : { ...made, gap };
   }
 
@@ -175,6 +183,7 @@ export class PipelinedGpu extends CompiledGpu {
     const { kernel, warmStates } = this.program;
     const iterations = Math.ceil((warmStates + states) / each);
     const all = (iterations + stages - 1) * steps;
+    const way = this.#way.next(all);
     const fault = inputArray(this.device, Int32Array.of(noFault));
     const barrier = inputArray(this.device, new Int32Array(1));
     using _ = untilAborted(signal, () => {
@@ -188,17 +197,21 @@ export class PipelinedGpu extends CompiledGpu {
     ];
     const launch = (first: number, last: number): ListedLaunch => ({
       kernel, blocks, threads, sharedBytes, arguments: [...common, { i32: first }, { i32: last }],
-      ...(this.#isPersistent ? { cooperative: true } : {}),
+      ...(way === 'persistent' ? { cooperative: true } : {}),
     });
-    const launches = this.#isPersistent ? [launch(0, all)] : Array.from({ length: all }, (__, step) => launch(step, step + 1));
+    const launches = way === 'persistent' ? [launch(0, all)] : Array.from({ length: all }, (__, step) => launch(step, step + 1));
     // Some are on their way while others are written down; all are queued before anything else can be.
     const made = [];
     for (let at = 0; at < launches.length; at += launchesAtOnce) {
       made.push(this.#kernels.launchAll(launches.slice(at, at + launchesAtOnce), signal === undefined ? {} : { signal }));
     }
-    const [found, ...times] = await Promise.all([fault.read(), ...made]);
+    const [found, ...times] = await Promise.all([fault.read(), ...made]).catch((error: unknown) => {
+      this.#way.failed();
+      throw error;
+    });
     const deviceSeconds = times.reduce((sum, each_) => sum + each_.deviceSeconds, 0);
     const first = Number(found[0]);
+    this.#way.took(way, deviceSeconds, all);
     return first === noFault ? { deviceSeconds } : { deviceSeconds, fault: first };
   }
 

@@ -29,5 +29,5 @@ export async function compileMode(
     const { HybridGpu } = await import('./hybrid.ts');
     return HybridGpu.compileFor(graph, device, { ...options, mode, search, ...width });
   }
-  return PipelinedGpu.compileFor(graph, device, { ...options, mode, ...width });
+  return PipelinedGpu.compileFor(graph, device, { ...options, launch: options.launch ?? 'auto', mode, ...width });
 }
