@@ -4,7 +4,8 @@ import { required } from '../../core/known.ts';
 import { streamingObstacle } from '../compile/streaming.ts';
 import { ClassicEngine, type DeviceParts } from './device.ts';
 import type { Engine } from './span.ts';
-import { isWideEnough, StreamingEngine, streamingShapes } from './streaming.ts';
+import { isWideEnough, streamingShapes } from './shapes.ts';
+import { StreamingEngine } from './streaming.ts';
 
 /** Cells from which passes of several steps are faster, measured. */
 const worthStreaming = 2 ** 16;

@@ -1,5 +1,6 @@
 // Runs programs on a device, as modules that are compiled at run time.
 import type { Device, DeviceArray } from '../../core/device.ts';
+import { WarploomError } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
@@ -141,9 +142,22 @@ export abstract class DeviceEngine implements Engine {
     let seconds = await this.#run(span);
     const bad = await this.state.takeBadStep();
     if (bad === undefined) return { completed: span.steps, seconds };
+    // A pass may know only that one of its steps is bad: steps one by one from its beginning tell which.
+    const { depth } = this;
+    const before = depth * Math.floor(bad / depth);
     await this.state.restore();
-    if (bad > 0) seconds += await this.#run({ ...span, steps: bad });
-    return { completed: bad, seconds };
+    if (before > 0) seconds += await this.#run({ ...span, steps: before });
+    await this.state.takeBadStep();
+    await this.state.keep();
+    const rest = { ...span, from: span.from + before };
+    for (let steps = 0; steps < Math.min(depth, span.steps - before); steps += 1) {
+      seconds += await this.#run({ ...rest, from: rest.from + steps, steps: 1 });
+      if (await this.state.takeBadStep() === undefined) continue;
+      await this.state.restore();
+      for (let i = 0; i < steps; i += 1) seconds += await this.#run({ ...rest, from: rest.from + i, steps: 1 });
+      return { completed: before + steps, seconds };
+    }
+    throw new WarploomError('ERR_WARPLOOM_INTERNAL', `a bad step after step ${before} of a span is not bad again`);
   }
 
   async probe(span: Span): Promise<RealArray> {

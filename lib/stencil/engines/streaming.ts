@@ -7,59 +7,9 @@ import { streamingKernel, streamingText, streamingThreads, stripOf, type Shape }
 import { ClassicEngine, DeviceState, type DeviceParts } from './device.ts';
 import { levelsUsed, timeOf, type Span } from './span.ts';
 
-/** Numbers per thread that registers hold without spilling, and what a pass needs besides rows. */
-const mostWords = 200, otherWords = 44;
-
-const words = ({ names }: StencilProgram): number => (names.precision === 'f32' ? 1 : 2);
-
-/** Stages of a pass: their times are parameters of the kernel. */
-const mostLevels = 256;
-
 /** One dimension is a single row. */
 const rowsAndColumns = (shape: readonly number[]): readonly [rows: number, columns: number] =>
   [shape.length === 1 ? 1 : required(shape[0]), required(shape.at(-1))];
-
-/** 32-bit registers that the rows of all levels take. */
-function rowWords(made: StencilProgram, { depth, points }: Pick<Shape, 'depth' | 'points'>): number {
-  const { stages, reach, names } = made;
-  if (names.dimensions === 1) return 4 * names.fields.length * points * words(made);
-  const rows = 2 * required(reach[0]);
-  const carried = stages.filter(({ readsStart }) => readsStart).length + stages.filter(({ readsSum }) => readsSum).length;
-  const each = stages.length * rows + carried * required(reach[0]);
-  return depth * each * names.fields.length * points * words(made) + names.fields.length * points * words(made);
-}
-
-/** Every shape whose rows fit, with a prediction of the time per cell and step in arbitrary units, the fastest first. */
-export function streamingShapes(
-  made: StencilProgram, { depth, points }: { readonly depth?: number | undefined; readonly points?: number | undefined } = {},
-): readonly (Shape & { readonly cost: number })[] {
-  const ry = required(made.reach.at(-1));
-  const isLine = made.names.dimensions === 1;
-  const shapes: (Shape & { readonly cost: number })[] = [];
-  for (const p of points === undefined ? (isLine ? [8, 16] : [2, 4, 8]) : [points]) {
-    if (p < ry) continue;
-    for (const d of depth === undefined ? (isLine ? [1, 2, 4, 8, 16, 32] : [1, 2, 3, 4, 5, 6, 8, 10, 12]) : [depth]) {
-      const { halo, own } = stripOf(made, { depth: d, points: p });
-      const held = rowWords(made, { depth: d, points: p }) + otherWords;
-      const isWanted = depth !== undefined && points !== undefined;
-      if (d * made.stages.length > mostLevels) continue;
-      if (own < Math.max(4, halo + 1) * p || (held > mostWords && !isWanted)) continue;
-      const minBlocks = held <= 120 ? 16 : held <= 164 ? 12 : 8;
-      // Memory: bytes per cell, once per pass. Arithmetic: what strips compute twice. Few columns per lane have more shuffles.
-      const memory = (2 * words(made) * made.names.fields.length * 1.0) / d;
-      const arithmetic = ((32 * p) / own) * (1 + 1.5 / p) * made.stages.length * made.names.fields.length * words(made) * 0.45;
-      shapes.push({ depth: d, points: p, minBlocks, cost: Math.max(memory * ((32 * p) / own), arithmetic) + 0.25 * Math.min(memory,
-        arithmetic) });
-    }
-  }
-  return shapes.sort((a, b) => a.cost - b.cost);
-}
-
-/** Whether a grid is wide enough for strips with boundaries. */
-export function isWideEnough(made: StencilProgram, shape: Shape, columns: number, isPeriodic: boolean): boolean {
-  const { halo, own } = stripOf(made, shape);
-  return isPeriodic || columns >= own + halo * shape.points;
-}
 
 /** Passes of several steps; the steps that are left over are taken one by one. */
 export class StreamingEngine extends ClassicEngine {
