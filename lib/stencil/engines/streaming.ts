@@ -1,9 +1,11 @@
 // Several steps per pass over memory, on a device, in one and two dimensions.
-import { required } from '../../core/known.ts';
+import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StencilProgram } from '../compile/stages.ts';
 import { streamingKernel, streamingText, streamingThreads, stripOf, type Shape } from '../compile/streaming.ts';
+import type { ShapeInfo } from '../types.ts';
+import type { PredictedShape } from './shapes.ts';
 import { ClassicEngine, DeviceState, type DeviceParts } from './device.ts';
 import { levelsUsed, timeOf, type Span } from './span.ts';
 
@@ -11,34 +13,74 @@ import { levelsUsed, timeOf, type Span } from './span.ts';
 const rowsAndColumns = (shape: readonly number[]): readonly [rows: number, columns: number] =>
   [shape.length === 1 ? 1 : required(shape[0]), required(shape.at(-1))];
 
+/** Shapes that the tuner measures. */
+const mostTuned = 8;
+
+interface Candidate {
+  readonly shape: PredictedShape;
+  readonly module: DeviceModule;
+}
+
 /** Passes of several steps; the steps that are left over are taken one by one. */
 export class StreamingEngine extends ClassicEngine {
   override readonly variant: 'classic' | 'streaming' = 'streaming';
   override readonly threads: number = streamingThreads;
   override readonly depth: number;
+  override readonly shapes: readonly ShapeInfo[];
   readonly #shape: Shape;
   readonly #program: StencilProgram;
 
-  constructor(parts: DeviceParts, state: DeviceState, module: DeviceModule, shape: Shape, reason: string) {
-    super(state, module, parts.made, reason);
+  constructor(parts: DeviceParts, state: DeviceState, { shape, module }: Candidate, shapes: readonly ShapeInfo[]) {
+    super(state, module, parts.made, `${shape.depth} steps per pass, ${shape.points} cells per lane`);
     this.#shape = shape;
     this.depth = shape.depth;
+    this.shapes = shapes;
     this.#program = parts.made;
   }
 
-  static async begin(parts: DeviceParts, shape: Shape, reason: string): Promise<StreamingEngine> {
-    const { device, made, target, content, request: { signal } } = parts;
-    const { source, kernels } = streamingText(made, target, shape);
-    const module = await device.module({
-      source, kernels, headers: { 'arithmetic.h': arithmeticHeader() }, ...(signal === undefined ? {} : { signal }),
-    });
+  /** Begins with the first of the shapes, or with the fastest of the first few where the run is to be tuned. */
+  static async begin(parts: DeviceParts, shapes: readonly PredictedShape[]): Promise<StreamingEngine> {
+    const { device, made, target, content, request: { signal, tune } } = parts;
+    const candidates = await Promise.all(shapes.slice(0, tune ? mostTuned : 1).map(async (shape): Promise<Candidate> => {
+      const { source, kernels } = streamingText(made, target, shape);
+      const headers = { 'arithmetic.h': arithmeticHeader() };
+      return { shape, module: await device.module({ source, kernels, headers, ...(signal === undefined ? {} : { signal }) }) };
+    }));
     try {
       const levels = [...new Set([...levelsUsed(made.stages), 'first' as const])];
-      return new StreamingEngine(parts, await DeviceState.place(device, content, levels), module, shape, reason);
+      const state = await DeviceState.place(device, content, levels);
+      const measured = tune ? await StreamingEngine.#measure(parts, state, candidates) : candidates.map(() => undefined);
+      const order = candidates.map((_, i) => i).sort((a, b) => (measured[a] ?? 0) - (measured[b] ?? 0));
+      const table = [
+        ...order.map((i) => infoOf(elementAt(candidates, i).shape, measured[i])), ...shapes.slice(candidates.length).map((shape) =>
+          infoOf(shape)),
+      ];
+      const [best = 0, ...others] = order;
+      for (const other of others) elementAt(candidates, other).module.dispose();
+      return new StreamingEngine(parts, state, elementAt(candidates, best), table);
     } catch (error) {
-      module.dispose();
+      for (const { module } of candidates) module.dispose();
       throw error;
     }
+  }
+
+  /** Picoseconds per cell and step of every candidate, on the run's own state. */
+  static async #measure(parts: DeviceParts, state: DeviceState, candidates: readonly Candidate[]): Promise<readonly number[]> {
+    const { cells, members } = state.grid;
+    await state.keep();
+    const found: number[] = [];
+    for (const candidate of candidates) {
+      const engine = new StreamingEngine(parts, state, candidate, []);
+      const { depth } = candidate.shape;
+      const span = { steps: depth, originTime: 0, from: 0, unit: parts.request.dt, dt: parts.request.dt };
+      await engine.run(span);
+      await state.restore();
+      const seconds = await engine.run({ ...span, steps: 4 * depth });
+      await state.restore();
+      found.push((1e12 * seconds) / (4 * depth * cells * members));
+    }
+    await state.takeBadStep();
+    return found;
   }
 
   protected override* launches(span: Span): Generator<ListedLaunch> {
@@ -95,4 +137,8 @@ export class StreamingEngine extends ClassicEngine {
       ],
     };
   }
+}
+
+function infoOf({ depth, points, minBlocks, picoseconds }: PredictedShape, measured?: number): ShapeInfo {
+  return { depth, points, warps: minBlocks, predicted: picoseconds, measured };
 }
