@@ -227,7 +227,8 @@ export class ClassicEngine extends DeviceEngine {
         yield {
           kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
             state.array(y), state.array('state'), state.array(sum), state.array(out), state.coefficients, state.parameters, state.status,
-            { i64: cells }, ...stageScalars(stage, t, span.dt).map(real), ...shape.map((n) => ({ i32: n })), { i32: first + step }, { i32: chunks },
+            { i64: cells }, ...stageScalars(stage, t, span.dt).map(real), ...shape.map((n) => ({ i32: n })),
+            { i32: first + step }, { i32: chunks },
           ],
         };
       }
