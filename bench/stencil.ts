@@ -58,7 +58,7 @@ async function measure(context: BenchContext, each: Case, variant: stencil.Stenc
   if (!context.wanted(id) || (!onDevice && variant !== each.variants[0])) return;
   const initial = Object.fromEntries(equation.fields.map((field, i) => [field, i === 1 ? 0.25 : 0.5]));
   await using run = await stencil.simulate(equation, {
-    shape, dt: 0.1, initial, parameters, ...(onDevice ? { device, variant } : { backend: 'wasm' }),
+    shape, dt: 0.1, initial, parameters, ...(onDevice ? { device, variant, tune: !quick && variant === 'streaming' } : { backend: 'wasm' }),
   } as never);
   await run.advance(quick ? 2 : 50);
   const step = run.info.seconds / run.info.steps;

@@ -22,6 +22,7 @@ struct StageParameters {
   T t, dt, h, g;
   int32_t n[kDimensions];
   int32_t step;  ///< the number of this one
+  int32_t chunks;  ///< blocks of a row of cells; 0: blocks take cells across rows
 };
 
 template <class Stage>
@@ -30,15 +31,29 @@ struct ClassicAgent {
   static constexpr int kMaxThreads = 256, kMinBlocks = 1;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    const int64_t blocks = (p.cells + block.threads() - 1) / block.threads();
-    const int64_t member = block.index() / blocks;
-    const int64_t cell = (block.index() - member * blocks) * block.threads() + block.thread();
-    if (cell >= p.cells) return;
+    constexpr int kLast = Stage::kDimensions - 1;
+    const int width = p.n[kLast];
     int at[Stage::kDimensions];
-    int rest = static_cast<int>(cell);
-    bool inside = true;
+    int64_t member;
+    int rest;  // the number of the row
+    if (p.chunks > 0) {
+      // All threads of a block share a row, so only the block has to divide.
+      const int64_t row = block.index() / p.chunks, rows = p.cells / width;
+      member = row / rows;
+      rest = static_cast<int>(row - member * rows);
+      at[kLast] = static_cast<int>(block.index() - row * p.chunks) * block.threads() + block.thread();
+      if (at[kLast] >= width) return;
+    } else {
+      const int64_t blocks = (p.cells + block.threads() - 1) / block.threads();
+      member = block.index() / blocks;
+      const int64_t cell = (block.index() - member * blocks) * block.threads() + block.thread();
+      if (cell >= p.cells) return;
+      rest = static_cast<int>(cell) / width;
+      at[kLast] = static_cast<int>(cell) - rest * width;
+    }
+    bool inside = at[kLast] >= Stage::reach(kLast) && at[kLast] < width - Stage::reach(kLast);
     WARPLOOM_UNROLL
-    for (int axis = Stage::kDimensions - 1; axis >= 0; --axis) {
+    for (int axis = kLast - 1; axis >= 0; --axis) {
       const int next = axis == 0 ? 0 : rest / p.n[axis];
       at[axis] = rest - next * p.n[axis];
       rest = next;

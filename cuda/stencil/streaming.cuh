@@ -13,7 +13,7 @@
 //   stage<s>(at, q, x, y, out): the numbers of a cell after a stage; at.get<component, dx, dy>() reads those before it
 //   ghost_x<side, k>(inner, q, y, out), ghost_y<side, k>(inner, q, x, out): fields of cell k beyond a boundary; inner.get<field,
 //   distance>()
-//   check(fields, q): 1 if a cell is finite and admissible
+//   check(fields, q): 1 if a cell is finite and admissible; kChecksAll: after every step, otherwise after the last one of a pass
 //   centre_x(row), centre_y(column): places of cells
 #pragma once
 #include "cuda/core/device.cuh"
@@ -297,6 +297,7 @@ struct StreamingAgent {
                                     Window (&windows)[kLevels], int& bad) {
     if constexpr (kLevel <= kLevels) {
       constexpr int kStage = (kLevel - 1) % kStages, kStep = (kLevel - 1) / kStages, kMargin = (kLevels - kLevel) * kRx;
+      constexpr bool kChecks = kStage == kStages - 1 && (Scheme::kChecksAll || kLevel == kLevels);
       const int row = i - kLevel * kRx;
       int first = task.first - kMargin, end = task.end + kMargin;
       if (!Scheme::kPeriodicX) {
@@ -332,7 +333,7 @@ struct StreamingAgent {
             WARPLOOM_UNROLL
             for (int f = 0; f < kFields; ++f) made[f][e] = out[f];
           }
-          if constexpr (kStage == kStages - 1) {
+          if constexpr (kChecks) {
             T fields[kFields];
             WARPLOOM_UNROLL
             for (int f = 0; f < kFields; ++f) fields[f] = out[f];
@@ -340,8 +341,9 @@ struct StreamingAgent {
           }
         }
         if constexpr (kLevel == kLevels) store(p, task, row, made);
-        if constexpr (kStage == kStages - 1) {
-          if (!good && task.mine && row >= task.first && row < task.end && p.step + kStep < bad) bad = p.step + kStep;
+        if constexpr (kChecks) {
+          constexpr int kBad = Scheme::kChecksAll ? kStep : 0;
+          if (!good && task.mine && row >= task.first && row < task.end && p.step + kBad < bad) bad = p.step + kBad;
         }
       }
       level<kLevel + 1, kPhase, kSteady>(block, p, task, q, i, windows, bad);
@@ -359,7 +361,7 @@ struct StreamingAgent {
           WARPLOOM_UNROLL
           for (int e = 0; e < kP; ++e) windows[0][kPhase][f][kRy + e] = next[f][e];
         }
-        if (kSteady || i + kPhase < last) load(p, task, i + kPhase + 1, next);
+        if ((kSteady && kRx > 0) || i + kPhase < last) load(p, task, i + kPhase + 1, next);
         level<1, kPhase, kSteady>(block, p, task, q, i + kPhase, windows, bad);
       }
       phases<kPhase + 1, kSteady>(block, p, task, q, i, last, next, windows, bad);
@@ -383,9 +385,10 @@ struct StreamingAgent {
     load(p, task, begin, next);
     WARPLOOM_NO_UNROLL
     for (int i = begin; i <= last; i += kRows) {
-      // All levels work, and no row is beyond a boundary.
+      // All levels work, and no row is beyond a boundary. A single row always is such.
       const bool steady = i > begin + 2 * kLevels * kRx && i + kRows <= (Scheme::kPeriodicX || last < p.n0 ? last : p.n0);
-      if (steady) phases<0, true>(block, p, task, q, i, last, next, windows, bad);
+      if constexpr (kRx == 0) phases<0, true>(block, p, task, q, i, last, next, windows, bad);
+      else if (steady) phases<0, true>(block, p, task, q, i, last, next, windows, bad);
       else phases<0, false>(block, p, task, q, i, last, next, windows, bad);
     }
     if (bad != kNever) device::atomic_min(p.status, bad);

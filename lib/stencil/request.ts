@@ -22,6 +22,7 @@ export interface Request {
   readonly variant: StencilVariant;
   readonly depth: number | undefined;
   readonly points: number | undefined;
+  readonly tune: boolean;
   readonly threads: number | undefined;
   readonly resume: string | undefined;
   readonly signal: AbortSignal | undefined;

@@ -73,9 +73,9 @@ export class Run<Field extends string = string> {
 
   /** How this object runs, and what it has run so far. */
   get info(): RunInfo {
-    const { engine: { backend, variant, reason, threads, depth }, grid: { cells, members }, reach, stages } = this.#parts;
+    const { engine: { backend, variant, reason, threads, depth, shapes }, grid: { cells, members }, reach, stages } = this.#parts;
     return {
-      backend, variant, reason, threads, depth, reach, stages, members, steps: this.#steps, seconds: this.#seconds,
+      backend, variant, reason, threads, depth, shapes, reach, stages, members, steps: this.#steps, seconds: this.#seconds,
       cellUpdatesPerSecond: this.#steps === 0 ? NaN : (cells * members * this.#steps) / this.#seconds,
     };
   }

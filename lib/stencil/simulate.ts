@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { describeValue } from '../core/arrays.ts';
 import { callChecks } from '../core/call.ts';
-import { abortSignal, anything, choice, fileName, hasFields, number, oneOf, positive, requireNumber, whole } from '../core/checks.ts';
+import { abortSignal, anything, choice, fileName, hasFields, number, oneOf, positive, requireNumber, truth,
+  whole } from '../core/checks.ts';
 import { mostSteps } from '../core/clock.ts';
 import { refusal } from '../core/errors.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
@@ -16,7 +17,8 @@ const simulateOptions = optionsOf('stencil.simulate', {
   shape: needed(anything), spacing: anything, origin: anything, dt: needed(positive), initial: needed(anything), boundary: anything,
   parameters: anything, coefficients: anything, precision: normally(choice(['float32', 'float64'] as const), 'float64'),
   steps: whole(0, mostSteps), until: number(), device: callChecks.device, backend: normally(choice(stencilBackends), 'auto'),
-  variant: normally(choice(stencilVariants), 'auto'), depth: whole(1, 64), points: whole(1, 16), threads: whole(1, 256), resume: fileName,
+  variant: normally(choice(stencilVariants), 'auto'), depth: whole(1, 64), points: whole(1, 16), tune: normally(truth, false),
+    threads: whole(1, 256), resume: fileName,
     signal: abortSignal,
 } satisfies ChecksOf<SimulateOptions<string, string, string>>);
 
@@ -74,7 +76,7 @@ function read(equation: unknown, given: object): Request {
   requireEquation(equation);
   const options = simulateOptions.read(given as SimulateOptions<string, string, string>);
   const { dimensions, fields, parameters: names, coefficients: coefficientNames, definition } = equation;
-  const { precision, dt, device, backend, variant, depth, points, threads, resume, signal, steps, until } = options;
+  const { precision, dt, device, backend, variant, depth, points, tune, threads, resume, signal, steps, until } = options;
   const places = placesOf(options, dimensions);
   const rules = readBoundary(options.boundary ?? definition.boundary ?? 'periodic', dimensions, fields);
   const { members, parameters } = readParameters(options.parameters, names);
@@ -87,7 +89,7 @@ function read(equation: unknown, given: object): Request {
     throw refusal('device', `none with backend ${backend}`, describeValue(device));
   }
   const request = {
-    equation, places, rules, members, parameters, precision, dt, device, backend, variant, depth, points, threads, resume, signal,
+    equation, places, rules, members, parameters, precision, dt, device, backend, variant, depth, points, tune, threads, resume, signal,
     initial: readInitial(options.initial, fields, places, members, precision),
     coefficients: readCoefficients(options.coefficients, coefficientNames, places, precision),
     end: steps !== undefined ? { step: steps } : until !== undefined ? { time: until } : undefined,

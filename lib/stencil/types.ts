@@ -191,6 +191,8 @@ export interface SimulateOptions<Field extends string, Parameter extends string,
   readonly depth?: number;
   /** For `streaming`: cells per lane across the direction of streaming; default: chosen by the tuner. */
   readonly points?: number;
+  /** For `streaming`: measures several shapes on the device and takes the fastest. Each takes seconds to compile, once. Default false. */
+  readonly tune?: boolean;
   /** Threads of the wasm backend; default: as many as the machine has, if the grid is large enough. */
   readonly threads?: number;
   /** A checkpoint to continue from, if the file exists: `initial` is not used then. */
@@ -218,6 +220,19 @@ export interface StencilSnapshot<Field extends string> {
   readonly state: State<Field>;
 }
 
+/** A shape of passes over memory: a row of the tuner's table. */
+export interface ShapeInfo {
+  /** Steps per pass. */
+  readonly depth: number;
+  /** Columns per lane. */
+  readonly points: number;
+  /** Warps that a multiprocessor holds at least: the limit of registers. */
+  readonly warps: number;
+  /** Picoseconds per cell and step: predicted by the model (for an H200), and measured on the device by `tune`. */
+  readonly predicted: number;
+  readonly measured: number | undefined;
+}
+
 /** What a run has done so far, and how. */
 export interface RunInfo {
   /** `cuda`, `simt`, `wasm`, `interpreter` or `javascript`. */
@@ -234,6 +249,8 @@ export interface RunInfo {
   readonly threads: number;
   /** Steps per pass over memory. */
   readonly depth: number;
+  /** Shapes that were considered for `streaming`, the best first. */
+  readonly shapes: readonly ShapeInfo[];
   /** Steps of this object. */
   readonly steps: number;
   /** Seconds that those took. */

@@ -355,6 +355,7 @@ export function stencilProgram(equation: Equation, target: Target): StencilProgr
   const { y, u, a, o, c } = builder.buffers;
   const program = verify({ buffers: [...y, ...u, ...a, ...o, ...c], imports: [], functions: builder.functions });
   return {
-    program, names, stages, check, scalars: builder.scalars, buffers: builder.buffers, reach: builder.reach, leastCells: builder.leastCells,
+    program, names, stages, check, isChecked: definition.admissible !== undefined, scalars: builder.scalars, buffers: builder.buffers,
+      reach: builder.reach, leastCells: builder.leastCells,
   };
 }

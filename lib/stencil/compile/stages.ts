@@ -36,6 +36,8 @@ export interface StencilProgram {
   readonly names: Names;
   readonly stages: readonly Stage[];
   readonly check: Traced;
+  /** Whether cells have to be admissible beside being finite. */
+  readonly isChecked: boolean;
   /** Names of the numbers that all functions take, in order. */
   readonly scalars: readonly string[];
   readonly buffers: Buffers;

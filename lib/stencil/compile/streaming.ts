@@ -8,6 +8,7 @@ import { printCuda } from '../../kernel/print/cuda.ts';
 import { verify } from '../../kernel/verify.ts';
 import { classicText, type DeviceText } from './cuda.ts';
 import { arithmeticOf, ghostFunctions } from './ghost.ts';
+import { isPersistent } from './persistence.ts';
 import type { StencilProgram, Target } from './stages.ts';
 import type { Input, Traced } from './trace.ts';
 
@@ -99,7 +100,7 @@ function ghostsOf({ names, reach }: StencilProgram, { rules }: Target): readonly
 }
 
 /** Components and rows that a stage reads beside the column itself. */
-function besideOf({ stages }: StencilProgram, s: number): readonly { readonly component: number; readonly dx: number }[] {
+export function besideOf({ stages }: StencilProgram, s: number): readonly { readonly component: number; readonly dx: number }[] {
   return required(stages[s]).point.inputs.flatMap((input) => {
     if (input.kind !== 'y') return [];
     const [dx, dy] = offsetsOf(input.offset);
@@ -218,6 +219,11 @@ function besideText(made: StencilProgram): readonly string[] {
   ];
 }
 
+/** Whether a pass has to look at the state after each of its steps. */
+export function checksAll({ stages, names, isChecked }: StencilProgram): boolean {
+  return isChecked || !isPersistent(stages, names.fields.length);
+}
+
 /** The kernels of both variants: those of `classic`, for single steps, and the pass. */
 export function streamingText(made: StencilProgram, target: Target, { depth, points, minBlocks }: Shape): DeviceText {
   const { stages, check, names, reach } = made;
@@ -239,6 +245,7 @@ export function streamingText(made: StencilProgram, target: Target, { depth, poi
     `  using Real = ${names.precision === 'f32' ? 'float' : 'double'};`,
     `  static constexpr int kFields = ${layout.fields}, kComponents = ${layout.components}, kStages = ${stages.length};`,
     `  static constexpr int kDepth = ${depth}, kPoints = ${points}, kMinBlocks = ${minBlocks}, kParameters = ${names.parameters.length};`,
+    `  static constexpr bool kChecksAll = ${checksAll(made)};`,
     `  static constexpr int kInnerY = ${Math.max(1, ...distances)};`,
     `  static constexpr bool kPeriodicX = ${names.dimensions === 1 || isPeriodic(target, 0)};`,
     `  static constexpr bool kPeriodicY = ${isPeriodic(target, names.dimensions - 1)};`,

@@ -4,7 +4,8 @@ import { required } from '../../core/known.ts';
 import { streamingObstacle } from '../compile/streaming.ts';
 import { ClassicEngine, type DeviceParts } from './device.ts';
 import type { Engine } from './span.ts';
-import { isWideEnough, StreamingEngine, streamingShapes } from './streaming.ts';
+import { isWideEnough, streamingShapes } from './shapes.ts';
+import { StreamingEngine } from './streaming.ts';
 
 /** Cells from which passes of several steps are faster, measured. */
 const worthStreaming = 2 ** 16;
@@ -24,10 +25,7 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
   const fitting = shapes.filter((shape) => isWideEnough(made, shape, required(grid.shape.at(-1)), isPeriodic));
   if (obstacle === undefined && fitting.length === 0) obstacle = 'the grid is too narrow for strips';
   if (obstacle === undefined && !isWanted && grid.cells * grid.members < worthStreaming) obstacle = 'the grid is small';
-  if (obstacle === undefined) {
-    const shape = required(fitting[0]);
-    return StreamingEngine.begin(parts, shape, `${shape.depth} steps per pass, ${shape.points} cells per lane`);
-  }
+  if (obstacle === undefined) return StreamingEngine.begin(parts, fitting);
   if (isWanted) throw refusal('variant', "'classic' or 'auto'", `'streaming': ${obstacle}`);
   return ClassicEngine.start(parts, `one kernel per stage: ${obstacle}`);
 }

@@ -1,12 +1,13 @@
 // Runs programs on a device, as modules that are compiled at run time.
 import type { Device, DeviceArray } from '../../core/device.ts';
+import { WarploomError } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import { classicText } from '../compile/cuda.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import type { Request } from '../request.ts';
-import type { Equation, RealArray } from '../types.ts';
+import type { Equation, RealArray, ShapeInfo } from '../types.ts';
 import { levelsOf, levelsUsed, stageScalars, timeOf, type Content, type Engine, type Grid, type Level, type Outcome,
   type Span } from './span.ts';
 
@@ -23,6 +24,8 @@ export interface DeviceParts {
 /** No step is bad. */
 const never = 2 ** 31 - 1;
 const classicThreads = 256;
+/** Rows from which blocks take cells of one row only. */
+const leastColumns = 200;
 /** Launches of one call. */
 const mostLaunches = 1 << 14;
 
@@ -108,6 +111,7 @@ export abstract class DeviceEngine implements Engine {
   abstract readonly reason: string;
   abstract readonly threads: number;
   abstract readonly depth: number;
+  abstract readonly shapes: readonly ShapeInfo[];
   protected readonly state: DeviceState;
   protected readonly module: DeviceModule;
 
@@ -121,7 +125,7 @@ export abstract class DeviceEngine implements Engine {
   protected abstract launches(span: Span, first?: number): Generator<ListedLaunch>;
 
   /** Takes the steps, good or bad; returns seconds. */
-  async #run(span: Span): Promise<number> {
+  protected async run(span: Span): Promise<number> {
     let seconds = 0;
     let list: ListedLaunch[] = [];
     const pending: Promise<{ readonly deviceSeconds: number }>[] = [];
@@ -138,17 +142,30 @@ export abstract class DeviceEngine implements Engine {
 
   async advance(span: Span): Promise<Outcome> {
     await this.state.keep();
-    let seconds = await this.#run(span);
+    let seconds = await this.run(span);
     const bad = await this.state.takeBadStep();
     if (bad === undefined) return { completed: span.steps, seconds };
+    // A pass may know only that one of its steps is bad: steps one by one from its beginning tell which.
+    const { depth } = this;
+    const before = depth * Math.floor(bad / depth);
     await this.state.restore();
-    if (bad > 0) seconds += await this.#run({ ...span, steps: bad });
-    return { completed: bad, seconds };
+    if (before > 0) seconds += await this.run({ ...span, steps: before });
+    await this.state.takeBadStep();
+    await this.state.keep();
+    const rest = { ...span, from: span.from + before };
+    for (let steps = 0; steps < Math.min(depth, span.steps - before); steps += 1) {
+      seconds += await this.run({ ...rest, from: rest.from + steps, steps: 1 });
+      if (await this.state.takeBadStep() === undefined) continue;
+      await this.state.restore();
+      for (let i = 0; i < steps; i += 1) seconds += await this.run({ ...rest, from: rest.from + i, steps: 1 });
+      return { completed: before + steps, seconds };
+    }
+    throw new WarploomError('ERR_WARPLOOM_INTERNAL', `a bad step after step ${before} of a span is not bad again`);
   }
 
   async probe(span: Span): Promise<RealArray> {
     await this.state.keep();
-    await this.#run({ ...span, steps: 1 });
+    await this.run({ ...span, steps: 1 });
     await this.state.takeBadStep();
     const made = await this.state.read();
     await this.state.restore();
@@ -170,6 +187,7 @@ export class ClassicEngine extends DeviceEngine {
   readonly variant: Engine['variant'] = 'classic';
   readonly threads: number = classicThreads;
   readonly depth: number = 1;
+  readonly shapes: readonly ShapeInfo[] = [];
   readonly reason: string;
   readonly #made: StencilProgram;
 
@@ -195,7 +213,9 @@ export class ClassicEngine extends DeviceEngine {
   protected override* launches(span: Span, first = 0): Generator<ListedLaunch> {
     const { stages, names: { precision } } = this.#made;
     const { cells, members, shape } = this.state.grid;
-    const blocks = Math.ceil(cells / classicThreads) * members;
+    const columns = required(shape.at(-1));
+    const chunks = columns >= leastColumns ? Math.ceil(columns / classicThreads) : 0;
+    const blocks = members * (chunks > 0 ? (cells / columns) * chunks : Math.ceil(cells / classicThreads));
     const levels = levelsOf(stages);
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
     const { state } = this;
@@ -207,7 +227,8 @@ export class ClassicEngine extends DeviceEngine {
         yield {
           kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
             state.array(y), state.array('state'), state.array(sum), state.array(out), state.coefficients, state.parameters, state.status,
-            { i64: cells }, ...stageScalars(stage, t, span.dt).map(real), ...shape.map((n) => ({ i32: n })), { i32: first + step },
+            { i64: cells }, ...stageScalars(stage, t, span.dt).map(real), ...shape.map((n) => ({ i32: n })),
+            { i32: first + step }, { i32: chunks },
           ],
         };
       }

@@ -12,6 +12,7 @@ export abstract class HostEngine implements Engine {
   readonly variant = 'classic';
   readonly threads = 1;
   readonly depth = 1;
+  readonly shapes = [];
   abstract readonly reason: string;
   protected readonly made: StencilProgram;
   protected readonly content: Content;

@@ -1,7 +1,7 @@
 // What engines do: take steps on arrays that hold [member][field][cell], and which arrays the stages of a step read and write.
 import { required } from '../../core/known.ts';
 import type { Stage } from '../compile/stages.ts';
-import type { RealArray } from '../types.ts';
+import type { RealArray, ShapeInfo } from '../types.ts';
 
 /** Steps of one length. Step i begins at originTime + (from + i) · unit. */
 export interface Span {
@@ -62,6 +62,8 @@ export interface Engine {
   readonly reason: string;
   readonly threads: number;
   readonly depth: number;
+  /** Shapes that were considered, the one that runs first. */
+  readonly shapes: readonly ShapeInfo[];
   /** Takes steps up to the first bad one: the state is then the one before it. */
   advance(span: Span): Promise<Outcome>;
   /** The state after one more step, which is bad; the engine's own state does not change. */

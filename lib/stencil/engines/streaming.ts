@@ -1,64 +1,24 @@
 // Several steps per pass over memory, on a device, in one and two dimensions.
-import { required } from '../../core/known.ts';
+import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StencilProgram } from '../compile/stages.ts';
 import { streamingKernel, streamingText, streamingThreads, stripOf, type Shape } from '../compile/streaming.ts';
+import type { ShapeInfo } from '../types.ts';
+import type { PredictedShape } from './shapes.ts';
 import { ClassicEngine, DeviceState, type DeviceParts } from './device.ts';
 import { levelsUsed, timeOf, type Span } from './span.ts';
-
-/** Numbers per thread that registers hold without spilling, and what a pass needs besides rows. */
-const mostWords = 200, otherWords = 44;
-
-const words = ({ names }: StencilProgram): number => (names.precision === 'f32' ? 1 : 2);
-
-/** Stages of a pass: their times are parameters of the kernel. */
-const mostLevels = 256;
 
 /** One dimension is a single row. */
 const rowsAndColumns = (shape: readonly number[]): readonly [rows: number, columns: number] =>
   [shape.length === 1 ? 1 : required(shape[0]), required(shape.at(-1))];
 
-/** 32-bit registers that the rows of all levels take. */
-function rowWords(made: StencilProgram, { depth, points }: Pick<Shape, 'depth' | 'points'>): number {
-  const { stages, reach, names } = made;
-  if (names.dimensions === 1) return 4 * names.fields.length * points * words(made);
-  const rows = 2 * required(reach[0]);
-  const carried = stages.filter(({ readsStart }) => readsStart).length + stages.filter(({ readsSum }) => readsSum).length;
-  const each = stages.length * rows + carried * required(reach[0]);
-  return depth * each * names.fields.length * points * words(made) + names.fields.length * points * words(made);
-}
+/** Shapes that the tuner measures. */
+const mostTuned = 8;
 
-/** Every shape whose rows fit, with a prediction of the time per cell and step in arbitrary units, the fastest first. */
-export function streamingShapes(
-  made: StencilProgram, { depth, points }: { readonly depth?: number | undefined; readonly points?: number | undefined } = {},
-): readonly (Shape & { readonly cost: number })[] {
-  const ry = required(made.reach.at(-1));
-  const isLine = made.names.dimensions === 1;
-  const shapes: (Shape & { readonly cost: number })[] = [];
-  for (const p of points === undefined ? (isLine ? [8, 16] : [2, 4, 8]) : [points]) {
-    if (p < ry) continue;
-    for (const d of depth === undefined ? (isLine ? [1, 2, 4, 8, 16, 32] : [1, 2, 3, 4, 5, 6, 8, 10, 12]) : [depth]) {
-      const { halo, own } = stripOf(made, { depth: d, points: p });
-      const held = rowWords(made, { depth: d, points: p }) + otherWords;
-      const isWanted = depth !== undefined && points !== undefined;
-      if (d * made.stages.length > mostLevels) continue;
-      if (own < Math.max(4, halo + 1) * p || (held > mostWords && !isWanted)) continue;
-      const minBlocks = held <= 120 ? 16 : held <= 164 ? 12 : 8;
-      // Memory: bytes per cell, once per pass. Arithmetic: what strips compute twice. Few columns per lane have more shuffles.
-      const memory = (2 * words(made) * made.names.fields.length * 1.0) / d;
-      const arithmetic = ((32 * p) / own) * (1 + 1.5 / p) * made.stages.length * made.names.fields.length * words(made) * 0.45;
-      shapes.push({ depth: d, points: p, minBlocks, cost: Math.max(memory * ((32 * p) / own), arithmetic) + 0.25 * Math.min(memory,
-        arithmetic) });
-    }
-  }
-  return shapes.sort((a, b) => a.cost - b.cost);
-}
-
-/** Whether a grid is wide enough for strips with boundaries. */
-export function isWideEnough(made: StencilProgram, shape: Shape, columns: number, isPeriodic: boolean): boolean {
-  const { halo, own } = stripOf(made, shape);
-  return isPeriodic || columns >= own + halo * shape.points;
+interface Candidate {
+  readonly shape: PredictedShape;
+  readonly module: DeviceModule;
 }
 
 /** Passes of several steps; the steps that are left over are taken one by one. */
@@ -66,29 +26,61 @@ export class StreamingEngine extends ClassicEngine {
   override readonly variant: 'classic' | 'streaming' = 'streaming';
   override readonly threads: number = streamingThreads;
   override readonly depth: number;
+  override readonly shapes: readonly ShapeInfo[];
   readonly #shape: Shape;
   readonly #program: StencilProgram;
 
-  constructor(parts: DeviceParts, state: DeviceState, module: DeviceModule, shape: Shape, reason: string) {
-    super(state, module, parts.made, reason);
+  constructor(parts: DeviceParts, state: DeviceState, { shape, module }: Candidate, shapes: readonly ShapeInfo[]) {
+    super(state, module, parts.made, `${shape.depth} steps per pass, ${shape.points} cells per lane`);
     this.#shape = shape;
     this.depth = shape.depth;
+    this.shapes = shapes;
     this.#program = parts.made;
   }
 
-  static async begin(parts: DeviceParts, shape: Shape, reason: string): Promise<StreamingEngine> {
-    const { device, made, target, content, request: { signal } } = parts;
-    const { source, kernels } = streamingText(made, target, shape);
-    const module = await device.module({
-      source, kernels, headers: { 'arithmetic.h': arithmeticHeader() }, ...(signal === undefined ? {} : { signal }),
-    });
+  /** Begins with the first of the shapes, or with the fastest of the first few where the run is to be tuned. */
+  static async begin(parts: DeviceParts, shapes: readonly PredictedShape[]): Promise<StreamingEngine> {
+    const { device, made, target, content, request: { signal, tune } } = parts;
+    const candidates = await Promise.all(shapes.slice(0, tune ? mostTuned : 1).map(async (shape): Promise<Candidate> => {
+      const { source, kernels } = streamingText(made, target, shape);
+      const headers = { 'arithmetic.h': arithmeticHeader() };
+      return { shape, module: await device.module({ source, kernels, headers, ...(signal === undefined ? {} : { signal }) }) };
+    }));
     try {
       const levels = [...new Set([...levelsUsed(made.stages), 'first' as const])];
-      return new StreamingEngine(parts, await DeviceState.place(device, content, levels), module, shape, reason);
+      const state = await DeviceState.place(device, content, levels);
+      const measured = tune ? await StreamingEngine.#measure(parts, state, candidates) : candidates.map(() => undefined);
+      const order = candidates.map((_, i) => i).sort((a, b) => (measured[a] ?? 0) - (measured[b] ?? 0));
+      const table = [
+        ...order.map((i) => infoOf(elementAt(candidates, i).shape, measured[i])), ...shapes.slice(candidates.length).map((shape) =>
+          infoOf(shape)),
+      ];
+      const [best = 0, ...others] = order;
+      for (const other of others) elementAt(candidates, other).module.dispose();
+      return new StreamingEngine(parts, state, elementAt(candidates, best), table);
     } catch (error) {
-      module.dispose();
+      for (const { module } of candidates) module.dispose();
       throw error;
     }
+  }
+
+  /** Picoseconds per cell and step of every candidate, on the run's own state. */
+  static async #measure(parts: DeviceParts, state: DeviceState, candidates: readonly Candidate[]): Promise<readonly number[]> {
+    const { cells, members } = state.grid;
+    await state.keep();
+    const found: number[] = [];
+    for (const candidate of candidates) {
+      const engine = new StreamingEngine(parts, state, candidate, []);
+      const { depth } = candidate.shape;
+      const span = { steps: depth, originTime: 0, from: 0, unit: parts.request.dt, dt: parts.request.dt };
+      await engine.run(span);
+      await state.restore();
+      const seconds = await engine.run({ ...span, steps: 4 * depth });
+      await state.restore();
+      found.push((1e12 * seconds) / (4 * depth * cells * members));
+    }
+    await state.takeBadStep();
+    return found;
   }
 
   protected override* launches(span: Span): Generator<ListedLaunch> {
@@ -145,4 +137,8 @@ export class StreamingEngine extends ClassicEngine {
       ],
     };
   }
+}
+
+function infoOf({ depth, points, minBlocks, picoseconds }: PredictedShape, measured?: number): ShapeInfo {
+  return { depth, points, warps: minBlocks, predicted: picoseconds, measured };
 }

@@ -43,6 +43,7 @@ export class WasmEngine implements Engine {
   readonly backend = 'wasm';
   readonly variant = 'classic';
   readonly depth = 1;
+  readonly shapes = [];
   readonly threads: number;
   readonly reason: string;
   readonly #plan: WasmPlan;
