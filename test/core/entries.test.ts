@@ -19,7 +19,7 @@ const entries: Readonly<Record<string, { readonly most: number; readonly also?: 
   swept: { most: 50 },
   imaging: { most: 60, also: ['files'] },
   scratchpad: { most: 40 },
-  stream: { most: 80 },
+  stream: { most: 84 },
   files: { most: 40 },
   jobs: { most: 30 },
 };

@@ -75,6 +75,8 @@ export interface ScheduleFigures {
   readonly threads: number;
   /** Launches from the first to the last stage of an iteration; 1 with `serial`. */
   readonly stages: number;
+  /** With `swp`, `swpnc` and `serial`: how launches are made; undefined until runs have shown which way is faster. */
+  readonly launch?: 'plain' | 'persistent';
   /** Bytes of all channels in the device's memory (Table 3.2). */
   readonly channelBytes: number;
   /** Interval per unit of work over its bound, minus 1 (Table 3.3: relaxation); undefined with `serial`. */
