@@ -81,8 +81,18 @@ export function define<
   const method: Method | undefined = step === undefined ? options.method ?? 'ssprk3' : undefined;
   const definition = { ...options, fields, parameters, coefficients, method, ...(steps === undefined ? {} : { step: steps }) };
   const { dimensions } = options;
-  return Object.freeze({
+  const equation = Object.freeze({
     dimensions, fields, parameters, coefficients, method, definition: Object.freeze(definition) as Definition<Field, Parameter,
       Coefficient>,
   });
+  defined.add(equation);
+  return equation;
+}
+
+const defined = new WeakSet<object>();
+
+/** @throws ArgumentError for anything but what {@link define} returned */
+export function requireEquation(value: unknown): asserts value is Equation {
+  if (typeof value === 'object' && value !== null && defined.has(value)) return;
+  throw refusal('equation', 'an equation made by stencil.define', describeValue(value));
 }

@@ -2,13 +2,14 @@
 import { createHash } from 'node:crypto';
 import { describeValue } from '../core/arrays.ts';
 import { callChecks } from '../core/call.ts';
-import { abortSignal, anything, choice, fileName, hasFields, number, oneOf, positive, requireNumber, truth,
+import { abortSignal, anything, choice, fileName, number, oneOf, positive, requireNumber, truth,
   whole } from '../core/checks.ts';
 import { mostSteps } from '../core/clock.ts';
 import { refusal } from '../core/errors.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { readBoundary } from './boundary.ts';
 import { mostCells, readCoefficients, readInitial, readParameters, type Places } from './content.ts';
+import { requireEquation } from './define.ts';
 import type { Inspection, Request } from './request.ts';
 import type { Run } from './run.ts';
 import { stencilBackends, stencilVariants, type Boundary, type Equation, type RunOptions, type SimulateOptions } from './types.ts';
@@ -25,13 +26,6 @@ const simulateOptions = optionsOf('stencil.simulate', {
 const inspectOptions = optionsOf('stencil.inspect', {
   spacing: anything, boundary: anything, precision: normally(choice(['float32', 'float64'] as const), 'float64'),
 });
-
-/** An equation that `define` has made. */
-function requireEquation(equation: unknown): asserts equation is Equation {
-  if (!hasFields(equation) || !hasFields(equation['definition']) || !Array.isArray(equation['fields'])) {
-    throw refusal('equation', 'an equation made by stencil.define', describeValue(equation));
-  }
-}
 
 /** A number for each axis, from one or a list. */
 function perAxis(given: unknown, dimensions: number, name: string, check: (value: unknown, name: string) => void): readonly number[] {

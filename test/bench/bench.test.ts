@@ -309,7 +309,7 @@ describe('bench: a small run', function () {
   });
 
   it('explains itself', () => {
-    match(run('--help'), /Domains: tridiagonal, scan, swept, imaging/);
+    match(run('--help'), /Domains: tridiagonal, scan, kernel, stencil, swept, imaging/);
     strictEqual(spawnSync(process.execPath, ['--import', 'tsx', 'bench/main.ts', 'nothing'], { cwd: root }).status, 1);
   });
 });

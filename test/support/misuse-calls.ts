@@ -7,7 +7,7 @@ import * as warploom from '../../lib/index.ts';
 import { affine, hasHostCompiler, moduleText } from './modules.ts';
 import { validParameters } from './valid-parameters.ts';
 
-const { scratchpad, stream, swept, tridiagonal } = warploom;
+const { scratchpad, stencil, stream, swept, tridiagonal } = warploom;
 
 /** A function with valid arguments, created for each call. */
 export interface PublicCall {
@@ -91,6 +91,10 @@ export const functions: Readonly<Record<string, Maker>> = {
   ] }),
   'kernel.reduce': () => ({ args: ['(x, y) => x * y', [real(8), real(8)], 'sum', { device, threads: 1 }] }),
   'kernel.compile': () => ({ args: ['(x, y) => x * y', ['float64', 'number'], { device, type: 'int32' }] }),
+  'stencil.define': () => ({ args: [heatText] }),
+  'stencil.inspect': () => ({ args: [stencil.define(heatText)] }),
+  'stencil.simulate': () => ({ args: [stencil.define(heatText), { shape: [8], dt: 0.1, initial: { u: real(8) }, steps: 2 }] }),
+  'stream.collapseLinear': () => ({ args: [graph()] }),
   'tridiagonal.solve': () => ({ args: [{ ...bands(), rhs: real(16), batch: 2, periodic: false, transpose: 'none', check: true, device }] }),
   'tridiagonal.workspace': () => ({ args: [{ ...bands(), rhs: real(8), device }] }),
   'tridiagonal.plan': () => ({ args: [{ ...bands(), stable: true, device }] }),
@@ -248,6 +252,8 @@ export const functions: Readonly<Record<string, Maker>> = {
   'stream.taskUnrollFactor': () => ({ args: [task()] }),
 };
 
+const heatText = { dimensions: 1, fields: ['u'], rate: '({ u }, {}, { laplacian }) => ({ u: laplacian(u) })', method: 'euler' } as const;
+
 /** An object of each public class that has methods, and arguments for its methods; methods without arguments are omitted. */
 export const objects: Readonly<Record<string, { make: () => Promise<object> | object; calls: Readonly<Record<string, () => unknown[]>> }>> = {
   Device: { make: () => device, calls: {
@@ -268,6 +274,10 @@ export const objects: Readonly<Record<string, { make: () => Promise<object> | ob
   'swept.HeatSimulation': { make: () => swept.heat({ n: 8, dx: 1, dt: 0.1, initial: 'ramp', device }), calls: simulationCalls() },
   'swept.WaveSimulation': { make: () => swept.kuramotoSivashinsky({ n: 8, dx: 0.5, dt: 1e-4, initial: { kind: 'noise' }, device }), calls: simulationCalls() },
   'swept.GasSimulation': { make: () => swept.euler({ n: 8, cfl: 0.1, initial: 'sod', device }), calls: { ...simulationCalls(), cfl: () => [{}] } },
+  'stencil.Run': { make: () => stencil.simulate(stencil.define(heatText), { shape: [8], dt: 0.1, initial: { u: real(8) }, steps: 4 }), calls: {
+    advance: () => [1], advanceTo: () => [0.1], finish: () => [], snapshots: () => [{ every: 1 }], state: () => [],
+    save: () => [join(folder, 'stencil.checkpoint')], dispose: () => [],
+  } },
   'swept.Figures': { make: async () => (await swept.heat({ n: 8, dx: 1, dt: 0.1, initial: 'ramp', device })).figures(), calls: { at: () => [0], norms: () => [0, 1],
     firstBadProblem: () => [] } },
   'swept.RiemannSolution': { make: () => swept.exactRiemann(gas(), { ...gas(), pressure: 0.1 }, 1.4), calls: { at: () => [0.1] } },
