@@ -110,6 +110,7 @@ export async function equations(device: Device): Promise<void> {
   const given = { shape: [8, 8], dt: 1, initial: { u: 1, v: (x: number, y: number) => x * y }, coefficients: { c: 1 } };
   await using run = await stencil.simulate(grayScott, { ...given, parameters: { F: [1, 2], k: 3 }, device });
   const { u, v } = await run.state();
+  void u;
   expectType<Float32Array | Float64Array, typeof u>();
   for await (const { time, state } of run.snapshots({ every: 10, until: 100 })) void (time + state.v[0]! + v[0]!);
   // @ts-expect-error no such field

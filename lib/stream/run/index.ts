@@ -236,7 +236,7 @@ type SeveralOptions = GivenOptions & { readonly devices: readonly Device[] };
  */
 export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Promise<StreamRun> {
   const { backend: name, input, ...read } = runOptions.read(given);
-  const isPlain = read.costs === undefined && read.compiler === undefined && read.devices === undefined && read.algebraic !== true;
+  const isPlain = read.costs === undefined && read.compiler === undefined && read.devices === undefined && !read.algebraic;
   const begin = isPlain ? atOnce.begin : undefined;
   if (begin !== undefined) {
     const begun = withGraph(graph, () => begin(graph, name, input, requestOf(read)));
