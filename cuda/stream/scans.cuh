@@ -117,21 +117,30 @@ struct ChoiceScan {
   static WARPLOOM_DEVICE void apply(const Record& r, const Wrap&, int* x) { x[0] = at(r, x[0]); }
 };
 
+/// The record of all lanes of a warp, one behind the other, and that of those before this one.
+template <class Scan>
+WARPLOOM_DEVICE typename Scan::Record join_lanes(
+    const device::Block& block, const typename Scan::Record& own, typename Scan::Record& before) {
+  using Record = typename Scan::Record;
+  Record through = own;
+  WARPLOOM_UNROLL
+  for (int delta = 1; delta < 32; delta *= 2) {
+    const Record other = device::shuffle_up(block, through, delta);
+    if (block.lane() >= delta) through = Scan::compose(other, through);
+  }
+  before = device::shuffle_up(block, through, 1);
+  if (block.lane() == 0) before = Scan::identity();
+  return device::shuffle(block, through, 31);
+}
+
 /// Records of all threads, put together. The constructor leaves one for each warp in `scratch`; a barrier must follow before `finish`.
 template <class Scan>
 class Joining {
  public:
   using Record = typename Scan::Record;
   WARPLOOM_DEVICE Joining(const device::Block& block, const Record& own, int* scratch) : warps_(reinterpret_cast<Record*>(scratch)) {
-    Record through = own;
-    WARPLOOM_UNROLL
-    for (int delta = 1; delta < 32; delta *= 2) {
-      const Record before = device::shuffle_up(block, through, delta);
-      if (block.lane() >= delta) through = Scan::compose(before, through);
-    }
-    before_ = device::shuffle_up(block, through, 1);
-    if (block.lane() == 0) before_ = Scan::identity();
-    if (block.lane() == 31) warps_[block.warp()] = through;
+    const Record all = join_lanes<Scan>(block, own, before_);
+    if (block.lane() == 31) warps_[block.warp()] = all;
   }
   /// Returns that of the threads before this one, and that of all in `total`.
   WARPLOOM_DEVICE Record finish(const device::Block& block, Record& total) const {
@@ -233,22 +242,6 @@ class Scanning {
   Joining<Scan> joining_;
   int x_[Scan::kSlots];
 };
-
-/// The record of all lanes of a warp, one behind the other, and that of those before this one.
-template <class Scan>
-WARPLOOM_DEVICE typename Scan::Record join_lanes(
-    const device::Block& block, const typename Scan::Record& own, typename Scan::Record& before) {
-  using Record = typename Scan::Record;
-  Record through = own;
-  WARPLOOM_UNROLL
-  for (int delta = 1; delta < 32; delta *= 2) {
-    const Record other = device::shuffle_up(block, through, delta);
-    if (block.lane() >= delta) through = Scan::compose(other, through);
-  }
-  before = device::shuffle_up(block, through, 1);
-  if (block.lane() == 0) before = Scan::identity();
-  return device::shuffle(block, through, 31);
-}
 
 /// What Scanning does, by one warp for itself: no barrier is needed, and other warps do something else.
 template <class Scan, bool kIsTotal>

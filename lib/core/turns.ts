@@ -4,6 +4,12 @@
 export class Turns {
   #pending = 0;
   #tail: Promise<unknown> = Promise.resolve();
+  readonly #after: () => void;
+
+  /** `after` is called behind each piece of work, also one that was stopped while it waited. */
+  constructor(after: () => void) {
+    this.#after = after;
+  }
 
   /** Whether nothing runs or waits. */
   get isIdle(): boolean {
@@ -26,6 +32,7 @@ export class Turns {
         return await work();
       } finally {
         this.#pending -= 1;
+        this.#after();
       }
     };
     this.#pending += 1;

@@ -42,7 +42,7 @@ export interface RunParts {
 export class Run<Field extends string = string> {
   readonly equation: Equation<Field>;
   readonly #parts: RunParts;
-  readonly #turns = new Turns();
+  readonly #turns = new Turns(() => { this.#free(); });
   readonly #pace: Pace;
   #steps = 0;
   #seconds = 0;
@@ -132,7 +132,7 @@ export class Run<Field extends string = string> {
   async* #take(wanted: Iterable<Goal>, options: RunCallOptions): AsyncGenerator<StencilSnapshot<Field>, void, undefined> {
     for (const goal of wanted) {
       this.#requireOpen();
-      yield await this.#turn(async () => {
+      yield await this.#turns.take(async () => {
         await this.#march(this.#planTo(goal), options);
         const { step, time } = this.#parts.clock;
         return { step, time, state: this.#byField(await this.#parts.engine.read()) };
@@ -199,17 +199,9 @@ export class Run<Field extends string = string> {
     try {
       const options = check();
       this.#requireOpen();
-      return this.#turn(() => work(options), (options as RunCallOptions).signal);
+      return this.#turns.take(() => work(options), (options as RunCallOptions).signal);
     } catch (error) {
       return Promise.reject(error);
-    }
-  }
-
-  async #turn<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    try {
-      return await this.#turns.take(work, signal);
-    } finally {
-      this.#free();
     }
   }
 

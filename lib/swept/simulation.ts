@@ -12,6 +12,7 @@ import { places } from './grid.ts';
 import { zeros } from './initial.ts';
 import { componentsOf, measure, rowOf, type Figures, type Place } from './measure.ts';
 import { Pace } from '../core/pace.ts';
+import { Turns } from '../core/turns.ts';
 import { checkpointKind, stateNames, type CheckpointParameters } from './saved.ts';
 import { checkedSnapshots, goals, type Goal, type SnapshotOptions } from '../core/goals.ts';
 import type {
@@ -52,8 +53,7 @@ export abstract class Simulation<State> {
   #steps = 0;
   #seconds = 0;
   #disposed = false;
-  #pending = 0;
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns(() => { if (this.#disposed) this.dispose(); });
 
   /** @internal */
   constructor({ setup, placement, state, next, clock }: Parts) {
@@ -137,7 +137,7 @@ export abstract class Simulation<State> {
   async* #take(wanted: Iterable<Goal>, options: CallOptions): AsyncGenerator<Snapshot<State>, void, undefined> {
     for (const goal of wanted) {
       this.#requireOpen();
-      yield await this.#serial(async () => {
+      yield await this.#turns.take(async () => {
         await this.#march('step' in goal ? this.#clock.planStep(goal.step) : this.#clock.plan(goal.time), options);
         const { step, time } = this.#clock;
         return { step, time, state: await this.#read(options.signal) };
@@ -189,7 +189,7 @@ export abstract class Simulation<State> {
    */
   dispose(): void {
     this.#disposed = true;
-    if (this.#pending > 0) return;
+    if (!this.#turns.isIdle) return;
     this.#state.dispose();
     this.#next.dispose();
   }
@@ -201,7 +201,7 @@ export abstract class Simulation<State> {
   /** Also waits for those calls. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.dispose();
-    await this.#tail;
+    await this.#turns.ended;
   }
 
   /** The stored numbers; for calls that already have their turn. */
@@ -222,37 +222,10 @@ export abstract class Simulation<State> {
     try {
       const options = check();
       this.#requireOpen();
-      return this.#serial(() => work(options), (options as CallOptions).signal);
+      return this.#turns.take(() => work(options), (options as CallOptions).signal);
     } catch (error) {
       return Promise.reject(error);
     }
-  }
-
-  /** Runs `work` behind the calls before it, at once where there are none; an abort while it waits rejects at once. */
-  #serial<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
-    let begun = false;
-    const begin = async (): Promise<T> => {
-      begun = true;
-      try {
-        signal?.throwIfAborted();
-        return await work();
-      } finally {
-        this.#pending -= 1;
-        if (this.#disposed) this.dispose();
-      }
-    };
-    this.#pending += 1;
-    const run = this.#pending === 1 ? begin() : this.#tail.then(begin);
-    this.#tail = run.catch(() => undefined);
-    if (signal === undefined) return run;
-    return new Promise((resolve, reject) => {
-      const abort = (): void => {
-        if (!begun) reject(signal.reason as Error);
-      };
-      signal.addEventListener('abort', abort, { once: true });
-      run.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-    });
   }
 
   #requireOpen(): void {

@@ -44,11 +44,13 @@ const leastMemory = 2 ** 30;
 const startMilliseconds = 50;
 /** Seconds of a compilation that is short enough to have come from the cache. */
 const cachedSeconds = 0.5;
+/** Seconds in which a first compilation is to end, and those that candidates have in any case behind the default layout. */
+const wholeSeconds = 4.5, leastSeconds = 0.6;
 /**
- * Seconds that candidates may take longer than the default layout took. Where that was short, it may have been compiled before, and the
- * candidates not: small programs are compiled long before this time.
+ * Seconds that candidates may take longer than the default layout took: what is left of those of a first compilation. Where that was short,
+ * it may have been compiled before, and the candidates not: small programs are compiled long before this time.
  */
-const patience = (seconds: number): number => (seconds < cachedSeconds ? 2.5 : Math.min(1.2, Math.max(0.6, seconds / 2)));
+const patience = (seconds: number): number => (seconds < cachedSeconds ? 2.5 : Math.max(leastSeconds, wholeSeconds - seconds));
 
 const searchesByDefault = ({ backend }: Device): boolean =>
   backend === 'cuda' && availableParallelism() >= leastCores && process.env['WARPLOOM_TUNE'] !== '0';
@@ -104,7 +106,7 @@ async function searchFirst(
   const begin = performance.now();
   const over = new AbortController();
   let trial: Trial | undefined, timer: NodeJS.Timeout | undefined;
-  let took = 0, isLate = false;
+  let took = 0, isLate = false as boolean;
   const standard = CompiledGpu.compileDefault(graph, device, { fast, signal, timeout }, program);
   using search = new LayoutSearch(graph, device, {
     fast, signal, over: over.signal, atOnce: Math.max(1, availableParallelism() - 1),
@@ -144,8 +146,9 @@ async function searchFirst(
     await keep(best.candidate.options);
     return { compiled: fastest, found: best.candidate.options };
   }
-  // Input on which the program faults will be the same next time. What a device or a loaded machine failed at may succeed.
-  const isKept = ended.status === 'rejected' ? isRefusal(ended.reason) : ranking.length > 1 || !isLate || took < cachedSeconds;
+  // Input on which the program faults will be the same next time. What a device or a loaded machine failed at may succeed, and a search
+  // that was late is made once more, when the default layout comes from the cache.
+  const isKept = ended.status === 'rejected' ? isRefusal(ended.reason) : !isLate || took < cachedSeconds;
   if (isKept) await keep(undefined);
   return { compiled, found: 'byDefault' };
 

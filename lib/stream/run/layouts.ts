@@ -97,7 +97,7 @@ const fewValues = 32, manyValues = 200;
  * fastest for five of eight stateless programs. The plan for a size of groups is made once.
  */
 export const shortList: readonly Candidate[] = [
-  ...([[256, 75, 3], [256, 112, 2], large] as const).map((block) => candidate({ block, live: fewValues, readsAhead: true })),
+  ...([[256, 112, 2], large, [256, 75, 3]] as const).map((block) => candidate({ block, live: fewValues, readsAhead: true })),
   candidate({ block: [256, 225, 1], live: manyValues, readsAhead: true }), candidate({ block: [128, 75, 3], live: manyValues }),
   candidate({ block: [768, 225, 1], hasTables: true }), candidate({ block: [256, 24, 8] }), candidate({ block: large, readsAhead: true }),
   candidate({ block: [384, 112, 2], live: fewValues, size: 10_000 }),
