@@ -28,7 +28,7 @@ export { open, sessionBackends, type SessionBackend, type StreamSessionOptions }
 export type { StreamBlock } from './session/engine.ts';
 export type { StreamChunk, StreamFormOptions, StreamSession } from './session/session.ts';
 export type { StreamPair } from './session/streams.ts';
-export type { ScheduleFigures } from './run/gpu.ts';
+export type { ScheduleFigures } from './run/gpu-types.ts';
 export { estimateCosts } from './profile/estimate.ts';
 export { profile } from './profile/index.ts';
 export type { DeviceProfile, DeviceProfileOptions, Profile, ProfileOptions } from './profile/types.ts';

@@ -18,7 +18,7 @@ import { variantTables } from '../../bench/stream-variants.ts';
 import { benchmarkPrograms } from '../../examples/stream/programs.ts';
 import { compileFused } from '../../lib/stream/run/fused.ts';
 import type { CompiledGpu} from '../../lib/stream/run/gpu.ts';
-import { type GpuSpan } from '../../lib/stream/run/gpu.ts';
+import type { GpuSpan } from '../../lib/stream/run/gpu-types.ts';
 import { eachBackend } from '../support/backends.ts';
 import { hasCompiler } from '../stream/support.ts';
 

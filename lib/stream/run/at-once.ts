@@ -2,7 +2,7 @@
 import type { Device } from '../../core/device.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { DeviceBackend, DeviceMode } from './backends.ts';
-import type { GpuRunOptions, GpuWork } from './gpu.ts';
+import type { GpuRunOptions, GpuWork } from './gpu-types.ts';
 import type { RunResult } from './prepare.ts';
 
 /** The options of a run on a device. */

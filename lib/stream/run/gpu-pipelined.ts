@@ -16,7 +16,8 @@ import { trusted } from '../require.ts';
 import {
   countedChoice, scheduleFor, shuffleItems, type DeviceSchedule, type InstanceChoice, type ScheduleRequest,
 } from './gpu-schedule.ts';
-import { CompiledGpu, noFault, turnsEach, type GpuOutcome, type GpuSpan, type ScheduleFigures } from './gpu.ts';
+import { CompiledGpu, noFault, turnsEach } from './gpu.ts';
+import type { GpuOutcome, GpuSpan, ScheduleFigures } from './gpu-types.ts';
 import { untilAborted } from './gpu-stops.ts';
 import { LaunchChoice, type LaunchWay } from './launch-choice.ts';
 

@@ -21,7 +21,7 @@ import {
 import { withGraph } from '../require.ts';
 import { atOnce, type Begun, type DeviceRequest, type DeviceRun } from './at-once.ts';
 import { within } from '../stop.ts';
-import type { GpuRunOptions } from './gpu.ts';
+import type { GpuRunOptions } from './gpu-types.ts';
 
 /** Options of {@link run}. */
 export interface StreamRunOptions {

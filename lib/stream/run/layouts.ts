@@ -8,7 +8,8 @@ import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { FusedOptions } from '../targets/cuda-layout.ts';
 import { defaultCudaPlan, fusedProgram, type FusedProgram } from '../targets/cuda.ts';
-import { CompiledGpu, type GpuLimits } from './gpu.ts';
+import { CompiledGpu } from './gpu.ts';
+import type { GpuLimits } from './gpu-types.ts';
 
 /** A layout, named by what it sets. */
 export interface Candidate {
