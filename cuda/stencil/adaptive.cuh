@@ -13,7 +13,7 @@ namespace warploom::WARPLOOM_TARGET::stencil {
 
 /// Numbers of the clock.
 enum Clock : int {
-  kTime = 0,    ///< at the beginning of the next step; the beginning of the present one while its stages run
+  kTime = 0,    ///< the beginning of the last step that was chosen
   kDt = 1,      ///< length of the last step
   kActive = 2,  ///< 1 if the stages take a step, 0 if they leave the state as it is
   kUntil = 3,   ///< where to stop
@@ -21,7 +21,7 @@ enum Clock : int {
   kSteps = 5,   ///< steps taken
   kRate = 6,    ///< the last rate
   kStuck = 7,   ///< 1 if no step is possible
-  kNext = 8,    ///< the time after the present step
+  kNext = 8,    ///< the end of that step
 };
 
 template <class T, int kDimensions>

@@ -54,12 +54,14 @@ function placesOf(options: { readonly shape: unknown; readonly spacing?: unknown
 
 /** Everything that results depend on besides the state, as a hash. */
 function fingerprintOf(request: Omit<Request, 'fingerprint'>): string {
-  const { equation: { definition, fields, parameters, coefficients, method, dimensions }, places, rules, members, precision, dt, adaptive } = request;
+  const { equation, places, rules, members, precision, dt, adaptive } = request;
+  const { definition, fields, parameters, coefficients, method, dimensions } = equation;
   const text = (value: unknown): unknown => (typeof value === 'function' ? Function.prototype.toString.call(value) : value);
   const { rate, step, admissible, speed, diffusivity } = definition as unknown as Readonly<Record<string, unknown>>;
   const all = {
     fields, parameters, coefficients, method, dimensions, functions: [rate, step, admissible].flat().map(text), places, rules, members,
-    precision, dt, ...(adaptive === undefined ? {} : { adaptive, limits: [text(speed), text(diffusivity)] }), values: Array.from(request.parameters),
+    precision, dt, ...(adaptive === undefined ? {} : { adaptive, limits: [text(speed), text(diffusivity)] }),
+    values: Array.from(request.parameters),
   };
   const hash = createHash('sha256').update(JSON.stringify(all, (_, value: unknown) => text(value)));
   const { buffer, byteOffset, byteLength } = request.coefficients;
@@ -84,8 +86,8 @@ function read(equation: unknown, given: object): Request {
     throw refusal('device', `none with backend ${backend}`, describeValue(device));
   }
   const request = {
-    equation, places, rules, members, parameters, precision, dt, adaptive, device, backend, variant, depth, points, tune, threads, resume, signal,
-    initial: readInitial(options.initial, fields, places, members, precision),
+    equation, places, rules, members, parameters, precision, dt, adaptive, device, backend, variant, depth, points, tune, threads,
+    resume, signal, initial: readInitial(options.initial, fields, places, members, precision),
     coefficients: readCoefficients(options.coefficients, coefficientNames, places, precision),
     end: steps !== undefined ? { step: steps } : until !== undefined ? { time: until } : undefined,
   };

@@ -44,7 +44,8 @@ function requireCells({ leastCells }: StencilProgram, shape: readonly number[]):
 /** JavaScript can run functions only, not texts. */
 function requireFunctions({ definition }: Equation, rules: Rules): void {
   const { rate, step, admissible, speed, diffusivity } = definition as unknown as Readonly<Record<string, unknown>>;
-  const all = [rate, step, admissible, speed, diffusivity, ...rules.flat(2).map((rule) => ('value' in rule ? rule.value : undefined))].flat();
+  const values = rules.flat(2).map((rule) => ('value' in rule ? rule.value : undefined));
+  const all = [rate, step, admissible, speed, diffusivity, ...values].flat();
   if (all.some((each) => typeof each === 'string')) throw refusal('backend', 'another one for functions that are given as text',
     '\'javascript\'');
 }

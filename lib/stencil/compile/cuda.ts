@@ -58,7 +58,7 @@ export function adaptiveText(made: StencilProgram): DeviceText {
   const { source, kernels } = textOf(made, program, true);
   const { names } = made;
   const indices = names.spacing.map((_, axis) => `at[${axis}]`);
-  const scalars = { t: `static_cast<Real>(p.clock[${stencilSpace}::kTime])`, dt: 'Real(0)', h: 'p.h', g: 'p.g' };
+  const scalars = { t: `static_cast<Real>(p.clock[${stencilSpace}::kNext])`, dt: 'Real(0)', h: 'p.h', g: 'p.g' };
   const limit = [
     'struct Limit {', `  using Real = ${realOf(made)};`, `  static constexpr int kDimensions = ${names.dimensions};`,
     `  using Parameters = ${stencilSpace}::LimitParameters<Real, kDimensions>;`,
@@ -66,7 +66,8 @@ export function adaptiveText(made: StencilProgram): DeviceText {
     `    ${cName('limit_cell')}(${[...indices, ...scalarTexts(made, scalars), 'rate',
       ...required(cudaParameters(program).get('limit_cell')).map((buffer) => pointerText(made, buffer))].join(', ')});`,
     '    return rate;', '  }', '};',
-    `WARPLOOM_KERNEL(${limitKernel}, ${stencilSpace}::LimitAgent<Limit>)`, `WARPLOOM_KERNEL(${chooseKernel}, ${stencilSpace}::ChooseAgent)`,
+    `WARPLOOM_KERNEL(${limitKernel}, ${stencilSpace}::LimitAgent<Limit>)`,
+    `WARPLOOM_KERNEL(${chooseKernel}, ${stencilSpace}::ChooseAgent)`,
   ];
   return { source: [source, ...limit].join('\n'), kernels: [...kernels, limitKernel, chooseKernel] };
 }
@@ -90,7 +91,8 @@ function textOf(made: StencilProgram, program: Program, isAdaptive: boolean): De
   const pointers = cudaParameters(program);
   const indices = names.spacing.map((_, axis) => `at[${axis}]`);
   const types = stages.flatMap((stage, s) => [
-    `struct Stage${s} {`, `  using Real = ${realOf(made)};`, `  static constexpr int kDimensions = ${names.dimensions}, kFields = ${names.fields.length};`,
+    `struct Stage${s} {`, `  using Real = ${realOf(made)};`,
+    `  static constexpr int kDimensions = ${names.dimensions}, kFields = ${names.fields.length};`,
     `  static constexpr bool kAdaptive = ${isAdaptive}, kSingle = ${stages.length === 1};`,
     `  static WARPLOOM_DEVICE int reach(int axis) { return ${reachText(stage.reach)}; }`,
     `  using Parameters = ${stencilSpace}::${isAdaptive ? 'Adaptive' : ''}StageParameters<Real, kDimensions>;`,
@@ -103,9 +105,10 @@ function textOf(made: StencilProgram, program: Program, isAdaptive: boolean): De
     ]), '};', `WARPLOOM_KERNEL(stage_${s}, warploom::WARPLOOM_TARGET::stencil::ClassicAgent<Stage${s}>)`, '',
   ]);
   return {
-    source: ['#include "cuda/core/module.cuh"', '#include "arithmetic.h"', '#include "cuda/stencil/classic.cuh"', ...(isAdaptive ? ['#include "cuda/stencil/adaptive.cuh"'] : []),
-      printCuda(program),
-      ...types].join('\n'),
+    source: [
+      '#include "cuda/core/module.cuh"', '#include "arithmetic.h"', '#include "cuda/stencil/classic.cuh"',
+      ...(isAdaptive ? ['#include "cuda/stencil/adaptive.cuh"'] : []), printCuda(program), ...types,
+    ].join('\n'),
     kernels: stages.map((_, s) => `stage_${s}`),
   };
 }

@@ -7,14 +7,8 @@ import {
 import { rateOf, type RateArithmetic } from '../adaptive.ts';
 import type { Equation } from '../types.ts';
 import { arithmeticOf } from './ghost.ts';
-import type { Buffers } from './stages.ts';
+import type { Buffers, Limit } from './stages.ts';
 import { traceLimit, type Input, type Names, type Precision, type Traced } from './trace.ts';
-
-/** What bounds steps: functions of the cell. */
-export interface Limit {
-  readonly speed: Traced | undefined;
-  readonly diffusivity: Traced | undefined;
-}
 
 /** The functions of an equation that bound its steps. */
 export function limitOf({ definition: { speed, diffusivity } }: Equation, names: Names): Limit {

@@ -13,9 +13,9 @@ import { verify } from '../../kernel/verify.ts';
 import type { Rule } from '../boundary.ts';
 import type { Equation } from '../types.ts';
 import { arithmeticOf, ghostFunctions } from './ghost.ts';
-import { limitFunctions, limitOf, type Limit } from './limit.ts';
+import { limitFunctions, limitOf } from './limit.ts';
 import { traceCheck, type Input, type Names, type Traced } from './trace.ts';
-import { stagesOf, type Buffers, type Stage, type StencilProgram, type Target } from './stages.ts';
+import { stagesOf, type Buffers, type Limit, type Stage, type StencilProgram, type Target } from './stages.ts';
 
 /** Builds the functions. */
 class Builder {
@@ -366,7 +366,7 @@ export function stencilProgram(equation: Equation, target: Target): StencilProgr
   const { y, u, a, o, c } = builder.buffers;
   const program = verify({ buffers: [...y, ...u, ...a, ...o, ...c], imports: [], functions: builder.functions });
   return {
-    program, names, stages, check, limit, isChecked: definition.admissible !== undefined, scalars: builder.scalars, buffers: builder.buffers,
-      reach: builder.reach, leastCells: builder.leastCells,
+    program, names, stages, check, limit, isChecked: definition.admissible !== undefined, scalars: builder.scalars,
+    buffers: builder.buffers, reach: builder.reach, leastCells: builder.leastCells,
   };
 }

@@ -4,7 +4,6 @@ import type { Buffer, Program } from '../../kernel/ir.ts';
 import type { Rules } from '../boundary.ts';
 import { methodStages, stepStage, type MethodStage, type Share } from '../methods.ts';
 import type { Equation } from '../types.ts';
-import type { Limit } from './limit.ts';
 import { traceRate, traceStep, type Input, type Names, type Precision, type Traced } from './trace.ts';
 
 /** What programs are made for; extents of the grid and values of parameters are arguments. */
@@ -32,6 +31,12 @@ export interface Stage {
   readonly to: Destination;
   /** Largest offset along each axis. */
   readonly reach: readonly number[];
+}
+
+/** What bounds steps of varying length: functions of the cell. */
+export interface Limit {
+  readonly speed: Traced | undefined;
+  readonly diffusivity: Traced | undefined;
 }
 
 export interface StencilProgram {
