@@ -56,14 +56,11 @@ export class AdaptiveEngine extends DeviceEngine {
 
   override async advance(span: Span): Promise<Outcome> {
     await this.state.keep();
-    let [seconds, bad, read] = await this.#taken(span);
-    if (bad !== undefined) {
-      await this.state.restore();
-      let more = 0;
-      [more, , read] = await this.#taken({ ...span, steps: bad });
-      seconds += more;
-    }
-    return { ...read, seconds };
+    const [seconds, bad, read] = await this.#taken(span);
+    if (bad === undefined) return { ...read, seconds };
+    await this.state.restore();
+    const [more, , good] = await this.#taken({ ...span, steps: bad });
+    return { ...good, seconds: seconds + more };
   }
 
   override async probe(span: Span): Promise<RealArray> {
