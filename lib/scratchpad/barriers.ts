@@ -1,6 +1,5 @@
 // Finds where to insert barriers so that arrays that share bytes are never accessed between the same two barriers.
 import { elementAt, required } from '../core/known.ts';
-import type { Flow } from './flow.ts';
 import { WarploomError } from '../core/errors.ts';
 import { Work } from './work.ts';
 
@@ -8,6 +7,17 @@ import { Work } from './work.ts';
 const kLoopCost = 16;
 /** Nodes in the search for the cheapest set; beyond that, the best set found so far is used. */
 const kSearchNodes = 200_000;
+
+/** A kernel as a graph of accesses, barriers, and slots in which barriers may be put. */
+export interface BarrierFlow {
+  readonly nodes: readonly {
+    readonly id: number;
+    readonly kind: string;
+    readonly successors: readonly number[];
+    readonly accesses: readonly { readonly array: number }[];
+    readonly loops: { readonly length: number };
+  }[];
+}
 
 /** A barrier to insert: its slot, and the pairs of arrays it separates. */
 export interface NewBarrier {
@@ -19,7 +29,7 @@ export interface NewBarrier {
 type Pair = readonly [number, number];
 
 /** The nodes that access each array. */
-function accessors(flow: Flow): Map<number, number[]> {
+function accessors(flow: BarrierFlow): Map<number, number[]> {
   const found = new Map<number, number[]>();
   for (const node of flow.nodes) {
     for (const { array } of node.accesses) {
@@ -35,7 +45,7 @@ function accessors(flow: Flow): Map<number, number[]> {
  * The open slots on a barrier-free path from an access to an access of an array that shares bytes with it. Takes the path with the fewest
  * open slots. Undefined if there is none.
  */
-function openWay(flow: Flow, start: number, ends: readonly boolean[], closed: ReadonlySet<number>,
+function openWay(flow: BarrierFlow, start: number, ends: readonly boolean[], closed: ReadonlySet<number>,
   chosen: ReadonlySet<number>, work: Work): number[] | undefined {
   const parent = new Map<number, number>();
   // Breadth-first search by number of slots, with two queues: paths with the current number of slots, and with one more.
@@ -58,7 +68,7 @@ function openWay(flow: Flow, start: number, ends: readonly boolean[], closed: Re
   return undefined;
 }
 
-function slotsOn(flow: Flow, end: number, parent: ReadonlyMap<number, number>, closed: ReadonlySet<number>): number[] {
+function slotsOn(flow: BarrierFlow, end: number, parent: ReadonlyMap<number, number>, closed: ReadonlySet<number>): number[] {
   const slots: number[] = [];
   const seen = new Set<number>();
   for (let at: number | undefined = end; at !== undefined && !seen.has(at); at = parent.get(at)) {
@@ -69,7 +79,7 @@ function slotsOn(flow: Flow, end: number, parent: ReadonlyMap<number, number>, c
 }
 
 /** Cost of a barrier in a slot: grows with the surrounding loops; of equally deep slots, later ones are preferred. */
-function costOf(flow: Flow, slot: number): number {
+function costOf(flow: BarrierFlow, slot: number): number {
   return kLoopCost ** elementAt(flow.nodes, slot).loops.length * (1 - slot / flow.nodes.length * 1e-6);
 }
 
@@ -182,7 +192,7 @@ function partnersOf(pairs: readonly Pair[]): Map<number, Set<number>> {
  * Slots for new barriers at minimum cost. Repeatedly finds a barrier-free path, and then the cheapest set of slots that cuts all paths
  * found so far, until no path remains. The result is optimal unless the work budget ran out.
  */
-export function placeBarriers(flow: Flow, pairs: readonly Pair[], closed: ReadonlySet<number>, work: Work = new Work()): NewBarrier[] {
+export function placeBarriers(flow: BarrierFlow, pairs: readonly Pair[], closed: ReadonlySet<number>, work: Work = new Work()): NewBarrier[] {
   const nodes = accessors(flow);
   const partners = partnersOf(pairs);
   const ways: (readonly number[])[] = [];
@@ -206,14 +216,14 @@ export function placeBarriers(flow: Flow, pairs: readonly Pair[], closed: Readon
   return [...chosen].sort((a, b) => a - b).map((slot) => ({ slot, pairs: separatedBy(flow, slot, chosen, before, partners) }));
 }
 
-function predecessorsOf(flow: Flow): number[][] {
+function predecessorsOf(flow: BarrierFlow): number[][] {
   const before: number[][] = flow.nodes.map(() => []);
   for (const { id, successors } of flow.nodes) for (const next of successors) elementAt(before, next).push(id);
   return before;
 }
 
 /** Pairs of arrays with one access before and one after a new barrier, and no other barrier in between. */
-function separatedBy(flow: Flow, slot: number, chosen: ReadonlySet<number>, before: readonly (readonly number[])[],
+function separatedBy(flow: BarrierFlow, slot: number, chosen: ReadonlySet<number>, before: readonly (readonly number[])[],
   partners: ReadonlyMap<number, ReadonlySet<number>>): Pair[] {
   const passes = (node: number): boolean => elementAt(flow.nodes, node).kind !== 'barrier' && !chosen.has(node);
   const touched = (reached: Iterable<number>): Set<number> =>
@@ -235,7 +245,7 @@ function separatedBy(flow: Flow, slot: number, chosen: ReadonlySet<number>, befo
  * Existing barriers on which reuse relies: the first barrier on a path from the last access of one array to the first access of another,
  * with no new barrier before it.
  */
-export function existingBarriers(flow: Flow, pairs: readonly Pair[], added: ReadonlySet<number>): Set<number> {
+export function existingBarriers(flow: BarrierFlow, pairs: readonly Pair[], added: ReadonlySet<number>): Set<number> {
   const nodes = accessors(flow);
   const after = (node: number): readonly number[] => elementAt(flow.nodes, node).successors;
   const isBarrier = (node: number): boolean => elementAt(flow.nodes, node).kind === 'barrier';

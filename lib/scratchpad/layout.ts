@@ -1,10 +1,20 @@
 // From live ranges to a layout with barriers.
 import { elementAt } from '../core/known.ts';
-import type { Analysis } from './analyse.ts';
-import { placeBarriers, type NewBarrier } from './barriers.ts';
+import { placeBarriers, type BarrierFlow, type NewBarrier } from './barriers.ts';
 import { planSteps } from './planner.ts';
-import type { Block, Plan, PlannerName, PlanProblem } from './types.ts';
+import type { Block, Plan, PlannerName, PlanProblem, PointRange } from './types.ts';
 import { Work } from './work.ts';
+
+/** What the layout of a kernel depends on. */
+export interface Laid {
+  readonly arrays: readonly {
+    readonly index: number; readonly name: string; readonly bytes: number; readonly alignment: number; readonly symbolic: boolean;
+  }[];
+  readonly liveness: { readonly ranges: readonly (readonly PointRange[])[] };
+  readonly conflicts: readonly (readonly [number, number])[];
+  readonly flow: BarrierFlow;
+  readonly closed: ReadonlySet<number>;
+}
 
 /** A layout of the arrays of a kernel. */
 export interface Layout {
@@ -26,7 +36,7 @@ const kTrialShare = 0.25;
 /** Symbolic sizes are rounded up to a multiple of this. */
 const kSymbolicAlignment = 16;
 
-function problemOf({ arrays, liveness, conflicts }: Analysis, reuse: boolean): PlanProblem {
+function problemOf({ arrays, liveness, conflicts }: Laid, reuse: boolean): PlanProblem {
   const symbolic = arrays.some((array) => array.symbolic);
   const blocks: Block[] = arrays.map((array) => ({
     name: array.name, bytes: array.bytes, alignment: symbolic ? Math.max(kSymbolicAlignment, array.alignment) : array.alignment,
@@ -48,7 +58,7 @@ function sharingPairs({ blocks }: PlanProblem, { offsets }: Plan): Pair[] {
 }
 
 /** If only the compiler knows the sizes, partitions must not be divided. */
-function plannerFor(analysis: Analysis, planner: PlannerName): PlannerName {
+function plannerFor(analysis: Laid, planner: PlannerName): PlannerName {
   const symbolic = analysis.arrays.some((array) => array.symbolic);
   return symbolic && planner !== 'greedy' ? 'coloring' : planner;
 }
@@ -63,7 +73,7 @@ async function planned(steps: Generator<void, Plan>, work: Work): Promise<Plan> 
 }
 
 /** Places the arrays. Among placements of the same size, prefers those with fewer new barriers (planners `exact` and `packing`). */
-export async function layOut(analysis: Analysis, planner: PlannerName, reuse: boolean, work: Work): Promise<Layout> {
+export async function layOut(analysis: Laid, planner: PlannerName, reuse: boolean, work: Work): Promise<Layout> {
   const name = plannerFor(analysis, planner);
   const place = async (problem: PlanProblem, own: Work): Promise<Layout> => {
     const plan = await planned(planSteps(problem, name, own), work);

@@ -1,5 +1,6 @@
 // The report of `optimise()`.
 import type { Architecture, Occupancy } from './occupancy.ts';
+import type { PinReason } from './ptx/values.ts';
 import type { RefusalCode } from './refusal.ts';
 import type { PlannerName, PointRange } from './types.ts';
 
@@ -70,6 +71,17 @@ export interface ResidencyReport {
   readonly after: Occupancy;
 }
 
+/** An array that keeps its own bytes; the rest of its kernel is optimised all the same. */
+export interface PinnedReport {
+  readonly name: string;
+  /** 0 if it is dynamic shared memory. */
+  readonly bytes: number;
+  readonly code: PinReason;
+  readonly reason: string;
+  /** Source line of the instruction that is the reason; 0 if it is not a single one. */
+  readonly line: number;
+}
+
 /** The outcome for one kernel. */
 export interface KernelReport extends SourcePlace {
   readonly kernel: string;
@@ -106,6 +118,8 @@ export interface KernelReport extends SourcePlace {
   readonly points: readonly number[];
   /** Assurances of the caller on which the result relies. */
   readonly assumptions: readonly string[];
+  /** Only from `optimizePtx`. */
+  readonly pinned?: readonly PinnedReport[];
 }
 
 /** A kernel that was left alone, and why. */

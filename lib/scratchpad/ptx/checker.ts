@@ -1,0 +1,478 @@
+// Checks a rewritten module against the original without anything of the pass: its own reader, which only knows tokens; its own notion of
+// what touches an array; and conditions on paths instead of live ranges. What passes here is right whatever the pass believed.
+//
+// 1. The texts are equal, token by token, but for declarations of arrays and pools, `array` -> `pool+offset`, and new `bar.sync 0`.
+// 2. Arrays lie inside their pool, aligned.
+// 3. For arrays that share bytes: no way without a barrier from an access of one to an access of the other; no access of one between a
+//    write and a read of the other; threads that part do not access one each.
+// 4. All threads take the branches that decide on a new barrier together, and those that decide between barriers of the kernel.
+import { WarploomError } from '../../core/errors.ts';
+
+/** What the pass claims for one kernel. */
+export interface Claim {
+  readonly kernel: string;
+  readonly pool: string;
+  readonly poolBytes: number;
+  readonly barriers: number;
+  readonly moved: readonly { readonly name: string; readonly bytes: number; readonly alignment: number; readonly offset: number }[];
+}
+
+interface Statement {
+  readonly tokens: readonly string[];
+  next: number[];
+  readonly isNew: boolean;
+}
+
+function fail(kernel: string, what: string): never {
+  throw new WarploomError('ERR_WARPLOOM_INTERNAL', `the rewritten kernel ${kernel} did not pass its check (${what}); nothing was returned. `
+    + 'Please report this with the input');
+}
+
+const tokenPattern = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"\\]|\\.)*"|[%.A-Za-z_$][\w$.]*(?:::[\w$.]+)*|\d[\w.]*|[^\s]/g;
+const tokensOf = (text: string): string[] => (text.match(tokenPattern) ?? []).filter((each) => !/^\/[/*]/.test(each));
+
+/** Walks through both texts; returns the statements of every claimed kernel, with the new barriers in place. */
+function compare(before: string, after: string, claims: ReadonlyMap<string, Claim>): Map<string, Statement[]> {
+  const [a, b] = [tokensOf(before), tokensOf(after)];
+  const bodies = new Map<string, Statement[]>();
+  const movedNames = new Set([...claims.values()].flatMap(({ moved }) => moved.map((each) => each.name)));
+  const pools = new Set([...claims.values()].map((claim) => claim.pool));
+  let [i, j, depth] = [0, 0, 0];
+  let kernel = '';
+  let open: string[] = [];
+  let isNew = false;
+  const declared = (tokens: readonly string[], at: number, names: ReadonlySet<string>): number => {
+    let end = tokens[at] === '.extern' ? at + 1 : at;
+    if (tokens[end] !== '.shared') return at;
+    let found = false;
+    for (; end < tokens.length && tokens[end] !== ';'; ++end) found ||= names.has(tokens[end] ?? '');
+    return found ? end + 1 : at;
+  };
+  const close = (): void => {
+    if (open.length > 0 && depth > 0) bodies.get(kernel)?.push({ tokens: open, next: [], isNew });
+    open = [];
+    isNew = false;
+  };
+  while (i < a.length || j < b.length) {
+    if (open.length === 0) {
+      const skipped = declared(b, j, pools);
+      if (skipped > j) { j = skipped; continue; }
+      const dropped = declared(a, i, movedNames);
+      if (dropped > i && a.slice(i, dropped).join(' ') !== b.slice(j, j + dropped - i).join(' ')) { i = dropped; continue; }
+      if (depth > 0 && b.slice(j, j + 3).join(' ') === 'bar.sync 0 ;' && (a[i] !== 'bar.sync' || newBarriersFirst(a, i, b, j))) {
+        open = ['bar.sync', '0'];
+        isNew = true;
+        close();
+        j += 3;
+        continue;
+      }
+    }
+    const token = a[i] ?? '';
+    const place = depth > 0 ? claims.get(kernel)?.moved.find((each) => each.name === token) : undefined;
+    if (place !== undefined) {
+      const [sign, shift, number] = [a[i + 1], a[i + 2], a[i + 3]];
+      const isSum = sign === '+' || sign === '-';
+      const isNegative = isSum && shift === '-';
+      const extra = !isSum ? 0 : Number(isNegative ? number : shift) * (sign === '-' ? -1 : 1) * (isNegative ? -1 : 1);
+      const given = b[j + 2] === '-' ? -Number(b[j + 3]) : Number(b[j + 2]);
+      if (b[j] !== claims.get(kernel)?.pool || b[j + 1] !== '+' || given !== place.offset + extra) fail(kernel, `a use of ${token}`);
+      open.push(token);
+      i += isSum ? (isNegative ? 4 : 3) : 1;
+      j += b[j + 2] === '-' ? 4 : 3;
+      continue;
+    }
+    if (token !== b[j]) fail(kernel, `${token} became ${b[j] ?? 'nothing'}`);
+    // Outside of claimed kernels the texts need only be equal.
+    if (depth === 0) {
+      if (token === '.entry') kernel = a[i + 1] ?? '';
+      if (token === '{' && claims.has(kernel)) {
+        bodies.set(kernel, []);
+        depth = 1;
+      }
+    } else if (token === '{' && open.length === 0) ++depth;
+    else if (token === '}' && open.length === 0) {
+      if (--depth === 0) kernel = '';
+    } else if (token === ';') close();
+    else if (token === ':' && open.length === 1) {
+      open.push(':');
+      if (a[i + 1] !== '.branchtargets') close();
+    } else if (token === '.loc' && open.length === 0) {
+      // Line information ends without a semicolon: file, line, column, and possibly the place of a call.
+      while (!endsLocation(a, i)) { if (a[++i] !== b[++j]) fail(kernel, 'line information changed'); }
+    } else open.push(token);
+    ++i;
+    ++j;
+  }
+  return bodies;
+}
+
+/** Of a run of barriers, the new ones come first: whether the output has more of them here than the original. */
+function newBarriersFirst(a: readonly string[], i: number, b: readonly string[], j: number): boolean {
+  const run = (list: readonly string[], at: number): number => {
+    let count = 0;
+    while (list[at + 3 * count] === 'bar.sync' && list[at + 3 * count + 1] === '0' && list[at + 3 * count + 2] === ';') ++count;
+    return count;
+  };
+  return run(b, j) > run(a, i);
+}
+
+/** Whether the token after `at` no longer belongs to a `.loc` directive. */
+function endsLocation(tokens: readonly string[], at: number): boolean {
+  const next = tokens[at + 1] ?? '';
+  if (/^\d+$|^,$|^function_name$|^inlined_at$|^\+$/.test(next)) return false;
+  return !(tokens[at] === 'function_name' || (tokens[at] === '+' && /^\w/.test(next)));
+}
+
+class Kernel {
+  readonly statements: readonly Statement[];
+  readonly claim: Claim;
+  /** Arrays that a statement reads and writes, as bit sets over the moved arrays. */
+  readonly reads: bigint[] = [];
+  readonly writes: bigint[] = [];
+  readonly #defs = new Map<string, number[]>();
+  readonly #header: string;
+
+  constructor(claim: Claim, statements: Statement[], header: string) {
+    this.claim = claim;
+    this.statements = statements;
+    this.#header = header;
+    this.#link();
+    this.#trace();
+  }
+
+  opcode(at: number): string {
+    const { tokens } = this.#at(at);
+    return (tokens[0] === '@' ? tokens[tokens[1] === '!' ? 3 : 2] : tokens[0]) ?? '';
+  }
+
+  #at(at: number): Statement {
+    const statement = this.statements[at];
+    if (statement === undefined) throw new RangeError(`no statement ${at}`);
+    return statement;
+  }
+
+  guard(at: number): string | undefined {
+    const { tokens } = this.#at(at);
+    return tokens[0] === '@' ? tokens[tokens[1] === '!' ? 2 : 1] : undefined;
+  }
+
+  #operands(at: number): string[][] {
+    const { tokens } = this.#at(at);
+    const parts: string[][] = [[]];
+    let depth = 0;
+    const from = tokens[0] === '@' ? (tokens[1] === '!' ? 4 : 3) : 1;
+    for (const token of tokens.slice(from)) {
+      if (/[[({]/.test(token)) ++depth;
+      if (/[\])}]/.test(token)) --depth;
+      if (token === ',' && depth === 0) parts.push([]);
+      else parts.at(-1)?.push(token);
+    }
+    return parts;
+  }
+
+  #link(): void {
+    const places = new Map<string, number[]>();
+    const everywhere: number[] = [];
+    this.statements.forEach(({ tokens }, at) => {
+      if (tokens[1] !== ':') return;
+      everywhere.push(at);
+      places.set(tokens[0] ?? '', [...places.get(tokens[0] ?? '') ?? [], at]);
+    });
+    this.statements.forEach((statement, at) => {
+      const opcode = this.opcode(at);
+      const through = this.guard(at) === undefined ? [] : [at + 1];
+      if (/^bra\b/.test(opcode)) statement.next = [...through, ...places.get(statement.tokens.at(-1) ?? '') ?? []];
+      else if (/^brx/.test(opcode)) statement.next = [...through, ...everywhere];
+      else if (/^(?:ret|exit|trap)\b/.test(opcode)) statement.next = through;
+      else statement.next = [at + 1];
+      statement.next = statement.next.filter((each) => each < this.statements.length);
+    });
+  }
+
+  /** Which arrays' addresses each name may hold: anything computed from an address is one. */
+  #trace(): void {
+    const holds = new Map<string, bigint>(this.claim.moved.map(({ name }, at) => [name, 1n << BigInt(at)]));
+    const of = (tokens: readonly string[]): bigint => tokens.reduce((sum, token) => sum | (holds.get(token.replace(/\.[xyzw]$/, '')) ?? 0n), 0n);
+    const shape = this.statements.map((_, at) => ({ head: this.opcode(at).split('.')[0] ?? '', operands: this.#operands(at) }));
+    const isMemory = (tokens: readonly string[]): boolean => tokens[0] === '[';
+    shape.forEach(({ head, operands }, at) => {
+      if (this.#at(at).tokens[0]?.startsWith('.') === true || this.#at(at).tokens[1] === ':') return;
+      const first = operands[0] ?? [];
+      if (!isMemory(first) && !/^(?:bra|st|red)$/.test(head)) {
+        for (const name of first.filter((each) => each.startsWith('%') || /^[A-Za-z_]/.test(each))) {
+          const key = name.replace(/\.[xyzw]$/, '');
+          this.#defs.set(key, [...this.#defs.get(key) ?? [], at]);
+        }
+      }
+    });
+    for (let changed = true; changed;) {
+      changed = false;
+      for (const { head, operands } of shape) {
+        const [first = []] = operands;
+        if (/^(?:ld|ldu|setp|st|red|atom|bra|ldmatrix|call|isspacep)$/.test(head) || isMemory(first)) continue;
+        const value = operands.slice(1).filter((each) => !isMemory(each)).reduce((sum, each) => sum | of(each), 0n);
+        if (value === 0n) continue;
+        for (const name of first) {
+          const key = name.replace(/\.[xyzw]$/, '');
+          const known = holds.get(key) ?? 0n;
+          if ((known | value) !== known && /^[%A-Za-z_$]/.test(key)) {
+            holds.set(key, known | value);
+            changed = true;
+          }
+        }
+      }
+    }
+    for (const [name, set] of holds) if ((set & (set - 1n)) !== 0n) fail(this.claim.kernel, `${name} may point to two arrays`);
+    shape.forEach(({ head, operands }, at) => {
+      const address = operands.filter(isMemory).reduce((sum, each) => sum | of(each), 0n);
+      const values = operands.filter((each) => !isMemory(each)).reduce((sum, each) => sum | of(each), 0n);
+      if (values !== 0n && /^(?:st|red|atom|call|stmatrix|mbarrier|mapa|cp|wgmma)$/.test(head)) fail(this.claim.kernel, 'an address escapes');
+      if ((address & (address - 1n)) !== 0n) fail(this.claim.kernel, 'an access to two arrays');
+      const isLoad = /^(?:ld|ldu|ldmatrix)$/.test(head) || this.opcode(at).startsWith('wmma.load');
+      const isStore = /^(?:st|stmatrix|cp)$/.test(head) || this.opcode(at).startsWith('wmma.store');
+      this.reads[at] = isStore ? 0n : address;
+      this.writes[at] = isLoad ? 0n : address;
+    });
+  }
+
+  touches(at: number): bigint {
+    return (this.reads[at] ?? 0n) | (this.writes[at] ?? 0n);
+  }
+
+  isBarrier(at: number): boolean {
+    if (this.guard(at) !== undefined) return false;
+    const opcode = this.opcode(at).replace(/\.aligned|\.cta/g, '');
+    const operands = this.#operands(at).map((each) => each.join(''));
+    if (/^bar(?:rier)?\.sync$/.test(opcode)) return operands.length === 1 && operands[0] === '0';
+    return /^bar(?:rier)?\.red\./.test(opcode) && operands.length === 3 && operands[1] === '0';
+  }
+
+  /** All statements that follow some, until (and with) those at which `stops` is true. */
+  forward(from: Iterable<number>, stops: (at: number) => boolean): Set<number> {
+    const found = new Set<number>();
+    const stack = [...from];
+    for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+      for (const next of this.#at(at).next) {
+        if (found.has(next)) continue;
+        found.add(next);
+        if (!stops(next)) stack.push(next);
+      }
+    }
+    return found;
+  }
+
+  backward(from: Iterable<number>, without = -1): Set<number> {
+    const found = new Set(from);
+    const before = this.#before ??= this.#reversed();
+    const stack = [...found];
+    for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+      for (const each of before[at] ?? []) {
+        if (found.has(each) || each === without) continue;
+        found.add(each);
+        stack.push(each);
+      }
+    }
+    return found;
+  }
+
+  #before: number[][] | undefined;
+  #reversed(): number[][] {
+    const before: number[][] = this.statements.map(() => []);
+    this.statements.forEach(({ next }, at) => { for (const each of next) before[each]?.push(at); });
+    return before;
+  }
+
+  /** For every statement, the union of what is met from it on until a barrier: `own` of that barrier or of the statements before it. */
+  met(own: (at: number) => bigint): bigint[] {
+    const set = this.statements.map((_, at) => own(at));
+    const before = this.#before ??= this.#reversed();
+    const queue = set.map((_, at) => at);
+    for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
+      for (const each of before[at] ?? []) {
+        if (this.isBarrier(each)) continue;
+        const merged = (set[each] ?? 0n) | (set[at] ?? 0n);
+        if (merged === set[each]) continue;
+        set[each] = merged;
+        queue.push(each);
+      }
+    }
+    return set;
+  }
+
+  readonly #controls = new Map<number, number[]>();
+  /** Branches that decide whether a statement is executed. */
+  controls(at: number): number[] {
+    const known = this.#controls.get(at);
+    if (known !== undefined) return known;
+    const ends = this.statements.flatMap((statement, each) => each !== at && (statement.next.length === 0
+      || /^(?:ret|exit|trap)\b/.test(this.opcode(each)) || each === this.statements.length - 1) ? [each] : []);
+    const avoiding = this.backward(ends, at);
+    const reaching = this.backward([at]);
+    const found = [...avoiding].filter((each) => each !== at && this.#at(each).next.length + Number(/^(?:ret|exit)/.test(this.opcode(each))) > 1
+      && this.#at(each).next.some((next) => reaching.has(next)));
+    this.#controls.set(at, found);
+    return found;
+  }
+
+  readonly #quiet = new Map<number, boolean>();
+  /** Whether nothing that matters is reached from a statement on. */
+  #isQuiet(at: number): boolean {
+    let known = this.#quiet.get(at);
+    if (known === undefined) {
+      known = ![at, ...this.forward([at], () => false)].some((each) => this.isBarrier(each) || this.touches(each) !== 0n);
+      this.#quiet.set(at, known);
+    }
+    return known;
+  }
+
+  readonly #same = new Map<string, boolean>();
+  /** Whether all threads take a branch together. `trusting`: memory at the same address holds the same for all. */
+  isUniform(branch: number, trusting: boolean): boolean {
+    const names = this.#decides(branch);
+    this.#solve(names, trusting);
+    return names.every((name) => this.#same.get(`${name} ${trusting}`) === true);
+  }
+
+  /** Registers that decide where a branch goes. */
+  #decides(branch: number): string[] {
+    const guard = this.guard(branch);
+    const index = this.opcode(branch).startsWith('brx') ? this.#operands(branch)[0] ?? [] : [];
+    return [...(guard === undefined ? [] : [guard]), ...index];
+  }
+
+  /** Decides for some names, and all that they depend on, whether they are the same for all threads. */
+  #solve(names: readonly string[], trusting: boolean): void {
+    const users = new Map<string, string[]>();
+    const different: string[] = [];
+    const open = [...names];
+    const found = new Set<string>();
+    for (let name = open.pop(); name !== undefined; name = open.pop()) {
+      if (found.has(name) || this.#same.has(`${name} ${trusting}`)) continue;
+      found.add(name);
+      const { isSame, needs } = this.#origin(name, trusting);
+      if (!isSame) different.push(name);
+      for (const need of needs) {
+        if (this.#same.get(`${need} ${trusting}`) === false) different.push(name);
+        users.set(need, [...users.get(need) ?? [], name]);
+        open.push(need);
+      }
+    }
+    const marked = new Set<string>();
+    for (let name = different.pop(); name !== undefined; name = different.pop()) {
+      if (marked.has(name)) continue;
+      marked.add(name);
+      different.push(...users.get(name) ?? []);
+    }
+    for (const name of found) this.#same.set(`${name} ${trusting}`, !marked.has(name));
+  }
+
+  /** Whether a name can be the same for all threads, and which others must be. */
+  #origin(name: string, trusting: boolean): { isSame: boolean; needs: string[] } {
+    if (!name.startsWith('%')) return { isSame: true, needs: [] };
+    const base = name.replace(/\.[xyzw]$/, '');
+    const defs = this.#defs.get(base);
+    if (defs === undefined) return { isSame: sameForAll.test(base), needs: [] };
+    const needs: string[] = [];
+    for (const at of defs) {
+      if (!this.#givesSame(at, trusting)) return { isSame: false, needs: [] };
+      const operands = this.#operands(at).flatMap((each, place) => place > 0 || each[0] === '[' ? each : []);
+      needs.push(...[...operands, this.guard(at) ?? ''].filter((each) => each.startsWith('%')));
+      for (const branch of this.controls(at)) {
+        const loud = this.#at(branch).next.filter((each) => !this.#isQuiet(each));
+        if (loud.length > 1) needs.push(...this.#decides(branch));
+      }
+    }
+    return { isSame: true, needs };
+  }
+
+  #givesSame(at: number, trusting: boolean): boolean {
+    const opcode = this.opcode(at);
+    if (/^ldu?\b/.test(opcode)) {
+      const isFixed = /^ld\.(?:param|const)\b|\.nc\b|^ldu/.test(opcode);
+      if (!isFixed && !(trusting && !/volatile|relaxed|acquire|mmio/.test(opcode))) return false;
+      return !/^ld\.param/.test(opcode) || this.#operands(at).flat().some((each) => /^[A-Za-z_$]/.test(each) && this.#header.includes(each));
+    }
+    return /^bar/.test(opcode) ? this.isBarrier(at) : !differing.test(opcode);
+  }
+}
+
+const sameForAll = /^%(?:ctaid|ntid|nctaid|gridid|clusterid|nclusterid|cluster_nctaid|dynamic_smem_size|total_smem_size)$/;
+const differing = new RegExp('^(?:atom|shfl|vote|match|activemask|elect|redux|mbarrier|call|tex|tld4|suld|mma|wmma|wgmma|ldmatrix'
+  + '|clusterlaunch|mapa|getctarank|movmatrix|tcgen05|cp|setmaxnreg|griddepcontrol|istypep|txq|suq|alloca|stacksave)');
+
+/** Pairs of moved arrays with common bytes. */
+function sharing({ moved }: Claim): [number, number][] {
+  return moved.flatMap((a, i) => moved.flatMap((b, j): [number, number][] =>
+    i < j && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes ? [[i, j]] : []));
+}
+
+function checkPairs(kernel: Kernel): void {
+  const { claim, statements } = kernel;
+  const all = statements.map((_, at) => at);
+  const name = (at: number): string => claim.moved[at]?.name ?? '';
+  const partners = new Map<number, bigint>();
+  for (const [a, b] of sharing(claim)) {
+    partners.set(a, (partners.get(a) ?? 0n) | 1n << BigInt(b));
+    partners.set(b, (partners.get(b) ?? 0n) | 1n << BigInt(a));
+  }
+  for (const [array, others] of partners) {
+    const bit = 1n << BigInt(array);
+    const fetches = all.filter((at) => /^cp\.async\.c[ag]\b/.test(kernel.opcode(at)) && (kernel.writes[at] ?? 0n) === bit);
+    const flying = kernel.forward(fetches, (at) => kernel.guard(at) === undefined && /^cp\.async\.wait_all/.test(kernel.opcode(at)));
+    const landing = [...flying].filter((at) => /^cp\.async\.wait/.test(kernel.opcode(at)));
+    const own = [...all.filter((at) => (kernel.touches(at) & bit) !== 0n), ...landing];
+    const near = new Set([...own, ...kernel.forward(own, (at) => kernel.isBarrier(at))]);
+    for (const at of near) if ((kernel.touches(at) & others) !== 0n) fail(claim.kernel, `no barrier after an access to ${name(array)}`);
+    const written = kernel.forward(all.filter((at) => ((kernel.writes[at] ?? 0n) & bit) !== 0n), () => false);
+    const needed = kernel.backward(all.filter((at) => ((kernel.reads[at] ?? 0n) & bit) !== 0n));
+    for (const at of all) {
+      const isLive = flying.has(at) || (written.has(at) && needed.has(at));
+      if (isLive && (kernel.touches(at) & others) !== 0n) fail(claim.kernel, `${name(array)} is needed after another array takes its bytes`);
+    }
+  }
+}
+
+function checkThreads(kernel: Kernel): void {
+  const { claim, statements } = kernel;
+  const pairs = sharing(claim);
+  const barriers = statements.flatMap((_, at) => kernel.isBarrier(at) ? [at] : []);
+  const number = new Map(barriers.map((at, index) => [at, index]));
+  const firsts = kernel.met((at) => number.has(at) ? 1n << BigInt(number.get(at) ?? 0) : 0n);
+  const arrays = kernel.met((at) => kernel.touches(at));
+  statements.forEach(({ next, isNew }, at) => {
+    if (isNew && !kernel.controls(at).every((branch) => kernel.isUniform(branch, false))) fail(claim.kernel, 'not all threads reach a new barrier');
+    for (const [i, one] of next.entries()) {
+      for (const other of next.slice(i + 1)) {
+        const [p, q] = [firsts[one] ?? 0n, firsts[other] ?? 0n];
+        if (p !== q && p !== 0n && q !== 0n) {
+          if (!kernel.isUniform(at, true)) fail(claim.kernel, 'threads may wait at different barriers');
+          continue;
+        }
+        const [f, g] = [arrays[one] ?? 0n, arrays[other] ?? 0n];
+        const meets = pairs.some(([a, b]) => {
+          const [x, y] = [1n << BigInt(a), 1n << BigInt(b)];
+          const parted = (s: bigint, t: bigint): boolean => (f & s) !== 0n && (g & t) !== 0n && !((f & t) !== 0n && (g & s) !== 0n);
+          return parted(x, y) || parted(y, x);
+        });
+        if (meets && !kernel.isUniform(at, false)) fail(claim.kernel, 'threads that part access arrays with common bytes');
+      }
+    }
+  });
+}
+
+/** Throws an internal error unless every claimed kernel is right. */
+export function check(before: string, after: string, claims: readonly Claim[]): void {
+  const bodies = compare(before, after, new Map(claims.map((claim) => [claim.kernel, claim])));
+  for (const claim of claims) {
+    const statements = bodies.get(claim.kernel);
+    if (statements === undefined) fail(claim.kernel, 'it is not found');
+    if (statements.filter((each) => each.isNew).length !== claim.barriers) fail(claim.kernel, 'another number of new barriers');
+    for (const { name, bytes, alignment, offset } of claim.moved) {
+      if (offset < 0 || offset + bytes > claim.poolBytes || offset % alignment !== 0) fail(claim.kernel, `the place of ${name}`);
+    }
+    const header = new RegExp(`\\.entry\\s+${claim.kernel.replace(/\$/g, '\\$')}\\s*\\(([^)]*)\\)`).exec(before)?.[1] ?? '';
+    const kernel = new Kernel(claim, statements, header);
+    checkPairs(kernel);
+    checkThreads(kernel);
+  }
+}

@@ -1,0 +1,60 @@
+// The report of a kernel in terms of its source.
+import { elementAt } from '../../core/known.ts';
+import { existingBarriers } from '../barriers.ts';
+import type { Layout } from '../layout.ts';
+import { interference } from '../planner.ts';
+import type { KernelReport, ResidencyReport } from '../report.ts';
+import { plainName, type Analysis } from './analysis.ts';
+import type { Emission } from './emit.ts';
+import type { PtxModule } from './module.ts';
+import { pinReasons } from './values.ts';
+
+/** Describes a kernel. `reason`: why it is kept; empty if it is rewritten. */
+export function describe(module: PtxModule, analysis: Analysis, layout: Layout, reason: string,
+  residency: ResidencyReport | undefined, emission: Emission | undefined): KernelReport {
+  const { fn, arrays, flow, points, liveness, values, pinned } = analysis;
+  const { plan, problem, sharing, barriers } = layout;
+  const hasLines = fn.instructions.some((each) => each.line > 0);
+  const lineOf = (at: number): number => {
+    const each = elementAt(fn.instructions, at);
+    return hasLines ? each.line : module.text.slice(0, each.start).split('\n').length;
+  };
+  const line = (node: number): number => lineOf(elementAt(flow.nodes, node).at);
+  const name = (array: number): string => elementAt(arrays, array).name;
+  const names = ([a, b]: readonly [number, number]): readonly [string, string] => [name(a), name(b)];
+  const together = interference({ blocks: problem.blocks });
+  const known = new Set(together.map((pair) => pair.join()));
+  const used = existingBarriers(flow, sharing, new Set(barriers.map(({ slot }) => slot)));
+  const firstLine = (array: number): number => {
+    const at = values.accesses.findIndex((access) => access?.variable === array);
+    return at < 0 ? fn.line : lineOf(at);
+  };
+  return {
+    kernel: plainName(fn.name), line: fn.line, column: 1, status: reason === '' ? 'rewritten' : 'kept', reason, planner: plan.planner,
+    arrays: arrays.map((array, index) => {
+      const { type, bytes, alignment } = elementAt(values.movable, index);
+      return {
+        name: array.name, type, dimensions: [bytes / (Number(/\d+/.exec(type)?.[0] ?? 8) / 8)], bytes, alignment, line: firstLine(index), column: 1,
+        live: elementAt(liveness.ranges, index).map((range) => ({
+          ...range, beginLine: lineOf(elementAt(points, range.begin).at), endLine: lineOf(elementAt(points, range.end - 1).at),
+        })),
+        offset: elementAt(plan.offsets, index), partition: plan.partitions.findIndex(({ blocks }) => blocks.includes(index)), rewrittenIn: [],
+      };
+    }),
+    bytesBefore: plan.bytesBefore, bytesAfter: plan.bytes, lowerBound: plan.lowerBound, optimal: plan.optimal,
+    partitions: plan.partitions.map(({ offset, bytes, blocks }) => ({ offset, bytes, arrays: blocks.map(name) })),
+    interference: together.map(names),
+    inseparable: (problem.conflicts ?? []).filter((pair) => !known.has(pair.join())).map(names),
+    barriersAdded: reason !== '' ? [] : barriers.map(({ slot, pairs }) => ({
+      line: line(slot), column: 1, newLine: line(slot), loops: elementAt(flow.nodes, slot).loops.length, cause: 'reuse' as const,
+      separates: pairs.map(names),
+    })),
+    barriersExisting: flow.nodes.filter((node) => node.kind === 'barrier')
+      .map((node) => ({ line: line(node.id), column: 1, separates: used.has(node.id) })),
+    moved: [], barriersRemoved: [], symbolic: false, points: points.map((node) => lineOf(node.at)), assumptions: [],
+    pinned: pinned.map(({ variable, reason: code, line: where }) =>
+      ({ name: plainName(variable.name), bytes: variable.bytes, code, reason: pinReasons[code], line: where })),
+    ...(residency === undefined ? {} : { residency }),
+    ...(emission?.isDynamic === true ? { dynamicBytes: emission.poolBytes } : {}),
+  };
+}

@@ -1,0 +1,196 @@
+// Which shared variables the registers of a kernel may point into.
+//
+// Why this is sound. A program can form the address of a shared variable only from the variable's name. Here the name gives a register
+// its label, and every instruction that computes with a labelled register passes the label on, whatever else the register held before or
+// after: labels belong to registers, not to places, so joins, loops and any order of execution are covered. Wherever an address could get
+// out of this view (it is stored, passed on, mixed with that of another variable, taken apart into bits, compared with a number, used
+// by an instruction that is not known), the variable is pinned: it keeps its own bytes, and nothing more needs to be known about it. So
+// addresses that are loaded from memory, returned by calls or received as parameters can only be of pinned variables.
+// As in C++, an access through an address stays inside the variable from whose name the address was formed.
+import { elementAt } from '../../core/known.ts';
+import { namesIn, type Instruction, type PtxFunction, type PtxModule, type SharedVariable } from './module.ts';
+import type { Facts } from './facts.ts';
+
+/** Why a variable keeps its own bytes. */
+export const pinReasons = {
+  dynamic: 'its size is known only at the launch',
+  linkage: 'other modules may use it',
+  together: 'it is declared together with others in one statement',
+  function: 'a function that is not inlined uses it',
+  declared: 'its name is declared more than once',
+  stored: 'its address is stored in memory',
+  passed: 'its address is passed to a function that is not inlined',
+  mixed: 'an address may be of this or of another array',
+  bits: 'the bits of its address are used',
+  compared: 'its address is compared with a number',
+  instruction: 'an instruction that the pass does not know uses its address',
+  barrier: 'some threads may pass barriers of the block in other places than others do',
+} as const;
+export type PinReason = keyof typeof pinReasons;
+
+/** A variable that keeps its own bytes, why, and the source line (0 if unknown). */
+export interface Pinned {
+  readonly variable: SharedVariable;
+  readonly reason: PinReason;
+  readonly line: number;
+}
+
+/** An access to a variable that may move. */
+export interface Access {
+  readonly variable: number;
+  readonly mode: 'r' | 'w' | 'rw';
+}
+
+/** The shared variables of a kernel. */
+export interface Values {
+  /** Those that may move. */
+  readonly movable: readonly SharedVariable[];
+  readonly pinned: readonly Pinned[];
+  /** Per instruction: its access to a variable that may move. */
+  readonly accesses: readonly (Access | undefined)[];
+}
+
+/** Instructions whose result is an address again if exactly one operand, one of these (by position), is. */
+const moving: Readonly<Record<string, readonly number[]>> = {
+  mov: [1], cvta: [1], cvt: [1], add: [1, 2], sub: [1], mad: [3], selp: [1, 2], shfl: [1], min: [1, 2], max: [1, 2],
+};
+/** Instructions of which all address operands must be of the same variable: choice, order and distance do not depend on its place. */
+const relative = new Set(['selp', 'min', 'max', 'setp', 'set']);
+
+/** The variables that a kernel names and their first reasons to be pinned. */
+function candidates(module: PtxModule, fn: PtxFunction): { variable: SharedVariable; reason: PinReason | undefined }[] {
+  const named = new Set(fn.instructions.flatMap((each) => each.operands.flatMap(namesIn)));
+  const others = module.functions.filter((each) => !each.isEntry);
+  const inFunctions = new Set(others.flatMap((each) => each.instructions.flatMap((one) => one.operands.flatMap(namesIn))));
+  const all = [...module.shared, ...fn.shared].filter((variable) => named.has(variable.name) || fn.shared.includes(variable));
+  return all.map((variable) => {
+    const times = all.filter((each) => each.name === variable.name).length + (fn.declared.get(variable.name) ?? 0);
+    const isDeclaredOnce = times === (fn.shared.includes(variable) ? 2 : 1);
+    const reason = variable.fixed ?? (!isDeclaredOnce ? 'declared' : inFunctions.has(variable.name) ? 'function' : undefined);
+    return { variable, reason };
+  });
+}
+
+class Labels {
+  readonly #label = new Map<string, number>();
+  readonly #pins = new Map<number, { reason: PinReason; line: number }>();
+
+  constructor(variables: readonly { variable: SharedVariable; reason: PinReason | undefined }[]) {
+    variables.forEach(({ variable, reason }, index) => {
+      this.#label.set(variable.name, index);
+      if (reason !== undefined) this.#pins.set(index, { reason, line: 0 });
+    });
+  }
+
+  of(name: string | undefined): number | undefined {
+    return name === undefined ? undefined : this.#label.get(name);
+  }
+
+  pin(name: number | string, reason: PinReason, { line }: { line: number }): void {
+    const index = typeof name === 'number' ? name : this.#label.get(name);
+    if (index !== undefined && !this.#pins.has(index)) this.#pins.set(index, { reason, line });
+  }
+
+  isPinned(index: number): boolean {
+    return this.#pins.has(index);
+  }
+
+  reasonOf(index: number): { reason: PinReason; line: number } | undefined {
+    return this.#pins.get(index);
+  }
+
+  /** Gives a register a label; returns whether it had none. */
+  give(name: string, index: number, at: Instruction): boolean {
+    const known = this.#label.get(name);
+    if (known === undefined) {
+      this.#label.set(name, index);
+      return true;
+    }
+    if (known !== index) {
+      this.pin(known, 'mixed', at);
+      this.pin(index, 'mixed', at);
+    }
+    return false;
+  }
+}
+
+/** Spreads labels over registers until nothing changes. Loads and comparisons do not pass labels on. */
+function spread(fn: PtxFunction, facts: readonly Facts[], labels: Labels): void {
+  const users = new Map<string, number[]>();
+  facts.forEach(({ uses }, at) => {
+    for (const name of uses) {
+      const list = users.get(name);
+      if (list === undefined) users.set(name, [at]);
+      else list.push(at);
+    }
+  });
+  const queue = fn.instructions.map((each) => each.index);
+  for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
+    const { uses, defs, memory } = elementAt(facts, at);
+    const each = elementAt(fn.instructions, at);
+    if (memory !== '' || /^(?:setp|call)$/.test(elementAt(each.opcode, 0))) continue;
+    for (const used of uses) {
+      const index = labels.of(used);
+      if (index === undefined) continue;
+      for (const def of defs) if (labels.give(def, index, each)) queue.push(...users.get(def) ?? []);
+    }
+  }
+}
+
+/** Pins what one instruction lets out of view. */
+function judge(each: Instruction, { uses, memory }: Facts, labels: Labels): void {
+  const labelled = uses.filter((name) => labels.of(name) !== undefined);
+  if (labelled.length === 0) return;
+  const [head = '', space] = each.opcode;
+  const labelOf = (operand: string): number | undefined => labels.of(namesIn(operand)[0]);
+  const pin = (reason: PinReason): void => { for (const name of labelled) labels.pin(name, reason, each); };
+  if (head === 'call' || (head === 'st' && space === 'param')) return pin('passed');
+  if (memory !== '') return pin(memory === '?' ? 'instruction' : 'stored');
+  if (relative.has(head)) {
+    const values = each.operands.slice(1, 3);
+    const found = new Set(values.map(labelOf));
+    if (found.has(undefined)) return pin(head === 'selp' ? 'mixed' : 'compared');
+    if (found.size > 1) return pin('mixed');
+    return;
+  }
+  if (head === 'isspacep') return;
+  const places = moving[head];
+  if (places === undefined) {
+    return pin(/^(?:and|or|xor|not|shl|shr|shf|lop3|mul|mad24|bfe|bfi|prmt|rem|div)$/.test(head) ? 'bits' : 'instruction');
+  }
+  const isWhole = !/^(?:cvt|mov|add|sub|mad|shfl)$/.test(head) || each.opcode.slice(1).every((part) => !/^[busf](?:8|16|128)$|^f\d|^cc$/.test(part));
+  const isScalar = each.operands.every((operand) => !operand.startsWith('{'));
+  const inPlace = each.operands.filter((operand, at) => at > 0 && labelOf(operand) !== undefined && places.includes(at)).length;
+  if (labelled.length > 1 || inPlace !== labelled.length || !isWhole || !isScalar) pin(labelled.length > 1 ? 'mixed' : 'bits');
+}
+
+/** Finds the shared variables of a kernel, which of them may move, and their accesses. */
+export function analyseValues(module: PtxModule, fn: PtxFunction, facts: readonly Facts[]): Values {
+  const all = candidates(module, fn);
+  const labels = new Labels(all);
+  spread(fn, facts, labels);
+  fn.instructions.forEach((each) => {
+    const own = elementAt(facts, each.index);
+    judge(each, own, labels);
+    const touched = new Set(own.addresses.flatMap((name) => labels.of(name) ?? []));
+    const isKnown = own.memory !== '?' && own.memory !== '' && !/cluster/.test(each.opcode.join('.'));
+    for (const index of touched) {
+      if (!isKnown) labels.pin(index, 'instruction', each);
+      else if (touched.size > 1) labels.pin(index, 'mixed', each);
+    }
+  });
+  const place = new Map<number, number>();
+  all.forEach((_, index) => { if (!labels.isPinned(index)) place.set(index, place.size); });
+  const accesses = facts.map(({ addresses, memory }) => {
+    const index = addresses.map((name) => labels.of(name)).find((each) => each !== undefined);
+    const variable = index === undefined ? undefined : place.get(index);
+    return variable === undefined || memory === '' || memory === '?' ? undefined : { variable, mode: memory };
+  });
+  return {
+    accesses, movable: all.filter((_, index) => place.has(index)).map((each) => each.variable),
+    pinned: all.flatMap(({ variable }, index) => {
+      const why = labels.reasonOf(index);
+      return why === undefined ? [] : [{ variable, ...why }];
+    }),
+  };
+}
