@@ -192,7 +192,8 @@ function partnersOf(pairs: readonly Pair[]): Map<number, Set<number>> {
  * Slots for new barriers at minimum cost. Repeatedly finds a barrier-free path, and then the cheapest set of slots that cuts all paths
  * found so far, until no path remains. The result is optimal unless the work budget ran out.
  */
-export function placeBarriers(flow: BarrierFlow, pairs: readonly Pair[], closed: ReadonlySet<number>, work: Work = new Work()): NewBarrier[] {
+export function placeBarriers(flow: BarrierFlow, pairs: readonly Pair[], closed: ReadonlySet<number>,
+  work: Work = new Work()): NewBarrier[] {
   const nodes = accessors(flow);
   const partners = partnersOf(pairs);
   const ways: (readonly number[])[] = [];

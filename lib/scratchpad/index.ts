@@ -3,9 +3,12 @@ export { explain } from './explain.ts';
 export type { Explanation } from './explain.ts';
 export { optimize } from './optimize.ts';
 export type { OptimizeOptions } from './options.ts';
+export { optimizePtx } from './optimize-ptx.ts';
+export type { OptimizePtxOptions, OptimizePtxResult } from './ptx/options.ts';
+export type { PinReason } from './ptx/values.ts';
 export type {
-  ArrayReport, BarrierReport, KernelReport, LiveRange, MovedStatement, OptimizeResult, PartitionReport, RefusedKernel, ResidencyReport,
-  ScratchpadReport,
+  ArrayReport, BarrierReport, KernelReport, LiveRange, MovedStatement, OptimizeResult, PartitionReport, PinnedReport, RefusedKernel,
+  ResidencyReport, ScratchpadReport,
   SourcePlace,
 } from './report.ts';
 export { refusalCodes } from './refusal.ts';

@@ -161,6 +161,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'scratchpad.plan': () => ({ args: [plan(), 'exact', {}] }),
   'scratchpad.occupancy': args({ threads: 128, registers: 32, sharedBytes: 1024 }, 'sm_90'),
   'scratchpad.optimize': args(kernel, { kernel: 'k', planner: 'exact', blockThreads: [64], macros: ['X'], defines: { N: 3 }, functions: ['f'], arch: 'sm_90' }),
+  'scratchpad.optimizePtx': args('.version 8.0\n.target sm_90\n.entry k()\n{\n\tret;\n}\n', { kernel: 'k', planner: 'exact', barriers: 'any', blockThreads: 64, arch: 'sm_90' }),
   'stream.parse': () => ({ args: [source().text, { file: 'p.str' }] }),
   'stream.check': () => ({ args: [[source()], { main: 'Main' }] }),
   'stream.elaborate': () => ({ args: [[source()], { main: 'Main', parameters: {} }] }),

@@ -36,6 +36,8 @@ const picture = (given: Given) => ({ data: given.array(256), width: 16, height: 
 const source = 'float->float filter Scale { work pop 1 push 1 { push(2 * pop()); } }';
 const scaling = async () => (await stream.elaborate(source)).graph;
 type Scaling = Awaited<ReturnType<typeof scaling>>;
+const compiled = '.version 8.0\n.target sm_90\n.visible .entry k()\n{\n\t.shared .b32 a[8];\n\t.shared .b32 b[8];\n\tst.shared.u32 [a], 1;\n'
+  + '\tbar.sync 0;\n\tst.shared.u32 [b], 2;\n\tret;\n}\n';
 const kernel = `__global__ void k(float* p) {
   __shared__ float a[64];
   __shared__ float b[64];
@@ -256,6 +258,7 @@ const work: Record<string, readonly PublicCase[]> = {
 
 const programs: Record<string, readonly PublicCase[]> = {
   'scratchpad.optimize': [{ call: ({ list }) => scratchpad.optimize(kernel, { blockThreads: list(64) as never, macros: list('UNUSED'), reorder: true }) }],
+  'scratchpad.optimizePtx': [{ call: () => scratchpad.optimizePtx(compiled, { blockThreads: 64 }) }],
   'stream.parse': [{ call: async ({ list }) => (await stream.parse(list({ name: 'a.str', text: source }))).diagnostics }],
   'stream.check': [{ call: async ({ list }) => (await stream.check(list({ name: 'a.str', text: source }))).diagnostics }],
   'stream.elaborate': [{

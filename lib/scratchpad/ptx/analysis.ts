@@ -98,7 +98,8 @@ export function inseparable({ nodes, closed }: Flow, count: number, allowNew: bo
 export function plainName(mangled: string): string {
   const local = /E(\d+)([A-Za-z_]\w*?)(?:_\d+|__\d+_)?$/.exec(mangled);
   for (let length = local?.[1] ?? ''; local !== null && length !== ''; length = length.slice(1)) {
-    const name = mangled.slice(mangled.indexOf(`${local[1]}${local[2]}`, local.index) + required(local[1]).length).slice(0, Number(length));
+    const at = mangled.indexOf(`${local[1]}${local[2]}`, local.index) + required(local[1]).length;
+    const name = mangled.slice(at, at + Number(length));
     if (name.length === Number(length) && mangled.startsWith('_Z')) return name;
   }
   let at = /^_ZN?(?=\d)/.exec(mangled)?.[0].length ?? -1;
@@ -113,11 +114,23 @@ export function plainName(mangled: string): string {
   }
 }
 
+/** A kernel with at most one array that may move: there is nothing to plan. */
+function withoutChoice(fn: PtxFunction, facts: readonly Facts[], blocks: Blocks, values: Values): Analysis {
+  const flow: Flow = { nodes: [], closed: new Set(), inFlight: undefined };
+  const arrays = values.movable.map(({ name, bytes, alignment }, index) =>
+    ({ index, name: plainName(name), bytes, alignment, symbolic: false }));
+  return {
+    fn, facts, blocks, values, flow, arrays, points: [], pinned: values.pinned, closed: flow.closed,
+    liveness: { ranges: arrays.map(() => []) }, conflicts: [],
+  };
+}
+
 /** Analyses a kernel of a module. */
 export function analyse(module: PtxModule, fn: PtxFunction, callees: Callees = calleesOf(module)): Analysis {
   const facts = fn.instructions.map((each) => factsOf(each, callees));
   const found = analyseValues(module, fn, facts);
   const blocks = cutBlocks(fn);
+  if (found.movable.length < 2) return withoutChoice(fn, facts, blocks, found);
   const uniformity = analyseUniformity(blocks, facts, (at) => found.accesses[at] !== undefined);
   const broken = hasPlainBarriers(fn) ? uniformity.broken : fn.instructions.find((each) => /^bar/.test(elementAt(each.opcode, 0)));
   const values: Values = broken === undefined ? found : {

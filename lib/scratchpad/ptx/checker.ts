@@ -6,122 +6,7 @@
 // 3. For arrays that share bytes: no way without a barrier from an access of one to an access of the other; no access of one between a
 //    write and a read of the other; threads that part do not access one each.
 // 4. All threads take the branches that decide on a new barrier together, and those that decide between barriers of the kernel.
-import { WarploomError } from '../../core/errors.ts';
-
-/** What the pass claims for one kernel. */
-export interface Claim {
-  readonly kernel: string;
-  readonly pool: string;
-  readonly poolBytes: number;
-  readonly barriers: number;
-  readonly moved: readonly { readonly name: string; readonly bytes: number; readonly alignment: number; readonly offset: number }[];
-}
-
-interface Statement {
-  readonly tokens: readonly string[];
-  next: number[];
-  readonly isNew: boolean;
-}
-
-function fail(kernel: string, what: string): never {
-  throw new WarploomError('ERR_WARPLOOM_INTERNAL', `the rewritten kernel ${kernel} did not pass its check (${what}); nothing was returned. `
-    + 'Please report this with the input');
-}
-
-const tokenPattern = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"\\]|\\.)*"|[%.A-Za-z_$][\w$.]*(?:::[\w$.]+)*|\d[\w.]*|[^\s]/g;
-const tokensOf = (text: string): string[] => (text.match(tokenPattern) ?? []).filter((each) => !/^\/[/*]/.test(each));
-
-/** Walks through both texts; returns the statements of every claimed kernel, with the new barriers in place. */
-function compare(before: string, after: string, claims: ReadonlyMap<string, Claim>): Map<string, Statement[]> {
-  const [a, b] = [tokensOf(before), tokensOf(after)];
-  const bodies = new Map<string, Statement[]>();
-  const movedNames = new Set([...claims.values()].flatMap(({ moved }) => moved.map((each) => each.name)));
-  const pools = new Set([...claims.values()].map((claim) => claim.pool));
-  let [i, j, depth] = [0, 0, 0];
-  let kernel = '';
-  let open: string[] = [];
-  let isNew = false;
-  const declared = (tokens: readonly string[], at: number, names: ReadonlySet<string>): number => {
-    let end = tokens[at] === '.extern' ? at + 1 : at;
-    if (tokens[end] !== '.shared') return at;
-    let found = false;
-    for (; end < tokens.length && tokens[end] !== ';'; ++end) found ||= names.has(tokens[end] ?? '');
-    return found ? end + 1 : at;
-  };
-  const close = (): void => {
-    if (open.length > 0 && depth > 0) bodies.get(kernel)?.push({ tokens: open, next: [], isNew });
-    open = [];
-    isNew = false;
-  };
-  while (i < a.length || j < b.length) {
-    if (open.length === 0) {
-      const skipped = declared(b, j, pools);
-      if (skipped > j) { j = skipped; continue; }
-      const dropped = declared(a, i, movedNames);
-      if (dropped > i && a.slice(i, dropped).join(' ') !== b.slice(j, j + dropped - i).join(' ')) { i = dropped; continue; }
-      if (depth > 0 && b.slice(j, j + 3).join(' ') === 'bar.sync 0 ;' && (a[i] !== 'bar.sync' || newBarriersFirst(a, i, b, j))) {
-        open = ['bar.sync', '0'];
-        isNew = true;
-        close();
-        j += 3;
-        continue;
-      }
-    }
-    const token = a[i] ?? '';
-    const place = depth > 0 ? claims.get(kernel)?.moved.find((each) => each.name === token) : undefined;
-    if (place !== undefined) {
-      const [sign, shift, number] = [a[i + 1], a[i + 2], a[i + 3]];
-      const isSum = sign === '+' || sign === '-';
-      const isNegative = isSum && shift === '-';
-      const extra = !isSum ? 0 : Number(isNegative ? number : shift) * (sign === '-' ? -1 : 1) * (isNegative ? -1 : 1);
-      const given = b[j + 2] === '-' ? -Number(b[j + 3]) : Number(b[j + 2]);
-      if (b[j] !== claims.get(kernel)?.pool || b[j + 1] !== '+' || given !== place.offset + extra) fail(kernel, `a use of ${token}`);
-      open.push(token);
-      i += isSum ? (isNegative ? 4 : 3) : 1;
-      j += b[j + 2] === '-' ? 4 : 3;
-      continue;
-    }
-    if (token !== b[j]) fail(kernel, `${token} became ${b[j] ?? 'nothing'}`);
-    // Outside of claimed kernels the texts need only be equal.
-    if (depth === 0) {
-      if (token === '.entry') kernel = a[i + 1] ?? '';
-      if (token === '{' && claims.has(kernel)) {
-        bodies.set(kernel, []);
-        depth = 1;
-      }
-    } else if (token === '{' && open.length === 0) ++depth;
-    else if (token === '}' && open.length === 0) {
-      if (--depth === 0) kernel = '';
-    } else if (token === ';') close();
-    else if (token === ':' && open.length === 1) {
-      open.push(':');
-      if (a[i + 1] !== '.branchtargets') close();
-    } else if (token === '.loc' && open.length === 0) {
-      // Line information ends without a semicolon: file, line, column, and possibly the place of a call.
-      while (!endsLocation(a, i)) { if (a[++i] !== b[++j]) fail(kernel, 'line information changed'); }
-    } else open.push(token);
-    ++i;
-    ++j;
-  }
-  return bodies;
-}
-
-/** Of a run of barriers, the new ones come first: whether the output has more of them here than the original. */
-function newBarriersFirst(a: readonly string[], i: number, b: readonly string[], j: number): boolean {
-  const run = (list: readonly string[], at: number): number => {
-    let count = 0;
-    while (list[at + 3 * count] === 'bar.sync' && list[at + 3 * count + 1] === '0' && list[at + 3 * count + 2] === ';') ++count;
-    return count;
-  };
-  return run(b, j) > run(a, i);
-}
-
-/** Whether the token after `at` no longer belongs to a `.loc` directive. */
-function endsLocation(tokens: readonly string[], at: number): boolean {
-  const next = tokens[at + 1] ?? '';
-  if (/^\d+$|^,$|^function_name$|^inlined_at$|^\+$/.test(next)) return false;
-  return !(tokens[at] === 'function_name' || (tokens[at] === '+' && /^\w/.test(next)));
-}
+import { compare, fail, type Claim, type Statement } from './checker-text.ts';
 
 class Kernel {
   readonly statements: readonly Statement[];
@@ -131,18 +16,27 @@ class Kernel {
   readonly writes: bigint[] = [];
   readonly #defs = new Map<string, number[]>();
   readonly #header: string;
+  readonly #opcodes: readonly string[];
+  readonly #guards: readonly (string | undefined)[];
+  readonly #barriers: readonly boolean[];
+  /** Statements after which a thread may be at its end. */
+  readonly #ends: readonly number[];
 
   constructor(claim: Claim, statements: Statement[], header: string) {
     this.claim = claim;
     this.statements = statements;
     this.#header = header;
+    this.#opcodes = statements.map(({ tokens }) => (tokens[0] === '@' ? tokens[tokens[1] === '!' ? 3 : 2] : tokens[0]) ?? '');
+    this.#guards = statements.map(({ tokens }) => tokens[0] === '@' ? tokens[tokens[1] === '!' ? 2 : 1] : undefined);
     this.#link();
     this.#trace();
+    this.#barriers = statements.map((_, at) => this.#isBarrier(at));
+    this.#ends = statements.flatMap((statement, at) => statement.next.length === 0 || at === statements.length - 1
+      || /^(?:ret|exit|trap)\b/.test(this.opcode(at)) ? [at] : []);
   }
 
   opcode(at: number): string {
-    const { tokens } = this.#at(at);
-    return (tokens[0] === '@' ? tokens[tokens[1] === '!' ? 3 : 2] : tokens[0]) ?? '';
+    return this.#opcodes[at] ?? '';
   }
 
   #at(at: number): Statement {
@@ -152,8 +46,7 @@ class Kernel {
   }
 
   guard(at: number): string | undefined {
-    const { tokens } = this.#at(at);
-    return tokens[0] === '@' ? tokens[tokens[1] === '!' ? 2 : 1] : undefined;
+    return this.#guards[at];
   }
 
   #operands(at: number): string[][] {
@@ -192,7 +85,8 @@ class Kernel {
   /** Which arrays' addresses each name may hold: anything computed from an address is one. */
   #trace(): void {
     const holds = new Map<string, bigint>(this.claim.moved.map(({ name }, at) => [name, 1n << BigInt(at)]));
-    const of = (tokens: readonly string[]): bigint => tokens.reduce((sum, token) => sum | (holds.get(token.replace(/\.[xyzw]$/, '')) ?? 0n), 0n);
+    const of = (tokens: readonly string[]): bigint =>
+      tokens.reduce((sum, token) => sum | (holds.get(token.replace(/\.[xyzw]$/, '')) ?? 0n), 0n);
     const shape = this.statements.map((_, at) => ({ head: this.opcode(at).split('.')[0] ?? '', operands: this.#operands(at) }));
     const isMemory = (tokens: readonly string[]): boolean => tokens[0] === '[';
     shape.forEach(({ head, operands }, at) => {
@@ -226,7 +120,7 @@ class Kernel {
     shape.forEach(({ head, operands }, at) => {
       const address = operands.filter(isMemory).reduce((sum, each) => sum | of(each), 0n);
       const values = operands.filter((each) => !isMemory(each)).reduce((sum, each) => sum | of(each), 0n);
-      if (values !== 0n && /^(?:st|red|atom|call|stmatrix|mbarrier|mapa|cp|wgmma)$/.test(head)) fail(this.claim.kernel, 'an address escapes');
+      if (values !== 0n && escaping.test(head)) fail(this.claim.kernel, 'an address escapes');
       if ((address & (address - 1n)) !== 0n) fail(this.claim.kernel, 'an access to two arrays');
       const isLoad = /^(?:ld|ldu|ldmatrix)$/.test(head) || this.opcode(at).startsWith('wmma.load');
       const isStore = /^(?:st|stmatrix|cp)$/.test(head) || this.opcode(at).startsWith('wmma.store');
@@ -240,6 +134,10 @@ class Kernel {
   }
 
   isBarrier(at: number): boolean {
+    return this.#barriers[at] === true;
+  }
+
+  #isBarrier(at: number): boolean {
     if (this.guard(at) !== undefined) return false;
     const opcode = this.opcode(at).replace(/\.aligned|\.cta/g, '');
     const operands = this.#operands(at).map((each) => each.join(''));
@@ -299,16 +197,20 @@ class Kernel {
     return set;
   }
 
+  get #branches(): number[] {
+    return this.#branchList ??= this.statements.flatMap(({ next }, at) =>
+      next.length + Number(/^(?:ret|exit)/.test(this.opcode(at))) > 1 ? [at] : []);
+  }
+
+  #branchList: number[] | undefined;
   readonly #controls = new Map<number, number[]>();
   /** Branches that decide whether a statement is executed. */
   controls(at: number): number[] {
     const known = this.#controls.get(at);
     if (known !== undefined) return known;
-    const ends = this.statements.flatMap((statement, each) => each !== at && (statement.next.length === 0
-      || /^(?:ret|exit|trap)\b/.test(this.opcode(each)) || each === this.statements.length - 1) ? [each] : []);
-    const avoiding = this.backward(ends, at);
+    const avoiding = this.backward(this.#ends.filter((each) => each !== at), at);
     const reaching = this.backward([at]);
-    const found = [...avoiding].filter((each) => each !== at && this.#at(each).next.length + Number(/^(?:ret|exit)/.test(this.opcode(each))) > 1
+    const found = this.#branches.filter((each) => each !== at && avoiding.has(each)
       && this.#at(each).next.some((next) => reaching.has(next)));
     this.#controls.set(at, found);
     return found;
@@ -390,12 +292,14 @@ class Kernel {
     if (/^ldu?\b/.test(opcode)) {
       const isFixed = /^ld\.(?:param|const)\b|\.nc\b|^ldu/.test(opcode);
       if (!isFixed && !(trusting && !/volatile|relaxed|acquire|mmio/.test(opcode))) return false;
-      return !/^ld\.param/.test(opcode) || this.#operands(at).flat().some((each) => /^[A-Za-z_$]/.test(each) && this.#header.includes(each));
+      const names = this.#operands(at).flat().filter((each) => /^[A-Za-z_$]/.test(each));
+      return !/^ld\.param/.test(opcode) || names.some((each) => this.#header.includes(each));
     }
     return /^bar/.test(opcode) ? this.isBarrier(at) : !differing.test(opcode);
   }
 }
 
+const escaping = /^(?:st|red|atom|call|stmatrix|mbarrier|mapa|cp|wgmma)$/;
 const sameForAll = /^%(?:ctaid|ntid|nctaid|gridid|clusterid|nclusterid|cluster_nctaid|dynamic_smem_size|total_smem_size)$/;
 const differing = new RegExp('^(?:atom|shfl|vote|match|activemask|elect|redux|mbarrier|call|tex|tld4|suld|mma|wmma|wgmma|ldmatrix'
   + '|clusterlaunch|mapa|getctarank|movmatrix|tcgen05|cp|setmaxnreg|griddepcontrol|istypep|txq|suq|alloca|stacksave)');
@@ -427,7 +331,8 @@ function checkPairs(kernel: Kernel): void {
     const needed = kernel.backward(all.filter((at) => ((kernel.reads[at] ?? 0n) & bit) !== 0n));
     for (const at of all) {
       const isLive = flying.has(at) || (written.has(at) && needed.has(at));
-      if (isLive && (kernel.touches(at) & others) !== 0n) fail(claim.kernel, `${name(array)} is needed after another array takes its bytes`);
+      if (!isLive || (kernel.touches(at) & others) === 0n) continue;
+      fail(claim.kernel, `${name(array)} is needed after another array takes its bytes`);
     }
   }
 }
@@ -440,7 +345,9 @@ function checkThreads(kernel: Kernel): void {
   const firsts = kernel.met((at) => number.has(at) ? 1n << BigInt(number.get(at) ?? 0) : 0n);
   const arrays = kernel.met((at) => kernel.touches(at));
   statements.forEach(({ next, isNew }, at) => {
-    if (isNew && !kernel.controls(at).every((branch) => kernel.isUniform(branch, false))) fail(claim.kernel, 'not all threads reach a new barrier');
+    if (isNew && !kernel.controls(at).every((branch) => kernel.isUniform(branch, false))) {
+      fail(claim.kernel, 'not all threads reach a new barrier');
+    }
     for (const [i, one] of next.entries()) {
       for (const other of next.slice(i + 1)) {
         const [p, q] = [firsts[one] ?? 0n, firsts[other] ?? 0n];
@@ -462,7 +369,7 @@ function checkThreads(kernel: Kernel): void {
 
 /** Throws an internal error unless every claimed kernel is right. */
 export function check(before: string, after: string, claims: readonly Claim[]): void {
-  const bodies = compare(before, after, new Map(claims.map((claim) => [claim.kernel, claim])));
+  const bodies = compare(before, after, claims);
   for (const claim of claims) {
     const statements = bodies.get(claim.kernel);
     if (statements === undefined) fail(claim.kernel, 'it is not found');

@@ -34,11 +34,13 @@ export function describe(module: PtxModule, analysis: Analysis, layout: Layout, 
     arrays: arrays.map((array, index) => {
       const { type, bytes, alignment } = elementAt(values.movable, index);
       return {
-        name: array.name, type, dimensions: [bytes / (Number(/\d+/.exec(type)?.[0] ?? 8) / 8)], bytes, alignment, line: firstLine(index), column: 1,
+        name: array.name, type, dimensions: [bytes / (Number(/\d+/.exec(type)?.[0] ?? 8) / 8)], bytes, alignment,
+        line: firstLine(index), column: 1,
         live: elementAt(liveness.ranges, index).map((range) => ({
           ...range, beginLine: lineOf(elementAt(points, range.begin).at), endLine: lineOf(elementAt(points, range.end - 1).at),
         })),
-        offset: elementAt(plan.offsets, index), partition: plan.partitions.findIndex(({ blocks }) => blocks.includes(index)), rewrittenIn: [],
+        offset: elementAt(plan.offsets, index), partition: plan.partitions.findIndex(({ blocks }) => blocks.includes(index)),
+        rewrittenIn: [],
       };
     }),
     bytesBefore: plan.bytesBefore, bytesAfter: plan.bytes, lowerBound: plan.lowerBound, optimal: plan.optimal,

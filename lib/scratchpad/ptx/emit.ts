@@ -72,7 +72,8 @@ export function emit(module: PtxModule, analysis: Analysis, { plan, barriers }: 
     const { start } = elementAt(fn.instructions, elementAt(flow.nodes, slot).at);
     edits.push({ start, end: start, text: 'bar.sync \t0;\n\t' });
   }
-  const moved = values.movable.map(({ name, bytes, alignment: own }, at) => ({ name, bytes, alignment: own, offset: elementAt(plan.offsets, at) }));
+  const moved = values.movable.map(({ name, bytes, alignment: own }, at) =>
+    ({ name, bytes, alignment: own, offset: elementAt(plan.offsets, at) }));
   return { kernel: fn.name, pool, poolBytes: plan.bytes, moved, barriers: barriers.length, isDynamic, edits };
 }
 

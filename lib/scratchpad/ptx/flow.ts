@@ -79,7 +79,9 @@ class Builder {
   }
 
   add(kind: FlowNode['kind'], at: number, loops: readonly number[], last?: Mutable): Mutable {
-    const node: Mutable = { id: this.nodes.length, kind, at, accesses: [], successors: [], loops, leaves: false, waits: false, fetched: [], lands: '' };
+    const node: Mutable = {
+      id: this.nodes.length, kind, at, accesses: [], successors: [], loops, leaves: false, waits: false, fetched: [], lands: '',
+    };
     this.nodes.push(node);
     last?.successors.push(node.id);
     return node;

@@ -87,7 +87,7 @@ function malformed(text: string, at: number, what: string): never {
 
 /** The variables of one `.shared` declaration. */
 export function sharedVariables(text: string, start: number, end: number): SharedVariable[] {
-  const found = /^([\s\S]*?)\.shared\b([\s\S]*?)\.([bsuf]\w*|bf16)\s+((?!\.)[\s\S]*);?$/.exec(text.slice(start, end).trimEnd());
+  const found = /^([\s\S]*?)\.shared\b([\s\S]*?)\.([bsuf]\w*)\s+((?!\.)[\s\S]*);?$/.exec(text.slice(start, end).trimEnd());
   if (found === null) return [];
   const [, linkage = '', middle = '', type = '', names = ''] = found;
   const vector = Number(/\.v([248])\b/.exec(middle)?.[1] ?? 1);
@@ -100,7 +100,8 @@ export function sharedVariables(text: string, start: number, end: number): Share
     const bytes = [...extents.matchAll(/\[\s*(\w*)\s*\]/g)].reduce((sum, [, extent]) => sum * Number(extent), size);
     const isSized = isPlain && name !== '' && Number.isSafeInteger(bytes) && bytes > 0;
     const fixed = /\.extern\b/.test(linkage) || !isSized ? 'dynamic' as const
-      : list.length > 1 ? 'together' as const : /\.(?:visible|weak|common)\b/.test(linkage) || /=|\.attribute/.test(names + middle) ? 'linkage' as const : undefined;
+      : list.length > 1 ? 'together' as const
+        : /\.(?:visible|weak|common)\b/.test(linkage) || /=|\.attribute/.test(names + middle) ? 'linkage' as const : undefined;
     return { name, bytes: isSized ? bytes : 0, alignment: isPlain ? alignment : 16, type, start, end, fixed };
   });
 }

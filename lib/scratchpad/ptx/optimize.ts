@@ -1,14 +1,11 @@
-// Shared-memory reuse for compiled kernels.
+// The pass on PTX: finds shared arrays of compiled kernels that are not needed at the same time, and lets them overlap.
 import { describeValue } from '../../core/arrays.ts';
-import { abortSignal, choice, rule, whole } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
-import { normally, optionsOf, type ChecksOf, type Taken } from '../../core/options.ts';
-import { snapshot } from '../../core/snapshot.ts';
 import { layOut, type Layout } from '../layout.ts';
 import { architectures, occupancy, type Architecture } from '../occupancy.ts';
-import { planners, type PlannerName } from '../types.ts';
+import type { OptimizePtxResult, TakenPtxOptions as Options } from './options.ts';
 import { Work } from '../work.ts';
-import type { ScratchpadReport, KernelReport, ResidencyReport } from '../report.ts';
+import type { KernelReport, ResidencyReport } from '../report.ts';
 import { analyse, inseparable, plainName, type Analysis } from './analysis.ts';
 import { check } from './checker.ts';
 import { describe } from './describe.ts';
@@ -16,53 +13,9 @@ import { applyEdits, emit, staticLimit, unusedDeclarations, type Emission } from
 import { calleesOf } from './facts.ts';
 import { readModule, type PtxModule } from './module.ts';
 
-/** Options of {@link optimizePtx}. */
-export interface OptimizePtxOptions {
-  /** The only kernel to treat, by its name in PTX or in the source. Default: all. */
-  readonly kernel?: string;
-  /** How arrays are placed. Default `exact`. */
-  readonly planner?: PlannerName;
-  /**
-   * When barriers may be added. `gain` (default): only if a multiprocessor then holds more blocks, which takes the number of threads;
-   * `any`: wherever they save bytes; `none`: never.
-   */
-  readonly barriers?: 'none' | 'gain' | 'any';
-  /** Architecture whose occupancy is predicted. Default: that of the module's `.target` if it is known, otherwise `sm_90`. */
-  readonly arch?: Architecture;
-  /** Threads per block. Default: `.reqntid` or `.maxntid` of the kernel, that is `__launch_bounds__`. */
-  readonly blockThreads?: number;
-  /** Registers per thread as reported by ptxas. Default 32. */
-  readonly registersPerThread?: number;
-  /** Elementary operations that the searches may spend. Default 3·10⁷, about 0.5 s. */
-  readonly budget?: number;
-  /** Aborts the call. */
-  readonly signal?: AbortSignal;
-}
-
-/** The result of {@link optimizePtx}. */
-export interface OptimizePtxResult {
-  /** The module with pools; unchanged, byte for byte, if there was nothing to gain. */
-  readonly ptx: string;
-  readonly report: ScratchpadReport;
-  /** Bytes of dynamic shared memory that launches must request if a pool exceeds 48 KB: the largest of any kernel. */
-  readonly dynamicBytes?: number;
-}
-
-const checks = {
-  kernel: rule<string>('the name of a kernel', (value) => typeof value === 'string' && /^[\w$]+$/.test(value)),
-  planner: normally(choice(planners), 'exact'), barriers: normally(choice(['none', 'gain', 'any'] as const), 'gain'),
-  arch: choice(architectures), blockThreads: whole(1, 1024), registersPerThread: normally(whole(1, 255), 32),
-  budget: whole(1), signal: abortSignal,
-} satisfies ChecksOf<OptimizePtxOptions>;
-const readOptions = optionsOf('scratchpad.optimizePtx', checks);
-type Options = Taken<OptimizePtxOptions, typeof checks>;
-
-/** The longest text. */
-const mostCharacters = 32 * 2 ** 20;
-
 function threadsOf(header: string, given: number | undefined): number | undefined {
   const found = /\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?/.exec(header);
-  const declared = found === null ? undefined : found.slice(1).reduce((product, each) => product * Number(each ?? 1), 1);
+  const declared = found === null ? undefined : [found[1], found[2], found[3]].reduce((product, each) => product * Number(each ?? 1), 1);
   return given ?? (declared !== undefined && declared >= 1 && declared <= 1024 ? declared : undefined);
 }
 
@@ -94,7 +47,8 @@ async function treat(module: PtxModule, analysis: Analysis, options: Options, wo
   const threads = threadsOf(fn.header, options.blockThreads);
   const architecture = architectureOf(module, options.arch);
   const registers = options.registersPerThread;
-  const at = (bytes: number): ResidencyReport['before'] => occupancy({ threads: threads ?? 1, registers, sharedBytes: bytes + pinnedBytes }, architecture);
+  const at = (bytes: number): ResidencyReport['before'] =>
+    occupancy({ threads: threads ?? 1, registers, sharedBytes: bytes + pinnedBytes }, architecture);
   const layout = await choose(analysis, options, work, (bytes) => threads === undefined ? undefined : at(bytes).blocks);
   const { plan } = layout;
   const residency = threads === undefined ? undefined
@@ -103,8 +57,8 @@ async function treat(module: PtxModule, analysis: Analysis, options: Options, wo
   const reason = arrays.length === 0 ? pinned.length === 0 ? 'no shared arrays' : 'no array may move'
     : arrays.length === 1 ? 'one array only'
       : plan.bytes >= plan.bytesBefore ? whyNot(analysis, options)
-        : isDynamic && pinned.some(({ reason: why }) => why === 'dynamic') ? 'the pool would have to be dynamic shared memory, which the kernel uses already'
-          : '';
+        : isDynamic && pinned.some(({ reason: why }) => why === 'dynamic')
+          ? 'the pool would have to be dynamic shared memory, which the kernel uses already' : '';
   const emission = reason === '' ? emit(module, analysis, layout, pinnedBytes) : undefined;
   return { report: describe(module, analysis, layout, reason, residency, emission), emission };
 }
@@ -118,15 +72,17 @@ function whyNot({ flow, arrays, conflicts }: Analysis, { barriers }: Options): s
     : 'sharing would take new barriers, and it is not shown that more blocks fit then (options blockThreads, barriers)';
 }
 
-/** {@link optimizePtx} with options that have been checked. */
-async function run(text: string, options: Options): Promise<OptimizePtxResult> {
+/** `optimizePtx` with options that have been checked. */
+export async function optimizeModule(text: string, options: Options): Promise<OptimizePtxResult> {
   const module = readModule(text);
   const callees = calleesOf(module);
   const { kernel } = options;
-  const entries = module.functions.filter((fn) => fn.isEntry && (kernel === undefined || fn.name === kernel || plainName(fn.name) === kernel));
+  const isWanted = (name: string): boolean => kernel === undefined || name === kernel || plainName(name) === kernel;
+  const entries = module.functions.filter((fn) => fn.isEntry && isWanted(fn.name));
   if (kernel !== undefined && entries.length === 0) {
     const known = module.functions.filter((fn) => fn.isEntry).map((fn) => plainName(fn.name));
-    throw refusal('kernel', `one of the kernels of the module: ${known.length > 0 ? known.join(', ') : 'it has none'}`, describeValue(kernel));
+    const list = known.length > 0 ? known.join(', ') : 'it has none';
+    throw refusal('kernel', `one of the kernels of the module: ${list}`, describeValue(kernel));
   }
   const work = new Work(options.budget, options.signal);
   const treated: Treated[] = [];
@@ -145,20 +101,3 @@ async function run(text: string, options: Options): Promise<OptimizePtxResult> {
     ...(dynamic.length > 0 ? { dynamicBytes: dynamic.reduce((a, b) => Math.max(a, b)) } : {}),
   };
 }
-
-/**
- * Overlays shared arrays of compiled kernels if they are not needed at the same time: every kernel gets one pool, in which its arrays
- * become offsets, and barriers where reuse needs them, within `barriers`. All other text stays the same, byte for byte. An array whose
- * address cannot be followed keeps its own bytes (`pinned` in the report); no kernel is refused. The result is checked by a separate
- * program before it is returned.
- * @param text a PTX module, at most 32 MiB of characters, of nvcc, clang, NVRTC or Triton
- * @throws ArgumentError (ERR_WARPLOOM_INVALID_ARGUMENT) for invalid options, and for text that is not PTX
- * @throws `signal.reason` if the call is aborted
- * @throws WarploomError (ERR_WARPLOOM_INTERNAL) if the rewritten module fails the check that precedes its return
- */
-export async function optimizePtx(text: string, given: OptimizePtxOptions = {}): Promise<OptimizePtxResult> {
-  if (typeof text !== 'string') throw refusal('text', 'a PTX module', describeValue(text));
-  if (text.length > mostCharacters) throw refusal('text', `at most ${mostCharacters} characters`, `${text.length}`);
-  return run(text, snapshot(readOptions.read(given)));
-}
-

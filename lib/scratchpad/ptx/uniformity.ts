@@ -31,7 +31,8 @@ function differs({ opcode }: Instruction, { addresses, kind }: Facts, header: st
   const [head = '', space = ''] = opcode;
   if (head === 'ld' || head === 'ldu') {
     if (space === 'param') return !addresses.some((name) => header.includes(name));
-    return !(space === 'const' || opcode.includes('nc') || head === 'ldu' || (trusting && !/volatile|relaxed|acquire|mmio/.test(opcode.join(' '))));
+    const isFixed = space === 'const' || opcode.includes('nc') || head === 'ldu';
+    return !isFixed && !(trusting && !/volatile|relaxed|acquire|mmio/.test(opcode.join(' ')));
   }
   return !(pure.has(head) || kind === 'barrier');
 }

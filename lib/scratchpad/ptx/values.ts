@@ -57,16 +57,21 @@ const moving: Readonly<Record<string, readonly number[]>> = {
 /** Instructions of which all address operands must be of the same variable: choice, order and distance do not depend on its place. */
 const relative = new Set(['selp', 'min', 'max', 'setp', 'set']);
 
-/** The variables that a kernel names and their first reasons to be pinned. */
-function candidates(module: PtxModule, fn: PtxFunction): { variable: SharedVariable; reason: PinReason | undefined }[] {
-  const named = new Set(fn.instructions.flatMap((each) => each.operands.flatMap(namesIn)));
+interface Candidate {
+  readonly variable: SharedVariable;
+  readonly reason: PinReason | undefined;
+}
+
+/** The variables that a kernel names, and what pins them whatever the kernel does. */
+function candidates(module: PtxModule, fn: PtxFunction, facts: readonly Facts[]): Candidate[] {
+  const named = new Set(facts.flatMap(({ defs, uses, addresses }) => [...defs, ...uses, ...addresses]));
   const others = module.functions.filter((each) => !each.isEntry);
-  const inFunctions = new Set(others.flatMap((each) => each.instructions.flatMap((one) => one.operands.flatMap(namesIn))));
+  const isUsed = (name: string): boolean => others.some((each) => module.masked.slice(each.bodyStart, each.end).includes(name));
   const all = [...module.shared, ...fn.shared].filter((variable) => named.has(variable.name) || fn.shared.includes(variable));
   return all.map((variable) => {
     const times = all.filter((each) => each.name === variable.name).length + (fn.declared.get(variable.name) ?? 0);
     const isDeclaredOnce = times === (fn.shared.includes(variable) ? 2 : 1);
-    const reason = variable.fixed ?? (!isDeclaredOnce ? 'declared' : inFunctions.has(variable.name) ? 'function' : undefined);
+    const reason = variable.fixed ?? (!isDeclaredOnce ? 'declared' : isUsed(variable.name) ? 'function' : undefined);
     return { variable, reason };
   });
 }
@@ -75,7 +80,7 @@ class Labels {
   readonly #label = new Map<string, number>();
   readonly #pins = new Map<number, { reason: PinReason; line: number }>();
 
-  constructor(variables: readonly { variable: SharedVariable; reason: PinReason | undefined }[]) {
+  constructor(variables: readonly Candidate[]) {
     variables.forEach(({ variable, reason }, index) => {
       this.#label.set(variable.name, index);
       if (reason !== undefined) this.#pins.set(index, { reason, line: 0 });
@@ -158,7 +163,8 @@ function judge(each: Instruction, { uses, memory }: Facts, labels: Labels): void
   if (places === undefined) {
     return pin(/^(?:and|or|xor|not|shl|shr|shf|lop3|mul|mad24|bfe|bfi|prmt|rem|div)$/.test(head) ? 'bits' : 'instruction');
   }
-  const isWhole = !/^(?:cvt|mov|add|sub|mad|shfl)$/.test(head) || each.opcode.slice(1).every((part) => !/^[busf](?:8|16|128)$|^f\d|^cc$/.test(part));
+  const isWhole = !/^(?:cvt|mov|add|sub|mad|shfl)$/.test(head)
+    || each.opcode.slice(1).every((part) => !/^[busf](?:8|16|128)$|^f\d|^cc$/.test(part));
   const isScalar = each.operands.every((operand) => !operand.startsWith('{'));
   const inPlace = each.operands.filter((operand, at) => at > 0 && labelOf(operand) !== undefined && places.includes(at)).length;
   if (labelled.length > 1 || inPlace !== labelled.length || !isWhole || !isScalar) pin(labelled.length > 1 ? 'mixed' : 'bits');
@@ -166,7 +172,7 @@ function judge(each: Instruction, { uses, memory }: Facts, labels: Labels): void
 
 /** Finds the shared variables of a kernel, which of them may move, and their accesses. */
 export function analyseValues(module: PtxModule, fn: PtxFunction, facts: readonly Facts[]): Values {
-  const all = candidates(module, fn);
+  const all = candidates(module, fn, facts);
   const labels = new Labels(all);
   spread(fn, facts, labels);
   fn.instructions.forEach((each) => {

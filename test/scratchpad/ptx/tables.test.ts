@@ -1,0 +1,114 @@
+// The pass on PTX: the tables of the paper from compiled kernels, options, reports, and what its checker finds.
+import { deepStrictEqual, ok, rejects, strictEqual, throws } from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { scratchpad } from '../../../lib/index.ts';
+import { check } from '../../../lib/scratchpad/ptx/checker.ts';
+import { analyse } from '../../../lib/scratchpad/ptx/analysis.ts';
+import { applyEdits, emit } from '../../../lib/scratchpad/ptx/emit.ts';
+import { layOut } from '../../../lib/scratchpad/layout.ts';
+import { readModule } from '../../../lib/scratchpad/ptx/module.ts';
+import { Work } from '../../../lib/scratchpad/work.ts';
+
+const folder = new URL('fixtures/', import.meta.url);
+const names = readdirSync(folder).map((name) => name.replace('.ptx.gz', '')).sort();
+const fixture = (name: string): string => gunzipSync(readFileSync(new URL(`${name}.ptx.gz`, folder))).toString();
+
+/** A module with one kernel. */
+const moduleOf = (body: string, header = '.visible .entry k(.param .u64 p)'): string =>
+  `.version 8.0\n.target sm_90\n.address_size 64\n\n${header}\n{\n\t.reg .pred %p<9>;\n\t.reg .b32 %r<99>;\n\t.reg .b64 %rd<99>;\n${body}\n\tret;\n}\n`;
+
+/** Two arrays, the second written after the first was read, with `between` in between. */
+const pair = (between: string, declarations = ''): string => moduleOf(`\t.shared .align 4 .b8 a[256];\n\t.shared .align 4 .b8 b[256];\n${declarations}
+\tmov.u32 %r1, %tid.x;\n\tshl.b32 %r2, %r1, 2;\n\tmov.u32 %r3, a;\n\tadd.s32 %r4, %r3, %r2;\n\tst.shared.u32 [%r4], %r1;\n\tbar.sync 0;
+\tld.shared.u32 %r5, [a+8];\n${between}\n\tmov.u32 %r6, b;\n\tadd.s32 %r7, %r6, %r2;\n\tst.shared.u32 [%r7], %r5;\n\tbar.sync 0;
+\tld.shared.u32 %r8, [b+4];\n\tld.param.u64 %rd1, [p];\n\tst.global.u32 [%rd1], %r8;`);
+
+describe('scratchpad on PTX: tables and options', () => {
+  for (const [name, before, after, percent] of [['curvature3d', 6192, 3888, '37.2'], ['curvature2d', 5920, 2448, '58.6']] as const) {
+    it(`${name}: ${percent} % less, as in the paper`, async () => {
+      const { report, ptx } = await scratchpad.optimizePtx(fixture(name), { barriers: 'any' });
+      const [kernel] = report.kernels;
+      deepStrictEqual([kernel!.bytesBefore, kernel!.bytesAfter, kernel!.lowerBound, kernel!.optimal], [before, after, after, true]);
+      strictEqual(kernel!.kernel, name);
+      ok(ptx.includes(`.b8 warploom_pool_`) && !ptx.includes('.shared .align 4 .b8 _ZZ'));
+      ok(scratchpad.explain(report).text.includes(`${percent} % less`));
+    });
+  }
+
+  it('large tiles: fewer bytes without a new barrier, and one more block', async () => {
+    const found = await scratchpad.optimizePtx(fixture('curvature2d_tiles'));
+    const [kernel] = found.report.kernels;
+    deepStrictEqual([kernel!.bytesBefore, kernel!.bytesAfter, found.dynamicBytes, kernel!.barriersAdded.length], [85_024, 67_600, 67_600, 0]);
+    deepStrictEqual([kernel!.residency!.before.blocks, kernel!.residency!.after.blocks], [2, 3]);
+  });
+
+  it('adds barriers only where the option allows it', async () => {
+    const text = fixture('curvature3d');
+    const bytes = async (options: scratchpad.OptimizePtxOptions) => (await scratchpad.optimizePtx(text, options)).report.kernels[0]!;
+    strictEqual((await bytes({})).status, 'kept');
+    strictEqual((await scratchpad.optimizePtx(text)).ptx, text);
+    strictEqual((await bytes({ barriers: 'none' })).bytesAfter, 6192);
+    strictEqual((await bytes({ blockThreads: 256 })).status, 'kept'); // eight blocks fit either way
+    const gained = await bytes({ blockThreads: 96, arch: 'sm_86' });
+    deepStrictEqual([gained.status, gained.barriersAdded.length, gained.barriersAdded[0]!.line], ['rewritten', 1, 61]);
+    ok(gained.residency!.after.blocks > gained.residency!.before.blocks);
+  });
+
+  it('reads every byte of a module, and leaves it as it is', async () => {
+    for (const name of names) {
+      const text = fixture(name);
+      const { functions, masked } = readModule(text);
+      for (const fn of functions) {
+        // Between the instructions there is nothing but labels, declarations, comments, braces and line information.
+        let at = fn.bodyStart;
+        for (const each of fn.instructions) {
+          const gap = masked.slice(at, each.start);
+          ok(/^(?:\s|[{}]|[\w$]+:|\.(?:loc|file)[^\n]*\n|\.[^;]*;)*$/.test(gap), `${name}: ${gap}`);
+          at = each.end;
+        }
+      }
+      strictEqual((await scratchpad.optimizePtx(text, { barriers: 'none' })).ptx.length > 0, true);
+    }
+  });
+
+  it('pins what it cannot follow, and treats the rest', async () => {
+    const { report } = await scratchpad.optimizePtx(fixture('many'), { barriers: 'any' });
+    deepStrictEqual(report.kernels.map(({ kernel, bytesBefore, bytesAfter, pinned }) =>
+      [kernel, bytesBefore, bytesAfter, pinned!.map((each) => `${each.name} ${each.code}`).join()]), [
+      ['tk', 512, 256, ''], ['tk', 1024, 512, ''], ['kf', 256, 128, 'g1 function,a function,dyn dynamic'], ['sw', 0, 0, 'a mixed,b mixed'],
+    ]);
+  });
+
+  it('refuses what is not PTX, wrong options and unknown kernels', async () => {
+    for (const text of ['', 'int main() {}', '.version 8.0\n.target sm_90\n.visible .entry k()\n{\n ret;']) {
+      await rejects(scratchpad.optimizePtx(text), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'input' });
+    }
+    await rejects(scratchpad.optimizePtx(7 as never), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'text' });
+    await rejects(scratchpad.optimizePtx(pair(''), { kernel: 'none' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'kernel' });
+    await rejects(scratchpad.optimizePtx(pair(''), { barriers: 'many' as never }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT' });
+    await rejects(scratchpad.optimizePtx(fixture('registration'), { signal: AbortSignal.abort(new Error('stop')) }), /stop/);
+  });
+
+  it('the checker finds what is wrong', async () => {
+    const text = pair('');
+    const module = readModule(text);
+    const analysis = analyse(module, module.functions[0]!);
+    const layout = await layOut(analysis, 'exact', true, new Work());
+    strictEqual(layout.barriers.length, 1);
+    const claim = emit(module, analysis, layout, 0);
+    const right = applyEdits(text, claim.edits);
+    check(text, right, [claim]);
+    const wrong: [string, RegExp, string?][] = [
+      [right.replace('bar.sync \t0;\n\t', ''), /number of new barriers/],
+      [right.replace('+8]', '+12]'), /a use of a/],
+      [right.replace('st.global.u32', 'st.global.f32'), /st\.global\.u32 became/],
+      [right.replace('mov.u32 %r6, warploom_pool_k', 'mov.u32 %r6, other'), /a use of b/],
+    ];
+    for (const [each, why] of wrong) throws(() => check(text, each, [claim]), why);
+    // A barrier in the wrong place: between the read of b and the end.
+    const misplaced = right.replace('bar.sync \t0;\n\t', '').replace('ld.param.u64', 'bar.sync 0; ld.param.u64');
+    throws(() => check(text, misplaced, [claim]), /no barrier after an access/);
+    throws(() => check(text, right, [{ ...claim, moved: claim.moved.map((each) => ({ ...each, offset: each.offset + 2 })) }]), /place of|a use of/);
+  });
+});
