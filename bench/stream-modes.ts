@@ -9,7 +9,8 @@
 // limit: what memory and arithmetic allow a program whose channels cost nothing, as for `auto`.
 import type { StreamGraph } from '../lib/stream/graph.ts';
 import type { DeviceProfile } from '../lib/stream/profile/types.ts';
-import { PipelinedGpu, type PipelineMode, type PipelineOptions } from '../lib/stream/run/gpu-pipelined.ts';
+import type { PipelineMode } from '../lib/stream/run/gpu-lists.ts';
+import { PipelinedGpu, type PipelineOptions } from '../lib/stream/run/gpu-pipelined.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import type { Row } from './report.ts';
 import type { LaunchTiming, StreamWork } from './stream-device-work.ts';

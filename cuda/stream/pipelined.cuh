@@ -29,6 +29,7 @@ struct PipelineParameters {
   int32_t list_words;                 ///< of a list: its entries, then zeros, one at least
   int32_t list_at;                    ///< byte of shared memory to which lists come
   int32_t first_step, last_step;      ///< that this launch makes; counted over all rounds
+  int32_t before;                     ///< iterations that rings have seen, where launches go on with what others left there; else 0
 };
 
 /// An entry of a list: neighbouring instances of one filter, in one iteration.
@@ -38,7 +39,8 @@ struct Work {
   int* fault;
   double turns;
   int64_t state;  ///< the iteration's first one, counted from the first wanted
-  int iteration, states, states_each;
+  int iteration;  ///< counted from the first that the rings have seen
+  int states, states_each;
 
   /// Words before those of the ends.
   static constexpr int kHead = 9;
@@ -67,6 +69,11 @@ struct Work {
   /// Whether somebody wants a firing: behind the last steady state, threads do nothing.
   WARPLOOM_DEVICE bool wants(int firing) const {
     return state + states_each <= states || state + firing / (firings() / states_each) < states;
+  }
+  /// Firings of an instance that one thread makes in order, as far as somebody wants them.
+  WARPLOOM_DEVICE int wanted(int instance) const {
+    const int64_t left = (states - state) * (firings() / states_each) - int64_t{instance} * threads();
+    return left <= 0 ? 0 : left < threads() ? static_cast<int>(left) : threads();
   }
   /// Turns for the loops of a firing: none behind a steady state that went wrong, where nothing counts, so that endless loops end soon.
   WARPLOOM_DEVICE double turns_at(int firing) const {
@@ -237,7 +244,7 @@ struct PipelineAgent {
       const int iteration = step / p.steps - words[3];
       if (iteration < 0 || iteration >= p.iterations) continue;
       const int64_t state = int64_t{iteration} * p.states_each - p.warm_states;
-      Program::make(block, Work{words, p.arena, p.fault, p.turns, state, iteration, p.states, p.states_each}, p);
+      Program::make(block, Work{words, p.arena, p.fault, p.turns, state, p.before + iteration, p.states, p.states_each}, p);
       block.sync();
     }
     return at < count && list[at] == 0 ? -1 : at;

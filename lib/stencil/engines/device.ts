@@ -23,16 +23,9 @@ export interface DeviceParts {
 
 /** No step is bad. */
 const never = 2 ** 31 - 1;
-export const classicThreads = 256;
+const classicThreads = 256;
 /** Rows from which blocks take cells of one row only. */
 const leastColumns = 200;
-/** Blocks of one thread per cell: `chunks` for each row, or across rows for 0. */
-export function cellBlocks({ cells, members, shape }: Grid): { readonly chunks: number; readonly blocks: number } {
-  const columns = required(shape.at(-1));
-  const chunks = columns >= leastColumns ? Math.ceil(columns / classicThreads) : 0;
-  return { chunks, blocks: members * (chunks > 0 ? (cells / columns) * chunks : Math.ceil(cells / classicThreads)) };
-}
-
 /** Launches of one call. */
 const mostLaunches = 1 << 14;
 
@@ -219,8 +212,10 @@ export class ClassicEngine extends DeviceEngine {
 
   protected override* launches(span: Span, first = 0): Generator<ListedLaunch> {
     const { stages, names: { precision } } = this.#made;
-    const { cells, shape } = this.state.grid;
-    const { chunks, blocks } = cellBlocks(this.state.grid);
+    const { cells, members, shape } = this.state.grid;
+    const columns = required(shape.at(-1));
+    const chunks = columns >= leastColumns ? Math.ceil(columns / classicThreads) : 0;
+    const blocks = members * (chunks > 0 ? (cells / columns) * chunks : Math.ceil(cells / classicThreads));
     const levels = levelsOf(stages);
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
     const { state } = this;

@@ -9,9 +9,10 @@ import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StreamGraph } from '../graph.ts';
 import { blockSizes, registerLimits, type GpuProperties, type RuntimeTable } from '../partition/index.ts';
 import { programFor, widthOf } from '../run/gpu-pipelined.ts';
-import { codesByNode, shuffleItems } from '../run/gpu-schedule.ts';
+import { codesByActor, shuffleItems } from '../run/gpu-lists.ts';
 import { emptyLaunch, soloTime } from '../run/gpu-solo.ts';
 import { openedFor } from '../run/on-device.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { pipelinePlan, type PipelineProgram } from '../targets/cuda-pipeline.ts';
 import { keepGpuProfile, keptGpuProfile, type GpuProfilePlace } from './gpu.ts';
 import type { DeviceProfile, DeviceProfileOptions } from './types.ts';
@@ -73,7 +74,7 @@ async function timesUnder(
   const blocks = device.description.multiprocessors;
   const nothing = await emptyLaunch(program, device, module, blocks);
   const times: number[][] = [];
-  const codes = codesByNode(program).map(({ code }) => code);
+  const codes = codesByActor(program.instances, program.actors.groups.length).map(({ code }) => code);
   for (const threads of shape.threads) {
     const own: number[] = [];
     // Filters of one code move the same items, and differ in constants only.
@@ -102,7 +103,9 @@ export async function measureOnDevice(graph: StreamGraph, options: DeviceProfile
   if (mode === 'swpnc' && options.layout !== undefined) throw refusal('layout', "none with mode 'swpnc'", options.layout);
   const device = options.device ?? await openedFor(backend);
   const shape = shapeOf(device, options);
-  const program = programFor(pipelinePlan(graph), { mode, width: widthOf(layout), threads: lastOf(shape.threads) });
+  const planned = pipelinePlan(graph);
+  if (planned.isOrdered) throw new UnsupportedProgram('the program has state or feedback loops, whose costs are counted');
+  const program = programFor(planned, { mode, width: widthOf(layout), threads: lastOf(shape.threads) });
   const actors = program.graph.actors.length;
   const place: GpuProfilePlace = {
     program: createHash('sha256').update(JSON.stringify(shape)).update(program.source).digest('hex'), device: propertiesOf(device),

@@ -8,21 +8,22 @@ import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { kBlockGroup, kWarpGroup } from '../schedule/layout.ts';
 import { endOf } from '../targets/cuda-layout.ts';
-import { pipelinePlan, pipelineProgram, type PipelinePlan, type PipelineProgram } from '../targets/cuda-pipeline.ts';
+import { pipelinePlan, pipelineProgram, planOptions, type PipelinePlan, type PipelineProgram } from '../targets/cuda-pipeline.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
 import { selectConfiguration, type RuntimeTable } from '../partition/index.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { trusted } from '../require.ts';
-import {
-  countedChoice, scheduleFor, shuffleItems, type DeviceSchedule, type InstanceChoice, type ScheduleRequest,
-} from './gpu-schedule.ts';
+import { shuffleItems, type DeviceSchedule, type InstanceChoice, type PipelineMode } from './gpu-lists.ts';
+import { countedChoice, scheduleFor } from './gpu-schedule.ts';
 import { CompiledGpu, noFault, turnsEach } from './gpu.ts';
 import type { GpuOutcome, GpuSpan, ScheduleFigures } from './gpu-types.ts';
 import { untilAborted } from './gpu-stops.ts';
+import { ArenaState, Arenas, fillArena } from './gpu-arena.ts';
+import type { Ends } from './gpu-ends.ts';
+import type { RunState } from './gpu-state.ts';
+import type { ThreadOptions } from './prepare.ts';
+import { compileWasm, type CompiledWasm } from './wasm.ts';
 import { LaunchChoice, type LaunchWay } from './launch-choice.ts';
-
-/** Ways of chapter 3 to run a program on a device. */
-export type PipelineMode = ScheduleRequest['mode'];
 
 /** How a program is compiled for such a schedule. */
 export interface PipelineOptions {
@@ -106,24 +107,30 @@ export class PipelinedGpu extends CompiledGpu {
   readonly mode: PipelineMode;
   readonly #kernels: DeviceModule;
   readonly #way: LaunchChoice;
-  /** The rings of all channels, and the lists. */
+  /** The rings of all channels, and state; where launches hand them on, those of one run at a time. */
   readonly arena: DeviceArray;
+  readonly #arenas: Arenas;
+  readonly #isOrdered: boolean;
   readonly #lists: DeviceArray;
+  #start: CompiledWasm | undefined;
 
   private constructor(graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule, schedule: DeviceSchedule,
-    memory: { readonly arena: DeviceArray; readonly lists: DeviceArray }, { mode, launch = 'plain' }: PipelineOptions) {
+    { arena, lists, isOrdered }: { readonly arena: DeviceArray; readonly lists: DeviceArray; readonly isOrdered: boolean },
+    { mode, launch = 'plain' }: PipelineOptions) {
     super(graph, program, device, module);
     this.schedule = schedule;
     this.mode = mode;
     this.#kernels = module;
     this.#way = new LaunchChoice(launch);
-    this.arena = memory.arena;
-    this.#lists = memory.lists;
+    this.arena = arena;
+    this.#arenas = new Arenas(arena, () => device.array('int32', arena.length));
+    this.#isOrdered = isOrdered;
+    this.#lists = lists;
   }
 
   /**
-   * Compiles a graph for a device. Throws UnsupportedProgram for programs with state and those that do not fit, ScheduleError where there
-   * is no schedule, UnavailableError where nothing compiles device code.
+   * Compiles a graph for a device. Throws UnsupportedProgram for programs that do not fit, ScheduleError where there is no schedule,
+   * UnavailableError where nothing compiles device code.
    */
   static async compileFor(graph: StreamGraph, device: Device, options: PipelineOptions): Promise<PipelinedGpu> {
     const { fast, signal, timeout } = options;
@@ -157,7 +164,7 @@ export class PipelinedGpu extends CompiledGpu {
     }
     const arena = await device.array('int32', schedule.arenaBytes / 4);
     try {
-      const memory = { arena, lists: await device.array(schedule.lists) };
+      const memory = { arena, lists: await device.array(schedule.lists), isOrdered: text.isOrdered };
       return new PipelinedGpu(graph, program, device, module, schedule, memory, options);
     } catch (error) {
       arena.dispose();
@@ -175,15 +182,34 @@ export class PipelinedGpu extends CompiledGpu {
     return gap === undefined ? made : { ...made, gap };
   }
 
+  protected override get hasState(): boolean {
+    return this.#isOrdered;
+  }
+
+  protected override async stateAt(_: number, ends: Pick<Ends, 'part'>, options: ThreadOptions): Promise<RunState> {
+    // As planned here, without savings: its channels and fields are those of the schedule.
+    this.#start ??= compileWasm(this.graph, planOptions);
+    const arena = await this.#arenas.take();
+    const state = new ArenaState(arena, (each) => { this.#arenas.giveBack(each); });
+    try {
+      await fillArena(arena, this.schedule, this.program, this.#start, ends, options);
+      return state;
+    } catch (error) {
+      state.dispose();
+      throw error;
+    }
+  }
+
   protected override get firstStates(): number {
     return (firstIterations + this.schedule.stages) * this.schedule.states;
   }
 
-  override async launch({ input, output, firstInput, firstOutput, states, signal }: GpuSpan): Promise<GpuOutcome> {
+  override async launch({ input, output, firstInput, firstOutput, states, state, signal }: GpuSpan): Promise<GpuOutcome> {
     const { steps, stages, states: each, blocks, threads, sharedBytes, listWords, stagedBytes } = this.schedule;
     const { kernel, warmStates } = this.program;
     const iterations = Math.ceil((warmStates + states) / each);
     const all = (iterations + stages - 1) * steps;
+    const before = state === undefined ? 0 : state.first / each;
     const way = this.#way.next(all);
     const fault = inputArray(this.device, Int32Array.of(noFault));
     const barrier = inputArray(this.device, new Int32Array(1));
@@ -192,12 +218,13 @@ export class PipelinedGpu extends CompiledGpu {
       barrier.dispose();
     });
     const common: readonly KernelArgument[] = [
-      ...input, ...output, fault, this.arena, this.#lists, barrier, { i64: firstInput }, { i64: firstOutput }, { f64: turnsEach },
+      ...input, ...output, fault, state === undefined ? this.arena : state.carry, this.#lists, barrier, { i64: firstInput },
+      { i64: firstOutput }, { f64: turnsEach },
       { i32: states }, { i32: warmStates }, { i32: each }, { i32: iterations }, { i32: steps }, { i32: listWords },
       { i32: stagedBytes },
     ];
     const launch = (first: number, last: number): ListedLaunch => ({
-      kernel, blocks, threads, sharedBytes, arguments: [...common, { i32: first }, { i32: last }],
+      kernel, blocks, threads, sharedBytes, arguments: [...common, { i32: first }, { i32: last }, { i32: before }],
       ...(way === 'persistent' ? { cooperative: true } : {}),
     });
     const launches = way === 'persistent' ? [launch(0, all)] : Array.from({ length: all }, (__, step) => launch(step, step + 1));
@@ -218,7 +245,7 @@ export class PipelinedGpu extends CompiledGpu {
 
   override dispose(): void {
     super.dispose();
-    this.arena.dispose();
+    this.#arenas.dispose();
     this.#lists.dispose();
   }
 }

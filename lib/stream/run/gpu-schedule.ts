@@ -2,34 +2,23 @@
 // other over all blocks.
 import { elementAt, required } from '../../core/known.ts';
 import {
-  coarsen, intervalBounds, pipelineByIlp, schedulePipeline, threaded, unroll, unrollFactor, type Pipeline, type PipelineProblem,
+  coarsen, intervalBounds, pipelineByIlp, schedulePipeline, threaded, unroll, unrollFactor, type PipelineProblem,
   type Threaded,
 } from '../partition/index.ts';
-import type { IrType } from '../ir.ts';
-import { countsOf, kindsIn } from '../plan/layout.ts';
-import type { ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { estimateCosts } from '../profile/estimate.ts';
 import { steadyState } from '../schedule/index.ts';
 import type { SdfGraph } from '../sdf.ts';
-import { stagedBytes, type InstanceEnd } from '../targets/cuda-instances.ts';
 import type { PipelineProgram } from '../targets/cuda-pipeline.ts';
 import { trusted } from '../require.ts';
-
-/** Items that an instance of a shuffle moves (section 4.7). */
-export const shuffleItems = 1024;
-
-/** How filters run: what Algorithm 2 chooses, or what stands in for it. */
-export interface InstanceChoice {
-  /** Threads of an instance, by actor of {@link PipelineProgram.graph}; of the open ends: items. */
-  readonly threads: readonly number[];
-  /** Time of an instance, in any unit, by actor. */
-  readonly delays: readonly number[];
-}
+import {
+  codesByActor, ListWriter, listsOf, orderOf, serialLists, shuffleItems, stagedPlaces, type DeviceSchedule, type InstanceChoice,
+  type PipelineMode,
+} from './gpu-lists.ts';
 
 /** What a schedule is made for. */
 export interface ScheduleRequest {
-  readonly mode: 'swp' | 'swpnc' | 'serial';
+  readonly mode: PipelineMode;
   /** n of SWPn: the first whose buffers fit and that is balanced. For `serial`: of the schedule whose buffers it may not exceed. */
   readonly coarsening: readonly number[];
   /** Blocks: one for each multiprocessor. */
@@ -41,70 +30,31 @@ export interface ScheduleRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A schedule, ready for the device. */
-export interface DeviceSchedule {
-  /** A list for each step and block, one after the other. */
-  readonly lists: Int32Array;
-  readonly listWords: number;
-  readonly blocks: number;
-  /** n of SWPn. */
-  readonly coarsening: number;
-  /** Threads of a block. */
-  readonly threads: number;
-  /** Shared memory: windows that are staged, then the lists. */
-  readonly stagedBytes: number;
-  readonly sharedBytes: number;
-  /** Steady states of an iteration. */
-  readonly states: number;
-  /** Launches from the first to the last stage of an iteration. */
-  readonly stages: number;
-  /** Launches of a round: 1, or one for each filter. */
-  readonly steps: number;
-  /** Bytes of all channels. */
-  readonly arenaBytes: number;
-  /** Instances of an iteration, entries of all lists. */
-  readonly instances: number;
-  readonly entries: number;
-  /** Interval per unit of work over its bound, minus 1; undefined for the serial schedule. */
-  readonly gap?: number;
-}
-
 /** Operations that take as long as an item that is read or written. */
 const operationsPerItem = 16;
 const microsecondsPerOperation = 1e-3;
+/**
+ * The same for one thread that makes firings in order: a multiprocessor could make so many other operations while it waits for the result
+ * of one (8 cycles), or for an item from shared memory (25 cycles).
+ */
+const operationsInOrder = 1024, itemInOrder = 3200;
 
-/** Bytes of shared memory of a filter's instance of so many threads, and where its ends lie there. */
-export function stagedPlaces(ends: readonly InstanceEnd[], threads: number): { readonly at: readonly number[]; readonly bytes: number } {
-  let bytes = 0;
-  const at = ends.map((end) => {
-    const begin = bytes;
-    if (end.access === 'staged') bytes += stagedBytes(end, threads);
-    return begin;
-  });
-  return { at, bytes };
-}
-
-/** By node: its ends, the number of its code, and its number among those with this code. */
-export interface NodeCode {
-  readonly code: number;
-  readonly member: number;
-  readonly ends: readonly InstanceEnd[];
-}
-
-export function codesByNode({ plan, instances }: Pick<PipelineProgram, 'plan' | 'instances'>): readonly NodeCode[] {
-  const found: NodeCode[] = plan.graph.nodes.map(() => ({ code: 0, member: 0, ends: [] }));
-  instances.codes.forEach(({ nodes, ends }, code) => {
-    nodes.forEach((node, member) => { found[node] = { code, member, ends: elementAt(ends, member) }; });
-  });
-  return found;
-}
-
-/** Threads of each filter where nothing has been measured: as many as may be, fewer where its windows do not fit; counted operations. */
-export function countedChoice(program: PipelineProgram, most: number, sharedBytes: number): InstanceChoice {
-  const { plan, graph } = program;
+/** Operations of a firing of each actor on a core, as microseconds. */
+function actorCosts({ plan, actors }: PipelineProgram): number[] {
   const costs = estimateCosts(plan.graph);
-  const least = Math.min(most, program.width === 1 ? 32 : program.width);
-  const threads = codesByNode(program).map(({ ends }) => {
+  return actors.groups.map(({ steps }) => steps.reduce((sum, { actor, count }) => sum + count * (costs[actor] ?? 0), 0));
+}
+
+/**
+ * Threads of each actor where nothing has been measured: as many as may be, fewer where its windows do not fit; counted operations. Of
+ * those whose firings follow each other: firings for which windows are staged together.
+ */
+export function countedChoice(program: PipelineProgram, most: number, sharedBytes: number): InstanceChoice {
+  const { graph, actors, instances } = program;
+  const costs = actorCosts(program);
+  const codes = codesByActor(instances, actors.groups.length);
+  const threads = codes.map(({ ends, isOrdered }) => {
+    const least = isOrdered ? 1 : Math.min(most, program.width === 1 ? 32 : program.width);
     let count = most;
     while (count > least && count % 2 === 0 && count / 2 % least === 0 && stagedPlaces(ends, count).bytes > sharedBytes) count /= 2;
     return count;
@@ -115,8 +65,10 @@ export function countedChoice(program: PipelineProgram, most: number, sharedByte
     moved[from] = elementAt(moved, from) + push * bytesPerItem / 4;
     moved[to] = elementAt(moved, to) + pop * bytesPerItem / 4;
   }
-  const delays = threads.map((count, actor) =>
-    count * ((costs[actor] ?? 0) + elementAt(moved, actor) * operationsPerItem * microsecondsPerOperation));
+  const delays = threads.map((count, actor) => {
+    const [operation, item] = codes[actor]?.isOrdered === true ? [operationsInOrder, itemInOrder] : [1, 0];
+    return count * (operation * (costs[actor] ?? 0) + elementAt(moved, actor) * (operationsPerItem + item) * microsecondsPerOperation);
+  });
   return { threads, delays };
 }
 
@@ -167,163 +119,6 @@ const mostVariables = 20_000;
 /** Instances of an iteration up to which it is unrolled for a better balance. */
 const mostInstances = 24_000;
 
-/** One thing that a block makes: instances `first` and on of an actor, for the iteration of its stage. */
-interface Item {
-  readonly actor: number;
-  readonly stage: number;
-  readonly first: number;
-  count: number;
-}
-
-/** Lists of blocks; neighbouring instances of an actor are one entry (section 4.9). */
-type Lists = readonly (readonly Item[])[];
-
-/**
- * The lists of a pipeline. Blocks take actors in the order of the stream: without loops, what an instance needs of its own launch and
- * block is then made before, whatever order the pipeline states, and neighbours stand together.
- */
-function listsOf({ places }: Pipeline, order: readonly number[], n: number, blocks: number): Lists {
-  const lists: Item[][] = Array.from({ length: blocks }, () => []);
-  for (const actor of order) {
-    elementAt(places, actor).forEach(({ processor, stage }, firing) => {
-      const list = elementAt(lists, processor);
-      const last = list.at(-1);
-      if (last !== undefined && last.actor === actor && last.stage === stage && last.first + last.count === firing * n) last.count += n;
-      else list.push({ actor, stage, first: firing * n, count: n });
-    });
-  }
-  return lists;
-}
-
-/** The order of the stream, from the input to the output. */
-function orderOf({ plan, graph: { actors: { length } } }: PipelineProgram): readonly number[] {
-  return [length - 2, ...plan.steady.order, length - 1];
-}
-
-/** A step for each actor: its instances dealt out to all blocks. */
-function serialLists(order: readonly number[], repetitions: readonly number[], blocks: number): Lists[] {
-  return order.map((actor) => {
-    const count = elementAt(repetitions, actor);
-    const end = (block: number): number => Math.floor(block * count / blocks);
-    return Array.from({ length: blocks }, (_, block) =>
-      (end(block + 1) === end(block) ? [] : [{ actor, stage: 0, first: end(block), count: end(block + 1) - end(block) }]));
-  });
-}
-
-/** Most firings whose windows are staged together. */
-const mostStaged = 4096;
-
-/** Instances of a filter whose windows are staged together, where that may be: so many as fit. */
-export function groupOf(ends: readonly InstanceEnd[], threads: number, mode: ScheduleRequest['mode']): number {
-  // The thesis stages the working set of one instance.
-  if (mode === 'swpnc' || ends.every(({ access }) => access !== 'staged')) return 1;
-  let group = 1;
-  while (2 * group * threads <= mostStaged && stagedPlaces(ends, 2 * group * threads).bytes <= groupedBytes) group *= 2;
-  return group;
-}
-
-/** Bytes of shared memory for several instances together. */
-const groupedBytes = 49_152;
-
-/** The words of lists (cuda/stream/pipelined.cuh). */
-class Writer {
-  readonly #program: PipelineProgram;
-  readonly #choice: InstanceChoice;
-  readonly #mode: ScheduleRequest['mode'];
-  readonly #codes: readonly NodeCode[];
-  /** By channel: iterations in its ring, items of an iteration, and by kind where the ring begins, in words of four bytes. */
-  readonly #rings: readonly { readonly slots: number; readonly items: number; readonly at: Readonly<Record<string, number>> }[];
-  readonly #firings: readonly number[];
-  readonly words: number;
-  stagedBytes = 0;
-
-  constructor(program: PipelineProgram, choice: InstanceChoice, mode: ScheduleRequest['mode'], repetitions: readonly number[],
-    slots: readonly number[]) {
-    this.#program = program;
-    this.#mode = mode;
-    this.#choice = choice;
-    this.#codes = codesByNode(program);
-    this.#firings = repetitions.map((count, actor) => count * elementAt(choice.threads, actor));
-    let words = 0;
-    this.#rings = program.graph.channels.map(({ id, from, push }) => {
-      const items = push * elementAt(this.#firings, from);
-      const at: Record<string, number> = {};
-      const counts = countsOf(typeOf(program.plan, id));
-      for (const kind of kindsIn(counts)) {
-        at[kind] = words;
-        words += Math.ceil(elementAt(slots, id) * items * counts[kind] * (kind === 'd' ? 2 : 1) / ringUnit) * ringUnit;
-      }
-      return { slots: elementAt(slots, id), items, at };
-    });
-    this.words = words;
-    if (words >= 2 ** 31 || this.#firings.some((count) => count >= 2 ** 31)) {
-      throw new UnsupportedProgram(`the channels of an iteration take ${4 * words} bytes`);
-    }
-  }
-
-  #end({ channel, kind, stride, isInput }: Pick<InstanceEnd, 'channel' | 'kind' | 'stride' | 'isInput'>, shared: number): number[] {
-    const { slots, items, at } = elementAt(this.#rings, channel);
-    const { tokens, from } = elementAt(this.#program.graph.channels, channel);
-    // What stands on the input's channel came before what the start of the program brings.
-    const isTaken = from === this.#program.plan.graph.nodes.length;
-    return [required(at[kind]), items * stride, slots, isInput || isTaken ? tokens * stride : 0, shared];
-  }
-
-  #entry({ actor, stage, first, count }: Item): number[] {
-    const { plan, width, instances, graph } = this.#program;
-    const nodes = plan.graph.nodes.length;
-    const threads = elementAt(this.#choice.threads, actor);
-    let [code, member, group] = [instances.codes.length + actor - nodes, 0, 1];
-    let ends: number[][];
-    if (actor < nodes) {
-      const own = elementAt(this.#codes, actor);
-      ({ code, member } = own);
-      group = groupOf(own.ends, threads, this.#mode);
-      const { at, bytes } = stagedPlaces(own.ends, threads * group);
-      this.stagedBytes = Math.max(this.stagedBytes, bytes);
-      ends = own.ends.map((end, i) => this.#end(end, elementAt(at, i)));
-    } else {
-      const { id } = required(graph.channels.find(({ from, to }) => from === actor || to === actor));
-      const counts = countsOf(typeOf(plan, id));
-      ends = kindsIn(counts).map((kind) => this.#end({ channel: id, kind, stride: counts[kind], isInput: actor > nodes }, 0));
-      if (width > 1) this.stagedBytes = Math.max(this.stagedBytes, shuffleBytes(width));
-    }
-    const words = [code, member, stage, first, count, threads, elementAt(this.#firings, actor), group, ...ends.flat()];
-    return [words.length + 1, ...words];
-  }
-
-  /** The lists, and what a block must have of shared memory. */
-  write(steps: readonly Lists[]): Pick<DeviceSchedule, 'lists' | 'listWords' | 'stagedBytes' | 'sharedBytes'> {
-    return { ...packed(steps.flatMap((lists) => lists.map((list) => list.flatMap((item) => this.#entry(item))))),
-      stagedBytes: this.stagedBytes, sharedBytes: this.stagedBytes + listBytes };
-  }
-}
-
-/** Bytes of a block's shared memory to which its lists come. */
-export const listBytes = 4096;
-
-/** Lists of one length, a zero at the end of each. */
-export function packed(lists: readonly (readonly number[])[]): Pick<DeviceSchedule, 'lists' | 'listWords'> {
-  const listWords = Math.max(...lists.map(({ length }) => length)) + 1;
-  const words = new Int32Array(listWords * lists.length);
-  lists.forEach((list, at) => { words.set(list, at * listWords); });
-  return { lists: words, listWords };
-}
-
-/** Rings begin at multiples of so many words. */
-const ringUnit = 64;
-
-/** Bytes of the tile of a shuffle, for the widest kind of numbers (cuda/stream/shuffle.cuh). */
-export function shuffleBytes(width: number): number {
-  const rows = shuffleItems / width;
-  return 8 * rows * (width + Math.max(1, 32 / rows));
-}
-
-/** The type of a channel's items; the open ends' channels are numbered as their streams. */
-export function typeOf({ graph, externals }: ProgramPlan, channel: number): IrType {
-  return externals.find(({ id }) => id === channel)?.type ?? elementAt(graph.channels, channel).type;
-}
-
 /** Steady states that an instance of the chosen threads needs at least, and how many instances there are then. */
 function threadedOf({ graph }: PipelineProgram, { threads }: InstanceChoice): Threaded {
   return threaded(trusted(graph), threads, {}, steadyState(graph));
@@ -339,20 +134,28 @@ export async function scheduleFor(program: PipelineProgram, choice: InstanceChoi
   const problem: PipelineProblem = {
     graph: wide.graph, repetitions: wide.repetitions, tokens: wide.tokens, delays: choice.delays, processors,
   };
-  const threads = Math.max(...choice.threads.slice(0, -2));
+  const threads = blockThreads(program, choice);
   const { n, made } = await bestOf(coarsening, async (each) =>
     (scheduler === 'ilp' ? byIlp(problem, each, mostBytes, signal) : pipelined(problem, each, mostBytes)));
   if (mode === 'serial') return serialFor(program, choice, wide, { processors, mostBytes: made.bytes, threads });
   const { pipeline, unroll } = made;
   const repetitions = made.problem.repetitions.map((count) => count * n);
-  const writer = new Writer(program, choice, mode, repetitions, pipeline.slots);
+  const writer = new ListWriter(program, choice, mode, repetitions, pipeline.slots);
   const lists = listsOf(pipeline, orderOf(program), n, processors);
   return {
     ...writer.write([lists]), blocks: processors, threads, coarsening: n, states: wide.steadyStates * unroll * n,
-    stages: pipeline.stages, steps: 1, arenaBytes: 4 * writer.words, gap: made.gap,
+    stages: pipeline.stages, steps: 1, gap: made.gap,
     instances: repetitions.reduce((sum, count) => sum + count, 0), entries: lists.reduce((sum, list) => sum + list.length, 0),
   };
 }
+
+/** Threads of a block: those of the largest instance. Where one thread makes all, the others stage its items. */
+function blockThreads({ graph }: PipelineProgram, { threads }: InstanceChoice): number {
+  const parallel = threads.slice(0, -2).filter((_, actor) => !elementAt(graph.actors, actor).stateful);
+  return parallel.length > 0 ? Math.max(...parallel) : stagingThreads;
+}
+
+const stagingThreads = 32;
 
 /** Gap to the bound that is worth a smaller n. */
 const mostGap = 0.05;
@@ -385,11 +188,11 @@ function serialFor(
   for (let step = times / 2; step >= 1; step /= 2) if (fits(times + step) && (times + step) * steadyStates < 2 ** 26) times += step;
   const order = orderOf(program);
   const all = repetitions.map((count) => count * times);
-  const writer = new Writer(program, choice, 'serial', all, slotsOf(times));
-  const steps = serialLists(order, all, processors);
+  const writer = new ListWriter(program, choice, 'serial', all, slotsOf(times));
+  const steps = serialLists(program, order, all, processors);
   return {
     ...writer.write(steps), blocks: processors, threads, coarsening: 1, states: steadyStates * times, stages: 1,
-    steps: order.length, arenaBytes: 4 * writer.words, instances: all.reduce((sum, count) => sum + count, 0),
+    steps: order.length, instances: all.reduce((sum, count) => sum + count, 0),
     entries: steps.flat().reduce((sum, list) => sum + list.length, 0),
   };
 }

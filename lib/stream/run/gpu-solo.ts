@@ -8,8 +8,8 @@ import type { PipelineProgram } from '../targets/cuda-pipeline.ts';
 import { elementTypes } from './gpu-ends.ts';
 import { noFault, turnsEach } from './gpu.ts';
 import {
-  codesByNode, listBytes, packed, shuffleBytes, shuffleItems, stagedPlaces, typeOf, type DeviceSchedule,
-} from './gpu-schedule.ts';
+  codesByActor, listBytes, packed, shuffleBytes, shuffleItems, stagedPlaces, typeOf, type DeviceSchedule,
+} from './gpu-lists.ts';
 
 /** How an actor runs alone. */
 export interface SoloRequest {
@@ -35,9 +35,10 @@ interface SoloLists extends Pick<DeviceSchedule, 'lists' | 'listWords'> {
 interface Placed { readonly kind: Kind; readonly scalars: number; readonly at: number }
 
 function listsFor(program: PipelineProgram, { actor, threads, firings, blocks, mostBytes }: SoloRequest): SoloLists {
-  const { plan, graph, instances: { codes }, width } = program;
-  const nodes = plan.graph.nodes.length;
-  const own = actor < nodes ? elementAt(codesByNode(program), actor) : { code: codes.length + actor - nodes, member: 0, ends: [] };
+  const { plan, graph, actors, instances, width } = program;
+  const { codes } = instances, nodes = actors.groups.length;
+  const own = actor < nodes ? elementAt(codesByActor(instances, nodes), actor)
+    : { code: codes.length + actor - nodes, member: 0, ends: [] };
   const size = actor < nodes ? threads : shuffleItems;
   const channels = graph.channels.filter(({ from, to }) => from === actor || to === actor);
   const scalarsOf = (channel: number, kind: Kind): number => {
@@ -106,7 +107,7 @@ async function timed(
       const { deviceSeconds } = await module.launch(kernel, {
         blocks, threads, sharedBytes: stagedBytes + listBytes, arguments: [
           ...arrays, fault, arena, list, barrier, { i64: 0 }, { i64: 0 }, { f64: turnsEach },
-          ...[1, 0, 1, 1, 1, listWords, stagedBytes, 0, 1].map((value) => ({ i32: value })), // one iteration of one state, in one step
+          ...[1, 0, 1, 1, 1, listWords, stagedBytes, 0, 1, 0].map((value) => ({ i32: value })), // one iteration of one state, in one step
         ],
       });
       best = Math.min(best, 1e6 * deviceSeconds);

@@ -19,8 +19,15 @@ export interface StateSpan {
   readonly first: number;
 }
 
+/** What the launches of a run hand on to each other, in order. */
+export interface RunState {
+  /** For the next launch, which begins with steady state `first`. */
+  next(first: number): StateSpan;
+  dispose(): void;
+}
+
 /** The state that launches hand on, in order. */
-export class Carry {
+export class Carry implements RunState {
   #now: DeviceArray;
   #next: DeviceArray;
 
@@ -29,7 +36,6 @@ export class Carry {
     this.#next = resultArray(device, 'int32', words.length);
   }
 
-  /** For the next launch, which begins with steady state `first`. */
   next(first: number): StateSpan {
     const span = { carry: this.#now, carried: this.#next, first };
     [this.#now, this.#next] = [this.#next, this.#now];

@@ -19,7 +19,7 @@ import { within } from '../stop.ts';
 import type { GpuLimits, GpuOutcome, GpuRunOptions, GpuSpan, GpuWork, ScheduleFigures } from './gpu-types.ts';
 import { HostEnds, type Ends } from './gpu-ends.ts';
 import { stopOf, untilAborted } from './gpu-stops.ts';
-import { Carry, paddedSpan, stateBefore } from './gpu-state.ts';
+import { Carry, paddedSpan, stateBefore, type RunState } from './gpu-state.ts';
 import { prepareRun, type RunResult, type Scalars, type ThreadOptions } from './prepare.ts';
 import { printedProgram } from './printed.ts';
 import { Share, type Cores } from './share.ts';
@@ -70,7 +70,7 @@ export class CompiledGpu {
   readonly program: FusedProgram;
   readonly device: Device;
   readonly #module: DeviceModule;
-  readonly #graph: StreamGraph;
+  protected readonly graph: StreamGraph;
   readonly #kernel: Kernel;
   /** Steady states of a launch, as earlier runs have found. */
   #size: number | undefined;
@@ -81,7 +81,7 @@ export class CompiledGpu {
     this.program = program;
     this.device = device;
     this.#module = module;
-    this.#graph = graph;
+    this.graph = graph;
     if (!isTrusted(graph)) compiledWasm(graph); // it may change by the first run
     this.#kernel = required(module.kernels.get(program.kernel));
   }
@@ -125,8 +125,8 @@ export class CompiledGpu {
   }
 
   /** Makes what precedes and follows the device's steady states. */
-  get #wasm(): CompiledWasm {
-    return compiledWasm(this.#graph);
+  protected get wasm(): CompiledWasm {
+    return compiledWasm(this.graph);
   }
 
   get kernel(): Kernel {
@@ -146,6 +146,16 @@ export class CompiledGpu {
   /** Steady states before those of a launch that its blocks make again, for what they leave on the channels. */
   get warmStates(): number {
     return this.program.warmStates;
+  }
+
+  /** Whether launches hand something on to the next ones. */
+  protected get hasState(): boolean {
+    return this.program.state !== undefined;
+  }
+
+  /** What the launches of a run hand on, as the one from steady state `from` finds it. */
+  protected async stateAt(from: number, ends: Pick<Ends, 'part'>, options: ThreadOptions): Promise<RunState> {
+    return new Carry(this.device, await stateBefore(this.program, this.wasm, ends, from, options));
   }
 
   /** Steady states of which launches make a whole number, except at the end of a run. */
@@ -208,7 +218,7 @@ export class CompiledGpu {
       return this.#byWasm(ends, options, `the run is too short for a device, which begins after steady state ${from}`);
     }
     let began = 0;
-    const isStateless = this.program.state === undefined;
+    const isStateless = !this.hasState;
     const share = new Share(from, to, choice === false || !isStateless ? undefined : this.#cores(ends, options), isStateless && choice);
     // What comes first does not wait for what is made before it: then all may be queued before the call returns.
     const { deviceSeconds, fault } = await inTurn(this.device, (isAlone) => {
@@ -221,7 +231,7 @@ export class CompiledGpu {
       await this.#replay(ends, fault, options);
       return this.#byWasm(ends, options, 'a loop makes more turns than a device is given time for');
     }
-    const after = this.program.state === undefined ? await this.#after(ends, to, options) : 0;
+    const after = isStateless ? await this.#after(ends, to, options) : 0;
     if (after === undefined) return this.#byWasm(ends, options, 'a prework goes wrong in the middle of the input');
     if (share.isQuiet) release?.();
     const recurrences = this.program.state?.reordered ?? [];
@@ -232,7 +242,7 @@ export class CompiledGpu {
   }
 
   async #byWasm(ends: Ends, options: ThreadOptions, note: string): Promise<GpuWork> {
-    const { output, milliseconds } = await this.#wasm.runHereOrAside(await ends.part(0, Infinity), options);
+    const { output, milliseconds } = await this.wasm.runHereOrAside(await ends.part(0, Infinity), options);
     await ends.put(output, 0);
     return { milliseconds, note };
   }
@@ -247,7 +257,7 @@ export class CompiledGpu {
   async #part(ends: Ends, state: number, states: number, items: number, options: ThreadOptions): Promise<RunResult> {
     const input = await ends.part(...this.#inputOf(state, states));
     const { iterations: _, ...rest } = options;
-    return this.#wasm.runHereOrAside(input, { ...rest, items });
+    return this.wasm.runHereOrAside(input, { ...rest, items });
   }
 
   /** The start of the run up to a steady state; milliseconds. */
@@ -281,14 +291,14 @@ export class CompiledGpu {
   async #replay(ends: Ends, state: number, options: ThreadOptions): Promise<void> {
     const { plan, output: { before, items } } = this.program;
     // Without preworks and state, a run that begins here makes the same.
-    if (this.program.state !== undefined || startMatters(plan) !== -1) return;
+    if (this.hasState || startMatters(plan) !== -1) return;
     await this.#part(ends, state, 1, before + items, { ...options, threads: 1 });
   }
 
   /** Runs the steady states of a program with state on the device, to the end of the run; missing input of the last one is made up. */
   async #withState(ends: Ends, from: number, to: number, options: ThreadOptions): Promise<GpuOutcome> {
     const { output: { before, items } } = this.program, round = this.#whole;
-    const carry = new Carry(this.device, await stateBefore(this.program, this.#wasm, ends, from, options));
+    const carry = await this.stateAt(from, ends, options);
     using _ = untilAborted(options.signal, () => { carry.dispose(); });
     const whole = from + Math.floor((to - from) / round) * round;
     const alone = new Share(from, whole, undefined, false);
@@ -323,7 +333,7 @@ export class CompiledGpu {
         const back = this.#back(state);
         const input = await ends.part(...this.#inputOf(state - back, back + states));
         const dropped = back * items + before;
-        const made = await this.#wasm.runAside(input, { ...rest, threads, signal, items: dropped + states * items });
+        const made = await this.wasm.runAside(input, { ...rest, threads, signal, items: dropped + states * items });
         await ends.put(made.output.subarray(dropped * width), before + state * items);
       },
     };
@@ -337,7 +347,7 @@ export class CompiledGpu {
   }
 
   /** Steady states by the device, as far as the cores do not make them. */
-  async #middle(ends: Ends, share: Share, signal: AbortSignal | undefined, isAlone: boolean, carry?: Carry): Promise<GpuOutcome> {
+  async #middle(ends: Ends, share: Share, signal: AbortSignal | undefined, isAlone: boolean, carry?: RunState): Promise<GpuOutcome> {
     const round = this.#whole;
     const { limitBytes } = this.device.memory();
     const isCopied = ends.mayQueue?.(0, { bytes: Infinity, spans: 1 }) === true;
@@ -388,7 +398,7 @@ export class CompiledGpu {
   }
 
   /** One launch, with what it takes there and what it gives back. */
-  async #slice(ends: Ends, state: number, states: number, signal: AbortSignal | undefined, carry?: Carry): Promise<GpuOutcome> {
+  async #slice(ends: Ends, state: number, states: number, signal: AbortSignal | undefined, carry?: RunState): Promise<GpuOutcome> {
     const span = ends.span(state, states);
     using _ = untilAborted(signal, () => { span.dispose(); });
     const { input, output, firstInput, firstOutput } = span;

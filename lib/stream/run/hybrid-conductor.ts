@@ -169,7 +169,7 @@ export class Conductor {
     const own: KernelArgument[] = [
       arena, arena, fault, arena, lists, barrier, { i64: 0 }, { i64: 0 }, { f64: turnsEach },
       // All states of whole iterations are wanted, in one step a launch.
-      ...[iterations * steadyStates, 0, steadyStates, iterations, 1, listWords, stagedBytes, launch, launch + 1]
+      ...[iterations * steadyStates, 0, steadyStates, iterations, 1, listWords, stagedBytes, launch, launch + 1, 0]
         .map((value) => ({ i32: value })),
     ];
     return this.#launch([...moves, ...hasLaunch ? [{ kernel, blocks, threads, sharedBytes, arguments: own }] : []]);

@@ -7,7 +7,7 @@ import type { HybridProgram } from '../plan/hybrid.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { InstanceEnd } from '../targets/cuda-instances.ts';
 import type { HybridText } from '../targets/cuda-hybrid.ts';
-import { codesByNode, groupOf, listBytes, packed, stagedPlaces, typeOf, type NodeCode } from './gpu-schedule.ts';
+import { codesByActor, groupOf, listBytes, packed, stagedPlaces, typeOf, type ActorCode } from './gpu-lists.ts';
 
 /** A ring of whole iterations in the device's memory. */
 export interface DeviceRing {
@@ -52,7 +52,7 @@ class Writer {
   readonly #program: HybridProgram;
   readonly #plan: HybridPlan;
   readonly #text: HybridText;
-  readonly #codes: readonly NodeCode[];
+  readonly #codes: readonly ActorCode[];
   readonly rings: readonly (DeviceRing | undefined)[];
   words = 0;
   stagedBytes = 0;
@@ -62,7 +62,7 @@ class Writer {
     this.#program = program;
     this.#plan = plan;
     this.#text = text;
-    this.#codes = codesByNode({ plan: program.onDevice, instances: text.instances });
+    this.#codes = codesByActor(text.instances, program.onDevice.graph.nodes.length);
     this.rings = plan.buffers.map(({ channel, onGpu, slots, isShuffled }) => (onGpu ? this.#ring(channel, slots, isShuffled) : undefined));
     if (this.words >= 2 ** 31 || plan.repetitions.some((count) => count >= 2 ** 31)) {
       throw new UnsupportedProgram(`the channels of an iteration take ${4 * this.words} bytes`);

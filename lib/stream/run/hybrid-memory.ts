@@ -3,7 +3,7 @@
 import { addAt, elementAt, required } from '../../core/known.ts';
 import type { DeviceArray } from '../../core/device.ts';
 import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
-import { typeOf } from './gpu-schedule.ts';
+import { typeOf } from './gpu-lists.ts';
 import type { CommonData } from './common.ts';
 import type { DeviceRing } from './hybrid-lists.ts';
 import type { HybridParts } from './hybrid-parts.ts';

@@ -11,8 +11,7 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { runLimits, type RunLimits } from '../interpret/limits.ts';
 import { amountChecks } from '../interpret/options.ts';
 import {
-  deviceCheck, devicesCheck, dropInput, inputChecks, lenders, requireDevice, requireDevices, requireTaker, returnInput, stopChecks,
-  takenInput,
+  deviceCheck, devicesCheck, dropInput, inputChecks, lenders, requireDevice, requireDevices, returnInput, stopChecks, takenInput,
 } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
@@ -154,7 +153,8 @@ async function runCppOrWasm(graph: StreamGraph, options: RunRequest): Promise<St
     return await runCpp(graph, options);
   } catch (error) {
     if (!(error instanceof LargeProgram)) throw error;
-    return { ...await runWasm(graph, options), note: error.note };
+    const note = `the program is too large for a C++ compiler (${error.lines} lines of C++, which take minutes): it ran as WebAssembly`;
+    return { ...await runWasm(graph, options), note };
   }
 }
 
@@ -275,9 +275,14 @@ async function runTaken(
   const { backend, note } = backendNamed(name);
   const named = await givenDevice(backend, options);
   const deviceBackend = isDeviceBackend(backend) ? backend : named?.backend as DeviceBackend | undefined;
-  requireTaker(options, deviceBackend ?? backend, {
-    fast: ['cpp', 'cuda', 'simt'], share: ['auto', 'cuda', 'simt'], compiler: ['cpp'], mode: ['cuda', 'simt'],
-  }, backend);
+  const onlyFor = [
+    ['fast', ['cpp', 'cuda', 'simt']], ['share', ['auto', 'cuda', 'simt']], ['compiler', ['cpp']], ['mode', ['cuda', 'simt']],
+  ] as const;
+  for (const [only, takers] of onlyFor) {
+    if (options[only] === undefined || (takers as readonly string[]).includes(deviceBackend ?? backend)) continue;
+    throw refusal(only, `none with backend '${backend}' (only ${takers.map((each) => `'${each}'`).join(', ')} take${
+      takers.length === 1 ? 's' : ''} it)`, describeValue(options[only]));
+  }
   const { algebraic, ...rest } = options;
   const changed = algebraic ? await algebraicProgram(graph, options) : undefined;
   const used = changed?.graph ?? graph;

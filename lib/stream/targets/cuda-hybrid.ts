@@ -2,7 +2,7 @@
 // its channels, and shuffles between the rings of a channel.
 import { cTypes } from '../../kernel/print/c-family.ts';
 import { countsOf, kindsIn } from '../plan/layout.ts';
-import { withOpenEnds } from '../plan/open-ends.ts';
+import { nodeActors } from '../plan/actors.ts';
 import type { ProgramPlan } from '../plan/plan.ts';
 import type { IrType } from '../ir.ts';
 import { scalarTypes } from '../lower/value.ts';
@@ -42,7 +42,7 @@ const signature = (type: IrType, isBack: boolean): string => JSON.stringify([cou
 /** Prints the device's part. Throws UnsupportedProgram where a node keeps what no firing of a device can. */
 export function hybridText(plan: ProgramPlan, options: HybridTextOptions): HybridText {
   const { nodes, ordered, width, threads, shuffleItems, stagedBytes, kernel } = options;
-  const instances = instancesFor(plan, withOpenEnds(plan), {
+  const instances = instancesFor(plan, nodeActors(plan), {
     width, stagedBytes, stagedThreads: threads, gaps: true, isOrdered: (node) => ordered.has(node),
   }, (node) => nodes.has(node));
   refuseHost({ ...instances.program, imports: instances.lowered.program.imports });

@@ -18,9 +18,11 @@ import { tidy } from '../../kernel/passes/tidy.ts';
 import { isStraight } from '../../kernel/passes/slice.ts';
 import { sizeOf, unrollInner, unrollShort } from '../../kernel/passes/unroll.ts';
 import { buffersIn, mapBody, Names, walkBody } from '../../kernel/visit.ts';
-import type { SdfChannel, SdfGraph } from '../sdf.ts';
+import type { SdfChannel } from '../sdf.ts';
 import { lowerProgram, type LoweredProgram } from '../lower/program.ts';
-import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
+import type { ProgramActors } from '../plan/actors.ts';
+import { countsOf, kinds, kindsIn, type Kind } from '../plan/layout.ts';
+import { scalarTypes } from '../lower/value.ts';
 import type { ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { noGaps } from './cuda-gaps.ts';
@@ -31,8 +33,8 @@ import { together, type Together } from './cuda-together.ts';
 export interface ChannelLayout {
   /** Threads whose items stand side by side: (3.15); 1: the order of the stream. */
   readonly width: number;
-  /** Filters whose channels are in the order of the stream all the same; default: none. */
-  readonly isOrdered?: (node: number) => boolean;
+  /** Actors whose channels are in the order of the stream all the same; default: none. */
+  readonly isOrdered?: (actor: number) => boolean;
   /** In the order of the stream: bytes of shared memory in which a block stages the windows and outputs of an instance. */
   readonly stagedBytes: number;
   /** Threads of an instance for which these must fit; of more, it is staged where they do. */
@@ -43,12 +45,14 @@ export interface ChannelLayout {
 
 /**
  * How a thread finds the items of a firing: `column`: at distances of the width; `staged`: in shared memory; `direct`: one after the other
- * in the ring; `wrapped`: the same, where a window may go on at the ring's front.
+ * in the ring; `wrapped`: the same, where a window may go on at the ring's front; `kept`: no items, but what an actor keeps between
+ * firings.
  */
-export type Access = 'column' | 'staged' | 'direct' | 'wrapped';
+export type Access = 'column' | 'staged' | 'direct' | 'wrapped' | 'kept';
 
-/** One kind of scalars of a channel, at one of its ends. */
+/** One kind of scalars of a channel, at one of its ends; or state. */
 export interface InstanceEnd {
+  /** Number of the channel or stream; −1: none. */
   readonly channel: number;
   readonly isInput: boolean;
   readonly kind: Kind;
@@ -60,6 +64,8 @@ export interface InstanceEnd {
   readonly access: Access;
   /** Of staged items: one gap behind every 2^shift scalars. */
   readonly shift: number;
+  /** What is kept. */
+  readonly kept?: Buffer;
 }
 
 /** What a function is told, beside the buffers. */
@@ -67,20 +73,25 @@ export interface InstanceParameter {
   readonly local: Local;
   /** Place among the ends. */
   readonly end: number;
-  /** `at`: items before the thread's; `base`, `size`: where in the ring its window begins, and the size of the ring. */
-  readonly what: 'at' | 'base' | 'size';
+  /**
+   * `at`: items before the thread's; `base`, `size`: where in the ring its window begins, and the size of the ring; `count`: firings that a
+   * thread makes, one after the other.
+   */
+  readonly what: 'at' | 'base' | 'size' | 'count';
 }
 
-/** The code of one or more filters. */
+/** The code of one or more actors. */
 export interface InstanceCode {
   readonly f: KernelFunction;
   readonly parameters: readonly InstanceParameter[];
-  /** The number of the filter among `nodes`, if the function takes it, as its last parameter. */
+  /** Whether one thread makes all firings of an instance, one after the other. */
+  readonly isOrdered: boolean;
+  /** The number of the actor among `actors`, if the function takes it, as its last parameter. */
   readonly member: Local | undefined;
   /** Its buffers, by place among the ends. */
   readonly buffers: ReadonlyMap<Buffer, number>;
-  readonly nodes: readonly number[];
-  /** By node, as `nodes` has them. */
+  readonly actors: readonly number[];
+  /** By actor, as `actors` has them. */
   readonly ends: readonly (readonly InstanceEnd[])[];
   /** Several instances at once, where that gains. */
   readonly together?: Together | undefined;
@@ -91,6 +102,8 @@ export interface Instances {
   /** Functions and buffers to print. */
   readonly program: Program;
   readonly lowered: LoweredProgram;
+  /** The name of an actor. */
+  readonly names: (actor: number) => string;
 }
 
 const scalarBytes: Readonly<Record<Kind, number>> = { i: 4, f: 4, d: 8 };
@@ -109,7 +122,8 @@ const movesTogether = 8, mostMoved = 48;
 const mostDifferences = 4096;
 
 interface Made {
-  readonly node: number;
+  readonly actor: number;
+  readonly isOrdered: boolean;
   readonly f: KernelFunction;
   readonly ends: readonly InstanceEnd[];
   readonly parameters: readonly InstanceParameter[];
@@ -117,19 +131,19 @@ interface Made {
   readonly byBuffer: ReadonlyMap<Buffer, number>;
 }
 
-/** The functions of filters, splitters and joiners of a program, default all of them; `graph`: with its open ends. */
+/** The functions of the actors of a program, default all of them. */
 export function instancesFor(
-  plan: ProgramPlan, graph: SdfGraph, layout: ChannelLayout, isWanted: (node: number) => boolean = () => true,
+  plan: ProgramPlan, actors: ProgramActors, layout: ChannelLayout, isWanted: (actor: number) => boolean = () => true,
 ): Instances {
   const lowered = lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 });
-  const maker = new InstanceMaker(plan, graph, layout, lowered);
-  const made = plan.groups.flatMap(({ id, steps }) => {
-    const { actor } = elementAt(steps, 0);
-    return isWanted(actor) ? [maker.make(id, actor)] : [];
-  });
+  const maker = new InstanceMaker(plan, actors, layout, lowered);
+  const order = new Map(plan.groups.map((group, at) => [group, at]));
+  const made = actors.groups.flatMap((group, actor) => (isWanted(actor) ? [{ group, actor }] : []))
+    .sort((a, b) => required(order.get(a.group)) - required(order.get(b.group))).map(({ group, actor }) => maker.make(group.id, actor));
   const alike = new Map<string, Made[]>();
   for (const each of made) {
-    const key = JSON.stringify([each.ends.map(({ channel: _, ...rest }) => rest), each.parameters.map(({ end, what }) => [end, what])]);
+    const key = JSON.stringify([each.ends.map(({ channel: _, kept, ...rest }) => [rest, kept?.length]), each.isOrdered,
+      each.parameters.map(({ end, what }) => [end, what])]);
     alike.set(key, [...alike.get(key) ?? [], each]);
   }
   const before: Program = { ...lowered.program, functions: made.map(({ f }) => f) };
@@ -149,11 +163,13 @@ export function instancesFor(
   const read = new Set(functions.flatMap(({ body }) => [...buffersIn(body)]));
   const all = [...lowered.program.buffers, ...placeholders, ...tables];
   const buffers = all.filter((buffer) => buffer.role !== 'constant' || read.has(buffer));
-  return { codes, lowered, program: { buffers, imports: [], functions } };
+  const names = (actor: number): string => elementAt(actors.graph.actors, actor).name;
+  return { codes, lowered, program: { buffers, imports: [], functions }, names };
 }
 
 /** Only items in the rings themselves stand at fixed distances. */
-function togetherOf(program: Program, { f, buffers, ends: [ends], parameters }: InstanceCode): Together | undefined {
+function togetherOf(program: Program, { f, buffers, ends: [ends], parameters, isOrdered }: InstanceCode): Together | undefined {
+  if (isOrdered) return undefined;
   const isFixed = [...buffers.values()].every((end) => ['column', 'direct'].includes(elementAt(required(ends), end).access));
   return isFixed && parameters.length === 0 ? together(program, f, new Set(buffers.keys())) : undefined;
 }
@@ -165,83 +181,119 @@ function passes(program: Program): Program {
 
 class InstanceMaker {
   readonly #plan: ProgramPlan;
-  readonly #graph: SdfGraph;
+  readonly #actors: ProgramActors;
   readonly #layout: ChannelLayout;
   readonly #lowered: LoweredProgram;
 
-  constructor(plan: ProgramPlan, graph: SdfGraph, layout: ChannelLayout, lowered: LoweredProgram) {
+  constructor(plan: ProgramPlan, actors: ProgramActors, layout: ChannelLayout, lowered: LoweredProgram) {
     this.#plan = plan;
-    this.#graph = graph;
+    this.#actors = actors;
     this.#layout = layout;
     this.#lowered = lowered;
   }
 
-  make(group: number, node: number): Made {
+  make(group: number, actor: number): Made {
     const { program, system: { ix } } = this.#lowered;
+    const isOrdered = this.#actors.isOrdered[actor] === true;
     const f = required(program.functions.find(({ name }) => name === `group_${group}`));
     const byBuffer = new Map<Buffer, number>();
-    const width = this.#layout.isOrdered?.(node) === true ? 1 : this.#layout.width;
-    const ends = this.#staged(this.#endsOf(node, byBuffer, width), width);
+    const width = isOrdered || this.#layout.isOrdered?.(actor) === true ? 1 : this.#layout.width;
+    const ends = this.#staged(this.#endsOf(actor, byBuffer, width), width, isOrdered);
+    if (isOrdered) ends.push(...this.#innerOf(actor, byBuffer, ends.length));
+    if (isOrdered) ends.push(...this.#keptOf(f, byBuffer, ends.length));
     const names = Names.of(program, f);
     const parameters: InstanceParameter[] = [];
+    const [n] = f.parameters;
+    if (isOrdered) parameters.push({ end: 0, what: 'count', local: required(n) });
     const parameter = (end: number, what: InstanceParameter['what']): Local => {
       let found = parameters.find((each) => each.end === end && each.what === what);
       if (found === undefined) parameters.push(found = { end, what, local: { name: names.make(what), type: 'i32' } });
       return found.local;
     };
     const at = (slot: number): Expression => {
+      const inner = this.#actors.inner.find(({ id }) => 2 * id + 1 === slot);
+      if (isOrdered) return i32(inner === undefined ? 0 : inner.tokens);
       // Kinds of one channel have the same items.
       const end = ends.findIndex(({ channel, isInput, access }) => 2 * channel + (isInput ? 0 : 1) === slot && access === 'staged');
       return end < 0 ? i32(0) : get(parameter(end, 'at'));
     };
-    const body = onceOf(f, ix, at);
+    const body = placedBody(f, ix, at, isOrdered ? undefined : i32(1));
     const placings = new Map<Buffer, Placing>();
     for (const [buffer, end] of byBuffer) {
       const { access, shift } = elementAt(ends, end);
       if (access === 'column') placings.set(buffer, (index) => exact('mul', index, i32(width)));
       if (access === 'staged' && shift !== noGaps) placings.set(buffer, (index) => paddedPlace(index, shift));
-      if (access === 'wrapped') {
-        const [base, size] = [get(parameter(end, 'base')), get(parameter(end, 'size'))];
-        placings.set(buffer, (index) => {
-          const place = exact('add', base, index);
-          return select(compare('ge', place, size), exact('sub', place, size), place);
-        });
-      }
+      if (access === 'wrapped') placings.set(buffer, wrappedPlace(get(parameter(end, 'base')), get(parameter(end, 'size'))));
     }
     const alone = { ...program, functions: [{ ...f, parameters: parameters.map(({ local }) => local), body }] };
     const placed = placeBuffers(dropDead(simplify(unrollShort(simplify(dropDead(alone)), mostUnrolled))), placings);
-    const written = new Set([...byBuffer].flatMap(([buffer, end]) => (elementAt(ends, end).isInput ? [] : [buffer])));
-    const batched = unrollInner(simplify(placed), movesTogether, (loop) => isStraight(loop) && sizeOf(loop.body) <= mostMoved
-      && loop.body.some((each) => each.kind === 'store'));
-    const whole = required(delayStores(simplify(batched), written).functions[0]);
+    const whole = required((isOrdered ? simplify(placed) : this.#batched(placed, ends, byBuffer)).functions[0]);
     const read = new Set<Local>();
     walkBody(whole.body, { expression: (e) => { if (e.kind === 'get') read.add(e.local); } });
     const taken = parameters.filter(({ local }) => read.has(local));
-    return { node, f: { ...whole, parameters: taken.map(({ local }) => local) }, ends, parameters: taken, byBuffer };
+    return { actor, isOrdered, f: { ...whole, parameters: taken.map(({ local }) => local) }, ends, parameters: taken, byBuffer };
   }
 
-  /** The ends of a node, a channel's kinds one after the other. */
-  #endsOf(node: number, byBuffer: Map<Buffer, number>, width: number): InstanceEnd[] {
+  /** Loads of several turns of loops that move items, and of whole firings, before their stores. */
+  #batched(placed: Program, ends: readonly InstanceEnd[], byBuffer: ReadonlyMap<Buffer, number>): Program {
+    const written = new Set([...byBuffer].flatMap(([buffer, end]) => (elementAt(ends, end).isInput ? [] : [buffer])));
+    const batched = unrollInner(simplify(placed), movesTogether, (loop) => isStraight(loop) && sizeOf(loop.body) <= mostMoved
+      && loop.body.some((each) => each.kind === 'store'));
+    return delayStores(simplify(batched), written);
+  }
+
+  /** The ends of an actor, a channel's kinds one after the other. */
+  #endsOf(actor: number, byBuffer: Map<Buffer, number>, width: number): InstanceEnd[] {
     const ends: InstanceEnd[] = [];
+    const isOrdered = this.#actors.isOrdered[actor] === true;
     const add = (channel: SdfChannel, isInput: boolean): void => {
-      const { type, bufferOf } = this.#buffersOf(channel.id);
+      const number = elementAt(this.#actors.channels, channel.id);
+      const { type, bufferOf } = this.#buffersOf(number);
       const counts = countsOf(type);
       for (const kind of kindsIn(counts)) {
         const [rate, window] = isInput ? [channel.pop, channel.peek] : [channel.push, channel.push];
         const moved = (rate * counts[kind]) & -(rate * counts[kind]);
         byBuffer.set(bufferOf(kind), ends.length);
         ends.push({
-          channel: channel.id, isInput, kind, stride: counts[kind], rate, window,
+          channel: number, isInput, kind, stride: counts[kind], rate, window,
           access: width > 1 ? 'column' : isInput ? 'wrapped' : 'direct',
-          shift: !this.#layout.gaps || moved <= 2 ? noGaps : Math.min(10, Math.log2(moved)),
+          shift: isOrdered || !this.#layout.gaps || moved <= 2 ? noGaps : Math.min(10, Math.log2(moved)),
         });
       }
     };
-    for (const channel of this.#graph.channels) {
-      if (channel.to === node && channel.peek > 0) add(channel, true);
-      if (channel.from === node && channel.push > 0) add(channel, false);
+    for (const channel of this.#actors.graph.channels) {
+      if (channel.to === actor && channel.peek > 0) add(channel, true);
+      if (channel.from === actor && channel.push > 0) add(channel, false);
     }
     return ends;
+  }
+
+  /** Channels inside a loop: rings of their own, which are read and written from where the firings of an instance begin. */
+  #innerOf(actor: number, byBuffer: Map<Buffer, number>, before: number): InstanceEnd[] {
+    const ends: InstanceEnd[] = [];
+    for (const { id, items, tokens } of this.#actors.inner.filter((each) => each.actor === actor)) {
+      const { type, bufferOf } = this.#buffersOf(id);
+      const counts = countsOf(type);
+      for (const kind of kindsIn(counts)) {
+        byBuffer.set(bufferOf(kind), before + ends.length);
+        ends.push({
+          channel: id, isInput: true, kind, stride: counts[kind], rate: items, window: items + tokens, access: 'wrapped', shift: noGaps,
+        });
+      }
+    }
+    return ends;
+  }
+
+  /** Fields, numbers of firings and states of random numbers. */
+  #keptOf({ body }: KernelFunction, byBuffer: Map<Buffer, number>, before: number): InstanceEnd[] {
+    const { ix, steps } = this.#lowered.system;
+    const kept = [...buffersIn(body)].filter((buffer) =>
+      buffer.role === 'global' && buffer !== ix && buffer !== steps && !byBuffer.has(buffer));
+    return kept.map((buffer, i) => {
+      byBuffer.set(buffer, before + i);
+      const kind = required(kinds.find((each) => scalarTypes[each] === buffer.element));
+      return { channel: -1, isInput: true, kind, stride: 1, rate: 0, window: 0, access: 'kept', shift: noGaps, kept: buffer };
+    });
   }
 
   #buffersOf(channel: number) {
@@ -254,9 +306,11 @@ class InstanceMaker {
   }
 
   /** Stages what gains by it, the small ends first, as long as all of them fit; the kinds of a channel together. */
-  #staged(ends: readonly InstanceEnd[], width: number): InstanceEnd[] {
-    const { stagedBytes: most, stagedThreads } = this.#layout;
+  #staged(ends: readonly InstanceEnd[], width: number, isOrdered: boolean): InstanceEnd[] {
+    const { stagedBytes: most, stagedThreads: threads } = this.#layout;
     if (width > 1) return [...ends];
+    // Instances of a thread have as many firings as fit.
+    const stagedThreads = isOrdered ? 1 : threads;
     const channels = new Map<string, InstanceEnd[]>();
     for (const end of ends) {
       const key = `${end.channel} ${end.isInput}`;
@@ -267,7 +321,7 @@ class InstanceMaker {
     let bytes = 0;
     for (const { own, bytes: more } of sized.sort((a, b) => a.bytes - b.bytes)) {
       // Threads read or write side by side as it is.
-      if (own.every(({ rate, window, stride }) => rate * stride === 1 && window === rate)) continue;
+      if (!isOrdered && own.every(({ rate, window, stride }) => rate * stride === 1 && window === rate)) continue;
       bytes += more;
       if (bytes > most) break;
       for (const end of own) chosen.add(end);
@@ -276,8 +330,8 @@ class InstanceMaker {
   }
 }
 
-/** A group's function for one iteration, whose ends begin where `at` says. */
-function onceOf(f: KernelFunction, ix: Buffer, at: (slot: number) => Expression): Body {
+/** A group's function whose ends begin where `at` says; `count`: iterations, if they are known. */
+function placedBody(f: KernelFunction, ix: Buffer, at: (slot: number) => Expression, count: Expression | undefined): Body {
   const [n] = f.parameters;
   const body = mapBody(f.body, {
     expression: (e) => {
@@ -288,7 +342,15 @@ function onceOf(f: KernelFunction, ix: Buffer, at: (slot: number) => Expression)
     },
     statement: (s) => (s.kind === 'store' && s.buffer === ix ? [] : s),
   });
-  return n === undefined ? body : [set(n, i32(1)), ...body];
+  return n === undefined || count === undefined ? body : [set(n, count), ...body];
+}
+
+/** Places in a ring of a size, from a base on. */
+function wrappedPlace(base: Expression, size: Expression): Placing {
+  return (index) => {
+    const place = exact('add', base, index);
+    return select(compare('ge', place, size), exact('sub', place, size), place);
+  };
 }
 
 /** The code that filters of one shape share, or that of each where they use their ends in different ways. */
@@ -297,7 +359,8 @@ function codeOf(
 ): InstanceCode[] {
   const [first] = members as [Made];
   const alone = (each: Made): InstanceCode => ({
-    f: each.f, parameters: each.parameters, member: undefined, buffers: each.byBuffer, nodes: [each.node], ends: [each.ends],
+    f: each.f, parameters: each.parameters, isOrdered: each.isOrdered, member: undefined, buffers: each.byBuffer, actors: [each.actor],
+    ends: [each.ends],
   });
   if (members.length === 1) return [alone(first)];
   const actual = members.map(({ f: { name } }) => required(calls.get(name)));
@@ -319,7 +382,7 @@ function codeOf(
   const parameters = first.parameters.map((each, i) => ({ ...each, local: elementAt(own, i) }));
   const isNeeded = combined.size > 0 || given.length > 0;
   return [{
-    f: { ...f, parameters: isNeeded ? [...own, member] : own, body }, parameters, member: isNeeded ? member : undefined, buffers,
-    nodes: members.map(({ node }) => node), ends: members.map(({ ends }) => ends),
+    f: { ...f, parameters: isNeeded ? [...own, member] : own, body }, parameters, isOrdered: first.isOrdered,
+    member: isNeeded ? member : undefined, buffers, actors: members.map(({ actor }) => actor), ends: members.map(({ ends }) => ends),
   }];
 }

@@ -1,5 +1,5 @@
-// Planned programs without state as a kernel whose blocks follow lists of instances (cuda/stream/pipelined.cuh): one case for each code,
-// whatever the schedule, the number of multiprocessors and the threads of instances are.
+// Planned programs as a kernel whose blocks follow lists of instances (cuda/stream/pipelined.cuh): one case for each code, whatever the
+// schedule, the number of multiprocessors and the threads of instances are.
 import { elementAt, required } from '../../core/known.ts';
 import type { Buffer, KernelFunction, Local } from '../../kernel/ir.ts';
 import { cName, cTypes } from '../../kernel/print/c-family.ts';
@@ -7,7 +7,8 @@ import { cudaCanFail, cudaParameters, printCuda } from '../../kernel/print/cuda.
 import type { StreamGraph } from '../graph.ts';
 import type { SdfGraph } from '../sdf.ts';
 import { countsOf, kindsIn } from '../plan/layout.ts';
-import { keepsItems, openEnds, withOpenEnds } from '../plan/open-ends.ts';
+import { actorsOf, type ProgramActors } from '../plan/actors.ts';
+import { keepsItems, openEnds } from '../plan/open-ends.ts';
 import { planProgram, type External, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { startMatters } from '../plan/start.ts';
 import { scalarTypes } from '../lower/value.ts';
@@ -35,8 +36,11 @@ export interface PipelineTextOptions {
 /** A program whose filters are scheduled one by one. */
 export interface PipelinePlan {
   readonly plan: ProgramPlan;
-  /** The program's rates, with its open ends. */
+  readonly actors: ProgramActors;
+  /** The rates of the actors, with the open ends. */
   readonly graph: SdfGraph;
+  /** Whether firings of some actor must follow each other: runs then begin where the initialisation ends, and slices go on from there. */
+  readonly isOrdered: boolean;
   /** Steady states at the start of a run to which preworks may matter. */
   readonly startStates: number;
 }
@@ -55,32 +59,36 @@ export interface PipelineProgram extends PipelinePlan {
 export const pipelineKernel = 'wl_pipeline';
 
 /** Each filter is a group of its own. */
-const planOptions: PlanOptions = { groupSize: 0, filterSize: 400, forCores: 1, savings: false };
+export const planOptions: PlanOptions = { groupSize: 0, filterSize: 400, forCores: 1, savings: false };
 
 /**
- * Plans a graph. Throws UnsupportedProgram for programs with state or other ends than an open input and output, ScheduleError where there
- * is no schedule.
+ * Plans a graph. Throws UnsupportedProgram for programs with other ends than an open input and output, ScheduleError where there is no
+ * schedule.
  */
 export function pipelinePlan(whole: StreamGraph): PipelinePlan {
   const plan = planProgram(whole, planOptions);
-  const begins = startMatters(plan);
-  const hasState = plan.graph.nodes.some((node) =>
-    node.kind === 'filter' && (node.code.stateful || plan.analyses.get(node.code)?.usesIteration === true));
-  if (begins === undefined || hasState) {
-    throw new UnsupportedProgram('the program has state, loops, files, or other ends than one input and one output');
+  const { externals } = plan;
+  if (externals.length !== 2 || externals[0]?.kind !== 'input' || externals[1]?.kind !== 'output') {
+    throw new UnsupportedProgram('the program has files, or other ends than one input and one output');
   }
   const { input, output } = openEnds(plan);
   if (input.later.items === 0 || output.later.items === 0) {
     throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
   }
-  return { plan, graph: withOpenEnds(plan), startStates: Math.max(0, begins) };
+  const actors = actorsOf(plan);
+  if (actors.graph.channels.some(({ push, tokens }) => push === 0 && tokens > 0)) {
+    throw new UnsupportedProgram('items that never move stand on a channel');
+  }
+  const isOrdered = actors.isOrdered.includes(true), begins = isOrdered ? 0 : startMatters(plan);
+  if (begins === undefined) throw new UnsupportedProgram('items stand on a channel before the program begins');
+  return { plan, actors, graph: actors.graph, isOrdered, startStates: Math.max(0, begins) };
 }
 
 /** Prints a program as one kernel. Throws UnsupportedProgram where it keeps what no firing of a device can. */
 export function pipelineProgram(planned: PipelinePlan, options: PipelineTextOptions): PipelineProgram {
-  const { plan, graph } = planned;
-  const width = keepsItems(graph) ? 1 : options.width;
-  const instances = instancesFor(plan, graph, {
+  const { plan, graph, actors, isOrdered } = planned;
+  const width = isOrdered || keepsItems(graph) ? 1 : options.width;
+  const instances = instancesFor(plan, actors, {
     width, stagedBytes: options.stagedBytes, stagedThreads: Math.min(options.threads, stagedThreads), gaps: options.gaps,
   });
   refuseHost({ ...instances.program, imports: instances.lowered.program.imports });
@@ -92,7 +100,7 @@ export function pipelineProgram(planned: PipelinePlan, options: PipelineTextOpti
       ...endCase('give', output, { number: instances.codes.length + 1, array: 'output', width }),
     ],
   });
-  return { ...planned, source, kernel: pipelineKernel, width, instances, settledStates: settledStates(plan, graph) };
+  return { ...planned, source, kernel: pipelineKernel, width, instances, settledStates: isOrdered ? 0 : settledStates(plan, graph) };
 }
 
 /** The least block of section 3.4. */
@@ -105,7 +113,6 @@ function settledStates({ steady }: ProgramPlan, graph: SdfGraph): number {
     for (const { from, to, pop, tokens } of graph.channels) {
       if (to !== actor) continue;
       const rate = pop * (steady.repetitions[actor] ?? 1);
-      if (rate === 0 && tokens > 0) throw new UnsupportedProgram('items that never move stand on a channel');
       until[actor] = Math.max(elementAt(until, actor), elementAt(until, from) + (tokens === 0 ? 0 : Math.ceil(tokens / rate)));
     }
   }
@@ -183,7 +190,7 @@ class PipelineText {
   }
 
   #case(code: InstanceCode, number: number): string[] {
-    const { f, nodes, buffers, together } = code;
+    const { f, actors, buffers, together, isOrdered } = code;
     const ends = required(code.ends[0]);
     const used = new Set((this.#parameters.get(f.name) ?? []).flatMap((buffer) => buffers.get(buffer) ?? []));
     const staged = (isInput: boolean): string[] => ends.flatMap((end, i) => {
@@ -192,13 +199,15 @@ class PipelineText {
       return [`          e${i}.${how}(block, instance, threads, firings);`];
     });
     const [loads, stores] = [staged(true), staged(false)], isStaged = loads.length + stores.length > 0;
-    const { graph } = this.#instances.lowered.plan;
-    const name = elementAt(graph.nodes, elementAt(nodes, 0)).name.replaceAll(/[^\w .-]/g, '');
-    return [
-      `      case ${number}: {  // ${name}${nodes.length > 1 ? `, and ${nodes.length - 1} more like it` : ''}`,
+    const name = this.#instances.names(elementAt(actors, 0)).replaceAll(/[^\w .-]/g, '');
+    const head = [
+      `      case ${number}: {  // ${name}${actors.length > 1 ? `, and ${actors.length - 1} more like it` : ''}`,
       ...ends.flatMap(({ kind, rate, stride }, i) =>
         (used.has(i) ? [`        const pipelined::End<${cTypes[scalarTypes[kind]]}, ${rate * stride}> e${i}(work, ${i});`] : [])),
-      `        const int threads = work.threads(), last = work.last()${isStaged ? '' : ', thread = block.thread()'};`,
+    ];
+    if (isOrdered) return [...head, ...this.#ordered(code, loads, stores), '        break;', '      }'];
+    return [
+      ...head, `        const int threads = work.threads(), last = work.last()${isStaged ? '' : ', thread = block.thread()'};`,
       '        int instance = work.first();',
       ...(together === undefined ? [] : [
         `        for (; thread < threads && instance + ${together.instances} <= last; instance += ${together.instances}) {`,
@@ -214,6 +223,23 @@ class PipelineText {
         ...(stores.length > 0 ? ['          block.sync();'] : []),
       ] : ['        for (; thread < threads && instance < last; ++instance) {', ...this.#fire(code, '          ')]),
       '        }', '        break;', '      }',
+    ];
+  }
+
+  /** One thread makes the firings of an instance, as far as somebody wants them: what is kept is right behind the last of them. */
+  #ordered(code: InstanceCode, loads: readonly string[], stores: readonly string[]): string[] {
+    const fails = cudaCanFail(this.#instances.program, code.f.name);
+    const call = this.#call(code, code.f, [], fails);
+    const sync = '          block.sync();';
+    return [
+      '        const int threads = work.threads(), last = work.last();',
+      '        for (int instance = work.first(); instance < last; ++instance) {', '          const int firings = work.wanted(instance);',
+      '          if (firings == 0) break;', ...loads, ...(loads.length > 0 ? [sync] : []), '          if (block.thread() == 0) {',
+      ...[
+        ...(this.#takesTurns(code) ? ['double turns = work.turns_at(instance * threads);'] : []),
+        ...(fails ? ['wl_fault fault;', `if (!${call}) work.fail(instance * threads);`] : [`${call};`]),
+      ].map((line) => `            ${line}`),
+      '          }', ...(loads.length + stores.length > 0 ? [sync] : []), ...stores, ...(stores.length > 0 ? [sync] : []), '        }',
     ];
   }
 
@@ -243,15 +269,17 @@ class PipelineText {
     return (this.#parameters.get(f.name) ?? []).includes(this.#instances.lowered.system.steps);
   }
 
-  #arguments({ parameters, ends: [ends] }: InstanceCode): string[] {
+  #arguments({ parameters, ends: [ends], isOrdered }: InstanceCode): string[] {
     return parameters.map(({ end, what }) => {
+      if (what === 'count') return 'firings';
       const { rate, stride } = elementAt(required(ends), end);
+      if (what === 'base' && isOrdered) return `e${end}.wrapped(e${end}.place(instance, threads))`;
       if (what === 'at') return `thread * ${rate}`;
       return what === 'size' ? `e${end}.all` : `e${end}.wrapped(e${end}.place(instance, threads) + thread * ${rate * stride})`;
     });
   }
 
-  #pointers({ buffers, ends: [ends] }: InstanceCode, name: string): string[] {
+  #pointers({ buffers, ends: [ends], isOrdered }: InstanceCode, name: string): string[] {
     return (this.#parameters.get(name) ?? []).map((buffer) => {
       if (buffer === this.#instances.lowered.system.steps) return '&turns';
       const end = buffers.get(buffer);
@@ -260,8 +288,8 @@ class PipelineText {
       switch (access) {
         case 'column': return `e${end}.column<${this.#parts.width}>(instance, threads, thread)`;
         case 'staged': return `e${end}.tile(block)`;
-        case 'direct': return `e${end}.ring + e${end}.place(instance, threads) + thread * ${rate * stride}`;
-        case 'wrapped': return `e${end}.ring`;
+        case 'direct': return `e${end}.ring + e${end}.place(instance, threads)${isOrdered ? '' : ` + thread * ${rate * stride}`}`;
+        case 'wrapped': case 'kept': return `e${end}.ring`;
       }
     });
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Device } from '../../../lib/core/device.ts';
 import type { StreamGraph } from '../../../lib/stream/index.ts';
 import type { PipelineOptions } from '../../../lib/stream/run/gpu-pipelined.ts';
-import type { DeviceSchedule } from '../../../lib/stream/run/gpu-schedule.ts';
+import type { DeviceSchedule } from '../../../lib/stream/run/gpu-lists.ts';
 import { compiledWasm } from '../../../lib/stream/run/wasm.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';
@@ -19,6 +19,11 @@ const peeking = graphOf('int->int filter A { work pop 2 push 2 peek 5 { push(pee
   + 'int->int filter B { work pop 1 push 3 { int a = pop(); push(a); push(a * a); push(a + 7); } } '
   + 'int->int filter C { work pop 4 push 1 peek 8 { push(peek(7) * 5 - pop()); pop(); pop(); pop(); } } '
   + 'int->int pipeline Main { add A; add B; add C; }');
+
+/** A loop whose delay is shorter than an instance, and state behind it. */
+const ordered = graphOf('int->int filter A { work pop 2 push 1 { int a = pop(); push(a * 3 + pop()); } } '
+  + 'int->int filter B { int s; work pop 1 push 1 { s = (s ^ (s << 3)) + pop(); push(s); } } int->int pipeline Main { add feedbackloop {'
+  + 'join roundrobin(1, 1); body A; loop Identity<int>; split duplicate; enqueue 5; enqueue 6; enqueue 7; }; add B; }');
 
 const swp: PipelineOptions = { mode: 'swp', width: 32, threads: 64, coarsening: 2, processors: 3 };
 const swpnc: PipelineOptions = { mode: 'swpnc', threads: 64, coarsening: 2, processors: 3 };
@@ -79,6 +84,16 @@ const mutations: Readonly<Record<string, readonly [StreamGraph, PipelineOptions,
   'a window that is one item short': [peeking, swpnc, { text: (source) => source.replace(/load<(.*?>), (\d+)>/g, (_, spread, window) =>
     `load<${spread}, ${Number(window) - 1}>`) }],
   'gaps at one end only': [peeking, { ...swp, threads: 32 }, { text: (source) => source.replace('Spread<2>', 'Spread<31>') }],
+  'instances of a loop in another order': [ordered, swp, { text: (source) => source.replaceAll(
+    'int instance = work.first(); instance < last; ++instance', 'int instance = last - 1; instance >= work.first(); --instance') }],
+  'a way back that is one item shorter': [ordered, swp, { text: (source) => source.replace(/(int w\d+ = )3;/, '$12;') }],
+  'a loop that begins at the same place in every instance': [ordered, serial, { text: (source) => source.replace(
+    /e(\d+)\.wrapped\(e\d+\.place\(instance, threads\)\)/g, 'e$1.wrapped(e$1.place(0, threads))') }],
+  'state that is not there at the start': [ordered, swpnc, { schedule: (schedule) => ({ ...schedule, kept: [] }) }],
+  'what stands in a loop one place off': [ordered, swp, { schedule: (schedule) =>
+    ({ ...schedule, kept: schedule.kept.map((part) => (part.ring === undefined ? part : { ...part, at: part.at + 1 })) }) }],
+  'the joiner of a loop after its body': [ordered, serial, { text: (source) => source.replace(
+    /( +c0i\[[^\n]*= c3i\[[^\n]*\n)((?:.*\n)*?)( +c3i\[)/, '$2$1$3') }],
   'a shuffle of another width': [plain, swp, { text: (source) => source.replace('take<32', 'take<64') }],
 };
 
@@ -96,7 +111,7 @@ describe('mutations of the schedules of chapter 3', function () {
 
   eachBackend((_, opened) => {
     it('unchanged programs are right', async () => {
-      for (const graph of [plain, peeking]) {
+      for (const graph of [plain, peeking, ordered]) {
         for (const options of [swp, swpnc, serial]) assert.ok(await isRight(await opened(), graph, options, {}), JSON.stringify(options));
       }
     });

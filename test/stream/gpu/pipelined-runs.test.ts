@@ -70,12 +70,31 @@ describe('the modes of chapter 3', function () {
       await assert.rejects(run(floats, { mode: 'x' as never, backend: backend as 'simt', input: [1, 2] }), { argument: 'mode' });
     });
 
-    it('refuse programs with state as every device does', async () => {
-      for (const mode of modes) await assert.rejects(compileForDevice(state, { device, mode }), { code: 'ERR_WARPLOOM_UNSUPPORTED' });
+    it('refuse what no device can run, and say why', async () => {
+      const printer = graphOf('int->int pipeline Main { add int->int filter { work pop 1 push 1 { int x = pop(); println(x); push(x); } }; }');
+      for (const mode of modes) {
+        await assert.rejects(compileForDevice(printer, { device, mode }), { code: 'ERR_WARPLOOM_UNSUPPORTED', message: /prints/ });
+      }
+      const found = await run(printer, { backend: backend as 'simt', mode: 'swp', input: Int32Array.of(3, 4) });
+      assert.deepEqual([found.backend, found.printed], ['wasm', '3\n4\n']);
+      assert.match(found.note!, /^the program ran on the CPU: .*prints/);
+    });
+
+    it('run state in order, from call to call', async () => {
+      const input = Float32Array.from({ length: 70_001 }, (_, i) => Math.sin(i));
+      const { output } = await run(state, { input, backend: 'wasm' });
+      for (const mode of modes) {
+        using compiled = await compileForDevice(state, { device, mode, coarsening: 2 });
+        const [one, two] = await Promise.all([compiled.run(input), compiled.run(input.subarray(0, 20_000))]);
+        assert.deepEqual([one.backend, one.output, two.output], [backend, output, (output as Float32Array).slice(0, 20_000)], mode);
+        using given = await device.array(input);
+        const { output: made } = await compiled.run(given);
+        assert.deepEqual(await made.read(), output, mode);
+        made.dispose();
+      }
+      const found = await run(state, { backend: backend as 'simt', mode: 'swp', input });
+      assert.deepEqual([found.backend, found.output, found.note], [backend, output, undefined]);
       await assert.rejects(profile(state, { backend: backend as 'simt', device }), { code: 'ERR_WARPLOOM_UNSUPPORTED' });
-      const found = await run(state, { backend: backend as 'simt', mode: 'swp', input: new Float32Array(9).fill(1) });
-      assert.equal(found.backend, 'wasm');
-      assert.match(found.note!, /^the program ran on the CPU: .*state/);
     });
 
     it('profiles are what Algorithm 2 and the modes take, and are kept', async () => {

@@ -4,7 +4,7 @@ import type { Device } from '../../../lib/core/device.ts';
 import { arithmeticHeader } from '../../../lib/kernel/print/c-family.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { PipelinedGpu, textFor, type PipelineOptions } from '../../../lib/stream/run/gpu-pipelined.ts';
-import type { DeviceSchedule } from '../../../lib/stream/run/gpu-schedule.ts';
+import type { DeviceSchedule } from '../../../lib/stream/run/gpu-lists.ts';
 import { pipelineKernel, type PipelineProgram } from '../../../lib/stream/targets/cuda-pipeline.ts';
 
 /** A program whose names differ from those of others. */
