@@ -3,6 +3,7 @@
 //   inner(p, member, at): computes and stores a cell whose neighbours are all inside; 1 if it is finite and admissible
 //   edge(p, member, at): the same for cells that read beyond the boundary
 //   reach(axis): the largest offset along an axis
+//   kAdaptive: whether t and dt come from a clock (cuda/stencil/adaptive.cuh), and kSingle, kFields: whether this stage is the only one
 // Arrays hold [member][field][cell], the last axis varying fastest.
 #pragma once
 #include "cuda/core/device.cuh"
@@ -27,7 +28,7 @@ struct StageParameters {
 
 template <class Stage>
 struct ClassicAgent {
-  using Parameters = StageParameters<typename Stage::Real, Stage::kDimensions>;
+  using Parameters = typename Stage::Parameters;
   static constexpr int kMaxThreads = 256, kMinBlocks = 1;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
@@ -59,8 +60,26 @@ struct ClassicAgent {
       rest = next;
       inside = inside && at[axis] >= Stage::reach(axis) && at[axis] < p.n[axis] - Stage::reach(axis);
     }
+    if constexpr (Stage::kAdaptive) {
+      if (p.clock[2] == 0) {
+        if (Stage::kSingle) keep(p, member, at);
+        return;
+      }
+    }
     const int good = inside ? Stage::inner(p, member, at) : Stage::edge(p, member, at);
     if (good == 0) device::atomic_min(p.status, p.step);
+  }
+
+ private:
+  /// The cell after a step that is not taken.
+  static WARPLOOM_DEVICE void keep(const Parameters& p, int64_t member, const int (&at)[Stage::kDimensions]) {
+    int64_t cell = 0;
+    WARPLOOM_UNROLL
+    for (int axis = 0; axis < Stage::kDimensions; ++axis) cell = cell * p.n[axis] + at[axis];
+    for (int field = 0; field < Stage::kFields; ++field) {
+      const int64_t i = (member * Stage::kFields + field) * p.cells + cell;
+      p.o[i] = p.y[i];
+    }
   }
 };
 

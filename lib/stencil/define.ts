@@ -11,6 +11,7 @@ const most = { fields: 8, parameters: 64, coefficients: 16, stages: 16 } as cons
 const definitionOptions = optionsOf('stencil.define', {
   dimensions: needed(choice([1, 2, 3] as const)), fields: needed(anything), parameters: anything, coefficients: anything, rate: anything,
   step: anything, method: choice(methods), boundary: anything, admissible: anything,
+  speed: anything, diffusivity: anything,
 } satisfies ChecksOf<Definition<string, string, string>>);
 
 /** Names that tools of point functions have, and what no field of an object may be called. */
@@ -70,14 +71,17 @@ export function define<
   const coefficients = namesOf(options.coefficients, 'coefficients', 0) as readonly Coefficient[];
   const both = coefficients.findIndex((name) => (fields as readonly string[]).includes(name));
   if (both >= 0) throw refusal(`coefficients[${both}]`, 'a name that is not that of a field', describeValue(coefficients[both]));
-  const { rate, step, admissible } = options as Readonly<Record<'rate' | 'step' | 'admissible', unknown>>;
+  const { rate, step } = options as Readonly<Record<'rate' | 'step', unknown>>;
   if ((rate === undefined) === (step === undefined)) {
     throw refusal(rate === undefined ? 'rate' : 'step', 'rate or step', rate === undefined ? 'neither' : 'both');
   }
   if (rate !== undefined) requireFunction(rate, 'rate');
   const steps = step === undefined ? undefined : stepsOf(step);
   if (step !== undefined && options.method !== undefined) throw refusal('method', 'none with step', describeValue(options.method));
-  if (admissible !== undefined) requireFunction(admissible, 'admissible');
+  for (const name of ['admissible', 'speed', 'diffusivity'] as const) {
+    const given: unknown = options[name];
+    if (given !== undefined) requireFunction(given, name);
+  }
   const method: Method | undefined = step === undefined ? options.method ?? 'ssprk3' : undefined;
   const definition = { ...options, fields, parameters, coefficients, method, ...(steps === undefined ? {} : { step: steps }) };
   const { dimensions } = options;

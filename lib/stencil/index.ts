@@ -7,8 +7,8 @@ export type { InspectOptions } from './simulate.ts';
 export { Run } from './run.ts';
 export { methods, stencilBackends, stencilVariants } from './types.ts';
 export type {
-  Admissible, AxisConditions, Boundary, BoundaryFunction, BoundaryTools, BoundaryValue, CellValues, Condition, Definition, Dimensions,
-  Equation, FieldConditions, Method, Numbers, Place, Rate, Reader, Readers, RealArray, RunCallOptions, RunInfo, RunOptions, SimulateOptions,
-  State, StencilBackend, StencilSnapshot, StencilVariant, Step, StepTools, Tools,
+  AdaptiveStep, Admissible, AxisConditions, Boundary, BoundaryFunction, BoundaryTools, BoundaryValue, CellValues, Condition, Definition,
+  Diffusivity, Dimensions, Equation, FieldConditions, Method, Numbers, Place, Rate, Reader, Readers, RealArray, RunCallOptions, RunInfo,
+  RunOptions, SimulateOptions, Speed, State, StencilBackend, StencilSnapshot, StencilVariant, Step, StepTools, Tools,
 } from './types.ts';
 export type { SnapshotOptions } from '../core/goals.ts';

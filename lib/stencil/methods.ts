@@ -17,30 +17,30 @@ export interface StageValues<T> {
   readonly g: () => T;
 }
 
+/** A share of the step: dt / divisor, or 0 for divisor 0. */
+export type Share = ((dt: number) => number) & { readonly divisor: number };
+
 export interface MethodStage {
   /** The stage's time is t + time · dt. */
   readonly time: number;
   /** h and g, as functions of dt. */
-  readonly h: (dt: number) => number;
-  readonly g: (dt: number) => number;
+  readonly h: Share;
+  readonly g: Share;
   readonly value: <T>(at: Arithmetic<T>, of: StageValues<T>) => T;
   /** The new value of a. */
   readonly sum?: <T>(at: Arithmetic<T>, of: StageValues<T>) => T;
 }
 
-const whole = (dt: number): number => dt;
-const half = (dt: number): number => dt / 2;
-const third = (dt: number): number => dt / 3;
-const sixth = (dt: number): number => dt / 6;
-const none = (): number => 0;
+const share = (divisor: number): Share => Object.assign((dt: number) => (divisor === 0 ? 0 : dt / divisor), { divisor });
+const [none, whole, half, third, sixth] = [share(0), share(1), share(2), share(3), share(6)] as const;
 
 /** y + h k */
 const forward = <T>(at: Arithmetic<T>, { y, k, h }: StageValues<T>): T => at.add(y(), at.mul(h(), k));
 /** u + h k */
 const fromStart = <T>(at: Arithmetic<T>, { u, k, h }: StageValues<T>): T => at.add(u(), at.mul(h(), k));
-/** share u + (1 - share) (y + h k) */
-const blend = (share: number, rest: number) => <T>(at: Arithmetic<T>, of: StageValues<T>): T =>
-  at.add(at.mul(at.number(share), of.u()), at.mul(at.number(rest), forward(at, of)));
+/** old u + rest (y + h k) */
+const blend = (old: number, rest: number) => <T>(at: Arithmetic<T>, of: StageValues<T>): T =>
+  at.add(at.mul(at.number(old), of.u()), at.mul(at.number(rest), forward(at, of)));
 /** a + g k */
 const collect = <T>(at: Arithmetic<T>, { a, k, g }: StageValues<T>): T => at.add(a(), at.mul(g(), k));
 /** u + g k */

@@ -1,6 +1,7 @@
 // What `simulate` and `inspect` hand to the code that they load, and get from it.
 import type { Device } from '../core/device.ts';
 import type { Goal } from '../core/goals.ts';
+import type { Adaptive } from './adaptive.ts';
 import type { Rules } from './boundary.ts';
 import type { Places } from './content.ts';
 import type { Equation, RealArray, StencilBackend, StencilVariant } from './types.ts';
@@ -15,7 +16,9 @@ export interface Request {
   readonly initial: RealArray;
   readonly coefficients: RealArray;
   readonly precision: 'float32' | 'float64';
+  /** The length of all steps; NaN if they vary. */
   readonly dt: number;
+  readonly adaptive: Adaptive | undefined;
   readonly end: Goal | undefined;
   readonly device: Device | undefined;
   readonly backend: StencilBackend;

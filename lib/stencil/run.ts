@@ -4,11 +4,12 @@ import { fileName, requireCount, requireNumber } from '../core/checks.ts';
 import { mostSteps, type Clock, type Plan } from '../core/clock.ts';
 import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
 import { checkedSnapshots, goals, type Goal, type SnapshotOptions } from '../core/goals.ts';
-import { elementAt } from '../core/known.ts';
+import { elementAt, required } from '../core/known.ts';
 import { cancelChecks, optionsOf } from '../core/options.ts';
 import { Pace } from '../core/pace.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { Turns } from '../core/turns.ts';
+import type { Adaptive } from './adaptive.ts';
 import type { Engine, Grid, Span } from './engines/span.ts';
 import { checkpointFormat } from './saved.ts';
 import type { Equation, RealArray, RunCallOptions, RunInfo, State, StencilSnapshot } from './types.ts';
@@ -25,6 +26,7 @@ export interface RunParts {
   readonly grid: Grid;
   readonly clock: Clock;
   readonly dt: number;
+  readonly adaptive: Adaptive | undefined;
   readonly precision: 'float32' | 'float64';
   readonly fingerprint: string;
   readonly parameters: Float64Array;
@@ -44,6 +46,8 @@ export class Run<Field extends string = string> {
   readonly #parts: RunParts;
   readonly #turns = new Turns(() => { this.#free(); });
   readonly #pace: Pace;
+  /** The length of the last step, where they vary. */
+  #lastStep = NaN;
   #steps = 0;
   #seconds = 0;
   #disposed = false;
@@ -61,7 +65,8 @@ export class Run<Field extends string = string> {
   /** Cells along each axis. */
   get shape(): readonly number[] { return this.#parts.grid.shape; }
   get members(): number { return this.#parts.grid.members; }
-  get dt(): number { return this.#parts.dt; }
+  /** The length of steps; where it varies, that of the last one, and NaN before the first. */
+  get dt(): number { return this.#parts.adaptive === undefined ? this.#parts.dt : this.#lastStep; }
   get precision(): 'float32' | 'float64' { return this.#parts.precision; }
   get disposed(): boolean { return this.#disposed; }
 
@@ -90,7 +95,7 @@ export class Run<Field extends string = string> {
     return this.#checked(() => {
       requireCount(steps, 'steps', 0, mostSteps);
       return callOptions.advance.read(options);
-    }, (taken) => this.#march({ whole: steps, rest: 0 }, taken));
+    }, (taken) => this.#go({ step: this.stepsDone + steps }, taken));
   }
 
   /**
@@ -101,7 +106,7 @@ export class Run<Field extends string = string> {
     return this.#checked(() => {
       requireNumber(time, 'time');
       return callOptions.advanceTo.read(options);
-    }, (taken) => this.#march(this.#parts.clock.plan(time), taken));
+    }, (taken) => this.#go({ time }, taken));
   }
 
   /**
@@ -112,7 +117,7 @@ export class Run<Field extends string = string> {
     return this.#checked(() => {
       if (this.#parts.end === undefined) throw refusal('options', 'a run that was given steps or until', 'one without an end');
       return callOptions.finish.read(options);
-    }, (taken) => this.#march(this.#planTo(this.#parts.end as Goal), taken));
+    }, (taken) => this.#go(this.#parts.end as Goal, taken));
   }
 
   /**
@@ -133,7 +138,7 @@ export class Run<Field extends string = string> {
     for (const goal of wanted) {
       this.#requireOpen();
       yield await this.#turns.take(async () => {
-        await this.#march(this.#planTo(goal), options);
+        await this.#go(goal, options);
         const { step, time } = this.#parts.clock;
         return { step, time, state: this.#byField(await this.#parts.engine.read()) };
       }, options.signal);
@@ -209,8 +214,48 @@ export class Run<Field extends string = string> {
     if (this.#disposed) throw new DisposedError('the run was disposed; make a new one');
   }
 
-  #planTo(goal: Goal): Plan {
-    return 'step' in goal ? this.#parts.clock.planStep(goal.step) : this.#parts.clock.plan(goal.time);
+  async #go(goal: Goal, options: RunCallOptions): Promise<void> {
+    const { clock, adaptive } = this.#parts;
+    const plan = 'step' in goal ? clock.planStep(goal.step) : clock.plan(goal.time);
+    if (adaptive === undefined) await this.#march(plan, options);
+    else await this.#adapt(adaptive, goal, options);
+  }
+
+  /** Takes steps of varying length to a step or to exactly a time. */
+  async #adapt({ h, g, most }: Adaptive, goal: Goal, { signal, onProgress }: RunCallOptions): Promise<void> {
+    const { clock, engine } = this.#parts;
+    const first = clock.step;
+    const until = 'time' in goal ? goal.time : Infinity;
+    /** Steps that are left, or for a time so many as it would take with steps like the last one. */
+    const left = (): number => ('step' in goal ? goal.step - clock.step
+      : clock.time >= until ? 0 : Math.max(1, Math.min(mostSteps, Math.ceil((until - clock.time) / this.#lastStep) || 1)));
+    for (let rest = left(); rest > 0; rest = left()) {
+      signal?.throwIfAborted();
+      if (clock.step > first) this.#requireOpen();
+      const steps = this.#pace.next(rest);
+      const span: Span = { ...this.#span(steps, NaN), limits: { time: clock.time, until, most, h, g } };
+      const { completed, seconds, clock: now } = await engine.advance(span);
+      const { time, dt, rate, isStuck } = required(now);
+      clock.step += completed;
+      clock.arrived(time);
+      this.#steps += completed;
+      this.#seconds += seconds;
+      if (completed > 0) this.#lastStep = dt;
+      if (isStuck) throw this.#stuck(rate);
+      if (completed < steps && time !== until) await this.#refuse({ ...span, limits: { ...required(span.limits), time } });
+      this.#pace.learn(Math.max(1, completed), seconds);
+      onProgress?.(clock.step - first, clock.step - first + left());
+    }
+    if ('time' in goal) clock.arrived(goal.time);
+  }
+
+  /** Why no step is possible. */
+  #stuck(rate: number): Error {
+    const { step, time } = this.#parts.clock;
+    if (rate === 0) return refusal('dt.most', `a longest step, because the speed is 0 everywhere at step ${step}`, 'none');
+    const why = Number.isFinite(rate) ? `the longest step that it allows, ${1 / rate}, is below the rounding of the time`
+      : 'its speed or diffusivity is not a finite number in some cell';
+    return new InstabilityError(`no step is possible after step ${step} (time ${time}): ${why}`, { step: step + 1, time, problem: 0 });
   }
 
   async #march({ whole, rest, target }: Plan, { signal, onProgress }: RunCallOptions): Promise<void> {
@@ -243,16 +288,16 @@ export class Run<Field extends string = string> {
     clock.step += completed;
     this.#steps += completed;
     this.#seconds += seconds;
-    if (completed < steps) await this.#refuse(dt);
+    if (completed < steps) await this.#refuse(this.#span(1, dt));
     this.#pace.learn(steps, seconds);
   }
 
   /** Rejects because of the next step, which is bad. */
-  async #refuse(dt: number): Promise<never> {
+  async #refuse(span: Span): Promise<never> {
     const { clock, engine } = this.#parts;
     const { step, time } = clock;
-    const { problem, place, values } = this.#firstBad(await engine.probe(this.#span(1, dt)));
-    const bad = { step: step + 1, time: time + dt, problem };
+    const { problem, place, values } = this.#firstBad(await engine.probe({ ...span, steps: 1 }));
+    const bad = { step: step + 1, time: time + (span.limits === undefined ? span.dt : 0), problem };
     const member = this.members === 1 ? '' : ` of member ${problem}`;
     const what = `step ${bad.step} (time ${bad.time}) gives ${values} in cell (${place.join(', ')})${member}`;
     throw new InstabilityError(`${what}; the state stands at step ${step}. Take a smaller time step, and check whether the equation admits `

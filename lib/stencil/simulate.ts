@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto';
 import { describeValue } from '../core/arrays.ts';
 import { callChecks } from '../core/call.ts';
-import { abortSignal, anything, choice, fileName, number, oneOf, positive, requireNumber, truth,
+import { abortSignal, anything, choice, fileName, number, oneOf, requireNumber, truth,
   whole } from '../core/checks.ts';
 import { mostSteps } from '../core/clock.ts';
 import { refusal } from '../core/errors.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
+import { readStep } from './adaptive.ts';
 import { readBoundary } from './boundary.ts';
 import { mostCells, readCoefficients, readInitial, readParameters, type Places } from './content.ts';
 import { requireEquation } from './define.ts';
@@ -15,7 +16,7 @@ import type { Run } from './run.ts';
 import { stencilBackends, stencilVariants, type Boundary, type Equation, type RunOptions, type SimulateOptions } from './types.ts';
 
 const simulateOptions = optionsOf('stencil.simulate', {
-  shape: needed(anything), spacing: anything, origin: anything, dt: needed(positive), initial: needed(anything), boundary: anything,
+  shape: needed(anything), spacing: anything, origin: anything, dt: needed(anything), initial: needed(anything), boundary: anything,
   parameters: anything, coefficients: anything, precision: normally(choice(['float32', 'float64'] as const), 'float64'),
   steps: whole(0, mostSteps), until: number(), device: callChecks.device, backend: normally(choice(stencilBackends), 'auto'),
   variant: normally(choice(stencilVariants), 'auto'), depth: whole(1, 64), points: whole(1, 16), tune: normally(truth, false),
@@ -53,13 +54,14 @@ function placesOf(options: { readonly shape: unknown; readonly spacing?: unknown
 
 /** Everything that results depend on besides the state, as a hash. */
 function fingerprintOf(request: Omit<Request, 'fingerprint'>): string {
-  const { equation: { definition, fields, parameters, coefficients, method, dimensions }, places, rules, members, precision, dt } = request;
+  const { equation, places, rules, members, precision, dt, adaptive } = request;
+  const { definition, fields, parameters, coefficients, method, dimensions } = equation;
   const text = (value: unknown): unknown => (typeof value === 'function' ? Function.prototype.toString.call(value) : value);
-  const { rate, step, admissible } = definition as Readonly<Record<'rate' | 'step' | 'admissible', unknown>>;
+  const { rate, step, admissible, speed, diffusivity } = definition as unknown as Readonly<Record<string, unknown>>;
   const all = {
     fields, parameters, coefficients, method, dimensions, functions: [rate, step, admissible].flat().map(text), places, rules, members,
-      precision,
-    dt, values: Array.from(request.parameters),
+    precision, dt, ...(adaptive === undefined ? {} : { adaptive, limits: [text(speed), text(diffusivity)] }),
+    values: Array.from(request.parameters),
   };
   const hash = createHash('sha256').update(JSON.stringify(all, (_, value: unknown) => text(value)));
   const { buffer, byteOffset, byteLength } = request.coefficients;
@@ -70,7 +72,8 @@ function read(equation: unknown, given: object): Request {
   requireEquation(equation);
   const options = simulateOptions.read(given as SimulateOptions<string, string, string>);
   const { dimensions, fields, parameters: names, coefficients: coefficientNames, definition } = equation;
-  const { precision, dt, device, backend, variant, depth, points, tune, threads, resume, signal, steps, until } = options;
+  const { precision, device, backend, variant, depth, points, tune, threads, resume, signal, steps, until } = options;
+  const { dt, adaptive } = readStep(options.dt, equation);
   const places = placesOf(options, dimensions);
   const rules = readBoundary(options.boundary ?? definition.boundary ?? 'periodic', dimensions, fields);
   const { members, parameters } = readParameters(options.parameters, names);
@@ -83,8 +86,8 @@ function read(equation: unknown, given: object): Request {
     throw refusal('device', `none with backend ${backend}`, describeValue(device));
   }
   const request = {
-    equation, places, rules, members, parameters, precision, dt, device, backend, variant, depth, points, tune, threads, resume, signal,
-    initial: readInitial(options.initial, fields, places, members, precision),
+    equation, places, rules, members, parameters, precision, dt, adaptive, device, backend, variant, depth, points, tune, threads,
+    resume, signal, initial: readInitial(options.initial, fields, places, members, precision),
     coefficients: readCoefficients(options.coefficients, coefficientNames, places, precision),
     end: steps !== undefined ? { step: steps } : until !== undefined ? { time: until } : undefined,
   };

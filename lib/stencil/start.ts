@@ -22,7 +22,7 @@ export function inspectEquation(
   { spacing, rules, precision }: { readonly spacing: readonly number[]; readonly rules: Rules; readonly precision: 'float32' | 'float64' },
 ): Inspection {
   const made = stencilProgram(equation, { spacing, rules, origin: spacing.map(() => 0), precision: precision === 'float32'
-    ? 'f32' : 'f64' });
+    ? 'f32' : 'f64', isAdaptive: equation.definition.speed !== undefined || equation.definition.diffusivity !== undefined });
   return {
     reach: made.reach, stages: made.stages.length, leastShape: made.leastCells, program: programText(made.program),
     reads: made.stages.map(({ point: { inputs } }) => inputs.flatMap((input) => (input.kind === 'y' || input.kind === 'c'
@@ -43,8 +43,9 @@ function requireCells({ leastCells }: StencilProgram, shape: readonly number[]):
 
 /** JavaScript can run functions only, not texts. */
 function requireFunctions({ definition }: Equation, rules: Rules): void {
-  const { rate, step, admissible } = definition as Readonly<Record<'rate' | 'step' | 'admissible', unknown>>;
-  const all = [rate, step, admissible, ...rules.flat(2).map((rule) => ('value' in rule ? rule.value : undefined))].flat();
+  const { rate, step, admissible, speed, diffusivity } = definition as unknown as Readonly<Record<string, unknown>>;
+  const values = rules.flat(2).map((rule) => ('value' in rule ? rule.value : undefined));
+  const all = [rate, step, admissible, speed, diffusivity, ...values].flat();
   if (all.some((each) => typeof each === 'string')) throw refusal('backend', 'another one for functions that are given as text',
     '\'javascript\'');
 }
@@ -84,14 +85,16 @@ async function engineFor(request: Request, target: Target, made: StencilProgram,
 
 /** Begins a run. */
 export async function startRun(request: Request): Promise<Run> {
-  const { equation, places, rules, members, parameters, coefficients, precision, dt, resume, end, fingerprint } = request;
+  const { equation, places, rules, members, parameters, coefficients, precision, dt, adaptive, resume, end, fingerprint } = request;
   const { shape, cells, spacing, origin } = places;
-  const target: Target = { spacing, origin, rules, precision: precision === 'float32' ? 'f32' : 'f64' };
+  const target: Target = { spacing, origin, rules, precision: precision === 'float32' ? 'f32' : 'f64', isAdaptive: adaptive !== undefined };
   const made = stencilProgram(equation, target);
   requireCells(made, shape);
   const grid = { shape, cells, members, fields: equation.fields.length };
   let { initial } = request;
-  let clock = new Clock(dt);
+  // The origin of a clock moves along with steps of varying length, so its step does not matter.
+  const unit = adaptive === undefined ? dt : 1;
+  let clock = new Clock(unit);
   const saved = resume === undefined ? undefined : await loadCheckpoint(resume, checkpointFormat);
   if (saved !== undefined) {
     if (saved.parameters.fingerprint !== fingerprint) {
@@ -99,11 +102,11 @@ export async function startRun(request: Request): Promise<Run> {
         'one of another run');
     }
     initial = saved.arrays['state'] as Request['initial'];
-    clock = new Clock(dt, saved.parameters.clock);
+    clock = new Clock(unit, saved.parameters.clock);
   }
   const content: Content = { grid, initial, parameters, coefficients, precision: target.precision };
   const engine = await engineFor(request, target, made, content);
   return new Run({
-    equation, engine, grid, clock, dt, precision, fingerprint, parameters, reach: made.reach, stages: made.stages.length, end,
+    equation, engine, grid, clock, dt, adaptive, precision, fingerprint, parameters, reach: made.reach, stages: made.stages.length, end,
   });
 }

@@ -65,6 +65,18 @@ export type Step<Field extends string, Parameter extends string, Coefficient ext
 /** Whether a state of one cell is admissible. */
 export type Admissible<Field extends string, Parameter extends string> = (state: Numbers<Field>, parameters: Numbers<Parameter>) => boolean;
 
+/**
+ * The largest speed of waves in a cell (or a bound of it), one for all axes or one for each. Readers read the cell itself only: `u()`. The
+ * sign does not matter.
+ */
+export type Speed<Field extends string, Parameter extends string, Coefficient extends string> =
+  (cell: Readonly<Record<Field | Coefficient, () => number>>, parameters: Numbers<Parameter>, tools: Tools) =>
+  number | { readonly x: number; readonly y?: number; readonly z?: number };
+
+/** The largest diffusivity in a cell (length²/time). Readers read the cell itself only. */
+export type Diffusivity<Field extends string, Parameter extends string, Coefficient extends string> =
+  (cell: Readonly<Record<Field | Coefficient, () => number>>, parameters: Numbers<Parameter>, tools: Tools) => number;
+
 /** Explicit methods for `rate`. */
 export const methods = ['euler', 'midpoint', 'ssprk2', 'ssprk3', 'rk4'] as const;
 /** Explicit methods for `rate`: orders 1, 2, 2, 3 and 4. */
@@ -132,6 +144,10 @@ export interface Definition<Field extends string, Parameter extends string, Coef
   readonly boundary?: Boundary<Field, Parameter>;
   /** What every cell has to satisfy after every step, beside being finite. */
   readonly admissible?: Admissible<Field, Parameter> | string;
+  /** For steps by a CFL number. */
+  readonly speed?: Speed<Field, Parameter, Coefficient> | string;
+  /** For steps by a diffusion number. */
+  readonly diffusivity?: Diffusivity<Field, Parameter, Coefficient> | string;
 }
 
 /** An equation, made by `stencil.define`. */
@@ -159,6 +175,19 @@ export const stencilVariants = ['auto', 'classic', 'streaming'] as const;
 /** How the steps are executed on a device. */
 export type StencilVariant = (typeof stencilVariants)[number];
 
+/**
+ * Steps as long as the state allows, computed before each step from all cells of all members: they share the step. `cfl` is needed if the
+ * equation has a `speed`, `diffusion` if it has a `diffusivity`.
+ */
+export interface AdaptiveStep {
+  /** The CFL number: dt Σ speed / dx ≤ cfl in every cell, with a sum over the axes. */
+  readonly cfl?: number;
+  /** The diffusion number: dt · diffusivity Σ 1 / dx² ≤ diffusion in every cell. */
+  readonly diffusion?: number;
+  /** The longest step; default: no bound. */
+  readonly most?: number;
+}
+
 /** Options of `stencil.simulate`. */
 export interface SimulateOptions<Field extends string, Parameter extends string, Coefficient extends string> {
   /** Cells along each axis. The last axis varies fastest in memory. */
@@ -167,8 +196,8 @@ export interface SimulateOptions<Field extends string, Parameter extends string,
   readonly spacing?: number | readonly number[];
   /** The lower corner of the domain; cell centres are half a cell from it. Default 0. */
   readonly origin?: number | readonly number[];
-  /** Time step. */
-  readonly dt: number;
+  /** The time step, or numbers that every step keeps to. */
+  readonly dt: number | AdaptiveStep;
   /** The state at time 0. Arrays of ensembles hold the cells of all members one after another, or of one for all. */
   readonly initial: Readonly<Record<Field, CellValues>>;
   readonly boundary?: Boundary<Field, Parameter>;

@@ -99,3 +99,15 @@ export function limitsOf<Limits extends object>(owner: string, defaults: Limits)
   const table = Object.entries(defaults).map(([name, value]) => [name, normally(limit, value as number)]);
   return optionsOf(owner, Object.fromEntries(table) as LimitTable<Limits>);
 }
+
+/**
+ * Refuses options that a back end does not take. `takers`: by option, the back ends that do. `named`: the back end as the caller gave it.
+ */
+export function requireTaker(options: object, backend: string, takers: Readonly<Record<string, readonly string[]>>, named = backend): void {
+  const given = new Map<string, unknown>(Object.entries(options));
+  for (const [name, names] of Object.entries(takers)) {
+    if (given.get(name) === undefined || names.includes(backend)) continue;
+    throw refusal(name, `none with backend '${named}' (only ${names.map((each) => `'${each}'`).join(', ')} take${
+      names.length === 1 ? 's' : ''} it)`, describeValue(given.get(name)));
+  }
+}

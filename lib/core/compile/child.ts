@@ -1,5 +1,5 @@
 // Child processes with limits on time and memory and a minimal environment.
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { WarploomError } from '../errors.ts';
 import { reasonOf } from '../progress.ts';
@@ -71,44 +71,71 @@ function collect(pipe: Readable | null): () => string {
 const running = new Set<() => void>();
 process.on('exit', () => { for (const stop of running) stop(); });
 
+/** A child process that has just been started. */
+export interface StartedChild {
+  readonly child: ChildProcess;
+  /** Kills it and the processes that it started. */
+  readonly stop: () => void;
+  /** To be called once, when it has ended. */
+  readonly ended: () => void;
+}
+
+/** Starts a program with limited memory, which does not outlive this process. */
+export function startChild(
+  path: string, args: readonly string[], { cwd, env, memory = childMemory }: Pick<ChildOptions, 'cwd' | 'env' | 'memory'>,
+  stdio: StdioOptions,
+): StartedChild {
+  const isGroup = process.platform !== 'win32';
+  const child = started(() => spawn(...limited(path, args, memory), {
+    cwd, env: childEnvironment(env), stdio, windowsHide: true, detached: isGroup,
+  }));
+  const stop = (): void => {
+    // A compiler consists of several processes: kill its whole group.
+    if (isGroup && child.pid !== undefined) killGroup(child.pid);
+    else child.kill('SIGKILL');
+  };
+  running.add(stop);
+  return { child, stop, ended: () => { running.delete(stop); } };
+}
+
+/** How a child ended, in words. */
+export function endOf(code: number | null, killed: NodeJS.Signals | null, memory = childMemory): string {
+  return killed === null ? `ended with ${code}` : `died by ${killed}; it may take ${(memory / 2 ** 30).toPrecision(3)} GiB of memory`;
+}
+
+/** The error for a program that cannot be started. */
+export function cannotRun(path: string, error: Error): WarploomError {
+  return new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${path} cannot be run: ${error.message}`, { cause: error });
+}
+
 /**
  * Runs a program until it ends, its time is over, or the signal fires (then the signal's reason is thrown). Its child processes end with
  * it.
  */
 export function runChild(path: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
-  const { signal, timeout, cwd, memory = childMemory, env = {}, output = false } = options;
+  const { signal, timeout, cwd, memory = childMemory, env, output = false } = options;
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
-    const isGroup = process.platform !== 'win32';
-    const child = started(() => spawn(...limited(path, args, memory), {
-      cwd, env: childEnvironment(env), stdio: ['ignore', output ? 'pipe' : 'ignore', 'pipe'], windowsHide: true, detached: isGroup,
-    }));
+    const { child, stop, ended } = startChild(path, args, { cwd, env, memory }, ['ignore', output ? 'pipe' : 'ignore', 'pipe']);
     const messages = collect(child.stderr), written = collect(child.stdout);
     let isLate = false;
-    const stop = (): void => {
-      // A compiler consists of several processes: kill its whole group.
-      if (isGroup && child.pid !== undefined) killGroup(child.pid);
-      else child.kill('SIGKILL');
-    };
     const timer = setTimeout(() => {
       isLate = true;
       stop();
     }, timeout);
     signal?.addEventListener('abort', stop, { once: true });
-    running.add(stop);
     const end = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', stop);
-      running.delete(stop);
+      ended();
     };
     child.on('error', (error) => {
       end();
-      reject(new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `${path} cannot be run: ${error.message}`, { cause: error }));
+      reject(cannotRun(path, error));
     });
     child.on('close', (code, killed) => {
       end();
-      const reason = isLate ? `took more than ${timeout} ms` : killed === null ? `ended with ${code}`
-        : `died by ${killed}; it may take ${(memory / 2 ** 30).toPrecision(3)} GiB of memory`;
+      const reason = isLate ? `took more than ${timeout} ms` : endOf(code, killed, memory);
       if (signal?.aborted === true) reject(reasonOf(signal));
       else resolve({ code: code ?? undefined, stderr: messages(), stdout: written(), reason });
     });

@@ -5,7 +5,7 @@ import { optimise } from '../../kernel/passes/index.ts';
 import { cName } from '../../kernel/print/c-family.ts';
 import { cudaParameters, printCuda } from '../../kernel/print/cuda.ts';
 import { verify } from '../../kernel/verify.ts';
-import type { StencilProgram } from './stages.ts';
+import type { Stage, StencilProgram } from './stages.ts';
 
 /** Text for `Device.module`. */
 export interface DeviceText {
@@ -29,11 +29,11 @@ export function pointerText({ buffers, names }: StencilProgram, buffer: Buffer):
 }
 
 /** The numbers that all functions take: extents, then scalars. */
-export function scalarTexts({ names, scalars }: StencilProgram): readonly string[] {
+export function scalarTexts({ names, scalars }: StencilProgram, texts: Readonly<Record<string, string>> = {}): readonly string[] {
   const count = names.parameters.length;
   return [
     ...names.spacing.map((_, axis) => `p.n[${axis}]`),
-    ...scalars.map((name) => (/^p\d/.test(name) ? `p.p[member * ${count} + ${name.slice(1)}]` : `p.${name}`)),
+    ...scalars.map((name) => (/^p\d/.test(name) ? `p.p[member * ${count} + ${name.slice(1)}]` : texts[name] ?? `p.${name}`)),
   ];
 }
 
@@ -44,28 +44,71 @@ function reachText(reach: readonly number[]): string {
 
 const ends = ['inner', 'edge'] as const;
 
+/** Names of the kernels that choose steps of varying length. */
+export const limitKernel = 'limit', chooseKernel = 'choose';
+
 /** The kernels of the variant `classic`: stage_0, stage_1, … */
 export function classicText(made: StencilProgram): DeviceText {
+  return textOf(made, deviceProgram(made, rootsOf(made)), false);
+}
+
+/** The same for steps of varying length, and the kernels that choose them. */
+export function adaptiveText(made: StencilProgram): DeviceText {
+  const program = deviceProgram(made, [...rootsOf(made), 'limit_cell']);
+  const { source, kernels } = textOf(made, program, true);
+  const { names } = made;
+  const indices = names.spacing.map((_, axis) => `at[${axis}]`);
+  const scalars = { t: `static_cast<Real>(p.clock[${stencilSpace}::kNext])`, dt: 'Real(0)', h: 'p.h', g: 'p.g' };
+  const limit = [
+    'struct Limit {', `  using Real = ${realOf(made)};`, `  static constexpr int kDimensions = ${names.dimensions};`,
+    `  using Parameters = ${stencilSpace}::LimitParameters<Real, kDimensions>;`,
+    '  static WARPLOOM_DEVICE Real rate(const Parameters& p, int64_t member, const int (&at)[kDimensions]) {', '    Real rate;',
+    `    ${cName('limit_cell')}(${[...indices, ...scalarTexts(made, scalars), 'rate',
+      ...required(cudaParameters(program).get('limit_cell')).map((buffer) => pointerText(made, buffer))].join(', ')});`,
+    '    return rate;', '  }', '};',
+    `WARPLOOM_KERNEL(${limitKernel}, ${stencilSpace}::LimitAgent<Limit>)`,
+    `WARPLOOM_KERNEL(${chooseKernel}, ${stencilSpace}::ChooseAgent)`,
+  ];
+  return { source: [source, ...limit].join('\n'), kernels: [...kernels, limitKernel, chooseKernel] };
+}
+
+const rootsOf = ({ stages }: StencilProgram): readonly string[] => stages.flatMap((_, s) => ends.map((end) => `${end}_${s}`));
+const realOf = ({ names }: StencilProgram): string => (names.precision === 'f32' ? 'float' : 'double');
+const stencilSpace = 'warploom::WARPLOOM_TARGET::stencil';
+
+/** t, dt, h and g of a stage, from the clock. */
+function clockTexts({ time, h, g }: Stage): Readonly<Record<string, string>> {
+  const dt = `p.clock[${stencilSpace}::kDt]`;
+  const share = (divisor: number): string => `static_cast<Real>(${divisor === 0 ? '0' : `${dt} / ${divisor}`})`;
+  return {
+    t: `static_cast<Real>(p.clock[${stencilSpace}::kTime] + ${time} * ${dt})`, dt: `static_cast<Real>(${dt})`,
+    h: share(h.divisor), g: share(g.divisor),
+  };
+}
+
+function textOf(made: StencilProgram, program: Program, isAdaptive: boolean): DeviceText {
   const { stages, names } = made;
-  const program = deviceProgram(made, stages.flatMap((_, s) => ends.map((end) => `${end}_${s}`)));
   const pointers = cudaParameters(program);
-  const real = names.precision === 'f32' ? 'float' : 'double';
   const indices = names.spacing.map((_, axis) => `at[${axis}]`);
   const types = stages.flatMap((stage, s) => [
-    `struct Stage${s} {`, `  using Real = ${real};`, `  static constexpr int kDimensions = ${names.dimensions};`,
+    `struct Stage${s} {`, `  using Real = ${realOf(made)};`,
+    `  static constexpr int kDimensions = ${names.dimensions}, kFields = ${names.fields.length};`,
+    `  static constexpr bool kAdaptive = ${isAdaptive}, kSingle = ${stages.length === 1};`,
     `  static WARPLOOM_DEVICE int reach(int axis) { return ${reachText(stage.reach)}; }`,
-    '  using Parameters = warploom::WARPLOOM_TARGET::stencil::StageParameters<Real, kDimensions>;',
+    `  using Parameters = ${stencilSpace}::${isAdaptive ? 'Adaptive' : ''}StageParameters<Real, kDimensions>;`,
     ...ends.flatMap((end) => [
       `  static WARPLOOM_DEVICE int ${end}(const Parameters& p, int64_t member, const int (&at)[kDimensions]) {`,
       '    int good;',
-      `    ${cName(`${end}_${s}`)}(${[...indices, ...scalarTexts(made), 'good',
+      `    ${cName(`${end}_${s}`)}(${[...indices, ...scalarTexts(made, isAdaptive ? clockTexts(stage) : {}), 'good',
         ...required(pointers.get(`${end}_${s}`)).map((buffer) => pointerText(made, buffer))].join(', ')});`,
       '    return good;', '  }',
     ]), '};', `WARPLOOM_KERNEL(stage_${s}, warploom::WARPLOOM_TARGET::stencil::ClassicAgent<Stage${s}>)`, '',
   ]);
   return {
-    source: ['#include "cuda/core/module.cuh"', '#include "arithmetic.h"', '#include "cuda/stencil/classic.cuh"', printCuda(program),
-      ...types].join('\n'),
+    source: [
+      '#include "cuda/core/module.cuh"', '#include "arithmetic.h"', '#include "cuda/stencil/classic.cuh"',
+      ...(isAdaptive ? ['#include "cuda/stencil/adaptive.cuh"'] : []), printCuda(program), ...types,
+    ].join('\n'),
     kernels: stages.map((_, s) => `stage_${s}`),
   };
 }

@@ -13,8 +13,9 @@ import { verify } from '../../kernel/verify.ts';
 import type { Rule } from '../boundary.ts';
 import type { Equation } from '../types.ts';
 import { arithmeticOf, ghostFunctions } from './ghost.ts';
+import { limitFunctions, limitOf } from './limit.ts';
 import { traceCheck, type Input, type Names, type Traced } from './trace.ts';
-import { stagesOf, type Buffers, type Stage, type StencilProgram, type Target } from './stages.ts';
+import { stagesOf, type Buffers, type Limit, type Stage, type StencilProgram, type Target } from './stages.ts';
 
 /** Builds the functions. */
 class Builder {
@@ -22,6 +23,7 @@ class Builder {
   readonly #target: Target;
   readonly #stages: readonly Stage[];
   readonly #check: Traced;
+  readonly #limit: Limit | undefined;
   /** Whether cells have to be more than finite. */
   readonly #isChecked: boolean;
   readonly #reach: readonly number[];
@@ -34,11 +36,12 @@ class Builder {
   readonly #scalars: ReadonlyMap<string, Local>;
   #next = 0;
 
-  constructor(names: Names, target: Target, stages: readonly Stage[], check: Traced, isChecked: boolean) {
+  constructor(names: Names, target: Target, stages: readonly Stage[], check: Traced, limit: Limit | undefined, isChecked: boolean) {
     this.#names = names;
     this.#target = target;
     this.#stages = stages;
     this.#check = check;
+    this.#limit = limit;
     this.#isChecked = isChecked;
     const { dimensions, precision, fields, coefficients } = names;
     const external = (kind: string, isReadOnly: boolean, count = fields.length): Buffer[] => Array.from({ length: count }, (_, i) =>
@@ -80,6 +83,13 @@ class Builder {
       this.buffers.c.forEach((buffer) => { this.#reader(buffer, axis, (side) => this.#coefficientRule(axis, side)); });
     }
     this.functions.push(this.#check.f);
+    if (this.#limit !== undefined) {
+      this.functions.push(...limitFunctions(this.#limit, {
+        names: this.#names, buffers: this.buffers, extents: this.#extents, common: this.#common,
+        scalar: (name) => get(required(this.#scalars.get(name))), plain: (input, indices) => this.#plain(input, indices),
+        rowIndices: (others, row) => this.#rowIndices(others, row),
+      }));
+    }
     this.#stages.forEach((stage, s) => {
       this.functions.push(stage.point.f);
       for (const isInner of [false, true]) {
@@ -350,12 +360,13 @@ export function stencilProgram(equation: Equation, target: Target): StencilProgr
   const names: Names = { dimensions, fields, parameters, coefficients, spacing, precision };
   const stages = stagesOf(equation, names);
   const check = traceCheck('check', definition.admissible, names);
-  const builder = new Builder(names, target, stages, check, definition.admissible !== undefined);
+  const limit = target.isAdaptive === true ? limitOf(equation, names) : undefined;
+  const builder = new Builder(names, target, stages, check, limit, definition.admissible !== undefined);
   builder.build();
   const { y, u, a, o, c } = builder.buffers;
   const program = verify({ buffers: [...y, ...u, ...a, ...o, ...c], imports: [], functions: builder.functions });
   return {
-    program, names, stages, check, isChecked: definition.admissible !== undefined, scalars: builder.scalars, buffers: builder.buffers,
-      reach: builder.reach, leastCells: builder.leastCells,
+    program, names, stages, check, limit, isChecked: definition.admissible !== undefined, scalars: builder.scalars,
+    buffers: builder.buffers, reach: builder.reach, leastCells: builder.leastCells,
   };
 }

@@ -2,7 +2,7 @@
 import { required } from '../../core/known.ts';
 import type { Buffer, Program } from '../../kernel/ir.ts';
 import type { Rules } from '../boundary.ts';
-import { methodStages, stepStage, type MethodStage } from '../methods.ts';
+import { methodStages, stepStage, type MethodStage, type Share } from '../methods.ts';
 import type { Equation } from '../types.ts';
 import { traceRate, traceStep, type Input, type Names, type Precision, type Traced } from './trace.ts';
 
@@ -12,6 +12,8 @@ export interface Target {
   readonly origin: readonly number[];
   readonly rules: Rules;
   readonly precision: Precision;
+  /** Whether steps vary in length: the program then has the rate of a cell too. */
+  readonly isAdaptive?: boolean;
 }
 
 /** Where a stage writes the fields: to other arrays, or over those of the beginning of the step. */
@@ -19,8 +21,8 @@ export type Destination = 'other' | 'start';
 
 export interface Stage {
   readonly time: number;
-  readonly h: (dt: number) => number;
-  readonly g: (dt: number) => number;
+  readonly h: Share;
+  readonly g: Share;
   readonly point: Traced;
   /** Whether it reads the fields at the beginning of the step, reads the sum, writes it. */
   readonly readsStart: boolean;
@@ -31,11 +33,19 @@ export interface Stage {
   readonly reach: readonly number[];
 }
 
+/** What bounds steps of varying length: functions of the cell. */
+export interface Limit {
+  readonly speed: Traced | undefined;
+  readonly diffusivity: Traced | undefined;
+}
+
 export interface StencilProgram {
   readonly program: Program;
   readonly names: Names;
   readonly stages: readonly Stage[];
   readonly check: Traced;
+  /** What bounds steps of varying length. */
+  readonly limit: Limit | undefined;
   /** Whether cells have to be admissible beside being finite. */
   readonly isChecked: boolean;
   /** Names of the numbers that all functions take, in order. */

@@ -126,6 +126,18 @@ class Tracer {
     return record([...each(fields, 'y'), ...each(coefficients, 'c')]);
   }
 
+  /** Readers of all fields and coefficients that read the cell itself only. */
+  cell(): Staged {
+    const { fields, coefficients } = this.names;
+    const offset = Array<number>(this.names.dimensions).fill(0);
+    const each = (names: readonly string[], kind: 'y' | 'c') => names.map((name, index) =>
+      [name, { kind: 'builtin', name, apply: (args, at, to) => {
+        if (args.length > 0) throw to.error(at, `${name} takes no offsets here`, `write ${name}(): only the cell itself is read`);
+        return this.inputs.get({ kind, index, offset });
+      } } satisfies Builtin] as const);
+    return record([...each(fields, 'y'), ...each(coefficients, 'c')]);
+  }
+
   parameters(): Staged {
     return record(this.names.parameters.map((name, i) => [name, this.inputs.scalar(`p${i}`)]));
   }
@@ -227,6 +239,23 @@ export function traceStep(name: string, argument: string, step: unknown, isFirst
   const tools = tracer.tools([['dt', tracer.inputs.scalar('dt')], ['before', before]]);
   const values = tracer.byField(tracer.call(tracer.readers(), tracer.parameters(), tools), 'the result');
   return tracer.finish(name, values.map((value) => tracer.expression(value)));
+}
+
+/** The speed of waves along each axis, or the diffusivity, from the numbers of the cell itself. */
+export function traceLimit(kind: 'speed' | 'diffusivity', given: unknown, names: Names): Traced {
+  const tracer = new Tracer(names, kind, given);
+  const { lowering, node } = tracer;
+  const value = tracer.call(tracer.cell(), tracer.parameters(), tracer.tools());
+  if (value.kind !== 'record' || kind === 'diffusivity') {
+    const number = tracer.expression(lowering.numeric(value, node));
+    return tracer.finish(kind, kind === 'speed' ? names.spacing.map(() => number) : [number]);
+  }
+  const axes = axisNames.slice(0, names.dimensions);
+  return tracer.finish(kind, axes.map((axis) => {
+    const own = value.fields.get(axis);
+    if (own === undefined) throw lowering.error(node, `the speed has no ${axis}`, `return a number, or { ${axes.join(', ')} }`);
+    return tracer.expression(lowering.numeric(own, node));
+  }));
 }
 
 /** The number of a boundary condition: a function of a place on the boundary, the time and the parameters. */

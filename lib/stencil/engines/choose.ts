@@ -2,6 +2,7 @@
 import { refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import { streamingObstacle } from '../compile/streaming.ts';
+import { AdaptiveEngine } from './adaptive-device.ts';
 import { ClassicEngine, type DeviceParts } from './device.ts';
 import type { Engine } from './span.ts';
 import { isWideEnough, streamingShapes } from './shapes.ts';
@@ -15,7 +16,11 @@ const worthStreaming = 2 ** 16;
  * @throws ArgumentError if the variant that was asked for cannot run the equation
  */
 export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
-  const { made, target, content: { grid }, request: { variant, depth, points } } = parts;
+  const { made, target, content: { grid }, request: { variant, depth, points, adaptive } } = parts;
+  if (adaptive !== undefined) {
+    if (variant === 'auto' || variant === 'classic') return AdaptiveEngine.start(parts);
+    throw refusal('variant', "'classic' or 'auto', because the steps vary in length", `'${variant}'`);
+  }
   if (variant === 'classic') return ClassicEngine.start(parts, 'one kernel per stage, as asked for');
   const isWanted = variant === 'streaming';
   let obstacle = streamingObstacle(made, target, grid.members);

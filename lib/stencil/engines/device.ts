@@ -23,9 +23,16 @@ export interface DeviceParts {
 
 /** No step is bad. */
 const never = 2 ** 31 - 1;
-const classicThreads = 256;
+export const classicThreads = 256;
 /** Rows from which blocks take cells of one row only. */
 const leastColumns = 200;
+/** Blocks of one thread per cell: `chunks` for each row, or across rows for 0. */
+export function cellBlocks({ cells, members, shape }: Grid): { readonly chunks: number; readonly blocks: number } {
+  const columns = required(shape.at(-1));
+  const chunks = columns >= leastColumns ? Math.ceil(columns / classicThreads) : 0;
+  return { chunks, blocks: members * (chunks > 0 ? (cells / columns) * chunks : Math.ceil(cells / classicThreads)) };
+}
+
 /** Launches of one call. */
 const mostLaunches = 1 << 14;
 
@@ -212,10 +219,8 @@ export class ClassicEngine extends DeviceEngine {
 
   protected override* launches(span: Span, first = 0): Generator<ListedLaunch> {
     const { stages, names: { precision } } = this.#made;
-    const { cells, members, shape } = this.state.grid;
-    const columns = required(shape.at(-1));
-    const chunks = columns >= leastColumns ? Math.ceil(columns / classicThreads) : 0;
-    const blocks = members * (chunks > 0 ? (cells / columns) * chunks : Math.ceil(cells / classicThreads));
+    const { cells, shape } = this.state.grid;
+    const { chunks, blocks } = cellBlocks(this.state.grid);
     const levels = levelsOf(stages);
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
     const { state } = this;

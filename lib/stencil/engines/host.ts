@@ -2,7 +2,8 @@
 import { required } from '../../core/known.ts';
 import type { StencilProgram } from '../compile/stages.ts';
 import type { RealArray } from '../types.ts';
-import { arrayOf, levelsOf, levelsUsed, type Content, type Engine, type Level, type Outcome, type Span } from './span.ts';
+import { clockAt, nextStep, type StepClock } from './adaptive.ts';
+import { arrayOf, levelsOf, levelsUsed, timeOf, type Content, type Engine, type Level, type Outcome, type Span } from './span.ts';
 
 /** Milliseconds of work before the event loop has a turn. */
 const longest = 20;
@@ -26,15 +27,23 @@ export abstract class HostEngine implements Engine {
     this.#arrays = { state: content.initial.slice(), first: of('first'), second: of('second'), sum: of('sum') };
   }
 
-  /** One stage; `out` may be the array of the state. Returns whether all is good. */
-  protected abstract stage(s: number, arrays: Readonly<Record<'y' | 'u' | 'a' | 'out', RealArray>>, span: Span, step: number): boolean;
+  /** One stage of a step from `t` on; `out` may be the array of the state. Returns whether all is good. */
+  protected abstract stage(s: number, arrays: Readonly<Record<'y' | 'u' | 'a' | 'out', RealArray>>, t: number, dt: number): boolean;
+
+  /** The largest rate of all cells, for steps of varying length. */
+  protected abstract rate(state: RealArray, t: number, h: number, g: number): number;
+
+  /** The clock after the next step. */
+  #next(limits: NonNullable<Span['limits']>, clock: StepClock): StepClock {
+    return nextStep(limits, clock, this.rate(this.#arrays.state, clock.time, limits.h, limits.g));
+  }
 
   /** Whether the step is good. */
-  #step(span: Span, step: number): boolean {
+  #step(t: number, dt: number): boolean {
     const arrays = this.#arrays;
     let isGood = true;
     for (const [s, { y, out }] of levelsOf(this.made.stages).entries()) {
-      isGood = this.stage(s, { y: arrays[y], u: arrays.state, a: arrays.sum, out: arrays[out] }, span, step);
+      isGood = this.stage(s, { y: arrays[y], u: arrays.state, a: arrays.sum, out: arrays[out] }, t, dt);
     }
     if (this.made.stages.length === 1) this.#arrays = { ...arrays, state: arrays.first, first: arrays.state };
     return isGood;
@@ -43,22 +52,34 @@ export abstract class HostEngine implements Engine {
   async advance(span: Span): Promise<Outcome> {
     const begin = performance.now();
     let turn = begin;
+    const { limits } = span;
+    let clock = limits && clockAt(limits);
+    const outcome = (completed: number): Outcome => ({ completed, seconds: (performance.now() - begin) / 1000, ...(clock && { clock }) });
     for (let step = 0; step < span.steps; step += 1) {
-      const before = this.#arrays.state.slice();
-      if (!this.#step(span, step)) {
-        this.#arrays.state.set(before);
-        return { completed: step, seconds: (performance.now() - begin) / 1000 };
+      if (limits !== undefined && clock?.time === limits.until) return outcome(step);
+      const next = limits && clock && this.#next(limits, clock);
+      if (next?.isStuck === true) {
+        clock = next;
+        return outcome(step);
       }
+      const before = this.#arrays.state.slice();
+      if (!this.#step(clock?.time ?? timeOf(span, step), next?.dt ?? span.dt)) {
+        this.#arrays.state.set(before);
+        return outcome(step);
+      }
+      clock = next;
       if (performance.now() - turn < longest) continue;
       await new Promise((resolve) => { setImmediate(resolve); });
       turn = performance.now();
     }
-    return { completed: span.steps, seconds: (performance.now() - begin) / 1000 };
+    return outcome(span.steps);
   }
 
   probe(span: Span): Promise<RealArray> {
     const before = this.#arrays.state.slice();
-    this.#step(span, 0);
+    const { limits } = span;
+    const next = limits && this.#next(limits, clockAt(limits));
+    this.#step(limits?.time ?? timeOf(span, 0), next?.dt ?? span.dt);
     const made = this.#arrays.state.slice();
     this.#arrays.state.set(before);
     return Promise.resolve(made);

@@ -3,20 +3,41 @@ import { Machine, type Elements } from '../../kernel/interpret.ts';
 import { required } from '../../core/known.ts';
 import type { RealArray } from '../types.ts';
 import { HostEngine } from './host.ts';
-import { rowsOf, stageScalars, timeOf, type Span } from './span.ts';
+import { rowsOf, stageScalars } from './span.ts';
 
 export class InterpreterEngine extends HostEngine {
   readonly backend = 'interpreter';
   readonly reason = 'the interpreter runs stage by stage';
 
-  protected override stage(s: number, arrays: Record<'y' | 'u' | 'a' | 'out', RealArray>, span: Span, step: number): boolean {
-    const { made: { program, buffers, stages, names }, content: { grid, parameters, coefficients, precision } } = this;
+  protected override stage(s: number, arrays: Record<'y' | 'u' | 'a' | 'out', RealArray>, t: number, dt: number): boolean {
+    const stage = required(this.made.stages[s]);
+    let isGood = true;
+    this.#members(arrays, stageScalars(stage, t, dt), (machine, numbers) => {
+      const [bad] = machine.call(`rows_${s}`, numbers);
+      isGood &&= bad === 0;
+    });
+    return isGood;
+  }
+
+  protected override rate(state: RealArray, t: number, h: number, g: number): number {
+    let most = 0;
+    this.#members({ y: state, u: state, a: state, out: state }, [t, 0, h, g], (machine, numbers) => {
+      const [rate] = machine.call('limit_rows', numbers);
+      most = Math.max(most, Number(rate));
+    });
+    return most;
+  }
+
+  /** Calls a function with a machine for every member, and the arguments of functions that work on all rows. */
+  #members(
+    arrays: Readonly<Record<'y' | 'u' | 'a' | 'out', RealArray>>, scalars: readonly number[],
+    use: (machine: Machine, numbers: readonly number[]) => void,
+  ): void {
+    const { made: { program, buffers, names }, content: { grid, parameters, coefficients, precision } } = this;
     const { cells, fields, members, shape } = grid;
     const { rows, columns } = rowsOf(grid);
     const count = names.parameters.length;
-    const stage = required(stages[s]);
     const round = (x: number): number => (precision === 'f32' ? Math.fround(x) : x);
-    let isGood = true;
     for (let member = 0; member < members; member += 1) {
       const external: Record<string, Elements> = {};
       const place = (list: readonly { readonly name: string }[], array: RealArray): void => {
@@ -31,11 +52,7 @@ export class InterpreterEngine extends HostEngine {
       place(buffers.o, arrays.out);
       buffers.c.forEach(({ name }, i) => { external[name] = coefficients.subarray(i * cells, (i + 1) * cells); });
       const own = parameters.subarray(member * count, (member + 1) * count);
-      const scalars = [...stageScalars(stage, timeOf(span, step), span.dt), ...own].map(round);
-      const machine = new Machine(program, { external, limit: Infinity });
-      const [bad] = machine.call(`rows_${s}`, [0, rows, 0, columns, ...shape, ...scalars]);
-      isGood &&= bad === 0;
+      use(new Machine(program, { external, limit: Infinity }), [0, rows, 0, columns, ...shape, ...[...scalars, ...own].map(round)]);
     }
-    return isGood;
   }
 }

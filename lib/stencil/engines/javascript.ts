@@ -1,13 +1,14 @@
 // Runs the user's functions themselves in plain JavaScript, in doubles: for debugging, and the oracle of all other engines. It shares the
 // formulas of methods and boundary conditions with the compiler, and nothing else.
 import { elementAt, required } from '../../core/known.ts';
+import { rateOf } from '../adaptive.ts';
 import { axisNames, ghostValue, plainArithmetic, type Rule, type RuleValue } from '../boundary.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import { laplacianOf } from '../compile/trace.ts';
 import { methodStages, type MethodStage } from '../methods.ts';
 import type { Equation, RealArray } from '../types.ts';
 import { HostEngine } from './host.ts';
-import { stageScalars, timeOf, type Content, type Span } from './span.ts';
+import { stageScalars, type Content } from './span.ts';
 
 type Plain = (...args: readonly unknown[]) => unknown;
 type Fields = Readonly<Record<string, number>>;
@@ -88,6 +89,15 @@ function indexOf(shape: readonly number[], indices: readonly number[]): number {
   return indices.reduce((sum, index, axis) => sum * elementAt(shape, axis) + index, 0);
 }
 
+function indicesOf(shape: readonly number[], cell: number): readonly number[] {
+  let rest = cell;
+  return shape.toReversed().map((extent) => {
+    const index = rest % extent;
+    rest = Math.floor(rest / extent);
+    return index;
+  }).toReversed();
+}
+
 export class JavaScriptEngine extends HostEngine {
   readonly backend = 'javascript';
   readonly reason = 'the functions themselves run, cell by cell';
@@ -108,16 +118,48 @@ export class JavaScriptEngine extends HostEngine {
     return this.content.coefficients;
   }
 
-  protected override stage(s: number, arrays: Record<'y' | 'u' | 'a' | 'out', RealArray>, span: Span, step: number): boolean {
+  protected override stage(s: number, arrays: Record<'y' | 'u' | 'a' | 'out', RealArray>, t: number, dt: number): boolean {
     const { grid: { members }, equation: { parameters }, content } = this;
     const stage = required(this.made.stages[s]);
-    const [t, dt, h, g] = stageScalars(stage, timeOf(span, step), span.dt);
+    const [at, , h, g] = stageScalars(stage, t, dt);
     let isGood = true;
     for (let member = 0; member < members; member += 1) {
       const own = Object.fromEntries(parameters.map((name, i) => [name, elementAt(content.parameters, member * parameters.length + i)]));
-      isGood = this.#member(s, arrays, new Cells(this, arrays.y, member, own, t), { member, dt, h, g }) && isGood;
+      isGood = this.#member(s, arrays, new Cells(this, arrays.y, member, own, at), { member, dt, h, g }) && isGood;
     }
     return isGood;
+  }
+
+  protected override rate(state: RealArray, t: number, h: number, g: number): number {
+    const { grid: { members, cells: count, fields, shape }, equation, target: { spacing }, content } = this;
+    const { speed, diffusivity } = equation.definition as Readonly<Record<'speed' | 'diffusivity', Plain | undefined>>;
+    const at = { ...plainArithmetic, abs: Math.abs, max: Math.max };
+    let most = 0;
+    for (let i = 0; i < members * count; i += 1) {
+      const [member, cell] = [Math.floor(i / count), i % count];
+      const own = Object.fromEntries(equation.parameters.map((name, p) =>
+        [name, elementAt(content.parameters, member * equation.parameters.length + p)]));
+      const cells = new Cells(this, state, member, own, t);
+      const indices = indicesOf(shape, cell);
+      const readers = Object.fromEntries([
+        ...equation.fields.map((name, f) => [name, () => elementAt(state, (member * fields + f) * count + cell)] as const),
+        ...equation.coefficients.map((name, c) => [name, () => cells.coefficient(c, indices)] as const),
+      ]);
+      const tools = this.#tools(cells, indices);
+      const made = speed?.(readers, own, tools) as number | Fields | undefined;
+      const speeds = made === undefined ? undefined : spacing.map((_, axis) =>
+        (typeof made === 'number' ? made : required(made[required(axisNames[axis])])));
+      const rate = rateOf(at, spacing, {
+        speeds, diffusivity: diffusivity?.(readers, own, tools) as number | undefined, h: () => h, g: () => g,
+      });
+      most = Math.max(most, rate >= 0 ? rate : Infinity);
+    }
+    return most;
+  }
+
+  #tools(cells: Cells, indices: readonly number[]): Readonly<Record<string, unknown>> {
+    const { spacing } = this.target;
+    return { ...cells.place(indices), ...Object.fromEntries(spacing.map((d, axis) => [`d${required(axisNames[axis])}`, d])) };
   }
 
   #member(
@@ -126,14 +168,10 @@ export class JavaScriptEngine extends HostEngine {
   ): boolean {
     const { grid: { shape, cells: count, fields }, equation } = this;
     const admissible = equation.definition.admissible as Plain | undefined;
-    const indices = shape.map(() => 0);
     const isLast = s === this.made.stages.length - 1;
     let isGood = true;
     for (let cell = 0; cell < count; cell += 1) {
-      for (let axis = shape.length - 1, rest = cell; axis >= 0; axis -= 1) {
-        indices[axis] = rest % elementAt(shape, axis);
-        rest = Math.floor(rest / elementAt(shape, axis));
-      }
+      const indices = indicesOf(shape, cell);
       const at = (field: number): number => (member * fields + field) * count + cell;
       const made = this.#cell(s, cells, indices, {
         dt, h, g, y: (field) => elementAt(y, at(field)), u: (field) => elementAt(u, at(field)), a: (field) => elementAt(a, at(field)),
@@ -159,7 +197,7 @@ export class JavaScriptEngine extends HostEngine {
       ...coefficients.map((name, i) => [name, (...offsets: number[]) => cells.coefficient(i, moved(offsets))] as const),
     ]);
     const tools = {
-      ...cells.place(indices), ...Object.fromEntries(spacing.map((d, axis) => [`d${required(axisNames[axis])}`, d])),
+      ...this.#tools(cells, indices),
       laplacian: (field: (...offsets: number[]) => number) => laplacianOf(spacing, (offset) => field(...offset), plainArithmetic),
     };
     if (method === undefined) {

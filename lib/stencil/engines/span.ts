@@ -2,14 +2,16 @@
 import { required } from '../../core/known.ts';
 import type { Stage } from '../compile/stages.ts';
 import type { RealArray, ShapeInfo } from '../types.ts';
+import type { StepClock, StepLimits } from './adaptive.ts';
 
-/** Steps of one length. Step i begins at originTime + (from + i) · unit. */
+/** Steps of one length: step i begins at originTime + (from + i) · unit. With `limits`, at most so many steps of varying length. */
 export interface Span {
   readonly steps: number;
   readonly originTime: number;
   readonly from: number;
   readonly unit: number;
   readonly dt: number;
+  readonly limits?: StepLimits;
 }
 
 /** The time at which step `i` of a span begins. */
@@ -20,6 +22,8 @@ export interface Outcome {
   /** Good steps; the next one would be bad if these are not all. */
   readonly completed: number;
   readonly seconds: number;
+  /** With `limits`. */
+  readonly clock?: StepClock;
 }
 
 /** Arrays of a run: the state, two for stages, and the sum of rk4. */

@@ -3,6 +3,7 @@ import { elementAt, required } from '../../core/known.ts';
 import { engine, type WasmFunction, type WasmMemory } from '../../core/wasm-engine.ts';
 import { methodStages, stepStage } from '../methods.ts';
 import type { Method } from '../types.ts';
+import { clockAt, nextStep, type StepClock, type StepLimits } from './adaptive.ts';
 import { stageScalars, timeOf, type Span } from './span.ts';
 
 /** A buffer of the program in one stage: where its pointer is in a thread's own part of the memory, and the array it points to. */
@@ -19,7 +20,7 @@ export interface WasmPlan {
   readonly module: object;
   readonly memory: WasmMemory;
   readonly pages: number;
-  /** By stage. */
+  /** By stage; then those of the rate of cells, if steps vary in length. */
   readonly pointers: readonly (readonly Pointer[])[];
   readonly method: Method | undefined;
   readonly shape: readonly number[];
@@ -38,10 +39,15 @@ export interface WasmPlan {
   readonly threads: number;
   /** Words: threads that wait, barriers passed, the first bad step + 1 or 0. */
   readonly control: Int32Array;
+  readonly isAdaptive: boolean;
+  /** The clock after the last span: time, dt, rate, 1 if no step is possible, steps. Then twice the largest rate of every thread. */
+  readonly clock: Float64Array;
 }
 
 /** Words of {@link WasmPlan.control}. */
 const waiting = 0, passed = 1, bad = 2;
+/** Numbers of {@link WasmPlan.clock} before the rates. */
+export const clockNumbers = 5;
 /** How often a waiting thread looks before it goes to sleep. */
 const spins = 2000;
 
@@ -50,6 +56,7 @@ export class WasmMachine {
   readonly #plan: WasmPlan;
   readonly #number: number;
   readonly #rows: readonly WasmFunction[];
+  readonly #limit: WasmFunction | undefined;
   readonly #own: number;
   readonly #words: Int32Array;
 
@@ -60,7 +67,9 @@ export class WasmMachine {
     const { exports } = new engine.Instance(plan.module, { host: {
       memory: plan.memory, own, mod: (a: number, b: number) => a % b, trap: () => { throw new Error('a stencil program trapped'); },
     } });
-    this.#rows = plan.pointers.map((_, s) => required(exports[`rows_${s}`]));
+    const stages = plan.pointers.length - Number(plan.isAdaptive);
+    this.#rows = Array.from({ length: stages }, (_, s) => required(exports[`rows_${s}`]));
+    this.#limit = plan.isAdaptive ? required(exports['limit_rows']) : undefined;
     this.#words = new Int32Array(plan.memory.buffer);
   }
 
@@ -70,12 +79,54 @@ export class WasmMachine {
     const [from, to] = this.#part(share === 'members' ? members : rows > 1 ? rows : columns);
     const own = share === 'members' ? [from, to] as const : [0, members] as const;
     const range = share === 'members' ? [0, rows, 0, columns] : rows > 1 ? [from, to, 0, columns] : [0, 1, from, to];
+    if (span.limits !== undefined) {
+      this.#adaptive(span.limits, span.steps, swapped, own, range);
+      return;
+    }
     let isSwapped = swapped;
     for (let step = 0; step < span.steps; step += 1) {
-      const isGood = this.#step(span, step, isSwapped, own, range, share === 'rows' && threads > 1);
+      const isGood = this.#step(step, timeOf(span, step), span.dt, isSwapped, own, range, share === 'rows' && threads > 1);
       if (isSingle) isSwapped = !isSwapped;
       if (share === 'members' ? !isGood : this.#isBad(step)) return;
     }
+  }
+
+  /** Takes steps of varying length: all threads come to the same ones. */
+  #adaptive(limits: StepLimits, steps: number, swapped: boolean, own: readonly [number, number], range: readonly number[]): void {
+    const { threads, isSingle, clock: shared } = this.#plan;
+    let [clock, isSwapped, step]: [StepClock, boolean, number] = [clockAt(limits), swapped, 0];
+    for (; step < steps && clock.time !== limits.until; step += 1) {
+      const next = nextStep(limits, clock, this.#largest(limits, clock.time, step, isSwapped, own, range));
+      if (next.isStuck) {
+        clock = next;
+        break;
+      }
+      this.#step(step, clock.time, next.dt, isSwapped, own, range, threads > 1);
+      if (isSingle) isSwapped = !isSwapped;
+      if (this.#isBad(step)) return;
+      clock = next;
+    }
+    if (this.#number === 0) shared.set([clock.time, clock.dt, clock.rate, Number(clock.isStuck), step]);
+  }
+
+  /** The largest rate of all cells. */
+  #largest(
+    { h, g }: StepLimits, t: number, step: number, isSwapped: boolean, [first, last]: readonly [number, number], range: readonly number[],
+  ): number {
+    const { pointers, shape, parameters, precision, threads, clock } = this.#plan;
+    let most = 0;
+    for (let member = first; member < last; member += 1) {
+      this.#point(required(pointers.at(-1)), member, isSwapped);
+      const all = [t, 0, h, g, ...elementAt(parameters, member)];
+      const numbers = precision === 'f32' ? all.map(Math.fround) : all;
+      most = Math.max(most, required(this.#limit)(...range, ...shape, ...numbers));
+    }
+    if (threads === 1) return most;
+    // Threads are at most one step apart here, so two places for each are enough.
+    const from = clockNumbers + (step % 2) * threads;
+    clock[from + this.#number] = most;
+    this.#meet();
+    return Math.max(...clock.subarray(from, from + threads));
   }
 
   #part(count: number): readonly [from: number, to: number] {
@@ -88,14 +139,14 @@ export class WasmMachine {
   }
 
   #step(
-    span: Span, step: number, isSwapped: boolean, [first, last]: readonly [number, number], range: readonly number[], meets: boolean,
+    step: number, t: number, dt: number, isSwapped: boolean, [first, last]: readonly [number, number], range: readonly number[],
+    meets: boolean,
   ): boolean {
     const { pointers, shape, parameters, precision, method } = this.#plan;
-    const t = timeOf(span, step);
     let isGood = true;
-    for (let s = 0; s < pointers.length; s += 1) {
+    for (let s = 0; s < this.#rows.length; s += 1) {
       const stage = method === undefined ? stepStage : required(methodStages[method][s]);
-      const scalars = stageScalars(stage, t, span.dt);
+      const scalars = stageScalars(stage, t, dt);
       for (let member = first; member < last; member += 1) {
         this.#point(elementAt(pointers, s), member, isSwapped);
         const all = [...scalars, ...elementAt(parameters, member)];

@@ -12,8 +12,10 @@ import { printWasm } from '../../kernel/print/wasm.ts';
 import { verify } from '../../kernel/verify.ts';
 import type { StencilProgram } from '../compile/stages.ts';
 import type { Equation, RealArray } from '../types.ts';
-import { levelsOf, levelsUsed, rowsOf, type Content, type Engine, type Level, type Outcome, type Span } from './span.ts';
-import { takeBadStep, WasmMachine, type Pointer, type WasmPlan } from './wasm-machine.ts';
+import { clockAt } from './adaptive.ts';
+import { levelsOf, levelsUsed, rowsOf, type Content, type Engine, type Level, type Outcome, type Span,
+  type StageLevels } from './span.ts';
+import { clockNumbers, takeBadStep, WasmMachine, type Pointer, type WasmPlan } from './wasm-machine.ts';
 import type { WorkerTask } from './worker.ts';
 
 const line = 64;
@@ -23,9 +25,13 @@ const shortest = 4;
 /** Cell updates per millisecond before any have been measured, and cells per thread that are worth one. */
 const guess = 2e4, worthThread = 2 ** 13;
 
+/** Functions that machines call. */
+const rootsOf = (stages: number, isAdaptive: boolean): readonly string[] =>
+  [...Array.from({ length: stages }, (_, s) => `rows_${s}`), ...(isAdaptive ? ['limit_rows'] : [])];
+
 /** Optimised for WebAssembly: everything is inlined except what reads beyond boundaries. */
-export function wasmProgram({ program, stages }: StencilProgram): Program {
-  const roots = new Set(stages.map((_, s) => `rows_${s}`));
+export function wasmProgram({ program, stages, limit }: StencilProgram): Program {
+  const roots = new Set(rootsOf(stages.length, limit !== undefined));
   return verify(optimise(program, { roots, inline: ({ name }) => !name.startsWith('read_'), unroll: 0 }));
 }
 
@@ -85,13 +91,15 @@ export class WasmEngine implements Engine {
     this.#state.set(initial);
     view('coefficients', coefficients.length).set(coefficients);
     const count = made.names.parameters.length;
+    const isAdaptive = made.limit !== undefined;
     this.#plan = {
-      module: new engine.Module(printWasm(program, { layout, isShared: true, exports: new Set(made.stages.map((_, s) => `rows_${s}`)) })),
+      module: new engine.Module(printWasm(program, { layout, isShared: true, exports: new Set(rootsOf(made.stages.length, isAdaptive)) })),
       memory: shared, pages, pointers, method: equation.method, shape: grid.shape, rows, columns, members, precision,
       parameters: Array.from({ length: members }, (_, m) => Array.from(content.parameters.subarray(m * count, (m + 1) * count))),
       isSingle: made.stages.length === 1, state: required(places.get('state')), other: places.get('first') ?? 0,
       share: members >= this.threads && members > 1 ? 'members' : 'rows', threads: this.threads,
-      control: new Int32Array(new SharedArrayBuffer(16)),
+      control: new Int32Array(new SharedArrayBuffer(16)), isAdaptive,
+      clock: new Float64Array(new SharedArrayBuffer(8 * (clockNumbers + 2 * this.threads))),
     };
     this.#here = new WasmMachine({ ...this.#plan, threads: 1 }, 0, required(this.#own.at(-1)));
   }
@@ -114,9 +122,12 @@ export class WasmEngine implements Engine {
       await this.#run({ ...span, steps: bad });
     }
     const seconds = (performance.now() - begin) / 1000;
-    const updates = span.steps * this.#plan.members * this.#plan.rows * this.#plan.columns;
+    const [time = NaN, dt = NaN, rate = NaN, stuck = 0, taken = 0] = this.#plan.clock;
+    const completed = span.limits === undefined || bad === 0 ? bad ?? span.steps : taken;
+    const clock = span.limits === undefined ? undefined : bad === 0 ? clockAt(span.limits) : { time, dt, rate, isStuck: stuck !== 0 };
+    const updates = completed * this.#plan.members * this.#plan.rows * this.#plan.columns;
     if (bad === undefined && seconds > 1e-4) this.#rate = updates / (1000 * seconds);
-    return { completed: bad ?? span.steps, seconds };
+    return { completed, seconds, ...(clock && { clock }) };
   }
 
   async probe(span: Span): Promise<RealArray> {
@@ -152,7 +163,8 @@ export class WasmEngine implements Engine {
     if (isShort) this.#here.run(span, this.#isSwapped);
     else await this.#inWorkers(span);
     const found = takeBadStep(this.#plan);
-    if (found === undefined && isSingle && span.steps % 2 === 1) this.#isSwapped = !this.#isSwapped;
+    const taken = span.limits === undefined ? span.steps : required(this.#plan.clock[clockNumbers - 1]);
+    if (found === undefined && isSingle && taken % 2 === 1) this.#isSwapped = !this.#isSwapped;
     return found;
   }
 
@@ -196,14 +208,15 @@ export class WasmEngine implements Engine {
 
 /** Where the pointers of each stage's buffers are, and to which arrays they point. */
 function pointersOf(
-  { stages, buffers }: StencilProgram, program: Program, slotOf: (buffer: Buffer) => number,
+  { stages, buffers, limit }: StencilProgram, program: Program, slotOf: (buffer: Buffer) => number,
   places: ReadonlyMap<Level | 'backup' | 'coefficients', number>,
   { size, cells, fields }: { readonly size: number; readonly cells: number; readonly fields: number },
 ): readonly (readonly Pointer[])[] {
   const known = new Set(program.buffers);
   const stride = fields * cells * size;
   const present = (buffer: Buffer): boolean => known.has(buffer);
-  return levelsOf(stages).map(({ y, out }) => {
+  const levels: StageLevels[] = [...levelsOf(stages), ...(limit === undefined ? [] : [{ y: 'state' as const, out: 'state' as const }])];
+  return levels.map(({ y, out }) => {
     const group = (list: readonly Buffer[], level: Level | 'coefficients', step: number): Pointer[] =>
       list.filter(present).map((buffer) => ({
       slot: slotOf(buffer), at: required(places.get(level) ?? places.get('state')) + list.indexOf(buffer) * cells * size, stride: step,

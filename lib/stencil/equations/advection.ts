@@ -6,7 +6,7 @@ import type { Equation, Method } from '../types.ts';
 export const advection = {
   /** One dimension: field `u`, parameter `a`, the velocity. */
   inOneDimension: (method: Method = 'ssprk3'): Equation<'u', 'a', never> => define({
-    dimensions: 1, fields: ['u'], parameters: ['a'], method,
+    dimensions: 1, fields: ['u'], parameters: ['a'], method, speed: (_, { a }) => a,
     rate: ({ u }, { a }, { dx }) => ({
       u: -a * (a > 0 ? 2 * u(1) + 3 * u() - 6 * u(-1) + u(-2) : -u(2) + 6 * u(1) - 3 * u() - 2 * u(-1)) * (1 / (6 * dx)),
     }),
@@ -14,7 +14,7 @@ export const advection = {
 
   /** Two dimensions: field `u`, parameters `a` and `b`, the velocity. */
   inTwoDimensions: (method: Method = 'ssprk3'): Equation<'u', 'a' | 'b', never> => define({
-    dimensions: 2, fields: ['u'], parameters: ['a', 'b'], method,
+    dimensions: 2, fields: ['u'], parameters: ['a', 'b'], method, speed: (_, { a, b }) => ({ x: a, y: b }),
     rate: ({ u }, { a, b }, { dx, dy }) => {
       const ux = (a > 0 ? 2 * u(1, 0) + 3 * u() - 6 * u(-1, 0) + u(-2, 0) : -u(2, 0) + 6 * u(1, 0) - 3 * u() - 2 * u(-1,
         0)) * (1 / (6 * dx));

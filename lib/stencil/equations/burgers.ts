@@ -6,7 +6,7 @@ import type { Equation, Method } from '../types.ts';
 export const burgers = {
   /** Field `u`, parameter `nu`, the viscosity. Cells must resolve the viscous layer: |u| dx / ν ≤ 2, or the solution oscillates. */
   equation: (method: Method = 'ssprk3'): Equation<'u', 'nu', never> => define({
-    dimensions: 1, fields: ['u'], parameters: ['nu'], method,
+    dimensions: 1, fields: ['u'], parameters: ['nu'], method, speed: ({ u }) => u(), diffusivity: (_, { nu }) => nu,
     rate: ({ u }, { nu }, { dx, laplacian }) => ({ u: nu * laplacian(u) - (u(1) * u(1) - u(-1) * u(-1)) * (1 / (4 * dx)) }),
   }),
 

@@ -7,6 +7,7 @@ export const grayScott = {
   /** Fields `u` and `v`; parameters `F` (feed), `k` (kill), `Du`, `Dv`. */
   equation: (dimensions: Dimensions, method: Method = 'euler'): Equation<'u' | 'v', 'F' | 'k' | 'Du' | 'Dv', never> => define({
     dimensions, fields: ['u', 'v'], parameters: ['F', 'k', 'Du', 'Dv'], method,
+    diffusivity: (_, { Du, Dv }) => Math.max(Du, Dv),
     rate: ({ u, v }, { F, k, Du, Dv }, { laplacian }) => {
       const reaction = u() * v() * v();
       return { u: Du * laplacian(u) - reaction + F * (1 - u()), v: Dv * laplacian(v) + reaction - (F + k) * v() };

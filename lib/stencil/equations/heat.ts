@@ -7,7 +7,7 @@ export const heat = {
   /** Field `u`, parameter `D` (length²/time). Default method `euler`, which is of first order in time: its steps are short anyway. */
   equation: (dimensions: Dimensions, method: Method = 'euler'): Equation<'u', 'D', never> => define({
     dimensions, fields: ['u'], parameters: ['D'], method,
-    rate: ({ u }, { D }, { laplacian }) => ({ u: D * laplacian(u) }),
+    rate: ({ u }, { D }, { laplacian }) => ({ u: D * laplacian(u) }), diffusivity: (_, { D }) => D,
   }),
 
   /** The largest stable step of `euler`, 1 / (2 D Σ 1/dx²): von Neumann's criterion, exact on periodic grids. */

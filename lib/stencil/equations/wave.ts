@@ -7,13 +7,13 @@ export const wave = {
   /** Fields `u` and `v` = u_t, parameter `c`, the speed. Default method `rk4`: midpoint and euler amplify waves. */
   equation: (dimensions: Dimensions, method: Method = 'rk4'): Equation<'u' | 'v', 'c', never> => define({
     dimensions, fields: ['u', 'v'], parameters: ['c'], method,
-    rate: ({ u, v }, { c }, { laplacian }) => ({ u: v(), v: c * c * laplacian(u) }),
+    rate: ({ u, v }, { c }, { laplacian }) => ({ u: v(), v: c * c * laplacian(u) }), speed: (_, { c }) => c,
   }),
 
   /** The same in a medium: coefficient `c2`, the square of the speed in every cell. */
   inMedium: (dimensions: Dimensions, method: Method = 'rk4'): Equation<'u' | 'v', never, 'c2'> => define({
     dimensions, fields: ['u', 'v'], coefficients: ['c2'], method,
-    rate: ({ u, v, c2 }, _, { laplacian }) => ({ u: v(), v: c2() * laplacian(u) }),
+    rate: ({ u, v, c2 }, _, { laplacian }) => ({ u: v(), v: c2() * laplacian(u) }), speed: ({ c2 }) => Math.sqrt(c2()),
   }),
 
   /** The largest stable step of `rk4`: its limit 2√2 on the imaginary axis over the highest frequency, 2 c √(Σ 1/dx²). */

@@ -2,6 +2,7 @@
 import { elementAt, lastOf } from '../../core/known.ts';
 import { countedNodes, sinksOf } from '../interpret/sinks.ts';
 import { appendStep, firstRates, Marking, type Step } from '../schedule/steady.ts';
+import { UnsupportedProgram } from './unsupported.ts';
 import type { External, ProgramPlan, WholeProgram } from './plan.ts';
 
 /** How much to run: see InterpretOptions. */
@@ -150,6 +151,25 @@ export function countRun(plan: WholeProgram, amount: RunAmount): RunCounts {
     init: states === undefined ? [] : init, steadyStates: states ?? 0, tail: demand.steps, firings: demand.fired, peaks, exhausted,
     passed: plan.externals.map((external) => passedBy(external, elementAt(demand.fired, external.node))),
   };
+}
+
+/**
+ * By channel: the most items in a run of any length that its input ends. Runs that end just before the start, the first steady state or the
+ * second have the most: shorter remainders are beginnings of these. Throws UnsupportedProgram where they take too long to follow.
+ */
+export function mostOnChannels(plan: WholeProgram): readonly number[] {
+  const { initFirings, repetitions } = plan.steady;
+  const input = plan.externals.find(({ kind }) => kind === 'input');
+  if (input === undefined) return plan.schedule.buffers;
+  const ends = [0, 1, 2].map((states) =>
+    inputNeeded(input, elementAt(initFirings, input.node) + states * elementAt(repetitions, input.node)) - 1);
+  try {
+    const peaks = ends.filter((items) => items >= 0).map((items) => countRun(plan, { input: items }).peaks);
+    return plan.schedule.buffers.map((items, channel) => Math.max(items, ...peaks.map((each) => elementAt(each, channel))));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UnsupportedProgram(error.message);
+  }
 }
 
 function finish(plan: WholeProgram, demand: Demand, amount: RunAmount, sinks: readonly number[]): boolean {

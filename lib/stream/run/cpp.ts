@@ -15,14 +15,16 @@ import {
 } from '../targets/cpp.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
+import type { Site } from '../lower/sites.ts';
+import { mostOnChannels, type RunCounts } from '../plan/counts.ts';
 import { compilerArguments, compileSources, gccArguments, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
 import { textOf, withMarks } from './marks.ts';
 import {
-  mostTurns, prepareRun, resultOf, type PreparedRun, type RunOptions, type RunResult, type StreamArrays, type ThreadOptions,
+  inputArrays, mostTurns, prepareRun, resultOf, type PreparedRun, type RunOptions, type RunResult, type StreamArrays, type ThreadOptions,
 } from './prepare.ts';
 import { estimatedMilliseconds, wayOf, worthThreads, type Way } from './threads.ts';
-import { wayNumbers } from './words.ts';
+import { sessionNumber, wayNumbers } from './words.ts';
 
 export interface CppCompileOptions extends PlanOptions, CompilerOptions, Pick<CppOptions, 'shareFrom'> {
   /** Single-appearance schedule, one FIFO array per channel, no fusion, -O3: what the original compiler does. */
@@ -92,6 +94,38 @@ export async function runCpp(
   const programs = new Programs(plan, builder(options, cppLimits.lines), { mostUnits, mostLines: cppLimits.lines });
   const { processorMilliseconds: _, ...result } = await programs.run(run, { ...runOptions, threads });
   return result;
+}
+
+/** A program that makes what requests say, with channels for any input (runtime/session.h). */
+export interface SessionProgram {
+  readonly plan: ProgramPlan;
+  readonly sites: readonly Site[];
+  /** The program's path, and its arguments. Compiles it again if the file is no longer the one that was made. */
+  locate(): Promise<readonly [path: string, args: readonly string[]]>;
+  /** What it reads before the first request. Throws ArgumentError for files that are missing. */
+  description(options: Pick<RunOptions, 'files' | 'seed'>): readonly Uint8Array[];
+}
+
+/** Compiles what a session needs. Throws like {@link runCpp}. */
+export async function compileSession(graph: StreamGraph, options: CppCompileOptions): Promise<SessionProgram> {
+  const plan = planProgram(withMarks(graph), { ...defaultCppPlan, ...options });
+  findCompiler(options.compiler);
+  const { lines } = cppLimits;
+  const program = cppProgram(plan, { mostUnits, mostLines: lines, capacities: mostOnChannels(plan) });
+  const { locate } = await builder(options, lines)([program]);
+  const passed = plan.externals.map(() => 0), counts = { init: [], steadyStates: 0, tail: [], passed };
+  return {
+    plan, sites: program.lowered.sites,
+    locate: async () => [await locate(), ['-', '-', '0']],
+    description: ({ files, seed }) => {
+      const readers = plan.externals.filter(({ kind }) => kind === 'reader');
+      const streams = inputArrays({ externals: readers }, undefined, files);
+      const facts = { counts, streams, stopLines: Infinity, way: sessionNumber, words: new Int32Array(), mostPrinted: 2 ** 53 };
+      const parts = runFile(plan, facts, { seed });
+      const bytes = parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
+      return [new Uint8Array(BigInt64Array.of(BigInt(bytes)).buffer), ...parts];
+    },
+  };
 }
 
 /** How many lines of C++ {@link runCpp} compiles in one file: about twenty seconds of compile time. */
@@ -205,16 +239,24 @@ class Blocks {
   }
 }
 
-/** The input file of a run, as runtime/stream.cpp reads it. */
+/** What the description of a run says. */
+interface RunFacts extends Pick<PreparedRun, 'streams' | 'stopLines'> {
+  readonly counts: Pick<RunCounts, 'init' | 'steadyStates' | 'tail' | 'passed'>;
+  readonly way: number;
+  readonly words: Int32Array;
+  readonly mostPrinted: number;
+}
+
+/** The description of a run, as runtime/run.h reads it. */
 function runFile(
-  { plan: { externals }, kind: way, words }: Way, { counts, streams, stopLines }: PreparedRun,
+  { externals }: ProgramPlan, { counts, streams, stopLines, way, words, mostPrinted: most }: RunFacts,
   { maxTurns = mostTurns, seed = 1 }: RunOptions,
 ): Uint8Array[] {
   const blocks = new Blocks();
   const limit = stopLines === Infinity ? 2n ** 60n : BigInt(stopLines);
   blocks.add(BigInt64Array.from([
     BigInt(counts.steadyStates), limit, BigInt(maxTurns), BigInt(seed | 0), BigInt(counts.init.length), BigInt(counts.tail.length),
-    BigInt(words.length), BigInt(wayNumbers[way]), BigInt(mostPrinted), ...Array.from({ length: 7 }, () => 0n),
+    BigInt(words.length), BigInt(way), BigInt(most), ...Array.from({ length: 7 }, () => 0n),
   ]));
   const items = externals.map(({ id }, i) => BigInt(streams.get(id)?.items ?? elementAt(counts.passed, i)));
   blocks.add(BigInt64Array.from([...items, 0n]));
@@ -241,7 +283,8 @@ async function execute(way: Way, { made, number }: Numbered, run: PreparedRun, o
   const folder = await withFiles('make a temporary folder', () => mkdtemp(join(tmpdir(), 'warploom-run-')));
   try {
     const [from, to] = [join(folder, 'input'), join(folder, 'output')];
-    await withFiles('write what the program is given', () => writeParts(from, runFile(way, run, options)));
+    const facts = { ...run, way: wayNumbers[way.kind], words: way.words, mostPrinted };
+    await withFiles('write what the program is given', () => writeParts(from, runFile(way.plan, facts, options)));
     const done = await runChild(path, [from, to, String(number)], {
       cwd: folder, env: { TMPDIR: folder }, timeout: options.timeout ?? 600_000, signal: options.signal,
     });
@@ -277,7 +320,7 @@ function readResult(plan: ProgramPlan, { lowered: { sites } }: CppProgram, run: 
 }
 
 /** The printed records: for each text, its site and its values. */
-function* recordsOf(numbers: Float64Array): Generator<[site: number, values: Float64Array]> {
+export function* recordsOf(numbers: Float64Array): Generator<[site: number, values: Float64Array]> {
   for (let at = 0; at < numbers.length;) {
     const end = at + 2 + elementAt(numbers, at + 1);
     yield [elementAt(numbers, at), numbers.subarray(at + 2, end)];

@@ -11,7 +11,8 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { runLimits, type RunLimits } from '../interpret/limits.ts';
 import { amountChecks } from '../interpret/options.ts';
 import {
-  deviceCheck, devicesCheck, dropInput, inputChecks, lenders, requireDevice, requireDevices, returnInput, stopChecks, takenInput,
+  deviceCheck, devicesCheck, dropInput, inputChecks, lenders, requireDevice, requireDevices, requireTaker, returnInput, stopChecks,
+  takenInput,
 } from '../options.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import {
@@ -153,8 +154,7 @@ async function runCppOrWasm(graph: StreamGraph, options: RunRequest): Promise<St
     return await runCpp(graph, options);
   } catch (error) {
     if (!(error instanceof LargeProgram)) throw error;
-    const note = `the program is too large for a C++ compiler (${error.lines} lines of C++, which take minutes): it ran as WebAssembly`;
-    return { ...await runWasm(graph, options), note };
+    return { ...await runWasm(graph, options), note: error.note };
   }
 }
 
@@ -275,14 +275,9 @@ async function runTaken(
   const { backend, note } = backendNamed(name);
   const named = await givenDevice(backend, options);
   const deviceBackend = isDeviceBackend(backend) ? backend : named?.backend as DeviceBackend | undefined;
-  const onlyFor = [
-    ['fast', ['cpp', 'cuda', 'simt']], ['share', ['auto', 'cuda', 'simt']], ['compiler', ['cpp']], ['mode', ['cuda', 'simt']],
-  ] as const;
-  for (const [only, takers] of onlyFor) {
-    if (options[only] === undefined || (takers as readonly string[]).includes(deviceBackend ?? backend)) continue;
-    throw refusal(only, `none with backend '${backend}' (only ${takers.map((each) => `'${each}'`).join(', ')} take${
-      takers.length === 1 ? 's' : ''} it)`, describeValue(options[only]));
-  }
+  requireTaker(options, deviceBackend ?? backend, {
+    fast: ['cpp', 'cuda', 'simt'], share: ['auto', 'cuda', 'simt'], compiler: ['cpp'], mode: ['cuda', 'simt'],
+  }, backend);
   const { algebraic, ...rest } = options;
   const changed = algebraic ? await algebraicProgram(graph, options) : undefined;
   const used = changed?.graph ?? graph;

@@ -6,6 +6,8 @@ import type { GroupEnd, LaunchPlan } from '../plan/launches.ts';
 
 /** How steady states run. */
 export const wayNumbers = { alone: 0, launches: 1, pieces: 2 } as const;
+/** The same for a C++ program that makes what requests say (session.h). */
+export const sessionNumber = 3;
 export type WayName = keyof typeof wayNumbers;
 
 /** Kinds of ends by number. */

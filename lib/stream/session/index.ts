@@ -1,6 +1,6 @@
 // Sessions: programs that run as their input comes. The first one loads the modules that do it.
 import { describeValue } from '../../core/arrays.ts';
-import { callback, choice, truth, whole, type Check } from '../../core/checks.ts';
+import { callback, choice, text, truth, whole, type Check } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
@@ -10,7 +10,7 @@ import { isDynamic } from '../elaborate/to-sdf.ts';
 import { collapseLinear } from '../algebra/index.ts';
 import type { StreamGraph } from '../graph.ts';
 import { runLimits, type RunLimits } from '../interpret/limits.ts';
-import { deviceCheck, inputChecks, requireDevice } from '../options.ts';
+import { deviceCheck, inputChecks, requireDevice, requireTaker } from '../options.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { withGraph } from '../require.ts';
 import { ScheduleError } from '../schedule/error.ts';
@@ -20,7 +20,7 @@ import type { InterpretedOptions } from './interpret.ts';
 import type { StreamSession } from './session.ts';
 
 /** Back ends of sessions. */
-export const sessionBackends = ['auto', 'cuda', 'wasm', 'interpret', 'simt'] as const;
+export const sessionBackends = ['auto', 'cuda', 'wasm', 'cpp', 'interpret', 'simt'] as const;
 /** A way to run a session. */
 export type SessionBackend = (typeof sessionBackends)[number];
 
@@ -28,7 +28,8 @@ export type SessionBackend = (typeof sessionBackends)[number];
 export interface StreamSessionOptions {
   /**
    * Default `auto`: `wasm`, or `interpret` for programs that only the interpreter runs; with `device`, that device. Programs that a device
-   * cannot run go to the CPU, with a `note`.
+   * cannot run go to the CPU, with a `note`. `cpp` compiles the program with the system's C++ compiler and gives each session a child
+   * process.
    */
   readonly backend?: SessionBackend;
   /** An open device of backend cuda (or simt) on which to run. */
@@ -49,8 +50,12 @@ export interface StreamSessionOptions {
    * `close` end it in the middle of anything. Default false; programs with dynamic rates get one in any case.
    */
   readonly thread?: boolean;
-  /** With a device: allows floating-point operations to be contracted, so that outputs differ in rounding. */
+  /**
+   * With `cpp` or a device: allows floating-point operations to be contracted (by `cpp` reordered too), so that outputs differ in rounding.
+   */
   readonly fast?: boolean;
+  /** With `cpp`: path or name of the compiler. Default: the first of g++, clang++ and c++ on PATH. */
+  readonly compiler?: string;
   /**
    * Multiplies linear filters together where that takes fewer operations ({@link collapseLinear}), which changes outputs within rounding.
    * Default false.
@@ -67,6 +72,7 @@ const takesText: Check<(text: string) => void> = callback;
 const sessionOptions = optionsOf('stream.open', {
   backend: normally(choice(sessionBackends), 'auto'), device: deviceCheck, chunk: whole(1, 2 ** 30),
   files: inputChecks.files, seed: normally(inputChecks.seed, 1), limits: nested(runLimits), thread: truth, fast: truth,
+  compiler: text(),
   algebraic: normally(truth, false), print: takesText,
   signal: inputChecks.signal,
 } satisfies ChecksOf<StreamSessionOptions>);
@@ -85,7 +91,7 @@ const deviceChunk = 2 ** 20;
  * Blocks are typed arrays of the scalars of output items; of programs that only print, text of whole lines.
  *
  * @throws ArgumentError for wrong options and for programs with several outputs, WarploomError with code ERR_WARPLOOM_UNSUPPORTED if the
- * back end that was asked for cannot run the program, DeviceLostError, `signal.reason`
+ * back end that was asked for cannot run the program, NoCompilerError for `cpp` without a compiler, DeviceLostError, `signal.reason`
  */
 export async function open<Block extends StreamBlock = StreamBlock>(
   written: StreamGraph, given: StreamSessionOptions = {},
@@ -99,10 +105,9 @@ export async function open<Block extends StreamBlock = StreamBlock>(
     const [{ outletOf }, { StreamSession: Session }] = await Promise.all([import('./engine.ts'), import('./session.ts')]);
     const outlet = outletOf(graph, options.print !== undefined);
     const backend = await backendOf(options);
-    if (options.thread === true && isDeviceBackend(backend)) throw refusal('thread', `none with backend '${backend}'`, 'true');
-    if (options.fast !== undefined && !isDeviceBackend(backend)) {
-      throw refusal('fast', `none with backend '${backend}' (only 'cuda', 'simt' take it)`, describeValue(options.fast));
-    }
+    const isElsewhere = isDeviceBackend(backend) || backend === 'cpp';
+    if (options.thread === true && isElsewhere) throw refusal('thread', `none with backend '${backend}'`, 'true');
+    requireTaker(options, backend, { fast: ['cpp', 'cuda', 'simt'], compiler: ['cpp'] });
     const stop = new AbortController();
     const abort = (): void => { stop.abort(reasonOf(signal as AbortSignal)); };
     signal?.addEventListener('abort', abort, { once: true });
@@ -142,6 +147,7 @@ async function engineFor(
     const instead = await engineFor(graph, 'auto', outlet, options, stop);
     return Object.assign(instead, { note: cpuNote(made) });
   }
+  if (backend === 'cpp') return byCpp(graph, outlet, options, stop);
   try {
     const { planProgress, requireEnd } = await import('./progress.ts');
     requireEnd(planProgress(graph, outlet));
@@ -150,6 +156,18 @@ async function engineFor(
   } catch (error) {
     if (backend === 'wasm' || !(error instanceof UnsupportedProgram || error instanceof ScheduleError)) throw error;
     return interpreted(graph, outlet, own, isApart, stop);
+  }
+}
+
+/** A session in a process of its own; of a program that would take a compiler minutes, one by WebAssembly. */
+async function byCpp(graph: StreamGraph, outlet: Outlet, options: Given, stop: AbortSignal): Promise<SessionEngine> {
+  const [{ CppEngine }, { LargeProgram }] = await Promise.all([import('./cpp.ts'), import('../targets/cpp.ts')]);
+  const { files = {}, seed, fast = false, compiler } = options;
+  try {
+    return await CppEngine.start(graph, outlet, { files, seed, fast, compiler }, stop);
+  } catch (error) {
+    if (!(error instanceof LargeProgram)) throw error;
+    return Object.assign(await engineFor(graph, 'wasm', outlet, options, stop), { note: error.note });
   }
 }
 

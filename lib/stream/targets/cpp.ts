@@ -40,6 +40,11 @@ export class LargeProgram extends Error {
     super(`${lines} lines of C++`);
     this.lines = lines;
   }
+
+  /** What a run that another back end makes says. */
+  get note(): string {
+    return `the program is too large for a C++ compiler (${this.lines} lines of C++, which take minutes): it ran as WebAssembly`;
+  }
 }
 
 export interface CppProgram {
@@ -56,7 +61,7 @@ export interface CppProgram {
 }
 
 /** Headers of the runtime. Programs include only the first. */
-const runtimeHeaders = ['stream.h', 'run.h', 'launches.h', 'pieces.h'];
+const runtimeHeaders = ['stream.h', 'run.h', 'launches.h', 'pieces.h', 'session.h'];
 
 function runtimeFile(name: string): string {
   return readBytesSync(fileURLToPath(new URL(`./runtime/${name}`, import.meta.url))).toString('utf8');

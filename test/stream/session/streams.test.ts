@@ -256,7 +256,7 @@ describe('streams of sessions', function () {
     await assert.rejects(source.push([1]), wrong('items'));
     assert.throws(() => source.process([1]), wrong('source'));
     assert.deepEqual([...await source.pull() as Int32Array, ...await source.pull() as Int32Array], Array.from({ length: 20 }, (_, i) => i));
-    await assert.rejects(open(plain, { backend: 'cpp' as 'wasm' }), wrong('backend'));
+    await assert.rejects(open(plain, { backend: 'js' as 'wasm' }), wrong('backend'));
     await assert.rejects(open(plain, { chunk: 0 }), wrong('chunk'));
     const two = graphOf('void->int filter S { int n; work push 1 { push(n++); } } '
       + 'void->void pipeline Main { add S; add splitjoin { split duplicate; add FileWriter<int>("a"); add FileWriter<int>("b"); join roundrobin(0, 0); }; }');

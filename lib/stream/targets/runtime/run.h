@@ -8,6 +8,10 @@
 #include <cstring>
 #include <ctime>
 #include <vector>
+#ifdef _WIN32
+#include <fcntl.h>
+#include <io.h>
+#endif
 
 #include "stream.h"
 
@@ -15,8 +19,8 @@ namespace wl_runtime {
 
 using Clock = std::chrono::steady_clock;
 
-/// How steady states run.
-enum class Way { alone, launches, pieces };
+/// How steady states run. `session`: as requests say (session.h).
+enum class Way { alone, launches, pieces, session };
 /// Exit codes: the input cannot be read, or the result cannot be written; threads cannot be started.
 constexpr int kBadFile = 2, kNoThreads = 3;
 
@@ -35,11 +39,16 @@ class Input {
   bool open(const char* path) {
     FILE* file = fopen(path, "rb");
     if (file == nullptr || fseek(file, 0, SEEK_END) != 0) return false;
-    bytes_.resize((size_t)ftell(file));
+    const size_t size = (size_t)ftell(file);
     rewind(file);
-    const bool is_read = fread(bytes_.data(), 1, bytes_.size(), file) == bytes_.size();
+    const bool is_read = read(file, size);
     fclose(file);
     return is_read;
+  }
+  /// Reads so many bytes.
+  bool read(FILE* file, size_t size) {
+    bytes_.resize(size);
+    return fread(bytes_.data(), 1, size, file) == size;
   }
   template <class T>
   T* take(size_t count) {
@@ -143,9 +152,21 @@ inline void fire_all(const Step* steps, long long count) {
   for (long long i = 0; i < count && run.lines < run.head->lines; ++i) fire(steps[i]);
 }
 
+/// Reads the description of a session from standard input, its length first.
+inline bool read_session() {
+#ifdef _WIN32
+  _setmode(_fileno(stdin), _O_BINARY);
+  _setmode(_fileno(stdout), _O_BINARY);
+#endif
+  long long size = 0;
+  return fread(&size, sizeof size, 1, stdin) == 1 && run.input.read(stdin, (size_t)size);
+}
+
+/// `words`: the paths of input and output, or two dashes for a session, and the number of the program.
 inline bool open_run(char** words) {
   const int number = atoi(words[3]);
-  if (number < 0 || number >= wl_program_count || !run.input.open(words[1])) return false;
+  if (number < 0 || number >= wl_program_count) return false;
+  if (!(strcmp(words[1], "-") == 0 ? read_session() : run.input.open(words[1]))) return false;
   run.result_path = words[2];
   const wl_program& p = *(run.program = wl_programs[number]);
   run.head = run.input.take<Head>(1);

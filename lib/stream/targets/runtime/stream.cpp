@@ -1,9 +1,11 @@
-// Runs a compiled stream program: reads its input from a file and writes the results to another (lib/stream/run/cpp.ts).
+// Runs a compiled stream program: reads its input from a file and writes the results to another (lib/stream/run/cpp.ts), or both through
+// pipes, request by request (lib/stream/session/cpp.ts).
 #include "stream.h"
 
 #include "launches.h"
 #include "pieces.h"
 #include "run.h"
+#include "session.h"
 
 /// See lib/kernel/print/arithmetic.h.
 extern int wl_nil;
@@ -60,6 +62,7 @@ int main(int count, char** words) {
       case Way::alone: run_alone(); break;
       case Way::launches: Launches().run_all(); break;
       case Way::pieces: Pieces().run_all(); break;
+      case Way::session: return Session().serve();
     }
   } catch (const Fault& fault) {
     return finish(&fault);
