@@ -164,7 +164,7 @@ class Grouping {
     const { graph, steady: { repetitions } } = this.#parts;
     const found = phasesOf(chain, {
       graph, repetitions, periods: (node) => this.#periodsOf(node), codes: (node) => firingCodes(this.#parts, node),
-      sumsUp: (node) => this.#isJammed(node),
+      sumsUp: (node) => this.#isJammed(node), views: this.#options.views,
       size: (node) => this.#sizeOf(node), live: this.#options.live, most: this.#options.groupSize, isApart: this.#isApart,
     });
     for (const members of found ?? []) {

@@ -7,11 +7,9 @@ import type { GraphNode, StreamGraph } from '../graph.ts';
 import { countsOf } from './layout.ts';
 import type { FilterCode } from '../ir.ts';
 import { sourcesOf } from '../savings/patterns.ts';
-import { traceFiring } from '../savings/trace.ts';
+import { isStrided, sourcesIn } from './permutations.ts';
 
 type FilterNode = Extract<GraphNode, { kind: 'filter' }>;
-/** Offsets of the items from which each item that a firing pushes is computed. */
-type Sources = readonly (readonly number[])[];
 
 export interface PhaseOptions {
   readonly graph: StreamGraph;
@@ -24,6 +22,8 @@ export interface PhaseOptions {
   readonly size: (node: number) => number;
   /** Whether a node is a filter whose firings sum over long windows. */
   readonly sumsUp: (node: number) => boolean;
+  /** Whether permutations in groups of their own take no time. */
+  readonly views: boolean;
   /** Most values that an independent part of an iteration keeps, and largest code of an iteration. */
   readonly live: number;
   readonly most: number;
@@ -37,22 +37,10 @@ const mostScalars = 1024;
 const mostOfSums = 12_000;
 /** Values that are followed for a chain altogether, and for one group. */
 const mostValues = 2_000_000, mostOfOne = 20_000;
-/** Steps for which a firing is followed. */
-const mostSteps = 400_000;
 /** What a group costs beside what it moves, and what registers cost, as fractions of what the chain reads and of what a group moves. */
 const costOfGroup = 0.05, costOfValues = 0.05;
-
-const known = new WeakMap<FilterCode, Sources | undefined>();
-
-/** Sources of a filter's firing; undefined if it cannot be followed. */
-function sourcesIn(code: FilterCode): Sources | undefined {
-  if (!known.has(code)) {
-    const trace = code.stateful ? undefined : traceFiring(code, code.work, () => undefined, { left: mostSteps });
-    const { push } = code.work.rates;
-    known.set(code, trace && Array.from({ length: push }, (_, i) => trace.sources(i)));
-  }
-  return known.get(code);
-}
+/** What a permutation in a group of its own costs, in scalars. */
+const costOfView = -1;
 
 /** What an iteration of a group does with values. */
 interface Shape {
@@ -92,14 +80,19 @@ function cut(
   const beside = costOfGroup * Math.max(...chain.map((node) => scalarsOf(node, options)));
   for (let begin = 0; begin < chain.length; ++begin) {
     const before = elementAt(costs, begin);
+    const growing = new Growing(options, budget);
     for (let end = begin + 1; end <= chain.length; ++end) {
       const nodes = chain.slice(begin, end);
-      if (nodes.length > 1 && options.isApart(nodes.slice(0, -1), elementAt(chain, end - 1))) break;
-      const shape = shapeOf(nodes, options, budget);
+      const last = elementAt(chain, end - 1);
+      if (nodes.length > 1 && options.isApart(nodes.slice(0, -1), last)) break;
+      const shape = growing.add(last);
       if (budget.left < 0) return undefined;
       if (nodes.length > 1 && (shape === undefined || shape.live > options.live)) break;
       const { moved, live } = shape ?? { moved: 0, live: 0 };
-      const cost = before + beside + moved * (1 + costOfValues * live / options.live);
+      const isView = options.views && nodes.length === 1
+        && isStrided(elementAt(options.graph.nodes, last), elementAt(options.repetitions, last));
+      // A view costs less than nothing, so that it stands alone rather than with others.
+      const cost = before + (isView ? costOfView : beside + moved * (1 + costOfValues * live / options.live));
       if (cost >= elementAt(costs, end)) continue;
       costs[end] = cost;
       begins[end] = begin;
@@ -122,37 +115,65 @@ function widthOf(graph: StreamGraph, channel: number): number {
   return i + f + 2 * d;
 }
 
-/** A group's shape; undefined if its code is too long or too much stands on its channels. */
-function shapeOf(nodes: readonly number[], options: PhaseOptions, budget: { left: number }): Shape | undefined {
-  const { graph, repetitions, periods, size } = options;
-  const iterations = nodes.reduce((divisor, node) => gcd(divisor, periods(node)), 0);
-  const inside = new Set(nodes);
-  const code = nodes.reduce((sum, node) => sum + (size(node) + 2) * elementAt(repetitions, node) / iterations, 0);
-  const most = nodes.some(options.sumsUp) ? Math.min(options.most, mostOfSums) : options.most;
-  if (nodes.length > 1 && code > most) return undefined;
-  const flow = new Flow(graph, inside, options.codes);
-  let moved = 0;
-  for (const id of nodes) {
-    const node = elementAt(graph.nodes, id);
-    const count = elementAt(repetitions, id) / iterations;
-    for (const [ports, others] of [[node.inputs, 'from'], [node.outputs, 'to']] as const) {
-      ports.forEach((channel, port) => {
-        const { pop, push } = ratesOf(node, port);
-        const items = others === 'from' ? pop : push;
-        const isInside = channel !== undefined && inside.has(elementAt(graph.channels, channel)[others]);
-        const width = channel === undefined ? 1 : widthOf(graph, channel);
-        if (!isInside) moved += items * elementAt(repetitions, id) * width;
-        else if (items * count * width > mostScalars) moved = Infinity;
-      });
-    }
-    if (moved === Infinity) return undefined;
-    for (let i = 0; i < count; ++i) {
-      flow.fire(node, i);
-      if (flow.size > mostOfOne) return undefined;
-    }
-    budget.left -= flow.size;
+/** A group to which nodes are added, one after the other. */
+class Growing {
+  readonly #options: PhaseOptions;
+  readonly #budget: { left: number };
+  readonly #nodes: number[] = [];
+  readonly #inside = new Set<number>();
+  #iterations = 0;
+  /** Size of its code in a steady state, and what that of an iteration may be. */
+  #code = 0;
+  #most: number;
+  /** What an iteration of the nodes so far does. */
+  #flow: Flow | undefined;
+
+  constructor(options: PhaseOptions, budget: { left: number }) {
+    this.#options = options;
+    this.#budget = budget;
+    this.#most = options.most;
   }
-  return { live: flow.live(), moved };
+
+  /** The group's shape with one more node; undefined if its code is too long or too much stands on its channels. */
+  add(id: number): Shape | undefined {
+    const { graph, repetitions, periods, size, sumsUp } = this.#options;
+    const iterations = gcd(this.#iterations, periods(id));
+    this.#nodes.push(id);
+    this.#inside.add(id);
+    this.#code += (size(id) + 2) * elementAt(repetitions, id);
+    if (sumsUp(id)) this.#most = Math.min(this.#most, mostOfSums);
+    if (this.#nodes.length > 1 && this.#code / iterations > this.#most) return undefined;
+    const isLonger = iterations !== this.#iterations;
+    this.#iterations = iterations;
+    const moved = this.#moved();
+    if (moved === Infinity) return undefined;
+    const flow = isLonger || this.#flow === undefined ? this.#flow = new Flow(this.#options.codes) : this.#flow;
+    for (const each of isLonger ? this.#nodes : [id]) {
+      const count = elementAt(repetitions, each) / iterations;
+      for (let i = 0; i < count && flow.size <= mostOfOne; ++i) flow.fire(elementAt(graph.nodes, each), i);
+      this.#budget.left -= flow.size;
+    }
+    return flow.size > mostOfOne ? undefined : { live: flow.live(), moved };
+  }
+
+  /** Scalars that pass between the group and others in a steady state; Infinity if an iteration keeps too many on a channel. */
+  #moved(): number {
+    const { graph, repetitions } = this.#options;
+    let moved = 0;
+    for (const id of this.#nodes) {
+      const node = elementAt(graph.nodes, id), firings = elementAt(repetitions, id);
+      for (const [ports, others] of [[node.inputs, 'from'], [node.outputs, 'to']] as const) {
+        for (const [port, channel] of ports.entries()) {
+          const { pop, push } = ratesOf(node, port);
+          const scalars = (others === 'from' ? pop : push) * firings * (channel === undefined ? 1 : widthOf(graph, channel));
+          const isInside = channel !== undefined && this.#inside.has(elementAt(graph.channels, channel)[others]);
+          if (!isInside) moved += scalars;
+          else if (scalars / this.#iterations > mostScalars) return Infinity;
+        }
+      }
+    }
+    return moved;
+  }
 }
 
 function gcd(a: number, b: number): number {
@@ -164,8 +185,6 @@ const constant = -1;
 
 /** The values of an iteration, in the order in which they are made. */
 class Flow {
-  readonly #graph: StreamGraph;
-  readonly #inside: ReadonlySet<number>;
   /** By channel: the values on it, and how many were popped. */
   readonly #queues = new Map<number, { readonly values: number[]; popped: number }>();
   /** By value: when it is made and last used, another one of the same part, and whether it comes from outside. */
@@ -176,10 +195,8 @@ class Flow {
   readonly #codes: PhaseOptions['codes'];
   #now = 0;
 
-  constructor(graph: StreamGraph, inside: ReadonlySet<number>, codes: PhaseOptions['codes']) {
+  constructor(codes: PhaseOptions['codes']) {
     this.#codes = codes;
-    this.#graph = graph;
-    this.#inside = inside;
   }
 
   get size(): number {
@@ -210,10 +227,9 @@ class Flow {
   fire(node: GraphNode, number: number): void {
     const pushed = node.outputs.map((channel, port) => {
       const sources = node.kind === 'filter' ? this.#sourcesOf(node, number) : sourcesOf(node, port).map((source) => [source]);
-      const isKept = channel !== undefined && this.#inside.has(elementAt(this.#graph.channels, channel).to);
-      return { channel, isKept, values: sources.map((of) => this.#push(node, of)) };
+      return { channel, values: sources.map((of) => this.#push(node, of)) };
     });
-    for (const { channel, isKept, values } of pushed) if (isKept) this.#queue(channel).values.push(...values);
+    for (const { channel, values } of pushed) if (channel !== undefined) this.#queue(channel).values.push(...values);
     node.inputs.forEach((channel, port) => { this.#queue(channel).popped += ratesOf(node, port).pop; });
   }
 

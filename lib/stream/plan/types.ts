@@ -79,6 +79,11 @@ export interface PlanOptions {
    * up to `groupSize`. Default 0: neighbours are joined as long as their code stays small.
    */
   readonly live?: number;
+  /**
+   * Whether nodes that only put items in another order, such as splitters and joiners, are kept out of groups by dependence where that
+   * moves no more items: what they do may then be a matter of indices. Default false.
+   */
+  readonly views?: boolean;
   /** Nodes with state that need not fire in order: `alone`: in groups of their own, a firing an iteration; `free`: like those without. */
   readonly handled?: ReadonlyMap<number, 'alone' | 'free'>;
 }

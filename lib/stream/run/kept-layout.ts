@@ -14,7 +14,7 @@ async function layoutIn(text: string): Promise<FusedOptions | null> {
     threads: z.number().int().min(32).max(1024).multipleOf(32), sharedBytes: z.number().int().min(1).max(2 ** 18),
     minBlocks: z.number().int().min(1).max(32), groupSize: z.number().int().min(1).max(1e6),
     live: z.number().int().min(0).max(1e4).optional(), width: z.number().int().min(1).max(16), readsAhead: z.boolean(),
-    hasTables: z.boolean().optional(),
+    hasTables: z.boolean().optional(), views: z.boolean().optional(),
   });
   return z.strictObject({ version: z.literal(1), layout: layout.nullable() }).parse(JSON.parse(text)).layout;
 }

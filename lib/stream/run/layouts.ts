@@ -15,7 +15,7 @@ import type { GpuLimits } from './gpu-types.ts';
 export interface Candidate {
   /**
    * `t<threads>-s<kilobytes of shared memory>-b<blocks per multiprocessor>-g<size of groups>-w<firings together>`; `l<values>` instead of
-   * `g<size>` where groups are chosen by dependence; and `-ahead`.
+   * `g<size>` where groups are chosen by dependence; and `-ahead`, `-tables`, `-views`.
    */
   readonly name: string;
   readonly options: FusedOptions;
@@ -62,6 +62,7 @@ interface Shape {
   readonly width?: number;
   readonly readsAhead?: boolean;
   readonly hasTables?: boolean;
+  readonly views?: boolean;
 }
 
 const defaultSize = Number(defaultCudaPlan.groupSize);
@@ -69,18 +70,19 @@ const defaultSize = Number(defaultCudaPlan.groupSize);
 const largestSize = 80_000;
 
 function candidate(
-  { block, live = 0, size = live > 0 ? largestSize : defaultSize, width = 2, readsAhead = false, hasTables = false }: Shape,
+  { block, live = 0, size = live > 0 ? largestSize : defaultSize, width = 2, readsAhead = false, hasTables = false, views = false }: Shape,
 ): Candidate {
   const [threads, kilobytes, minBlocks] = block;
   return {
     name: [
       `t${threads}-s${kilobytes}-b${minBlocks}`, ...(live > 0 ? [`l${live}`] : []),
       ...(live > 0 && size === largestSize ? [] : [`g${size}`]),
-      `w${width}`, ...(readsAhead ? ['ahead'] : []), ...(hasTables ? ['tables'] : []),
+      `w${width}`, ...(readsAhead ? ['ahead'] : []), ...(hasTables ? ['tables'] : []), ...(views ? ['views'] : []),
     ].join('-'),
     // A block takes a kilobyte of shared memory for itself, so 1000 bytes for each are what fits.
     options: {
       threads, sharedBytes: 1000 * kilobytes, minBlocks, groupSize: size, live, width, readsAhead, ...(hasTables ? { hasTables } : {}),
+      ...(views ? { views } : {}),
     },
   };
 }
@@ -94,14 +96,19 @@ const large: Block = [512, 225, 1];
 /** Values in registers: few enough for many threads, and as many as a thread has room for. */
 const fewValues = 32, manyValues = 200;
 /**
- * The candidates of the first compilation beside the default layout. Those with groups by dependence first: on an H200, one of them was the
- * fastest for five of eight stateless programs. The plan for a size of groups is made once.
+ * The candidates of the first compilation beside the default layout, those first that are the fastest for the programs that take longest to
+ * compile. On an H200, one with groups by dependence was the fastest for five of eight stateless programs.
  */
 export const shortList: readonly Candidate[] = [
-  ...([[256, 112, 2], large, [256, 75, 3]] as const).map((block) => candidate({ block, live: fewValues, readsAhead: true })),
-  candidate({ block: [256, 225, 1], live: manyValues, readsAhead: true }), candidate({ block: [128, 75, 3], live: manyValues }),
-  candidate({ block: [768, 225, 1], hasTables: true }), candidate({ block: [256, 24, 8] }), candidate({ block: large, readsAhead: true }),
-  candidate({ block: [384, 112, 2], live: fewValues, size: 10_000 }),
+  candidate({ block: [384, 225, 1], live: manyValues, views: true }), candidate({ block: [1024, 225, 1], hasTables: true }),
+  candidate({ block: [256, 225, 1], live: manyValues, readsAhead: true }),
+  candidate({ block: [192, 115, 2], live: manyValues, views: true }),
+  candidate({ block: [256, 112, 2], live: fewValues, readsAhead: true }),
+  candidate({ block: [256, 225, 1], live: manyValues, readsAhead: true, views: true }),
+  candidate({ block: large, live: fewValues, readsAhead: true }), candidate({ block: [128, 75, 3], live: manyValues }),
+  candidate({ block: [256, 75, 3], live: fewValues, readsAhead: true }), candidate({ block: [256, 75, 3] }),
+  candidate({ block: large, readsAhead: true }), candidate({ block: [384, 112, 2], live: fewValues, size: 10_000 }),
+  candidate({ block: [256, 24, 8] }),
 ];
 
 /** The candidates of the second stage: variants of the best ones of the first. */
@@ -113,12 +120,13 @@ export function furtherCandidates(best: readonly Candidate[]): Candidate[] {
       ...sizes.map((size) => candidate({ ...shape, size })),
       ...widths.map((width) => candidate({ ...shape, width })), candidate({ ...shape, live: fewValues, size: 10_000 }),
       candidate({ ...shape, hasTables: true }),
+      ...[fewValues, manyValues].map((live) => candidate({ ...shape, live, views: true })),
     ];
   });
 }
 
 /** Candidates that a search times at most. */
-export const mostCandidates = firstCandidates.length + finalists * (5 + sizes.length + widths.length);
+export const mostCandidates = firstCandidates.length + finalists * (7 + sizes.length + widths.length);
 
 /** How a search times candidates, and whom it tells. */
 export interface SearchOptions extends Omit<GpuLimits, 'timeout'> {

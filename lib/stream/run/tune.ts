@@ -23,7 +23,8 @@ export interface TuneLayoutOptions extends Omit<GpuLimits, 'timeout'> {
 export interface TunedLayout {
   /**
    * `default`, or what the layout sets: `t` threads of a block, `s` kilobytes of shared memory, `b` blocks of a multiprocessor, `g` size of
-   * fused groups, `w` firings that a thread makes together, and `ahead` if the next round's input is copied while a round is computed.
+   * fused groups, `w` firings that a thread makes together, `l` values that groups by dependence keep, `ahead` if the next round's input
+   * is copied while a round is computed, `tables` if branches share code, and `views` if permutations are a matter of indices.
    */
   readonly name: string;
   /** Output items per second of the kernel alone, with input and output in the device's memory. */

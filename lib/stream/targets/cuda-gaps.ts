@@ -37,10 +37,13 @@ export interface Gapped {
   readonly isDense: boolean;
   /** Not items: no gaps. */
   readonly isPlain?: true;
+  /** Items of a steady state, behind which there is a gap of so many and nowhere else: groups find items at strided indices. */
+  readonly strided?: { readonly row: number; readonly gap: number };
 }
 
 /** Gaps for which threads whose items lie a power of two apart meet in few banks. */
-export function gapsFor({ moved, kind, beside, stride, isDense, isPlain }: Gapped): Gaps {
+export function gapsFor({ moved, kind, beside, stride, isDense, isPlain, strided }: Gapped): Gaps {
+  if (strided !== undefined) return { shift: noGaps, ...strided };
   if (isPlain) return { shift: noGaps, row: 0, gap: 0 };
   if (beside === 0) {
     const row = moved.reduce((a, b) => a / gcd(a, b) * b);

@@ -18,6 +18,8 @@ import { copiesOf, withoutCopies } from './cuda-copies.ts';
 import { accessesIn } from './cuda-gaps.ts';
 import { Places, type FusedEnd, type Placed, type Stretch, type Tile } from './cuda-places.ts';
 import { levelsOf } from './cuda-tasks.ts';
+import { stateGap } from './cuda-view-gaps.ts';
+import { usersOf, viewsOf, withViews } from './cuda-views.ts';
 import { StateLayout, stageLevels } from './state-layout.ts';
 
 /** How a program is laid out on a GPU. */
@@ -161,47 +163,78 @@ export class RoundLayout {
   }
 
   #findStretches(): Stretch[] {
-    const plan = this.plan;
+    const state = this.state?.tiles(this.lastLevel, this.options.threads) ?? [];
+    return [
+      ...this.#streamStretches(), ...this.#channelStretches(),
+      ...state.map((tile): Stretch => ({ ...tile, kind: 'i', stride: 1, moved: [], isDense: false, isPlain: true })),
+    ];
+  }
+
+  #levelsOf(groups: readonly Group[]): number[] {
+    return groups.map(({ id }) => elementAt(this.levels, id));
+  }
+
+  /** Those of the program's ends. */
+  #streamStretches(): Stretch[] {
     const found: Stretch[] = [];
-    const groupAt = (node: number): Group => elementAt(plan.groupOf, node);
-    const ends = [{ end: this.input, isIn: true }, { end: this.output, isIn: false }];
-    for (const { end: { external, kinds, items }, isIn } of ends) {
-      const { id, iterations } = groupAt(external.node);
-      const level = elementAt(this.levels, id);
-      const counts = countsOf(external.type);
+    const users = usersOf(this.plan);
+    for (const { end, isIn } of [{ end: this.input, isIn: true }, { end: this.output, isIn: false }]) {
+      const { external, kinds, items } = end;
+      const { from, to } = required(users.get(external.id));
+      const own = isIn ? to : from, counts = countsOf(external.type);
       for (const kind of kinds) {
+        const buffer = this.streamBuffer(external.id, kind);
         found.push({
-          buffer: this.streamBuffer(external.id, kind), kind, each: items * counts[kind], beside: external.later.beyond * counts[kind],
-          stride: counts[kind], moved: [items / iterations * this.widthOf(id)],
-          isDense: kinds.length === 1 && counts[kind] === 1 && this.#isDense(this.streamBuffer(external.id, kind), items, [id]),
-          from: isIn ? 0 : level + 1, to: isIn ? level + 1 : this.lastLevel + 2,
+          buffer, kind, each: items * counts[kind], beside: external.later.beyond * counts[kind],
+          stride: counts[kind], moved: own.map(({ id, iterations }) => items / iterations * this.widthOf(id)),
+          isDense: kinds.length === 1 && counts[kind] === 1 && this.#isDense(buffer, items, own.map(({ id }) => id)),
+          ...this.#strided(external.id, items, isIn && this.options.readsAhead),
+          from: isIn ? 0 : Math.min(...this.#levelsOf(own)) + 1, to: isIn ? Math.max(...this.#levelsOf(own)) + 1 : this.lastLevel + 2,
         });
       }
     }
+    return found;
+  }
+
+  #channelStretches(): Stretch[] {
+    const { sdf, rates, storage, steady } = this.plan;
+    const found: Stretch[] = [];
+    const users = usersOf(this.plan), { channels: gone } = viewsOf(this.plan);
     const arrays = this.lowered.declarations.filter(({ use }) => use === 'channel');
-    const copies = copiesOf(plan);
+    const copies = copiesOf(this.plan);
     for (const { buffer, kind, channel, stride } of arrays) {
-      if (plan.storage[required(channel)] !== 'block') continue;
-      const { id, from, to } = elementAt(plan.sdf.channels, required(channel));
-      const [each, residual] = [elementAt(plan.rates, id) * required(stride), elementAt(plan.steady.residual, id) * required(stride)];
-      const [source, sink] = [groupAt(from), groupAt(to)];
+      const id = required(channel);
+      if (storage[id] !== 'block' || gone.has(id)) continue;
+      const [each, residual] = [elementAt(rates, id) * required(stride), elementAt(steady.residual, id) * required(stride)];
+      const ends = elementAt(sdf.channels, id);
+      const [source, sink] = [elementAt(this.plan.groupOf, ends.from), elementAt(this.plan.groupOf, ends.to)];
       if (source === sink || source.id > sink.id) throw new UnsupportedProgram('a group takes what it made in iterations before');
       if (copies.has(id)) continue;
-      const sinks = [sink, ...[...copies].flatMap(([copy, of]) => (of === id ? [groupAt(elementAt(plan.sdf.channels, copy).to)] : []))];
+      const { from, to } = required(users.get(id));
+      const sinks = [...to, ...[...copies].flatMap(([copy, of]) => (of === id ? users.get(copy)?.to ?? [] : []))];
+      const own = [...from, ...new Set(sinks)];
       found.push({
         buffer, kind, each, beside: residual, stride: required(stride),
-        moved: [source, ...new Set(sinks)].map((group) => elementAt(plan.rates, id) / group.iterations * this.widthOf(group.id)),
+        moved: own.map((group) => elementAt(rates, id) / group.iterations * this.widthOf(group.id)),
         // Arrays of one channel have the same gaps.
         isDense: stride === 1 && arrays.filter((other) => other.channel === channel).length === 1
-          && this.#isDense(buffer, elementAt(plan.rates, id), [source.id, ...new Set(sinks.map((group) => group.id))]),
-        from: residual > 0 ? 0 : elementAt(this.levels, source.id) + 1,
-        to: residual > 0 ? this.lastLevel + 2 : Math.max(...sinks.map((group) => elementAt(this.levels, group.id))) + 1,
+          && this.#isDense(buffer, elementAt(rates, id), own.map((group) => group.id)),
+        ...this.#strided(id, elementAt(rates, id), false),
+        from: residual > 0 ? 0 : Math.min(...this.#levelsOf(from)) + 1,
+        to: residual > 0 ? this.lastLevel + 2 : Math.max(...this.#levelsOf(sinks)) + 1,
       });
     }
-    for (const tile of this.state?.tiles(this.lastLevel, this.options.threads) ?? []) {
-      found.push({ ...tile, kind: 'i', stride: 1, moved: [], isDense: false, isPlain: true });
-    }
     return found;
+  }
+
+  /** Gaps of an array that groups find at strided indices. @param isDirect whether copies of 16 bytes are to land there */
+  #strided(id: number, row: number, isDirect: boolean): Pick<Stretch, 'strided'> {
+    const own = viewsOf(this.plan).all.filter(({ root }) => root === id);
+    if (own.length === 0) return {};
+    const { from, to } = required(usersOf(this.plan).get(id));
+    const others = [...from, ...to].filter((group) => !own.some((view) => view.group === group)).map(({ iterations }) =>
+      ({ inner: [{ count: row / iterations, step: 1 }], outer: [{ count: iterations, step: row / iterations }] }));
+    return { strided: { row, gap: stateGap(row, [...own, ...others], isDirect) } };
   }
 
   /** Whether most accesses to a buffer are by iterations that move several items and touch at least three quarters of them. */
@@ -250,7 +283,8 @@ export class RoundLayout {
       throw new UnsupportedProgram(`the channels of one steady state take ${this.#layOut(1).bytes} bytes of shared memory, ${
         sharedBytes} are there`);
     }
-    const least = Math.min(...this.plan.groups.map(({ iterations }) => iterations));
+    const { gone } = viewsOf(this.plan);
+    const least = Math.min(...this.plan.groups.flatMap(({ id, iterations }) => (gone.has(id) ? [] : [iterations])));
     let [low, high] = [1, Math.min(mostStates, Math.ceil(enoughTurns * threads / least)) + 1];
     while (high - low > 1) {
       const middle = low + high >> 1;
@@ -285,10 +319,12 @@ export class RoundLayout {
     if (width === 1) return found;
     const { program, system: { ix } } = this.lowered;
     const { groups, sdf, analyses, graph } = this.plan;
+    const views = viewsOf(this.plan);
     for (let level = 0; level <= this.lastLevel; ++level) {
-      const own = groups.filter(({ id }) => this.levels[id] === level);
+      const own = groups.filter(({ id }) => this.levels[id] === level && !views.gone.has(id));
       if (own.reduce((sum, { iterations }) => sum + states * iterations, 0) < width * threads) continue;
       for (const { id, steps } of own) {
+        if (views.all.some(({ group }) => group.id === id)) continue; // they have one iteration's code
         const { actor } = elementAt(steps, 0);
         const node = elementAt(graph.nodes, actor);
         const overlaps = sdf.channels.some(({ to, peek, pop }) => to === actor && peek >= leastOverlap * pop);
@@ -303,23 +339,25 @@ export class RoundLayout {
   /** What a steady state takes in rounds of so many: code that a warp goes through, as nodes. */
   #timeOf(states: number): number {
     const warps = this.options.threads / 32;
+    const { gone } = viewsOf(this.plan);
     let sum = 0;
     for (let level = 0; level <= this.lastLevel; ++level) {
+      const loads = Array.from({ length: warps }, () => 0);
       let [units, work] = [0, 0];
       for (const { id, iterations } of this.plan.groups) {
-        if (this.levels[id] !== level) continue;
-        const taken = Math.ceil(states * iterations / this.widthOf(id) / 32);
+        if (this.levels[id] !== level || gone.has(id)) continue;
+        const taken = Math.ceil(states * iterations / this.widthOf(id) / 32), size = elementAt(this.#sizes, id) * this.widthOf(id);
+        for (let unit = units; unit < units + taken; ++unit) loads[unit % warps] = elementAt(loads, unit % warps) + size;
         units += taken;
-        work += taken * elementAt(this.#sizes, id) * this.widthOf(id);
+        work += taken * size;
       }
       if (units === 0) {
         sum += barrierNodes;
         continue;
       }
-      const busy = Math.ceil(units / warps);
       // Where few warps have work, it is cut into slices.
-      const slices = busy > 1 ? 1 : Math.min(Math.floor(warps / units), Math.max(1, Math.floor(work / units / leastNodes)));
-      sum += busy * work / units / slices + barrierNodes;
+      const slices = units > warps ? 1 : Math.min(Math.floor(warps / units), Math.max(1, Math.floor(work / units / leastNodes)));
+      sum += (units > warps ? Math.max(...loads) : work / units) / slices + barrierNodes;
     }
     return sum / states;
   }
@@ -333,7 +371,7 @@ export function streamBuffer({ plan, lowered }: Pick<RoundLayout, 'plan' | 'lowe
 
 /** The functions of a plan's groups, whatever the layout. */
 export function lowerForRounds(plan: ProgramPlan): LoweredProgram {
-  return withoutCopies(lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 }));
+  return withViews(withoutCopies(lowerProgram(plan, { placed: true, nodes: [], passes, together: () => 1 })));
 }
 
 /** What a compiler does not do by itself. */

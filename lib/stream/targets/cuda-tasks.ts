@@ -6,11 +6,12 @@ import { shareFunctions } from '../../kernel/passes/share.ts';
 import { forCount, isStraight, sliceFunction } from '../../kernel/passes/slice.ts';
 import { foldTrips, splitFold, type SplitFold } from '../../kernel/passes/split-fold.ts';
 import { sizeOf } from '../../kernel/passes/unroll.ts';
-import { buffersIn, mapBody, Names } from '../../kernel/visit.ts';
+import { buffersIn, mapBody, Names, walkBody } from '../../kernel/visit.ts';
 import { onlyMoves } from '../lower/moves.ts';
 import type { Group, ProgramPlan } from '../plan/plan.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { constantsOf, fromTables } from './cuda-member-tables.ts';
+import { usersOf, viewOf, viewsOf } from './cuda-views.ts';
 
 /** One of the groups whose iterations a task makes. */
 export interface Member {
@@ -62,16 +63,18 @@ const mostArguments = 8;
  * By group: how many others it waits for, one after the other.
  * @param before by group: levels that it takes for itself before its own
  */
-export function levelsOf({ groups, groupOf, sdf }: ProgramPlan, before: readonly number[] = []): number[] {
-  const levels = groups.map(({ id }) => before[id] ?? 0);
+export function levelsOf(plan: ProgramPlan, before: readonly number[] = []): number[] {
+  const levels = plan.groups.map(({ id }) => before[id] ?? 0);
+  const users = [...usersOf(plan).values()];
   for (let isSettled = false; !isSettled;) {
     isSettled = true;
-    for (const { from, to } of sdf.channels) {
-      const [source, sink] = [elementAt(groupOf, from).id, elementAt(groupOf, to).id];
-      const least = elementAt(levels, source) + 1 + (before[sink] ?? 0);
-      if (source === sink || elementAt(levels, sink) >= least) continue;
-      levels[sink] = least;
-      isSettled = false;
+    for (const { from, to } of users) {
+      for (const source of from) for (const sink of to) {
+        const least = elementAt(levels, source.id) + 1 + (before[sink.id] ?? 0);
+        if (source === sink || elementAt(levels, sink.id) >= least) continue;
+        levels[sink.id] = least;
+        isSettled = false;
+      }
     }
   }
   return levels;
@@ -100,10 +103,11 @@ interface TaskOptions {
 
 export function tasksOf(options: TaskOptions): Tasks {
   const { plan, levels, states, threads, program, ix, wide, isCompact } = options;
+  const { gone } = viewsOf(plan);
   const made: Task[][] = [];
   const placeholders: Buffer[] = [], tables: Buffer[] = [];
   for (let level = 0; level <= Math.max(...levels); ++level) {
-    const groups = plan.groups.filter(({ id }) => levels[id] === level);
+    const groups = plan.groups.filter(({ id }) => levels[id] === level && !gone.has(id));
     const busy = groups.reduce((sum, { iterations }) => sum + Math.ceil(states * iterations / 32), 0);
     const spare = Math.floor(threads / 32 / Math.max(1, busy));
     const parts = Math.floor(threads / Math.max(1, groups.reduce((sum, { iterations }) => sum + states * iterations, 0)));
@@ -124,7 +128,8 @@ export function tasksOf(options: TaskOptions): Tasks {
       const fold = foldOf(options, group, f);
       if (fold !== undefined) return [fold];
       // Compilers unroll loops as well, but not always in time for tables to become constants.
-      const isShort = isStraight(once) && sizeOf(once.body) <= mostStraight;
+      const size = sizeOf(once.body);
+      const isShort = isStraight(once) ? size <= mostStraight : isUnrolled(once) && size <= sizeOf(f.body);
       return [positioned(program, group, isShort ? once : f, { parts: 1, width: 1, isCounted: !isShort }, ix)];
     });
     const shared = share(tasks, options, `level_${level}`, tables);
@@ -157,6 +162,13 @@ function foldOf({ program, states, threads, ix }: TaskOptions, group: Group, f: 
 function isMover({ graph }: ProgramPlan, { steps }: Group): boolean {
   const node = elementAt(graph.nodes, elementAt(steps, 0).actor);
   return steps.length === 1 && node.kind === 'filter' && onlyMoves(node.code.work.body);
+}
+
+/** Whether a function has no loops, and cannot fail. */
+function isUnrolled({ body }: KernelFunction): boolean {
+  let found = false;
+  walkBody(body, { statement: ({ kind }) => { found ||= kind === 'for' || kind === 'while' || kind === 'guard' || kind === 'trap'; } });
+  return !found;
 }
 
 /** By function: one iteration of it. */
@@ -208,12 +220,15 @@ function byNumber(program: Program, { f, members, ...task }: Task, own: number, 
 
 /** Tasks of one shape as one, where they do not differ in much. */
 function share(
-  all: readonly Task[], { program, isAlike, isPrivate, hasTables }: TaskOptions, prefix: string, tables: Buffer[],
+  all: readonly Task[], { program, plan, isAlike, isPrivate, hasTables }: TaskOptions, prefix: string, tables: Buffer[],
 ): { tasks: Task[]; placeholders: Buffer[] } {
   const isOwn = ({ f, fold }: Task): boolean => fold !== undefined || [...buffersIn(f.body)].some(isPrivate);
   const classes = new Map<string, Task[]>();
   for (const task of all.filter((each) => !isOwn(each))) {
-    const key = `${task.isCounted} ${task.parts} ${task.width} ${required(task.members[0]).group.iterations}`;
+    const { group, slots } = required(task.members[0]);
+    // Positions in views of one shape differ by constants.
+    const shapes = slots.map((slot) => viewOf(plan, group, slot)?.outer.map(({ count }) => count).join() ?? '');
+    const key = `${task.isCounted} ${task.parts} ${task.width} ${group.iterations} ${shapes.join(' ')}`;
     classes.set(key, [...classes.get(key) ?? [], task]);
   }
   const made: Task[] = all.filter(isOwn);

@@ -276,14 +276,14 @@ export class ProgramText {
     return members[0]?.slots.map((_, at) => {
       const own = members.map(({ slots }, i) => required(required(ends[i]).get(elementAt(slots, at))));
       const base = choice('int', own.map((end) => String(end.base)));
-      // Iterations that begin in a row of their own move by what a row takes.
-      const moved = own.map(({ each }) => each * width);
-      const each = choice('int', own.map((end, i) => String(elementAt(moved, i) + (end.row === moved[i] ? end.gap : 0))));
-      const turns = choice('int', own.map((end, i) =>
-        String(end.row > elementAt(moved, i) && end.gap > 0 ? end.row / elementAt(moved, i) : never)));
-      const gap = choice('int', own.map((end) => String(end.gap)));
-      const rows = turns === String(never) ? '' : ` + fused::quotient(turn, ${turns})${gap === '1' ? '' : ` * ${gap}`}`;
-      return `${base === '0' ? '' : `${base} + `}turn * ${each}${rows}`;
+      const advances = own.map((end) => end.advances(width));
+      const terms = Array.from({ length: Math.max(...advances.map(({ length }) => length)) }, (_, term) => {
+        const every = choice('int', advances.map((all) => String(all[term]?.every ?? never)));
+        const by = choice('int', advances.map((all) => String(all[term]?.by ?? elementAt(advances, 0)[term]?.by ?? 0)));
+        const turns = every === '1' ? 'turn' : `fused::quotient(turn, ${every})`;
+        return by === '0' ? [] : [by === '1' && term > 0 ? turns : `${turns} * ${by}`];
+      });
+      return [...(base === '0' ? [] : [base]), ...terms.flat()].join(' + ') || '0';
     }) ?? [];
   }
 

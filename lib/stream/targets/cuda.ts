@@ -105,8 +105,9 @@ interface Planned {
   readonly lowered: () => LoweredProgram;
 }
 
-/** By graph: the last plan, and the options it is for. Searches print many layouts of one plan. */
-const lastPlans = new WeakMap<StreamGraph, { readonly options: PlanOptions; readonly planned: Planned }>();
+/** By graph: the last plans, and the options they are for. Searches print many layouts of one plan. */
+const lastPlans = new WeakMap<StreamGraph, readonly { readonly options: PlanOptions; readonly planned: Planned }[]>();
+const mostPlans = 6;
 
 function planFor(graph: StreamGraph, given: FusedOptions): Planned {
   const {
@@ -114,18 +115,21 @@ function planFor(graph: StreamGraph, given: FusedOptions): Planned {
     ...rest
   } = given;
   const options = { ...defaultCudaPlan, ...rest };
-  const last = lastPlans.get(graph);
-  if (last !== undefined && isDeepStrictEqual(last.options, options)) return last.planned;
+  const last = lastPlans.get(graph) ?? [];
+  const same = last.find((each) => isDeepStrictEqual(each.options, options));
+  if (same !== undefined) return same.planned;
   const planned = planAnew(graph, options);
-  if (isTrusted(graph)) lastPlans.set(graph, { options, planned }); // others may change
+  if (isTrusted(graph)) lastPlans.set(graph, [{ options, planned }, ...last].slice(0, mostPlans)); // others may change
   return planned;
 }
 
 function planAnew(graph: StreamGraph, options: PlanOptions): Planned {
   let lowered: LoweredProgram | undefined;
   const withState = (plan: ProgramPlan, state: ProgramState): Planned => ({ plan, state, lowered: () => lowered ??= lowerForRounds(plan) });
-  const plan = planProgram(graph, options);
-  if (nodesWithState(plan).length === 0) return withState(plan, new Map());
+  // What has state is found without groups by dependence, which take long to choose, and which state cuts.
+  const { live = 0 } = options;
+  const plan = planProgram(graph, live > 0 ? { ...options, live: 0 } : options);
+  if (nodesWithState(plan).length === 0) return withState(live > 0 ? planProgram(graph, options) : plan, new Map());
   const state = stateOf(plan);
   const handled = new Map([...state].map(([node, { stages }]) => [node, stages.length > 0 ? 'alone' : 'free'] as const));
   return withState(planProgram(graph, { ...options, handled }), state);
