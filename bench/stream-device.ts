@@ -11,7 +11,7 @@
 //   stream/<program>/auto-host/many-N   many such runs at once: stream-many.ts
 //   stream/geomean/auto          geometric mean over the baseline of the programs that ran
 // and those of the schedules of chapter 3: stream-modes.ts, of chapter 4: stream-hybrid.ts, of its partitions: stream-gap.ts, and of
-// Tables 2.1 and 4.1: stream-tables.ts.
+// Tables 2.1 and 4.1: stream-tables.ts, of shuffles: stream-shuffle.ts.
 // peers.baseline: C++ as the original compiler writes it, on one thread by the processor's time. Every item that comes out is compared with
 // what the CPU makes of the same input, bit for bit.
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -39,6 +39,7 @@ import { HybridRows, hybridModes } from './stream-hybrid.ts';
 import { manyNames, manyRow, manyRuns } from './stream-many.ts';
 import { ModeRows, pipelineModes } from './stream-modes.ts';
 import { anchorOf, programGraph, programText } from './stream-programs.ts';
+import { benchmarkShuffles } from './stream-shuffle.ts';
 import { benchmarkLayouts, benchmarkThreads } from './stream-tables.ts';
 
 /** Bytes a second that an H200's memory moves at most. */
@@ -349,6 +350,7 @@ export async function benchmarkStreamDevice(context: BenchContext): Promise<void
     await eachProgram(programs, context, failures, (program) => benchmark.program(program));
     await eachProgram(together, context, failures, (program) => benchmark.together(program));
     await failures.of('stream/all/layout', () => benchmarkLayouts(context));
+    await failures.of('stream/all/shuffle', () => benchmarkShuffles(context));
   } finally {
     for (const row of gapSummary(benchmark.gaps)) if (context.wanted(row.id)) context.emit(row);
     for (const [mode, found] of benchmark.ratios) {

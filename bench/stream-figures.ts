@@ -58,7 +58,7 @@ function deviceTable(rows: readonly Row[]): string {
   const mean = rows.filter(({ id }) => id === 'stream/geomean/auto').flatMap(({ value, note = '' }) =>
     ['', `Geometric mean over the baseline: ${Number(value.toPrecision(4))} (${note})`]);
   const modes = rows.some(({ id }) => modeColumns.some((mode) => id.endsWith(`/${mode}`))) ? ['', modeTable(rows)] : [];
-  const tables = [...threadTables(rows), ...layoutTable(rows), ...gapTable(rows)].flatMap((each) => ['', each]);
+  const tables = [...threadTables(rows), ...layoutTable(rows), ...shuffleTable(rows), ...gapTable(rows)].flatMap((each) => ['', each]);
   const header = ['G items/s', 'auto', 'of the limit', 'times baseline', 'baseline, items/s', 'auto-host', 'of link or kernel',
     'compile', 'cached'];
   const first = lines.length === 0 ? [] : [table([header, header.map(() => '---'), ...lines])];
@@ -94,6 +94,21 @@ function layoutTable(rows: readonly Row[]): string[] {
   if (!rows.some(({ id }) => id.startsWith('stream/all/layout/'))) return [];
   const lines = [['CPU', 'cpu'], ['GPU', 'gpu']].map(([name = '', side]) => [name, at(`${side}-serial`), at(`${side}-shuffled`)]);
   return [`Table 4.1\n\n${table([['32 MB, ms', 'serial', 'shuffled'], ['---', '---', '---'], ...lines])}`];
+}
+
+/** Shuffles of section 4.7: GB/s, and shares of the copy of the same run. */
+function shuffleTable(rows: readonly Row[]): string[] {
+  const own = rows.filter(({ id }) => id.startsWith('stream/all/shuffle/'));
+  if (own.length === 0) return [];
+  const names = ['shuffle128', 'deshuffle128', 'shuffle32', 'deshuffle32'];
+  const lines = own.map(({ id, value, figures = {}, peers = {} }) => {
+    const copy = peers['copy'] ?? NaN;
+    const cell = (rate: number): string => `${(rate / 1e9).toPrecision(4)} (${(100 * rate / copy).toFixed(0)} %)`;
+    const cells = names.map((name) => cell(figures[name] ?? value));
+    return [id.split('/').at(-1)!, ...cells, (copy / 1e9).toPrecision(4)];
+  });
+  const header = ['GB/s, items', 'shuffle, 128 wide', 'deshuffle', 'shuffle, 32 wide', 'deshuffle', 'copy'];
+  return [`Section 4.7\n\n${table([header, header.map(() => '---'), ...lines])}`];
 }
 
 /** The heuristic's interval over the ILP's, in percent, and that of Algorithms 3 and 4 alone. */
@@ -137,7 +152,7 @@ function modeTable(rows: readonly Row[]): string {
 }
 
 /** Rows that only the report of a device has. */
-const onDevice = /\/(auto(-host)?|swp|swpnc|serial|cpu|gpu|synergistic|ilp-gap)$|\/threads\/|^stream\/all\/layout\//;
+const onDevice = /\/(auto(-host)?|swp|swpnc|serial|cpu|gpu|synergistic|ilp-gap)$|\/threads\/|^stream\/all\/(layout|shuffle)\//;
 
 /** Items a second by program and method, then what holds for all. */
 export function streamTables({ rows }: Report): string {

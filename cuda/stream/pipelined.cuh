@@ -156,15 +156,14 @@ WARPLOOM_DEVICE void take(const device::Block& block, const Work& work, int end,
   const int64_t limit = work.states * per_state + to.tokens;
   const T* from = static_cast<const T*>(input) + first_input * kStride;
   const auto source = [&](int i) { return begin + i < limit ? from[begin + i] : T(0); };
-  for (int instance = work.first(); instance < work.last(); ++instance) {
-    if constexpr (kWidth == 1) {
+  if constexpr (kWidth == 1) {
+    for (int instance = work.first(); instance < work.last(); ++instance) {
       const int base = instance * kShuffleItems * kStride;
-      for (int i = block.thread(); i < kShuffleItems * kStride; i += block.threads()) to.ring[to.begin + base + i] = source(base + i);
-    } else {
-      for (int group = instance * kStride; group < (instance + 1) * kStride; ++group) {
-        shuffle_group<kWidth>(block, to.tile(block), to.ring + to.begin, group, to.each, source);
-      }
+      move_elements<kShuffleItems * kStride, T>(
+          block, [&](int i) { return source(base + i); }, [&](int i, T x) { to.ring[to.begin + base + i] = x; });
     }
+  } else {
+    shuffle_groups<kWidth>(block, to.tile(block), to.ring + to.begin, work.first() * kStride, work.last() * kStride, to.each, source);
   }
 }
 
@@ -177,15 +176,15 @@ WARPLOOM_DEVICE void give(const device::Block& block, const Work& work, int end,
   const auto sink = [&](int i, T x) {
     if (begin + i >= 0 && begin + i < limit) to[begin + i] = x;
   };
-  for (int instance = work.first(); instance < work.last(); ++instance) {
-    if constexpr (kWidth == 1) {
+  if constexpr (kWidth == 1) {
+    for (int instance = work.first(); instance < work.last(); ++instance) {
       const int base = instance * kShuffleItems * kStride;
-      for (int i = block.thread(); i < kShuffleItems * kStride; i += block.threads()) sink(base + i, from.ring[from.begin + base + i]);
-    } else {
-      for (int group = instance * kStride; group < (instance + 1) * kStride; ++group) {
-        deshuffle_group<kWidth>(block, from.tile(block), from.ring + from.begin, group, from.each, sink);
-      }
+      move_elements<kShuffleItems * kStride, T>(
+          block, [&](int i) { return from.ring[from.begin + base + i]; }, [&](int i, T x) { sink(base + i, x); });
     }
+  } else {
+    deshuffle_groups<kWidth>(block, from.tile(block), from.ring + from.begin, work.first() * kStride, work.last() * kStride, from.each,
+                             sink);
   }
 }
 
@@ -193,14 +192,13 @@ WARPLOOM_DEVICE void give(const device::Block& block, const Work& work, int end,
 template <int kWidth, int kStride, int kItems, bool kIsBack, class T>
 WARPLOOM_DEVICE void reorder(const device::Block& block, const Work& work, int end) {
   const End<T, kStride> from(work, end), to(work, end + 1);
-  for (int group = work.first() * kStride; group < work.last() * kStride; ++group) {
-    if constexpr (kIsBack) {
-      deshuffle_group<kWidth, kItems>(block, from.tile(block), from.ring + from.begin, group, from.each,
-                                      [&](int i, T x) { to.ring[to.begin + i] = x; });
-    } else {
-      shuffle_group<kWidth, kItems>(block, to.tile(block), to.ring + to.begin, group, to.each,
-                                    [&](int i) { return from.ring[from.begin + i]; });
-    }
+  const int first = work.first() * kStride, last = work.last() * kStride;
+  if constexpr (kIsBack) {
+    deshuffle_groups<kWidth, kItems>(block, from.tile(block), from.ring + from.begin, first, last, from.each,
+                                     [&](int i, T x) { to.ring[to.begin + i] = x; });
+  } else {
+    shuffle_groups<kWidth, kItems>(block, to.tile(block), to.ring + to.begin, first, last, to.each,
+                                   [&](int i) { return from.ring[from.begin + i]; });
   }
 }
 

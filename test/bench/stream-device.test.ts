@@ -197,7 +197,7 @@ describe('bench: stream on a device', () => {
         ...['compile', ...ways].map((row) => `stream/mpeg2-subset/${row}`),
         ...['bitonic', 'filterbank', 'mpeg2-subset'].flatMap((name) => ['ilp-gap', ...together].map((row) => `stream/${name}/${row}`)),
         ...['cpu-serial', 'cpu-shuffled', 'gpu-serial', 'gpu-shuffled'].map((name) => `stream/all/layout/${name}`),
-        ...['mean', 'worst'].map((name) => `stream/all/ilp-gap-${name}`),
+        'stream/all/shuffle/8192', ...['mean', 'worst'].map((name) => `stream/all/ilp-gap-${name}`),
         ...['auto', 'auto-fast', ...modes, ...together].map((mode) => `stream/geomean/${mode}`)]);
       checkTogether(rows, together);
       for (const mode of ['auto', 'auto-fast', ...modes]) {
@@ -220,6 +220,7 @@ describe('bench: stream on a device', () => {
       assert.match(stdout, /\| MPEG2Subset \|.*\n\nGeometric mean over the baseline: .*3 programs/);
       assert.match(stdout, /Table 2\.1, ms: the filter \w+ of Bitonic, 1024 firings on each of \d+ multiprocessors\n\n\| registers \| 128 threads \| 256 threads \|\n/);
       assert.match(stdout, /Table 4\.1\n\n\| 32 MB, ms \| serial \| shuffled \|\n/);
+      assert.match(stdout, /Section 4\.7\n\n.*\n.*\n\| 8192 \|( [\d.e+-]+ \(\d+ %\) \|){4} [\d.e+-]+ \|\n/);
       run('--variants', '--filter', '^stream/bitonic/');
       assert.deepEqual(read('stream-variants').map(({ id }) => id), [
         'default', 't512-s225-b1-g4000-w2-ahead', 't32-s6-b32-g4000-w2'].map((name) => `stream/bitonic/variant/${name}`));

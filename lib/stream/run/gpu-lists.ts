@@ -258,7 +258,7 @@ export class ListWriter {
       const channel = elementAt(actors.channels, id), counts = countsOf(typeOf(plan, channel));
       ends = kindsIn(counts).map((kind) =>
         this.#end({ channel, kind, stride: counts[kind], isInput: actor > this.#codes.length }, 0));
-      if (width > 1) this.stagedBytes = Math.max(this.stagedBytes, shuffleBytes(width));
+      if (width > 1) this.stagedBytes = Math.max(this.stagedBytes, shuffleBytes(width, typeOf(plan, id)));
     }
     const words = [code, member, stage, first, count, threads, elementAt(this.#firings, actor), group, ...ends.flat()];
     return [words.length + 1, ...words];
@@ -285,10 +285,17 @@ export function packed(lists: readonly (readonly number[])[]): Pick<DeviceSchedu
 /** Rings begin at multiples of so many words. */
 const ringUnit = 64;
 
-/** Bytes of the tile of a shuffle, for the widest kind of numbers (cuda/stream/shuffle.cuh). */
-export function shuffleBytes(width: number): number {
-  const rows = shuffleItems / width;
-  return 8 * rows * (width + Math.max(1, 32 / rows));
+/** Instances of a shuffle that are moved at once (cuda/stream/shuffle.cuh). */
+const shufflesTogether = 4;
+
+/** Bytes of shared memory of shuffles, whose instances have so many items, for items of a type (cuda/stream/shuffle.cuh). */
+export function shuffleBytes(width: number, type: IrType, items = shuffleItems): number {
+  const bytes = Math.max(...kindsIn(countsOf(type)).map((kind) => (kind === 'd' ? 8 : 4)));
+  const elements = (instances: number): number => {
+    const rows = instances * items / width;
+    return rows * (width + Math.max(1, Math.floor(32 / rows)));
+  };
+  return bytes * Math.max(elements(1), elements(shufflesTogether));
 }
 
 /** The type of a channel's items; the open ends' channels are numbered as their streams. */

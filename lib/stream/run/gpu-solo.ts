@@ -65,7 +65,7 @@ function listsFor(program: PipelineProgram, { actor, threads, firings, blocks, m
   const lists = Array.from({ length: blocks }, (_, block) => Array.from({ length: all / apart }, () => entry(block * apart)).flat());
   return {
     ...packed(lists), words, firings: count,
-    stagedBytes: actor < nodes ? bytes : width === 1 ? 0 : shuffleBytes(width),
+    stagedBytes: actor < nodes ? bytes : width === 1 ? 0 : Math.max(...channels.map(({ id }) => shuffleBytes(width, typeOf(plan, id)))),
   };
 }
 

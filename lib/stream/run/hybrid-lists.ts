@@ -7,7 +7,7 @@ import type { HybridProgram } from '../plan/hybrid.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { InstanceEnd } from '../targets/cuda-instances.ts';
 import type { HybridText } from '../targets/cuda-hybrid.ts';
-import { codesByActor, groupOf, listBytes, packed, stagedPlaces, typeOf, type ActorCode } from './gpu-lists.ts';
+import { codesByActor, groupOf, listBytes, packed, shuffleBytes, stagedPlaces, typeOf, type ActorCode } from './gpu-lists.ts';
 
 /** A ring of whole iterations in the device's memory. */
 export interface DeviceRing {
@@ -41,12 +41,6 @@ export interface HybridLists {
 
 /** Rings begin at multiples of so many words. */
 const ringUnit = 64;
-
-/** Bytes of the tile of a shuffle for the widest kind of numbers (cuda/stream/shuffle.cuh). */
-function tileBytes(items: number, width: number): number {
-  const rows = items / width;
-  return 8 * rows * (width + (rows >= 32 ? 1 : Math.floor(32 / rows)));
-}
 
 class Writer {
   readonly #program: HybridProgram;
@@ -120,7 +114,7 @@ class Writer {
     const own = this.rings.filter((_, at) => elementAt(this.#plan.buffers, at).channel === channel);
     const type = this.#typeOf(channel), counts = countsOf(type);
     const { width, shuffleItems } = this.#plan;
-    this.stagedBytes = Math.max(this.stagedBytes, tileBytes(shuffleItems, width));
+    this.stagedBytes = Math.max(this.stagedBytes, shuffleBytes(width, type, shuffleItems));
     return {
       words: [this.#text.shuffleCode(type, kind === 'deshuffle'), 0, stage, shuffleItems, instances * shuffleItems, 1],
       ends: kindsIn(counts).flatMap((each) =>

@@ -1,6 +1,8 @@
 // The kernels of section 4.7 against the layout's own functions on the host.
 import assert from 'node:assert/strict';
 import { deshuffle, shuffle } from '../../../lib/stream/index.ts';
+import { scalar } from '../../../lib/stream/interpret/values.ts';
+import { shuffleBytes } from '../../../lib/stream/run/gpu-lists.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { deviceBackends } from './support.ts';
 
@@ -18,15 +20,14 @@ describe('shuffle and deshuffle on devices', function () {
     it('give what the host gives, whatever the threads and blocks', async () => {
       const device = await opened();
       using module = await device.module({ source, kernels: ways.map(({ type, width, isBack }) => nameOf(type, width, isBack)) });
-      for (const { type, make, width, isBack } of ways) {
-        for (const [total, blocks, threads] of [[1024, 1, 1024], [3072, 2, 32], [7 * 1024, 3, 96], [16 * 1024, 20, 256]] as const) {
+      for (const { type, c, make, width, isBack } of ways) {
+        for (const [total, blocks, threads] of [[1024, 1, 256], [3072, 2, 32], [7 * 1024, 1, 96], [16 * 1024, 3, 256], [11 * 1024, 20, 160]] as const) {
           const from = new make(total).map((__, i) => i * 3 + 0.5);
           const expected = new make(total);
           (isBack ? deshuffle : shuffle)(from, expected, width);
           using given = await device.array(from);
           using found = await device.array(new make(total).fill(-1));
-          const rows = 1024 / width;
-          const sharedBytes = from.BYTES_PER_ELEMENT * rows * (width + Math.max(1, 32 / rows));
+          const sharedBytes = shuffleBytes(width, scalar(c as 'int'));
           await module.launch(nameOf(type, width, isBack), { blocks, threads, sharedBytes, arguments: [given, found, { i32: total }] });
           assert.deepEqual(await found.read(), expected, `${nameOf(type, width, isBack)} of ${total}`);
         }
