@@ -58,8 +58,16 @@ struct StreamingAgent {
   /// Lanes at each side of a strip whose columns become wrong.
   static constexpr int kHalo = (kLevels * kRy + kP - 1) / kP;
   static constexpr int kOwn = (32 - 2 * kHalo) * kP;  ///< columns of a strip
-  static constexpr int kVector = 16 / sizeof(T);
+  static constexpr int kVector = 16 / sizeof(T), kPack = kP % kVector == 0 ? kVector : 1;
+  struct alignas(kPack * sizeof(T)) Packed {
+    T item[kPack];
+  };
+  /// Rows in shared memory: one that is in use, the others on their way.
+  static constexpr int kRing = Scheme::kRing;
   static constexpr int kNever = 2147483647;
+  /// Rows by which a level is behind the one before it, beside kRx. The last level takes its row first and the first one last, so that in
+  /// an iteration all of them read what earlier ones have made, and none waits for another. A single row goes from level to level at once.
+  static constexpr int kLag = kRx > 0 ? 1 : 0;
   using Row = T[kComponents][kWide];
   using Window = Row[kRows];
 
@@ -107,6 +115,7 @@ struct StreamingAgent {
   };
 
   static WARPLOOM_DEVICE int wrapped(int i, int n) {
+    if (i >= 0 && i < n) return i;
     const int rest = i % n;
     return rest < 0 ? rest + n : rest;
   }
@@ -127,7 +136,7 @@ struct StreamingAgent {
     task.first = chunk * p.rows_per_chunk;
     task.end = task.first + p.rows_per_chunk < p.n0 ? task.first + p.rows_per_chunk : p.n0;
     const int own = task.base + block.lane() * kP;
-    task.whole = kP % kVector == 0 && p.n1 % kVector == 0 && own >= 0 && own + kP <= p.n1;
+    task.whole = p.n1 % kPack == 0 && own >= 0 && own + kP <= p.n1;
     const int lane = block.lane();
     WARPLOOM_UNROLL
     for (int e = 0; e < kP; ++e) {
@@ -142,24 +151,45 @@ struct StreamingAgent {
     return task;
   }
 
-  static WARPLOOM_DEVICE void load(const Parameters& p, const Task& task, int row, T (&next)[kFields][kP]) {
-    const int at = Scheme::kPeriodicX ? wrapped(row, p.n0) : clamped(row, p.n0);
-    const int64_t cells = static_cast<int64_t>(p.n0) * p.n1;
-    WARPLOOM_UNROLL
-    for (int f = 0; f < kFields; ++f) {
-      const T* from = task.y + f * cells + static_cast<int64_t>(at) * p.n1;
-      if (task.whole) {
-        WARPLOOM_UNROLL
-        for (int e = 0; e + kVector <= kP; e += kVector) {
-          const auto pack = *reinterpret_cast<const device::Pack<T>*>(from + task.columns[0] + e);
+  /// Where a lane's part of a row is in shared memory: each lane brings and reads its own, so no barrier is needed.
+  static WARPLOOM_DEVICE T* ringed(const Block& block, int row, int field, int e) {
+    const int slot = kRing == 1 ? 0 : row & (kRing - 1);
+    return block.shared<T>() + (((slot * kFields + field) * (kP / kPack) + e / kPack) * 32 + block.lane()) * kPack;
+  }
+
+  /// Asks for a row, if there is work for it; it counts as one group of asynchronous copies anyway.
+  static WARPLOOM_DEVICE void request(const Block& block, const Parameters& p, const Task& task, int row, int last) {
+    if (row <= last) {
+      const int at = Scheme::kPeriodicX ? wrapped(row, p.n0) : clamped(row, p.n0);
+      const int64_t cells = static_cast<int64_t>(p.n0) * p.n1;
+      WARPLOOM_UNROLL
+      for (int f = 0; f < kFields; ++f) {
+        const T* from = task.y + f * cells + static_cast<int64_t>(at) * p.n1;
+        if (task.whole) {
           WARPLOOM_UNROLL
-          for (int i = 0; i < kVector; ++i) next[f][e + i] = pack.item[i];
+          for (int e = 0; e < kP; e += kPack) device::async_copy<kPack * sizeof(T)>(block, ringed(block, row, f, e), from + task.columns[0] + e);
+        } else {
+          WARPLOOM_UNROLL
+          for (int e = 0; e < kP; ++e) device::async_copy<sizeof(T)>(block, ringed(block, row, f, e) + e % kPack, from + task.columns[e]);
         }
-      } else {
-        WARPLOOM_UNROLL
-        for (int e = 0; e < kP; ++e) next[f][e] = from[task.columns[e]];
       }
     }
+    device::async_commit(block);
+  }
+
+  /// Takes a row that was asked for kRing - 1 rows ago, and asks for the next one.
+  static WARPLOOM_DEVICE void take(const Block& block, const Parameters& p, const Task& task, int row, int last, Row& to) {
+    device::async_wait<kRing == 1 ? 0 : kRing - 2>(block);
+    WARPLOOM_UNROLL
+    for (int f = 0; f < kFields; ++f) {
+      WARPLOOM_UNROLL
+      for (int e = 0; e < kP; e += kPack) {
+        const auto pack = *reinterpret_cast<const Packed*>(ringed(block, row, f, e));
+        WARPLOOM_UNROLL
+        for (int i = 0; i < kPack; ++i) to[f][kRy + e + i] = pack.item[i];
+      }
+    }
+    if constexpr (kRing > 1) request(block, p, task, row + kRing - 1, last);
   }
 
   static WARPLOOM_DEVICE void store(const Parameters& p, const Task& task, int row, const T (&made)[kFields][kP]) {
@@ -169,11 +199,11 @@ struct StreamingAgent {
       T* to = task.o + f * cells + static_cast<int64_t>(row) * p.n1;
       if (task.whole && task.owned[0] && task.owned[kP - 1]) {
         WARPLOOM_UNROLL
-        for (int e = 0; e + kVector <= kP; e += kVector) {
-          device::Pack<T> pack;
+        for (int e = 0; e < kP; e += kPack) {
+          Packed pack;
           WARPLOOM_UNROLL
-          for (int i = 0; i < kVector; ++i) pack.item[i] = made[f][e + i];
-          *reinterpret_cast<device::Pack<T>*>(to + task.columns[0] + e) = pack;
+          for (int i = 0; i < kPack; ++i) pack.item[i] = made[f][e + i];
+          *reinterpret_cast<Packed*>(to + task.columns[0] + e) = pack;
         }
       } else {
         WARPLOOM_UNROLL
@@ -295,10 +325,10 @@ struct StreamingAgent {
   template <int kLevel, int kPhase, bool kSteady>
   static WARPLOOM_DEVICE void level(const Block& block, const Parameters& p, const Task& task, Scalars<T, Scheme::kParameters>& q, int i,
                                     Window (&windows)[kLevels], int& bad) {
-    if constexpr (kLevel <= kLevels) {
+    if constexpr (kLevel >= 1 && kLevel <= kLevels) {
       constexpr int kStage = (kLevel - 1) % kStages, kStep = (kLevel - 1) / kStages, kMargin = (kLevels - kLevel) * kRx;
       constexpr bool kChecks = kStage == kStages - 1 && (Scheme::kChecksAll || kLevel == kLevels);
-      const int row = i - kLevel * kRx;
+      const int row = i - kLevel * kRx - (kLevel - 1) * kLag;
       int first = task.first - kMargin, end = task.end + kMargin;
       if (!Scheme::kPeriodicX) {
         first = first < 0 ? 0 : first;
@@ -328,7 +358,7 @@ struct StreamingAgent {
           Scheme::template stage<kStage>(reader, q, Scheme::centre_x(numbered(p, row)), centre_y(task, block.lane(), e), out);
           if constexpr (kLevel < kLevels) {
             WARPLOOM_UNROLL
-            for (int c = 0; c < kComponents; ++c) windows[kLevel][kPhase][c][kRy + e] = out[c];
+            for (int c = 0; c < kComponents; ++c) windows[kLevel][(kPhase + kLag) % kRows][c][kRy + e] = out[c];
           } else {
             WARPLOOM_UNROLL
             for (int f = 0; f < kFields; ++f) made[f][e] = out[f];
@@ -346,25 +376,20 @@ struct StreamingAgent {
           if (!good && task.mine && row >= task.first && row < task.end && p.step + kBad < bad) bad = p.step + kBad;
         }
       }
-      level<kLevel + 1, kPhase, kSteady>(block, p, task, q, i, windows, bad);
+      level<kLevel + (kLag == 0 ? 1 : -1), kPhase, kSteady>(block, p, task, q, i, windows, bad);
     }
   }
 
   template <int kPhase, bool kSteady>
   static WARPLOOM_DEVICE void phases(const Block& block, const Parameters& p, const Task& task, Scalars<T, Scheme::kParameters>& q, int i,
     int last,
-                                     T (&next)[kFields][kP], Window (&windows)[kLevels], int& bad) {
+                                     Window (&windows)[kLevels], int& bad) {
     if constexpr (kPhase < kRows) {
-      if (kSteady || i + kPhase <= last) {
-        WARPLOOM_UNROLL
-        for (int f = 0; f < kFields; ++f) {
-          WARPLOOM_UNROLL
-          for (int e = 0; e < kP; ++e) windows[0][kPhase][f][kRy + e] = next[f][e];
-        }
-        if ((kSteady && kRx > 0) || i + kPhase < last) load(p, task, i + kPhase + 1, next);
-        level<1, kPhase, kSteady>(block, p, task, q, i + kPhase, windows, bad);
+      if (kSteady || i + kPhase <= last + (kLevels - 1) * kLag) {
+        if (kSteady || i + kPhase <= last) take(block, p, task, i + kPhase, last, windows[0][kPhase]);
+        level<kLag == 0 ? 1 : kLevels, kPhase, kSteady>(block, p, task, q, i + kPhase, windows, bad);
       }
-      phases<kPhase + 1, kSteady>(block, p, task, q, i, last, next, windows, bad);
+      phases<kPhase + 1, kSteady>(block, p, task, q, i, last, windows, bad);
     }
   }
 
@@ -379,17 +404,17 @@ struct StreamingAgent {
     WARPLOOM_UNROLL
     for (int i = 0; i < Scheme::kParameters; ++i) q.p[i] = p.p[static_cast<int64_t>(member) * Scheme::kParameters + i];
     Window windows[kLevels] = {};
-    T next[kFields][kP];
     int bad = kNever;
     const int begin = task.first - kLevels * kRx, last = task.end - 1 + kLevels * kRx;
-    load(p, task, begin, next);
+    WARPLOOM_UNROLL
+    for (int i = 0; i < (kRing == 1 ? 1 : kRing - 1); ++i) request(block, p, task, begin + i, last);
     WARPLOOM_NO_UNROLL
-    for (int i = begin; i <= last; i += kRows) {
+    for (int i = begin; i <= last + (kLevels - 1) * kLag; i += kRows) {
       // All levels work, and no row is beyond a boundary. A single row always is such.
-      const bool steady = i > begin + 2 * kLevels * kRx && i + kRows <= (Scheme::kPeriodicX || last < p.n0 ? last : p.n0);
-      if constexpr (kRx == 0) phases<0, true>(block, p, task, q, i, last, next, windows, bad);
-      else if (steady) phases<0, true>(block, p, task, q, i, last, next, windows, bad);
-      else phases<0, false>(block, p, task, q, i, last, next, windows, bad);
+      const bool steady = i > begin + 2 * kLevels * kRx + (kLevels - 1) * kLag && i + kRows <= (Scheme::kPeriodicX || last < p.n0 ? last : p.n0);
+      if constexpr (kRx == 0) phases<0, true>(block, p, task, q, i, last, windows, bad);
+      else if (steady) phases<0, true>(block, p, task, q, i, last, windows, bad);
+      else phases<0, false>(block, p, task, q, i, last, windows, bad);
     }
     if (bad != kNever) device::atomic_min(p.status, bad);
   }

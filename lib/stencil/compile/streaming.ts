@@ -30,6 +30,15 @@ export function stripOf({ stages, reach }: StencilProgram, { depth, points }: Pi
   return { halo, own: (lanes - 2 * halo) * points };
 }
 
+/** Rows of a strip in shared memory: where there is more than one, all but one are on their way. */
+const ringOf = ({ names }: StencilProgram): number => (names.dimensions === 1 ? 1 : 4);
+
+/** Bytes of shared memory of a block. */
+export function streamingBytes(made: StencilProgram, { points }: Pick<Shape, 'points'>): number {
+  const { fields, precision } = made.names;
+  return ringOf(made) * fields.length * lanes * points * (precision === 'f32' ? 4 : 8);
+}
+
 /** The numbers of a cell between stages: fields, then those of the beginning of the step, then the sums. */
 interface Layout {
   readonly fields: number;
@@ -245,6 +254,7 @@ export function streamingText(made: StencilProgram, target: Target, { depth, poi
     `  using Real = ${names.precision === 'f32' ? 'float' : 'double'};`,
     `  static constexpr int kFields = ${layout.fields}, kComponents = ${layout.components}, kStages = ${stages.length};`,
     `  static constexpr int kDepth = ${depth}, kPoints = ${points}, kMinBlocks = ${minBlocks}, kParameters = ${names.parameters.length};`,
+    `  static constexpr int kRing = ${ringOf(made)};`,
     `  static constexpr bool kChecksAll = ${checksAll(made)};`,
     `  static constexpr int kInnerY = ${Math.max(1, ...distances)};`,
     `  static constexpr bool kPeriodicX = ${names.dimensions === 1 || isPeriodic(target, 0)};`,

@@ -3,7 +3,7 @@ import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { StencilProgram } from '../compile/stages.ts';
-import { streamingKernel, streamingText, streamingThreads, stripOf, type Shape } from '../compile/streaming.ts';
+import { streamingBytes, streamingKernel, streamingText, streamingThreads, stripOf, type Shape } from '../compile/streaming.ts';
 import type { ShapeInfo } from '../types.ts';
 import type { PredictedShape } from './shapes.ts';
 import { ClassicEngine, DeviceState, type DeviceParts } from './device.ts';
@@ -102,7 +102,7 @@ export class StreamingEngine extends ClassicEngine {
     const margin = this.#shape.depth * this.#program.stages.length * (shape.length === 1 ? 0 : required(this.#program.reach[0]));
     const { multiprocessors } = this.state.device.description;
     const warps = streamingThreads / 32;
-    const resident = Math.max(1, this.module.kernels.get(streamingKernel)?.residentBlocks(streamingThreads) ?? 1) * Math.max(1,
+    const resident = Math.max(1, this.module.kernels.get(streamingKernel)?.residentBlocks(streamingThreads, streamingBytes(this.#program, this.#shape)) ?? 1) * Math.max(1,
       multiprocessors) * warps;
     // Whole waves of warps; a chunk that is much shorter than its margins costs more than idle warps do.
     const least = Math.max(1, Math.min(n0, 4 * margin));
@@ -130,7 +130,8 @@ export class StreamingEngine extends ClassicEngine {
     }).flat();
     const ints = [...rowsAndColumns(shape), members, strips, chunks, rows, first];
     return {
-      kernel: streamingKernel, threads: streamingThreads, blocks: Math.ceil((strips * chunks * members * 32) / streamingThreads),
+      kernel: streamingKernel, threads: streamingThreads, sharedBytes: streamingBytes(this.#program, this.#shape),
+      blocks: Math.ceil((strips * chunks * members * 32) / streamingThreads),
       arguments: [
         state.array('state'), state.array('first'), state.parameters, state.status, real(span.dt), ...times.map(real),
         ...stages.map(({ h }) => real(h(span.dt))), ...stages.map(({ g }) => real(g(span.dt))), ...ints.map((n) => ({ i32: n })),
