@@ -4,29 +4,28 @@
 // of a
 // chunk of rows are computed by two warps: that is the price for warps that never wait for each other.
 //
-// The scheme is printed (lib/stencil/compile/streaming.ts) as a type with
+// The scheme is printed (lib/stencil/compile/scheme.ts) as a type with
 //   Real; kFields; kComponents: numbers of a cell between stages, fields first; kStages; kDepth: steps per pass; kPoints: columns per lane;
 //   kReachX, kReachY: largest offsets; kPeriodicX, kPeriodicY; kParameters; kInnerY: cells that conditions along y read
 //   newest(stage): the last row (offset) that the stage reads beside the column itself; kNone if there is none
 //   beside(stage, component, dx): whether that row of the component, or an earlier one up to the newest, is read beside the column itself
 //   any_beside(stage, dx): whether that is so for any component
-//   stage<s>(at, q, x, y, out): the numbers of a cell after a stage; at.get<component, dx, dy>() reads those before it
+//   stage<s>(at, q, x, y, out): the numbers of a cell after a stage; at.get<component, dx, dy>() reads those before it, at.coefficient<number, dx, dy>() a
+//   coefficient
 //   ghost_x<side, k>(inner, q, y, out), ghost_y<side, k>(inner, q, x, out): fields of cell k beyond a boundary; inner.get<field,
 //   distance>()
 //   check(fields, q): 1 if a cell is finite and admissible; kChecksAll: after every step, otherwise after the last one of a pass
 //   centre_x(row), centre_y(column): places of cells
 #pragma once
-#include "cuda/core/device.cuh"
+#include "cuda/stencil/scheme.cuh"
 
 namespace warploom::WARPLOOM_TARGET::stencil {
-
-/// No row of a component is read beside the column itself.
-constexpr int kNone = -99;
 
 template <class T, int kDepth, int kStages>
 struct PassParameters {
   const T* y;
   T* o;
+  const T* c;   ///< coefficients, the same for all members
   const T* p;   ///< parameters: [member][parameter]
   int* status;  ///< the least number of a step that was bad
   T dt;
@@ -35,14 +34,6 @@ struct PassParameters {
   int32_t n0, n1;
   int32_t members, strips, chunks, rows_per_chunk;
   int32_t step;  ///< the number of the first one
-};
-
-/// The numbers that stages and conditions take besides those of cells.
-template <class T, int kParameters>
-struct Scalars {
-  T t, dt, h, g;
-  T p[kParameters == 0 ? 1 : kParameters];
-  int n0, n1;
 };
 
 template <class Scheme>
@@ -74,12 +65,34 @@ struct StreamingAgent {
   /// Slot of the row at an offset from the one that a stage computes, at an iteration with this phase.
   static constexpr WARPLOOM_DEVICE int slot(int phase, int dx) { return (phase - (kRx - dx) + 2 * kRows) % kRows; }
 
+  /// Everything that a warp knows about its strip and rows.
+  struct Task {
+    int base, own;         ///< columns of the first lane's first point, and of this one's
+    int low, high;         ///< columns that it stores
+    int first, end;        ///< rows that it stores
+    bool at_left, at_right;  ///< the strip ends at a boundary that is not periodic
+    bool whole;            ///< lanes load and store vectors
+    int columns[kP];       ///< where this lane's columns are in memory
+    bool owned[kP];
+    bool mine;  ///< the lane's columns come out right here, and it stores some of them
+    const T* y;
+    T* o;
+  };
+
   template <int kPhase>
   struct Reader {
     const Window& window;
-    int at;
+    const Parameters& p;
+    const Task& task;
+    int row, at;
     template <int kComponent, int kDx, int kDy>
     WARPLOOM_DEVICE T get() const { return window[slot(kPhase, kDx)][kComponent][kRy + at + kDy]; }
+    template <int kNumber, int kDx, int kDy>
+    WARPLOOM_DEVICE T coefficient() const {
+      const int x = inside<Scheme::kPeriodicX>(row + kDx, p.n0);
+      const int y = kDy == 0 ? task.columns[at] : inside<Scheme::kPeriodicY>(task.own + at + kDy, p.n1);
+      return p.c[(static_cast<int64_t>(kNumber) * p.n0 + x) * p.n1 + y];
+    }
   };
 
   /// Rows inside, seen from a boundary across x. kFirst: offset of the nearest one; kWay: to the next.
@@ -100,29 +113,8 @@ struct StreamingAgent {
     WARPLOOM_DEVICE T get() const { return values[kField][kDistance]; }
   };
 
-  /// Everything that a warp knows about its strip and rows.
-  struct Task {
-    int base;              ///< column of the first lane's first point
-    int low, high;         ///< columns that it stores
-    int first, end;        ///< rows that it stores
-    bool at_left, at_right;  ///< the strip ends at a boundary that is not periodic
-    bool whole;            ///< lanes load and store vectors
-    int columns[kP];       ///< where this lane's columns are in memory
-    bool owned[kP];
-    bool mine;  ///< the lane's columns come out right here, and it stores some of them
-    const T* y;
-    T* o;
-  };
-
-  static WARPLOOM_DEVICE int wrapped(int i, int n) {
-    if (i >= 0 && i < n) return i;
-    const int rest = i % n;
-    return rest < 0 ? rest + n : rest;
-  }
   /// The number of a row, for its place.
   static WARPLOOM_DEVICE int numbered(const Parameters& p, int row) { return Scheme::kPeriodicX ? wrapped(row, p.n0) : row; }
-  static WARPLOOM_DEVICE int clamped(int i, int n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
-
   static WARPLOOM_DEVICE Task task_of(const Block& block, const Parameters& p, int strip, int chunk, int member) {
     Task task;
     const bool is_last = strip == p.strips - 1;
@@ -135,13 +127,13 @@ struct StreamingAgent {
     task.at_right = !Scheme::kPeriodicY && is_last;
     task.first = chunk * p.rows_per_chunk;
     task.end = task.first + p.rows_per_chunk < p.n0 ? task.first + p.rows_per_chunk : p.n0;
-    const int own = task.base + block.lane() * kP;
+    const int own = task.own = task.base + block.lane() * kP;
     task.whole = p.n1 % kPack == 0 && own >= 0 && own + kP <= p.n1;
     const int lane = block.lane();
     WARPLOOM_UNROLL
     for (int e = 0; e < kP; ++e) {
       const int column = own + e;
-      task.columns[e] = Scheme::kPeriodicY ? wrapped(column, p.n1) : clamped(column, p.n1);
+      task.columns[e] = inside<Scheme::kPeriodicY>(column, p.n1);
       task.owned[e] = lane >= kHalo && lane < 32 - kHalo && column >= task.low && column < task.high;
     }
     task.mine = lane >= kHalo && lane < 32 - kHalo && own < task.high && own + kP > task.low;
@@ -160,7 +152,7 @@ struct StreamingAgent {
   /// Asks for a row, if there is work for it; it counts as one group of asynchronous copies anyway.
   static WARPLOOM_DEVICE void request(const Block& block, const Parameters& p, const Task& task, int row, int last) {
     if (row <= last) {
-      const int at = Scheme::kPeriodicX ? wrapped(row, p.n0) : clamped(row, p.n0);
+      const int at = inside<Scheme::kPeriodicX>(row, p.n0);
       const int64_t cells = static_cast<int64_t>(p.n0) * p.n1;
       WARPLOOM_UNROLL
       for (int f = 0; f < kFields; ++f) {
@@ -354,7 +346,7 @@ struct StreamingAgent {
         WARPLOOM_UNROLL
         for (int e = 0; e < kP; ++e) {
           T out[kComponents] = {};
-          const Reader<kPhase> reader{window, e};
+          const Reader<kPhase> reader{window, p, task, row, e};
           Scheme::template stage<kStage>(reader, q, Scheme::centre_x(numbered(p, row)), centre_y(task, block.lane(), e), out);
           if constexpr (kLevel < kLevels) {
             WARPLOOM_UNROLL

@@ -255,6 +255,8 @@ export interface ShapeInfo {
   readonly depth: number;
   /** Columns per lane. */
   readonly points: number;
+  /** Rows of a tile, in three dimensions; otherwise 1. */
+  readonly rows: number;
   /** Warps that a multiprocessor holds at least: the limit of registers. */
   readonly warps: number;
   /** Picoseconds per cell and step: predicted by the model (for an H200), and measured on the device by `tune`. */

@@ -1,11 +1,10 @@
 // The engine for a device that fits an equation.
 import { refusal } from '../../core/errors.ts';
-import { required } from '../../core/known.ts';
-import { streamingObstacle } from '../compile/streaming.ts';
+import { streamingObstacle } from '../compile/scheme.ts';
 import { AdaptiveEngine } from './adaptive-device.ts';
 import { ClassicEngine, type DeviceParts } from './device.ts';
 import type { Engine } from './span.ts';
-import { isWideEnough, streamingShapes } from './shapes.ts';
+import { streamingShapes } from './shapes.ts';
 import { StreamingEngine } from './streaming.ts';
 
 /** Cells from which passes of several steps are faster, measured. */
@@ -24,13 +23,13 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
   if (variant === 'classic') return ClassicEngine.start(parts, 'one kernel per stage, as asked for');
   const isWanted = variant === 'streaming';
   let obstacle = streamingObstacle(made, target, grid.members);
-  const isPeriodic = target.rules.at(-1)?.[0][0]?.kind === 'periodic';
-  const shapes = obstacle === undefined ? streamingShapes(made, { depth, points }) : [];
-  if (obstacle === undefined && shapes.length === 0) obstacle = 'its rows do not fit in registers';
-  const fitting = shapes.filter((shape) => isWideEnough(made, shape, required(grid.shape.at(-1)), isPeriodic));
-  if (obstacle === undefined && fitting.length === 0) obstacle = 'the grid is too narrow for strips';
+  const shapes = obstacle === undefined ? streamingShapes(made, target, grid, { depth, points }) : [];
+  if (obstacle === undefined && shapes.length === 0) {
+    const isPossible = streamingShapes(made, target, { ...grid, shape: grid.shape.map(() => 4096) }, { depth, points }).length > 0;
+    obstacle = isPossible ? 'the grid is too narrow for its tiles' : 'its cells do not fit in registers';
+  }
   if (obstacle === undefined && !isWanted && grid.cells * grid.members < worthStreaming) obstacle = 'the grid is small';
-  if (obstacle === undefined) return StreamingEngine.begin(parts, fitting);
+  if (obstacle === undefined) return StreamingEngine.begin(parts, shapes);
   if (isWanted) throw refusal('variant', "'classic' or 'auto'", `'streaming': ${obstacle}`);
   return ClassicEngine.start(parts, `one kernel per stage: ${obstacle}`);
 }

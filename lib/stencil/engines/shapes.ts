@@ -2,8 +2,11 @@
 import { elementAt, required } from '../../core/known.ts';
 import type { Expression, KernelFunction } from '../../kernel/ir.ts';
 import { walkBody } from '../../kernel/visit.ts';
-import type { StencilProgram } from '../compile/stages.ts';
-import { besideOf, stripOf, type Shape } from '../compile/streaming.ts';
+import { besideOf, innerAlong, type Shape } from '../compile/scheme.ts';
+import { stripOf } from '../compile/streaming.ts';
+import type { StencilProgram, Target } from '../compile/stages.ts';
+import { chunksOf, firstExtent, passBytes, tilesOf } from './cut.ts';
+import type { Grid } from './span.ts';
 
 /** A shape, and the picoseconds per cell and step that the model predicts for an H200. */
 export interface PredictedShape extends Shape {
@@ -16,8 +19,10 @@ const mostLevels = 256;
 /** Blocks (of one warp) per multiprocessor, and the registers that a thread may have then. */
 const occupancies = [[8, 255], [12, 168], [16, 128], [20, 96], [32, 64]] as const;
 
-// An H200: cycles per second of all multiprocessors, bytes per second, cycles until a result of an operation can be used.
-const cycles = 132 * 1.755e9, bytesPerSecond = 4.2e12, latency = 16;
+// An H200: its multiprocessors with their registers and shared memory, cycles per second of all of them, bytes per second, cycles until a
+// result of an operation can be used.
+const multiprocessors = 132, mostRegisters = 65536, mostShared = 228 * 1024;
+const cycles = multiprocessors * 1.755e9, bytesPerSecond = 4.2e12, latency = 16;
 
 const words = ({ names }: StencilProgram): number => (names.precision === 'f32' ? 1 : 2);
 
@@ -38,60 +43,92 @@ function operations({ body }: KernelFunction): number {
   return sum;
 }
 
-/** 32-bit registers of a thread: the rows of all levels, the next row, and what one stage needs. Fitted to what compilers report. */
-function registersOf(made: StencilProgram, { depth, points }: Pick<Shape, 'depth' | 'points'>): number {
+/** 32-bit registers of a thread: the rows or planes of all levels, and what one stage needs. Fitted to what compilers report. */
+function registersOf(made: StencilProgram, { depth, points, rows }: Pick<Shape, 'depth' | 'points' | 'rows'>): number {
   const { stages, reach, names } = made;
   const fields = names.fields.length * words(made);
-  const working = 8 * points * fields + 24;
-  if (names.dimensions === 1) return working + 2 * points * fields;
-  const rows = stages.reduce((sum, { readsStart, readsSum }, s) => {
-    // Rows that are read beside the column from above or below bring their neighbours along.
-    const wide = points + (besideOf(made, s).some(({ dx }) => dx !== 0) ? 2 * required(reach[1]) : 0);
-    return sum + required(reach[0]) * (2 * wide + points * (Number(readsStart) + Number(readsSum)));
+  const cells = points * rows;
+  if (names.dimensions === 1) return 24 + 10 * cells * fields;
+  const [rx = 0, ...others] = reach;
+  const held = stages.reduce((sum, { readsStart, readsSum }, s) => {
+    // Cells that are read beside from before or behind bring their neighbours along.
+    const isBroad = besideOf(made, s).some(({ dx }) => dx !== 0);
+    const edges = others.map((r, i) => 2 * r * (names.dimensions === 3 && i === 0 ? points : rows)).reduce((a, b) => a + b);
+    return sum + (2 * rx + 1) * (cells + (isBroad ? edges : 0)) + (rx + 1) * cells * (Number(readsStart) + Number(readsSum));
   }, 0);
-  return working + depth * rows * fields;
+  return (names.dimensions === 3 ? 56 + 2 * cells * fields : 24 + 3 * cells * fields) + depth * held * fields;
 }
 
 /** Picoseconds per cell and step: arithmetic and its latency on the one hand, memory on the other. */
-function predict(made: StencilProgram, { depth, points, minBlocks }: Shape): number {
+function predict(made: StencilProgram, shape: Shape, redundant: number): number {
   const { stages, names } = made;
-  const { own } = stripOf(made, { depth, points });
-  const redundant = (32 * points) / own;
+  const { depth, points, rows, warps, minBlocks } = shape;
   const work = stages.reduce((sum, { point }) => sum + operations(point.f), 0);
   const lanes = names.precision === 'f32' ? 128 : 64;
   const pipe = Math.max(work / lanes, (1.4 * work + 4 * stages.length) / 128);
   const chain = stages.reduce((sum, { point }) => sum + 2 + 0.5 * operations(point.f), 0);
-  const wait = (latency * chain) / (32 * points * minBlocks);
+  // In two and three dimensions levels do not wait for each other; in three, the warps of a block do, once per plane.
+  const atOnce = 32 * points * rows * warps * minBlocks * (names.dimensions === 1 ? 1 : depth);
+  const wait = (latency * chain + (names.dimensions === 3 ? 150 : 0)) / atOnce;
   const compute = ((pipe + wait) * redundant) / cycles;
-  const memory = ((8 * words(made) * names.fields.length * redundant) / depth) / bytesPerSecond;
+  // What tiles read twice comes from the cache for the most part.
+  const read = names.dimensions === 3 ? 1 + 0.4 * (redundant - 1) : redundant;
+  const memory = ((4 * words(made) * (names.fields.length * (1 + read) + names.coefficients.length)) / depth) / bytesPerSecond;
   return 1e12 * Math.hypot(compute, memory);
 }
 
-/** Shapes that fit in registers, the fastest by the model first. */
-export function streamingShapes(
-  made: StencilProgram, { depth, points }: { readonly depth?: number | undefined; readonly points?: number | undefined } = {},
-): readonly PredictedShape[] {
-  const ry = required(made.reach.at(-1));
-  const isLine = made.names.dimensions === 1;
-  const shapes: PredictedShape[] = [];
-  for (const p of points === undefined ? (isLine ? [8, 16] : [2, 4, 8]) : [points]) {
-    for (const d of depth === undefined ? (isLine ? [1, 2, 4, 8, 16, 32] : [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16]) : [depth]) {
-      const { halo, own } = stripOf(made, { depth: d, points: p });
-      if (p < ry || d * made.stages.length > mostLevels || own < Math.max(4, halo + 1) * p) continue;
-      const held = registersOf(made, { depth: d, points: p });
-      const isWanted = depth !== undefined && points !== undefined;
-      const fitting = occupancies.filter(([, registers]): boolean => registers + 8 >= held || (registers === 255 && held <= 272));
-      if (fitting.length === 0 && !isWanted) continue;
-      const [minBlocks] = fitting.at(-1) ?? elementAt(occupancies, 0);
-      const shape = { depth: d, points: p, minBlocks };
-      shapes.push({ ...shape, picoseconds: predict(made, shape) });
-    }
-  }
-  return shapes.sort((a, b) => a.picoseconds - b.picoseconds);
+/** What a caller may ask for. */
+interface Wanted {
+  readonly depth?: number | undefined;
+  readonly points?: number | undefined;
 }
 
-/** Whether a grid is wide enough for strips with boundaries. */
-export function isWideEnough(made: StencilProgram, shape: Shape, columns: number, isPeriodic: boolean): boolean {
-  const { halo, own } = stripOf(made, shape);
-  return isPeriodic || columns >= own + halo * shape.points;
+/** Steps, columns per lane, rows per thread and warps that are considered. */
+function* sizes({ names }: StencilProgram, { depth, points }: Wanted): Generator<Omit<Shape, 'minBlocks'>> {
+  const { dimensions, precision } = names;
+  const depths = [[1, 2, 4, 8, 16, 32], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16], [1, 2, 3, 4, 5, 6, 8]][dimensions - 1] ?? [];
+  const columns = [[8, 16], [2, 4, 8], precision === 'f32' ? [1, 2, 4] : [1, 2]][dimensions - 1] ?? [];
+  for (const d of depth === undefined ? depths : [depth]) {
+    for (const p of points === undefined ? columns : [points]) {
+      if (dimensions < 3) yield { depth: d, points: p, rows: 1, warps: 1 };
+      else for (const rows of [2, 3, 4, 6, 8]) for (const warps of [2, 4, 6, 8, 12, 16]) yield { depth: d, points: p, rows, warps };
+    }
+  }
+}
+
+/** Blocks that a multiprocessor holds: as many as registers and shared memory allow, at least one. */
+function blocksOf(made: StencilProgram, size: Omit<Shape, 'minBlocks'>, isWanted: boolean): number {
+  const held = registersOf(made, size);
+  if (made.names.dimensions < 3) {
+    const fitting = occupancies.filter(([, registers]): boolean => registers + 8 >= held || (registers === 255 && held <= 272));
+    return fitting.at(-1)?.[0] ?? (isWanted ? elementAt(occupancies, 0)[0] : 0);
+  }
+  const bytes = passBytes(made, { ...size, minBlocks: 1 });
+  const limit = (blocks: number): number => Math.min(255, 8 * Math.floor(mostRegisters / (32 * size.warps * blocks * 8)));
+  const fits = (blocks: number): boolean => limit(blocks) >= held && blocks * (bytes + 1024) <= mostShared;
+  const most = [4, 3, 2, 1].find(fits);
+  return most ?? (bytes + 1024 <= mostShared && (isWanted || (limit(1) === 255 && held <= 284)) ? 1 : 0);
+}
+
+/** Shapes that fit a device and a grid, the fastest by the model first. */
+export function streamingShapes(made: StencilProgram, target: Target, grid: Grid, wanted: Wanted = {}): readonly PredictedShape[] {
+  const { reach, stages, names: { dimensions } } = made;
+  const least = reach.map((r, axis) => Math.max(r, innerAlong(made, target, axis)));
+  const shapes: PredictedShape[] = [];
+  for (const size of sizes(made, wanted)) {
+    const { depth, points, rows } = size;
+    if (points < required(least.at(-1)) || (dimensions === 3 && rows < required(least[1])) || depth * stages.length > mostLevels) continue;
+    if (dimensions < 3) {
+      const { halo, own } = stripOf(made, size);
+      if (own < Math.max(4, halo + 1) * points) continue;
+    }
+    const minBlocks = blocksOf(made, size, wanted.depth !== undefined && wanted.points !== undefined);
+    if (minBlocks === 0) continue;
+    const shape = { ...size, minBlocks };
+    const { strips, bands, redundant } = tilesOf(made, target, shape, grid.shape);
+    if (strips * bands === 0) continue;
+    const { cost } = chunksOf(made, shape, strips * bands * grid.members, firstExtent(grid), multiprocessors * minBlocks);
+    shapes.push({ ...shape, picoseconds: predict(made, shape, redundant) * (dimensions === 1 ? 1 : cost) });
+  }
+  return shapes.sort((a, b) => a.picoseconds - b.picoseconds);
 }

@@ -1,17 +1,20 @@
-// Several steps per pass over memory, on a device, in one and two dimensions.
-import { elementAt, required } from '../../core/known.ts';
+// Several steps per pass over memory, on a device.
+import { elementAt } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
-import type { StencilProgram } from '../compile/stages.ts';
-import { streamingBytes, streamingKernel, streamingText, streamingThreads, stripOf, type Shape } from '../compile/streaming.ts';
+import type { DeviceText } from '../compile/cuda.ts';
+import { planesText } from '../compile/planes.ts';
+import { lanes, passKernel } from '../compile/scheme.ts';
+import type { StencilProgram, Target } from '../compile/stages.ts';
+import { streamingText } from '../compile/streaming.ts';
 import type { ShapeInfo } from '../types.ts';
 import type { PredictedShape } from './shapes.ts';
+import { chunksOf, firstExtent, passBytes, passThreads, tilesOf, type Chunks, type Tiles } from './cut.ts';
 import { ClassicEngine, DeviceState, type DeviceParts } from './device.ts';
 import { levelsUsed, timeOf, type Span } from './span.ts';
 
-/** One dimension is a single row. */
-const rowsAndColumns = (shape: readonly number[]): readonly [rows: number, columns: number] =>
-  [shape.length === 1 ? 1 : required(shape[0]), required(shape.at(-1))];
+const textOf = (made: StencilProgram, target: Target, shape: PredictedShape): DeviceText =>
+  (made.names.dimensions === 3 ? planesText : streamingText)(made, target, shape);
 
 /** Shapes that the tuner measures. */
 const mostTuned = 8;
@@ -24,14 +27,21 @@ interface Candidate {
 /** Passes of several steps; the steps that are left over are taken one by one. */
 export class StreamingEngine extends ClassicEngine {
   override readonly variant: 'classic' | 'streaming' = 'streaming';
-  override readonly threads: number = streamingThreads;
+  override readonly threads: number;
   override readonly depth: number;
   override readonly shapes: readonly ShapeInfo[];
-  readonly #shape: Shape;
+  readonly #shape: PredictedShape;
   readonly #program: StencilProgram;
+  readonly #cut: Tiles & Chunks;
 
   constructor(parts: DeviceParts, state: DeviceState, { shape, module }: Candidate, shapes: readonly ShapeInfo[]) {
-    super(state, module, parts.made, `${shape.depth} steps per pass, ${shape.points} cells per lane`);
+    super(state, module, parts.made, `${shape.depth} steps per pass, ${describeShape(shape, parts.made)}`);
+    this.threads = passThreads(shape);
+    const sharedBytes = passBytes(parts.made, shape);
+    const tiles = tilesOf(parts.made, parts.target, shape, state.grid.shape);
+    const resident = Math.max(1, module.kernels.get(passKernel)?.residentBlocks(this.threads, sharedBytes) ?? 1)
+      * Math.max(1, state.device.description.multiprocessors);
+    this.#cut = { ...tiles, ...chunksOf(parts.made, shape, tiles.strips * tiles.bands * state.grid.members, firstExtent(state.grid), resident) };
     this.#shape = shape;
     this.depth = shape.depth;
     this.shapes = shapes;
@@ -42,7 +52,7 @@ export class StreamingEngine extends ClassicEngine {
   static async begin(parts: DeviceParts, shapes: readonly PredictedShape[]): Promise<StreamingEngine> {
     const { device, made, target, content, request: { signal, tune } } = parts;
     const candidates = await Promise.all(shapes.slice(0, tune ? mostTuned : 1).map(async (shape): Promise<Candidate> => {
-      const { source, kernels } = streamingText(made, target, shape);
+      const { source, kernels } = textOf(made, target, shape);
       const headers = { 'arithmetic.h': arithmeticHeader() };
       return { shape, module: await device.module({ source, kernels, headers, ...(signal === undefined ? {} : { signal }) }) };
     }));
@@ -93,53 +103,32 @@ export class StreamingEngine extends ClassicEngine {
     if (step < span.steps) yield* super.launches({ ...span, steps: span.steps - step, from: span.from + step }, step);
   }
 
-  /** Strips of columns, chunks of rows: enough for all multiprocessors, with few rows computed twice. */
-  #cut(): { readonly strips: number; readonly chunks: number; readonly rows: number } {
-    const { shape, members } = this.state.grid;
-    const [n0, n1] = rowsAndColumns(shape);
-    const { own } = stripOf(this.#program, this.#shape);
-    const strips = Math.ceil(n1 / own);
-    const margin = this.#shape.depth * this.#program.stages.length * (shape.length === 1 ? 0 : required(this.#program.reach[0]));
-    const { multiprocessors } = this.state.device.description;
-    const warps = streamingThreads / 32;
-    const resident = Math.max(1, this.module.kernels.get(streamingKernel)?.residentBlocks(streamingThreads, streamingBytes(this.#program, this.#shape)) ?? 1) * Math.max(1,
-      multiprocessors) * warps;
-    // Whole waves of warps; a chunk that is much shorter than its margins costs more than idle warps do.
-    const least = Math.max(1, Math.min(n0, 4 * margin));
-    const most = Math.max(1, Math.floor(n0 / least));
-    let best = { chunks: 1, cost: Infinity };
-    for (let chunks = 1; chunks <= Math.min(most, 4096); chunks += 1) {
-      const rows = Math.ceil(n0 / chunks);
-      const waves = Math.ceil((strips * members * Math.ceil(n0 / rows)) / resident);
-      const cost = waves * (rows + 2 * margin);
-      if (cost < best.cost) best = { chunks, cost };
-    }
-    const rows = Math.ceil(n0 / best.chunks);
-    return { strips, chunks: Math.ceil(n0 / rows), rows };
-  }
-
   #pass(span: Span, first: number): ListedLaunch {
     const { stages, names: { precision } } = this.#program;
     const { state } = this;
     const { shape, members } = state.grid;
-    const { strips, chunks, rows } = this.#cut();
+    const { strips, bands, chunks, rows } = this.#cut;
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
     const times = Array.from({ length: this.#shape.depth }, (_, i) => {
       const t = timeOf(span, first + i);
       return stages.map(({ time }) => t + time * span.dt);
     }).flat();
-    const ints = [...rowsAndColumns(shape), members, strips, chunks, rows, first];
+    const extents = shape.length === 1 ? [1, ...shape] : shape;
+    const ints = [...extents, members, strips, ...shape.length === 3 ? [bands] : [], chunks, rows, first];
     return {
-      kernel: streamingKernel, threads: streamingThreads, sharedBytes: streamingBytes(this.#program, this.#shape),
-      blocks: Math.ceil((strips * chunks * members * 32) / streamingThreads),
+      kernel: passKernel, threads: this.threads, sharedBytes: passBytes(this.#program, this.#shape), blocks: strips * bands * members * chunks,
       arguments: [
-        state.array('state'), state.array('first'), state.parameters, state.status, real(span.dt), ...times.map(real),
+        state.array('state'), state.array('first'), state.coefficients, state.parameters, state.status, real(span.dt), ...times.map(real),
         ...stages.map(({ h }) => real(h(span.dt))), ...stages.map(({ g }) => real(g(span.dt))), ...ints.map((n) => ({ i32: n })),
       ],
     };
   }
 }
 
-function infoOf({ depth, points, minBlocks, picoseconds }: PredictedShape, measured?: number): ShapeInfo {
-  return { depth, points, warps: minBlocks, predicted: picoseconds, measured };
+function describeShape({ points, rows, warps }: PredictedShape, { names }: StencilProgram): string {
+  return names.dimensions === 3 ? `tiles of ${rows * warps} × ${lanes * points} cells` : `${points} cells per lane`;
+}
+
+function infoOf({ depth, points, rows, warps, minBlocks, picoseconds }: PredictedShape, measured?: number): ShapeInfo {
+  return { depth, points, rows: rows * warps, warps: warps * minBlocks, predicted: picoseconds, measured };
 }

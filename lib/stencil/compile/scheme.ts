@@ -1,0 +1,251 @@
+// An equation as a scheme for the agents that take several steps per pass (cuda/stencil/streaming.cuh, planes.cuh): the text that both
+// share. Axes have the names of the user's; one dimension is a single row along x, with columns along y.
+import { required } from '../../core/known.ts';
+import { binary, convert, get, type KernelFunction, type Local, type Program } from '../../kernel/ir.ts';
+import { optimise } from '../../kernel/passes/index.ts';
+import { cName } from '../../kernel/print/c-family.ts';
+import { printCuda } from '../../kernel/print/cuda.ts';
+import { verify } from '../../kernel/verify.ts';
+import { axisNames } from '../boundary.ts';
+import { arithmeticOf, ghostFunctions } from './ghost.ts';
+import { isPersistent } from './persistence.ts';
+import type { StencilProgram, Target } from './stages.ts';
+import type { Input, Traced } from './trace.ts';
+
+/** How a pass is cut: steps, columns per lane, rows per thread, warps of a block, and blocks that a multiprocessor must hold. */
+export interface Shape {
+  readonly depth: number;
+  readonly points: number;
+  readonly rows: number;
+  readonly warps: number;
+  readonly minBlocks: number;
+}
+
+export const passKernel = 'pass';
+export const lanes = 32;
+
+/** The numbers of a cell between stages: fields, then those of the beginning of the step, then the sums. */
+interface Layout {
+  readonly fields: number;
+  readonly start: number | undefined;
+  readonly sum: number | undefined;
+  readonly components: number;
+}
+
+function layoutOf({ stages, names }: StencilProgram): Layout {
+  const fields = names.fields.length;
+  const start = stages.some(({ readsStart }) => readsStart) ? fields : undefined;
+  const sum = stages.some(({ readsSum }) => readsSum) ? fields + (start === undefined ? 0 : fields) : undefined;
+  return { fields, start, sum, components: fields * (1 + Number(start !== undefined) + Number(sum !== undefined)) };
+}
+
+/** Why an equation cannot be streamed here; undefined if it can. */
+export function streamingObstacle(made: StencilProgram, target: Target, members: number): string | undefined {
+  const { reach } = made;
+  if (members > 2 ** 20) return 'too many members';
+  for (const rules of target.rules) {
+    const kinds = new Set(rules[0].map(({ kind }) => kind === 'periodic'));
+    if (kinds.size > 1) return 'one field is periodic and another is not';
+  }
+  if (reach.includes(0)) return 'streaming needs neighbours along all axes';
+  for (const { axis, made: { inputs } } of ghostsOf(made, target)) {
+    if (innerCells([inputs]) > required(reach[axis]) + 1) return 'a boundary condition reads cells farther away than the equation';
+    const isCornered = (other: number): boolean => made.stages.some(({ point }) => point.inputs.some((input) =>
+      input.kind === 'y' && input.offset[other] !== 0 && input.offset[axis] !== 0));
+    const isPlaced = inputs.some((input) => input.kind === 'place' && input.axis < axis && isPeriodic(target, input.axis)
+      && isCornered(input.axis));
+    if (isPlaced) return 'a boundary condition depends on the place along a periodic axis';
+  }
+  return undefined;
+}
+
+/** Cells inside that conditions read. */
+const innerCells = (inputs: readonly (readonly Input[])[]): number =>
+  Math.max(0, ...inputs.flat().map((input) => (input.kind === 'inner' ? input.distance + 1 : 0)));
+
+/** Cells inside that the conditions of an axis read. */
+export const innerAlong = (made: StencilProgram, target: Target, axis: number): number =>
+  innerCells(ghostsOf(made, target).filter((ghost) => ghost.axis === axis).map(({ made: { inputs } }) => inputs));
+
+/** The letter of an axis, and the extent along it. */
+const letterOf = ({ names }: StencilProgram, axis: number): string => (names.dimensions === 1 ? 'y' : required(axisNames[axis]));
+const extentOf = ({ names }: StencilProgram, axis: number): string => (names.dimensions === 1 ? 'n1' : `n${axis}`);
+const lettersOf = ({ names }: StencilProgram): readonly string[] => axisNames.slice(0, Math.max(2, names.dimensions));
+
+/** Offsets as the agents count them. */
+export const offsetsOf = (offset: readonly number[]): readonly number[] => (offset.length === 1 ? [0, ...offset] : offset);
+
+export const isPeriodic = ({ rules }: Target, axis: number): boolean => rules[axis]?.[0][0]?.kind === 'periodic';
+
+interface Ghost {
+  readonly axis: number;
+  readonly side: 0 | 1;
+  readonly field: number;
+  readonly k: number;
+  readonly value: Traced | undefined;
+  readonly made: Traced;
+}
+
+function ghostsOf({ names, reach }: StencilProgram, { rules }: Target): readonly Ghost[] {
+  return rules.flatMap((axisRules, axis) => ([0, 1] as const).flatMap((side) => axisRules[side].flatMap((rule, field) => {
+    if (rule.kind === 'periodic') return [];
+    return Array.from({ length: required(reach[axis]) }, (_, i): Ghost => {
+      const { value, ghost } = ghostFunctions({ axis, side, field, k: i + 1, rule }, names);
+      return { axis, side, field, k: i + 1, value, made: ghost };
+    });
+  })));
+}
+
+/** A read beside the cell itself: not only along the first axis, along which passes stream. */
+export interface BesideRead {
+  readonly component: number;
+  readonly dx: number;
+  /** Along the other axes. */
+  readonly rest: readonly number[];
+}
+
+export function besideOf({ stages }: StencilProgram, s: number): readonly BesideRead[] {
+  return required(stages[s]).point.inputs.flatMap((input) => {
+    if (input.kind !== 'y') return [];
+    const [dx = 0, ...rest] = offsetsOf(input.offset);
+    return rest.every((offset) => offset === 0) ? [] : [{ component: input.index, dx, rest }];
+  });
+}
+
+/** The text of a number that a stage takes. */
+function inputText(made: StencilProgram, input: Input, { start, sum }: Layout): string {
+  const own = lettersOf(made).map(() => 0);
+  switch (input.kind) {
+    case 'y': return `at.template get<${[input.index, ...offsetsOf(input.offset)].join(', ')}>()`;
+    case 'c': return `at.template coefficient<${[input.index, ...offsetsOf(input.offset)].join(', ')}>()`;
+    case 'u': return `at.template get<${[required(start) + input.index, ...own].join(', ')}>()`;
+    case 'a': return `at.template get<${[required(sum) + input.index, ...own].join(', ')}>()`;
+    default: return plainText(made, input);
+  }
+}
+
+function plainText(made: StencilProgram, input: Input): string {
+  if (input.kind === 'place') return letterOf(made, input.axis);
+  if (input.kind !== 'scalar') throw new TypeError(`${input.kind} is not plain`);
+  return /^p\d/.test(input.name) ? `q.p[${input.name.slice(1)}]` : `q.${input.name}`;
+}
+
+/** A chain of `if constexpr`. */
+function chain(cases: readonly (readonly [condition: string, lines: readonly string[]])[]): string[] {
+  return cases.flatMap(([condition, body], i) => [`    ${i === 0 ? '' : 'else '}if constexpr (${condition}) {`,
+    ...body.map((line) => `      ${line}`), '    }']);
+}
+
+const places = (letters: readonly string[]): string => letters.map((letter) => `Real ${letter}`).join(', ');
+
+function stageText(made: StencilProgram, layout: Layout): readonly string[] {
+  const { stages } = made;
+  const { fields, start, sum } = layout;
+  const own = lettersOf(made).map(() => 0).join(', ');
+  const cases = stages.map(({ point, writesSum }, s) => {
+    const results = point.f.results.map((_, i) => `out[${i < fields ? i : required(sum) + i - fields}]`);
+    const carried = s === stages.length - 1 ? [] : Array.from({ length: fields }, (_, i) => [
+      ...(start === undefined ? [] : [`out[${start + i}] = at.template get<${s === 0 ? i : start + i}, ${own}>();`]),
+      ...(sum === undefined || writesSum ? [] : [`out[${sum + i}] = ${s === 0 ? 'Real(0)' : `at.template get<${sum + i}, ${own}>()`};`]),
+    ]).flat();
+    const args = [...point.inputs.map((input) => inputText(made, input, layout)), ...results].join(', ');
+    return [`kStage == ${s}`, [`${cName(point.f.name)}(${args});`, ...carried]] as const;
+  });
+  return [
+    '  template <int kStage, class Read>',
+    `  static WARPLOOM_DEVICE void stage(const Read& at, const Q& q, ${places(lettersOf(made))}, Real (&out)[kComponents]) {`,
+    ...chain(cases), '  }',
+  ];
+}
+
+/** What is beyond the boundaries along an axis, given its letter. */
+function ghostText(made: StencilProgram, ghosts: readonly Ghost[], letter: string): readonly string[] {
+  const axis = made.names.spacing.findIndex((_, i) => letterOf(made, i) === letter);
+  const cases = ([0, 1] as const).flatMap((side) => Array.from({ length: made.reach[axis] ?? 0 }, (_, i) => {
+    const own = ghosts.filter((ghost) => ghost.axis === axis && ghost.side === side && ghost.k === i + 1);
+    return [`kSide == ${side} && kK == ${i + 1}`, own.map(({ made: { f, inputs }, field }) =>
+      `${cName(f.name)}(${[...inputs.map((input) => {
+      if (input.kind === 'inner') return `inner.template get<${input.index}, ${input.distance}>()`;
+      return input.kind === 'place' && input.axis === axis ? `face_${axis}_${side}(q)` : plainText(made, input);
+    }), `out[${field}]`].join(', ')});`)] as const;
+  }));
+  const others = lettersOf(made).filter((other) => other !== letter);
+  return [
+    '  template <int kSide, int kK, class Inner>',
+    `  static WARPLOOM_DEVICE void ghost_${letter}(`,
+    `      const Inner& inner, const Q& q, ${places(others)}, Real (&out)[kFields]) {`, ...chain(cases), '  }',
+  ];
+}
+
+/** Places of cells and faces as functions. */
+function placeFunctions({ names: { spacing, precision } }: StencilProgram, { origin }: Target): readonly KernelFunction[] {
+  const at = arithmeticOf(precision);
+  return spacing.flatMap((d, axis) => ([['centre', 0.5], ['face', undefined]] as const).map(([name, half]): KernelFunction => {
+    const index: Local = { name: 'index', type: 'i32' };
+    const number = convert(precision, get(index));
+    const moved = half === undefined ? number : at.add(number, at.number(half));
+    const value = binary('add', binary('mul', moved, at.number(d)), at.number(required(origin[axis])));
+    return { name: `${name}_${axis}`, parameters: [index], results: [precision], buffers: [], body: [{ kind: 'return', values: [value] }] };
+  }));
+}
+
+function placeText(made: StencilProgram, { origin }: Target): readonly string[] {
+  const { names } = made;
+  const at = arithmeticOf(names.precision);
+  const axes = names.spacing.flatMap((_, axis) => [
+    `  static WARPLOOM_DEVICE Real centre_${letterOf(made, axis)}(int index) {`, '    Real made;', `    centre_${axis}(index, made);`,
+    '    return made;', '  }',
+    `  static WARPLOOM_DEVICE Real face_${axis}_0(const Q&) { return Real(${literal(at.number(required(origin[axis])))}); }`,
+    `  static WARPLOOM_DEVICE Real face_${axis}_1(const Q& q) {`, '    Real made;',
+    `    face_${axis}(q.${extentOf(made, axis)}, made);`, '    return made;', '  }',
+  ]);
+  return names.dimensions === 1 ? [...axes, '  static WARPLOOM_DEVICE Real centre_x(int) { return Real(0); }'] : axes;
+}
+
+function literal(e: ReturnType<ReturnType<typeof arithmeticOf>['number']>): string {
+  const value = e.kind === 'constant' ? e.value : 0;
+  const text = String(value);
+  return /[.e]/.test(text) ? text : `${text}.0`;
+}
+
+/** Whether a pass has to look at the state after each of its steps. */
+export function checksAll({ stages, names, isChecked }: StencilProgram): boolean {
+  return isChecked || !isPersistent(stages, names.fields.length);
+}
+
+/** The newest row or plane that every stage reads beside the cell itself. */
+export const newestOf = (made: StencilProgram): readonly number[] =>
+  made.stages.map((_, s) => Math.max(-99, ...besideOf(made, s).map(({ dx }) => dx)));
+
+/** The type `Scheme` in the namespace `streaming`, with what its agent needs beside that. */
+export function schemeText(made: StencilProgram, target: Target, { depth, points, minBlocks }: Shape, more: readonly string[]): string {
+  const { stages, check, names } = made;
+  const layout = layoutOf(made);
+  const ghosts = ghostsOf(made, target);
+  const functions = new Map<string, KernelFunction>();
+  for (const { value, made: ghost } of ghosts) for (const each of [value, ghost]) if (each !== undefined) functions.set(each.f.name,
+    each.f);
+  for (const f of [...placeFunctions(made, target), check.f, ...stages.map(({ point }) => point.f)]) functions.set(f.name, f);
+  const roots = new Set([...functions.keys()].filter((name) => !name.startsWith('value_')));
+  const program: Program = verify(optimise({ buffers: [], imports: [], functions: [...functions.values()] }, { roots, vectors: false,
+    unroll: 0 }));
+  const fields = names.fields.map((_, i) => `fields[${i}]`);
+  const periodic = lettersOf(made).map((letter) => {
+    const axis = names.spacing.findIndex((_, i) => letterOf(made, i) === letter);
+    return `kPeriodic${letter.toUpperCase()} = ${axis < 0 || isPeriodic(target, axis)}`;
+  });
+  return [
+    'namespace streaming {', printCuda(program), '', 'struct Scheme {',
+    `  using Real = ${names.precision === 'f32' ? 'float' : 'double'};`,
+    `  static constexpr int kFields = ${layout.fields}, kComponents = ${layout.components}, kStages = ${stages.length};`,
+    `  static constexpr int kDepth = ${depth}, kPoints = ${points}, kMinBlocks = ${minBlocks}, kParameters = ${names.parameters.length};`,
+    `  static constexpr bool kChecksAll = ${checksAll(made)}, ${periodic.join(', ')};`,
+    '  using Q = warploom::WARPLOOM_TARGET::stencil::Scalars<Real, kParameters>;',
+    `  static constexpr WARPLOOM_DEVICE int newest(int stage) { return ${newestOf(made).map((dx, s) =>
+      `stage == ${s} ? ${dx} : `).join('')}-99; }`,
+    ...more, ...placeText(made, target), ...stageText(made, layout), ...lettersOf(made).flatMap((letter) => ghostText(made, ghosts, letter)),
+    '  static WARPLOOM_DEVICE int check(const Real (&fields)[kFields], const Q& q) {', '    int good;',
+    `    streaming::check(${[...fields, ...check.inputs.map((input) => plainText(made, input)), 'good'].join(', ')});`,
+    '    return good;', '  }', '};', '}  // namespace streaming',
+  ].join('\n');
+}
