@@ -19,6 +19,12 @@ const box9 = stencil.define({
     u: a * u() + b * (u(-1, 0) + u(1, 0) + (u(0, -1) + u(0, 1))) + c * (u(-1, -1) + u(-1, 1) + (u(1, -1) + u(1, 1))),
   }),
 });
+const star7 = stencil.define({
+  dimensions: 3, fields: ['u'], parameters: ['a', 'b'],
+  step: ({ u }, { a, b }) => ({
+    u: a * u() + b * (u(-1, 0, 0) + u(1, 0, 0) + (u(0, -1, 0) + u(0, 1, 0)) + (u(0, 0, -1) + u(0, 0, 1))),
+  }),
+});
 
 interface Case {
   readonly name: string;
@@ -41,8 +47,9 @@ const cases: readonly Case[] = [
     parameters: grayScott.patterns.spots, variants: both },
   { name: 'wave-rk4', equation: wave.equation(2) as never, shape: [4096, 4096], small: [40, 200], parameters: { c: 1 }, variants: both },
   { name: 'heat', equation: heat.equation(1) as never, shape: [2 ** 24], small: [1000], parameters: { D: 1 }, variants: both },
-  { name: 'heat', equation: heat.equation(3) as never, shape: [512, 512, 512], small: [9, 10, 11], parameters: { D: 1 },
-    variants: ['classic'] },
+  { name: 'star7', equation: star7 as never, shape: [512, 512, 512], small: [9, 10, 11], parameters: { a: 0.4, b: 0.1 }, variants: both },
+  { name: 'star7', equation: star7 as never, shape: [768, 768, 768], small: [9, 10, 12], parameters: { a: 0.4, b: 0.1 }, variants: both },
+  { name: 'heat', equation: heat.equation(3) as never, shape: [512, 512, 512], small: [9, 10, 11], parameters: { D: 1 }, variants: both },
 ];
 
 /** Steps of one measurement, so that it takes a while; and how many are made. */

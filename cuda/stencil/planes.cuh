@@ -1,6 +1,6 @@
-// Several time steps per pass over memory, in three dimensions. A block owns a tile of rows (y) and columns (z) and moves through planes (x);
-// the last planes of every level (stage of a step) stay in registers. Cells near the edges of a tile and of a chunk of planes are computed by
-// several blocks: that is the price for blocks that never wait for each other.
+// Several time steps per pass over memory, in three dimensions. A block owns a tile of rows (y) and columns (z) and moves through planes
+// (x); the last planes of every level (stage of a step) stay in registers. Cells near the edges of a tile and of a chunk of planes are
+// computed by several blocks: that is the price for blocks that never wait for each other.
 #pragma once
 #include "cuda/stencil/planes_tile.cuh"
 

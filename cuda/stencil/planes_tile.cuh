@@ -142,7 +142,8 @@ struct PlanesTile {
     WARPLOOM_DEVICE T coefficient() const {
       const Parameters& p = here.p;
       const int x = inside<Scheme::kPeriodicX>(plane + kDx, p.n0);
-      const int y = kDy == 0 ? here.task.rows[row] : inside<Scheme::kPeriodicY>(here.task.base_row + here.block.warp() * kQ + row + kDy, p.n1);
+      const int y = kDy == 0 ? here.task.rows[row]
+                             : inside<Scheme::kPeriodicY>(here.task.base_row + here.block.warp() * kQ + row + kDy, p.n1);
       const int z = kDz == 0 ? here.task.columns[column]
                              : inside<Scheme::kPeriodicZ>(here.task.base + here.block.lane() * kP + column + kDz, p.n2);
       return p.c[kNumber * here.task.cells + (static_cast<int64_t>(x) * p.n1 + y) * p.n2 + z];

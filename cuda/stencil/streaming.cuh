@@ -1,8 +1,6 @@
 // Several time steps per pass over memory, in two dimensions. A warp owns a strip of columns and moves down its rows; the last rows of
-// every
-// level (stage of a step) stay in registers, neighbours in other lanes come by shuffles. Columns and rows near the edges of a strip and
-// of a
-// chunk of rows are computed by two warps: that is the price for warps that never wait for each other.
+// every level (stage of a step) stay in registers, neighbours in other lanes come by shuffles. Columns and rows near the edges of a strip
+// and of a chunk of rows are computed by two warps: that is the price for warps that never wait for each other.
 //
 // The scheme is printed (lib/stencil/compile/scheme.ts) as a type with
 //   Real; kFields; kComponents: numbers of a cell between stages, fields first; kStages; kDepth: steps per pass; kPoints: columns per lane;
@@ -10,74 +8,34 @@
 //   newest(stage): the last row (offset) that the stage reads beside the column itself; kNone if there is none
 //   beside(stage, component, dx): whether that row of the component, or an earlier one up to the newest, is read beside the column itself
 //   any_beside(stage, dx): whether that is so for any component
-//   stage<s>(at, q, x, y, out): the numbers of a cell after a stage; at.get<component, dx, dy>() reads those before it, at.coefficient<number, dx, dy>() a
-//   coefficient
+//   stage<s>(at, q, x, y, out): the numbers of a cell after a stage; at.get<component, dx, dy>() reads those before it,
+//   at.coefficient<number, dx, dy>() a coefficient
 //   ghost_x<side, k>(inner, q, y, out), ghost_y<side, k>(inner, q, x, out): fields of cell k beyond a boundary; inner.get<field,
 //   distance>()
 //   check(fields, q): 1 if a cell is finite and admissible; kChecksAll: after every step, otherwise after the last one of a pass
 //   centre_x(row), centre_y(column): places of cells
 #pragma once
-#include "cuda/stencil/scheme.cuh"
+#include "cuda/stencil/strip.cuh"
 
 namespace warploom::WARPLOOM_TARGET::stencil {
 
-template <class T, int kDepth, int kStages>
-struct PassParameters {
-  const T* y;
-  T* o;
-  const T* c;   ///< coefficients, the same for all members
-  const T* p;   ///< parameters: [member][parameter]
-  int* status;  ///< the least number of a step that was bad
-  T dt;
-  T t[kDepth * kStages];  ///< of every stage
-  T h[kStages], g[kStages];
-  int32_t n0, n1;
-  int32_t members, strips, chunks, rows_per_chunk;
-  int32_t step;  ///< the number of the first one
-};
-
 template <class Scheme>
-struct StreamingAgent {
-  using T = typename Scheme::Real;
-  static constexpr int kStages = Scheme::kStages, kDepth = Scheme::kDepth, kLevels = kStages * kDepth;
-  using Parameters = PassParameters<T, kDepth, kStages>;
+struct StreamingAgent : Strip<Scheme> {
+  using Base = Strip<Scheme>;
+  using typename Base::T, typename Base::Parameters, typename Base::Task, typename Base::Row;
   using Block = device::Block;
+  using Base::kStages, Base::kLevels, Base::kP, Base::kRx, Base::kRy, Base::kFields, Base::kComponents, Base::kWide, Base::kHalo,
+    Base::kRing;
   /// Blocks are single warps, so that all that belongs to a strip is known to be the same in all lanes.
   static constexpr int kMaxThreads = 32, kMinBlocks = Scheme::kMinBlocks;
-  static constexpr int kP = Scheme::kPoints, kRx = Scheme::kReachX, kRy = Scheme::kReachY, kRows = 2 * kRx + 1;
-  static constexpr int kFields = Scheme::kFields, kComponents = Scheme::kComponents, kWide = kP + 2 * kRy;
-  /// Lanes at each side of a strip whose columns become wrong.
-  static constexpr int kHalo = (kLevels * kRy + kP - 1) / kP;
-  static constexpr int kOwn = (32 - 2 * kHalo) * kP;  ///< columns of a strip
-  static constexpr int kVector = 16 / sizeof(T), kPack = kP % kVector == 0 ? kVector : 1;
-  struct alignas(kPack * sizeof(T)) Packed {
-    T item[kPack];
-  };
-  /// Rows in shared memory: one that is in use, the others on their way.
-  static constexpr int kRing = Scheme::kRing;
-  static constexpr int kNever = 2147483647;
+  static constexpr int kRows = 2 * kRx + 1, kNever = 2147483647;
   /// Rows by which a level is behind the one before it, beside kRx. The last level takes its row first and the first one last, so that in
   /// an iteration all of them read what earlier ones have made, and none waits for another. A single row goes from level to level at once.
   static constexpr int kLag = kRx > 0 ? 1 : 0;
-  using Row = T[kComponents][kWide];
   using Window = Row[kRows];
 
   /// Slot of the row at an offset from the one that a stage computes, at an iteration with this phase.
   static constexpr WARPLOOM_DEVICE int slot(int phase, int dx) { return (phase - (kRx - dx) + 2 * kRows) % kRows; }
-
-  /// Everything that a warp knows about its strip and rows.
-  struct Task {
-    int base, own;         ///< columns of the first lane's first point, and of this one's
-    int low, high;         ///< columns that it stores
-    int first, end;        ///< rows that it stores
-    bool at_left, at_right;  ///< the strip ends at a boundary that is not periodic
-    bool whole;            ///< lanes load and store vectors
-    int columns[kP];       ///< where this lane's columns are in memory
-    bool owned[kP];
-    bool mine;  ///< the lane's columns come out right here, and it stores some of them
-    const T* y;
-    T* o;
-  };
 
   template <int kPhase>
   struct Reader {
@@ -115,97 +73,6 @@ struct StreamingAgent {
 
   /// The number of a row, for its place.
   static WARPLOOM_DEVICE int numbered(const Parameters& p, int row) { return Scheme::kPeriodicX ? wrapped(row, p.n0) : row; }
-  static WARPLOOM_DEVICE Task task_of(const Block& block, const Parameters& p, int strip, int chunk, int member) {
-    Task task;
-    const bool is_last = strip == p.strips - 1;
-    const int last = p.n1 - (32 - kHalo) * kP;
-    task.base = !Scheme::kPeriodicY && is_last ? last : strip * kOwn - kHalo * kP;
-    task.low = !Scheme::kPeriodicY && is_last ? last + kHalo * kP : strip * kOwn;
-    task.high = is_last ? p.n1 : (strip + 1) * kOwn;
-    if (!Scheme::kPeriodicY && !is_last && task.high > last + kHalo * kP) task.high = last + kHalo * kP;
-    task.at_left = !Scheme::kPeriodicY && strip == 0;
-    task.at_right = !Scheme::kPeriodicY && is_last;
-    task.first = chunk * p.rows_per_chunk;
-    task.end = task.first + p.rows_per_chunk < p.n0 ? task.first + p.rows_per_chunk : p.n0;
-    const int own = task.own = task.base + block.lane() * kP;
-    task.whole = p.n1 % kPack == 0 && own >= 0 && own + kP <= p.n1;
-    const int lane = block.lane();
-    WARPLOOM_UNROLL
-    for (int e = 0; e < kP; ++e) {
-      const int column = own + e;
-      task.columns[e] = inside<Scheme::kPeriodicY>(column, p.n1);
-      task.owned[e] = lane >= kHalo && lane < 32 - kHalo && column >= task.low && column < task.high;
-    }
-    task.mine = lane >= kHalo && lane < 32 - kHalo && own < task.high && own + kP > task.low;
-    const int64_t cells = static_cast<int64_t>(p.n0) * p.n1;
-    task.y = p.y + member * kFields * cells;
-    task.o = p.o + member * kFields * cells;
-    return task;
-  }
-
-  /// Where a lane's part of a row is in shared memory: each lane brings and reads its own, so no barrier is needed.
-  static WARPLOOM_DEVICE T* ringed(const Block& block, int row, int field, int e) {
-    const int slot = kRing == 1 ? 0 : row & (kRing - 1);
-    return block.shared<T>() + (((slot * kFields + field) * (kP / kPack) + e / kPack) * 32 + block.lane()) * kPack;
-  }
-
-  /// Asks for a row, if there is work for it; it counts as one group of asynchronous copies anyway.
-  static WARPLOOM_DEVICE void request(const Block& block, const Parameters& p, const Task& task, int row, int last) {
-    if (row <= last) {
-      const int at = inside<Scheme::kPeriodicX>(row, p.n0);
-      const int64_t cells = static_cast<int64_t>(p.n0) * p.n1;
-      WARPLOOM_UNROLL
-      for (int f = 0; f < kFields; ++f) {
-        const T* from = task.y + f * cells + static_cast<int64_t>(at) * p.n1;
-        if (task.whole) {
-          WARPLOOM_UNROLL
-          for (int e = 0; e < kP; e += kPack) device::async_copy<kPack * sizeof(T)>(block, ringed(block, row, f, e), from + task.columns[0] + e);
-        } else {
-          WARPLOOM_UNROLL
-          for (int e = 0; e < kP; ++e) device::async_copy<sizeof(T)>(block, ringed(block, row, f, e) + e % kPack, from + task.columns[e]);
-        }
-      }
-    }
-    device::async_commit(block);
-  }
-
-  /// Takes a row that was asked for kRing - 1 rows ago, and asks for the next one.
-  static WARPLOOM_DEVICE void take(const Block& block, const Parameters& p, const Task& task, int row, int last, Row& to) {
-    device::async_wait<kRing == 1 ? 0 : kRing - 2>(block);
-    WARPLOOM_UNROLL
-    for (int f = 0; f < kFields; ++f) {
-      WARPLOOM_UNROLL
-      for (int e = 0; e < kP; e += kPack) {
-        const auto pack = *reinterpret_cast<const Packed*>(ringed(block, row, f, e));
-        WARPLOOM_UNROLL
-        for (int i = 0; i < kPack; ++i) to[f][kRy + e + i] = pack.item[i];
-      }
-    }
-    if constexpr (kRing > 1) request(block, p, task, row + kRing - 1, last);
-  }
-
-  static WARPLOOM_DEVICE void store(const Parameters& p, const Task& task, int row, const T (&made)[kFields][kP]) {
-    const int64_t cells = static_cast<int64_t>(p.n0) * p.n1;
-    WARPLOOM_UNROLL
-    for (int f = 0; f < kFields; ++f) {
-      T* to = task.o + f * cells + static_cast<int64_t>(row) * p.n1;
-      if (task.whole && task.owned[0] && task.owned[kP - 1]) {
-        WARPLOOM_UNROLL
-        for (int e = 0; e < kP; e += kPack) {
-          Packed pack;
-          WARPLOOM_UNROLL
-          for (int i = 0; i < kPack; ++i) pack.item[i] = made[f][e + i];
-          *reinterpret_cast<Packed*>(to + task.columns[0] + e) = pack;
-        }
-      } else {
-        WARPLOOM_UNROLL
-        for (int e = 0; e < kP; ++e) {
-          if (task.owned[e]) to[task.columns[e]] = made[f][e];
-        }
-      }
-    }
-  }
-
   /// Brings the columns beside this lane's into its row of a component.
   static WARPLOOM_DEVICE void exchange(const Block& block, T (&row)[kWide]) {
     WARPLOOM_UNROLL
@@ -362,7 +229,7 @@ struct StreamingAgent {
             good = good & (Scheme::check(fields, q) != 0);
           }
         }
-        if constexpr (kLevel == kLevels) store(p, task, row, made);
+        if constexpr (kLevel == kLevels) Base::store(p, task, row, made);
         if constexpr (kChecks) {
           constexpr int kBad = Scheme::kChecksAll ? kStep : 0;
           if (!good && task.mine && row >= task.first && row < task.end && p.step + kBad < bad) bad = p.step + kBad;
@@ -378,7 +245,7 @@ struct StreamingAgent {
                                      Window (&windows)[kLevels], int& bad) {
     if constexpr (kPhase < kRows) {
       if (kSteady || i + kPhase <= last + (kLevels - 1) * kLag) {
-        if (kSteady || i + kPhase <= last) take(block, p, task, i + kPhase, last, windows[0][kPhase]);
+        if (kSteady || i + kPhase <= last) Base::take(block, p, task, i + kPhase, last, windows[0][kPhase]);
         level<kLag == 0 ? 1 : kLevels, kPhase, kSteady>(block, p, task, q, i + kPhase, windows, bad);
       }
       phases<kPhase + 1, kSteady>(block, p, task, q, i, last, windows, bad);
@@ -388,7 +255,7 @@ struct StreamingAgent {
   static WARPLOOM_DEVICE void run(const Block& block, const Parameters& p) {
     const int number = static_cast<int>(block.index());
     const int each = p.strips * p.chunks, member = number / each, rest = number - member * each;
-    const Task task = task_of(block, p, rest % p.strips, rest / p.strips, member);
+    const Task task = Base::task_of(block, p, rest % p.strips, rest / p.strips, member);
     Scalars<T, Scheme::kParameters> q;
     q.dt = p.dt;
     q.n0 = p.n0;
@@ -399,11 +266,12 @@ struct StreamingAgent {
     int bad = kNever;
     const int begin = task.first - kLevels * kRx, last = task.end - 1 + kLevels * kRx;
     WARPLOOM_UNROLL
-    for (int i = 0; i < (kRing == 1 ? 1 : kRing - 1); ++i) request(block, p, task, begin + i, last);
+    for (int i = 0; i < (kRing == 1 ? 1 : kRing - 1); ++i) Base::request(block, p, task, begin + i, last);
     WARPLOOM_NO_UNROLL
     for (int i = begin; i <= last + (kLevels - 1) * kLag; i += kRows) {
       // All levels work, and no row is beyond a boundary. A single row always is such.
-      const bool steady = i > begin + 2 * kLevels * kRx + (kLevels - 1) * kLag && i + kRows <= (Scheme::kPeriodicX || last < p.n0 ? last : p.n0);
+      const int whole = Scheme::kPeriodicX || last < p.n0 ? last : p.n0;
+      const bool steady = i > begin + 2 * kLevels * kRx + (kLevels - 1) * kLag && i + kRows <= whole;
       if constexpr (kRx == 0) phases<0, true>(block, p, task, q, i, last, windows, bad);
       else if (steady) phases<0, true>(block, p, task, q, i, last, windows, bad);
       else phases<0, false>(block, p, task, q, i, last, windows, bad);

@@ -56,7 +56,8 @@ function columnsText(made: StencilProgram, target: Target, { points, rows }: Sha
       return bits === 0 ? '' : `stage == ${s} && field == ${field} && row == ${row} ? ${bits}u : `;
     }));
   });
-  return [`  static constexpr WARPLOOM_DEVICE unsigned int columns(int stage, int field, int row) {`, `    return ${cases.join('')}0u;`, '  }'];
+  return ['  static constexpr WARPLOOM_DEVICE unsigned int columns(int stage, int field, int row) {',
+    `    return ${cases.join('')}0u;`, '  }'];
 }
 
 /** The kernels of `classic`, for single steps, and the pass. */

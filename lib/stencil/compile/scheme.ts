@@ -243,7 +243,8 @@ export function schemeText(made: StencilProgram, target: Target, { depth, points
     '  using Q = warploom::WARPLOOM_TARGET::stencil::Scalars<Real, kParameters>;',
     `  static constexpr WARPLOOM_DEVICE int newest(int stage) { return ${newestOf(made).map((dx, s) =>
       `stage == ${s} ? ${dx} : `).join('')}-99; }`,
-    ...more, ...placeText(made, target), ...stageText(made, layout), ...lettersOf(made).flatMap((letter) => ghostText(made, ghosts, letter)),
+    ...more, ...placeText(made, target), ...stageText(made, layout),
+    ...lettersOf(made).flatMap((letter) => ghostText(made, ghosts, letter)),
     '  static WARPLOOM_DEVICE int check(const Real (&fields)[kFields], const Q& q) {', '    int good;',
     `    streaming::check(${[...fields, ...check.inputs.map((input) => plainText(made, input)), 'good'].join(', ')});`,
     '    return good;', '  }', '};', '}  // namespace streaming',

@@ -41,7 +41,8 @@ export class StreamingEngine extends ClassicEngine {
     const tiles = tilesOf(parts.made, parts.target, shape, state.grid.shape);
     const resident = Math.max(1, module.kernels.get(passKernel)?.residentBlocks(this.threads, sharedBytes) ?? 1)
       * Math.max(1, state.device.description.multiprocessors);
-    this.#cut = { ...tiles, ...chunksOf(parts.made, shape, tiles.strips * tiles.bands * state.grid.members, firstExtent(state.grid), resident) };
+    const count = tiles.strips * tiles.bands * state.grid.members;
+    this.#cut = { ...tiles, ...chunksOf(parts.made, shape, count, firstExtent(state.grid), resident) };
     this.#shape = shape;
     this.depth = shape.depth;
     this.shapes = shapes;
@@ -116,7 +117,8 @@ export class StreamingEngine extends ClassicEngine {
     const extents = shape.length === 1 ? [1, ...shape] : shape;
     const ints = [...extents, members, strips, ...shape.length === 3 ? [bands] : [], chunks, rows, first];
     return {
-      kernel: passKernel, threads: this.threads, sharedBytes: passBytes(this.#program, this.#shape), blocks: strips * bands * members * chunks,
+      kernel: passKernel, blocks: strips * bands * members * chunks, threads: this.threads,
+      sharedBytes: passBytes(this.#program, this.#shape),
       arguments: [
         state.array('state'), state.array('first'), state.coefficients, state.parameters, state.status, real(span.dt), ...times.map(real),
         ...stages.map(({ h }) => real(h(span.dt))), ...stages.map(({ g }) => real(g(span.dt))), ...ints.map((n) => ({ i32: n })),
