@@ -131,7 +131,7 @@ struct AdaptiveStageParameters {
   int64_t cells;
   int32_t n[kDimensions];
   int32_t step;
-  int32_t chunks;
+  int32_t march;
 };
 
 }  // namespace warploom::WARPLOOM_TARGET::stencil

@@ -1,4 +1,4 @@
-// One stage of an explicit scheme per launch, one thread per cell. The stage itself is printed (lib/stencil/compile/cuda.ts) as a type with
+// One stage of an explicit scheme per launch. The stage itself is printed (lib/stencil/compile/cuda.ts) as a type with
 //   Real, kDimensions
 //   inner(p, member, at): computes and stores a cell whose neighbours are all inside; 1 if it is finite and admissible
 //   edge(p, member, at): the same for cells that read beyond the boundary
@@ -23,7 +23,7 @@ struct StageParameters {
   T t, dt, h, g;
   int32_t n[kDimensions];
   int32_t step;  ///< the number of this one
-  int32_t chunks;  ///< blocks of a row of cells; 0: blocks take cells across rows
+  int32_t march;   ///< rows (planes) that a block takes one after another; 0: blocks take cells across rows
 };
 
 template <class Stage>
@@ -32,45 +32,74 @@ struct ClassicAgent {
   static constexpr int kMaxThreads = 256, kMinBlocks = 1;
 
   static WARPLOOM_DEVICE void run(const device::Block& block, const Parameters& p) {
-    constexpr int kLast = Stage::kDimensions - 1;
-    const int width = p.n[kLast];
-    int at[Stage::kDimensions];
-    int64_t member;
-    int rest;  // the number of the row
-    if (p.chunks > 0) {
-      // All threads of a block share a row, so only the block has to divide.
-      const int64_t row = block.index() / p.chunks, rows = p.cells / width;
-      member = row / rows;
-      rest = static_cast<int>(row - member * rows);
-      at[kLast] = static_cast<int>(block.index() - row * p.chunks) * block.threads() + block.thread();
-      if (at[kLast] >= width) return;
-    } else {
-      const int64_t blocks = (p.cells + block.threads() - 1) / block.threads();
-      member = block.index() / blocks;
-      const int64_t cell = (block.index() - member * blocks) * block.threads() + block.thread();
-      if (cell >= p.cells) return;
-      rest = static_cast<int>(cell) / width;
-      at[kLast] = static_cast<int>(cell) - rest * width;
+    if constexpr (Stage::kAdaptive && !Stage::kSingle) {
+      if (p.clock[2] == 0) return;
     }
-    bool inside = at[kLast] >= Stage::reach(kLast) && at[kLast] < width - Stage::reach(kLast);
+    int at[Stage::kDimensions];
+    if (p.march > 0) {
+      march(block, p, at);
+      return;
+    }
+    const int64_t blocks = (p.cells + block.threads() - 1) / block.threads();
+    const int64_t member = block.index() / blocks;
+    const int64_t cell = (block.index() - member * blocks) * block.threads() + block.thread();
+    if (cell >= p.cells) return;
+    int rest = static_cast<int>(cell);
     WARPLOOM_UNROLL
-    for (int axis = kLast - 1; axis >= 0; --axis) {
+    for (int axis = kLast; axis >= 0; --axis) {
       const int next = axis == 0 ? 0 : rest / p.n[axis];
       at[axis] = rest - next * p.n[axis];
       rest = next;
-      inside = inside && at[axis] >= Stage::reach(axis) && at[axis] < p.n[axis] - Stage::reach(axis);
     }
+    one(p, member, at);
+  }
+
+ private:
+  static constexpr int kLast = Stage::kDimensions - 1;
+
+  /// A block takes columns of a row and moves down the rows; in three dimensions, columns of several rows, and moves through the planes.
+  /// Neighbours then come from the multiprocessor's own cache, and only the block has to divide.
+  static WARPLOOM_DEVICE void march(const device::Block& block, const Parameters& p, int (&at)[Stage::kDimensions]) {
+    constexpr int kRows = Stage::kDimensions == 3 ? 4 : 1;
+    const int columns = block.threads() / kRows, strips = (p.n[kLast] + columns - 1) / columns;
+    int64_t rest = block.index() / strips;
+    at[kLast] = static_cast<int>(block.index() - rest * strips) * columns + block.thread() % columns;
+    if constexpr (kLast == 2) {
+      const int bands = (p.n[1] + kRows - 1) / kRows;
+      const int64_t next = rest / bands;
+      at[1] = static_cast<int>(rest - next * bands) * kRows + block.thread() / columns;
+      if (at[1] >= p.n[1]) return;
+      rest = next;
+    }
+    if (at[kLast] >= p.n[kLast]) return;
+    if constexpr (kLast == 0) {
+      one(p, rest, at);
+    } else {
+      const int slabs = (p.n[0] + p.march - 1) / p.march;
+      const int64_t member = rest / slabs;
+      at[0] = static_cast<int>(rest - member * slabs) * p.march;
+      const int end = at[0] + p.march < p.n[0] ? at[0] + p.march : p.n[0];
+      WARPLOOM_NO_UNROLL
+      for (; at[0] < end; ++at[0]) one(p, member, at);
+    }
+  }
+
+  static WARPLOOM_DEVICE void one(const Parameters& p, int64_t member, const int (&at)[Stage::kDimensions]) {
     if constexpr (Stage::kAdaptive) {
-      if (p.clock[2] == 0) {
-        if (Stage::kSingle) keep(p, member, at);
+      if (Stage::kSingle && p.clock[2] == 0) {
+        keep(p, member, at);
         return;
       }
+    }
+    bool inside = true;
+    WARPLOOM_UNROLL
+    for (int axis = 0; axis <= kLast; ++axis) {
+      inside = inside && at[axis] >= Stage::reach(axis) && at[axis] < p.n[axis] - Stage::reach(axis);
     }
     const int good = inside ? Stage::inner(p, member, at) : Stage::edge(p, member, at);
     if (good == 0) device::atomic_min(p.status, p.step);
   }
 
- private:
   /// The cell after a step that is not taken.
   static WARPLOOM_DEVICE void keep(const Parameters& p, int64_t member, const int (&at)[Stage::kDimensions]) {
     int64_t cell = 0;

@@ -1,7 +1,7 @@
 // Passes of several steps give the bits of single steps: random equations and boundary conditions on the shim, at every depth.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { InstabilityError, openDevice, stencil } from '../../lib/index.ts';
-import { after, randomBoundary, randomPoint, same, sequence, pick, type Case } from './support.ts';
+import { after, joined, randomBoundary, randomPoint, same, sequence, pick, type Case } from './support.ts';
 
 function streamed(seed: number, dimensions: 1 | 2 | 3): Case & { readonly depth: number; readonly points: number } {
   const draw = sequence(seed);
@@ -61,6 +61,22 @@ describe('stencil: streaming', function () {
   it('gives the bits of classic: random equations in three dimensions', async () => {
     const ran = await agree([100, 109], () => 3);
     ok(ran >= 3, `only ${ran} ran`);
+  });
+
+  it('leaves classic its own blocks: wide rows and planes, one after another', async () => {
+    await using device = await openDevice({ backend: 'simt' });
+    for (const shape of [[700], [600, 230], [130, 9, 50]]) {
+      const options = { shape, dt: 0.01, initial: { u: (...at: number[]) => Math.sin(at.reduce((a, b) => 3 * a + b * b)) },
+        parameters: { D: 1 }, boundary: 'mirror' as const };
+      const equation = stencil.equations.heat.equation(shape.length as 1);
+      const made: stencil.RealArray[] = [];
+      for (const more of [{ device, variant: 'classic' as const }, { backend: 'wasm' as const }]) {
+        await using run = await stencil.simulate(equation, { ...options, ...more } as never);
+        await run.advance(3);
+        made.push(joined(await run.state()));
+      }
+      same(made[0]!, made[1]!, shape.join(' × '));
+    }
   });
 
   it('is tuned on the device: the table is in info, the fastest shape first, and the state is untouched', async () => {

@@ -96,7 +96,7 @@ export class AdaptiveEngine extends DeviceEngine {
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
     const sum = stages.some(({ writesSum }) => writesSum) ? 'sum' : 'state';
     const count = Math.min(mostBlocks, Math.ceil((cells * members) / classicThreads));
-    const { chunks, blocks } = cellBlocks(state.grid);
+    const { march, blocks } = cellBlocks(state.grid, state.device.description.multiprocessors);
     const extents = shape.map((n) => ({ i32: n }));
     const choosing = { threads: classicThreads, sharedBytes: 8 * classicThreads };
     for (let step = 0; step < span.steps; step += 1) {
@@ -111,7 +111,7 @@ export class AdaptiveEngine extends DeviceEngine {
         yield {
           kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
             state.array(y), state.array('state'), state.array(sum), state.array(out), state.coefficients, state.parameters, state.status,
-            this.#clock, { i64: cells }, ...extents, { i32: step }, { i32: chunks },
+            this.#clock, { i64: cells }, ...extents, { i32: step }, { i32: march },
           ],
         };
       }

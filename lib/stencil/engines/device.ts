@@ -24,13 +24,18 @@ export interface DeviceParts {
 /** No step is bad. */
 const never = 2 ** 31 - 1;
 export const classicThreads = 256;
-/** Rows from which blocks take cells of one row only. */
-const leastColumns = 200;
-/** Blocks of one thread per cell: `chunks` for each row, or across rows for 0. */
-export function cellBlocks({ cells, members, shape }: Grid): { readonly chunks: number; readonly blocks: number } {
-  const columns = required(shape.at(-1));
-  const chunks = columns >= leastColumns ? Math.ceil(columns / classicThreads) : 0;
-  return { chunks, blocks: members * (chunks > 0 ? (cells / columns) * chunks : Math.ceil(cells / classicThreads)) };
+/** Columns from which blocks march down rows or planes; most of these, and blocks that a multiprocessor must have. */
+const leastColumns = [200, 200, 48], mostMarch = 32, enoughBlocks = 32;
+
+/** Blocks of one thread per cell, each of which takes so many rows or planes one after another; 0: cells in order, across rows. */
+export function cellBlocks({ cells, members, shape }: Grid, multiprocessors: number): { readonly march: number; readonly blocks: number } {
+  const [columns, first] = [required(shape.at(-1)), required(shape[0])];
+  if (columns < required(leastColumns[shape.length - 1])) return { march: 0, blocks: members * Math.ceil(cells / classicThreads) };
+  const rows = shape.length === 3 ? 4 : 1;
+  const tiles = members * Math.ceil(columns / (classicThreads / rows)) * (shape.length === 3 ? Math.ceil(required(shape[1]) / rows) : 1);
+  if (shape.length === 1) return { march: 1, blocks: tiles };
+  const march = Math.max(1, Math.min(mostMarch, Math.floor((tiles * first) / (enoughBlocks * Math.max(1, multiprocessors)))));
+  return { march, blocks: tiles * Math.ceil(first / march) };
 }
 
 /** Launches of one call. */
@@ -220,7 +225,7 @@ export class ClassicEngine extends DeviceEngine {
   protected override* launches(span: Span, first = 0): Generator<ListedLaunch> {
     const { stages, names: { precision } } = this.#made;
     const { cells, shape } = this.state.grid;
-    const { chunks, blocks } = cellBlocks(this.state.grid);
+    const { march, blocks } = cellBlocks(this.state.grid, this.state.device.description.multiprocessors);
     const levels = levelsOf(stages);
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
     const { state } = this;
@@ -233,7 +238,7 @@ export class ClassicEngine extends DeviceEngine {
           kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
             state.array(y), state.array('state'), state.array(sum), state.array(out), state.coefficients, state.parameters, state.status,
             { i64: cells }, ...stageScalars(stage, t, span.dt).map(real), ...shape.map((n) => ({ i32: n })),
-            { i32: first + step }, { i32: chunks },
+            { i32: first + step }, { i32: march },
           ],
         };
       }
