@@ -19,6 +19,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace warploom {
 namespace {
@@ -113,10 +114,9 @@ int usable_cores() {
   return counted > 0 ? counted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-std::vector<HostCopy> cut(const std::vector<HostCopy>& copies, int64_t total) {
+std::vector<HostCopy> cut(const std::vector<HostCopy>& copies, int64_t total, int64_t most) {
   std::vector<HostCopy> slices;
   slices.reserve(static_cast<size_t>(total / kSlice) + copies.size());
-  const int64_t most = total >= kManyPages ? kLargePage : kSlice;
   for (const HostCopy& copy : copies) {
     for (int64_t at = 0, bytes = 0; at < copy.bytes; at += bytes) {
       const int64_t into = static_cast<int64_t>(reinterpret_cast<uintptr_t>(copy.to + at) % static_cast<uintptr_t>(most));
@@ -126,6 +126,9 @@ std::vector<HostCopy> cut(const std::vector<HostCopy>& copies, int64_t total) {
   }
   return slices;
 }
+
+/// Where memory may be fresh.
+int64_t slice_of(int64_t total) { return total >= kManyPages ? kLargePage : kSlice; }
 
 int64_t total_of(const std::vector<HostCopy>& copies) {
   int64_t total = 0;
@@ -143,11 +146,14 @@ class WorkerPool {
     const CopyFor purpose;
     const bool urgent;  // somebody is waiting for it
     std::atomic<size_t> next{0};
+    std::unique_ptr<std::atomic<bool>[]> made;  // by slice; null: nobody asks
     int helpers = 0;  // working on it; guarded by mutex_
     bool make_one() {
       const size_t i = next.fetch_add(1);
-      if (i < slices.size()) make_copy(slices[i], purpose);
-      return i < slices.size();
+      if (i >= slices.size()) return false;
+      make_copy(slices[i], purpose);
+      if (made != nullptr) made[i].store(true, std::memory_order_release);
+      return true;
     }
     bool exhausted() const { return next.load() >= slices.size(); }
   };
@@ -259,9 +265,40 @@ void copy_all(const std::vector<HostCopy>& copies, CopyFor purpose) {
     for (const HostCopy& copy : copies) make_copy(copy, purpose);
     return;
   }
-  WorkerPool::Job job(cut(copies, total), purpose, true);
+  WorkerPool::Job job(cut(copies, total, slice_of(total)), purpose, true);
   WorkerPool::get().begin(job);
   WorkerPool::get().end(job);
+}
+
+struct Copying::Job : WorkerPool::Job {
+  using WorkerPool::Job::Job;
+};
+
+Copying::Copying(const HostCopy& copy)
+    : to_(reinterpret_cast<uintptr_t>(copy.to)),
+      job_(std::make_unique<Job>(cut({copy}, copy.bytes, kSlice), CopyFor::storing, true)) {
+  job_->made = std::make_unique<std::atomic<bool>[]>(job_->slices.size());
+  WorkerPool::get().begin(*job_);
+}
+
+Copying::~Copying() { finish(); }
+
+void Copying::finish() {
+  if (!std::exchange(finished_, true)) WorkerPool::get().end(*job_);
+}
+
+void Copying::await(int64_t begin, int64_t end) const {
+  if (begin >= end) return;
+  // Slices end where addresses are multiples of their size.
+  constexpr auto kEach = static_cast<uintptr_t>(kSlice);
+  const auto number = [&](int64_t at) { return (to_ + static_cast<uintptr_t>(at)) / kEach - to_ / kEach; };
+  const auto since = std::chrono::steady_clock::now();
+  for (size_t i = number(begin); i <= number(end - 1); ++i) {
+    while (!job_->made[i].load(std::memory_order_acquire)) {
+      if (std::chrono::steady_clock::now() - since < kAwake) pause_briefly();
+      else std::this_thread::sleep_for(kAwake / 4);
+    }
+  }
 }
 
 struct Populating::Job : WorkerPool::Job {
@@ -277,7 +314,7 @@ std::unique_ptr<Populating> Populating::begin(const std::vector<HostRange>& rang
   for (const HostRange& range : ranges) copies.push_back({range.memory, nullptr, range.bytes});
   const int64_t total = total_of(copies);
   if (total < kAlone || usable_cores() == 1) return nullptr;
-  return std::unique_ptr<Populating>(new Populating(std::make_unique<Job>(cut(copies, total), CopyFor::storing, false)));
+  return std::unique_ptr<Populating>(new Populating(std::make_unique<Job>(cut(copies, total, slice_of(total)), CopyFor::storing, false)));
 }
 
 void use_large_pages(char* memory, int64_t bytes) {

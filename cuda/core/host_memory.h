@@ -30,6 +30,28 @@ enum class CopyFor { reading, storing };
 void copy_all(const std::vector<HostCopy>& copies, CopyFor purpose = CopyFor::reading);
 void copy_bytes(void* to, const void* from, int64_t bytes);
 
+/// A copy that others may use while it is made, by the threads that help copy_all(), from its beginning on. Its memory has
+/// to stay until finish(). The target's pages must exist.
+class Copying {
+ public:
+  explicit Copying(const HostCopy& copy);
+  ~Copying();
+  Copying(const Copying&) = delete;
+  Copying& operator=(const Copying&) = delete;
+
+  /// Waits until some of its bytes are there. On any thread but the one that is to call finish(): where there are no
+  /// helpers, that one copies.
+  void await(int64_t begin, int64_t end) const;
+  /// Takes part, and returns when all bytes are there. Always on the same thread.
+  void finish();
+
+ private:
+  struct Job;
+  const uintptr_t to_;
+  const std::unique_ptr<Job> job_;
+  bool finished_ = false;
+};
+
 /// Asks for large pages wherever fresh memory contains whole ones: the system allocates and clears those in a fraction
 /// of the time.
 void use_large_pages(char* memory, int64_t bytes);

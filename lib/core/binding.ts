@@ -139,7 +139,10 @@ export interface Addon {
   /** Copies a typed array to a new one of the same size, by several threads. */
   copyArray(this: void, to: TypedArray, from: TypedArray): void;
   // See lent.ts. Undefined: no page-locked memory is free.
-  lendCopy(device: number, source: TypedArray, earlier: TypedArray | undefined): TypedArray | undefined;
+  lendInput(device: number, type: number, length: number, earlier: TypedArray | undefined): TypedArray | undefined;
+  /** Between these two, only calls that read the lent array may be made. */
+  beginCopy(lent: TypedArray, source: TypedArray): void;
+  finishCopy(lent: TypedArray): void;
   lendResult(device: number, type: number, length: number): TypedArray | undefined;
   settleResult(array: TypedArray): void;
   giveBack(array: TypedArray): void;

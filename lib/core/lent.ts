@@ -12,15 +12,41 @@ const leastBytes = 2 ** 22;
 /** `device` may only look like one: whoever takes it checks it later. */
 const lends = (device: Device): boolean => device instanceof Device && device.backend !== 'cpu' && Device.usable(device);
 
-/** A device as a lender of memory for inputs. */
-export function lenderOf(device: Device): { copy(source: TypedArray): TypedArray | undefined; giveBack(array: TypedArray): void } {
-  return { copy: (source) => lentInput(device, source), giveBack: (copy) => { kept.get(device)?.give(copy.buffer as ArrayBuffer); } };
+/** A device as a lender of memory for inputs: see {@link Lender}. */
+export function lenderOf(device: Device): Lender {
+  const begin = (copy: TypedArray, source: TypedArray): void => { addon().beginCopy(copy, source); };
+  const finish = (copy: TypedArray): void => { addon().finishCopy(copy); };
+  return {
+    room: (source) => lentInput(device, source), begin, finish,
+    copy: (source) => {
+      const copy = lentInput(device, source);
+      if (copy === undefined) return undefined;
+      begin(copy, source);
+      finish(copy);
+      return copy;
+    },
+    giveBack: (copy) => { kept.get(device)?.give(copy.buffer as ArrayBuffer); },
+  };
+}
+
+/** What lends memory to copies of inputs. */
+export interface Lender {
+  /** An array of undefined contents for a copy of an array; undefined: the caller copies it to ordinary memory. */
+  room(source: TypedArray): TypedArray | undefined;
+  /**
+   * Begins to copy an array into its room. Calls of the device that are made from here on wait for what they read; nobody else may read
+   * the copy before {@link finish}, which has to follow before any code of the user runs.
+   */
+  begin(copy: TypedArray, source: TypedArray): void;
+  finish(copy: TypedArray): void;
+  /** All of this at once. */
+  copy(source: TypedArray): TypedArray | undefined;
+  giveBack(copy: TypedArray): void;
 }
 
 /** By device: memory of earlier copies. New buffers would make the garbage collector work in each run. */
 const kept = new WeakMap<Device, KeptBuffers<ArrayBuffer>>();
 
-/** A copy of a typed array, for calls of one device; undefined: the caller copies it to ordinary memory. */
 function lentInput(device: Device, source: TypedArray): TypedArray | undefined {
   if (source.byteLength < leastBytes || !lends(device)) return undefined;
   const type = elementTypeOf(source);
@@ -28,7 +54,7 @@ function lentInput(device: Device, source: TypedArray): TypedArray | undefined {
   const own = kept.get(device) ?? new KeptBuffers<ArrayBuffer>(leastBytes);
   kept.set(device, own);
   const earlier = own.take(source.byteLength);
-  return addon().lendCopy(Device.number(device), source, earlier && new Uint8Array(earlier));
+  return addon().lendInput(Device.number(device), typeNumber(type), source.length, earlier && new Uint8Array(earlier));
 }
 
 /**

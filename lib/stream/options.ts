@@ -2,6 +2,7 @@
 import { describeValue, isUsedInPlace, lentCopy, returnCopy, typedArrayKind, type TypedArray } from '../core/arrays.ts';
 import { abortSignal, callback, hasFields, isArray, number, rule, whole, type Check } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
+import type { Lender } from '../core/lent.ts';
 import { refusal } from '../core/errors.ts';
 import { normally, optionsOf, type Options, type WithDefault } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
@@ -27,12 +28,6 @@ const scalars: Check<ArrayLike<number>> = (value, name) => {
 
 /** The input of a program. */
 export const inputChecks = { input: scalars, files: contents, seed: whole(Number.MIN_SAFE_INTEGER), signal: abortSignal };
-
-/** What lends memory to copies of inputs: `lenderOf` of lib/core. */
-export interface Lender {
-  copy(source: TypedArray): TypedArray | undefined;
-  giveBack(array: TypedArray): void;
-}
 
 /** The lender of the device on which a run will be; run/on-device.ts sets it, once it is loaded. */
 export const lenders: { for?: (device: Device | undefined, backend: string) => Lender | undefined } = {};

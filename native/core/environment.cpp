@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cuda/core/host_memory.h"
 #include "native/core/module_code.h"
 #include "native/core/session.h"
 
@@ -100,6 +101,8 @@ void Environment::remove_output(OutputRange range) {
 void Environment::clean_up(void* self) {
   auto* const environment = static_cast<Environment*>(self);
   environment->mailbox_->close();
+  // A worker that is terminated in the middle of a call: what is being copied is freed next.
+  for (const Filling& filling : environment->fillings_) filling.copying->finish();
   for (const auto& [id, weak] : environment->all_sessions_) {
     const auto session = weak.lock();
     if (session == nullptr) continue;

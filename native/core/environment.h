@@ -10,6 +10,7 @@
 
 namespace warploom {
 
+class Copying;
 class DeviceArray;
 class ModuleCode;
 class Session;
@@ -52,6 +53,14 @@ class Environment : public std::enable_shared_from_this<Environment> {
   /// By the beginning of their memory: what the buffers of lent arrays (lent_array.cpp) own.
   std::unordered_map<const char*, std::shared_ptr<PinnedBlock>*>& lent() { return lent_; }
 
+  /// A copy from JavaScript's memory that is under way. `source` keeps that memory alive.
+  struct Filling {
+    const char* memory;
+    std::shared_ptr<Copying> copying;
+    napi_ref source;
+  };
+  std::vector<Filling>& fillings() { return fillings_; }
+
   /// Whether the range overlaps outputs of pending calls, which a second call may neither read nor write.
   bool in_flight(const char* begin, const char* end) const;
   void add_output(OutputRange range) { outputs_.push_back(range); }
@@ -67,6 +76,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   std::unordered_map<double, std::shared_ptr<ModuleCode>> modules_;
   std::unordered_map<double, std::weak_ptr<Session>> all_sessions_;  // including closed ones
   std::unordered_map<const char*, std::shared_ptr<PinnedBlock>*> lent_;
+  std::vector<Filling> fillings_;
   std::vector<OutputRange> outputs_;
 };
 

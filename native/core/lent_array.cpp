@@ -1,6 +1,7 @@
 // Typed arrays on page-locked memory that a device lends to runs: copies of their inputs, and their results.
 #include "native/core/lent_array.h"
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -62,44 +63,82 @@ Owner* owner_of(napi_env env, napi_value array) {
 
 /// The memory of an earlier copy, if it is large enough and no call of the device uses it any more.
 napi_value used_again(napi_env env, const std::shared_ptr<Session>& session, napi_value earlier, napi_typedarray_type type,
-                      int64_t bytes, char** memory) {
+                      int64_t numbers, int64_t bytes) {
   const Owner* const owner = owner_of(env, earlier);
   if (owner == nullptr || *owner == nullptr || owner->use_count() != 1) return nullptr;
   if ((*owner)->session != session || (*owner)->bytes < bytes) return nullptr;
   napi_typedarray_type given = napi_uint8_array;
-  size_t numbers = 0, offset = 0;
+  size_t length = 0, offset = 0;
   void* data = nullptr;
   napi_value buffer = nullptr, array = nullptr;
-  if (napi_get_typedarray_info(env, earlier, &given, &numbers, &data, &buffer, &offset) != napi_ok) return nullptr;
-  const auto length = static_cast<size_t>(bytes / (type == napi_float64_array ? 8 : 4));
-  if (napi_create_typedarray(env, type, length, buffer, 0, &array) != napi_ok) return nullptr;
-  *memory = (*owner)->memory;
-  return array;
+  if (napi_get_typedarray_info(env, earlier, &given, &length, &data, &buffer, &offset) != napi_ok) return nullptr;
+  return napi_create_typedarray(env, type, static_cast<size_t>(numbers), buffer, 0, &array) == napi_ok ? array : nullptr;
 }
 
-/// lendCopy(device, source, earlier): a copy of a typed array, or undefined if the device has no page-locked memory to
-/// spare. `earlier` (may be undefined): a copy that nobody needs, whose memory serves again.
-napi_value lend_copy(napi_env env, napi_callback_info info) {
+/// lendInput(device, type's number, length, earlier): an array of undefined contents, or undefined if the device has no
+/// page-locked memory to spare. `earlier` (may be undefined): one that nobody needs, whose memory serves again.
+napi_value lend_input(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
-    const js::Arguments<3> arguments(env, info);
+    const js::Arguments<4> arguments(env, info);
     std::shared_ptr<Session> session;
-    napi_typedarray_type type = napi_uint8_array;
-    char *data = nullptr, *memory = nullptr;
-    int64_t bytes = 0;
-    if (refused || session_of(env, arguments.value[0], &session)) return nullptr;
-    if (!view_of(env, arguments.value[1], &type, &data, &bytes)) return nullptr;
-    if (type != napi_float64_array && type != napi_float32_array && type != napi_int32_array) return nullptr;
-    napi_value copy = used_again(env, session, arguments.value[2], type, bytes, &memory);
-    if (copy == nullptr) {
-      const Owner block = Session::lend(session, bytes);
-      if (block == nullptr) return nullptr;
-      memory = block->memory;
-      copy = array_on(env, block, type, bytes / (type == napi_float64_array ? 8 : 4));
+    int64_t number = 0, length = 0;
+    if (refused || session_of(env, arguments.value[0], &session) ||
+        js::read_integer(env, "type", arguments.value[1], 0, kElementTypes - 1, &number) ||
+        js::read_integer(env, "length", arguments.value[2], 0, js::kLargestSafeInteger / 16, &length)) {
+      return nullptr;
     }
-    if (copy == nullptr) return nullptr;
-    copy_all({{memory, data, bytes}}, CopyFor::storing);
+    const auto type = static_cast<ElementType>(number);
+    const int64_t bytes = length * element_bytes(type), numbers = length * numbers_per_element(type);
+    const napi_value again = used_again(env, session, arguments.value[3], typed_array_type(type), numbers, bytes);
+    if (again != nullptr) return again;
+    const Owner block = Session::lend(session, bytes);
+    return block != nullptr ? array_on(env, block, typed_array_type(type), numbers) : nullptr;
+  });
+}
+
+/// beginCopy(lent array, source): copies a typed array into one of lendInput that no call uses yet. Calls that are made
+/// from here on wait for what they read of it. finishCopy() has to follow before JavaScript does anything else.
+napi_value begin_copy(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<2> arguments(env, info);
+    Owner* const owner = owner_of(env, arguments.value[0]);
+    napi_typedarray_type type = napi_uint8_array;
+    char *to = nullptr, *from = nullptr;
+    int64_t bytes = 0, given = 0;
+    if (owner == nullptr || *owner == nullptr || owner->use_count() != 1 ||
+        !view_of(env, arguments.value[0], &type, &to, &bytes) || !view_of(env, arguments.value[1], &type, &from, &given) ||
+        bytes != given || to != (*owner)->memory) {
+      throw_error(env, Failure::internal("beginCopy takes a lent array without calls, and a typed array of its size"));
+      return nullptr;
+    }
+    napi_ref source = nullptr;
+    if (napi_create_reference(env, arguments.value[1], 1, &source) != napi_ok) {
+      throw_error(env, Failure::internal("cannot keep the source of a copy"));
+      return nullptr;
+    }
+    (*owner)->filling = std::make_shared<Copying>(HostCopy{to, from, bytes});
+    Environment::of(env)->fillings().push_back({to, (*owner)->filling, source});
     Traffic::get().taken += bytes;
-    return copy;
+    return nullptr;
+  });
+}
+
+/// finishCopy(lent array): the copy is made when this returns. Nothing happens where none is under way.
+napi_value finish_copy(napi_env env, napi_callback_info info) {
+  return js::guarded(env, [&]() -> napi_value {
+    const js::Arguments<1> arguments(env, info);
+    napi_typedarray_type type = napi_uint8_array;
+    char* memory = nullptr;
+    int64_t bytes = 0;
+    if (!view_of(env, arguments.value[0], &type, &memory, &bytes)) return nullptr;
+    auto& fillings = Environment::of(env)->fillings();
+    const auto found =
+        std::find_if(fillings.begin(), fillings.end(), [&](const auto& filling) { return filling.memory == memory; });
+    if (found == fillings.end()) return nullptr;
+    found->copying->finish();
+    napi_delete_reference(env, found->source);
+    fillings.erase(found);
+    return nullptr;
   });
 }
 
@@ -174,7 +213,9 @@ void register_lent(napi_env env, napi_value exports) {
     napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, nullptr, &function);
     js::set(env, exports, name, function);
   };
-  add("lendCopy", lend_copy);
+  add("lendInput", lend_input);
+  add("beginCopy", begin_copy);
+  add("finishCopy", finish_copy);
   add("lendResult", lend_result);
   add("settleResult", settle_result);
   add("giveBack", give_back);

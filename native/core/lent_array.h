@@ -4,7 +4,7 @@
 
 namespace warploom {
 
-/// Adds lendCopy, lendResult, settleResult, giveBack and provideLent to the addon's exports.
+/// Adds lendInput, beginCopy, finishCopy, lendResult, settleResult, giveBack and provideLent to the addon's exports.
 void register_lent(napi_env env, napi_value exports);
 
 }  // namespace warploom

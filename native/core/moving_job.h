@@ -1,5 +1,6 @@
 // Jobs that move bytes between the host and a device array.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -63,11 +64,23 @@ class MovingJob : public Job {
     WARPLOOM_TRY(array->prepare_upload(device, bytes));
     char* const to = array->memory() + offset;
     if (side.block != nullptr) return side.block->upload(device, to);
-    if (side.pinned != nullptr && session.submission() != nullptr) return session.submission()->upload_later(to, side.memory, bytes);
-    return device.upload(to, side.memory, bytes);
+    if (side.pinned == nullptr || session.submission() == nullptr) return device.upload(to, side.memory, bytes);
+    Submission& submission = *session.submission();
+    const std::shared_ptr<Copying>& filling = side.pinned->filling;
+    if (filling == nullptr) return submission.upload_later(to, side.memory, bytes);
+    const int64_t begin = side.memory - side.pinned->memory;
+    for (int64_t at = 0; at < bytes; at += kPiece) {
+      const int64_t size = std::min(kPiece, bytes - at);
+      filling->await(begin + at, begin + at + size);
+      WARPLOOM_TRY(submission.upload_later(to + at, side.memory + at, size));
+    }
+    return {};
   }
 
  private:
+  /// Of memory that is being filled: large enough for the link's full rate.
+  static constexpr int64_t kPiece = int64_t{4} << 20;
+
   Submission::Mark mark_ = Submission::kNone;
 };
 

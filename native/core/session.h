@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cuda/core/backend.h"
+#include "cuda/core/host_memory.h"
 #include "cuda/core/module.h"
 #include "cuda/core/submission.h"
 #include "native/core/error.h"
@@ -65,6 +66,8 @@ struct PinnedBlock {
   char* memory = nullptr;
   int64_t bytes = 0;
   StagingBlock lent;  ///< if its memory is lent by the session's staging(): the block to give back
+  /// What fills it with an input: calls wait for what they read of it. Set before they are queued. May be null.
+  std::shared_ptr<Copying> filling;
   ~PinnedBlock();
 };
 

@@ -22,8 +22,8 @@ export type DeviceRun =
 export interface Begun {
   readonly backend: DeviceBackend;
   readonly done: Promise<DeviceRun>;
-  /** The input, if the run has failed and it could be read still. */
-  readonly input: () => ArrayLike<number> | undefined;
+  /** A copy of the input. */
+  readonly input: ArrayLike<number>;
   /** Gives back what the run had. */
   readonly drop: () => void;
 }

@@ -1,70 +1,62 @@
-// The input of a run while it is still the caller's. What can be queued before the call returns is copied slice by slice on its way to the
-// device, so that the link and the kernel work meanwhile; the rest is copied when the call returns.
+// The input of a run while it is still the caller's: several threads copy it to memory that the device lends, from its beginning on, while
+// the calls of the run are queued, which wait for their parts of it. So the link and the kernel work meanwhile. Once the call has returned,
+// the caller may change the input, and all of the copy is there, whatever becomes of the device.
 import { elementTypeOf, isFixed, isUsedInPlace, plainView } from '../../core/arrays.ts';
-import { dropInput, returnInput, takenInput, type Lender } from '../options.ts';
-import type { Scalars } from './prepare.ts';
+import type { Lender } from '../../core/lent.ts';
+import type { IrType } from '../ir.ts';
+import { isSplit, type Scalars } from './prepare.ts';
 
 /** Bytes from which on borrowing pays. */
 const leastBytes = 2 ** 22;
 
 /** An input that is the caller's until {@link returns}. */
 export class Borrowed {
+  /** The copy: what a run reads. Only calls of the device may read it before {@link returns}. */
   readonly input: Scalars;
-  /** What {@link save} was given. */
-  saved: ArrayLike<number> | undefined;
-  readonly #savesAll: boolean;
   readonly #lender: Lender;
-  readonly #copies: (readonly [copy: Scalars, part: Scalars])[] = [];
-  #take = (): void => undefined;
+  #source: Scalars | undefined;
+  #isBegun = false;
 
-  private constructor(input: Scalars, lender: Lender, savesAll: boolean) {
+  private constructor(input: Scalars, source: Scalars, lender: Lender) {
     this.input = input;
+    this.#source = source;
     this.#lender = lender;
-    this.#savesAll = savesAll;
   }
 
-  /**
-   * An input as it is given; undefined if it has to be copied first, or need not be copied at all.
-   * @param savesAll whether another back end may make a run that fails
-   */
-  static of(input: unknown, lender: Lender, savesAll = false): Borrowed | undefined {
-    const type = elementTypeOf(input);
-    if (type !== 'float32' && type !== 'float64' && type !== 'int32') return undefined;
+  /** An input of items of a type; undefined if the caller has to copy it first, or need not copy it at all. */
+  static of(input: unknown, type: IrType, lender: Lender): Borrowed | undefined {
+    const kind = elementTypeOf(input);
+    if (kind !== 'float32' && kind !== 'float64' && kind !== 'int32') return undefined;
     const array = input as Scalars;
     if (!isFixed(array) || isUsedInPlace(array)) return undefined;
-    const view = plainView(array);
-    return view.byteLength < leastBytes ? undefined : new Borrowed(view, lender, savesAll);
+    const source = plainView(array);
+    // What has to be converted is read before it is there.
+    if (source.byteLength < leastBytes || !isSplit(source, type)) return undefined;
+    const copy = lender.room(source);
+    return copy === undefined ? undefined : new Borrowed(copy as Scalars, source, lender);
   }
 
-  /** @param take copies what the run has not read yet */
-  whenReturning(take: () => void): void {
-    this.#take = take;
+  /** Begins to copy: no code of the caller runs from here to {@link returns}. */
+  begin(): void {
+    if (this.#source === undefined || this.#isBegun) return;
+    this.#isBegun = true;
+    this.#lender.begin(this.input, this.#source);
+  }
+
+  /** Whether the copy is being made, so that calls which are queued now do not wait for all of it. */
+  get isUnderWay(): boolean {
+    return this.#isBegun && this.#source !== undefined;
   }
 
   /** Called before the call returns: from here on the caller may change the input. */
   returns(): void {
-    this.#take();
+    this.begin();
+    this.#source = undefined;
+    this.#lender.finish(this.input);
   }
 
-  /** A copy of a part, until the end of the call. */
-  copy(part: Scalars): Scalars {
-    const copy = takenInput(part, this.#lender);
-    this.#copies.push([copy, part]);
-    return copy;
-  }
-
-  /** After a failure: has all of the input read, if that is wanted and possible still. */
-  async save(read: () => Promise<ArrayLike<number>>): Promise<void> {
-    if (this.#savesAll) this.saved = await read().catch(() => undefined);
-  }
-
-  /** Nothing reads the copies any more. */
-  release(): void {
-    for (const [copy, part] of this.#copies) returnInput(copy, part);
-  }
-
-  /** The call has ended, one way or the other. */
+  /** The call has ended, one way or the other: nothing reads the copy any more. */
   drop(): void {
-    for (const [copy] of this.#copies.splice(0)) dropInput(copy);
+    this.#lender.giveBack(this.input);
   }
 }

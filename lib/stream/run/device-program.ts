@@ -136,15 +136,14 @@ export class DeviceProgram {
     input: ArrayLike<number>, out: Scalars | undefined, { share = 'auto', ...options }: DeviceProgramOptions,
   ): Promise<RunResult & GpuWork> {
     const lender = lenderOf(this.device);
-    const borrowed = this.#compiled.figures === undefined ? Borrowed.of(input, lender) : undefined;
+    const { figures, program: { input: { external } } } = this.#compiled;
+    const borrowed = figures === undefined ? Borrowed.of(input, external.type, lender) : undefined;
     if (borrowed === undefined) {
       const taken = takenInput(input, lender);
       const release = (): void => { returnInput(taken, input); };
       return this.#whileRunning(() => this.#compiled.run(taken, { ...options, share, release }, out)).finally(() => { dropInput(taken); });
     }
-    const release = (): void => { borrowed.release(); };
-    const running = this.#whileRunning(() =>
-      this.#compiled.run(borrowed.input, { ...options, share, release, borrowed }, out));
+    const running = this.#whileRunning(() => this.#compiled.run(borrowed.input, { ...options, share, borrowed }, out));
     borrowed.returns();
     return running.finally(() => { borrowed.drop(); });
   }

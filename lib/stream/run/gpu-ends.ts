@@ -11,7 +11,6 @@ import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
 import type { FusedEnd } from '../targets/cuda-places.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
 import type { Borrowed } from './borrowed.ts';
-import { InputParts } from './input-parts.ts';
 import { joinItems, outOfMemory, type PreparedRun, type Scalars, type StreamArrays } from './prepare.ts';
 
 /** The arrays of a stream on the device: one for each kind of scalar. */
@@ -42,8 +41,8 @@ export interface Ends {
   put(scalars: Scalars, item: number): Promise<void>;
   span(state: number, states: number): Span;
   /**
-   * Whether the input is the caller's still, and the arrays of so many further steady states may be queued before it is copied: those of
-   * one call, at most `bytes` and `spans` in all.
+   * Whether the input is being copied, and the arrays of so many further steady states may be queued meanwhile: those of one call, at most
+   * `bytes` and `spans` in all.
    */
   mayQueue?(states: number, limits: { readonly bytes: number; readonly spans: number }): boolean;
 }
@@ -83,12 +82,12 @@ export class HostEnds implements Ends {
   readonly stateBytes: number;
   readonly #program: FusedProgram;
   readonly #device: Device;
-  #input: ArrayLike<number>;
+  readonly #input: ArrayLike<number>;
   /** The input by kind. */
-  #arrays: StreamArrays;
-  /** While the input is the caller's; afterwards what was copied of it, and what spans took before. */
-  #borrowed: Borrowed | undefined;
-  #parts: InputParts | undefined;
+  readonly #arrays: StreamArrays;
+  readonly #borrowed: Borrowed | undefined;
+  /** Spans that were made while the input was being copied, and their steady states. */
+  #queued = { spans: 0, states: 0 };
   readonly #warmStates: number;
   #output: Scalars | undefined;
   /** The output, if it lies in memory of the device. */
@@ -102,7 +101,7 @@ export class HostEnds implements Ends {
 
   /**
    * @param out where the output goes: at least as many scalars as come out; default: a new array
-   * @param borrowed the input, if it is the caller's still
+   * @param borrowed what makes the input, if it is the caller's still
    */
   constructor(
     program: FusedProgram, device: Device, { amount, counts, streams }: PreparedRun, input: ArrayLike<number>, out?: Scalars,
@@ -116,13 +115,11 @@ export class HostEnds implements Ends {
     this.#input = input;
     this.#arrays = required(streams.get(program.input.external.id)).arrays;
     this.#warmStates = program.warmStates;
-    if (borrowed !== undefined) {
-      this.#borrowed = borrowed;
-      borrowed.whenReturning(() => { if (this.#borrowed !== undefined) this.#takeInput(borrowed); });
-    }
     const scalars = this.items * scalarCount(program.output.external.type);
     if (out !== undefined && out.length < scalars) throw refusal('out', `at least ${scalars} elements`, String(out.length));
     this.#output = out?.subarray(0, scalars);
+    borrowed?.begin();
+    this.#borrowed = borrowed;
     this.stateBytes = [program.input, program.output].reduce((sum, { external, kinds, items }) => {
       const counted = countsOf(external.type);
       return sum + kinds.reduce((bytes, kind) => bytes + items * counted[kind] * (kind === 'd' ? 8 : 4), 0);
@@ -150,30 +147,12 @@ export class HostEnds implements Ends {
 
   part(begin: number, end: number): Promise<ArrayLike<number>> {
     const width = scalarCount(this.#program.input.external.type);
-    if (this.#borrowed !== undefined) this.#takeInput(this.#borrowed);
-    if (this.#parts !== undefined) return this.#parts.gather(begin * width, end * width);
     return Promise.resolve(partOf(this.#input, begin * width, end * width));
   }
 
-  /** Whether spans may read the caller's array: only if it is the array of their kind. */
   mayQueue(states: number, { bytes, spans }: { readonly bytes: number; readonly spans: number }): boolean {
-    const [kind] = this.#program.input.kinds;
-    if (this.#borrowed === undefined || kind === undefined || this.#arrays[kind] !== this.#input) return false;
-    const queued = this.#parts?.spans ?? { length: 0, states: 0 };
-    return queued.length < spans && (queued.states + states) * this.stateBytes <= bytes;
-  }
-
-  /** Copies what no span has taken: the call is about to return, or somebody else reads the input. */
-  #takeInput(borrowed: Borrowed): void {
-    this.#borrowed = undefined;
-    if (this.#parts !== undefined) {
-      this.#parts.takeRest(borrowed);
-      return;
-    }
-    const copy = borrowed.copy(borrowed.input);
-    const [kind] = this.#program.input.kinds;
-    if (kind !== undefined && this.#arrays[kind] === this.#input) this.#arrays = { [kind]: copy };
-    this.#input = copy;
+    if (this.#borrowed?.isUnderWay !== true) return false;
+    return this.#queued.spans < spans && (this.#queued.states + states) * this.stateBytes <= bytes;
   }
 
   put(scalars: Scalars, item: number): Promise<void> {
@@ -192,26 +171,18 @@ export class HostEnds implements Ends {
     const arrays = this.#arraysFor(states, end - begin);
     const { input, output } = arrays;
     let isTaken = false;
-    const [array] = input;
-    const isKept = this.#borrowed !== undefined && array !== undefined;
-    if (isKept) this.#parts ??= new InputParts(this.#input as Scalars);
+    if (this.#borrowed?.isUnderWay === true) this.#queued = { spans: this.#queued.spans + 1, states: this.#queued.states + states };
     const written = Promise.all(input.map((array, at) => {
       const kind = elementAt(source.kinds, at);
-      const scalars = [begin * takes[kind], end * takes[kind]] as const;
-      return array.write(this.#parts?.slice(...scalars) ?? required(this.#arrays[kind]).subarray(...scalars));
+      return array.write(required(this.#arrays[kind]).subarray(begin * takes[kind], end * takes[kind]));
     }));
     written.catch(nothing); // reported by take()
-    if (isKept) {
-      const [from, to, next] = [begin, end, begin + states * source.items].map((item) => item * scalarCount(source.external.type));
-      this.#parts?.add({ begin: required(from), end: required(to), next: required(next), array, states, written });
-    }
     const take = async (signal: AbortSignal | undefined): Promise<void> => {
       await Promise.all([written, this.#take(output, state, states, signal)]);
       isTaken = true;
     };
     const dispose = (): void => {
-      if (isKept) disposeOf({ ...arrays, input: [] });
-      else if (isTaken && !this.#isDisposed) this.#free.push(arrays);
+      if (isTaken && !this.#isDisposed) this.#free.push(arrays);
       else disposeOf(arrays);
     };
     return { input, output, firstInput, firstOutput: 0, take, dispose };
@@ -246,7 +217,6 @@ export class HostEnds implements Ends {
     this.#lent = undefined;
     provideLent(this.#device);
     for (const arrays of this.#free.splice(0)) disposeOf(arrays);
-    this.#parts?.dispose();
   }
 
   [Symbol.dispose](): void {

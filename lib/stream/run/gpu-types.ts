@@ -77,6 +77,6 @@ export interface GpuRunOptions extends ThreadOptions {
   readonly share?: ShareChoice | undefined;
   /** Called if and when a run that succeeds is sure to read nothing of its input any more. */
   readonly release?: (() => void) | undefined;
-  /** The input, if it is the caller's until the call returns. */
+  /** What makes the input, if that is the caller's until the call returns. */
   readonly borrowed?: Borrowed | undefined;
 }

@@ -1,8 +1,8 @@
 // Programs on a device that runs kernels. What preworks leave behind at the start of a run, and what is left over at its end, WebAssembly
 // makes; all whole steady states between are the device's, in launches that take a slice of the input each.
 import { setMaxListeners } from 'node:events';
-import { availableParallelism, totalmem } from 'node:os';
-import { Device, inputArray, resultArray } from '../../core/device.ts';
+import { availableParallelism } from 'node:os';
+import { type Device, inputArray, resultArray } from '../../core/device.ts';
 import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule, Kernel } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
@@ -18,6 +18,7 @@ import { isTrusted } from '../require.ts';
 import { within } from '../stop.ts';
 import type { GpuLimits, GpuOutcome, GpuRunOptions, GpuSpan, GpuWork, ScheduleFigures } from './gpu-types.ts';
 import { HostEnds, type Ends } from './gpu-ends.ts';
+import { LaunchSizes, noQueue, queueLimits } from './launch-sizes.ts';
 import { stopOf, untilAborted } from './gpu-stops.ts';
 import { Carry, paddedSpan, stateBefore, type RunState } from './gpu-state.ts';
 import { prepareRun, type RunResult, type Scalars, type ThreadOptions } from './prepare.ts';
@@ -31,39 +32,20 @@ import { inTurn } from './turns.ts';
 export const noFault = 2 ** 31 - 1;
 /** Turns that loops without known end may make in an iteration: more are left to the CPU. */
 export const turnsEach = 1e6;
-/**
- * Bytes that the arrays of a launch take at most, where the input is copied before it goes and where it is not, and the share of the
- * device's memory. Short runs are cut into so many launches at least, unless they were smaller than the least size.
- */
-const copiedBytes = 2 ** 26, launchBytes = 2 ** 25, leastLaunchBytes = 2 ** 22;
-const launchesOfRun = 12;
-const launchShare = 1 / 24;
-/** Seconds that a launch should take, and rounds by multiprocessor of the first ones, which are measured. */
-const launchSeconds = 0.015;
+/** Rounds by multiprocessor of the first launches, which are measured. */
 const firstRounds = 4;
-/** Launches that are under way at once. */
-const inFlight = 6;
 /** Rounds that a block makes for each one that it makes only to begin. */
 const worthWarming = 8;
 /** Microseconds of work for which worker threads are asked to take part. */
 const leastCoreMicroseconds = 2000;
-const mostStates = 2 ** 30;
-/** What one call may queue at most before it returns: bytes of input and output, and launches. */
-const queuedBytes = 2 ** 30, queuedShare = 1 / 8, queuedSpans = 64, callsOfSpan = 8;
-const noQueue = { bytes: 0, spans: 0 };
-/** The call waits for memory rather than copies if queueing takes longer than this: milliseconds, and bytes in a millisecond. */
-const queueMilliseconds = 5, queueRate = 2e7;
-
-function queueLimits(device: Device): { readonly bytes: number; readonly spans: number } {
-  const { limitBytes } = device.memory();
-  const ofDevice = limitBytes === 0 ? Infinity : limitBytes;
-  return {
-    bytes: Math.min(queuedBytes, queuedShare * Math.min(ofDevice, totalmem())),
-    spans: Math.min(queuedSpans, Math.floor(Device.queueLimit(device) / callsOfSpan)),
-  };
-}
 
 export interface GpuCompileOptions extends FusedOptions, GpuLimits {}
+
+/** What a promise came to. */
+function outcomeOf<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === 'rejected') throw settled.reason;
+  return settled.value;
+}
 
 /** A program compiled for a device. */
 export class CompiledGpu {
@@ -173,10 +155,7 @@ export class CompiledGpu {
     return within(options, async (signal) => {
       const run = prepareRun(this.program.plan, input, options);
       using ends = new HostEnds(this.program, this.device, run, required(input), out, options.borrowed);
-      const work = await this.process(ends, { ...options, signal }).catch(async (error: unknown) => {
-        if (!signal.aborted) await options.borrowed?.save(() => ends.part(0, Infinity));
-        throw error;
-      });
+      const work = await this.process(ends, { ...options, signal });
       const firings = writtenFirings(this.program.plan, run.amount, run.counts);
       return { output: ends.handOut(), printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };
     });
@@ -220,23 +199,25 @@ export class CompiledGpu {
     let began = 0;
     const isStateless = !this.hasState;
     const share = new Share(from, to, choice === false || !isStateless ? undefined : this.#cores(ends, options), isStateless && choice);
-    // What comes first does not wait for what is made before it: then all may be queued before the call returns.
-    const { deviceSeconds, fault } = await inTurn(this.device, (isAlone) => {
+    // The device begins first: then all may be queued before the call returns. The start and the end of the run are made meanwhile.
+    const [made, before, after] = await inTurn(this.device, (isAlone) => {
       began = performance.now();
-      return isStateless ? this.#middle(ends, share, options.signal, isAlone) : this.#withState(ends, from, to, options);
+      return Promise.allSettled([
+        isStateless ? this.#middle(ends, share, options.signal, isAlone) : this.#withState(ends, from, to, options),
+        this.#before(ends, from, options), isStateless ? this.#after(ends, to, options) : Promise.resolve(true),
+      ] as const);
     }, options.signal);
-    const middle = performance.now() - began;
-    const before = await this.#before(ends, from, options);
+    const { deviceSeconds, fault } = outcomeOf(made);
+    outcomeOf(before);
     if (fault !== undefined) {
       await this.#replay(ends, fault, options);
       return this.#byWasm(ends, options, 'a loop makes more turns than a device is given time for');
     }
-    const after = isStateless ? await this.#after(ends, to, options) : 0;
-    if (after === undefined) return this.#byWasm(ends, options, 'a prework goes wrong in the middle of the input');
+    if (!outcomeOf(after)) return this.#byWasm(ends, options, 'a prework goes wrong in the middle of the input');
     if (share.isQuiet) release?.();
     const recurrences = this.program.state?.reordered ?? [];
     return {
-      milliseconds: before + middle + after, deviceSeconds, deviceShare: share.deviceShare,
+      milliseconds: performance.now() - began, deviceSeconds, deviceShare: share.deviceShare,
       ...(recurrences.length === 0 ? {} : { recurrences }),
     };
   }
@@ -260,29 +241,28 @@ export class CompiledGpu {
     return this.wasm.runHereOrAside(input, { ...rest, items });
   }
 
-  /** The start of the run up to a steady state; milliseconds. */
-  async #before(ends: Ends, states: number, options: ThreadOptions): Promise<number> {
+  /** The start of the run up to a steady state. */
+  async #before(ends: Ends, states: number, options: ThreadOptions): Promise<void> {
     const { before, items } = this.program.output;
-    if (before + states * items === 0) return 0;
+    if (before + states * items === 0) return;
     const made = await this.#part(ends, 0, states, before + states * items, options);
     await ends.put(made.output, 0);
-    return made.milliseconds;
   }
 
-  /** What comes out behind the last whole steady state; milliseconds. Undefined where only the whole run can tell. */
-  async #after(ends: Ends, states: number, options: ThreadOptions): Promise<number | undefined> {
+  /** What comes out behind the last whole steady state. False where only the whole run can tell. */
+  async #after(ends: Ends, states: number, options: ThreadOptions): Promise<boolean> {
     const { output: { before, items, external } } = this.program;
     const left = ends.items - before - states * items;
-    if (left === 0) return 0;
+    if (left === 0) return true;
     const back = this.#back(states);
     try {
       const made = await this.#part(ends, states - back, Infinity, back * items + before + left, options);
       const width = scalarCount(external.type);
       await ends.put(made.output.subarray((back * items + before) * width), before + states * items);
-      return made.milliseconds;
+      return true;
     } catch (error) {
       // Preworks in the middle of the input may go wrong where nothing else does.
-      if (back > 0 && error instanceof StreamRunError) return undefined;
+      if (back > 0 && error instanceof StreamRunError) return false;
       throw error;
     }
   }
@@ -348,17 +328,12 @@ export class CompiledGpu {
 
   /** Steady states by the device, as far as the cores do not make them. */
   async #middle(ends: Ends, share: Share, signal: AbortSignal | undefined, isAlone: boolean, carry?: RunState): Promise<GpuOutcome> {
-    const round = this.#whole;
-    const { limitBytes } = this.device.memory();
-    const isCopied = ends.mayQueue?.(0, { bytes: Infinity, spans: 1 }) === true;
-    const wanted = Math.max(leastLaunchBytes, (share.end - share.front) * ends.stateBytes / launchesOfRun);
-    const bytes = Math.min(isCopied ? copiedBytes : launchBytes, wanted, limitBytes === 0 ? Infinity : launchShare * limitBytes);
-    const most = Math.min(mostStates, Math.floor(bytes / Math.max(1, ends.stateBytes)));
-    const whole = (states: number): number => Math.max(round, Math.floor(Math.min(states, most) / round) * round);
     const known = ends.stateBytes === 0 ? undefined : this.#size;
-    let size = whole(known ?? this.firstStates);
-    const began = performance.now(), from = share.front;
-    const isQuick = (): boolean => performance.now() - began < queueMilliseconds + (share.front - from) * ends.stateBytes / queueRate;
+    const sizes = new LaunchSizes({
+      device: this.device, round: this.#whole, stateBytes: ends.stateBytes, states: share.end - share.front,
+      known, first: this.firstStates, isRamped: this.figures === undefined,
+    });
+    const from = share.front;
     const queue = isAlone && known !== undefined && this.figures === undefined ? queueLimits(this.device) : noQueue;
     let deviceSeconds = 0, fault = Infinity;
     const failures: unknown[] = [];
@@ -372,18 +347,17 @@ export class CompiledGpu {
         while (share.front < share.end && goesOn()) {
           signal?.throwIfAborted();
           const begin = share.front;
-          const states = Math.min(size, share.end - begin);
+          const states = sizes.next(begin - from, share.end - begin);
           const slice = this.#slice(ends, begin, states, signal, carry).then((done) => {
             deviceSeconds += done.deviceSeconds;
             share.deviceDid(states);
             if (done.fault !== undefined) fault = Math.min(fault, begin + done.fault);
-            if (states !== size || done.deviceSeconds === 0) return;
-            size = whole(size * Math.min(8, launchSeconds / done.deviceSeconds));
-            if (ends.stateBytes > 0) this.#size = size; // short launches, whatever the next input is
+            const found = sizes.took(states, done.deviceSeconds);
+            if (ends.stateBytes > 0) this.#size = found ?? this.#size; // short launches, whatever the next input is
           }).catch((error: unknown) => { failures.push(error); }).finally(() => pending.delete(slice));
           pending.add(slice);
           share.front += states;
-          const goesOnNow = pending.size < inFlight || (ends.mayQueue?.(size, queue) === true && isQuick());
+          const goesOnNow = pending.size < sizes.inFlight || ends.mayQueue?.(sizes.most, queue) === true;
           if (!goesOnNow) await Promise.race([...pending, stop.stopped]);
         }
         await Promise.race([Promise.all(pending), stop.stopped]);

@@ -2,7 +2,7 @@
 import { describeValue } from '../../core/arrays.ts';
 import { choice, rule, text, truth, whole, type Check } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
-import { DeviceLostError, refusal, UnavailableError } from '../../core/errors.ts';
+import { DeviceLostError, refusal } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
 import { algebraicGraph, type LinearFilter, type LinearProgram } from '../algebra/index.ts';
@@ -185,6 +185,14 @@ async function timesFor(
   }
 }
 
+/** What the loss of a device means to a run: who did not ask for a GPU need not know that it failed. */
+function forAuto(name: StreamBackend | FormerBackend): (error: unknown) => string {
+  return (error) => {
+    if (name === 'auto' && error instanceof DeviceLostError) return error.message;
+    throw error;
+  };
+}
+
 /** Runs a program on a device; why not, where that does not go. */
 async function runDevice(
   graph: StreamGraph, backend: DeviceBackend, given: GivenOptions, costs?: readonly number[],
@@ -240,7 +248,7 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
   const begin = isPlain ? atOnce.begin : undefined;
   if (begin !== undefined) {
     const begun = withGraph(graph, () => begin(graph, name, input, requestOf(read)));
-    if (begun !== undefined) return runBegun(graph, begun, read);
+    if (begun !== undefined) return runBegun(graph, name, begun, read);
   }
   const taken = takenInput(input, lenders.for?.(read.device, name));
   try {
@@ -251,14 +259,15 @@ export async function run(graph: StreamGraph, given: StreamRunOptions = {}): Pro
 }
 
 /** The rest of a run that has begun on a device. */
-async function runBegun(graph: StreamGraph, begun: Begun, read: GivenOptions): Promise<StreamRun> {
-  const { backend } = begun;
+async function runBegun(
+  graph: StreamGraph, name: StreamBackend | FormerBackend, begun: Begun, read: GivenOptions,
+): Promise<StreamRun> {
+  const { backend, input } = begun;
   const started = performance.now();
   try {
-    const made = toldBy(await withGraph(graph, () => begun.done, read.signal), backend);
+    const made = await withGraph(graph, () => begun.done, read.signal).then((done) => toldBy(done, backend),
+      forAuto(read.device === undefined ? name : backend));
     if (typeof made !== 'string') return made;
-    const input = begun.input();
-    if (input === undefined) throw new UnavailableError(`${made}; what the device has of the input cannot be read`);
     const timeout = Math.max(1, read.timeout - (performance.now() - started));
     return { ...await runOnCpu(backend, graph, { ...read, input, timeout }), note: cpuNote(made) };
   } finally {
@@ -326,11 +335,7 @@ async function runBy(backend: StreamBackend, graph: StreamGraph, given: GivenOpt
     const times = isPlanned ? await timesFor(graph, 'wasm', given) : Array.isArray(costs) ? costs as readonly number[] : undefined;
     const on = isDeviceBackend(backend) ? backend : 'cuda';
     const made = await (devices === undefined ? runDevice(graph, on, given, times) : runSeveral(graph, on, { ...given, devices }))
-      .catch((error: unknown) => {
-        // Who did not ask for a GPU need not know that it failed.
-        if (backend === 'auto' && error instanceof DeviceLostError) return error.message;
-        throw error;
-      });
+      .catch(forAuto(backend));
     if (typeof made !== 'string') return made;
     note = cpuNote(made);
   }

@@ -179,8 +179,8 @@ export async function runOnDevice(
 }
 
 /**
- * Begins a run while the input is the caller's, where a device is open and has the program: slices of the input are on their way when this
- * returns, and the rest is copied. Undefined: the input has to be copied first.
+ * Begins a run while the input is the caller's, where a device is open, has the program and lends memory: the input is on its way when this
+ * returns, and copied. Undefined: the input has to be copied first.
  */
 function beginOnDevice(
   graph: StreamGraph, backend: string, input: unknown, { device: asked, fast = false, mode = 'fused', ...options }: DeviceRequest,
@@ -190,12 +190,11 @@ function beginOnDevice(
   const own = device.backend;
   if (own === 'cpu' || (backend !== 'auto' && backend !== own) || mode !== 'fused') return undefined;
   const ready = compiled.get(graph)?.get(device)?.get(nameOf({ mode, fast }));
-  const borrowed = ready === undefined ? undefined : Borrowed.of(input, lenderOf(device), true);
+  const borrowed = ready === undefined ? undefined : Borrowed.of(input, ready.program.input.external.type, lenderOf(device));
   if (borrowed === undefined) return undefined;
-  const release = (): void => { borrowed.release(); };
-  const done = runOnDevice(graph, own, { ...options, device, fast, mode, input: borrowed.input, borrowed, release }, ready);
+  const done = runOnDevice(graph, own, { ...options, device, fast, mode, input: borrowed.input, borrowed }, ready);
   borrowed.returns();
-  return { backend: own, done, input: () => borrowed.saved, drop: () => { borrowed.drop(); } };
+  return { backend: own, done, input: borrowed.input, drop: () => { borrowed.drop(); } };
 }
 
 /** Whether a run is long enough for a GPU and a GPU is available. */

@@ -116,10 +116,16 @@ function slotsOf(arrays: StreamArrays, type: IrType) {
   return placesOf(type).map(({ kind, at, name }) => ({ array: required(arrays[kind]), stride: counts[kind], at, name }));
 }
 
+/** Whether {@link splitItems} gives the array itself, without reading it. */
+export function isSplit(numbers: ArrayLike<number>, type: IrType): numbers is Scalars {
+  const only = single(type);
+  return only !== undefined && isExactly(numbers, only, type);
+}
+
 /** Splits items, given as scalars in memory order, by kind. If one kind suffices, the result may be the given array itself. */
 export function splitItems(numbers: ArrayLike<number>, type: IrType): StreamArrays {
   const only = single(type);
-  if (only !== undefined && isExactly(numbers, only, type)) return { [only]: numbers };
+  if (only !== undefined && isSplit(numbers, type)) return { [only]: numbers };
   const items = Math.floor(numbers.length / Math.max(placesOf(type).length, 1));
   const arrays = arraysFor(items, type, makeArray);
   const slots = slotsOf(arrays, type);

@@ -1,12 +1,10 @@
-// Slices of a plain input that are queued before the call returns: the caller may change the input from then on, and whatever reads it later
-// gets what it was, on the device or in a copy.
+// Slices of a plain input that are queued before the call returns, while the input is being copied: the caller may change it from then on,
+// and whatever reads it later gets what it was.
 import assert from 'node:assert/strict';
 import { addon } from '../../../lib/core/binding.ts';
 import { openDevice, type Device } from '../../../lib/core/device.ts';
-import { UnavailableError } from '../../../lib/core/errors.ts';
 import { compileForDevice, run, type StreamGraph } from '../../../lib/stream/index.ts';
 import type { DeviceProgram } from '../../../lib/stream/run/device-program.ts';
-import { InputParts } from '../../../lib/stream/run/input-parts.ts';
 import { hasBackend, skipCases } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';
 
@@ -22,6 +20,13 @@ const graphs = {
   loop: graphOf('int->int filter A { work pop 1 push 1 { int x = pop(); int s = 0; while (x > 0) { x--; s = s * 5 + x; } push(s); } } '
     + 'int->int pipeline Main { add A; }'),
 } satisfies Record<string, StreamGraph>;
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array => new Uint8Array(buffer, byteOffset, byteLength);
+/** Requires the same elements; for large arrays faster than deepEqual. */
+function requireSame(found: ArrayLike<number>, expected: ArrayLike<number>, what?: string): void {
+  assert.equal(found.length, expected.length, what);
+  assert.equal(Buffer.compare(bytesOf(found as Int32Array), bytesOf(expected as Int32Array)), 0, what);
+}
 
 const length = 1_200_011;
 const small = (): Int32Array => Int32Array.from({ length }, (_, i) => Math.imul(i, 7919) >>> 30);
@@ -59,26 +64,42 @@ describe('inputs that are queued before the call returns', function () {
   for (const name of ['plain', 'peeking', 'prework', 'wide', 'stateful'] as const) {
     it(`give the same whatever happens to them: ${name}`, async () => {
       const program = await compiled(name);
-      const input = small(), { add, takeRest } = InputParts.prototype;
+      const input = small();
       const expected = (await run(graphs[name], { input, backend: 'wasm' })).output;
-      let spans = 0, rests = 0;
-      InputParts.prototype.add = function (...args) { ++spans; add.apply(this, args); };
-      InputParts.prototype.takeRest = function (...args) { ++rests; takeRest.apply(this, args); };
+      const own = addon(), { upload, beginCopy } = own;
+      let spans = 0, copies = 0, queued = 0;
+      own.upload = (...args) => {
+        ++spans;
+        return upload(...args);
+      };
+      own.beginCopy = (...args) => {
+        ++copies;
+        beginCopy(...args);
+      };
+      /** Starts a run, and counts what is queued before it returns. */
+      const begun = async <T>(start: () => Promise<T>): Promise<T> => {
+        const before = spans, pending = start();
+        queued = Math.max(queued, spans - before);
+        return pending;
+      };
       try {
-        for (const disturb of disturbances) {
-          const given = input.slice();
-          const pending = program.run(given);
-          disturb(given);
-          assert.deepEqual((await pending).output, expected);
-          const again = input.slice();
-          const other = run(graphs[name], { input: again, device });
-          disturb(again);
-          assert.deepEqual((await other).output, expected);
+        for (let round = 0; round < 2; ++round) {
+          for (const disturb of disturbances.slice(round)) {
+            const given = input.slice();
+            const pending = begun(() => program.run(given));
+            disturb(given);
+            requireSame((await pending).output, expected);
+            const again = input.slice();
+            const other = begun(() => run(graphs[name], { input: again, device }));
+            disturb(again);
+            requireSame((await other).output, expected);
+          }
         }
-        // The first run does not know how long launches take; programs with state need the input's start first.
-        if (name !== 'stateful') assert.ok(spans >= 8 && rests >= 4, `${spans} spans of ${rests} runs`);
+        // The first runs do not know how long launches take, and are lent no memory; programs with state need the input's start first.
+        assert.ok(copies >= 4, `${copies} inputs were copied meanwhile`);
+        if (name !== 'stateful') assert.ok(queued >= 4, `${queued} spans were queued`);
       } finally {
-        Object.assign(InputParts.prototype, { add, takeRest });
+        Object.assign(own, { upload, beginCopy });
       }
     });
   }
@@ -110,7 +131,7 @@ describe('inputs that are queued before the call returns', function () {
     input.fill(1);
     const { output, backend } = await pending;
     assert.equal(backend, 'wasm');
-    assert.deepEqual(output, expected);
+    requireSame(output, expected);
   });
 
   it('may be of classes of their own, resizable, shared with cores, limited, or used by several runs at once', async () => {
@@ -121,51 +142,88 @@ describe('inputs that are queued before the call returns', function () {
     class Own extends Int32Array {
       override subarray(): Int32Array<ArrayBuffer> { throw new Error('not for others'); }
     }
-    assert.deepEqual((await program.run(new Own(input))).output, expected);
+    requireSame((await program.run(new Own(input))).output, expected);
     const Resizable = ArrayBuffer as unknown as new (length: number, options: { maxByteLength: number }) => ArrayBuffer;
     const resizable = new Int32Array(new Resizable(4 * length, { maxByteLength: 8 * length }));
     resizable.set(input);
     const pending = program.run(resizable);
     (resizable.buffer as unknown as { resize(length: number): void }).resize(0);
-    assert.deepEqual((await pending).output, expected);
+    requireSame((await pending).output, expected);
     const given = input.slice();
     const shared = program.run(given, { share: true });
     given.fill(0);
-    assert.deepEqual((await shared).output, expected);
-    assert.deepEqual((await program.run(input, { items: 250_007 })).output, (expected as Int32Array).slice(0, 250_007));
+    requireSame((await shared).output, expected);
+    requireSame((await program.run(input, { items: 250_007 })).output, (expected as Int32Array).slice(0, 250_007));
     const many = Array.from({ length: 5 }, () => program.run(input));
-    for (const made of await Promise.all(many)) assert.deepEqual(made.output, expected);
+    for (const made of await Promise.all(many)) requireSame(made.output, expected);
   });
 
-  it('are read again, or said to be gone, where the device fails and the CPU takes over', async () => {
-    const input = small(), expected = (await run(graphs.peeking, { input, backend: 'wasm' })).output;
-    await run(graphs.peeking, { input, device });
-    await run(graphs.peeking, { input, device });
-    const faults = addon().faults!;
-    const noMemory = 2;
-    let onCpu = 0, gone = 0;
-    for (let skip = 0; skip < 40; skip += 3) {
-      const given = input.slice();
-      faults.arm(skip, noMemory, false);
-      const pending = run(graphs.peeking, { input: given, device });
-      given.fill(5);
+  it('are there for the CPU wherever the device runs out of memory', async () => {
+    process.env['WARPLOOM_SIMT_DISCRETE'] = '1';
+    await using own = await openDevice({ backend: 'simt' });
+    delete process.env['WARPLOOM_SIMT_DISCRETE'];
+    const given = small().subarray(0, 2 ** 20), expected = (await run(graphs.plain, { input: given, backend: 'wasm' })).output;
+    const faults = addon().faults!, noMemory = 2;
+    for (let i = 0; i < 4; ++i) await run(graphs.plain, { input: given, device: own });
+    let before = faults.calls();
+    await run(graphs.plain, { input: given, device: own });
+    const calls = faults.calls() - before;
+    let onCpu = 0;
+    // Every call of the first launches, and some of the others, which are alike.
+    for (let skip = 0; skip < calls + 3; skip += skip < 30 ? 1 : 4) {
+      const input = given.slice();
+      faults.arm(skip, noMemory, skip % 4 === 3);
+      const pending = run(graphs.plain, { input, device: own });
+      input.fill(5);
       try {
         const { output, backend, note } = await pending;
-        assert.deepEqual(output, expected);
+        requireSame(output, expected, `after ${skip} calls`);
         assert.equal(backend === 'wasm', note !== undefined);
         if (backend === 'wasm') ++onCpu;
-      } catch (error) {
-        assert.ok(error instanceof UnavailableError, String(error));
-        assert.match(error.message, /cannot be read/);
-        ++gone;
       } finally {
         faults.disarm();
       }
     }
-    assert.ok(onCpu > 0, `${onCpu} runs went to the CPU, ${gone} could not`);
-    await device.trim();
-    await device.trim();
-    assert.equal(device.memory().inUseBytes, 0);
+    assert.ok(onCpu >= 10, `${onCpu} runs of ${calls} calls went to the CPU`);
+    before = own.memory().inUseBytes;
+    await own.trim();
+    await own.trim();
+    assert.equal(own.memory().inUseBytes, 0, `${before} bytes before`);
+    const { backend, output } = await run(graphs.plain, { input: given, device: own });
+    assert.equal(backend, 'simt');
+    requireSame(output, expected);
+  });
+
+  it('are there for the CPU whatever the memory limit is', async () => {
+    const input = small(), expected = (await run(graphs.peeking, { input, backend: 'wasm' })).output;
+    for (const memoryLimit of [1, 4097, 1e5, 1e6, 4.3e6, 4.9e6, 9.7e6, 15e6]) {
+      process.env['WARPLOOM_SIMT_DISCRETE'] = '1';
+      await using own = await openDevice({ backend: 'simt', memoryLimit });
+      delete process.env['WARPLOOM_SIMT_DISCRETE'];
+      for (let i = 0; i < 3; ++i) {
+        const given = input.slice();
+        const pending = run(graphs.peeking, { input: given, device: own });
+        given.fill(7);
+        requireSame((await pending).output, expected, `${memoryLimit} bytes`);
+      }
+    }
+  });
+
+  it('do not go with a device that is lost: later runs go to the CPU', async () => {
+    const faults = addon().faults!, lostDevice = 700;
+    const input = small(), expected = (await run(graphs.plain, { input, backend: 'wasm' })).output;
+    for (const skip of [0, 9, 23]) {
+      process.env['WARPLOOM_SIMT_DISCRETE'] = '1';
+      await using own = await openDevice({ backend: 'simt' });
+      delete process.env['WARPLOOM_SIMT_DISCRETE'];
+      for (let i = 0; i < 4; ++i) await run(graphs.plain, { input, device: own });
+      faults.arm(skip, lostDevice, true);
+      await assert.rejects(run(graphs.plain, { input, device: own }), { code: 'ERR_WARPLOOM_DEVICE_LOST' })
+        .finally(() => { faults.disarm(); });
+      const { output, note } = await run(graphs.plain, { input, device: own });
+      requireSame(output, expected);
+      assert.match(note!, /lost/);
+    }
   });
 
   it('leave nothing behind when they are stopped', async () => {
