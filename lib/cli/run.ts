@@ -19,7 +19,7 @@ export function resultTable(results: readonly ItemResult[], folder: string): str
 }
 
 /** A bar on a terminal, JSON lines elsewhere or when asked for. */
-function watcher({ out, err }: CommandContext, json: boolean): (event: RunEvent) => void {
+export function watcher({ out, err }: CommandContext, json: boolean): (event: RunEvent) => void {
   if (json) return (event) => out.write(`${JSON.stringify(event)}\n`);
   const bar = new ProgressBar(err);
   const said = new Set<string>();
@@ -65,7 +65,7 @@ A job file says what to compute, on which inputs, with which parameters:
 
 Kinds: solve (tridiagonal systems from .npy), heat-adi (2-D heat equation), spline (cubic splines
 through a .csv), simulate (heat, Kuramoto–Sivashinsky and Euler equations in one dimension),
-denoise, segment, register (images and volumes).
+stencil (an equation of your own, in one to three dimensions), denoise, segment, register (images and volumes).
 examples/jobs has an example of each kind and the JSON Schema for your editor.
 
   --results DIR   where results go: DIR/NAME/ITEM/ with result.json, arrays and pictures

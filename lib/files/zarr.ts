@@ -32,8 +32,8 @@ export interface SeriesShape {
   readonly type: 'float32' | 'float64';
   /** Names of the fields. */
   readonly fields: readonly string[];
-  /** Places of the points. */
-  readonly x: Float64Array;
+  /** Names of the axes, and the places of the points along each; the last one varies fastest. */
+  readonly axes: readonly (readonly [name: string, places: Float64Array])[];
   /** Steps and times of the snapshots. */
   readonly steps: readonly number[];
   readonly times: readonly number[];
@@ -57,6 +57,7 @@ async function makeArray<T extends FileType>(
 class Field {
   readonly #array: FieldArray;
   readonly #rows: number;
+  readonly #extents: readonly number[];
   readonly #n: number;
   #chunk = -1;
   #values: RealArray = new Float64Array(0);
@@ -65,14 +66,15 @@ class Field {
   constructor(array: FieldArray) {
     this.#array = array;
     this.#rows = elementAt(array.chunks, 0);
-    this.#n = elementAt(array.shape, 1);
+    this.#extents = array.shape.slice(1);
+    this.#n = this.#extents.reduce((a, b) => a * b, 1);
   }
 
   async row(index: number): Promise<RealArray> {
     const chunk = Math.floor(index / this.#rows);
     if (chunk !== this.#chunk) {
       await this.flush();
-      const { data } = await zarr.get(this.#array, [this.#span(chunk), null]);
+      const { data } = await zarr.get(this.#array, [this.#span(chunk), ...this.#extents.map(() => null)]);
       this.#values = data;
       this.#chunk = chunk;
     }
@@ -89,7 +91,9 @@ class Field {
     if (!this.#dirty) return;
     const span = this.#span(this.#chunk);
     const data = this.#values as Float64Array<ArrayBuffer>;
-    await zarr.set(this.#array, [span, null], { data, shape: [data.length / this.#n, this.#n], stride: [this.#n, 1] });
+    const shape = [data.length / this.#n, ...this.#extents];
+    const stride = shape.map((_, axis) => shape.slice(axis + 1).reduce((a, b) => a * b, 1));
+    await zarr.set(this.#array, [span, ...this.#extents.map(() => null)], { data, shape, stride });
     this.#dirty = false;
   }
 
@@ -98,7 +102,7 @@ class Field {
   }
 }
 
-/** Snapshots of fields of shape (time, x), with their coordinates `x`, `time` and `step`. */
+/** Snapshots of fields of shape (time, axes…), with the coordinates of the axes, `time` and `step`. */
 export class FieldSeries {
   readonly #fields: ReadonlyMap<string, Field>;
 
@@ -110,21 +114,26 @@ export class FieldSeries {
   static async create(folder: string, shape: SeriesShape, goOn: boolean): Promise<FieldSeries> {
     if (!goOn) await removeAll(folder);
     const root = zarr.root(new FolderStore(folder));
-    const { x, steps, times, type } = shape;
+    const { steps, times, type } = shape;
     await zarr.create(root, { attributes: shape.attributes });
     const count = times.length;
     const axes: [string, 'float64' | 'int64', string, Float64Array | BigInt64Array][] = [
-      ['x', 'float64', 'x', x], ['time', 'float64', 'time', Float64Array.from(times)],
+      ...shape.axes.map(([name, places]): [string, 'float64', string, Float64Array] => [name, 'float64', name, places]),
+      ['time', 'float64', 'time', Float64Array.from(times)],
       ['step', 'int64', 'time', BigInt64Array.from(steps, BigInt)],
     ];
     for (const [name, dtype, dimension, values] of axes) {
       const array = await makeArray(root, name, dtype, [[dimension, values.length]], [values.length]);
       await zarr.set(array, null, { data: values as never, shape: [values.length], stride: [1] });
     }
-    const rows = Math.min(count, Math.max(1, Math.floor(chunkBytes / (x.length * (type === 'float32' ? 4 : 8)))));
+    const extents = shape.axes.map(([name, places]) => [name, places.length] as [string, number]);
+    const points = extents.reduce((product, [, extent]) => product * extent, 1);
+    const rows = Math.min(count, Math.max(1, Math.floor(chunkBytes / (points * (type === 'float32' ? 4 : 8)))));
     const fields = new Map<string, Field>();
     for (const name of shape.fields) {
-      fields.set(name, new Field(await makeArray(root, name, type, [['time', count], ['x', x.length]], [rows, x.length])));
+      const array = await makeArray(root, name, type, [['time', count], ...extents],
+        [rows, ...extents.map(([, extent]) => extent)]);
+      fields.set(name, new Field(array));
     }
     return new FieldSeries(fields);
   }

@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { isObject } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { describeFile, readText } from '../core/files.ts';
 import { digestInputs, hashItem, type Digests, type InputDigest } from './hash.ts';
@@ -82,6 +83,14 @@ function* combinations(sweep: Sweep): Generator<Record<string, unknown>> {
   }
 }
 
+/** A job with a field set; 'parameters.F' is field F of its field parameters. */
+function withField(job: object, name: string, value: unknown): object {
+  const [first = '', ...rest] = name.split('.');
+  if (rest.length === 0) return { ...job, [first]: value };
+  const inner = Object.hasOwn(job, first) ? (job as Record<string, unknown>)[first] : undefined;
+  return { ...job, [first]: withField(isObject(inner) ? inner : {}, rest.join('.'), value) };
+}
+
 function parseJob(value: unknown, file: string): Job {
   const parsed = jobSchema.safeParse(value);
   if (!parsed.success) {
@@ -120,7 +129,7 @@ export async function loadJob(source: string | object, { backend, folder }: Load
   const raw = typeof source === 'string' ? await readJob(source) : source;
   const job = parseJob(raw, file);
   const sweep = job.sweep ?? {};
-  const shared = sharedFields.find((field) => Object.hasOwn(sweep, field));
+  const shared = Object.keys(sweep).find((field) => sharedFields.includes(field.split('.')[0] ?? ''));
   if (shared !== undefined) throw refusal(`sweep.${shared}`, 'a field that items can differ in', shared);
   countItems(sweep);
   const input = inputResolver(folder ?? (typeof source === 'string' ? dirname(source) : '.'));
@@ -130,7 +139,8 @@ export async function loadJob(source: string | object, { backend, folder }: Load
   const digests: Digests = new Map();
   const items: JobItem[] = [];
   for (const combination of combinations(sweep)) {
-    const one = parseJob({ ...(raw as object), ...combination, ...own, sweep: undefined }, file);
+    const varied = Object.entries(combination).reduce((of, [name, value]) => withField(of, name, value), raw as object);
+    const one = parseJob({ ...varied, ...own, sweep: undefined }, file);
     const inputs = await digestInputs(one, input, digests);
     items.push({ name: nameOf(combination), job: one, inputs, hash: hashItem(one, inputs) });
   }

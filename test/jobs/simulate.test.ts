@@ -195,7 +195,8 @@ describe('simulate jobs', function () {
     equal(rod.code, 0, rod.err);
     strictEqual((await readZarr(join(out, 'result.zarr', 'u'))).values.at(-33), 20);
     for (const [argv, what] of [
-      [[], /equation/], [['burgers'], /equation/], [['heat', '--n', '9', '--dt', '0.1'], /--time or --steps/], [['heat', '--n', 'x', '--steps', '1'], /--n/],
+      [[], /equation/], [['burgers'], /shape/], [['vorticity'], /equation/],
+      [['heat', '--n', '9', '--dt', '0.1'], /--time or --steps/], [['heat', '--n', 'x', '--steps', '1'], /--n/],
       [['heat', '--n', '9', '--dt', '1', '--steps', '1', '--initial', 'ramp'], /unstable/], [['ks', '--n', '9', '--cfl', '1', '--steps', '1'], /cfl/],
       [['heat', '--n', '9', '--dt', '1', '--steps', '1', '--left', 'periodic'], /must be given together/], [['heat', '--n', '9', '--steps', '1', '--backend', 'tpu'], /--backend/],
     ] as [string[], RegExp][]) {

@@ -8,11 +8,12 @@ import { segmentKind } from './segment.ts';
 import { simulateKind } from './simulate.ts';
 import { solveKind } from './solve.ts';
 import { splineKind } from './spline.ts';
+import { stencilKind } from './stencil.ts';
 import { streamKind } from './stream.ts';
 
 /** All kinds, in the order of the published JSON Schema. */
 const kinds = [
-  solveKind, heatAdiKind, splineKind, simulateKind, denoiseKind, segmentKind, registerKind, streamKind,
+  solveKind, heatAdiKind, splineKind, simulateKind, stencilKind, denoiseKind, segmentKind, registerKind, streamKind,
 ] as const;
 
 type Schemas<Kinds> = { [Place in keyof Kinds]: Kinds[Place] extends { readonly schema: infer Schema } ? Schema : never };

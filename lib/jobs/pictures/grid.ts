@@ -74,3 +74,19 @@ export function pngLuminance(bytes: Uint8Array): { width: number; height: number
   }
   return { width, height, values };
 }
+
+/** Colours by level: grey for what is missing, white, and the colour map from level 2 on. */
+export const levelColours: readonly (readonly [number, number, number])[] = Array.from({ length: 256 }, (_, level) => {
+  if (level < 2) return level === 0 ? [128, 128, 128] : [255, 255, 255];
+  const at = 3 * Math.round(((level - 2) * 255) / 253);
+  return [elementAt(RAMP, at), elementAt(RAMP, at + 1), elementAt(RAMP, at + 2)];
+});
+/** The level of white. */
+export const whiteLevel = 1;
+
+/** The levels of values between the ends of a range, for pictures with the palette {@link levelColours}. */
+export function levelsOf(values: ArrayLike<number>, range: readonly [number, number]): Uint8Array {
+  const scale = range[1] > range[0] ? 253 / (range[1] - range[0]) : 0;
+  return Uint8Array.from(values, (value) =>
+    (Number.isFinite(value) ? 2 + Math.min(253, Math.max(0, Math.round((value - range[0]) * scale))) : 0));
+}

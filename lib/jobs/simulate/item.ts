@@ -9,11 +9,11 @@ import { isThere, readBytes, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import { parseNpy } from '../../files/npy.ts';
 import { FieldSeries } from '../../files/zarr.ts';
-import { Clock } from '../../core/clock.ts';
 import * as swept from '../../swept/index.ts';
 import type { ItemContext, ItemFunction, ItemReport } from '../kind.ts';
 import { plotSvg } from '../pictures/plot.ts';
 import { checkpointName } from '../results-folder.ts';
+import { timetable } from '../timetable.ts';
 import type { Fields } from './fields.ts';
 import { exactFields, exactOf, l1Errors, type Exact } from './exact.ts';
 import { profilePlot, SpaceTime } from './pictures.ts';
@@ -56,20 +56,6 @@ async function resume(
     if (error instanceof ArgumentError && /^(path|tag|parameters\b)/.test(error.argument)) return undefined;
     throw error;
   }
-}
-
-/**
- * Step and time of every snapshot, including the initial one. Snapshots are taken after whole steps, so that they do not affect the
- * computation, and the last one at the end of the run. There are fewer if there are fewer steps.
- */
-export function timetable({ until, snapshots }: SimulateJob, dt: number): { steps: number[]; times: number[] } {
-  const { whole, rest } = 'time' in until ? new Clock(dt).plan(until.time) : { whole: until.steps, rest: 0 };
-  const total = whole + Number(rest > 0);
-  const count = Math.min(snapshots, total);
-  const steps = Array.from({ length: count + 1 }, (_, k) => Math.round((total * k) / count));
-  const times = steps.map((step) => step * dt);
-  if ('time' in until) times[count] = until.time;
-  return { steps, times };
 }
 
 function fieldsOf(state: RealArray | swept.GasFields): Fields {
@@ -181,7 +167,7 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   await using simulation = resumed ?? fresh;
   const { steps, times } = timetable(job, simulation.dt);
   const series = await FieldSeries.create(zarrFolder, {
-    type: job.precision, fields: names, x: simulation.x, steps, times,
+    type: job.precision, fields: names, axes: [['x', simulation.x]], steps, times,
     attributes: { warploom: packageVersion(), equation: job.equation, setup: simulation.setup },
   }, resumed !== undefined);
   const picture = new SpaceTime(simulation.n, steps.length);
@@ -195,8 +181,9 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   const final = fieldsOf(await simulation.read());
   const exact = exactOf(job, simulation.setup, simulation.time);
   await writeFileAtomic(join(folder, 'space-time.png'), picture.png());
+  const { energy: _energy, ...drawn } = final; // the others say it
   const svg = await plotSvg(profilePlot({
-    title: job.description ?? job.name, x: simulation.x, initial, final, time: simulation.time,
+    title: job.description ?? job.name, x: simulation.x, initial, final: drawn, time: simulation.time,
     exact: exact === undefined ? undefined : exactFields(simulation.x, exact),
   }));
   if (svg !== undefined) await writeFileAtomic(join(folder, 'profile.svg'), svg);

@@ -45,21 +45,23 @@ export interface Profile {
   readonly final: Fields;
   readonly exact: Fields | undefined;
   readonly time: number;
+  /** Titles of axes by name; default: the names. */
+  readonly label?: (name: string) => string;
 }
 
 /** Points and lines of every field at the end, with the exact solution if there is one. */
-export function profilePlot({ title, x, initial, final, exact, time }: Profile): PlotSpecification {
+export function profilePlot({ title, x, initial, final, exact, time, label = (name) => name }: Profile): PlotSpecification {
   const stride = Math.ceil(x.length / mostPoints);
   const series = (fields: Fields, name: string, label: string) =>
     Array.from(x, (place, i) => ({ x: place, value: elementAt(required(fields[name]), i), series: label }))
       .filter((_, i) => i % stride === 0);
-  const names = Object.keys(final).filter((name) => name !== 'energy');
+  const names = Object.keys(final);
   const at = `computed, t = ${Number(time.toPrecision(6))}`;
   const domain = ['initial', ...(exact === undefined ? [] : ['exact']), at];
   const range = ['#aaaaaa', ...(exact === undefined ? [] : ['#d62728']), '#6baed6'];
   const encoding = (name: string) => ({
-    x: { field: 'x', type: 'quantitative', title: 'x' },
-    y: { field: 'value', type: 'quantitative', title: name, scale: { zero: false } },
+    x: { field: 'x', type: 'quantitative', title: label('x') },
+    y: { field: 'value', type: 'quantitative', title: label(name), scale: { zero: false } },
     color: { field: 'series', type: 'nominal', title: null, scale: { domain, range } },
   });
   const layer = (values: object[], mark: object, name: string) => ({ data: { values }, mark, encoding: encoding(name) });
@@ -72,7 +74,7 @@ export function profilePlot({ title, x, initial, final, exact, time }: Profile):
       layer: [
         layer(series(initial, name, 'initial'), { type: 'line', strokeWidth: 1, interpolate: 'linear' }, name),
         layer(series(final, name, at), computed, name),
-        ...(exact === undefined ? [] : [layer(series(exact, name, 'exact'), { type: 'line', strokeWidth: 1 }, name)]),
+        ...(exact?.[name] === undefined ? [] : [layer(series(exact, name, 'exact'), { type: 'line', strokeWidth: 1 }, name)]),
       ],
     })),
   };

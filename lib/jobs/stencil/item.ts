@@ -1,0 +1,193 @@
+// Runs a job of kind `stencil`: Zarr, pictures, figures, and a checkpoint from which a killed run continues.
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { packageVersion } from '../../core/binding.ts';
+import { previousCheckpoint, removeCheckpoints } from '../../core/checkpoint.ts';
+import { ArgumentError, CheckpointError, UnavailableError } from '../../core/errors.ts';
+import { isThere, readText, writeFileAtomic } from '../../core/files.ts';
+import { elementAt, lastOf, required } from '../../core/known.ts';
+import { FieldSeries } from '../../files/zarr.ts';
+import { simulate, type RealArray, type Run } from '../../stencil/index.ts';
+import type { ItemContext, ItemFunction, ItemReport } from '../kind.ts';
+import { checkpointName } from '../results-folder.ts';
+import { timetable } from '../timetable.ts';
+import { placed } from './equation-file.ts';
+import { picturesOf } from './pictures.ts';
+import { planOf, type Plan } from './plan.ts';
+import type { StencilJob } from './schema.ts';
+import { centres, valuesOf } from './values.ts';
+
+type Fields = Readonly<Record<string, RealArray>>;
+
+/** Seconds between two checkpoints, at least; and how many times longer that is than writing one takes. */
+const checkpointEvery = 0.5, checkpointShare = 20;
+
+const axisNames = ['x', 'y', 'z'] as const;
+
+/** Begins a run, on the context's device where that can compile; `resume`: a checkpoint. */
+async function start(plan: Plan, context: ItemContext, given: StencilJob, resume?: string): Promise<Run> {
+  const { equation, shape, spacing, origin, dt, boundary, parameters, precision, variant } = plan;
+  const { device, input, signal } = context;
+  const options = {
+    shape, spacing, origin, dt, boundary: boundary as never, parameters: parameters as never, precision, signal,
+    initial: await valuesOf(plan.initial, plan, 'initial', input),
+    coefficients: await valuesOf(plan.coefficients, plan, 'coefficients', input) as never,
+    ...(resume === undefined ? {} : { resume }),
+  };
+  const isDevice = device.backend !== 'cpu';
+  try {
+    const where = isDevice ? { device, backend: 'device' as const, variant } : { backend: 'wasm' as const };
+    return await simulate<string, string, string>(equation, { ...options, ...where });
+  } catch (error) {
+    const isAsked = given.device !== undefined && given.device.backend !== 'auto';
+    if (error instanceof UnavailableError && isDevice && !isAsked) {
+      context.warn(`running on the CPU: ${error.message}`);
+      return await simulate<string, string, string>(equation, { ...options, backend: 'wasm' });
+    }
+    throw plan.file === undefined ? error : placed(error, plan.file);
+  }
+}
+
+/** The run of an earlier, killed item with the same hash. */
+async function resumed(plan: Plan, context: ItemContext, job: StencilJob, zarrFolder: string): Promise<Run | undefined> {
+  const { folder, hash, warn } = context;
+  const group = join(zarrFolder, 'zarr.json');
+  const path = join(folder, checkpointName);
+  if (!isThere(group) || !isThere(path)) return undefined;
+  let attributes: { readonly hash?: unknown };
+  try {
+    attributes = (JSON.parse(await readText(group)) as { attributes?: typeof attributes }).attributes ?? {};
+  } catch {
+    return undefined; // a group that was not written whole
+  }
+  if (attributes.hash !== hash) return undefined;
+  try {
+    return await start(plan, context, job, path);
+  } catch (error) {
+    if (error instanceof ArgumentError && /^(resume|path)\b/.test(error.argument)) return undefined;
+    if (!(error instanceof CheckpointError) || !isThere(previousCheckpoint(path))) throw error;
+    warn(`${error.message}. The previous checkpoint was used instead`);
+    return start(plan, context, job, previousCheckpoint(path));
+  }
+}
+
+/** Runs to the last snapshot and writes each one, with a checkpoint now and then. */
+async function march(plan: Plan, run: Run, series: FieldSeries, { signal, onProgress, folder }: ItemContext): Promise<void> {
+  const { steps } = timetable(plan, run.dt);
+  const total = lastOf(steps);
+  const options = { signal, onProgress: () => onProgress(run.stepsDone, total) };
+  let [saved, every] = [performance.now(), checkpointEvery * 1000];
+  const save = async (): Promise<void> => {
+    const begin = performance.now();
+    await series.flush(); // the checkpoint asserts that everything before it has been written
+    await run.save(join(folder, checkpointName));
+    saved = performance.now();
+    every = Math.max(checkpointEvery * 1000, checkpointShare * (saved - begin));
+  };
+  const advance = async (goal: number): Promise<void> => {
+    while (run.stepsDone < goal) {
+      const { steps: done, seconds } = run.info;
+      const piece = done === 0 ? 1 : Math.max(1, Math.floor((checkpointEvery * done) / Math.max(seconds, 1e-9)));
+      await run.advance(Math.min(piece, goal - run.stepsDone), options);
+      if (performance.now() - saved > every) await save();
+    }
+  };
+  try {
+    // A checkpoint at a snapshot's step may have been saved before the snapshot was written.
+    const first = steps.findIndex((step, k) => k > 0 && step >= run.stepsDone);
+    for (let index = first; index > 0 && index < steps.length; index += 1) {
+      const end = index + 1 === steps.length && 'time' in plan.until ? plan.until.time : undefined;
+      await advance(end === undefined ? elementAt(steps, index) : total - 1); // the last step to a given time may be shortened
+      if (end !== undefined) await run.advanceTo(end, options);
+      for (const [name, values] of Object.entries(await run.state())) await series.write(name, index, values);
+    }
+  } catch (error) {
+    await save().catch(() => undefined); // the error that stopped the run says more
+    throw error;
+  }
+  await save();
+}
+
+/** The exact solution at the end, for the fields that the equation file knows one of. */
+function exactOf(plan: Plan, time: number): Fields | undefined {
+  const names = plan.equation.fields.filter((name) => typeof plan.exact[name] === 'function');
+  if (names.length === 0) return undefined;
+  const places = plan.shape.map((_, axis) => centres(plan, axis));
+  const cells = plan.shape.reduce((a, b) => a * b, 1);
+  return Object.fromEntries(names.map((name) => {
+    const f = required(plan.exact[name]);
+    return [name, Float64Array.from({ length: cells }, (_, cell) => {
+      const [x = 0, y = 0, z = 0] = plan.shape.map((extent, axis) => {
+        const below = plan.shape.slice(axis + 1).reduce((a, b) => a * b, 1);
+        return elementAt(elementAt(places, axis), Math.floor(cell / below) % extent);
+      });
+      return f({ x, y, z, t: time }, plan.parameters);
+    })];
+  }));
+}
+
+/** Smallest and largest values and sums of the fields, and the L1 errors of those with an exact solution. */
+function figuresOf(plan: Plan, final: Fields, exact: Fields | undefined): Record<string, number> {
+  const volume = plan.spacing.reduce((a, b) => a * b, 1);
+  const figures: Record<string, number> = {};
+  for (const [name, values] of Object.entries(final)) {
+    let [low, high, sum, error] = [Infinity, -Infinity, 0, 0];
+    const known = exact?.[name];
+    values.forEach((value, i) => {
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+      sum += value;
+      if (known !== undefined) error += Math.abs(value - elementAt(known, i));
+    });
+    const of = `Of${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+    Object.assign(figures, { [`minimum${of}`]: low, [`maximum${of}`]: high, [`integral${of}`]: sum * volume });
+    if (known !== undefined) figures[`l1Error${of}`] = error / values.length;
+  }
+  return figures;
+}
+
+function accuracyOf(figures: Readonly<Record<string, number>>): ItemReport['accuracy'] {
+  const [name, value] = Object.entries(figures).find(([key]) => key.startsWith('l1ErrorOf')) ?? [];
+  if (name === undefined || value === undefined) return { value: NaN, meaning: 'no exact solution is known' };
+  return { value, meaning: `mean absolute error of ${name.slice('l1ErrorOf'.length).replace(/^./, (c) => c.toLowerCase())}` };
+}
+
+/** Steps the equation and writes result.zarr and pictures; continues from its checkpoint if it was killed. */
+export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
+  const begin = performance.now();
+  const { folder } = context;
+  const plan = await planOf(job, context.input);
+  const zarrFolder = join(folder, 'result.zarr');
+  const earlier = await resumed(plan, context, job, zarrFolder);
+  if (earlier === undefined) await removeCheckpoints(join(folder, checkpointName)); // before this run writes over the results of that one
+  await using run = earlier ?? await start(plan, context, job);
+  const { steps, times } = timetable(plan, plan.dt);
+  const { fields, parameters } = plan.equation;
+  const series = await FieldSeries.create(zarrFolder, {
+    type: plan.precision, fields, steps, times,
+    axes: plan.shape.map((_, axis) => [elementAt(axisNames, axis), centres(plan, axis)] as const),
+    attributes: {
+      warploom: packageVersion(), equation: plan.name, hash: context.hash, units: plan.units,
+      parameters: Object.fromEntries(parameters.map((name) => [name, plan.parameters[name]])),
+    },
+  }, earlier !== undefined);
+  if (earlier === undefined) for (const [name, values] of Object.entries(await run.state())) await series.write(name, 0, values);
+  await march(plan, run, series, context);
+  const { info, stepsDone, time } = run;
+  const final = await run.state();
+  const initial = Object.fromEntries(await Promise.all(fields.map(async (name) => [name, await series.read(name, 0)] as const)));
+  const exact = exactOf(plan, time);
+  const pictures = await picturesOf({ plan, title: job.description ?? job.name, series, times, initial, final, exact });
+  for (const [name, content] of Object.entries(pictures)) await writeFileAtomic(join(folder, name), content);
+  const measured = figuresOf(plan, final, exact);
+  return {
+    summary: `${plan.name}, ${plan.shape.join(' × ')} cells, ${stepsDone} steps, ${plan.precision}, ${info.backend} ${info.variant}`,
+    figures: {
+      cells: plan.shape.reduce((a, b) => a * b, 1), steps: stepsDone, timeStep: plan.dt, time, seconds: (performance.now() - begin) / 1000,
+      ...(info.steps > 0 ? { runSeconds: info.seconds, cellUpdatesPerSecond: info.cellUpdatesPerSecond } : {}), ...measured,
+    },
+    accuracy: accuracyOf(measured), files: ['result.zarr', ...Object.keys(pictures)], failed: false,
+    notes: Object.keys(pictures).some((name) => name.endsWith('.svg')) ? []
+      : ['no pictures with axes: install the optional packages vega and vega-lite'],
+  };
+};
