@@ -2,12 +2,13 @@
 import { takenInputs } from './call/taken.ts';
 import type { ArrayKinds, CompiledKernel, CompileOptions } from './call/compile.ts';
 import type {
-  KernelCallOptions, KernelInput, MapOptions, MapResult, NumbersOf, PointResult, ReduceResult, Reduction, SameNumber,
+  AxisResult, KernelCallOptions, KernelInput, MapOptions, MapResult, NumbersOf, PointResult, ReduceOptions, ReduceResult, Reduction,
+  SameNumber,
 } from './call/types.ts';
 
 export type {
   ArrayView, HostArray, KernelBackend, KernelCallOptions, KernelElement, KernelInput, KernelOutput, MapOptions, MapResult, NumbersOf,
-  PointResult, ReduceResult, Reduction, SameNumber,
+  PointResult, ReduceOptions, ReduceResult, Reduction, SameNumber, AxisResult,
 } from './call/types.ts';
 export type { ArrayKind, ArrayKinds, CompiledKernel, CompileOptions, KernelInfo } from './call/compile.ts';
 
@@ -49,19 +50,26 @@ export function map(f: unknown, inputs: readonly KernelInput[], options: MapOpti
  * bits on all back ends, for any number of threads. Sums are made in float64 within blocks of 4096 elements, then over blocks of 4096 such
  * sums, and so on. For each factor of 4096 in the number of elements, the relative error (of the sum of absolute values) grows by at most
  * 17 · 2⁻⁵³.
- * @param reduction `sum`; `norm1`, `norm2` and `normInf`: the sum of absolute values, the root of the sum of squares (which may overflow),
- * and the largest absolute value; `min` and `max`: as Math.min and Math.max, NaN if any value is NaN, and −0 is less than 0; `argmin` and
+ * @param reduction `sum`; `mean`; `norm1`, `norm2` and `normInf`: the sum of absolute values, the root of the sum of squares (which may
+ * overflow), and the largest absolute value; `min` and `max`: as Math.min and Math.max, NaN if any value is NaN, and −0 is less than 0; `argmin` and
  * `argmax`: the index of the first such value in row-major order. Of no elements, sums and norms are 0, min is Infinity, max −Infinity,
- * and argmin and argmax are −1
- * @returns a number for each value that the function returns, in the same arrangement
+ * argmin and argmax are −1, and mean is NaN. With `axis`, along these axes only: elements are then combined in passes of up to eight,
+ * in pairs, so that the error of sums grows with the logarithm of their number
+ * @returns a number for each value that the function returns, in the same arrangement; with `axis` an array in row-major order of the other
+ * axes, on the device if an input is there
  * @throws the same errors as {@link map}
  */
+export function reduce<
+  const I extends readonly KernelInput[], F extends (...args: NumbersOf<I>) => PointResult, const H extends Reduction,
+>(
+  f: F, inputs: I & SameNumber<I, F>, reduction: H, options: ReduceOptions & { readonly axis: number | readonly number[] },
+): Promise<AxisResult<ReturnType<F>, I, H>>;
 export function reduce<const I extends readonly KernelInput[], F extends (...args: NumbersOf<I>) => PointResult>(
   f: F, inputs: I & SameNumber<I, F>, reduction: Reduction, options?: KernelCallOptions,
 ): Promise<ReduceResult<ReturnType<F>>>;
-export function reduce(f: string, inputs: readonly KernelInput[], reduction: Reduction, options?: KernelCallOptions): Promise<unknown>;
+export function reduce(f: string, inputs: readonly KernelInput[], reduction: Reduction, options?: ReduceOptions): Promise<unknown>;
 export function reduce(
-  f: unknown, inputs: readonly KernelInput[], reduction: Reduction, options: KernelCallOptions = {},
+  f: unknown, inputs: readonly KernelInput[], reduction: Reduction, options: ReduceOptions = {},
 ): Promise<unknown> {
   return withCalls(inputs, ({ reduceArrays }, taken) => reduceArrays(f, taken, reduction, options));
 }

@@ -88,6 +88,17 @@ describe('kernel.map on the CPU', () => {
     assert.deepEqual(outs, { a: Int32Array.of(0, 1, 1), b: Float64Array.of(1, 2, 3) });
   });
 
+  it('has read its inputs when it returns, also with given arrays', async () => {
+    const x = Float64Array.of(1, 2, 3), out = new Float64Array(3);
+    for (const options of [{}, { out }, { out: { data: out, shape: [3], strides: [-1], offset: 2 } }]) {
+      const made = kernel.map((a) => 2 * a, [x], options);
+      x.fill(0);
+      await made;
+      x.set([1, 2, 3]);
+    }
+    assert.deepEqual(Array.from(out), [6, 4, 2]);
+  });
+
   it('calls other functions that are given by name', async () => {
     const square = (a: number): number => a * a;
     const minmod = (a: number, b: number): number => {

@@ -169,8 +169,12 @@ export async function functionsOnArrays(xs: Float64Array, ys: Float32Array, ther
   // @ts-expect-error a function of numbers gives numbers
   await kernel.map((x) => `${x}`, [xs]);
   // @ts-expect-error no such reduction
-  await kernel.reduce((x) => x, [xs], 'mean');
+  await kernel.reduce((x) => x, [xs], 'median');
+  const along = await kernel.reduce((x) => ({ first: x }), [{ data: xs, shape: [2, 3] }], 'sum', { axis: 1 });
+  expectType<Float64Array<ArrayBuffer>, typeof along.first>();
+  const places = await kernel.reduce((x) => x, [{ data: xs, shape: [2, 3] }], 'argmin', { axis: 1 });
+  expectType<Int32Array<ArrayBuffer>, typeof places>();
   // @ts-expect-error no such kind
   await kernel.compile((x) => x, ['float16']);
-  void [plain, single, mixed, stays, asked, given, sums];
+  void [plain, single, mixed, stays, asked, given, sums, along, places];
 }

@@ -94,8 +94,10 @@ async function mapHere(call: MapCall, { backend, device }: Extract<Site, { kind:
   // Without device arrays, everything is read at the call.
   const needsReading = device !== undefined && [...call.operands, ...given ?? []].some(isOnDevice);
   const operands = needsReading ? await onHost(call.operands, signal) : call.operands;
+  // Nothing is awaited before the inputs are read, unless arrays have to come from a device.
   const outputs = given === undefined ? types.map((type) => newView(makeTypedArray(type, count) as HostArray, type, shape))
-    : await Promise.all(given.map((view) => (view.data instanceof DeviceArray ? readPart(view, view.data, signal) : view)));
+    : !given.some(isOnDevice) ? given
+      : await Promise.all(given.map((view) => (view.data instanceof DeviceArray ? readPart(view, view.data, signal) : view)));
   if (count > 0) {
     await compiled.hostMap(types.map((type) => scalarTypes[type]), backend).map(operands, outputs, shape, { count, threads, signal });
   }

@@ -1,8 +1,9 @@
 // kernel.reduce: a function's values, combined into one.
-import { choice } from '../../core/checks.ts';
+import { anything, choice } from '../../core/checks.ts';
 import { resultArray, type Device, type DeviceArray } from '../../core/device.ts';
 import { elementAt } from '../../core/known.ts';
 import { optionsOf, type ChecksOf } from '../../core/options.ts';
+import { axesOf, reduceAxes } from './axis.ts';
 import { compiledFor, type Compiled, type ReductionPlan } from './compiled.ts';
 import { mapLaunch, reduceOnDevice } from './device.ts';
 import { callChecks } from './map.ts';
@@ -10,19 +11,20 @@ import { broadcastShape, countOf, plainStrides, readInputs, stepsOf, type Operan
 import { placeOf, reducedItems, reduceValues } from './order.ts';
 import { copied, onDevice, onHost, siteOf } from './place.ts';
 import { arrange, functionsOf, kindsOf, sourceOf } from './point.ts';
-import { reductions, type KernelCallOptions, type Reduction } from './types.ts';
+import { reductions, type KernelCallOptions, type ReduceOptions, type Reduction } from './types.ts';
 
-const reduceOptions = optionsOf('kernel.reduce', callChecks satisfies ChecksOf<KernelCallOptions>);
+const reduceOptions = optionsOf('kernel.reduce', { ...callChecks, axis: anything } satisfies ChecksOf<ReduceOptions>);
 const reductionCheck = choice(reductions);
 
 const plans: Readonly<Record<Reduction, ReductionPlan & { readonly isPlace?: true }>> = {
-  sum: { combination: 'sum', preparation: 'none' }, min: { combination: 'min', preparation: 'none' },
+  sum: { combination: 'sum', preparation: 'none' }, mean: { combination: 'sum', preparation: 'none' },
+  min: { combination: 'min', preparation: 'none' },
   max: { combination: 'max', preparation: 'none' }, norm1: { combination: 'sum', preparation: 'abs' },
   norm2: { combination: 'sum', preparation: 'square' }, normInf: { combination: 'max', preparation: 'abs' },
   argmin: { combination: 'min', preparation: 'none', isPlace: true }, argmax: { combination: 'max', preparation: 'none', isPlace: true },
 };
 const ofNothing: Readonly<Record<Reduction, number>> = {
-  sum: 0, min: Infinity, max: -Infinity, norm1: 0, norm2: 0, normInf: 0, argmin: -1, argmax: -1,
+  sum: 0, mean: NaN, min: Infinity, max: -Infinity, norm1: 0, norm2: 0, normInf: 0, argmin: -1, argmax: -1,
 };
 
 /** What a call computes. */
@@ -37,9 +39,9 @@ interface ReduceCall {
 }
 
 /** Compiles and runs: see `reduce` of ../index.ts. */
-export async function reduceArrays(f: unknown, inputs: unknown, how: Reduction, given: KernelCallOptions): Promise<unknown> {
+export async function reduceArrays(f: unknown, inputs: unknown, how: Reduction, given: ReduceOptions): Promise<unknown> {
   reductionCheck(how, 'reduction');
-  const options = reduceOptions.read(given);
+  const { axis, ...options } = reduceOptions.read(given);
   options.signal?.throwIfAborted();
   const operands = readInputs(inputs);
   const compiled = compiledFor(sourceOf(f), kindsOf(operands), functionsOf(options.functions));
@@ -50,9 +52,14 @@ export async function reduceArrays(f: unknown, inputs: unknown, how: Reduction, 
   const isAtOnce = !(chosen instanceof Promise);
   const read = isAtOnce ? operands : copied(operands);
   const site = isAtOnce ? chosen : await chosen;
+  if (axis !== undefined) {
+    const axes = axesOf(axis, shape.length, call.plan.isPlace === true);
+    return reduceAxes({ f, compiled, how, plan: call.plan, shape, axes, ofNothing: ofNothing[how], options }, read, site);
+  }
   const values = call.count === 0 ? Array<number>(results).fill(ofNothing[how])
     : await (site.kind === 'device' ? reduceThere(call, read, site.device) : reduceHere(call, read, site.backend));
-  return arrange(compiled.point.arrangement, how === 'norm2' ? values.map(Math.sqrt) : values);
+  const finish = how === 'norm2' ? Math.sqrt : (value: number) => (how === 'mean' ? value / call.count : value);
+  return arrange(compiled.point.arrangement, values.map(finish));
 }
 
 /** Where a result's extreme value is first: in the first block whose own extreme it is. */

@@ -58,8 +58,17 @@ export interface MapOptions extends KernelCallOptions {
   readonly type?: KernelElement;
 }
 
+/** Options of {@link reduce}. */
+export interface ReduceOptions extends KernelCallOptions {
+  /**
+   * The axis to reduce along, or a list of them; negative numbers count from the last. Default: all, into one number. `argmin` and `argmax`
+   * take one axis, and give indices along it.
+   */
+  readonly axis?: number | readonly number[];
+}
+
 /** Names of the reductions. */
-export const reductions = ['sum', 'min', 'max', 'norm1', 'norm2', 'normInf', 'argmin', 'argmax'] as const;
+export const reductions = ['sum', 'mean', 'min', 'max', 'norm1', 'norm2', 'normInf', 'argmin', 'argmax'] as const;
 
 /** See {@link reduce}. */
 export type Reduction = (typeof reductions)[number];
@@ -100,6 +109,13 @@ type OnDevice<R> = R extends boolean | number ? DeviceArray : { readonly [K in k
 /** The results of {@link map}: `out` if it is given, otherwise an array for each value that the function returns. */
 export type MapResult<F extends (...args: never[]) => unknown, I extends readonly unknown[], O> =
   O extends { readonly out: infer Out extends KernelOutput } ? Out : ResultArrays<ReturnType<F>, ArrayIn<I[number]>, O>;
+
+type AxisArrays<R, A, H> = R extends boolean | number ? Extract<A, DeviceArray> extends never
+  ? H extends 'argmin' | 'argmax' ? ElementArrays['int32'] : ElementArrays['float64'] : DeviceArray
+  : { readonly [K in keyof R]: AxisArrays<R[K], A, H> };
+
+/** The results of {@link reduce} along axes: an array for each value that the function returns. */
+export type AxisResult<R, I extends readonly unknown[], H> = AxisArrays<R, ArrayIn<I[number]>, H>;
 
 /** The results of {@link reduce}: a number for each value that the function returns. */
 export type ReduceResult<R> = R extends boolean | number ? number : { readonly [K in keyof R]: ReduceResult<R[K]> };
