@@ -51,10 +51,10 @@ export function map(f: unknown, inputs: readonly KernelInput[], options: MapOpti
  * sums, and so on. For each factor of 4096 in the number of elements, the relative error (of the sum of absolute values) grows by at most
  * 17 · 2⁻⁵³.
  * @param reduction `sum`; `mean`; `norm1`, `norm2` and `normInf`: the sum of absolute values, the root of the sum of squares (which may
- * overflow), and the largest absolute value; `min` and `max`: as Math.min and Math.max, NaN if any value is NaN, and −0 is less than 0; `argmin` and
- * `argmax`: the index of the first such value in row-major order. Of no elements, sums and norms are 0, min is Infinity, max −Infinity,
- * argmin and argmax are −1, and mean is NaN. With `axis`, along these axes only: elements are then combined in passes of up to eight,
- * in pairs, so that the error of sums grows with the logarithm of their number
+ * overflow), and the largest absolute value; `min` and `max`: as Math.min and Math.max, NaN if any value is NaN, and −0 is less than 0;
+ * `argmin` and `argmax`: the index of the first such value in row-major order. Of no elements, sums and norms are 0, min is Infinity, max
+ * −Infinity, argmin and argmax are −1, and mean is NaN. With `axis`, along these axes only: elements are then combined in passes of up to
+ * eight, in pairs, so that the error of sums grows with the logarithm of their number
  * @returns a number for each value that the function returns, in the same arrangement; with `axis` an array in row-major order of the other
  * axes, on the device if an input is there
  * @throws the same errors as {@link map}
