@@ -88,7 +88,7 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   Status begin(Mark* out) override;
   Status upload_later(void* device, const void* host, int64_t bytes) override;
   Status download_later(void* host, const void* device, int64_t bytes) override;
-  Status upload_aside(bool after_work, bool after_downloads) override;
+  Status upload_aside(bool after_allocation, bool after_work, bool after_downloads) override;
   Status await_downloads() override;
   Status stage(Stage stage, int turn) override;
   Status end(Mark mark) override;
@@ -113,7 +113,7 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   void destroy(const MarkEvents& events);
   void wait_all();
   cudaError_t raw_allocate(int64_t bytes, void** out);
-  void raw_release(void* memory);
+  void raw_release(void* memory, int64_t bytes = 0);
   Status give_back_pool(int64_t keep);
   Status prepare_staging();
   Status prepare_second();
@@ -137,6 +137,9 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   cudaStream_t second_ = nullptr; ///< for fork(); made by the first one
   cudaEvent_t forked_ = nullptr, joined_ = nullptr;
   cudaStream_t up_ = nullptr;     ///< for uploads of slices and large ones of arrays; made by the first one
+  /// Allocates and frees large blocks of the pool: new memory waits for the work before its last release, not for all.
+  cudaStream_t memory_stream_ = nullptr;
+  cudaEvent_t allocated_ = nullptr;  ///< a point of one of the two streams that the other waits for at once
   cudaMemPool_t pool_ = nullptr;  ///< null: the device has no pools, plain cudaMalloc
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
   std::vector<MarkEvents> marks_;  ///< by mark; the pool grows to the largest number in flight at once

@@ -70,6 +70,8 @@ Status CudaDevice::start(const OpenOptions& options) {
     properties.location.type = cudaMemLocationTypeDevice;
     properties.location.id = index_;
     CUDA_TRY(cudaMemPoolCreate, &pool_, &properties);
+    CUDA_TRY(cudaStreamCreateWithFlags, &memory_stream_, cudaStreamNonBlocking);
+    CUDA_TRY(cudaEventCreateWithFlags, &allocated_, cudaEventDisableTiming);
     uint64_t keep = UINT64_MAX;  // freed memory stays with the pool until trim()
     CUDA_TRY(cudaMemPoolSetAttribute, pool_, cudaMemPoolAttrReleaseThreshold, &keep);
   }
@@ -78,7 +80,7 @@ Status CudaDevice::start(const OpenOptions& options) {
 
 CudaDevice::~CudaDevice() {
   if (!started_ || lost_ || exiting || !use().ok()) return;  // the driver frees what a lost context owned
-  for (const cudaStream_t stream : {up_, second_, down_, stream_}) {
+  for (const cudaStream_t stream : {up_, second_, down_, stream_, memory_stream_}) {
     if (stream != nullptr) call_always([&] { return cudaStreamSynchronize(stream); });
   }
   unload_all();
@@ -91,10 +93,12 @@ CudaDevice::~CudaDevice() {
   }
   if (mailbox_ != nullptr) call_always([&] { return cudaFree(mailbox_); });
   for (const MarkEvents& events : marks_) destroy(events);
-  for (const cudaEvent_t event : {begin_, end_, forked_, joined_, passed_}) {
+  for (const cudaEvent_t event : {begin_, end_, forked_, joined_, passed_, allocated_}) {
     if (event != nullptr) call_always([&] { return cudaEventDestroy(event); });
   }
-  if (stream_ != nullptr) call_always([&] { return cudaStreamSynchronize(stream_); });
+  for (const cudaStream_t stream : {stream_, memory_stream_}) {
+    if (stream != nullptr) call_always([&] { return cudaStreamSynchronize(stream); });
+  }
   if (pool_ != nullptr) call_always([&] { return cudaMemPoolDestroy(pool_); });
   if (began_ != nullptr) call_always([&] { return cudaEventDestroy(began_); });
   for (const auto& turn : stage_ended_) {
@@ -102,7 +106,7 @@ CudaDevice::~CudaDevice() {
       if (event != nullptr) call_always([&] { return cudaEventDestroy(event); });
     }
   }
-  for (const cudaStream_t stream : {up_, second_, down_, stream_}) {
+  for (const cudaStream_t stream : {up_, second_, down_, stream_, memory_stream_}) {
     if (stream != nullptr) call_always([&] { return cudaStreamDestroy(stream); });
   }
 }
@@ -110,14 +114,28 @@ CudaDevice::~CudaDevice() {
 // --- memory ---
 
 cudaError_t CudaDevice::raw_allocate(int64_t bytes, void** out) {
+  static_assert(SmallBlocks::kLargest <= kOwnStream, "blocks that are handed out again while in use");
   const size_t size = static_cast<size_t>(bytes);
-  return pool_ != nullptr ? call([&] { return cudaMallocFromPoolAsync(out, size, pool_, stream_); })
-                          : call([&] { return cudaMalloc(out, size); });
+  if (pool_ == nullptr) return call([&] { return cudaMalloc(out, size); });
+  if (bytes <= kOwnStream) return call([&] { return cudaMallocFromPoolAsync(out, size, pool_, stream_); });
+  cudaError_t error = call([&] { return cudaMallocFromPoolAsync(out, size, pool_, memory_stream_); });
+  if (error != cudaSuccess) return error;
+  error = call([&] { return cudaEventRecord(allocated_, memory_stream_); });
+  if (error == cudaSuccess) error = call([&] { return cudaStreamWaitEvent(stream_, allocated_, 0); });
+  if (error != cudaSuccess) call_always([&] { return cudaFreeAsync(*out, memory_stream_); });
+  return error;
 }
 
-void CudaDevice::raw_release(void* memory) {
-  if (pool_ != nullptr) call_always([&] { return cudaFreeAsync(memory, stream_); });
-  else call_always([&] { return cudaFree(memory); });
+void CudaDevice::raw_release(void* memory, int64_t bytes) {
+  if (pool_ == nullptr) {
+    call_always([&] { return cudaFree(memory); });
+  } else if (bytes <= kOwnStream) {
+    call_always([&] { return cudaFreeAsync(memory, stream_); });
+  } else {
+    call_always([&] { return cudaEventRecord(allocated_, stream_); });
+    call_always([&] { return cudaStreamWaitEvent(memory_stream_, allocated_, 0); });
+    call_always([&] { return cudaFreeAsync(memory, memory_stream_); });
+  }
 }
 
 /// Frees unused memory; up to `keep` bytes may stay.
@@ -128,6 +146,7 @@ Status CudaDevice::give_back_pool(int64_t keep) {
   small_.drain(&blocks);
   for (void* block : blocks) raw_release(block);
   CUDA_TRY(cudaStreamSynchronize, stream_);
+  if (memory_stream_ != nullptr) CUDA_TRY(cudaStreamSynchronize, memory_stream_);
   if (pool_ != nullptr) CUDA_TRY(cudaMemPoolTrimTo, pool_, static_cast<size_t>(keep));
   return {};
 }
@@ -160,7 +179,7 @@ void CudaDevice::release(void* memory) {
   if (memory == nullptr) return;
   const int64_t size = ledger_.leave(memory);
   if (size < 0 || lost_ || exiting || !use().ok()) return;
-  if (!small_.give_back(memory, size)) raw_release(memory);
+  if (!small_.give_back(memory, size)) raw_release(memory, size);
 }
 
 MemoryUse CudaDevice::memory_use() const {

@@ -147,9 +147,11 @@ Status CudaDevice::follow(cudaStream_t later, cudaStream_t earlier) {
   return {};
 }
 
-Status CudaDevice::upload_aside(bool after_work, bool after_downloads) {
+Status CudaDevice::upload_aside(bool after_allocation, bool after_work, bool after_downloads) {
   WARPLOOM_TRY(use());
   WARPLOOM_TRY(prepare_uploads());
+  if (after_allocation && memory_stream_ != nullptr) WARPLOOM_TRY(follow(up_, memory_stream_));
+  else after_work = after_work || after_allocation;
   if (after_work) WARPLOOM_TRY(follow(up_, stream_));
   if (after_downloads) WARPLOOM_TRY(follow(up_, down_));
   uploading_ = true;

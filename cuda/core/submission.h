@@ -26,8 +26,9 @@ class Submission {
   /// From this size on, a transfer of its own pays for a stream of its own.
   static constexpr int64_t kOwnStream = int64_t{1} << 20;
   /// The uploads of this call, which does nothing else, overlap with other work; what is submitted after the call waits
-  /// for them. `after_work`: they wait for all work submitted so far. `after_downloads`: for all downloads.
-  virtual Status upload_aside(bool after_work, bool after_downloads) = 0;
+  /// for them. `after_allocation`: they go to memory of more than kOwnStream that is new, and wait for what used it
+  /// before. `after_work`: they wait for all work submitted so far. `after_downloads`: for all downloads.
+  virtual Status upload_aside(bool after_allocation, bool after_work, bool after_downloads) = 0;
   /// Work that is submitted from here on waits for all downloads so far, which it may overwrite.
   virtual Status await_downloads() = 0;
   /// A call in slices, where each slice uses the memory of one of kTurns turns. Everything submitted from here on

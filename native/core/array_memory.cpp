@@ -33,12 +33,13 @@ Status ArrayMemory::prepare(Device& device) {
   return {};
 }
 
-/// New memory may still be in use by work that was submitted before: it was freed in the order of the work.
+/// New memory may still be in use by work that was submitted before it was freed. Zeros are work.
 Status ArrayMemory::prepare_upload(Device& device, int64_t size) {
   if (session->submission() == nullptr || size < Submission::kOwnStream) return prepare(device);
-  const bool is_new = memory_ == nullptr;
+  const bool is_new = memory_ == nullptr, is_small = bytes <= Submission::kOwnStream;
   WARPLOOM_TRY(allocate(device));
-  return session->submission()->upload_aside(is_new || !session->is_over(worked_), !session->is_over(fetched_));
+  const bool after_work = (is_new && (zeroed_ || is_small)) || !session->is_over(worked_);
+  return session->submission()->upload_aside(is_new, after_work, !session->is_over(fetched_));
 }
 
 Status ArrayMemory::prepare_download(Device& device) {

@@ -186,7 +186,7 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
     if (!transfers_.down(order_ + 1, host, device, bytes, !in_stages_)) note(kChanged);
     return {};
   }
-  Status upload_aside(bool, bool after_downloads) override {
+  Status upload_aside(bool, bool, bool after_downloads) override {
     WARPLOOM_TRY(seam());
     return after_downloads ? await_downloads() : Status();
   }

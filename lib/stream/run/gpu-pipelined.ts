@@ -256,6 +256,6 @@ const launchesAtOnce = 1024;
 function runnable({ plan, source, kernel, settledStates, startStates }: PipelineProgram, schedule: DeviceSchedule): FusedProgram {
   return {
     plan, source, kernel, threads: schedule.threads, sharedBytes: schedule.sharedBytes, states: schedule.states, warmRounds: 0,
-    state: undefined, warmStates: settledStates, startStates, input: endOf(plan, 'input'), output: endOf(plan, 'output'),
+    state: undefined, warmStates: settledStates, startStates, canFault: true, input: endOf(plan, 'input'), output: endOf(plan, 'output'),
   };
 }

@@ -169,24 +169,25 @@ export class CompiledGpu {
     const each = program.state?.stretch
       ?? Math.max(Math.ceil(rounds / Math.max(1, resident)), Math.min(rounds, worthWarming * program.warmRounds), 1);
     const blocks = Math.ceil(rounds / each);
-    const fault = inputArray(this.device, Int32Array.of(noFault));
+    // A transfer of a word would wait behind large ones, and the next launch for it.
+    const fault = program.canFault ? inputArray(this.device, Int32Array.of(noFault)) : undefined;
     const totals = program.state && resultArray(this.device, 'int32', Math.max(1, blocks * program.state.totalWords));
     using _ = untilAborted(signal, () => {
-      fault.dispose();
+      fault?.dispose();
       totals?.dispose();
     });
     const own = state === undefined || totals === undefined ? [] : [state.carry, state.carried, totals, { i64: state.first }];
     const how = {
       blocks, threads: program.threads, sharedBytes: program.sharedBytes,
       arguments: [
-        ...input, ...output, fault, { i64: firstInput }, { i64: firstOutput }, { f64: turnsEach }, { i32: states }, { i32: each },
+        ...input, ...output, fault ?? required(output[0]), { i64: firstInput }, { i64: firstOutput }, { f64: turnsEach }, { i32: states }, { i32: each },
         { i32: program.warmRounds }, ...own,
       ],
     };
     const kernels = program.state?.kernels ?? [program.kernel];
     const launched = this.#module.launchAll(kernels.map((kernel) => ({ ...how, kernel })), signal === undefined ? {} : { signal });
-    const [{ deviceSeconds }, found] = await Promise.all([launched, fault.read()]);
-    const first = Number(found[0]);
+    const [{ deviceSeconds }, found] = await Promise.all([launched, fault?.read()]);
+    const first = found === undefined ? noFault : Number(found[0]);
     return first === noFault ? { deviceSeconds } : { deviceSeconds, fault: first };
   }
 

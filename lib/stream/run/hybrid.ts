@@ -177,7 +177,7 @@ export class HybridGpu extends CompiledGpu {
     }
     const program: FusedProgram = {
       plan: made.plan, source: text.source, kernel: text.kernel, threads, sharedBytes, states: plan.steadyStates, warmRounds: 0,
-      state: undefined, warmStates: 0, startStates: 0, input, output,
+      state: undefined, warmStates: 0, startStates: 0, canFault: true, input, output,
     };
     return new HybridGpu(graph, program, device, module, { planned, parts, fused });
   }

@@ -21,7 +21,7 @@ import { lowerForRounds, RoundLayout, type FusedOptions } from './cuda-layout.ts
 import type { FusedEnd } from './cuda-places.ts';
 import { checkLength, mostText } from './cuda-length.ts';
 import { positioned, tasksOf, withRest, type Task } from './cuda-tasks.ts';
-import { ProgramText } from './cuda-text.ts';
+import { ProgramText, usesFaults } from './cuda-text.ts';
 import type { StageWork, StateLayout } from './state-layout.ts';
 import { passesOf, passLayout, type PassContext } from './state-passes.ts';
 
@@ -40,6 +40,8 @@ export interface FusedProgram {
   readonly warmStates: number;
   /** Steady states at the start of a run to which preworks may matter: another back end makes them. */
   readonly startStates: number;
+  /** Whether a steady state may go wrong; otherwise the kernel does not use its array for faults. */
+  readonly canFault: boolean;
   readonly input: FusedEnd;
   readonly output: FusedEnd;
   /** What runs of programs with state need beside that; undefined for programs without, and where numbers of firings are all they need. */
@@ -210,7 +212,8 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
     plan: layout.plan, source: text, kernel: fusedKernel, threads, sharedBytes: layout.sharedBytes, states: layout.states,
     // Each pass makes as many rounds before its own as channels need.
     warmRounds: warm * kernels.length, warmStates: warm * kernels.length * layout.states,
-    startStates: Math.max(0, begins, untilSettled(plan, state)), input: layout.input, output: layout.output,
+    startStates: Math.max(0, begins, untilSettled(plan, state)), canFault: usesFaults(text),
+    input: layout.input, output: layout.output,
     state: layout.state && {
       kernels, carryWords: layout.state.carryWords, totalWords: layout.state.totalWords, works: layout.state.works,
       reordered, stretch: reordered.length === 0 ? null : leastStretch * Math.max(1, warm * kernels.length),
