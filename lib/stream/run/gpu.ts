@@ -180,8 +180,8 @@ export class CompiledGpu {
     const how = {
       blocks, threads: program.threads, sharedBytes: program.sharedBytes,
       arguments: [
-        ...input, ...output, fault ?? required(output[0]), { i64: firstInput }, { i64: firstOutput }, { f64: turnsEach }, { i32: states }, { i32: each },
-        { i32: program.warmRounds }, ...own,
+        ...input, ...output, fault ?? required(output[0]), { i64: firstInput }, { i64: firstOutput }, { f64: turnsEach }, { i32: states },
+        { i32: each }, { i32: program.warmRounds }, ...own,
       ],
     };
     const kernels = program.state?.kernels ?? [program.kernel];
@@ -200,20 +200,26 @@ export class CompiledGpu {
     let began = 0;
     const isStateless = !this.hasState;
     const share = new Share(from, to, choice === false || !isStateless ? undefined : this.#cores(ends, options), isStateless && choice);
-    // The device begins first: then all may be queued before the call returns. The start and the end of the run are made meanwhile.
-    const [made, before, after] = await inTurn(this.device, (isAlone) => {
+    const around = () => Promise.allSettled([
+      this.#before(ends, from, options), isStateless ? this.#after(ends, to, options) : Promise.resolve(true),
+    ] as const);
+    // The device begins first: then all may be queued before the call returns. The start and the end of the run are made meanwhile, unless
+    // they may take the event loop for long.
+    const [made, meanwhile] = await inTurn(this.device, (isAlone) => {
       began = performance.now();
       return Promise.allSettled([
         isStateless ? this.#middle(ends, share, options.signal, isAlone) : this.#withState(ends, from, to, options),
-        this.#before(ends, from, options), isStateless ? this.#after(ends, to, options) : Promise.resolve(true),
+        this.program.canFault ? Promise.resolve(undefined) : around(),
       ] as const);
     }, options.signal);
     const { deviceSeconds, fault } = outcomeOf(made);
-    outcomeOf(before);
     if (fault !== undefined) {
+      await this.#before(ends, from, options);
       await this.#replay(ends, fault, options);
       return this.#byWasm(ends, options, 'a loop makes more turns than a device is given time for');
     }
+    const [before, after] = outcomeOf(meanwhile) ?? await around();
+    outcomeOf(before);
     if (!outcomeOf(after)) return this.#byWasm(ends, options, 'a prework goes wrong in the middle of the input');
     if (share.isQuiet) release?.();
     const recurrences = this.program.state?.reordered ?? [];

@@ -17,12 +17,7 @@ import { StateText } from './state-text.ts';
 
 /** More turns than there are. */
 const never = 2 ** 31 - 1;
-/** How a group says that a steady state went wrong. */
-const faultCall = 'round.fail(';
 const roundParameters = 'const Block& block, const Parameters& p, int64_t state, int states';
-
-/** Whether a text uses the word for faults: what may go wrong, and loops that end soon behind that. */
-export const usesFaults = (text: string): boolean => text.includes(faultCall) || text.includes('turns_at(');
 
 export class ProgramText {
   readonly #layout: PrintedLayout;
@@ -371,7 +366,7 @@ export class ProgramText {
       parts === 1 ? '      const int turn = i;' : `      const int turn = fused::quotient(i, ${parts}), part = i - turn * ${parts};`,
       ...this.#state?.provide(group.steps.map(({ actor }) => actor), '      ', new Set(taken)) ?? [],
       ...(taken.includes(this.#layout.lowered.system.steps) ? ['      double turns = round.turns;'] : []),
-      ...(fails ? ['      wl_fault fault;', `      if (!${call}) ${faultCall}turn / ${group.iterations});`] : [`      ${call};`]),
+      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(turn / ${group.iterations});`] : [`      ${call};`]),
     ];
   }
 

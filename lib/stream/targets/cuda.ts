@@ -21,7 +21,7 @@ import { lowerForRounds, RoundLayout, type FusedOptions } from './cuda-layout.ts
 import type { FusedEnd } from './cuda-places.ts';
 import { checkLength, mostText } from './cuda-length.ts';
 import { positioned, tasksOf, withRest, type Task } from './cuda-tasks.ts';
-import { ProgramText, usesFaults } from './cuda-text.ts';
+import { ProgramText } from './cuda-text.ts';
 import type { StageWork, StateLayout } from './state-layout.ts';
 import { passesOf, passLayout, type PassContext } from './state-passes.ts';
 
@@ -65,6 +65,9 @@ export interface FusedState {
 }
 
 export const fusedKernel = 'wl_fused';
+
+/** Whether a text uses the word for faults: groups that may go wrong say so there. */
+const usesFaults = (text: string): boolean => /\b(round\.fail|turns_at)\(/.test(text);
 
 /** What plans for a GPU take: groups stay small enough for the registers of a thread. */
 export const defaultCudaPlan: PlanOptions = { groupSize: 4000, filterSize: 1500, forCores: 2 };
