@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -118,8 +119,8 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
   Status prepare_staging();
   Status prepare_second();
   Status allow_shared(const void* kernel, size_t shared_bytes);
-  Status find_kernel(void* library, const std::string& name, const void** out);
-  Status describe(void* library, const std::string& name, ModuleKernel* out);
+  Status list_kernels(void* library, std::map<std::string, const void*>* out);
+  Status describe(const std::map<std::string, const void*>& kernels, const std::string& name, ModuleKernel* out);
   Status prepare_occupancy();
   void unload_all();
   Status wait(cudaEvent_t event);

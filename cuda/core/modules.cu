@@ -33,35 +33,40 @@ Status CudaDevice::load(const std::string& image, const std::vector<std::string>
   libraries_.insert(library);
   out->library = library;
   out->most_shared_bytes = limits_.shared_bytes_per_block;
+  std::map<std::string, const void*> kernels;
+  Status status = list_kernels(library, &kernels);
   for (const std::string& name : names) {
+    if (!status.ok()) break;
     ModuleKernel kernel;
-    const Status status = describe(library, name, &kernel);
-    if (!status.ok()) {
-      unload(*out);
-      return status;
-    }
+    status = describe(kernels, name, &kernel);
     out->kernels.push_back(kernel);
+  }
+  if (!status.ok()) unload(*out);
+  return status;
+}
+
+/// The kernels of a library by name. A search by name would fail where there is none, which tools report as an error.
+Status CudaDevice::list_kernels(void* library, std::map<std::string, const void*>* out) {
+  unsigned count = 0;
+  CUDA_TRY(cudaLibraryGetKernelCount, &count, static_cast<cudaLibrary_t>(library));
+  std::vector<cudaKernel_t> kernels(count);
+  CUDA_TRY(cudaLibraryEnumerateKernels, kernels.data(), count, static_cast<cudaLibrary_t>(library));
+  for (cudaKernel_t kernel : kernels) {
+    const char* name = nullptr;
+    const void* entry = reinterpret_cast<const void*>(kernel);
+    CUDA_TRY(cudaFuncGetName, &name, entry);
+    out->emplace(name, entry);
   }
   return {};
 }
 
-/// Null if the library has no such kernel.
-Status CudaDevice::find_kernel(void* library, const std::string& name, const void** out) {
-  cudaKernel_t kernel = nullptr;
-  const cudaError_t error =
-      call([&] { return cudaLibraryGetKernel(&kernel, static_cast<cudaLibrary_t>(library), name.c_str()); });
-  const bool missing = error == cudaErrorSymbolNotFound || error == cudaErrorInvalidDeviceFunction;
-  if (missing) (void)cudaGetLastError();
-  *out = missing ? nullptr : reinterpret_cast<const void*>(kernel);
-  return missing ? Status() : report(error, "cudaLibraryGetKernel");
-}
-
-Status CudaDevice::describe(void* library, const std::string& name, ModuleKernel* out) {
-  const void *entry = nullptr, *bounds = nullptr;
-  WARPLOOM_TRY(find_kernel(library, name, &entry));
-  if (entry == nullptr) {
+Status CudaDevice::describe(const std::map<std::string, const void*>& kernels, const std::string& name,
+                            ModuleKernel* out) {
+  const auto found = kernels.find(name);
+  if (found == kernels.end()) {
     return {Code::invalid_argument, "expected kernels of the text (WARPLOOM_KERNEL), received '" + name + "'", "kernels"};
   }
+  const void* entry = found->second;
   cudaFuncAttributes attributes;
   CUDA_TRY(cudaFuncGetAttributes, &attributes, entry);
   size_t offset = 0, bytes = 0;
@@ -72,9 +77,9 @@ Status CudaDevice::describe(void* library, const std::string& name, ModuleKernel
   out->shared_bytes = static_cast<int64_t>(attributes.sharedSizeBytes);
   out->local_bytes = static_cast<int64_t>(attributes.localSizeBytes);
   out->max_threads = attributes.maxThreadsPerBlock;
-  WARPLOOM_TRY(find_kernel(library, name + "_threads", &bounds));  // of WARPLOOM_MAX_REGISTERS
-  if (bounds != nullptr) {
-    CUDA_TRY(cudaFuncGetAttributes, &attributes, bounds);
+  const auto bounds = kernels.find(name + "_threads");  // of WARPLOOM_MAX_REGISTERS
+  if (bounds != kernels.end()) {
+    CUDA_TRY(cudaFuncGetAttributes, &attributes, bounds->second);
     out->max_threads = std::min(out->max_threads, attributes.maxThreadsPerBlock);
   }
   out->parameter_bytes = static_cast<int64_t>(bytes);
@@ -103,8 +108,8 @@ void CudaDevice::unload_all() {
 Status CudaDevice::load(const std::string&, const std::vector<std::string>&, LoadedModule*) {
   return {Code::not_compiled, "this build runs no modules: they need an addon that was built with CUDA 12.8 or later"};
 }
-Status CudaDevice::find_kernel(void*, const std::string&, const void**) { return {}; }
-Status CudaDevice::describe(void*, const std::string&, ModuleKernel*) { return {}; }
+Status CudaDevice::list_kernels(void*, std::map<std::string, const void*>*) { return {}; }
+Status CudaDevice::describe(const std::map<std::string, const void*>&, const std::string&, ModuleKernel*) { return {}; }
 void CudaDevice::unload(const LoadedModule&) {}
 void CudaDevice::unload_all() {}
 
