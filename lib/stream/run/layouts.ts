@@ -1,5 +1,6 @@
 // Candidates for the layout of a program's kernel, and the search for the fastest of them: the best shapes of blocks first, then other
 // sizes of groups, other widths and copies ahead of time with those.
+import { setMaxListeners } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { setTimeout as after } from 'node:timers/promises';
 import type { Device } from '../../core/device.ts';
@@ -198,6 +199,7 @@ export class LayoutSearch {
     // What has not been timed yet is no longer compiled when the search ends.
     const stop = new AbortController();
     const stopped = AbortSignal.any([signal, over, stop.signal].filter((each) => each !== undefined));
+    setMaxListeners(0, stopped); // every compilation under way listens
     const compiling = new Map<Candidate, Promise<Attempt>>();
     const waiting = [...candidates];
     try {
