@@ -10,12 +10,11 @@ const mostCharacters = 32 * 2 ** 20;
 /**
  * Overlays shared arrays of compiled kernels if they are not needed at the same time: every kernel gets one pool, in which its arrays
  * become offsets, and barriers where reuse needs them, within `barriers`. All other text stays the same, byte for byte. An array whose
- * address cannot be followed keeps its own bytes (`pinned` in the report); no kernel is refused. The result is checked by a separate
- * program before it is returned.
+ * address cannot be followed keeps its own bytes (`pinned` in the report); no kernel is refused. A separate
+ * program checks every rewritten kernel; one that it does not confirm stays as it is, and the report says so.
  * @param text a PTX module, at most 32 MiB of characters, of nvcc, clang, NVRTC or Triton
  * @throws ArgumentError (ERR_WARPLOOM_INVALID_ARGUMENT) for invalid options, and for text that is not PTX
  * @throws `signal.reason` if the call is aborted
- * @throws WarploomError (ERR_WARPLOOM_INTERNAL) if the rewritten module fails the check that precedes its return
  */
 export async function optimizePtx(text: string, given: OptimizePtxOptions = {}): Promise<OptimizePtxResult> {
   if (typeof text !== 'string') throw refusal('text', 'a PTX module', describeValue(text));

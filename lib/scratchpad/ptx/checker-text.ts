@@ -1,6 +1,4 @@
 // The first part of the check of a rewritten module: both texts are equal, token by token, but for what the pass claims.
-import { WarploomError } from '../../core/errors.ts';
-
 /** What the pass claims for one kernel. */
 export interface Claim {
   readonly kernel: string;
@@ -17,10 +15,14 @@ export interface Statement {
   readonly isNew: boolean;
 }
 
+/** What the check objects to. */
+export class Objection extends Error {
+  override readonly name = 'Objection';
+}
+
 /** Gives up. */
-export function fail(kernel: string, what: string): never {
-  throw new WarploomError('ERR_WARPLOOM_INTERNAL', `the rewritten kernel ${kernel} did not pass its check (${what}); nothing was returned. `
-    + 'Please report this with the input');
+export function fail(what: string): never {
+  throw new Objection(what);
 }
 
 const tokenPattern = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"\\]|\\.)*"|[%.A-Za-z_$][\w$.]*(?:::[\w$.]+)*|\d[\w.]*|[^\s]/g;
@@ -77,7 +79,7 @@ class Comparison {
       if ((this.#depth === 0 || this.#open.length === 0) && this.#skip()) continue;
       if (this.#depth > 0 && this.#use()) continue;
       const token = this.#a[this.#i] ?? '';
-      if (token !== this.#b[this.#j]) fail(this.#kernel, `${token} became ${this.#b[this.#j] ?? 'nothing'}`);
+      if (token !== this.#b[this.#j]) fail(`${token} became ${this.#b[this.#j] ?? 'nothing'}`);
       this.#take(token);
       ++this.#i;
       ++this.#j;
@@ -114,7 +116,7 @@ class Comparison {
     const extra = !isSum ? 0 : Number(isNegative ? number : shift) * (sign === '-' ? -1 : 1) * (isNegative ? -1 : 1);
     const [pool, plus, first, second] = this.#b.slice(this.#j, this.#j + 4);
     const given = first === '-' ? -Number(second) : Number(first);
-    if (pool !== claim?.pool || plus !== '+' || given !== place.offset + extra) fail(this.#kernel, `a use of ${token}`);
+    if (pool !== claim?.pool || plus !== '+' || given !== place.offset + extra) fail(`a use of ${token}`);
     this.#open.push(token);
     this.#i += isSum ? (isNegative ? 4 : 3) : 1;
     this.#j += first === '-' ? 4 : 3;
@@ -134,7 +136,7 @@ class Comparison {
       if (--this.#depth === 0) this.#kernel = '';
     } else if (token === '.loc' && this.#open.length === 0) {
       // Line information ends without a semicolon: file, line, column, and possibly the place of a call.
-      while (!endsLocation(this.#a, this.#i)) if (this.#a[++this.#i] !== this.#b[++this.#j]) fail(this.#kernel, 'line information changed');
+      while (!endsLocation(this.#a, this.#i)) if (this.#a[++this.#i] !== this.#b[++this.#j]) fail('line information changed');
     } else if (token === ';') {
       this.#close();
     } else {

@@ -90,11 +90,22 @@ export async function optimizeModule(text: string, options: Options): Promise<Op
     await work.pause();
     treated.push(await treat(module, analyse(module, fn, callees), options, work));
   }
+  const rewrite = (emissions: readonly Emission[]): string =>
+    applyEdits(text, [...emissions.flatMap((each) => each.edits), ...unusedDeclarations(module, emissions)]);
+  const all = treated.flatMap(({ emission }) => emission ?? []);
+  const isRight = all.length === 0 || check(text, rewrite(all), all) === undefined;
+  // A kernel whose result the checker does not confirm stays as it is.
+  for (const [index, { emission, report }] of treated.entries()) {
+    if (isRight || emission === undefined) continue;
+    await work.pause();
+    const failure = check(text, rewrite([emission]), [emission]);
+    if (failure !== undefined) {
+      const reason = `not confirmed: ${failure}`;
+      treated[index] = { emission: undefined, report: { ...report, status: 'kept', reason, barriersAdded: [] } };
+    }
+  }
   const emissions = treated.flatMap(({ emission }) => emission ?? []);
-  const edits = [...emissions.flatMap((each) => each.edits), ...unusedDeclarations(module, emissions)];
-  const ptx = applyEdits(text, edits);
-  await work.pause();
-  if (emissions.length > 0) check(text, ptx, emissions);
+  const ptx = rewrite(emissions);
   const dynamic = emissions.filter((each) => each.isDynamic).map((each) => each.poolBytes);
   return {
     ptx, report: { kernels: treated.map(({ report }) => report), refused: [] },

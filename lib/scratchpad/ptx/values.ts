@@ -66,7 +66,8 @@ interface Candidate {
 function candidates(module: PtxModule, fn: PtxFunction, facts: readonly Facts[]): Candidate[] {
   const named = new Set(facts.flatMap(({ defs, uses, addresses }) => [...defs, ...uses, ...addresses]));
   const others = module.functions.filter((each) => !each.isEntry);
-  const isUsed = (name: string): boolean => others.some((each) => module.masked.slice(each.bodyStart, each.end).includes(name));
+  const inFunctions = others.map((each) => module.masked.slice(each.bodyStart, each.end)).join('\n');
+  const isUsed = (name: string): boolean => inFunctions.includes(name) && namesIn(inFunctions).includes(name);
   const all = [...module.shared, ...fn.shared].filter((variable) => named.has(variable.name) || fn.shared.includes(variable));
   return all.map((variable) => {
     const times = all.filter((each) => each.name === variable.name).length + (fn.declared.get(variable.name) ?? 0);
