@@ -20,7 +20,7 @@ import { Random } from '../support/random.ts';
 import { command, inFolder } from './c-run.ts';
 import { randomFunction } from './random-function.ts';
 
-const functions = 120, together = 30, items = 77;
+const functions = Number(process.env['WARPLOOM_RANDOM_FUNCTIONS'] ?? 120), together = 30, items = 77;
 const special = [0, -0, 1, -1, 0.5, -2.5, 3, 1e-300, 1e9, -7.25, Infinity, -Infinity, NaN, 100, 4];
 type Values = Float64Array | Float32Array | Int32Array;
 const arrays = { f64: Float64Array, f32: Float32Array, i32: Int32Array };

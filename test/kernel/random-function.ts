@@ -27,7 +27,7 @@ export function randomFunction(draw: () => number, withMath = false): string {
     let text = '';
     for (let left = 1 + draw() % 4; left > 0; --left) {
       const name = `v${names++}`;
-      switch (draw() % (depth > 0 ? 8 : 4)) {
+      switch (draw() % (depth > 0 ? 11 : 4)) {
         case 0: text += `let ${name} = ${number(2, names0)}; `; names0.push(name); own.push(name); break;
         case 1: text += `const ${name} = [${number(1, names0)}, ${number(1, names0)}]; `;
           names0.push(`${name}[0]`, `${name}[1]`); own.push(`${name}[${draw() % 2}]`); break;
@@ -36,11 +36,16 @@ export function randomFunction(draw: () => number, withMath = false): string {
         case 5: text += `for (let ${name} = ${pick('0', '2')}; ${name} < ${pick('3', '5', depth === 1 ? '300' : '4')}; ${name} += ${pick('1', '2')}) `
           + `{ ${statements(depth - 1, [...names0, name], own, true)} } `; break;
         case 6: text += `if (${condition(1, names0)}) ${loop ? pick('break', 'continue') : `return [${number(1, names0)}, 1]`}; `; break;
+        case 7: text += `let ${name} = ${pick('0', '3')}; ${pick(`while (${name} < 4)`, `for (; ${name} < 4;)`)} `
+          + `{ ${statements(depth - 1, [...names0, name], own, false)} ${name}${pick('++', ' += 2')}; } `; names0.push(name); break;
+        case 8: text += `let ${name}; ${condition(1, names0)} ? (${name} = ${number(1, names0)}) : ${name} = ${number(1, names0)}; `; names0.push(name); own.push(name); break;
+        case 9: text += `switch (${number(1, names0)}) { case 0: ${statements(0, names0, own, false)} break; `
+          + `case 1: case 2: ${statements(0, names0, own, false)} break; default: ${statements(0, names0, own, false)} } `; break;
         default: text += `if (${condition(1, names0)}) return [${number(1, names0)}, ${number(1, names0)}]; `;
       }
     }
     return text;
   };
-  return `(x, y) => { const f0 = (a, b) => ${pick('a - b', 'a * b + 1', '{ if (a > b) return a; return b / 2; }')}; `
+  return `(x, y) => { const f0 = (a, b = 2 * a) => ${pick('a - b', 'a * b + 1', '{ if (a > b) return a; return b / 2; }')}; `
     + `${statements(3, ['x', 'y'], [], false)} return [${number(2, ['x', 'y'])}, x]; }`;
 }

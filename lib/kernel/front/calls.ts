@@ -1,7 +1,7 @@
 // Calls of the user's own functions, inlined.
 import type * as acorn from 'acorn';
-import { elementAt } from '../../core/known.ts';
 import type { Statement } from '../ir.ts';
+import { assignedIn } from './assigned.ts';
 import { keyOf } from './names.ts';
 import type { Frame, Lowering } from './lowering.ts';
 import type { Node } from './source.ts';
@@ -12,16 +12,21 @@ export function callFunction(
   { node, scope: outer, name }: Pick<Closure, 'node' | 'scope' | 'name'>, args: readonly Staged[], at: Node, to: Lowering,
 ): Staged {
   if (node.async || node.generator) throw to.error(node, 'an async function or a generator', 'use a plain function');
-  if (args.length < node.params.length) {
-    throw to.error(at, `${name} takes ${node.params.length} arguments, not ${args.length}`, 'give all of them');
-  }
+  const needed = node.params.findLastIndex(({ type }) => type !== 'AssignmentPattern') + 1;
+  if (args.length < needed) throw to.error(at, `${name} takes ${needed} arguments, not ${args.length}`, 'give all of them');
   return to.inside(at, () => {
     const frame: Frame = { end: to.label('end'), result: undefined };
     const scope = new Scope(outer);
-    node.params.forEach((pattern, i) => { bind(pattern, elementAt(args, i), { scope, to, owner: frame, isVariable: false }); });
-    if (node.body.type !== 'BlockStatement') return to.rules.evaluate(node.body, scope, to);
-    const { value: flow, body } = to.capture(() =>
-      to.rules.run((node.body as acorn.BlockStatement).body, { scope, to, frame, loops: [], isOutermost: true }));
+    const assigned = assignedIn(node.body);
+    node.params.forEach((pattern, i) => {
+      const isVariable = pattern.type === 'Identifier' && assigned.has(pattern.name);
+      bind(pattern, args[i], { scope, to, owner: frame, isVariable });
+    });
+    const { body: inner } = node;
+    if (inner.type !== 'BlockStatement' && inner.type !== 'SequenceExpression') return to.rules.evaluate(inner, scope, to);
+    const statements: acorn.Statement[] = inner.type === 'BlockStatement' ? inner.body
+      : [{ type: 'ReturnStatement', argument: inner, start: inner.start, end: inner.end }];
+    const { value: flow, body } = to.capture(() => to.rules.run(statements, { scope, to, frame, loops: [], isOutermost: true }));
     if (flow.falls || frame.result === undefined) {
       throw to.error(node, 'not every way through the function returns a value', 'end it with return');
     }
@@ -38,18 +43,28 @@ interface Binding {
   readonly owner: object;
   /** Whether the names can be assigned. */
   readonly isVariable: boolean;
+  /** How many loops are around the declaration. */
+  readonly loops?: number;
   /** Whether elements of the array can be assigned: it was made where it is declared. */
   readonly isOwn?: boolean;
 }
 
-/** Declares the names of a pattern. */
-export function bind(pattern: acorn.Pattern, value: Staged, how: Binding): void {
-  const { scope, to, owner, isVariable, isOwn = false } = how;
+/** Declares the names of a pattern; a value that is not there is the pattern's default. */
+export function bind(pattern: acorn.Pattern, given: Staged | undefined, how: Binding): void {
+  const { scope, to, owner, isVariable, isOwn = false, loops = 0 } = how;
+  if (pattern.type === 'AssignmentPattern') {
+    bind(pattern.left, given ?? to.rules.evaluate(pattern.right, scope, to), how);
+    return;
+  }
+  if (given === undefined) throw to.error(pattern, 'a value that is not there', 'give it a default, or leave it out');
+  const value = given;
   switch (pattern.type) {
     case 'Identifier': {
       if (scope.has(pattern.name)) throw to.error(pattern, `${pattern.name} is declared twice`, 'use another name');
       const held = isVariable ? variable(value, pattern, to) : to.settle(value, pattern.name, pattern);
-      scope.declare(pattern.name, { value: held, isVariable, owner, isOwn });
+      const isNumber = value.kind === 'known' && typeof value.value === 'number';
+      const constant = isVariable && isNumber ? { value: Number(value.value), loops } : undefined;
+      scope.declare(pattern.name, { value: held, isVariable, owner, isOwn, constant });
       return;
     }
     case 'ArrayPattern':
@@ -59,7 +74,9 @@ export function bind(pattern: acorn.Pattern, value: Staged, how: Binding): void 
       pattern.elements.forEach((each, i) => {
         if (each === null) return;
         const item = value.items[i];
-        if (item === undefined) throw to.error(each, `there is no element ${i} in ${describe(value)}`, 'take apart what is there');
+        if (item === undefined && each.type !== 'AssignmentPattern') {
+          throw to.error(each, `there is no element ${i} in ${describe(value)}`, 'take apart what is there');
+        }
         bind(each, item, how);
       });
       return;
@@ -73,11 +90,13 @@ export function bind(pattern: acorn.Pattern, value: Staged, how: Binding): void 
         }
         const name = keyOf(each.key, to);
         const field = value.fields.get(name);
-        if (field === undefined) throw to.error(each, `${describe(value)} has no ${name}`, namesOf(value));
+        if (field === undefined && each.value.type !== 'AssignmentPattern') {
+          throw to.error(each, `${describe(value)} has no ${name}`, namesOf(value));
+        }
         bind(each.value, field, how);
       }
       return;
-    default: throw to.error(pattern, 'a default or a rest parameter', 'write out the parameters');
+    default: throw to.error(pattern, 'a rest parameter', 'write out the parameters');
   }
 }
 

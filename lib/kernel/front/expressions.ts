@@ -1,16 +1,19 @@
 // Expressions of a user's function.
 import type * as acorn from 'acorn';
-import { elementAt, leading, required } from '../../core/known.ts';
+import { elementAt, lastOf, leading, required } from '../../core/known.ts';
 import { branch, compare, get, logic, select, unary, type BinaryOp, type Body, type CompareOp } from '../ir.ts';
 import { callFunction } from './calls.ts';
 import type { Lowering } from './lowering.ts';
-import { globalConstants, mathMember, mathNames, numberMember, power } from './mathematics.ts';
+import { globalConstants, mathItself, mathMember, mathNames, numberMember, numberTest, power } from './mathematics.ts';
 import { keyOf } from './names.ts';
 import type { FunctionNode, Node } from './source.ts';
 import { computed, describe, known, namesOf, record, type Scope, type Staged, tuple } from './values.ts';
 
 const arithmetic: Readonly<Record<string, BinaryOp>> = { '+': 'add', '-': 'sub', '*': 'mul', '/': 'div', '%': 'rem' };
-const comparisons: Readonly<Record<string, CompareOp>> = { '===': 'eq', '!==': 'ne', '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge' };
+const comparisons: Readonly<Record<string, CompareOp>> = {
+  '===': 'eq', '!==': 'ne', '==': 'eq', '!=': 'ne', // the same on numbers
+  '<': 'lt', '<=': 'le', '>': 'gt', '>=': 'ge',
+};
 const onNumbers: Readonly<Record<CompareOp, (a: number, b: number) => boolean>> = {
   eq: (a, b) => a === b, ne: (a, b) => a !== b, lt: (a, b) => a < b, le: (a, b) => a <= b, gt: (a, b) => a > b, ge: (a, b) => a >= b,
   lt_u: (a, b) => (a >>> 0) < (b >>> 0),
@@ -27,7 +30,6 @@ const refused: Readonly<Record<string, readonly [what: string, hint: string]>> =
   TemplateLiteral: ['a string', 'only numbers can be computed with'],
   TaggedTemplateExpression: ['a string', 'only numbers can be computed with'],
   ClassExpression: ['a class', 'use functions'],
-  SequenceExpression: ['a comma between expressions', 'write statements'],
   ImportExpression: ['import()', 'pass what is needed as a parameter'],
 };
 
@@ -38,19 +40,20 @@ export function evaluate(node: AnyExpression, scope: Scope, to: Lowering): Stage
   switch (node.type) {
     case 'Literal': return literal(node, to);
     case 'Identifier': return identifier(node, scope, to);
+    case 'SequenceExpression': return sequence(node, scope, to);
     case 'ParenthesizedExpression': return evaluate(node.expression, scope, to);
     case 'UnaryExpression': return unaryOf(node, scope, to);
     case 'BinaryExpression': return binaryOf(node, scope, to);
     case 'LogicalExpression': return logicalOf(node, scope, to);
     case 'ConditionalExpression': return conditionalOf(node, scope, to);
-    case 'ArrayExpression': return tuple(node.elements.map((each) => {
-      if (each === null || each.type === 'SpreadElement') {
-        throw to.error(each ?? node, 'an array with gaps or spread elements', 'name each element');
-      }
-      const value = evaluate(each, scope, to);
-      const isNumber = value.kind !== 'tuple' && value.kind !== 'record' && value.kind !== 'closure' && value.kind !== 'builtin';
-      if (!to.assignsElements || !isNumber) return to.settle(value, 'e', each);
-      return { kind: 'cell', local: to.local(to.expression(value, each), 'e', each) };
+    case 'ArrayExpression': return tuple(node.elements.flatMap((each) => {
+      if (each === null) throw to.error(node, 'an array with gaps', 'name each element');
+      const held = (value: Staged): Staged => {
+        const isNumber = value.kind !== 'tuple' && value.kind !== 'record' && value.kind !== 'closure' && value.kind !== 'builtin';
+        if (!to.assignsElements || !isNumber) return to.settle(value, 'e', each);
+        return { kind: 'cell', local: to.local(to.expression(value, each), 'e', each) };
+      };
+      return each.type === 'SpreadElement' ? itemsOf(each, scope, to).map(held) : [held(evaluate(each, scope, to))];
     }));
     case 'ObjectExpression': return objectOf(node, scope, to);
     case 'MemberExpression': return memberOf(node, scope, to);
@@ -66,6 +69,13 @@ export function evaluate(node: AnyExpression, scope: Scope, to: Lowering): Stage
   }
 }
 
+/** The elements of ...array. */
+function itemsOf({ argument }: acorn.SpreadElement, scope: Scope, to: Lowering): readonly Staged[] {
+  const value = evaluate(argument, scope, to);
+  if (value.kind === 'tuple') return value.items;
+  throw to.error(argument, `${describe(value)} in place of an array`, 'only arrays can be spread here');
+}
+
 function literal(node: acorn.Literal, to: Lowering): Staged {
   if (typeof node.value === 'number' || typeof node.value === 'boolean') return known(node.value);
   throw to.error(node, `${node.raw ?? 'this'} is neither a number nor a truth value`, 'only numbers can be computed with');
@@ -75,12 +85,29 @@ function identifier(node: acorn.Identifier, scope: Scope, to: Lowering): Staged 
   const found = scope.find(node.name);
   if (found !== undefined) return found.value;
   if (Object.hasOwn(globalConstants, node.name)) return known(required(globalConstants[node.name]));
+  if (node.name === 'Math') return mathItself();
+  const test = node.name === 'isNaN' || node.name === 'isFinite' ? numberTest(node.name) : undefined;
+  if (test !== undefined) return test;
+  if (/^cov_\w+$|__WEBPACK_|^__(?!name$)\w+|^_interop|^_\w+_(?:js|ts)\d*$/.test(node.name)) {
+    throw to.error(node, `${node.name} is not known here: a bundler or another tool has rewritten the function`,
+      'exclude its file from that tool, or give the function as text');
+  }
   if (node.name === 'undefined') throw to.error(node, 'undefined has no number', 'give it a value');
   throw to.error(node, `${node.name} is not known here`,
     'a compiled function sees its parameters, Math, and what it declares itself: pass other values as parameters');
 }
 
+/** What bundlers write for calls of imported functions: (0, f)(x). */
+function sequence({ expressions }: acorn.SequenceExpression, scope: Scope, to: Lowering): Staged {
+  const idle = expressions.slice(0, -1).find(({ type }) => type !== 'Literal');
+  if (idle !== undefined) throw to.error(idle, 'a comma between expressions cannot be compiled', 'write statements');
+  return evaluate(lastOf(expressions), scope, to);
+}
+
 function unaryOf(node: acorn.UnaryExpression, scope: Scope, to: Lowering): Staged {
+  // Minifiers write !0 and !1.
+  const { operator, argument } = node;
+  if (operator === '!' && argument.type === 'Literal' && typeof argument.value === 'number') return known(!argument.value);
   const value = evaluate(node.argument, scope, to);
   if (node.operator === '!') {
     const condition = to.condition(value, node.argument);
@@ -98,8 +125,7 @@ function binaryOf(node: acorn.BinaryExpression, scope: Scope, to: Lowering): Sta
   if (operator === '**') return power(to, left, right, node);
   if (Object.hasOwn(arithmetic, operator)) return to.arithmetic(required(arithmetic[operator]), left, right, node);
   if (!Object.hasOwn(comparisons, operator)) {
-    throw to.error(node, `${operator} cannot be compiled`,
-      operator === '==' || operator === '!=' ? `write ${operator}=` : 'use arithmetic on numbers');
+    throw to.error(node, `${operator} cannot be compiled`, 'use arithmetic on numbers');
   }
   const op = required(comparisons[operator]);
   const [a, b] = [to.numeric(left, node.left), to.numeric(right, node.right)];
@@ -145,11 +171,15 @@ function conditionalOf(node: acorn.ConditionalExpression, scope: Scope, to: Lowe
 }
 
 function objectOf(node: acorn.ObjectExpression, scope: Scope, to: Lowering): Staged {
-  const fields = node.properties.map((each): readonly [string, Staged] => {
-    if (each.type === 'SpreadElement') throw to.error(each, 'a spread object', 'name each field');
+  const fields = node.properties.flatMap((each): (readonly [string, Staged])[] => {
+    if (each.type === 'SpreadElement') {
+      const value = evaluate(each.argument, scope, to);
+      if (value.kind !== 'record') throw to.error(each, `${describe(value)} in place of an object`, 'only objects can be spread here');
+      return [...value.fields].map(([name, field]) => [name, to.settle(field, name, each)] as const);
+    }
     if (each.kind !== 'init' || each.computed) throw to.error(each, 'a getter, a setter or a computed name', 'write name: value');
     const name = keyOf(each.key, to);
-    return [name, to.settle(evaluate(each.value, scope, to), name, each.value)];
+    return [[name, to.settle(evaluate(each.value, scope, to), name, each.value)]];
   });
   return record(fields);
 }
@@ -170,7 +200,7 @@ function memberOf(node: acorn.MemberExpression, scope: Scope, to: Lowering): Sta
     if (!node.computed && keyOf(node.property, to) === 'length') return known(object.items.length);
     if (node.computed) return elementAt(object.items, indexOf(node, object.items.length, scope, to));
   }
-  if (object.kind === 'record' && !node.computed) {
+  if (object.kind === 'record' && (!node.computed || node.property.type === 'Literal')) {
     const name = keyOf(node.property, to);
     const found = object.fields.get(name);
     if (found !== undefined) return found;
@@ -205,10 +235,8 @@ function callOf(node: acorn.CallExpression, scope: Scope, to: Lowering): Staged 
     throw to.error(node, 'the function was rewritten by a coverage tool', 'exclude its file, or give the function as text');
   }
   const f = evaluate(callee, scope, to);
-  const args = node.arguments.map((each) => {
-    if (each.type === 'SpreadElement') throw to.error(each, 'spread arguments', 'name each argument');
-    return to.settle(evaluate(each, scope, to), 'a', each);
-  });
+  const args = node.arguments.flatMap((each) => (each.type === 'SpreadElement' ? itemsOf(each, scope, to) : [evaluate(each, scope, to)])
+    .map((value) => to.settle(value, 'a', each)));
   if (f.kind === 'builtin') return f.apply(args, node, to);
   if (f.kind === 'closure') return callFunction(f, args, node, to);
   throw to.error(callee, `${describe(f)} is not a function`, 'call functions of Math, your own, or those that are given');

@@ -5,7 +5,7 @@ import {
 } from '../ir.ts';
 import { binaryOn, mathOf } from '../semantics.ts';
 import type { Node } from './source.ts';
-import { type Builtin, computed, known, type Services, type Staged } from './values.ts';
+import { type Builtin, computed, known, record, type Services, type Staged } from './values.ts';
 
 const constants: Readonly<Record<string, number>> = {
   E: Math.E, LN10: Math.LN10, LN2: Math.LN2, LOG10E: Math.LOG10E, LOG2E: Math.LOG2E, PI: Math.PI, SQRT1_2: Math.SQRT1_2, SQRT2: Math.SQRT2,
@@ -95,9 +95,32 @@ export function mathMember(name: string): Staged | undefined {
   return undefined;
 }
 
+/** Tests of numbers, as of Number; those of the global scope are the same for numbers. */
+const tests: Readonly<Record<string, readonly [now: (x: number) => boolean, later: (x: Expression) => Expression]>> = {
+  isNaN: [Number.isNaN, (x) => compare('ne', x, x)],
+  isFinite: [Number.isFinite, (x) => compare('lt', unary('abs', x), one(x, Infinity))],
+  isInteger: [Number.isInteger, (x) => compare('eq', binary('sub', x, unary('floor', x)), zero(x))],
+};
+
+/** A test of a number: `isNaN` and `isFinite` are also known without Number. */
+export function numberTest(name: string): Builtin | undefined {
+  if (!Object.hasOwn(tests, name)) return undefined;
+  const [now, later] = required(tests[name]);
+  return { kind: 'builtin', name, apply: (given, at, lowering) => {
+    const [arg] = numbers(lowering, name, given, at, 1) as [Staged];
+    if (arg.kind === 'known') return known(now(Number(arg.value)));
+    return computed(later(get(lowering.local(lowering.expression(arg, at)))));
+  } };
+}
+
+/** Math itself, for names that are taken from it: const { abs, PI } = Math. */
+export function mathItself(): Staged {
+  return record(mathNames.map((name) => [name, required(mathMember(name))] as const));
+}
+
 /** A member of Number; undefined if it cannot be used. */
 export function numberMember(name: string): Staged | undefined {
-  return Object.hasOwn(numberConstants, name) ? known(required(numberConstants[name])) : undefined;
+  return Object.hasOwn(numberConstants, name) ? known(required(numberConstants[name])) : numberTest(name);
 }
 
 /** x ** y, Math.pow. Squares, the number itself and its reciprocal are exact to the last bit as products and quotients. */

@@ -1,12 +1,15 @@
 // Statements of a user's function.
 import type * as acorn from 'acorn';
-import { elementAt } from '../../core/known.ts';
+import { elementAt, lastOf } from '../../core/known.ts';
 import { branch, convert, exact, forLoop, get, i32, type BinaryOp, type Body, type Label } from '../ir.ts';
+import { nodesOf } from './assigned.ts';
 import { bind } from './calls.ts';
+import { countedLoop, type CountedLoop } from './counted.ts';
 import { evaluate, indexOf } from './expressions.ts';
 import type { Context, Flow, Lowering } from './lowering.ts';
 import { power } from './mathematics.ts';
 import type { FunctionNode, Node } from './source.ts';
+import { conditionsOf, switchSubject } from './switches.ts';
 import { type Binding, computed, describe, known, Scope, type Staged } from './values.ts';
 
 const next: Flow = { falls: true, exits: new Set() };
@@ -17,9 +20,6 @@ const union = (...flows: readonly Flow[]): ReadonlySet<Label> => new Set(flows.f
 const mostTrips = 1_000_000, mostUnrolled = 4000, mostForIndices = 50_000;
 
 const refused: Readonly<Record<string, readonly [what: string, hint: string]>> = {
-  WhileStatement: ['while', 'use for with constant bounds, and break'],
-  DoWhileStatement: ['do', 'use for with constant bounds, and break'],
-  SwitchStatement: ['switch', 'use if'],
   ThrowStatement: ['throw', 'return NaN, or a value that says so'],
   TryStatement: ['try', 'nothing fails here'],
   ForInStatement: ['for … in', 'name the fields'],
@@ -51,10 +51,13 @@ function run(node: acorn.Statement, context: Context): Flow {
     case 'EmptyStatement': case 'FunctionDeclaration': return next;
     case 'BlockStatement': return runStatements(node.body, { ...context, scope: new Scope(context.scope) });
     case 'VariableDeclaration': return declare(node, context);
-    case 'ExpressionStatement': return assignment(node.expression, context);
+    case 'ExpressionStatement': return effect(node.expression, context);
     case 'ReturnStatement': return returned(node, context);
     case 'IfStatement': return conditional(node, context);
-    case 'ForStatement': return loop(node, context);
+    case 'ForStatement':
+      return node.init?.type === 'VariableDeclaration' && node.test && node.update ? loop(node, context) : counted(node, context);
+    case 'WhileStatement': case 'DoWhileStatement': return counted(node, context);
+    case 'SwitchStatement': return switched(node, context);
     case 'ForOfStatement': return elements(node, context);
     case 'BreakStatement': case 'ContinueStatement': return left(node, context);
     default: {
@@ -64,18 +67,42 @@ function run(node: acorn.Statement, context: Context): Flow {
   }
 }
 
-function declare(node: acorn.VariableDeclaration, { scope, to, frame }: Context): Flow {
-  if (node.kind === 'var') throw to.error(node, 'var', 'use let or const');
+function declare(node: acorn.VariableDeclaration, { scope, to, frame, loops }: Context): Flow {
   for (const { id, init } of node.declarations) {
-    if (init === null || init === undefined) throw to.error(id, 'a variable without a value', 'give it one, as in let sum = 0');
+    if (init === null || init === undefined) {
+      bind(id, known(NaN), { scope, to, owner: frame, isVariable: true }); // a number that is assigned later
+      continue;
+    }
     const value = evaluate(init, scope, to);
     const named = value.kind === 'closure' && id.type === 'Identifier' ? { ...value, name: id.name } : value;
-    bind(id, named, { scope, to, owner: frame, isVariable: node.kind === 'let', isOwn: init.type === 'ArrayExpression' });
+    bind(id, named, { scope, to, owner: frame, isVariable: node.kind !== 'const', loops: loops.length,
+      isOwn: init.type === 'ArrayExpression' });
   }
   return next;
 }
 
 const operators: Readonly<Record<string, BinaryOp>> = { '+=': 'add', '-=': 'sub', '*=': 'mul', '/=': 'div', '%=': 'rem' };
+
+/** An expression as a statement; minifiers write commas, && and ? : in place of statements. */
+function effect(node: acorn.Expression, context: Context): Flow {
+  const statement = (expression: acorn.Expression): acorn.Statement =>
+    ({ type: 'ExpressionStatement', expression, start: expression.start, end: expression.end });
+  const { start, end } = node;
+  switch (node.type) {
+    case 'SequenceExpression': return runStatements(node.expressions.map(statement), context);
+    case 'ConditionalExpression': return conditional({
+      type: 'IfStatement', test: node.test, consequent: statement(node.consequent), alternate: statement(node.alternate), start, end,
+    }, context);
+    case 'LogicalExpression': {
+      if (node.operator === '??') break;
+      const nothing: acorn.EmptyStatement = { type: 'EmptyStatement', start, end };
+      const [then, otherwise] = node.operator === '&&' ? [statement(node.right), null] : [nothing, statement(node.right)];
+      return conditional({ type: 'IfStatement', test: node.left, consequent: then, alternate: otherwise, start, end }, context);
+    }
+    default: break;
+  }
+  return assignment(node, context);
+}
 
 function assignment(node: acorn.Expression, context: Context): Flow {
   const { scope, to } = context;
@@ -86,8 +113,10 @@ function assignment(node: acorn.Expression, context: Context): Flow {
     const place = placeOf(node.argument as acorn.Pattern, context);
     to.assign(place, to.arithmetic(node.operator === '++' ? 'add' : 'sub', place, known(1), node), node);
   } else if (node.type === 'AssignmentExpression') {
+    const { right } = node;
+    if (right.type === 'AssignmentExpression') assignment(right, context); // a = b = 0
+    const value = right.type === 'AssignmentExpression' ? placeOf(right.left, context) : evaluate(right, scope, to);
     const place = placeOf(node.left, context);
-    const value = evaluate(node.right, scope, to);
     if (node.operator === '=') to.assign(place, value, node);
     else if (node.operator === '**=') to.assign(place, power(to, place, value, node), node);
     else {
@@ -110,10 +139,14 @@ function placeOf(node: acorn.Pattern, { scope, to, frame }: Context): Staged {
   if (node.type === 'Identifier') {
     const { value } = own(node, ({ isVariable }) => isVariable,
       'declare it with let, in the same function; the counter of a loop belongs to the loop');
+    const binding = scope.find(node.name);
+    if (binding !== undefined) binding.constant = undefined;
     if (value.kind === 'cell') return value;
     throw to.error(node, `${describe(value)} cannot be replaced`, 'only numbers and truth values can be assigned, and elements of arrays');
   }
   if (node.type !== 'MemberExpression' || !node.computed || node.object.type !== 'Identifier') {
+    const counter = [...nodesOf(node)].find((each) => each.type === 'CallExpression');
+    if (counter !== undefined) evaluate(counter as acorn.CallExpression, scope, to); // a coverage tool's counters are refused by name
     throw to.error(node, 'this cannot be assigned', 'assign variables and elements of arrays, one at a time');
   }
   const { value } = own(node.object, ({ isOwn }) => isOwn === true, 'make it in the same function, as in const a = [0, 0]');
@@ -121,7 +154,14 @@ function placeOf(node: acorn.Pattern, { scope, to, frame }: Context): Staged {
   return elementAt(value.items, indexOf(node, value.items.length, scope, to));
 }
 
-function returned(node: acorn.ReturnStatement, { scope, to, frame, isOutermost }: Context): Flow {
+function returned(node: acorn.ReturnStatement, context: Context): Flow {
+  const { scope, to, frame, isOutermost } = context;
+  if (node.argument?.type === 'SequenceExpression') {
+    const { expressions, start, end } = node.argument;
+    const before = expressions.slice(0, -1).filter(({ type }) => type !== 'Literal');
+    for (const expression of before) effect(expression, context);
+    if (before.length > 0) return returned({ type: 'ReturnStatement', argument: lastOf(expressions), start, end }, context);
+  }
   if (node.argument === null || node.argument === undefined) throw to.error(node, 'return without a value', 'return one');
   const value = evaluate(node.argument, scope, to);
   if (isOutermost && frame.result === undefined) {
@@ -156,6 +196,51 @@ function left(node: acorn.BreakStatement | acorn.ContinueStatement, { to, loops 
   return leaves(label);
 }
 
+/** A loop that a variable from outside counts: it is also set, for what comes after the loop. */
+function counted(node: CountedLoop, context: Context): Flow {
+  if (node.type === 'ForStatement' && node.init) {
+    const inner = { ...context, scope: new Scope(context.scope) };
+    if (node.init.type === 'VariableDeclaration') declare(node.init, inner);
+    else {
+      effect(node.init, inner);
+      keepConstant(node.init, inner);
+    }
+    return counted({ ...node, init: null }, inner);
+  }
+  const { to } = context;
+  const { name, values, end, body } = countedLoop(node, context, mostTrips);
+  const { size } = measure(node.body);
+  if (values.length * size > mostForIndices) {
+    throw to.error(node, `a loop of ${values.length} trips`, 'use for (let k = 0; k < 10; k += 1)');
+  }
+  const place = placeOf({ type: 'Identifier', name, start: node.start, end: node.start }, context);
+  const block: acorn.BlockStatement = { type: 'BlockStatement', body: [...body], start: node.body.start, end: node.body.end };
+  const flow = trips({ ...node, body: block } as acorn.ForStatement, values.map(known), (scope, value) => {
+    to.assign(place, value, node);
+    declareCounter(scope, name, value);
+  }, context, () => { to.assign(place, known(end), node); });
+  return flow;
+}
+
+/** After k = 0, the variable's value is known again. */
+function keepConstant(node: acorn.Expression, { scope, to, frame, loops }: Context): void {
+  if (node.type !== 'AssignmentExpression' || node.operator !== '=' || node.left.type !== 'Identifier') return;
+  const found = scope.find(node.left.name);
+  const value = evaluate(node.right, scope, to);
+  if (found?.owner === frame && value.kind === 'known' && typeof value.value === 'number') {
+    found.constant = { value: value.value, loops: loops.length };
+  }
+}
+
+function switched(node: acorn.SwitchStatement, context: Context): Flow {
+  const { scope, to } = context;
+  const value = to.settle(evaluate(node.discriminant, scope, to), 's', node.discriminant);
+  const inner = new Scope(scope);
+  inner.declare(switchSubject, { value, isVariable: false, owner: inner });
+  const chain = conditionsOf(node, to);
+  return chain === null ? next : run(chain, { ...context, scope: inner });
+}
+
 /** The values of a counter: constants, as many as the loop has trips. */
 function tripsOf(node: acorn.ForStatement, { scope, to }: Context): { readonly name: string; readonly values: readonly number[] } {
   const wrong = (): never => {
@@ -163,7 +248,7 @@ function tripsOf(node: acorn.ForStatement, { scope, to }: Context): { readonly n
       'write for (let i = 0; i < 10; ++i), with bounds that are known while it is compiled');
   };
   const { init, test, update } = node;
-  if (init?.type !== 'VariableDeclaration' || init.kind !== 'let' || init.declarations.length !== 1 || !test || !update) return wrong();
+  if (init?.type !== 'VariableDeclaration' || init.kind === 'const' || init.declarations.length !== 1 || !test || !update) return wrong();
   const [{ id, init: begin }] = init.declarations as [acorn.VariableDeclarator];
   if (id.type !== 'Identifier' || !begin) return wrong();
   const constantOf = (e: acorn.Expression, inner: Scope): number | boolean => {
@@ -216,7 +301,7 @@ function elements(node: acorn.ForOfStatement, context: Context): Flow {
 /** The body once for each value. */
 function trips(
   node: acorn.ForStatement | acorn.ForOfStatement, values: readonly Staged[], declareIn: (scope: Scope, value: Staged) => void,
-  context: Context,
+  context: Context, atEnd: () => void = () => undefined,
 ): Flow {
   const { to } = context;
   const end = to.label('loop');
@@ -235,6 +320,7 @@ function trips(
       for (const label of flow.exits) if (label !== again) exits.add(label);
       if (!flow.falls && !isLeft) return false;
     }
+    atEnd();
     return true;
   });
   return close(end, body, falls, exits, node, to);
@@ -280,15 +366,9 @@ function rolled(node: acorn.ForStatement, name: string, values: readonly number[
 /** Nodes of a body, and whether it has indices that are not constants. */
 function measure(root: Node): { readonly size: number; readonly hasIndices: boolean } {
   let size = 0, hasIndices = false;
-  const left: unknown[] = [root];
-  for (let node = left.pop(); node !== undefined; node = left.pop()) {
-    if (Array.isArray(node)) left.push(...node as unknown[]);
-    else if (typeof node === 'object' && node !== null && 'type' in node) {
-      ++size;
-      const member = node as acorn.MemberExpression;
-      hasIndices ||= member.type === 'MemberExpression' && member.computed && member.property.type !== 'Literal';
-      left.push(...Object.values(node).filter((part) => typeof part === 'object' && part !== null));
-    }
+  for (const node of nodesOf(root)) {
+    ++size;
+    hasIndices ||= node.type === 'MemberExpression' && node.computed && node.property.type !== 'Literal';
   }
   return { size, hasIndices };
 }

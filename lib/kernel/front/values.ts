@@ -91,6 +91,8 @@ export interface Binding {
   readonly owner: object;
   /** An array whose elements that call may assign. */
   readonly isOwn?: boolean;
+  /** What a variable was declared with, while it has not been assigned; and the loops around its declaration. */
+  constant?: { readonly value: number; readonly loops: number } | undefined;
 }
 
 /** The names of a block, and those around it. */
