@@ -37,12 +37,14 @@ export interface Gapped {
   readonly isDense: boolean;
   /** Not items: no gaps. */
   readonly isPlain?: true;
+  /** Whether threads that read windows make so many firings together that they can load 16 bytes at once. */
+  readonly isWide?: boolean;
   /** Items of a steady state, behind which there is a gap of so many and nowhere else: groups find items at strided indices. */
   readonly strided?: { readonly row: number; readonly gap: number };
 }
 
 /** Gaps for which threads whose items lie a power of two apart meet in few banks. */
-export function gapsFor({ moved, kind, beside, stride, isDense, isPlain, strided }: Gapped): Gaps {
+export function gapsFor({ moved, kind, beside, stride, isDense, isPlain, isWide, strided }: Gapped): Gaps {
   if (strided !== undefined) return { shift: noGaps, ...strided };
   if (isPlain) return { shift: noGaps, row: 0, gap: 0 };
   if (beside === 0) {
@@ -56,7 +58,9 @@ export function gapsFor({ moved, kind, beside, stride, isDense, isPlain, strided
   }
   // As many items lie between gaps as a firing takes, so that the places of a window differ by constants.
   const most = Math.max(...moved.map((items) => Math.log2(powerOfTwoIn(items * stride))));
-  return { shift: most <= 1 ? noGaps : Math.min(10, most), row: 0, gap: 0 };
+  // Loads of 16 bytes by threads that stand as far apart use all banks, and need their items side by side.
+  const isSideBySide = isWide === true && 2 ** most * scalarBytes[kind] === widest;
+  return { shift: most <= 1 || isSideBySide ? noGaps : Math.min(10, most), row: 0, gap: 0 };
 }
 
 /** Where scalar `index` of a stretch stands. */

@@ -189,6 +189,7 @@ export class RoundLayout {
           stride: counts[kind], moved: own.map(({ id, iterations }) => items / iterations * this.widthOf(id)),
           isDense: kinds.length === 1 && counts[kind] === 1 && this.#isDense(buffer, items, own.map(({ id }) => id)),
           ...this.#strided(external.id, items, isIn && this.options.readsAhead),
+          isWide: isIn && own.some(({ id }) => this.widthOf(id) > 1),
           from: isIn ? 0 : Math.min(...this.#levelsOf(own)) + 1, to: isIn ? Math.max(...this.#levelsOf(own)) + 1 : this.lastLevel + 2,
         });
       }
@@ -219,7 +220,7 @@ export class RoundLayout {
         // Arrays of one channel have the same gaps.
         isDense: stride === 1 && arrays.filter((other) => other.channel === channel).length === 1
           && this.#isDense(buffer, elementAt(rates, id), own.map((group) => group.id)),
-        ...this.#strided(id, elementAt(rates, id), false),
+        ...this.#strided(id, elementAt(rates, id), false), isWide: own.some((group) => this.widthOf(group.id) > 1),
         from: residual > 0 ? 0 : Math.min(...this.#levelsOf(from)) + 1,
         to: residual > 0 ? this.lastLevel + 2 : Math.max(...this.#levelsOf(sinks)) + 1,
       });

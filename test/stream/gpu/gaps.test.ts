@@ -46,6 +46,17 @@ describe('gaps in shared memory', () => {
     assert.deepEqual(gapsFor({ moved: [], kind: 'i', beside: 0, stride: 1, isDense: false, isPlain: true }), { shift: noGaps, row: 0, gap: 0 });
   });
 
+  it('leave windows side by side where threads load 16 bytes of them at once', () => {
+    const windows = (moved: readonly number[], isWide: boolean): Gaps =>
+      gapsFor({ moved, kind: 'f', beside: 63, stride: 1, isDense: false, isWide });
+    assert.deepEqual(windows([4, 50], true), { shift: noGaps, row: 0, gap: 0 });
+    for (const [moved, isWide] of [[4, false], [8, true], [16, true]] as const) {
+      assert.deepEqual(windows([moved, 50], isWide), { shift: Math.log2(moved), row: 0, gap: 0 });
+    }
+    const own = begins(windows([4], true), 4, 1).slice(0, 8).map((at) => at % banks / 4);
+    assert.equal(new Set(own).size, 8);
+  });
+
   it('depend on how many elements a call touches, loops and copies included', () => {
     const program = parseProgram(`external x i32[40]
 external y i32[40]
