@@ -47,6 +47,8 @@ const startMilliseconds = 50;
 const cachedSeconds = 0.5;
 /** Seconds in which a first compilation is to end, and those that candidates have in any case behind the default layout. */
 const wholeSeconds = 4.5, leastSeconds = 0.6;
+/** A candidate takes that much of the time of the default layout, at least, from printing on. */
+const leastShare = 0.5;
 /**
  * Seconds that candidates may take longer than the default layout took: what is left of those of a first compilation. Where that was short,
  * it may have been compiled before, and the candidates not: small programs are compiled long before this time.
@@ -107,10 +109,10 @@ async function searchFirst(
   const begin = performance.now();
   const over = new AbortController();
   let trial: Trial | undefined, timer: NodeJS.Timeout | undefined;
-  let took = 0, isLate = false as boolean;
+  let took = 0, isLate = false as boolean, lastStart = Infinity;
   const standard = CompiledGpu.compileDefault(graph, device, { fast, signal, timeout }, program);
   using search = new LayoutSearch(graph, device, {
-    fast, signal, over: over.signal, atOnce: Math.max(1, availableParallelism() - 1),
+    fast, signal, over: over.signal, lastStart: () => lastStart, atOnce: Math.max(1, availableParallelism() - 1),
     time: async (each, compiled) => {
       await timed;
       over.signal.throwIfAborted(); // the default layout took all the time
@@ -120,10 +122,12 @@ async function searchFirst(
   search.knows(byDefault, program);
   const timed = standard.then(async (compiled) => {
     took = (performance.now() - begin) / 1e3;
+    const left = seconds ?? patience(took);
+    lastStart = begin + 1e3 * (took + left - leastShare * took);
     timer = setTimeout(() => {
       isLate = true;
       over.abort();
-    }, 1e3 * (seconds ?? patience(took)));
+    }, 1e3 * left);
     if (time === undefined) trial = new (await import('./trial.ts')).Trial(compiled, undefined, fast !== true);
     search.knows(byDefault, program, await (time?.(byDefault, compiled) ?? required(trial).timeDefault(compiled, signal)));
   });
@@ -149,7 +153,7 @@ async function searchFirst(
   }
   // Input on which the program faults will be the same next time. What a device or a loaded machine failed at may succeed, and a search
   // that was late is made once more, when the default layout comes from the cache.
-  const isKept = ended.status === 'rejected' ? isRefusal(ended.reason) : !isLate || took < cachedSeconds;
+  const isKept = ended.status === 'rejected' ? isRefusal(ended.reason) : !(isLate || search.hasLeftOut) || took < cachedSeconds;
   if (isKept) await keep(undefined);
   return { compiled, found: 'byDefault' };
 

@@ -140,6 +140,8 @@ export interface SearchOptions extends Omit<GpuLimits, 'timeout'> {
   readonly tried?: () => void;
   /** Comes when no further candidate is to be timed. */
   readonly over?: AbortSignal;
+  /** When, by `performance.now()`, no further candidate is to be begun: what is printed and compiled then would come too late. */
+  readonly lastStart?: () => number;
   /** Candidates that are compiled at once. Default: half as many as there are cores. */
   readonly atOnce?: number;
 }
@@ -160,6 +162,7 @@ export class LayoutSearch {
   readonly #known = new Map<string, string>();
   readonly #rates = new Map<Candidate, number>();
   #fastest: Attempt | undefined;
+  #hasLeftOut = false;
   /** Errors of candidates other than that they do not fit. The search goes on without them. */
   readonly failures: unknown[] = [];
 
@@ -172,6 +175,11 @@ export class LayoutSearch {
   /** Candidates by their rates, the fastest first. */
   get ranking(): readonly { readonly candidate: Candidate; readonly rate: number }[] {
     return [...this.#rates].sort(([, a], [, b]) => b - a).map(([each, rate]) => ({ candidate: each, rate }));
+  }
+
+  /** Whether there was no time for some candidates. */
+  get hasLeftOut(): boolean {
+    return this.#hasLeftOut;
   }
 
   /** A layout that the caller compiles and times, such as the default; its rate, once it is known. */
@@ -196,7 +204,7 @@ export class LayoutSearch {
 
   /** Times candidates one after the other, as they are compiled. */
   async tries(candidates: readonly Candidate[]): Promise<void> {
-    const { signal, over, tried, atOnce = Math.max(1, Math.floor(availableParallelism() / 2)) } = this.#options;
+    const { signal, over, tried, lastStart = () => Infinity, atOnce = Math.max(1, Math.floor(availableParallelism() / 2)) } = this.#options;
     // What has not been timed yet is no longer compiled when the search ends.
     const stop = new AbortController();
     const stopped = AbortSignal.any([signal, over, stop.signal].filter((each) => each !== undefined));
@@ -207,6 +215,11 @@ export class LayoutSearch {
       for (;;) {
         for (let each; compiling.size < atOnce && !stopped.aborted && (each = waiting.shift()) !== undefined;) {
           if (compiling.size > 0) await after(startMilliseconds);
+          if (performance.now() > lastStart()) {
+            this.#hasLeftOut = true;
+            waiting.length = 0;
+            break;
+          }
           const made = this.#compile(each, stopped);
           if (made === undefined) tried?.();
           else compiling.set(each, made);

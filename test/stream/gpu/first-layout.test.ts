@@ -12,7 +12,7 @@ import { compileForDevice, run } from '../../../lib/stream/index.ts';
 import { compileFused, type ShortSearch } from '../../../lib/stream/run/fused.ts';
 import { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
 import { keptLayout } from '../../../lib/stream/run/kept-layout.ts';
-import { mostCandidates, shortList, type Candidate } from '../../../lib/stream/run/layouts.ts';
+import { LayoutSearch, mostCandidates, shortList, type Candidate } from '../../../lib/stream/run/layouts.ts';
 import { Trial } from '../../../lib/stream/run/trial.ts';
 import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { eachBackend } from '../../support/backends.ts';
@@ -53,7 +53,7 @@ describe('the first compilation for a device', function () {
   };
 
   it('tries few layouts', () => {
-    assert.ok(shortList.length >= 3 && shortList.length <= 14 && shortList.length < mostCandidates / 4);
+    assert.ok(shortList.length >= 3 && shortList.length <= 14 && shortList.length <= mostCandidates / 4);
     assert.equal(new Set(shortList.map(({ name }) => name)).size, shortList.length);
   });
 
@@ -194,6 +194,19 @@ describe('the first compilation for a device', function () {
       assert.deepEqual((await found.run(input, {})).output, expected);
     });
 
+    it('begins no candidates that would come too late', async () => {
+      let isOver = false;
+      using search = new LayoutSearch(graph, await opened(), {
+        time: async (each) => {
+          isOver = true;
+          return time(each);
+        }, atOnce: 1, lastStart: () => (isOver ? 0 : Infinity),
+      });
+      await search.tries(candidates);
+      assert.deepEqual(search.ranking.map(({ candidate: { name } }) => name), ['t96']);
+      assert.ok(search.hasLeftOut);
+    });
+
     it('goes on without candidates that fail, and without a search that does', async () => {
       const broken = fusedProgram(graph, layoutOf(64).options).source;
       const modules = await counting(async () => {
@@ -244,5 +257,5 @@ describe('the first compilation for a device', function () {
       assert.deepEqual((await run(graph, { device, input })).output, expected);
       assert.equal(keptFiles(), backend === 'cuda' && availableParallelism() >= 4 ? 1 : 0);
     });
-  }, { backends: deviceBackends, cases: 9 });
+  }, { backends: deviceBackends, cases: 10 });
 });
