@@ -1,7 +1,7 @@
 // A whole stream program in one kernel: blocks make steady states in rounds, all channels of a round lie in shared memory. The program
 // itself is printed (lib/stream/targets/cuda.ts) as a type with
 //   kThreads, kMinBlocks; kStates: steady states of a round; kInputs, kOutputs: arrays of its open ends, one for each kind of scalars
-//   load(block, p, state, states): copies the input of a round to shared memory
+//   load(block, p, state, states): starts to copy the input of a round to shared memory
 //   kReadsAhead: whether the input of the next round is copied while a round is computed, instead of load:
 //   kHalf: bytes of the part of shared memory of which there are two, one for even rounds and one for odd ones; 0: no such part
 //   begin_input(block, p, state, states, half): starts the copy to where the firings expect it, `half` bytes behind the first part, or, if
@@ -132,10 +132,6 @@ WARPLOOM_DEVICE void move_tile(const device::Block& block, T* to, const T* from,
   }
   move_elements<kThreads, To, From>(block, to, from, 0, count);
 }
-template <int kThreads, class Layout, class T>
-WARPLOOM_DEVICE void load_tile(const device::Block& block, T* tile, const T* from, int count) {
-  move_tile<kThreads, Layout, Plain>(block, tile, from, count, from);
-}
 /// Elements by which a copy to a landing area is moved, so that both of its ends are aligned alike.
 template <class T>
 WARPLOOM_DEVICE int skew_of(const T* from) {
@@ -155,18 +151,23 @@ WARPLOOM_DEVICE void begin_landing(const device::Block& block, T* landing, const
   for (int i = block.thread(); i < head; i += kThreads) device::async_copy<sizeof(T)>(block, landing + i, from + i);
   for (int i = tail + block.thread(); i < count; i += kThreads) device::async_copy<sizeof(T)>(block, landing + i, from + i);
 }
-/// Starts to copy `count` elements to a tile whose layout keeps groups of 16 bytes together.
+/// Starts to copy elements `begin` to `end`, in groups of kCount, to a tile.
+template <int kThreads, int kCount, class Layout, class T>
+WARPLOOM_DEVICE void begin_groups(const device::Block& block, T* tile, const T* from, int begin, int end) {
+  using Groups = typename Layout::template Groups<kCount>;
+  for (int i = begin / kCount + block.thread(); i < end / kCount; i += kThreads) {
+    device::async_copy<kCount * sizeof(T)>(block, tile + Groups::place(i) * kCount, from + i * kCount);
+  }
+}
+/// Starts to copy `count` elements to a tile, 16 bytes at a time where the tile's layout keeps them together.
 template <int kThreads, class Layout, class T>
 WARPLOOM_DEVICE void begin_tile(const device::Block& block, T* tile, const T* from, int count) {
-  constexpr int kVector = 16 / sizeof(T);
-  static_assert(Layout::template kKeeps<kVector>);
-  using Groups = typename Layout::template Groups<kVector>;
-  const int vectors = skew_of(from) == 0 ? count / kVector : 0;
-  for (int i = block.thread(); i < vectors; i += kThreads) {
-    device::async_copy<16>(block, tile + Groups::place(i) * kVector, from + i * kVector);
-  }
-  WARPLOOM_NO_UNROLL
-  for (int i = vectors * kVector + block.thread(); i < count; i += kThreads) {
+  constexpr int kWide = 16 / sizeof(T);
+  constexpr int kCount = Layout::template kKeeps<kWide> ? kWide : Layout::template kKeeps<2> ? 2 : 1;
+  const bool isAligned = reinterpret_cast<uintptr_t>(from) % (kCount * sizeof(T)) == 0;
+  const int grouped = kCount > 1 && isAligned ? count / kCount * kCount : 0;
+  if constexpr (kCount > 1) begin_groups<kThreads, kCount, Layout>(block, tile, from, 0, grouped);
+  for (int i = grouped + block.thread(); i < count; i += kThreads) {
     device::async_copy<sizeof(T)>(block, tile + Layout::place(i), from + i);
   }
 }
@@ -237,6 +238,8 @@ struct FusedAgent {
         if (number + 1 < last) begin_input(block, p, number + 1);
       } else {
         Program::load(block, p, state, round.states);
+        device::async_commit(block);
+        device::async_wait<0>(block);
         block.sync();
       }
       Program::steady(block, round);

@@ -29,24 +29,13 @@ struct StateRound : Round {
   int64_t first;  ///< its first steady state, counted from the run's
 };
 
-/// Has `length` elements from `begin` on of each of `states` steady states of `each` elements come to a tile, in which steady states are
-/// kEach elements apart and the first of these elements stands at kBegin.
+/// Starts to copy `length` elements from `begin` on of each of `states` steady states of `each` elements to a tile, in which steady states
+/// are kEach elements apart and the first of these elements stands at kBegin.
 template <class Layout, int kEach, int kBegin, class T>
-WARPLOOM_DEVICE void load_part(const device::Block& block, T* tile, const T* from, int states, int each, int begin, int length) {
-  constexpr int kAtOnce = 4;
-  const int step = block.threads(), count = states * length;
-  for (int first = block.thread(); first < count; first += kAtOnce * step) {
-    T items[kAtOnce];
-    WARPLOOM_UNROLL
-    for (int k = 0; k < kAtOnce; ++k) {
-      const int i = first + k * step, state = quotient(i, length);
-      if (i < count) items[k] = from[state * each + begin + i - state * length];
-    }
-    WARPLOOM_UNROLL
-    for (int k = 0; k < kAtOnce; ++k) {
-      const int i = first + k * step, state = quotient(i, length);
-      if (i < count) tile[Layout::place(state * kEach + kBegin + i - state * length)] = items[k];
-    }
+WARPLOOM_DEVICE void begin_part(const device::Block& block, T* tile, const T* from, int states, int each, int begin, int length) {
+  for (int i = block.thread(); i < states * length; i += block.threads()) {
+    const int state = quotient(i, length), at = i - state * length;
+    device::async_copy<sizeof(T)>(block, tile + Layout::place(state * kEach + kBegin + at), from + state * each + begin + at);
   }
 }
 
@@ -109,6 +98,8 @@ struct StateAgent {
       round.first = p.first + state;
       Program::template enter<kPass>(block, state / Program::kRoundStates - first, warm);
       Program::template load<kPass>(block, p, state, round.states);
+      device::async_commit(block);
+      device::async_wait<0>(block);
       block.sync();
       Program::template steady<kPass>(block, round);
       if constexpr (!kIsTotal) {

@@ -119,9 +119,9 @@ export class ProgramText {
       const some = own.reduce((sum, { pass }) => sum + 2 ** pass, 0);
       return [
         ...own.flatMap(({ parts, pass }) => [`    if (kPass == ${pass}) {`, ...parts.map(({ begin, end }) =>
-          `      fused::load_part<${placing}, ${each}, ${begin}>(block, ${tile}, ${from}, states, ${each}, ${begin}, ${end - begin});`),
+          `      fused::begin_part<${placing}, ${each}, ${begin}>(block, ${tile}, ${from}, states, ${each}, ${begin}, ${end - begin});`),
         '    }']),
-        `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::load_tile<kThreads, ${placing}>(block, `
+        `    ${some === 0 ? '' : `if ((${some}u >> kPass & 1u) == 0) `}fused::begin_tile<kThreads, ${placing}>(block, `
           + `${tile}, ${from}, ${count});`,
       ];
     });
@@ -135,9 +135,9 @@ export class ProgramText {
     const buffers = kinds.map((kind) => streamBuffer(this.#layout, external.id, kind));
     return this.#inputs((buffer) => tiles.has(buffer)).flatMap(({ tile, placing, from, count, each }, i) => {
       const part = parts?.get(required(buffers.filter((buffer) => tiles.has(buffer))[i]));
-      if (part === undefined) return [`    fused::load_tile<kThreads, ${placing}>(block, ${tile}, ${from}, ${count});`];
+      if (part === undefined) return [`    fused::begin_tile<kThreads, ${placing}>(block, ${tile}, ${from}, ${count});`];
       const length = part.end - part.begin;
-      return [`    fused::load_part<${placing}, ${length}, 0>(block, ${tile}, ${from}, states, ${each}, ${part.begin}, ${length});`];
+      return [`    fused::begin_part<${placing}, ${length}, 0>(block, ${tile}, ${from}, states, ${each}, ${part.begin}, ${length});`];
     });
   }
 
