@@ -106,7 +106,7 @@ class Grouping {
     const ownLoops = new Set(sdf.channels.flatMap(({ from, to }) => (from === to ? [from] : [])));
     for (const actor of steady.order) {
       const members = elementAt(components, elementAt(component, actor));
-      if (members.length > 1 || ownLoops.has(actor)) {
+      if ((members.length > 1 || ownLoops.has(actor)) && !this.#options.open.has(actor)) {
         if (done.has(elementAt(component, actor))) continue;
         done.add(elementAt(component, actor));
         const inside = new Set(members);

@@ -32,7 +32,7 @@ function streamArraysOf(externals: readonly External[]): StreamArray[] {
 const mostTogether = 8;
 
 export const defaultPlanOptions: Required<PlanOptions> = { groupSize: 4000, filterSize: 1000, blockBytes: 32768, maxMultiplicity: 256,
-  forCores: 1, savings: true, live: 0, views: false, handled: new Map() };
+  forCores: 1, savings: true, live: 0, views: false, handled: new Map(), open: new Set() };
 
 /**
  * Plans a graph. Throws UnsupportedProgram for what only the interpreter supports (dynamic rates, messages), and ScheduleError if there is

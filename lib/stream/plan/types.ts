@@ -86,6 +86,8 @@ export interface PlanOptions {
   readonly views?: boolean;
   /** Nodes with state that need not fire in order: `alone`: in groups of their own, a firing an iteration; `free`: like those without. */
   readonly handled?: ReadonlyMap<number, 'alone' | 'free'>;
+  /** Nodes of feedback loops that are groups like others, because the loops hold items enough. */
+  readonly open?: ReadonlySet<number>;
 }
 
 /** A scheduled program before merging. */

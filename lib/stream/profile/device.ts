@@ -104,7 +104,7 @@ export async function measureOnDevice(graph: StreamGraph, options: DeviceProfile
   const device = options.device ?? await openedFor(backend);
   const shape = shapeOf(device, options);
   const planned = pipelinePlan(graph);
-  if (planned.isOrdered) throw new UnsupportedProgram('the program has state or feedback loops, whose costs are counted');
+  if (planned.isContinued) throw new UnsupportedProgram('the program has state or feedback loops, whose costs are counted');
   const program = programFor(planned, { mode, width: widthOf(layout), threads: lastOf(shape.threads) });
   const actors = program.graph.actors.length;
   const place: GpuProfilePlace = {

@@ -90,7 +90,7 @@ export class DeviceProgram {
     return this.#compiled.kernel;
   }
 
-  /** What the schedule or plan comes to; undefined with mode `fused`. */
+  /** What the schedule or plan comes to; undefined where all filters are one kernel (mode `fused`). */
   get schedule(): ScheduleFigures | undefined {
     return this.#compiled.figures;
   }

@@ -20,13 +20,14 @@ export interface DeviceCompileOptions {
   /** A device of backend cuda (or simt). Default: the thread's default device. */
   readonly device?: Device;
   /**
-   * How the device runs the program. `fused` (the default): all filters in one kernel, its channels in registers and shared memory. The
-   * others are those of the thesis's chapter 3. `swp`: a software pipeline over the multiprocessors, channels in device memory laid out so
-   * that accesses coalesce; `swpnc`: the same in the order of the stream; `serial`: one filter after the other on all multiprocessors. In
-   * these three, one thread makes the firings of a filter with state, or of a feedback loop, in order. The last three are those of
-   * chapter 4, for data in JavaScript's memory: filters run on the device and on CPU cores (as WebAssembly) at once, those with state and
-   * feedback loops on cores. `synergistic`: each filter where a plan finds it best, or like one of the next two, or `fused`, where that is
-   * faster; `gpu`: on the device whatever can be there; `cpu`: all on cores, by WebAssembly on threads.
+   * How the device runs the program. `fused` (the default): all filters in one kernel, its channels in registers and shared memory;
+   * programs with feedback loops, or state that only firings in order can find, like `swp`. The others are those of the thesis's chapter 3.
+   * `swp`: a software pipeline over the multiprocessors, channels in device memory laid out so that accesses coalesce; `swpnc`: the same in
+   * the order of the stream; `serial`: one filter after the other on all multiprocessors. In these three, one thread makes the firings of a
+   * filter with state, or of a feedback loop that holds few items, in order. The last three are those of chapter 4, for data in
+   * JavaScript's memory: filters run on the device and on CPU cores (as WebAssembly) at once, those with state and feedback loops on
+   * cores. `synergistic`: each filter where a plan finds it best, or like one of the next two, or `fused`, where that is faster; `gpu`: on
+   * the device whatever can be there; `cpu`: all on cores, by WebAssembly on threads.
    */
   readonly mode?: DeviceMode;
   /**
@@ -172,9 +173,9 @@ async function algebraicProgram(graph: StreamGraph, options: DeviceCompileOption
  * kernel, which the first compilation finds (`tune`).
  *
  * @throws WarploomError with code ERR_WARPLOOM_UNSUPPORTED for programs that only the CPU can run: those with messages, dynamic rates or
- * files; with mode `fused`, those with state that only firings in order can find or feedback loops; except with the modes of chapter 4,
- * those with prints (several filters that print: with all modes); and those whose channels do not fit; ScheduleError for rates that do not
- * balance; UnavailableError if nothing here compiles device code
+ * files; except with the modes of chapter 4, those with prints (several filters that print: with all modes); with `tune`, those that
+ * are not one kernel; and those whose channels do not fit; ScheduleError for rates that do not balance; UnavailableError if nothing here
+ * compiles device code
  */
 export async function compileForDevice(written: StreamGraph, given: DeviceCompileOptions = {}): Promise<DeviceProgram> {
   const { device: asked, tune, mode, algebraic, ...options } = snapshot(compileOptions.read(given));
@@ -198,7 +199,7 @@ export async function compileForDevice(written: StreamGraph, given: DeviceCompil
     };
     if (search === undefined) {
       const short = tune === false ? { search: false } : {};
-      const compiled = await compileMode(graph, device, { ...options, mode, signal, ...short }).catch(unsupported);
+      const compiled = await compileMode(graph, device, { ...options, mode, signal, inOrder: true, ...short }).catch(unsupported);
       return new Program(graph, compiled, { algebraic: filters });
     }
     const { tuneLayout } = await import('./tune.ts');

@@ -45,7 +45,7 @@ export interface DeviceSchedule {
   readonly steps: number;
   /** Bytes of all channels and of state. */
   readonly arenaBytes: number;
-  /** What stands there before the first iteration, in programs whose firings must follow each other. */
+  /** What stands there before the first iteration, in programs whose slices go on with what others left. */
   readonly kept: readonly KeptPart[];
   /** Instances of an iteration, entries of all lists. */
   readonly instances: number;
@@ -107,17 +107,16 @@ export type Lists = readonly (readonly Item[])[];
 
 /**
  * The lists of a pipeline. Blocks take actors in the order of the stream: without loops, what an instance needs of its own launch and
- * block is then made before, whatever order the pipeline states, and neighbours stand together.
+ * block is then made before, whatever order the pipeline states, and neighbours stand together. With loops, they take that order.
  */
-export function listsOf({ places }: Pipeline, order: readonly number[], n: number, blocks: number): Lists {
+export function listsOf({ places }: Pipeline, program: PipelineProgram, n: number, blocks: number): Lists {
   const lists: Item[][] = Array.from({ length: blocks }, () => []);
-  for (const actor of order) {
-    elementAt(places, actor).forEach(({ processor, stage }, firing) => {
-      const list = elementAt(lists, processor);
-      const last = list.at(-1);
-      if (last !== undefined && last.actor === actor && last.stage === stage && last.first + last.count === firing * n) last.count += n;
-      else list.push({ actor, stage, first: firing * n, count: n });
-    });
+  const all = orderOf(program).flatMap((actor) => elementAt(places, actor).map((place, firing) => ({ actor, firing, ...place })));
+  for (const { actor, firing, processor, stage } of program.open.size === 0 ? all : all.sort((a, b) => a.order - b.order)) {
+    const list = elementAt(lists, processor);
+    const last = list.at(-1);
+    if (last !== undefined && last.actor === actor && last.stage === stage && last.first + last.count === firing * n) last.count += n;
+    else list.push({ actor, stage, first: firing * n, count: n });
   }
   return lists;
 }
@@ -186,7 +185,7 @@ export class ListWriter {
     this.#program = program;
     this.#mode = mode;
     this.#choice = choice;
-    const { actors, instances, isOrdered } = program;
+    const { actors, instances, isContinued } = program;
     this.#codes = codesByActor(instances, actors.groups.length);
     this.#firings = repetitions.map((count, actor) => count * elementAt(choice.threads, actor));
     for (const { id, from, push, tokens } of actors.graph.channels) {
@@ -202,7 +201,7 @@ export class ListWriter {
       this.#kept.set(buffer.name, at);
       this.kept.push({ name: buffer.name, kind, at, count: undefined, ring: undefined });
     }
-    if (!isOrdered) this.kept.length = 0;
+    if (!isContinued) this.kept.length = 0;
     if (this.#words >= 2 ** 31 || this.#firings.some((count) => count >= 2 ** 31)) {
       throw new UnsupportedProgram(`the channels of an iteration take ${4 * this.#words} bytes`);
     }

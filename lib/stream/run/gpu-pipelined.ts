@@ -18,6 +18,7 @@ import { countedChoice, scheduleFor } from './gpu-schedule.ts';
 import { CompiledGpu, noFault, turnsEach } from './gpu.ts';
 import type { GpuOutcome, GpuSpan, ScheduleFigures } from './gpu-types.ts';
 import { untilAborted } from './gpu-stops.ts';
+import { openLoops } from './gpu-loops.ts';
 import { ArenaState, Arenas, fillArena } from './gpu-arena.ts';
 import type { Ends } from './gpu-ends.ts';
 import type { RunState } from './gpu-state.ts';
@@ -90,7 +91,8 @@ function chosen(graph: SdfGraph, table: RuntimeTable): InstanceChoice & { readon
 export function textFor(graph: StreamGraph, options: PipelineOptions): {
   readonly text: PipelineProgram; readonly choice: InstanceChoice; readonly registers: number | undefined;
 } {
-  const planned = pipelinePlan(graph);
+  const contracted = pipelinePlan(graph);
+  const planned = opened(graph, contracted, options);
   if (options.profile === undefined) {
     const { threads = defaultThreads } = options;
     const text = programFor(planned, options);
@@ -99,6 +101,27 @@ export function textFor(graph: StreamGraph, options: PipelineOptions): {
   const choice = chosen(trusted(planned.graph), options.profile.table);
   const text = programFor(planned, { ...options, threads: Math.max(...choice.threads.slice(0, -2)) });
   return { text, choice, registers: choice.registers };
+}
+
+/**
+ * A plan in which loops that hold enough items are not contracted. Where n of SWPn is given, they might hold too few for it, and measured
+ * times are those of contracted loops.
+ */
+function opened(graph: StreamGraph, plan: PipelinePlan, { mode, coarsening, profile, threads = defaultThreads }: PipelineOptions,
+): PipelinePlan {
+  if (plan.actors.inner.length === 0 || mode === 'serial' || (coarsening ?? 1) > 1 || profile !== undefined) return plan;
+  const open = openLoops(plan, threads);
+  return open.size === 0 ? plan : pipelinePlan(graph, open);
+}
+
+/** Whether a program's schedules have firings that must follow each other; false where there are no schedules. */
+export function isInOrder(graph: StreamGraph): boolean {
+  try {
+    return pipelinePlan(graph).isContinued;
+  } catch (error) {
+    if (error instanceof UnsupportedProgram) return false;
+    throw error;
+  }
 }
 
 /** A program under a schedule of chapter 3, compiled for a device. */
@@ -110,12 +133,12 @@ export class PipelinedGpu extends CompiledGpu {
   /** The rings of all channels, and state; where launches hand them on, those of one run at a time. */
   readonly arena: DeviceArray;
   readonly #arenas: Arenas;
-  readonly #isOrdered: boolean;
+  readonly #isContinued: boolean;
   readonly #lists: DeviceArray;
   #start: CompiledWasm | undefined;
 
   private constructor(graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule, schedule: DeviceSchedule,
-    { arena, lists, isOrdered }: { readonly arena: DeviceArray; readonly lists: DeviceArray; readonly isOrdered: boolean },
+    { arena, lists, isContinued }: { readonly arena: DeviceArray; readonly lists: DeviceArray; readonly isContinued: boolean },
     { mode, launch = 'plain' }: PipelineOptions) {
     super(graph, program, device, module);
     this.schedule = schedule;
@@ -124,7 +147,7 @@ export class PipelinedGpu extends CompiledGpu {
     this.#way = new LaunchChoice(launch);
     this.arena = arena;
     this.#arenas = new Arenas(arena, () => device.array('int32', arena.length));
-    this.#isOrdered = isOrdered;
+    this.#isContinued = isContinued;
     this.#lists = lists;
   }
 
@@ -164,7 +187,7 @@ export class PipelinedGpu extends CompiledGpu {
     }
     const arena = await device.array('int32', schedule.arenaBytes / 4);
     try {
-      const memory = { arena, lists: await device.array(schedule.lists), isOrdered: text.isOrdered };
+      const memory = { arena, lists: await device.array(schedule.lists), isContinued: text.isContinued };
       return new PipelinedGpu(graph, program, device, module, schedule, memory, options);
     } catch (error) {
       arena.dispose();
@@ -183,7 +206,7 @@ export class PipelinedGpu extends CompiledGpu {
   }
 
   protected override get hasState(): boolean {
-    return this.#isOrdered;
+    return this.#isContinued;
   }
 
   protected override async stateAt(_: number, ends: Pick<Ends, 'part'>, options: ThreadOptions): Promise<RunState> {

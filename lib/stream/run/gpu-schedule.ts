@@ -2,7 +2,7 @@
 // other over all blocks.
 import { elementAt, required } from '../../core/known.ts';
 import {
-  coarsen, intervalBounds, pipelineByIlp, schedulePipeline, threaded, unroll, unrollFactor, type PipelineProblem,
+  coarsen, intervalBounds, pipelineByIlp, schedulePipeline, threaded, unroll, unrollFactor, type Pipeline, type PipelineProblem,
   type Threaded,
 } from '../partition/index.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
@@ -11,6 +11,7 @@ import { steadyState } from '../schedule/index.ts';
 import type { SdfGraph } from '../sdf.ts';
 import type { PipelineProgram } from '../targets/cuda-pipeline.ts';
 import { trusted } from '../require.ts';
+import { entryMicroseconds, orderedTime, parallelTime } from './gpu-costs.ts';
 import {
   codesByActor, ListWriter, listsOf, orderOf, serialLists, shuffleItems, stagedPlaces, type DeviceSchedule, type InstanceChoice,
   type PipelineMode,
@@ -30,15 +31,6 @@ export interface ScheduleRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Operations that take as long as an item that is read or written. */
-const operationsPerItem = 16;
-const microsecondsPerOperation = 1e-3;
-/**
- * The same for one thread that makes firings in order: a multiprocessor could make so many other operations while it waits for the result
- * of one (8 cycles), or for an item from shared memory (25 cycles).
- */
-const operationsInOrder = 1024, itemInOrder = 3200;
-
 /** Operations of a firing of each actor on a core, as microseconds. */
 function actorCosts({ plan, actors }: PipelineProgram): number[] {
   const costs = estimateCosts(plan.graph);
@@ -50,10 +42,12 @@ function actorCosts({ plan, actors }: PipelineProgram): number[] {
  * those whose firings follow each other: firings for which windows are staged together.
  */
 export function countedChoice(program: PipelineProgram, most: number, sharedBytes: number): InstanceChoice {
-  const { graph, actors, instances } = program;
+  const { graph, actors, instances, open } = program;
   const costs = actorCosts(program);
   const codes = codesByActor(instances, actors.groups.length);
-  const threads = codes.map(({ ends, isOrdered }) => {
+  const threads = codes.map(({ ends, isOrdered }, actor) => {
+    const inLoop = open.get(elementAt(elementAt(actors.groups, actor).steps, 0).actor);
+    if (inLoop !== undefined) return inLoop;
     const least = isOrdered ? 1 : Math.min(most, program.width === 1 ? 32 : program.width);
     let count = most;
     while (count > least && count % 2 === 0 && count / 2 % least === 0 && stagedPlaces(ends, count).bytes > sharedBytes) count /= 2;
@@ -66,8 +60,9 @@ export function countedChoice(program: PipelineProgram, most: number, sharedByte
     moved[to] = elementAt(moved, to) + pop * bytesPerItem / 4;
   }
   const delays = threads.map((count, actor) => {
-    const [operation, item] = codes[actor]?.isOrdered === true ? [operationsInOrder, itemInOrder] : [1, 0];
-    return count * (operation * (costs[actor] ?? 0) + elementAt(moved, actor) * (operationsPerItem + item) * microsecondsPerOperation);
+    const timeOf = codes[actor]?.isOrdered === true ? orderedTime : parallelTime;
+    const isInLoop = actor < codes.length && open.has(elementAt(elementAt(actors.groups, actor).steps, 0).actor);
+    return count * timeOf(costs[actor] ?? 0, elementAt(moved, actor)) + (isInLoop ? entryMicroseconds : 0);
   });
   return { threads, delays };
 }
@@ -78,14 +73,21 @@ function ringBytes({ channels }: SdfGraph, repetitions: readonly number[], slots
     sum + elementAt(slots, id) * push * elementAt(repetitions, from) * bytesPerItem, 0);
 }
 
+/** SWPn. Throws UnsupportedProgram where a loop holds too few items for n instances in a row. */
+function coarsened(problem: PipelineProblem, pipeline: Pipeline, n: number): NonNullable<ReturnType<typeof coarsen>> {
+  const made = coarsen(problem, pipeline, n);
+  if (made === undefined) throw new UnsupportedProgram(`a feedback loop holds too few items for ${n} instances in a row`);
+  return made;
+}
+
 /** A pipeline within the memory. */
-function pipelined(problem: PipelineProblem, n: number, mostBytes: number) {
+function pipelined(problem: PipelineProblem, n: number, mostBytes: number, mostTimes: number) {
   const eachSlot = ringBytes(problem.graph, problem.repetitions, problem.graph.channels.map(() => n));
   const instances = problem.repetitions.reduce((sum, count) => sum + count, 0);
-  let most = Math.max(1, Math.min(64, Math.floor(mostBytes / (2 * eachSlot)), Math.floor(mostInstances / instances)));
+  let most = Math.max(1, Math.min(mostTimes, Math.floor(mostBytes / (2 * eachSlot)), Math.floor(mostInstances / instances)));
   for (;;) {
     const scheduled = schedulePipeline(problem, { maxUnroll: most, maxInstances: mostInstances });
-    const coarse = required(coarsen(scheduled.problem, scheduled.pipeline, n));
+    const coarse = coarsened(scheduled.problem, scheduled.pipeline, n);
     const bytes = ringBytes(coarse.problem.graph, coarse.problem.repetitions, coarse.pipeline.slots);
     if (bytes <= mostBytes || most === 1) {
       if (bytes > mostBytes) throw new UnsupportedProgram(`the channels of a pipeline take ${bytes} bytes, ${mostBytes} may be used`);
@@ -108,7 +110,7 @@ async function byIlp(
   const { pipeline } = await pipelineByIlp(whole, { strategy: 'improve', ...(signal === undefined ? {} : { signal }) });
   const { resource, recurrence } = intervalBounds(problem);
   const found = required(pipeline);
-  const coarse = required(coarsen(whole, found, n));
+  const coarse = coarsened(whole, found, n);
   const bytes = ringBytes(coarse.problem.graph, coarse.problem.repetitions, coarse.pipeline.slots);
   if (bytes > mostBytes) throw new UnsupportedProgram(`the channels of a pipeline take ${bytes} bytes, ${mostBytes} may be used`);
   return { ...coarse, unroll: times, gap: found.interval / times / Math.max(resource, recurrence) - 1, bytes };
@@ -116,6 +118,11 @@ async function byIlp(
 
 /** Binary variables of an ILP that is worth a try. */
 const mostVariables = 20_000;
+/**
+ * Times that an iteration is unrolled for a better balance; with loops that are not contracted: a longer iteration holds fewer of their
+ * items, and stages take time quadratic in its length.
+ */
+const mostUnrolled = 64, mostUnrolledLoops = 2;
 /** Instances of an iteration up to which it is unrolled for a better balance. */
 const mostInstances = 24_000;
 
@@ -136,12 +143,13 @@ export async function scheduleFor(program: PipelineProgram, choice: InstanceChoi
   };
   const threads = blockThreads(program, choice);
   const { n, made } = await bestOf(coarsening, async (each) =>
-    (scheduler === 'ilp' ? byIlp(problem, each, mostBytes, signal) : pipelined(problem, each, mostBytes)));
+    (scheduler === 'ilp' ? byIlp(problem, each, mostBytes, signal)
+      : pipelined(problem, each, mostBytes, program.open.size > 0 ? mostUnrolledLoops : mostUnrolled)));
   if (mode === 'serial') return serialFor(program, choice, wide, { processors, mostBytes: made.bytes, threads });
   const { pipeline, unroll } = made;
   const repetitions = made.problem.repetitions.map((count) => count * n);
   const writer = new ListWriter(program, choice, mode, repetitions, pipeline.slots);
-  const lists = listsOf(pipeline, orderOf(program), n, processors);
+  const lists = listsOf(pipeline, program, n, processors);
   return {
     ...writer.write([lists]), blocks: processors, threads, coarsening: n, states: wide.steadyStates * unroll * n,
     stages: pipeline.stages, steps: 1, gap: made.gap,

@@ -1,6 +1,7 @@
 // Compiles a program for a device, by whatever mode.
 import type { Device } from '../../core/device.ts';
 import type { StreamGraph } from '../graph.ts';
+import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { isHybridMode, type DeviceMode } from './backends.ts';
 import { compileFused } from './fused.ts';
 import type { CompiledGpu } from './gpu.ts';
@@ -16,13 +17,19 @@ export interface ModeOptions extends Omit<PipelineOptions, 'mode' | 'width'> {
   readonly link?: Partial<LinkCosts> | undefined;
   /** With mode `fused`, false: layouts are not timed. */
   readonly search?: boolean | undefined;
+  /** With mode `fused`: programs that only firings in order can run are compiled by mode `swp`. */
+  readonly inOrder?: boolean | undefined;
 }
 
 /** Throws as {@link compileFused} does. */
 export async function compileMode(
-  graph: StreamGraph, device: Device, { mode, layout, search, ...options }: ModeOptions,
+  graph: StreamGraph, device: Device, { mode, layout, search, inOrder = false, ...options }: ModeOptions,
 ): Promise<CompiledGpu> {
-  if (mode === 'fused') return compileFused(graph, device, { fast: options.fast, signal: options.signal, search });
+  if (mode === 'fused') {
+    const { fast, signal } = options;
+    const fused = compileFused(graph, device, { fast, signal, search });
+    return inOrder ? fused.catch((error: unknown) => inOrderAfter(error, graph, device, { fast, signal })) : fused;
+  }
   const { PipelinedGpu, widthOf } = await import('./gpu-pipelined.ts');
   const width = layout === undefined ? {} : { width: widthOf(layout) };
   if (isHybridMode(mode)) {
@@ -30,4 +37,14 @@ export async function compileMode(
     return HybridGpu.compileFor(graph, device, { ...options, mode, search, ...width });
   }
   return PipelinedGpu.compileFor(graph, device, { ...options, launch: options.launch ?? 'auto', mode, ...width });
+}
+
+/** A program that was refused as one kernel, by mode `swp` if that is because firings must follow each other; else throws the refusal. */
+async function inOrderAfter(
+  refused: unknown, graph: StreamGraph, device: Device, options: Pick<ModeOptions, 'fast' | 'signal'>,
+): Promise<CompiledGpu> {
+  if (!(refused instanceof UnsupportedProgram)) throw refused;
+  const { PipelinedGpu, isInOrder } = await import('./gpu-pipelined.ts');
+  if (!isInOrder(graph)) throw refused;
+  return PipelinedGpu.compileFor(graph, device, { ...options, mode: 'swp', launch: 'auto' });
 }

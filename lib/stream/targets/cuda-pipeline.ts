@@ -39,8 +39,13 @@ export interface PipelinePlan {
   readonly actors: ProgramActors;
   /** The rates of the actors, with the open ends. */
   readonly graph: SdfGraph;
-  /** Whether firings of some actor must follow each other: runs then begin where the initialisation ends, and slices go on from there. */
-  readonly isOrdered: boolean;
+  /**
+   * Whether firings of some actor must follow each other, or a loop holds items: runs then begin where the initialisation ends, and each
+   * slice goes on with what the one before left.
+   */
+  readonly isContinued: boolean;
+  /** By node of loops that are not contracted: threads of its instances. */
+  readonly open: ReadonlyMap<number, number>;
   /** Steady states at the start of a run to which preworks may matter. */
   readonly startStates: number;
 }
@@ -64,9 +69,10 @@ export const planOptions: PlanOptions = { groupSize: 0, filterSize: 400, forCore
 /**
  * Plans a graph. Throws UnsupportedProgram for programs with other ends than an open input and output, ScheduleError where there is no
  * schedule.
+ * @param open by node of loops that are not contracted: threads of its instances
  */
-export function pipelinePlan(whole: StreamGraph): PipelinePlan {
-  const plan = planProgram(whole, planOptions);
+export function pipelinePlan(whole: StreamGraph, open: ReadonlyMap<number, number> = new Map()): PipelinePlan {
+  const plan = planProgram(whole, { ...planOptions, open: new Set(open.keys()) });
   const { externals } = plan;
   if (externals.length !== 2 || externals[0]?.kind !== 'input' || externals[1]?.kind !== 'output') {
     throw new UnsupportedProgram('the program has files, or other ends than one input and one output');
@@ -79,15 +85,15 @@ export function pipelinePlan(whole: StreamGraph): PipelinePlan {
   if (actors.graph.channels.some(({ push, tokens }) => push === 0 && tokens > 0)) {
     throw new UnsupportedProgram('items that never move stand on a channel');
   }
-  const isOrdered = actors.isOrdered.includes(true), begins = isOrdered ? 0 : startMatters(plan);
+  const isContinued = open.size > 0 || actors.isOrdered.includes(true), begins = isContinued ? 0 : startMatters(plan);
   if (begins === undefined) throw new UnsupportedProgram('items stand on a channel before the program begins');
-  return { plan, actors, graph: actors.graph, isOrdered, startStates: Math.max(0, begins) };
+  return { plan, actors, graph: actors.graph, isContinued, open, startStates: Math.max(0, begins) };
 }
 
 /** Prints a program as one kernel. Throws UnsupportedProgram where it keeps what no firing of a device can. */
 export function pipelineProgram(planned: PipelinePlan, options: PipelineTextOptions): PipelineProgram {
-  const { plan, graph, actors, isOrdered } = planned;
-  const width = isOrdered || keepsItems(graph) ? 1 : options.width;
+  const { plan, graph, actors, isContinued } = planned;
+  const width = isContinued || keepsItems(graph) ? 1 : options.width;
   const instances = instancesFor(plan, actors, {
     width, stagedBytes: options.stagedBytes, stagedThreads: Math.min(options.threads, stagedThreads), gaps: options.gaps,
   });
@@ -100,7 +106,7 @@ export function pipelineProgram(planned: PipelinePlan, options: PipelineTextOpti
       ...endCase('give', output, { number: instances.codes.length + 1, array: 'output', width }),
     ],
   });
-  return { ...planned, source, kernel: pipelineKernel, width, instances, settledStates: isOrdered ? 0 : settledStates(plan, graph) };
+  return { ...planned, source, kernel: pipelineKernel, width, instances, settledStates: isContinued ? 0 : settledStates(plan, graph) };
 }
 
 /** The least block of section 3.4. */

@@ -77,6 +77,10 @@ export const loopPrograms: readonly LoopProgram[] = [
   float('random numbers', 'add float->float filter { float s; work pop 1 push 1 { s = 0.5 * s + random() * pop(); push(s); } };'),
 ];
 
+/** A loop around a split-join and a window, with so many items on its way back, between filters of other rates. */
+export const echo = (delay: number): string => main('int', `add Widen; add Narrow; add ${loop(`pipeline { add Mix; add splitjoin {
+  split duplicate; add Twice; add Identity<int>; join roundrobin; }; add Mix; }`, delay, 'Window')}; add Window;`);
+
 const graphs = new Map<string, StreamGraph>();
 
 /** The graph of a program, the same at each call. */

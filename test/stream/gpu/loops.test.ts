@@ -2,11 +2,12 @@
 // amounts of input, on channels that held garbage before.
 import assert from 'node:assert/strict';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
-import type { PipelineOptions } from '../../../lib/stream/run/gpu-pipelined.ts';
+import { textFor, type PipelineOptions } from '../../../lib/stream/run/gpu-pipelined.ts';
 import { compiledWasm } from '../../../lib/stream/run/wasm.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { randomInput } from '../emit/random-programs.ts';
-import { loopGraph, loopPrograms, type LoopProgram } from './loop-programs.ts';
+import { graphOf } from '../support.ts';
+import { echo, loopGraph, loopPrograms, type LoopProgram } from './loop-programs.ts';
 import { pipelinedTogether, type PipelinedSample } from './pipelined.ts';
 import { agrees, deviceBackends, inputItems } from './support.ts';
 
@@ -15,6 +16,15 @@ const ways: readonly PipelineOptions[] = [
   { mode: 'serial', threads: 32, coarsening: 1 }, { mode: 'swp', threads: 32, width: 32, coarsening: 4, processors: 3 },
   { mode: 'serial', threads: 64, width: 32, coarsening: 2, launch: 'persistent', processors: 2 },
 ];
+
+/** Loops that hold so many items that they are not contracted. */
+const open = ([
+  [100, { mode: 'swp', threads: 128, processors: 3 }], [100, { mode: 'swpnc', threads: 32, processors: 1 }],
+  [1000, { mode: 'swp', threads: 64, processors: 4, launch: 'persistent' }], [5000, { mode: 'swp', threads: 256, processors: 5 }],
+  [5000, { mode: 'swpnc', threads: 32, processors: 16, coarsening: 1 }], [40_000, { mode: 'swp', threads: 64, processors: 5 }],
+  [64, { mode: 'swp', threads: 64, processors: 2 }],
+] as const satisfies readonly (readonly [number, PipelineOptions])[]).map(([delay, options]): PipelinedSample =>
+  ({ graph: graphOf(echo(delay)), options }));
 
 describe('feedback loops and state under the schedules of chapter 3', function () {
   this.timeout(120_000);
@@ -40,5 +50,21 @@ describe('feedback loops and state under the schedules of chapter 3', function (
       }
       for (const each of compiled) each?.dispose();
     });
-  }, { backends: deviceBackends, cases: 1 });
+
+    it('let loops that hold enough items go round in parallel', async () => {
+      const compiled = await pipelinedTogether(await opened(), open);
+      for (const [i, { graph, options }] of open.entries()) {
+        const made = compiled[i]!;
+        const blame = (error: Error): never => {
+          throw new Error(`${i} ${JSON.stringify(options)}: ${error.message}`, { cause: error });
+        };
+        assert.ok(textFor(graph, options).text.open.size > 0, `program ${i} has an open loop`);
+        const { states } = made.schedule;
+        for (const count of [1, 2 * states - 1, 9 * states + 5, 60_000]) {
+          await agrees(made, graph, randomInput(i, 'int', Math.min(100_000, inputItems(made, count)))).catch(blame);
+        }
+      }
+      for (const each of compiled) each?.dispose();
+    });
+  }, { backends: deviceBackends, cases: 2 });
 });

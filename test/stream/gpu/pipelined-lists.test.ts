@@ -8,6 +8,7 @@ import type { PipelineProgram } from '../../../lib/stream/targets/cuda-pipeline.
 import { randomProgram } from '../emit/random-programs.ts';
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
+import { echo } from './loop-programs.ts';
 
 /** What has happened at a place of a ring: the item there, and who touched it last. */
 interface Place { item: number; written: Touch; read: Touch }
@@ -107,6 +108,12 @@ describe('lists of the schedules of chapter 3', function () {
       for (const options of ways) await check(program(name), options);
     });
   }
+
+  it('the same of a loop that is not contracted', async () => {
+    for (const options of ways.slice(0, 3)) {
+      for (const delay of [100, 1000, 3000]) await check(graphOf(echo(delay)), { ...options, coarsening: 1 });
+    }
+  });
 
   it('the same of random programs', async () => {
     let taken = 0;

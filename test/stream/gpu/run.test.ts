@@ -32,6 +32,9 @@ const others: readonly (readonly [source: string, reason: RegExp, options: Strea
     { input: new Float32Array(200_000).fill(1) }],
 ];
 
+/** Reasons of programs whose firings must follow each other. */
+const inOrder = /keeps|feedback loop/;
+
 describe('stream.run on devices', function () {
   this.timeout(120_000);
 
@@ -142,6 +145,7 @@ describe('stream.run on devices', function () {
         assert.match(found.note!, reason);
         assert.equal(found.deviceSeconds, undefined);
         assert.deepEqual([found.output, found.printed], [expected.output, expected.printed]);
+        if (inOrder.test(reason.source)) continue;
         await assert.rejects(compileForDevice(graph, { device }), (error: { code?: string }) =>
           error.code === 'ERR_WARPLOOM_UNSUPPORTED' || error.code === 'ERR_WARPLOOM_INVALID_ARGUMENT', source);
       }
@@ -161,6 +165,7 @@ describe('stream.run on devices', function () {
 
     it('says what compileForDevice does not take, and where it runs', async () => {
       for (const [source, reason] of others) {
+        if (inOrder.test(reason.source)) continue; // `swp` runs these: state.test.ts
         await assert.rejects(compileForDevice(graphOf(source), { device }), (error: Error & { code?: unknown }) => {
           assert.equal(error.code, 'ERR_WARPLOOM_UNSUPPORTED');
           assert.match(error.message, reason);

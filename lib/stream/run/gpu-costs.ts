@@ -1,0 +1,23 @@
+// What firings cost on a multiprocessor where nothing has been measured, from counted operations.
+
+/** Operations that take as long as an item that is read or written in the device's memory. */
+const operationsPerItem = 16;
+const microsecondsPerOperation = 1e-3;
+/**
+ * The same for one thread that makes firings in order: a multiprocessor could make so many other operations while it waits for the result
+ * of one (8 cycles), or for an item from shared memory (25 cycles).
+ */
+const operationsInOrder = 1024, itemInOrder = 3200;
+
+/** What an entry of a list takes besides its work, about 1000 cycles from its loads to the barrier behind its stores. */
+export const entryMicroseconds = 128_000 * microsecondsPerOperation;
+
+/** A firing of one of many threads. `cost`: microseconds of its operations on a core, as counted; `moved`: words that it moves. */
+export function parallelTime(cost: number, moved: number): number {
+  return cost + moved * operationsPerItem * microsecondsPerOperation;
+}
+
+/** The same of a thread that makes firings in order, while the others of its block only bring and store its items. */
+export function orderedTime(cost: number, moved: number): number {
+  return operationsInOrder * cost + moved * (operationsPerItem + itemInOrder) * microsecondsPerOperation;
+}
