@@ -55,8 +55,21 @@ describe('warploom command', () => {
     const text = await run(['info']);
     assert.equal(text.code, 0);
     for (const backend of ['cuda', 'cpu']) assert.match(text.out, new RegExp(`^${backend} `, 'm'));
-    const { devices } = JSON.parse((await run(['info', '--json'])).out) as { devices: { backend: string; reason: string }[] };
-    assert.ok(devices.every((d) => d.reason !== '' && !d.reason.includes('\n')));
+    for (const compiler of ['nvrtc', 'nvcc', 'c\\+\\+']) assert.match(text.out, new RegExp(`^${compiler} `, 'm'));
+    interface Entry { readonly reason: string; readonly available: boolean; readonly path: string; readonly version: string }
+    const { devices, compilers } = JSON.parse((await run(['info', '--json'])).out) as { devices: Entry[]; compilers: (Entry & { compiler: string })[] };
+    assert.ok([...devices, ...compilers].every((d) => d.reason !== '' && !d.reason.includes('\n')));
+    assert.deepEqual(compilers.map(({ compiler }) => compiler), ['nvrtc', 'nvcc', 'c++']);
+    for (const { available, path, version } of compilers) assert.ok(!available || (path !== '' && version !== ''));
+    // What is missing is said with the command that installs it.
+    const kept = process.env['WARPLOOM_NVRTC'];
+    process.env['WARPLOOM_NVRTC'] = join(folder, 'none.so');
+    try {
+      assert.match((await run(['info'])).out, /^nvrtc .* no .*pip install nvidia-cuda-nvrtc installs it/m);
+    } finally {
+      if (kept === undefined) delete process.env['WARPLOOM_NVRTC'];
+      else process.env['WARPLOOM_NVRTC'] = kept;
+    }
   });
 
   it('solve reads and writes npy files', async () => {

@@ -2,7 +2,7 @@
 // in child processes, because long texts take seconds and gigabytes, and because a child can be stopped.
 import { stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
-import { versionOf, onPath, isExecutable } from './compiler.ts';
+import { findCompiler, versionOf, onPath, isExecutable } from './compiler.ts';
 import { nodeProgram, nvrtcCandidates } from './nvrtc-places.ts';
 import { headersHash, runCompiler, textName, writeTexts, type Toolchain } from './toolchain.ts';
 import { addon, loaderOfAddon, packageRoot } from '../binding.ts';
@@ -106,6 +106,68 @@ async function nvccToolchain(computeCapability: number, wanted: Wanted): Promise
   };
 }
 
+/** What compiles device code on GPUs here: for people. */
+export interface InstalledCompiler {
+  readonly compiler: CudaCompiler | 'c++';
+  readonly available: boolean;
+  /** The program or library, and its version in its own words; empty if there is none. */
+  readonly path: string;
+  readonly version: string;
+  /** What it is for, or why it cannot be used. */
+  readonly reason: string;
+}
+
+/** The one command that brings a compiler of device code. */
+export const nvrtcCommand = 'pip install nvidia-cuda-nvrtc';
+
+async function installedNvrtc(): Promise<InstalledCompiler> {
+  const absent = { compiler: 'nvrtc', available: false, path: '', version: '' } as const;
+  const reasons: string[] = [];
+  for (const candidate of await nvrtcCandidates()) {
+    const nvrtc = await openNvrtc(candidate);
+    if (typeof nvrtc === 'string') {
+      reasons.push(nvrtc);
+      continue;
+    }
+    const { path, identity, architectures } = nvrtc;
+    const [, version] = JSON.parse(identity) as [string, string];
+    const [least, most] = [Math.min(...architectures), Math.max(...architectures)];
+    return { compiler: 'nvrtc', available: true, path, version, reason: `compiles device code for sm_${least} to sm_${most}` };
+  }
+  return { ...absent, reason: `not found; ${nvrtcCommand} installs it` };
+}
+
+async function installedNvcc(): Promise<InstalledCompiler> {
+  const path = findNvcc();
+  if (path === undefined) {
+    return { compiler: 'nvcc', available: false, path: '', version: '', reason: 'not found; not needed where there is NVRTC' };
+  }
+  try {
+    const text = await versionOf(path);
+    const version = /release ([\d.]+)/.exec(text)?.[1] ?? '';
+    return { compiler: 'nvcc', available: true, path, version, reason: 'compiles device code where there is no NVRTC' };
+  } catch (error) {
+    return { compiler: 'nvcc', available: false, path, version: '', reason: `does not run: ${firstLine(error)}` };
+  }
+}
+
+const firstLine = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '';
+
+async function installedCpp(): Promise<InstalledCompiler> {
+  try {
+    const path = findCompiler();
+    const [version = ''] = (await versionOf(path)).split('\n');
+    return { compiler: 'c++', available: true, path, version, reason: 'compiles stream programs for the CPU, and modules of simt' };
+  } catch (error) {
+    return { compiler: 'c++', available: false, path: '', version: '', reason: firstLine(error) };
+  }
+}
+
+/** The compilers of this machine that the library can use. */
+export async function installedCompilers(): Promise<readonly InstalledCompiler[]> {
+  return Promise.all([installedNvrtc(), installedNvcc(), installedCpp()]);
+}
+
 /** The compilers to try, in order. WARPLOOM_MODULE_COMPILER selects one. */
 function wantedCompilers(): readonly CudaCompiler[] {
   const asked = process.env['WARPLOOM_MODULE_COMPILER'] ?? '';
@@ -125,6 +187,6 @@ export async function cudaToolchain(computeCapability: number, wanted: Wanted): 
     if (typeof found !== 'string') return found;
     reasons.push(`${compiler}: ${found}`);
   }
-  throw new UnavailableError(`no compiler of device code: ${reasons.join('; ')}. Install the CUDA toolkit, or NVRTC alone `
-    + '(pip install nvidia-cuda-nvrtc), or set WARPLOOM_NVRTC to the path of libnvrtc.so');
+  throw new UnavailableError(`no compiler of device code: ${reasons.join('; ')}. Run ${nvrtcCommand} to install NVRTC (or install the `
+    + 'CUDA toolkit, or set WARPLOOM_NVRTC to the path of libnvrtc.so); warploom info shows what is found');
 }
