@@ -4,9 +4,11 @@ import { readText, unlessAbsent, writeFileAtomic } from '../core/files.ts';
 import type { Occupancy } from '../scratchpad/occupancy.ts';
 import { optimize } from '../scratchpad/optimize.ts';
 import type { OptimizeOptions } from '../scratchpad/options.ts';
+import type { OptimizePtxOptions } from '../scratchpad/ptx/options.ts';
 import { planSvg } from '../scratchpad/plan-svg.ts';
 import type { KernelReport, ScratchpadReport } from '../scratchpad/report.ts';
 import { ExitCode, integerFlag, parseFlags, UsageError, type Command } from './command.ts';
+import { isCompiled, launch, optimizeCompiled } from './scratchpad-compiled.ts';
 import { formatTable } from './table.ts';
 
 const text = { type: 'string' } as const;
@@ -15,7 +17,7 @@ const yes = { type: 'boolean' } as const;
 const flags = {
   out: { type: 'string', short: 'o' }, report: text, svg: text, planner: text, reorder: yes, check: yes, kernel: text, arch: text,
   threads: text, registers: text, define: { type: 'string', multiple: true, short: 'D' }, macro: list, function: list, rewritten: list,
-  keep: yes, 'no-reuse': yes,
+  keep: yes, 'no-reuse': yes, barriers: text,
 } as const;
 
 function definesFlag(given: readonly string[] | undefined): OptimizeOptions['defines'] {
@@ -45,6 +47,20 @@ function optionsOf(values: Values): OptimizeOptions {
     defines: definesFlag(values.define), macros: values.macro, functions: values.function,
     rewritten: values.rewritten?.includes('all') === true ? true : values.rewritten,
     reuse: values['no-reuse'] === true ? false : undefined, whenNoGain: values.keep === true ? 'keep' : undefined,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** Options of the pass on compiled kernels; the others do not apply to it. */
+function compiledOptions(values: Values): OptimizePtxOptions {
+  const others = (['reorder', 'check', 'keep', 'no-reuse', 'define', 'macro', 'function', 'rewritten'] as const)
+    .filter((name) => values[name] !== undefined);
+  if (others.length > 0) throw new UsageError(`--${others.join(', --')} ${others.length > 1 ? 'apply' : 'applies'} to source text only`);
+  const threads = threadsFlag(values.threads);
+  const given: Record<string, unknown> = {
+    kernel: values.kernel, planner: values.planner, arch: values.arch, barriers: values.barriers,
+    blockThreads: typeof threads === 'object' ? threads.reduce<number>((product, each) => product * (each ?? 1), 1) : threads,
+    registersPerThread: integerFlag('registers', values.registers, 1, 255),
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
@@ -94,6 +110,9 @@ function kernelText(kernel: KernelReport): string {
       + `now limited by ${after.limiter}`);
   }
   facts.push(...kernel.assumptions);
+  for (const { name, reason, line } of kernel.pinned ?? []) {
+    facts.push(`${name} keeps its own bytes: ${reason}${line > 0 ? ` (line ${line})` : ''}`);
+  }
   return [...lines, ...facts.map((fact) => `  ${fact}`)].join('\n');
 }
 
@@ -118,11 +137,18 @@ async function findStale(path: string, out: string | undefined, source: string, 
   return open.length === 0 ? '' : `${path}: ${savings.join(', ')}`;
 }
 
+async function writeReport({ report: path, svg }: Values, report: ScratchpadReport, dynamicBytes: number | undefined): Promise<void> {
+  if (path !== undefined) await writeFileAtomic(path, `${JSON.stringify({ ...report, dynamicBytes }, undefined, 1)}\n`);
+  if (svg !== undefined) await writeFileAtomic(svg, planSvg(report.kernels));
+}
+
 /** `warploom scratchpad`. */
 export const scratchpadCommand: Command = {
   name: 'scratchpad',
   summary: 'shared-memory reuse: let arrays of CUDA kernels overlap',
   help: `Usage: warploom scratchpad KERNEL.cu [-o OUT.cu] [--report report.json] [--svg plan.svg] [options]
+       warploom scratchpad KERNEL.cu|KERNEL.ptx -o OUT.ptx|OUT.cubin [options] [-- nvcc options]
+       warploom scratchpad --launch NVCC ARGUMENTS…
 
 Finds __shared__ arrays that are never needed at the same time, places them in one pool, and inserts
 __syncthreads() exactly where the reuse needs one that is not there yet. A kernel it cannot prove safe
@@ -147,18 +173,39 @@ is left unchanged, and the line and the reason are printed. Without -o only the 
       --rewritten NAME   every iteration of a loop writes what it reads of this array (or: all)
       --no-reuse         the same pool with all arrays separate, for comparison
 
+Compiled kernels (a .ptx file, or -o OUT.ptx or OUT.cubin): no kernel is refused; arrays whose addresses
+cannot be followed keep their own bytes. Of the options above, --report, --svg, --planner, --kernel,
+--arch, --threads and --registers apply, and
+      --barriers B       gain (default): add barriers only if more blocks fit; any; none
+  --launch stands in front of nvcc in a build, and optimises all kernels on their way to ptxas:
+      cmake -DCMAKE_CUDA_COMPILER_LAUNCHER="warploom;scratchpad;--launch" …
+
 Examples
+  warploom scratchpad kernel.cu -o kernel.cubin --barriers any -- -I include -arch=sm_90
   warploom scratchpad curvature2d.cu -o curvature2d.small.cu --svg plan.svg --threads 256 --registers 30
   warploom scratchpad registration.cu --reorder -o registration.small.cu
   warploom scratchpad kernels.cu -o kernels.small.cu --check        # in CI
 
 Exit codes: 0 success; 1 --check failed; 2 invalid flags or a source that cannot be read.
 `,
-  async run(argv, { out, err }) {
-    const { values, positionals } = parseFlags({ args: argv, allowPositionals: true, options: flags });
+  async run(argv, context) {
+    const { out, err } = context;
+    if (argv[0] === '--launch') return await launch(argv.slice(1), context) === 0 ? ExitCode.ok : ExitCode.failed;
+    const split = argv.indexOf('--');
+    const [own, nvccOptions] = split < 0 ? [argv, []] : [argv.slice(0, split), argv.slice(split + 1)];
+    const { values, positionals } = parseFlags({ args: own, allowPositionals: true, options: flags });
     const [path] = positionals;
     if (path === undefined || positionals.length !== 1) throw new UsageError('name one source file');
     requireDistinct([path, values.out, values.report, values.svg]);
+    if (isCompiled(path, values.out)) {
+      const { report, dynamicBytes } = await optimizeCompiled(path, values.out, nvccOptions, compiledOptions(values), context);
+      (values.out === '-' ? err : out).write(reportText(report));
+      await writeReport(values, report, dynamicBytes);
+      return ExitCode.ok;
+    }
+    if (nvccOptions.length > 0 || values.barriers !== undefined) {
+      throw new UsageError('options for nvcc and --barriers apply to compiled kernels: name a .ptx or .cubin file by -o');
+    }
     const { source, report, dynamicBytes } = await optimize(await readText(path), optionsOf(values));
     (values.out === '-' ? err : out).write(reportText(report));
     if (values.check === true) {
@@ -168,8 +215,7 @@ Exit codes: 0 success; 1 --check failed; 2 invalid flags or a source that cannot
     }
     if (values.out === '-') out.write(source);
     else if (values.out !== undefined) await writeFileAtomic(values.out, source);
-    if (values.report !== undefined) await writeFileAtomic(values.report, `${JSON.stringify({ ...report, dynamicBytes }, undefined, 1)}\n`);
-    if (values.svg !== undefined) await writeFileAtomic(values.svg, planSvg(report.kernels));
+    await writeReport(values, report, dynamicBytes);
     return ExitCode.ok;
   },
 };

@@ -41,6 +41,15 @@ function barrierLines({ barriersAdded, barriersRemoved, barriersExisting }: Kern
   ];
 }
 
+/** What an author would change in the source to get what was done to the compiled kernel. */
+function advice({ pinned, status, partitions, barriersAdded }: KernelReport): string[] {
+  const unions = partitions.filter((partition) => partition.arrays.length > 1).map(({ arrays }) => arrays.join(', '));
+  if (pinned === undefined || status !== 'rewritten' || unions.length === 0) return [];
+  const lines = barriersAdded.map(({ line }) => line).join(', ');
+  const barriers = lines === '' ? '' : `, and __syncthreads() before line ${lines}`;
+  return [`  in the source: ${unions.map((each) => `a union of ${each}`).join('; ')}${barriers}`];
+}
+
 function kernelText(kernel: KernelReport): string {
   const { bytesBefore, bytesAfter, lowerBound, optimal, residency, inseparable, moved, assumptions, partitions } = kernel;
   const proof = bytesAfter === lowerBound ? 'no placement takes fewer' : optimal ? 'proved smallest' : `at least ${lowerBound} are needed`;
@@ -57,6 +66,9 @@ function kernelText(kernel: KernelReport): string {
       `  moved: line ${line} ${beforeLine === undefined ? 'to the end' : `before line ${beforeLine}`}: ${text}`),
     ...barrierLines(kernel),
     ...assumptions.map((each) => `  taken on the caller's word: ${each}`),
+    ...(kernel.pinned ?? []).map(({ name, reason, line }) =>
+      `  ${name} keeps its own bytes: ${reason}${line > 0 ? ` (line ${line})` : ''}`),
+    ...advice(kernel),
     ...(kernel.dynamicBytes === undefined ? [] : [`  launch with ${kernel.dynamicBytes} bytes of dynamic shared memory, allowed by`
       + ' cudaFuncSetAttribute(…, cudaFuncAttributeMaxDynamicSharedMemorySize, …)']),
   ];

@@ -28,6 +28,7 @@ const kernel = record({
     architecture: text(), threads: count, registers: count, before: occupancy, after: occupancy,
   }, 'ignore')),
   dynamicBytes: optional(count), assumptions: list(text()),
+  pinned: optional(list(record({ name: text(), bytes: count, code: text(), reason: text(), line: count }, 'ignore'))),
 }, 'ignore');
 
 /** Checks that pairs name arrays of the kernel. */

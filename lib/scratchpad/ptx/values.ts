@@ -14,7 +14,7 @@ import type { Facts } from './facts.ts';
 /** Why a variable keeps its own bytes. */
 export const pinReasons = {
   dynamic: 'its size is known only at the launch',
-  linkage: 'other modules may use it',
+  linkage: 'other modules or debugging information may use it',
   together: 'it is declared together with others in one statement',
   function: 'a function that is not inlined uses it',
   declared: 'its name is declared more than once',
@@ -62,6 +62,27 @@ interface Candidate {
   readonly reason: PinReason | undefined;
 }
 
+const outsides = new WeakMap<PtxModule, string>();
+
+/** The text outside of functions: debugging information, aliases, initial values. */
+function outside(module: PtxModule): string {
+  let text = outsides.get(module);
+  if (text === undefined) {
+    const ends = [0, ...module.functions.map((fn) => fn.end)];
+    text = ends.map((end, at) => module.masked.slice(end, module.functions[at]?.bodyStart)).join('\n');
+    outsides.set(module, text);
+  }
+  return text;
+}
+
+/** Whether a shared variable is named outside of functions, besides its declaration. */
+function isNamedOutside(module: PtxModule, { name }: SharedVariable): boolean {
+  const text = outside(module);
+  if (!text.includes(name)) return false;
+  const declarations = module.shared.filter((each) => each.name === name).length;
+  return namesIn(text).filter((each) => each === name).length > declarations;
+}
+
 /** The variables that a kernel names, and what pins them whatever the kernel does. */
 function candidates(module: PtxModule, fn: PtxFunction, facts: readonly Facts[]): Candidate[] {
   const named = new Set(facts.flatMap(({ defs, uses, addresses }) => [...defs, ...uses, ...addresses]));
@@ -72,7 +93,8 @@ function candidates(module: PtxModule, fn: PtxFunction, facts: readonly Facts[])
   return all.map((variable) => {
     const times = all.filter((each) => each.name === variable.name).length + (fn.declared.get(variable.name) ?? 0);
     const isDeclaredOnce = times === (fn.shared.includes(variable) ? 2 : 1);
-    const reason = variable.fixed ?? (!isDeclaredOnce ? 'declared' : isUsed(variable.name) ? 'function' : undefined);
+    const reason = variable.fixed ?? (!isDeclaredOnce ? 'declared' : isUsed(variable.name) ? 'function'
+      : isNamedOutside(module, variable) ? 'linkage' : undefined);
     return { variable, reason };
   });
 }

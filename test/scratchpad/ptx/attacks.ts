@@ -242,6 +242,7 @@ const uses: Attack[] = [
   { name: 'labels of the same name in braces',
     between: '{ W: setp.lt.u32 %p9, %r50, 3; @%p9 bra W; }\n{ W: setp.lt.u32 %p9, %r1, 3; @%p9 bra X; bar.sync 0; X: }', shares: 'no' },
   { name: 'an endless loop of the block', between: 'setp.eq.u32 %p1, %r50, 7; @!%p1 bra E2; E1: bra E1; E2:', shares: 1 },
+  { name: 'debugging information names a', functions: '.section .debug_info\n{\n.b64 a\n}', shares: 'no' },
   { name: 'comments that look like code', between: '// bar.sync 0;\n/* bar.sync 0; */', shares: 1 },
 ];
 

@@ -1,0 +1,85 @@
+// The command `warploom scratchpad` on compiled kernels: PTX files, CUDA files by way of nvcc, and the launcher of a build.
+import { match, ok, strictEqual } from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { main } from '../../../lib/cli/main.ts';
+import { findProgram } from '../proof/toolchain.ts';
+import { fixture } from './launches.ts';
+
+async function run(...argv: string[]) {
+  const [out, err] = [new PassThrough(), new PassThrough()];
+  const code = await main(['scratchpad', ...argv], { out, err, signal: new AbortController().signal });
+  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+}
+
+const source = `#include "size.h"
+__global__ void __launch_bounds__(96) k(const float* in, float* out) {
+  __shared__ float a[SIZE], b[SIZE];
+  const int t = threadIdx.x;
+  for (int i = t; i < SIZE; i += 96) a[i] = in[i];
+  __syncthreads();
+  float x = 0;
+  for (int i = 0; i < 9; ++i) x += a[(t * 7 + i) % SIZE];
+  __syncthreads();
+  for (int i = t; i < SIZE; i += 96) b[i] = x * i;
+  __syncthreads();
+  out[t] = b[SIZE - 1 - t];
+}
+`;
+
+describe('warploom scratchpad on compiled kernels', function () {
+  this.timeout(120_000);
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'warploom-scratchpad-'));
+    await writeFile(join(folder, 'size.h'), '#define SIZE 1000\n');
+    await writeFile(join(folder, 'k.cu'), source);
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('takes PTX and writes PTX, report and picture', async () => {
+    const [from, to, report, svg] = ['in.ptx', 'out.ptx', 'report.json', 'plan.svg'].map((name) => join(folder, name)) as [string, string, string, string];
+    await writeFile(from, fixture('curvature3d'));
+    const { code, out, err } = await run(from, '-o', to, '--barriers', 'any', '--report', report, '--svg', svg);
+    strictEqual(`${code}${err}`, '0');
+    match(out, /6192 to 3888 bytes, 37\.2 % saved/);
+    match(await readFile(to, 'utf8'), /\.b8 warploom_pool_\w+\[3888\]/);
+    strictEqual((JSON.parse(await readFile(report, 'utf8')) as { kernels: { bytesAfter: number }[] }).kernels[0]!.bytesAfter, 3888);
+    ok((await readFile(svg, 'utf8')).startsWith('<svg'));
+  });
+
+  it('refuses what does not belong together', async () => {
+    await writeFile(join(folder, 'in.ptx'), fixture('many'));
+    for (const argv of [[join(folder, 'in.ptx'), '--reorder'], [join(folder, 'k.cu'), '--barriers', 'any'], ['--launch']]) {
+      const { code, err } = await run(...argv);
+      strictEqual(code, 2, argv.join(' '));
+      ok(err.length > 0);
+    }
+    strictEqual((await run(join(folder, 'in.ptx'), '--barriers', 'some')).code, 2);
+    strictEqual((await run(join(folder, 'none.ptx'))).code, 2);
+  });
+
+  it('compiles CUDA files with the options of the caller', async function () {
+    if (findProgram('nvcc') === undefined) this.skip();
+    const to = join(folder, 'k.cubin');
+    const { code, out, err } = await run(join(folder, 'k.cu'), '-o', to, '--', '-I', folder, '-arch=sm_90');
+    strictEqual(`${code}${err}`, '0');
+    match(out, /k \(line 2\): 8000 to 4000 bytes, 50\.0 % saved/);
+    strictEqual((await readFile(to)).subarray(1, 4).toString(), 'ELF');
+    strictEqual((await run(join(folder, 'k.cu'), '-o', to, '--', '-include', 'nowhere.h')).code, 2);
+  });
+
+  it('stands in front of nvcc', async function () {
+    if (findProgram('nvcc') === undefined) this.skip();
+    const argv = ['nvcc', '-c', '-arch=sm_90', '-I', folder, '-Xptxas', '-v', join(folder, 'k.cu'), '-o', join(folder, 'k.o')];
+    const { code, err } = await run('--launch', ...argv);
+    strictEqual(code, 0, err);
+    match(err, /k: 8000 to 4000 shared bytes/);
+    match(err, /4000 bytes smem/);
+    ok((await readFile(join(folder, 'k.o'))).length > 1000);
+    strictEqual((await run('--launch', 'nvcc', '--version')).code, 0);
+    strictEqual((await run('--launch', 'nvcc', '-c', join(folder, 'none.cu'))).code, 1);
+  });
+});
