@@ -102,7 +102,7 @@ const fewValues = 32, manyValues = 200;
  */
 export const shortList: readonly Candidate[] = [
   candidate({ block: [256, 225, 1], live: manyValues, readsAhead: true }),
-  candidate({ block: [192, 115, 2], live: manyValues, views: true }),
+  ...([[192, 115, 2], [96, 57, 4]] as const).map((block) => candidate({ block, live: manyValues, views: true })),
   candidate({ block: [256, 225, 1], live: manyValues, readsAhead: true, views: true }),
   candidate({ block: [1024, 225, 1], hasTables: true, width: 4 }), candidate({ block: [256, 112, 2], live: fewValues, readsAhead: true }),
   candidate({ block: [384, 112, 2], live: fewValues, size: 10_000 }), candidate({ block: large, live: fewValues, readsAhead: true }),
