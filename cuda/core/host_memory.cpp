@@ -56,7 +56,7 @@ constexpr int64_t kManyPages = 16 << 20;
 constexpr int kMostHelpers = 11, kMostPopulating = 4;
 // Large copies come in pieces of some MB, one right after the other. Where there are cores enough, helpers look for the
 // next piece for a while, so that they need not be woken for each.
-constexpr auto kAwake = std::chrono::microseconds(60);
+constexpr auto kAwake = std::chrono::microseconds(60), kLongestSpin = std::chrono::microseconds(2000);
 constexpr int kManyCores = 8;
 
 void pause_briefly() {
@@ -292,10 +292,12 @@ void Copying::await(int64_t begin, int64_t end) const {
   // Slices end where addresses are multiples of their size.
   constexpr auto kEach = static_cast<uintptr_t>(kSlice);
   const auto number = [&](int64_t at) { return (to_ + static_cast<uintptr_t>(at)) / kEach - to_ / kEach; };
+  // Where cores are few, they are needed for the copy.
+  static const std::chrono::microseconds spin = usable_cores() >= kManyCores ? kLongestSpin : kAwake;
   const auto since = std::chrono::steady_clock::now();
   for (size_t i = number(begin); i <= number(end - 1); ++i) {
     while (!job_->made[i].load(std::memory_order_acquire)) {
-      if (std::chrono::steady_clock::now() - since < kAwake) pause_briefly();
+      if (std::chrono::steady_clock::now() - since < spin) pause_briefly();
       else std::this_thread::sleep_for(kAwake / 4);
     }
   }

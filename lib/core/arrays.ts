@@ -215,6 +215,13 @@ export function copyLargeArraysBy(copy: (to: TypedArray, from: TypedArray) => vo
   copyInParallel = copy;
 }
 
+/** Copies all elements of an array to one of this realm that has room for them; many of the same kind by several threads. */
+export function copyElements(to: TypedArray, from: TypedArray): void {
+  const isLarge = copyInParallel !== undefined && from.byteLength >= parallelBytes && from.length <= to.length;
+  if (isLarge && typedArrayKind(to) === typedArrayKind(from)) copyInParallel?.(to.subarray(0, from.length), from);
+  else (to as Float64Array).set(from as Float64Array);
+}
+
 /** This realm's constructor of a typed array's kind; undefined for a DataView. */
 function kindOf(view: ArrayBufferView): unknown {
   const kind = typedArrayKind(view);

@@ -56,7 +56,11 @@ class TransferJob final : public MovingJob {
     return device.download(side.memory, from, host.bytes);
   }
   Status arrived() override {
-    if (side.block != nullptr) side.block->learn();
+    if (side.block != nullptr) {
+      side.block->learn();
+      // The JavaScript thread, which is to settle the call, may be waiting for this memory in the next one.
+      if (!down) side.block->drop_all();
+    }
     populating.reset();
     if (side.owned && host.bytes > 0) write(host.data);
     return {};

@@ -103,6 +103,10 @@ bool HostBlock::filled(size_t piece) {
 
 void HostBlock::drop(size_t piece) { session_->staging().give_back(std::exchange(pieces_[piece], {})); }
 
+void HostBlock::drop_all() {
+  for (size_t piece = 0; piece < pieces_.size(); ++piece) drop(piece);
+}
+
 Status HostBlock::upload_piece(size_t piece, Device& device, char* to, bool* later) {
   Submission* const submission = session_->submission();
   *later = false;

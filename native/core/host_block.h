@@ -66,6 +66,8 @@ class HostBlock {
   Status download_piece(size_t piece, Device& device, const char* from);
   /// Gives a piece's memory to other calls.
   void drop(size_t piece);
+  /// The same with all pieces, once nothing reads them any more.
+  void drop_all();
   /// After the call, or after the download of the bytes in question: adds the copies that move part of the block to
   /// JavaScript's memory.
   void copy_back(const BlockCopy& copy, std::vector<HostCopy>* out) const;

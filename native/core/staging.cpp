@@ -20,7 +20,9 @@ constexpr int64_t kPinnedAtOnce = 4;             // making one of some MB takes 
 constexpr int64_t kOnTheirWay = 8;               // page-locked blocks in flight that keep both ways of the link busy
 constexpr auto kPatience = std::chrono::milliseconds(2);
 constexpr int64_t kMostLent = int64_t{2} << 30;  // of arrays that have page-locked blocks, and unused blocks
-constexpr int64_t kMostAlike = 4;                // blocks of one size for arrays
+// Blocks of one size for arrays: a run's input and result, results that are being looked at, and those that the garbage
+// collector has not found yet. It does not look before there is some memory of that kind.
+constexpr int64_t kMostAlike = 6, kUncollected = int64_t{128} << 20;
 constexpr int64_t kPieces = int64_t{12} << 20;   // up to here, unused blocks may be pieces of calls
 constexpr size_t kMostMissed = 64;
 constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks may serve any size that fits
@@ -33,6 +35,8 @@ int64_t rounded(int64_t bytes) {
   while (size > kSmallest && size - eighth >= bytes) size -= eighth;
   return (size + 63) / 64 * 64;
 }
+
+int64_t most_alike(int64_t bytes) { return std::max(kMostAlike, kUncollected / bytes); }
 
 /// Maps ordinary pages. Huge pages can cost ten times what they save at the first touch if memory is fragmented, and
 /// they do not speed up copying.
@@ -211,7 +215,8 @@ StagingBlock Staging::lend(int64_t bytes) {
   Missed& missed = missed_[size];
   ++missed.times;
   const auto lent = lent_.find(size);
-  missed.count = std::min(kMostAlike, std::max(missed.count, (lent != lent_.end() ? lent->second : 0) + 1));
+  // One more than would have done this time: it is missed next, most likely.
+  missed.count = std::min(most_alike(size), std::max(missed.count, (lent != lent_.end() ? lent->second : 0) + 2));
   return {};
 }
 

@@ -98,6 +98,35 @@ void copies() {
   check(right[0] && right[1] && right[2], "copies by several threads, of several callers at once");
 }
 
+/// Copies that other threads read while they are made, from the beginning on and in any order.
+void copies_in_use() {
+  for (const int64_t bytes : {int64_t{1}, int64_t{4095}, int64_t{524287}, int64_t{524288}, int64_t{524289}, int64_t{9000003}}) {
+    for (const int64_t first : {int64_t{0}, int64_t{5}, int64_t{4096}}) {
+      std::vector<char> from(static_cast<size_t>(bytes)), to(static_cast<size_t>(bytes + first + 1), 9);
+      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<char>(i * 31 + i / 251);
+      char* const target = to.data() + first;
+      bool right[2] = {true, true};
+      {
+        Copying copying({target, from.data(), bytes});
+        const auto check_part = [&](int64_t begin, int64_t size, bool* out) {
+          const int64_t end = std::min(begin + size, bytes);
+          copying.await(begin, end);
+          if (end > begin) *out = *out && std::memcmp(target + begin, from.data() + begin, static_cast<size_t>(end - begin)) == 0;
+        };
+        std::thread onwards([&] { for (int64_t at = 0; at < bytes; at += 700001) check_part(at, 700001, &right[0]); });
+        std::thread backwards([&] { for (int64_t at = bytes - 1; at >= 0; at -= 300007) check_part(at, 5, &right[1]); });
+        copying.finish();
+        check(std::memcmp(target, from.data(), from.size()) == 0, "a whole copy");
+        onwards.join();
+        backwards.join();
+        copying.finish();
+      }
+      check(right[0] && right[1], "a copy that is read while it is made");
+      check(to.back() == 9 && std::count(to.begin(), to.begin() + first, 9) == first, "and nothing beside it");
+    }
+  }
+}
+
 /// Copies that are cut at large pages, into memory that asked for such, to and from odd places.
 void large_pages() {
   constexpr int64_t kBytes = 21 << 20;
@@ -144,6 +173,7 @@ void pages() {
 int main() {
   warploom::test::groups();
   warploom::test::copies();
+  warploom::test::copies_in_use();
   warploom::test::large_pages();
   warploom::test::pages();
   return harness::summary();

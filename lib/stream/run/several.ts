@@ -1,12 +1,14 @@
 // Runs on several devices: each makes a part of the steady states, from a part of the input that reaches a little into the parts of its
 // neighbours. Only programs whose output does not depend on how a run began can be cut so.
 import { setMaxListeners } from 'node:events';
+import { copyElements } from '../../core/arrays.ts';
 import type { Device } from '../../core/device.ts';
 import { elementAt, required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { writtenFirings } from '../plan/counts.ts';
+import { makeArray } from '../plan/layout.ts';
 import { startMatters } from '../plan/start.ts';
 import { within } from '../stop.ts';
 import { cpuNote, type DeviceBackend } from './backends.ts';
@@ -99,7 +101,7 @@ class SeveralWork {
     const whole = this.#whole ?? (parts.length < 2 && this.#able.length > 1 ? 'the run is too short for several' : undefined);
     if (whole !== undefined || parts.length < 2) return this.#onOne(whole);
     const items = itemsOut(this.#program, run.counts, run.amount.items);
-    const output = joinItems(roomFor(items, external.type), external.type, items);
+    const output = joinItems(roomFor(items, external.type, makeArray, false), external.type, items);
     const began = performance.now();
     try {
       await this.#all(parts, items, output);
@@ -207,7 +209,7 @@ class SeveralWork {
     const how = { ...options, items: dropped + lastItem - firstItem, signal: this.#signal };
     const made: RunResult & Partial<GpuWork> = worker?.compiled === undefined ? await wasm.runHereOrAside(part, how)
       : await worker.compiled.run(part, how);
-    output.set(made.output.subarray(dropped * width), firstItem * width);
+    copyElements(output.subarray(firstItem * width), made.output.subarray(dropped * width));
     if (worker === undefined || made.deviceSeconds === undefined) this.#byCpu += states;
     else {
       worker.states += states;
