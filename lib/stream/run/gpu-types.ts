@@ -1,4 +1,5 @@
 // What is told to and by runs of programs on a device.
+import type { DeviceArray } from '../../core/device.ts';
 import type { DeviceMode, ShareChoice } from './backends.ts';
 import type { Borrowed } from './borrowed.ts';
 import type { StreamMemory } from './gpu-ends.ts';
@@ -23,6 +24,8 @@ export interface GpuSpan {
   readonly states: number;
   /** What a program with state needs: see gpu-state.ts. */
   readonly state?: StateSpan | undefined;
+  /** The word for faults, if there is one already: it holds `noFault`. */
+  readonly fault?: DeviceArray | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -2,7 +2,7 @@
 // makes; all whole steady states between are the device's, in launches that take a slice of the input each.
 import { setMaxListeners } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { type Device, inputArray, resultArray } from '../../core/device.ts';
+import { type Device, type DeviceArray, inputArray, resultArray } from '../../core/device.ts';
 import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule, Kernel } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
@@ -162,7 +162,7 @@ export class CompiledGpu {
   }
 
   /** Makes steady states whose items lie on the device. Its calls are queued when it returns. */
-  async launch({ input, output, firstInput, firstOutput, states, state, signal }: GpuSpan): Promise<GpuOutcome> {
+  async launch({ input, output, firstInput, firstOutput, states, state, fault: given, signal }: GpuSpan): Promise<GpuOutcome> {
     const { program } = this;
     const rounds = Math.ceil(states / program.states);
     const resident = this.#resident * this.device.description.multiprocessors;
@@ -170,7 +170,7 @@ export class CompiledGpu {
       ?? Math.max(Math.ceil(rounds / Math.max(1, resident)), Math.min(rounds, worthWarming * program.warmRounds), 1);
     const blocks = Math.ceil(rounds / each);
     // A transfer of a word would wait behind large ones, and the next launch for it.
-    const fault = program.canFault ? inputArray(this.device, Int32Array.of(noFault)) : undefined;
+    const fault = given ?? (program.canFault ? this.#faultWord() : undefined);
     const totals = program.state && resultArray(this.device, 'int32', Math.max(1, blocks * program.state.totalWords));
     using _ = untilAborted(signal, () => {
       fault?.dispose();
@@ -342,7 +342,11 @@ export class CompiledGpu {
     });
     const from = share.front;
     const queue = isAlone && known !== undefined && this.figures === undefined ? queueLimits(this.device) : noQueue;
-    let deviceSeconds = 0, fault = Infinity;
+    // Those of launches that are queued at once come before all data, behind which they would wait.
+    const isFaulty = this.program.canFault && ends.mayQueue?.(sizes.most, queue) === true;
+    const words = Array.from({ length: isFaulty ? Math.min(queue.spans, sizes.launches(share.end - from)) : 0 }, () => this.#faultWord());
+    using _ = untilAborted(signal, () => { for (const word of words) word.dispose(); });
+    let deviceSeconds = 0, fault = Infinity, launches = 0;
     const failures: unknown[] = [];
     const pending = new Set<Promise<void>>();
     const stop = stopOf(signal);
@@ -355,7 +359,7 @@ export class CompiledGpu {
           signal?.throwIfAborted();
           const begin = share.front;
           const states = sizes.next(begin - from, share.end - begin);
-          const slice = this.#slice(ends, begin, states, signal, carry).then((done) => {
+          const slice = this.#slice(ends, begin, states, signal, carry, words[launches++]).then((done) => {
             deviceSeconds += done.deviceSeconds;
             share.deviceDid(states);
             if (done.fault !== undefined) fault = Math.min(fault, begin + done.fault);
@@ -378,12 +382,19 @@ export class CompiledGpu {
     return fault === Infinity ? { deviceSeconds } : { deviceSeconds, fault };
   }
 
+  /** A word of the device's memory that says that nothing went wrong. */
+  #faultWord(): DeviceArray {
+    return inputArray(this.device, Int32Array.of(noFault));
+  }
+
   /** One launch, with what it takes there and what it gives back. */
-  async #slice(ends: Ends, state: number, states: number, signal: AbortSignal | undefined, carry?: RunState): Promise<GpuOutcome> {
+  async #slice(
+    ends: Ends, state: number, states: number, signal: AbortSignal | undefined, carry?: RunState, fault?: DeviceArray,
+  ): Promise<GpuOutcome> {
     const span = ends.span(state, states);
     using _ = untilAborted(signal, () => { span.dispose(); });
     const { input, output, firstInput, firstOutput } = span;
-    const launched = this.launch({ input, output, firstInput, firstOutput, states, state: carry?.next(state), signal });
+    const launched = this.launch({ input, output, firstInput, firstOutput, states, state: carry?.next(state), fault, signal });
     const [done] = await Promise.all([launched, span.take(signal)]);
     return done;
   }

@@ -90,6 +90,13 @@ export class LaunchSizes {
     return Math.min(this.#size, ramped, left);
   }
 
+  /** How many launches make so many steady states, if sizes stay as they are. */
+  launches(states: number): number {
+    let count = 0;
+    for (let done = 0; done < states; ++count) done += this.next(done, states - done);
+    return count;
+  }
+
   /** A launch took so many seconds on the device: what the size is from here on, if that tells. */
   took(states: number, seconds: number): number | undefined {
     if (states !== this.#size || seconds === 0) return undefined;
