@@ -10,7 +10,8 @@ const many = { type: 'string', multiple: true } as const;
 
 /** Flags that only equations of one's own take. */
 export const equationFlags = {
-  shape: text, spacing: text, origin: text, set: many, coefficient: many, unit: many, film: text, sweep: many, again: { type: 'boolean' },
+  shape: text, spacing: text, origin: text, set: many, coefficient: many, unit: many, film: text,
+  diffusion: text, sweep: many, again: { type: 'boolean' },
 } as const;
 
 /** The flags of an equation. */
@@ -18,6 +19,7 @@ export interface EquationValues {
   readonly shape?: string; readonly spacing?: string; readonly origin?: string; readonly set?: string[]; readonly coefficient?: string[];
   readonly unit?: string[]; readonly film?: string; readonly sweep?: string[]; readonly again?: boolean;
   readonly initial?: string[]; readonly boundary?: string; readonly dt?: string; readonly time?: string; readonly steps?: string;
+  readonly cfl?: string; readonly diffusion?: string;
   readonly snapshots?: string; readonly precision?: string; readonly variant?: string; readonly out: string; readonly backend?: string;
 }
 
@@ -62,8 +64,15 @@ function boundaryOf(value: string | undefined): unknown {
 /** Whether a target names a file with an equation. */
 export const isEquationFile = (target: string): boolean => /^\.[cm]?[jt]s$/.test(extname(target));
 
+/** The time step, or the numbers that steps keep to. */
+function dtOf(dt: number | undefined, cfl: number | undefined, diffusion: number | undefined): unknown {
+  if (cfl === undefined && diffusion === undefined) return dt;
+  const numbers = { cfl, diffusion, most: dt };
+  return Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== undefined));
+}
+
 function jobOf(target: string, values: EquationValues): object {
-  const number = (name: 'dt' | 'time') => numberFlag(name, values[name]);
+  const number = (name: 'dt' | 'time' | 'cfl' | 'diffusion') => numberFlag(name, values[name]);
   const [time, steps] = [number('time'), integerFlag('steps', values.steps, 1, 2 ** 52)];
   if (time !== undefined && steps !== undefined) throw new UsageError('give --time or --steps, not both');
   const name = basename(values.out).replace(/[^A-Za-z0-9_.-]/g, '-').replace(/^[^A-Za-z0-9]+/, '').slice(0, 64);
@@ -71,7 +80,8 @@ function jobOf(target: string, values: EquationValues): object {
   const given = {
     kind: 'stencil', name: name === '' ? 'simulation' : name, equation: isEquationFile(target) ? { file: target } : target,
     shape: listFlag('shape', values.shape), spacing: listFlag('spacing', values.spacing), origin: listFlag('origin', values.origin),
-    dt: number('dt'), until: time !== undefined ? { time } : steps !== undefined ? { steps } : undefined,
+    dt: dtOf(number('dt'), number('cfl'), number('diffusion')),
+    until: time !== undefined ? { time } : steps !== undefined ? { steps } : undefined,
     snapshots: integerFlag('snapshots', values.snapshots, 1, 100_000),
     initial: recordOf('initial', values.initial, cellsOf), coefficients: recordOf('coefficient', values.coefficient, cellsOf),
     parameters: recordOf('set', values.set, numberIn('set')), units: recordOf('unit', values.unit, String),

@@ -28,7 +28,8 @@ rate (or step) is compiled: it sees its arguments, Math and what it declares. do
       --shape N,M    cells along each axis
       --spacing D    distance of cells, one number or one for each axis (default 1)
       --origin X,Y   the lower corner of the domain (default 0)
-      --dt T         time step
+      --dt T         time step; with the next ones, the longest
+      --cfl C, --diffusion D  steps by a CFL number or a diffusion number, for equations with speed or diffusivity
       --time T       end at exactly this time (the last step is shortened if need be)
       --steps K      end after this many steps
       --snapshots S  number of states to keep (default 50)

@@ -27,7 +27,7 @@ const flags = {
 } as const;
 
 /** Flags that only the swept equations take. */
-const sweptFlags = ['n', 'dx', 'length', 'fourier', 'cfl', 'diffusivity', 'gamma', 'limiter', 'left', 'right', 'paper', 'warn'] as const;
+const sweptFlags = ['n', 'dx', 'length', 'fourier', 'diffusivity', 'gamma', 'limiter', 'left', 'right', 'paper', 'warn'] as const;
 
 /** A named initial condition, one with parameters (kind:key=value,…), or a .npy file. */
 function initialFlag(value: string | undefined): unknown {

@@ -34,8 +34,8 @@ export interface SeriesShape {
   readonly fields: readonly string[];
   /** Names of the axes, and the places of the points along each; the last one varies fastest. */
   readonly axes: readonly (readonly [name: string, places: Float64Array])[];
-  /** Steps and times of the snapshots. */
-  readonly steps: readonly number[];
+  /** Steps of the snapshots, where they are known beforehand; and times. */
+  readonly steps?: readonly number[];
   readonly times: readonly number[];
   /** Attributes of the group. */
   readonly attributes: Record<string, unknown>;
@@ -120,8 +120,8 @@ export class FieldSeries {
     const axes: [string, 'float64' | 'int64', string, Float64Array | BigInt64Array][] = [
       ...shape.axes.map(([name, places]): [string, 'float64', string, Float64Array] => [name, 'float64', name, places]),
       ['time', 'float64', 'time', Float64Array.from(times)],
-      ['step', 'int64', 'time', BigInt64Array.from(steps, BigInt)],
     ];
+    if (steps !== undefined) axes.push(['step', 'int64', 'time', BigInt64Array.from(steps, BigInt)]);
     for (const [name, dtype, dimension, values] of axes) {
       const array = await makeArray(root, name, dtype, [[dimension, values.length]], [values.length]);
       await zarr.set(array, null, { data: values as never, shape: [values.length], stride: [1] });

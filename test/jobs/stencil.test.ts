@@ -135,6 +135,23 @@ export const options = { shape: [40], spacing: Math.PI / 40, dt: 1e-3, until: { 
     ok(data instanceof Float32Array);
   });
 
+  it('steps by a CFL number end at the times of the snapshots', async () => {
+    const decay = `export default { dimensions: 1, fields: ['u'], parameters: ['a'], step: ({ u }, { a }, { dx, dt }) =>
+      ({ u: u() - (dt / dx) * a * (u() - u(-1)) }), speed: ({ u }, { a }) => a * (1 + u()) };
+export const options = { shape: [50], spacing: 0.02, dt: { cfl: 0.8 }, until: { time: 0.3 }, snapshots: 4, parameters: { a: 1 },
+  initial: { u: (x) => (x < 0.5 ? 1 : 0.25) } };`;
+    const out = join(folder, 'moves');
+    const { code, err } = await run(['simulate', await write('moves.mjs', decay), '-o', out, '--backend', 'cpu']);
+    equal(code, 0, err);
+    deepStrictEqual(Array.from((await readField(join(out, 'all', 'result.zarr'), 'time')).data), [0, 1, 2, 3, 4].map((k) => (k * 0.3) / 4));
+    deepStrictEqual((await readField(join(out, 'all', 'result.zarr'), 'u')).shape, [5, 50]);
+    const finer = await run(['simulate', join(folder, 'moves.mjs'), '-o', join(folder, 'finer'), '--cfl', '0.4', '--backend', 'cpu']);
+    equal(finer.code, 0, finer.err);
+    const stepsOf = (text: string): number => Number(/(\d+) steps/.exec(text)?.[1]);
+    ok(stepsOf(finer.out) > 50, finer.out);
+    match((await run(['simulate', join(folder, 'moves.mjs'), '-o', out, '--steps', '3'])).err, /until: expected \{ time \}/);
+  });
+
   it('mistakes are refused before anything runs, with the file and the line', async () => {
     const good = { shape: [8], dt: 0.1, until: { steps: 1 }, parameters: { D: 1 }, initial: { u: 1 } };
     const own = { dimensions: 1, fields: ['u'], parameters: ['D'], rate: heatText };
@@ -171,7 +188,7 @@ export const options = { shape: [40], spacing: Math.PI / 40, dt: 1e-3, until: { 
     }
     const rest: [string[], RegExp][] = [
       [[], /name one file/], [['vorticity'], /there is no equation 'vorticity'.*gray-scott/], [['none.mjs'], /none\.mjs/],
-      [['heat', '--shape', '8', '--cfl', '1'], /--cfl is for heat/], [['heat', '--n', '8', '--set', 'D=1', '--steps', '1'], /--set is for/],
+      [['heat', '--shape', '8', '--fourier', '1'], /--fourier is for heat/], [['heat', '--n', '8', '--set', 'D=1', '--steps', '1'], /--set is for/],
       [['heat', '--shape', '8', '--set', 'D'], /NAME=VALUE/], [['heat', '--shape', '8', '--set', 'D=x'], /--set D/], [['heat', '--shape', '8,x'], /--shape/],
       [['heat', '--shape', '8', '--time', '1', '--steps', '1'], /not both/], [['heat', '--shape', '8', '--boundary', '{'], /JSON/],
       [['x.json', '--dt', '1'], /--dt stands in the job file/], [['heat', '--shape', '8', '--backend', 'tpu'], /--backend/],

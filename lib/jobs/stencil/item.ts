@@ -71,11 +71,18 @@ async function resumed(plan: Plan, context: ItemContext, job: StencilJob, zarrFo
   }
 }
 
+/** Times of the snapshots, and their steps where steps are of one length. */
+function snapshotsOf(plan: Plan): { readonly steps?: readonly number[]; readonly times: readonly number[] } {
+  if (typeof plan.dt === 'number') return timetable(plan, plan.dt);
+  const end = 'time' in plan.until ? plan.until.time : 0;
+  return { times: Array.from({ length: plan.snapshots + 1 }, (_, k) => (k * end) / plan.snapshots) };
+}
+
 /** Runs to the last snapshot and writes each one, with a checkpoint now and then. */
 async function march(plan: Plan, run: Run, series: FieldSeries, { signal, onProgress, folder }: ItemContext): Promise<void> {
-  const { steps } = timetable(plan, run.dt);
-  const total = lastOf(steps);
-  const options = { signal, onProgress: () => onProgress(run.stepsDone, total) };
+  const { steps, times } = snapshotsOf(plan);
+  const total = steps === undefined ? lastOf(times) : lastOf(steps);
+  const options = { signal, onProgress: () => onProgress(steps === undefined ? run.time : run.stepsDone, total) };
   let [saved, every] = [performance.now(), checkpointEvery * 1000];
   const save = async (): Promise<void> => {
     const begin = performance.now();
@@ -94,12 +101,14 @@ async function march(plan: Plan, run: Run, series: FieldSeries, { signal, onProg
   };
   try {
     // A checkpoint at a snapshot's step may have been saved before the snapshot was written.
-    const first = steps.findIndex((step, k) => k > 0 && step >= run.stepsDone);
-    for (let index = first; index > 0 && index < steps.length; index += 1) {
-      const end = index + 1 === steps.length && 'time' in plan.until ? plan.until.time : undefined;
-      await advance(end === undefined ? elementAt(steps, index) : total - 1); // the last step to a given time may be shortened
-      if (end !== undefined) await run.advanceTo(end, options);
+    const first = times.findIndex((time, k) => k > 0 && (steps === undefined ? time >= run.time : elementAt(steps, k) >= run.stepsDone));
+    for (let index = first; index > 0 && index < times.length; index += 1) {
+      const isEnd = index + 1 === times.length && 'time' in plan.until;
+      // The last step to a given time may be shortened.
+      if (steps !== undefined) await advance(isEnd ? total - 1 : elementAt(steps, index));
+      if (steps === undefined || isEnd) await run.advanceTo(elementAt(times, index), options);
       for (const [name, values] of Object.entries(await run.state())) await series.write(name, index, values);
+      if (performance.now() - saved > every) await save();
     }
   } catch (error) {
     await save().catch(() => undefined); // the error that stopped the run says more
@@ -161,10 +170,10 @@ export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
   const earlier = await resumed(plan, context, job, zarrFolder);
   if (earlier === undefined) await removeCheckpoints(join(folder, checkpointName)); // before this run writes over the results of that one
   await using run = earlier ?? await start(plan, context, job);
-  const { steps, times } = timetable(plan, plan.dt);
+  const { steps, times } = snapshotsOf(plan);
   const { fields, parameters } = plan.equation;
   const series = await FieldSeries.create(zarrFolder, {
-    type: plan.precision, fields, steps, times,
+    type: plan.precision, fields, times, ...(steps === undefined ? {} : { steps }),
     axes: plan.shape.map((_, axis) => [elementAt(axisNames, axis), centres(plan, axis)] as const),
     attributes: {
       warploom: packageVersion(), equation: plan.name, hash: context.hash, units: plan.units,
@@ -183,7 +192,7 @@ export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
   return {
     summary: `${plan.name}, ${plan.shape.join(' × ')} cells, ${stepsDone} steps, ${plan.precision}, ${info.backend} ${info.variant}`,
     figures: {
-      cells: plan.shape.reduce((a, b) => a * b, 1), steps: stepsDone, timeStep: plan.dt, time, seconds: (performance.now() - begin) / 1000,
+      cells: plan.shape.reduce((a, b) => a * b, 1), steps: stepsDone, timeStep: run.dt, time, seconds: (performance.now() - begin) / 1000,
       ...(info.steps > 0 ? { runSeconds: info.seconds, cellUpdatesPerSecond: info.cellUpdatesPerSecond } : {}), ...measured,
     },
     accuracy: accuracyOf(measured), files: ['result.zarr', ...Object.keys(pictures)], failed: false,

@@ -22,7 +22,7 @@ export interface Plan extends Timing {
   readonly shape: readonly number[];
   readonly spacing: readonly number[];
   readonly origin: readonly number[];
-  readonly dt: number;
+  readonly dt: NonNullable<StencilJob['dt']>;
   readonly boundary: unknown;
   readonly parameters: Readonly<Record<string, number>>;
   /** By name: numbers, functions, arrays, texts of functions or files. */
@@ -130,6 +130,7 @@ export async function planOf(job: StencilJob, resolve: Resolve): Promise<Plan> {
     snapshots: all.snapshots ?? 50, boundary: all.boundary ?? definition.boundary ?? 'periodic', precision: all.precision ?? 'float64',
     variant: all.variant ?? 'auto', film: filmOf(all.film, equation),
   };
+  if (typeof plan.dt !== 'number' && 'steps' in plan.until) throw refusal('until', '{ time }, with steps that vary', '{ steps }');
   await checked(plan);
   return plan;
 }

@@ -14,7 +14,7 @@ const definition = z.strictObject({
   dimensions: z.union([z.literal(1), z.literal(2), z.literal(3)]), fields: z.array(z.string()).min(1),
   parameters: names, coefficients: names,
   rate: code.optional(), step: z.union([code, z.array(code).min(1)]).optional(), method: z.enum(methods).optional(),
-  admissible: code.optional(),
+  admissible: code.optional(), speed: code.optional(), diffusivity: code.optional(),
 }).describe('an equation, as stencil.define takes it, with the texts of its functions');
 
 const values = z.record(z.string(), z.union([
@@ -32,7 +32,9 @@ export const stencilJobSchema = z.strictObject({
   shape: z.array(count.min(1)).min(1).max(3).optional().describe('cells along each axis'),
   spacing: perAxis(positive).optional().describe('distance of cells; default 1'),
   origin: perAxis(finite).optional().describe('the lower corner of the domain; default 0'),
-  dt: positive.optional().describe('time step'),
+  dt: z.union([
+    positive, z.strictObject({ cfl: positive.optional(), diffusion: positive.optional(), most: positive.optional() }),
+  ]).optional().describe('time step, or numbers that every step keeps to, as in stencil.simulate; snapshots are then at times'),
   until: z.union([
     z.strictObject({ time: positive }), z.strictObject({ steps: count.min(1) }),
   ]).optional().describe('the time to reach exactly, or the number of steps'),
