@@ -80,6 +80,15 @@ describe('scratchpad on PTX: tables and options', () => {
     ]);
   });
 
+  it('takes little time for a kernel of 1900 lines', async () => {
+    const text = fixture('curvature3d_tiles');
+    await scratchpad.optimizePtx(text);
+    const before = process.cpuUsage();
+    await scratchpad.optimizePtx(text);
+    const { user } = process.cpuUsage(before);
+    ok(user < 1e6, `${user / 1000} ms`); // 80 to 230 ms on the machine of the tests
+  });
+
   it('refuses what is not PTX, wrong options and unknown kernels', async () => {
     for (const text of ['', 'int main() {}', '.version 8.0\n.target sm_90\n.visible .entry k()\n{\n ret;']) {
       await rejects(scratchpad.optimizePtx(text), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'input' });
