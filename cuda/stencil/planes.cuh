@@ -192,7 +192,9 @@ struct PlanesAgent : PlanesTile<Scheme> {
     const int number = static_cast<int>(block.index());
     const int tiles = p.strips * p.bands, each = tiles * p.chunks, member = number / each, rest = number - member * each;
     const int chunk = rest / tiles, tile = rest - chunk * tiles;
-    const Task task = Tile::task_of(block, p, tile % p.strips, tile / p.strips, chunk, member);
+    Task task = Tile::task_of(block, p, tile % p.strips, tile / p.strips, member);
+    task.first = chunk * p.planes_per_chunk;
+    task.end = task.first + p.planes_per_chunk < p.n0 ? task.first + p.planes_per_chunk : p.n0;
     typename Tile::Q q;
     q.dt = p.dt;
     q.n0 = p.n0;

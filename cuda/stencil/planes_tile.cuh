@@ -25,11 +25,11 @@ struct PlanesParameters {
   int32_t step;  ///< the number of the first one
 };
 
-template <class Scheme>
+template <class Scheme, class Given = PlanesParameters<typename Scheme::Real, Scheme::kDepth, Scheme::kStages>>
 struct PlanesTile {
   using T = typename Scheme::Real;
   static constexpr int kStages = Scheme::kStages, kDepth = Scheme::kDepth, kLevels = kStages * kDepth;
-  using Parameters = PlanesParameters<T, kDepth, kStages>;
+  using Parameters = Given;
   using Block = device::Block;
   using Q = Scalars<T, Scheme::kParameters>;
   static constexpr int kP = Scheme::kPoints, kQ = Scheme::kRows, kW = Scheme::kWarps;
@@ -85,7 +85,7 @@ struct PlanesTile {
     }
   }
 
-  static WARPLOOM_DEVICE Task task_of(const Block& block, const Parameters& p, int strip, int band, int chunk, int member) {
+  static WARPLOOM_DEVICE Task task_of(const Block& block, const Parameters& p, int strip, int band, int member) {
     Task task;
     cut(Scheme::kPeriodicZ, p.n2, 32 * kP, kMarginZ, strip, p.strips, task.base, task.low, task.high);
     cut(Scheme::kPeriodicY, p.n1, kQ * kW, kMarginY, band, p.bands, task.base_row, task.low_row, task.high_row);
@@ -93,8 +93,8 @@ struct PlanesTile {
     task.at_right = !Scheme::kPeriodicZ && strip == p.strips - 1;
     task.at_low = !Scheme::kPeriodicY && band == 0 && block.warp() == 0;
     task.at_high = !Scheme::kPeriodicY && band == p.bands - 1 && block.warp() == kW - 1;
-    task.first = chunk * p.planes_per_chunk;
-    task.end = task.first + p.planes_per_chunk < p.n0 ? task.first + p.planes_per_chunk : p.n0;
+    task.first = 0;
+    task.end = p.n0;
     const int column = task.base + block.lane() * kP, row = task.base_row + block.warp() * kQ;
     task.whole = p.n2 % kPack == 0 && column >= 0 && column + kP <= p.n2;
     task.mine = column < task.high && column + kP > task.low;

@@ -2,7 +2,7 @@
 // planes run along the first axis, rows along the second, columns along the last.
 import { required } from '../../core/known.ts';
 import { classicText, type DeviceText } from './cuda.ts';
-import { besideOf, isPeriodic, lanes, passKernel, schemeText, type Shape } from './scheme.ts';
+import { besideOf, isPeriodic, lanes, passKernel, schemeText, type Ranked, type Shape } from './scheme.ts';
 import type { StencilProgram, Target } from './stages.ts';
 
 /** Planes of a tile in shared memory: one that is in use, the others on their way. */
@@ -39,8 +39,8 @@ export function planesBytes({ stages, reach, names }: StencilProgram, { depth, p
 }
 
 /** The columns that stages read in each row, as bits. */
-function columnsText(made: StencilProgram, target: Target, { points, rows }: Shape): readonly string[] {
-  const [, ry = 0, rz = 0] = made.reach;
+export function columnsText(made: Ranked, target: Target, { points, rows }: Shape): readonly string[] {
+  const [ry = 0, rz = 0] = [made.reach.at(-2), made.reach.at(-1)];
   const isClosed = made.reach.every((_, axis) => isPeriodic(target, axis));
   const cases = made.stages.flatMap((_, s) => {
     const reads = besideOf(made, s);

@@ -67,13 +67,20 @@ const innerCells = (inputs: readonly (readonly Input[])[]): number =>
 export const innerAlong = (made: StencilProgram, target: Target, axis: number): number =>
   innerCells(ghostsOf(made, target).filter((ghost) => ghost.axis === axis).map(({ made: { inputs } }) => inputs));
 
-/** The letter of an axis, and the extent along it. */
-const letterOf = ({ names }: StencilProgram, axis: number): string => (names.dimensions === 1 ? 'y' : required(axisNames[axis]));
-const extentOf = ({ names }: StencilProgram, axis: number): string => (names.dimensions === 1 ? 'n1' : `n${axis}`);
-const lettersOf = ({ names }: StencilProgram): readonly string[] => axisNames.slice(0, Math.max(2, names.dimensions));
+/** An equation as an agent sees it that has more axes than it: those before its own have one cell. By default agents have at least two. */
+export interface Ranked extends StencilProgram {
+  readonly rank?: number;
+}
 
-/** Offsets as the agents count them. */
-export const offsetsOf = (offset: readonly number[]): readonly number[] => (offset.length === 1 ? [0, ...offset] : offset);
+const rankOf = ({ rank, names }: Ranked): number => rank ?? Math.max(2, names.dimensions);
+/** The letters of an agent's axes; the letter of an axis of the equation, and the extent along it. */
+const lettersOf = (made: Ranked): readonly string[] => axisNames.slice(0, rankOf(made));
+const letterOf = (made: Ranked, axis: number): string => required(axisNames[rankOf(made) - made.names.dimensions + axis]);
+const extentOf = (made: Ranked, axis: number): string => `n${rankOf(made) - made.names.dimensions + axis}`;
+
+/** Offsets as an agent counts them. */
+const offsetsOf = (made: Ranked, offset: readonly number[]): readonly number[] =>
+  [...Array<number>(rankOf(made) - offset.length).fill(0), ...offset];
 
 export const isPeriodic = ({ rules }: Target, axis: number): boolean => rules[axis]?.[0][0]?.kind === 'periodic';
 
@@ -104,27 +111,27 @@ export interface BesideRead {
   readonly rest: readonly number[];
 }
 
-export function besideOf({ stages }: StencilProgram, s: number): readonly BesideRead[] {
-  return required(stages[s]).point.inputs.flatMap((input) => {
+export function besideOf(made: Ranked, s: number): readonly BesideRead[] {
+  return required(made.stages[s]).point.inputs.flatMap((input) => {
     if (input.kind !== 'y') return [];
-    const [dx = 0, ...rest] = offsetsOf(input.offset);
+    const [dx = 0, ...rest] = offsetsOf(made, input.offset);
     return rest.every((offset) => offset === 0) ? [] : [{ component: input.index, dx, rest }];
   });
 }
 
 /** The text of a number that a stage takes. */
-function inputText(made: StencilProgram, input: Input, { start, sum }: Layout): string {
+function inputText(made: Ranked, input: Input, { start, sum }: Layout): string {
   const own = lettersOf(made).map(() => 0);
   switch (input.kind) {
-    case 'y': return `at.template get<${[input.index, ...offsetsOf(input.offset)].join(', ')}>()`;
-    case 'c': return `at.template coefficient<${[input.index, ...offsetsOf(input.offset)].join(', ')}>()`;
+    case 'y': return `at.template get<${[input.index, ...offsetsOf(made, input.offset)].join(', ')}>()`;
+    case 'c': return `at.template coefficient<${[input.index, ...offsetsOf(made, input.offset)].join(', ')}>()`;
     case 'u': return `at.template get<${[required(start) + input.index, ...own].join(', ')}>()`;
     case 'a': return `at.template get<${[required(sum) + input.index, ...own].join(', ')}>()`;
     default: return plainText(made, input);
   }
 }
 
-function plainText(made: StencilProgram, input: Input): string {
+function plainText(made: Ranked, input: Input): string {
   if (input.kind === 'place') return letterOf(made, input.axis);
   if (input.kind !== 'scalar') throw new TypeError(`${input.kind} is not plain`);
   return /^p\d/.test(input.name) ? `q.p[${input.name.slice(1)}]` : `q.${input.name}`;
@@ -138,7 +145,7 @@ function chain(cases: readonly (readonly [condition: string, lines: readonly str
 
 const places = (letters: readonly string[]): string => letters.map((letter) => `Real ${letter}`).join(', ');
 
-function stageText(made: StencilProgram, layout: Layout): readonly string[] {
+function stageText(made: Ranked, layout: Layout): readonly string[] {
   const { stages } = made;
   const { fields, start, sum } = layout;
   const own = lettersOf(made).map(() => 0).join(', ');
@@ -159,7 +166,7 @@ function stageText(made: StencilProgram, layout: Layout): readonly string[] {
 }
 
 /** What is beyond the boundaries along an axis, given its letter. */
-function ghostText(made: StencilProgram, ghosts: readonly Ghost[], letter: string): readonly string[] {
+function ghostText(made: Ranked, ghosts: readonly Ghost[], letter: string): readonly string[] {
   const axis = made.names.spacing.findIndex((_, i) => letterOf(made, i) === letter);
   const cases = ([0, 1] as const).flatMap((side) => Array.from({ length: made.reach[axis] ?? 0 }, (_, i) => {
     const own = ghosts.filter((ghost) => ghost.axis === axis && ghost.side === side && ghost.k === i + 1);
@@ -189,7 +196,7 @@ function placeFunctions({ names: { spacing, precision } }: StencilProgram, { ori
   }));
 }
 
-function placeText(made: StencilProgram, { origin }: Target): readonly string[] {
+function placeText(made: Ranked, { origin }: Target): readonly string[] {
   const { names } = made;
   const at = arithmeticOf(names.precision);
   const axes = names.spacing.flatMap((_, axis) => [
@@ -199,7 +206,8 @@ function placeText(made: StencilProgram, { origin }: Target): readonly string[] 
     `  static WARPLOOM_DEVICE Real face_${axis}_1(const Q& q) {`, '    Real made;',
     `    face_${axis}(q.${extentOf(made, axis)}, made);`, '    return made;', '  }',
   ]);
-  return names.dimensions === 1 ? [...axes, '  static WARPLOOM_DEVICE Real centre_x(int) { return Real(0); }'] : axes;
+  const others = lettersOf(made).slice(0, rankOf(made) - names.dimensions);
+  return [...axes, ...others.map((letter) => `  static WARPLOOM_DEVICE Real centre_${letter}(int) { return Real(0); }`)];
 }
 
 function literal(e: ReturnType<ReturnType<typeof arithmeticOf>['number']>): string {
@@ -214,11 +222,11 @@ export function checksAll({ stages, names, isChecked }: StencilProgram): boolean
 }
 
 /** The newest row or plane that every stage reads beside the cell itself. */
-export const newestOf = (made: StencilProgram): readonly number[] =>
+export const newestOf = (made: Ranked): readonly number[] =>
   made.stages.map((_, s) => Math.max(-99, ...besideOf(made, s).map(({ dx }) => dx)));
 
 /** The type `Scheme` in the namespace `streaming`, with what its agent needs beside that. */
-export function schemeText(made: StencilProgram, target: Target, { depth, points, minBlocks }: Shape, more: readonly string[]): string {
+export function schemeText(made: Ranked, target: Target, { depth, points, minBlocks }: Shape, more: readonly string[]): string {
   const { stages, check, names } = made;
   const layout = layoutOf(made);
   const ghosts = ghostsOf(made, target);

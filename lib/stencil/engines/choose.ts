@@ -3,10 +3,13 @@ import { refusal } from '../../core/errors.ts';
 import { streamingObstacle } from '../compile/scheme.ts';
 import { AdaptiveEngine } from './adaptive-device.ts';
 import { ClassicEngine, type DeviceParts } from './device.ts';
+import { PersistentEngine, residentShape } from './persistent.ts';
 import type { Engine } from './span.ts';
 import { streamingShapes } from './shapes.ts';
 import { StreamingEngine } from './streaming.ts';
 
+/** Cells for which `auto` keeps the grid on the multiprocessors. */
+const leastPersistent = 2 ** 10, mostPersistent = 2 ** 19;
 /** Cells from which passes of several steps are faster, measured. */
 const worthStreaming = 2 ** 16;
 
@@ -21,8 +24,15 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
     throw refusal('variant', "'classic' or 'auto', because the steps vary in length", `'${variant}'`);
   }
   if (variant === 'classic') return ClassicEngine.start(parts, 'one kernel per stage, as asked for');
-  const isWanted = variant === 'streaming';
   let obstacle = streamingObstacle(made, target, grid.members);
+  if (obstacle === undefined && (variant === 'persistent' || variant === 'auto')) {
+    const engine = await startPersistent(parts);
+    if (engine !== undefined) return engine;
+  }
+  if (variant === 'persistent') {
+    throw refusal('variant', "'classic', 'streaming' or 'auto'", `'persistent': ${obstacle ?? 'the grid does not fit on the multiprocessors'}`);
+  }
+  const isWanted = variant === 'streaming';
   const shapes = obstacle === undefined ? streamingShapes(made, target, grid, { depth, points }) : [];
   if (obstacle === undefined && shapes.length === 0) {
     const isPossible = streamingShapes(made, target, { ...grid, shape: grid.shape.map(() => 4096) }, { depth, points }).length > 0;
@@ -32,4 +42,13 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
   if (obstacle === undefined) return StreamingEngine.begin(parts, shapes);
   if (isWanted) throw refusal('variant', "'classic' or 'auto'", `'streaming': ${obstacle}`);
   return ClassicEngine.start(parts, `one kernel per stage: ${obstacle}`);
+}
+
+/** Undefined if the grid does not fit on the multiprocessors, or (for `auto`) is so large that passes over memory are as fast. */
+async function startPersistent(parts: DeviceParts): Promise<Engine | undefined> {
+  const { made, target, device, content: { grid }, request: { variant, depth, points } } = parts;
+  if (variant === 'auto' && (grid.cells * grid.members > mostPersistent || grid.cells * grid.members < leastPersistent)) return undefined;
+  const multiprocessors = Math.max(1, device.description.multiprocessors);
+  const shape = residentShape(made, target, grid, { depth, points, multiprocessors, blocks: device.backend === 'simt' ? 2 : 16 });
+  return shape === undefined ? undefined : PersistentEngine.begin(parts, shape);
 }

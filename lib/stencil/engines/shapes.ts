@@ -22,7 +22,8 @@ const occupancies = [[8, 255], [12, 168], [16, 128], [20, 96], [32, 64]] as cons
 // An H200: its multiprocessors with their registers and shared memory, cycles per second of all of them, bytes per second, cycles until a
 // result of an operation can be used.
 const multiprocessors = 132, mostRegisters = 65536, mostShared = 228 * 1024;
-const cycles = multiprocessors * 1.755e9, bytesPerSecond = 4.2e12, latency = 16;
+export const cyclesPerSecond = 1.755e9;
+const cycles = multiprocessors * cyclesPerSecond, bytesPerSecond = 4.2e12, latency = 16;
 
 const words = ({ names }: StencilProgram): number => (names.precision === 'f32' ? 1 : 2);
 
@@ -37,7 +38,7 @@ function weightOf(e: Expression): number {
 }
 
 /** Operations of a function, in additions. */
-function operations({ body }: KernelFunction): number {
+export function operations({ body }: KernelFunction): number {
   let sum = 0;
   walkBody(body, { expression: (e) => { sum += weightOf(e); } });
   return sum;

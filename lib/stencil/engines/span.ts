@@ -62,7 +62,7 @@ export function stageScalars(stage: Pick<Stage, 'time' | 'h' | 'g'>, t: number, 
 
 export interface Engine {
   readonly backend: 'cuda' | 'simt' | 'wasm' | 'interpreter' | 'javascript';
-  readonly variant: 'classic' | 'streaming';
+  readonly variant: 'classic' | 'streaming' | 'persistent';
   readonly reason: string;
   readonly threads: number;
   readonly depth: number;
