@@ -39,7 +39,8 @@ const { grayScott, heat, wave } = stencil.equations;
 const both = ['streaming', 'classic'] as const;
 const cases: readonly Case[] = [
   { name: 'star5', equation: star5 as never, shape: [10208, 10208], small: [40, 200], parameters: { a: 0.6, b: 0.1 }, variants: both },
-  { name: 'star5', equation: star5 as never, shape: [512, 512], small: [30, 200], parameters: { a: 0.6, b: 0.1 }, variants: both },
+  { name: 'star5', equation: star5 as never, shape: [512, 512], small: [30, 100], parameters: { a: 0.6, b: 0.1 },
+    variants: ['persistent', ...both] },
   { name: 'box9', equation: box9 as never, shape: [8784, 8784], small: [40, 200], parameters: { a: 0.5, b: 0.1, c: 0.025 },
     variants: both },
   { name: 'heat', equation: heat.equation(2) as never, shape: [10208, 10208], small: [40, 200], parameters: { D: 1 }, variants: both },
@@ -47,6 +48,8 @@ const cases: readonly Case[] = [
     parameters: grayScott.patterns.spots, variants: both },
   { name: 'wave-rk4', equation: wave.equation(2) as never, shape: [4096, 4096], small: [40, 200], parameters: { c: 1 }, variants: both },
   { name: 'heat', equation: heat.equation(1) as never, shape: [2 ** 24], small: [1000], parameters: { D: 1 }, variants: both },
+  { name: 'heat', equation: heat.equation(1) as never, shape: [2 ** 14], small: [100], parameters: { D: 1 },
+    variants: ['persistent', ...both] },
   { name: 'star7', equation: star7 as never, shape: [512, 512, 512], small: [9, 10, 11], parameters: { a: 0.4, b: 0.1 }, variants: both },
   { name: 'star7', equation: star7 as never, shape: [768, 768, 768], small: [9, 10, 12], parameters: { a: 0.4, b: 0.1 }, variants: both },
   { name: 'heat', equation: heat.equation(3) as never, shape: [512, 512, 512], small: [9, 10, 11], parameters: { D: 1 }, variants: both },

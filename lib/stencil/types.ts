@@ -216,9 +216,9 @@ export interface SimulateOptions<Field extends string, Parameter extends string,
   /** Default `auto`. */
   readonly backend?: StencilBackend;
   readonly variant?: StencilVariant;
-  /** For `streaming`: steps per pass over memory; default: chosen by the tuner. */
+  /** Steps per pass over memory (`streaming`), or between two exchanges (`persistent`); default: chosen by a model. */
   readonly depth?: number;
-  /** For `streaming`: cells per lane across the direction of streaming; default: chosen by the tuner. */
+  /** Cells per lane along the last axis, for `streaming` and `persistent`; default: chosen by a model. */
   readonly points?: number;
   /** For `streaming`: measures several shapes on the device and takes the fastest. Each takes seconds to compile, once. Default false. */
   readonly tune?: boolean;

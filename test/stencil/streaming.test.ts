@@ -1,31 +1,7 @@
 // Passes of several steps give the bits of single steps: random equations and boundary conditions on the shim, at every depth.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { InstabilityError, openDevice, stencil } from '../../lib/index.ts';
-import { after, joined, randomBoundary, randomPoint, same, sequence, pick, type Case } from './support.ts';
-
-function streamed(seed: number, dimensions: 1 | 2 | 3): Case & { readonly depth: number; readonly points: number } {
-  const draw = sequence(seed);
-  const fields = draw() % 2 === 0 ? ['u'] : ['u', 'v'];
-  const isStep = draw() % 3 === 0;
-  const hasCoefficient = draw() % 2 === 0;
-  const text = randomPoint(draw, dimensions, { fields, isStep, hasCoefficient, reach: pick(draw, 1, 1, 1, 2) });
-  const f = new Function(`return ${text}`)() as never;
-  const equation = stencil.define({
-    dimensions, fields, parameters: ['p', 'q'], coefficients: hasCoefficient ? ['c'] : [], boundary: randomBoundary(draw, dimensions, fields),
-    ...(isStep ? { step: f } : { rate: f, method: pick(draw, 'euler', 'euler', 'midpoint', 'ssprk2', 'ssprk3', 'rk4') }),
-  } as never);
-  const members = pick(draw, 1, 1, 2);
-  const shape = { 1: [60 + (draw() % 900)], 2: [1 + (draw() % 40), 60 + (draw() % 150)],
-    3: [1 + (draw() % 7), pick(draw, 1 + (draw() % 9), 8, 12, 17), pick(draw, 1 + (draw() % 9), 32, 40, 67)] }[dimensions];
-  const cells = shape.reduce((a, b) => a * b);
-  const numbers = (length: number): Float64Array => Float64Array.from({ length }, () => ((draw() % 2001) - 1000) / 1000);
-  const options = {
-    shape, spacing: 0.5, dt: 0.125, initial: Object.fromEntries(fields.map((name) => [name, numbers(cells)])),
-    parameters: { p: 0.7, q: members === 1 ? 0.3 : [0.3, 0.1] }, coefficients: (hasCoefficient ? { c: numbers(cells) } : {}) as Readonly<Record<string, Float64Array>>,
-  };
-  return { equation: equation as never, options, steps: 1 + (draw() % 9), text, depth: 1 + (draw() % 3),
-    points: dimensions === 3 ? pick(draw, 1, 2) : pick(draw, 2, 4) };
-}
+import { after, joined, randomPasses, same } from './support.ts';
 
 describe('stencil: streaming', function () {
   this.timeout(120_000);
@@ -35,7 +11,7 @@ describe('stencil: streaming', function () {
     await using device = await openDevice({ backend: 'simt' });
     let ran = 0;
     for (let seed = seeds[0]; seed < seeds[1]; ++seed) {
-      const each = streamed(seed, dimensionsOf(seed));
+      const each = randomPasses(seed, dimensionsOf(seed));
       const { depth, points, text, options } = each;
       const precision = seed % 4 === 3 ? 'float32' as const : 'float64' as const;
       let made: stencil.RealArray | undefined;

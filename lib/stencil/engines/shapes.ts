@@ -21,7 +21,7 @@ const occupancies = [[8, 255], [12, 168], [16, 128], [20, 96], [32, 64]] as cons
 
 // An H200: its multiprocessors with their registers and shared memory, cycles per second of all of them, bytes per second, cycles until a
 // result of an operation can be used.
-const multiprocessors = 132, mostRegisters = 65536, mostShared = 228 * 1024;
+const multiprocessors = 132, mostRegisters = 65536, mostOfThread = 255, mostShared = 228 * 1024;
 export const cyclesPerSecond = 1.755e9;
 const cycles = multiprocessors * cyclesPerSecond, bytesPerSecond = 4.2e12, latency = 16;
 
@@ -66,7 +66,9 @@ function predict(made: StencilProgram, shape: Shape, redundant: number): number 
   const { depth, points, rows, warps, minBlocks } = shape;
   const work = stages.reduce((sum, { point }) => sum + operations(point.f), 0);
   const lanes = names.precision === 'f32' ? 128 : 64;
-  const pipe = Math.max(work / lanes, (1.4 * work + 4 * stages.length) / 128);
+  // Neighbours in other lanes come 32 words at a time.
+  const shuffled = (2 * required(made.reach.at(-1)) * words(made) * names.fields.length * stages.length) / points;
+  const pipe = Math.max(work / lanes, (1.4 * work + 4 * stages.length + shuffled) / 128, shuffled / 32);
   const chain = stages.reduce((sum, { point }) => sum + 2 + 0.5 * operations(point.f), 0);
   // In two and three dimensions levels do not wait for each other; in three, the warps of a block do, once per plane.
   const atOnce = 32 * points * rows * warps * minBlocks * (names.dimensions === 1 ? 1 : depth);
@@ -105,10 +107,10 @@ function blocksOf(made: StencilProgram, size: Omit<Shape, 'minBlocks'>, isWanted
     return fitting.at(-1)?.[0] ?? (isWanted ? elementAt(occupancies, 0)[0] : 0);
   }
   const bytes = passBytes(made, { ...size, minBlocks: 1 });
-  const limit = (blocks: number): number => Math.min(255, 8 * Math.floor(mostRegisters / (32 * size.warps * blocks * 8)));
+  const limit = (blocks: number): number => Math.min(mostOfThread, 8 * Math.floor(mostRegisters / (32 * size.warps * blocks * 8)));
   const fits = (blocks: number): boolean => limit(blocks) >= held && blocks * (bytes + 1024) <= mostShared;
   const most = [4, 3, 2, 1].find(fits);
-  return most ?? (bytes + 1024 <= mostShared && (isWanted || (limit(1) === 255 && held <= 284)) ? 1 : 0);
+  return most ?? (bytes + 1024 <= mostShared && (isWanted || (limit(1) === mostOfThread && held <= 284)) ? 1 : 0);
 }
 
 /** Shapes that fit a device and a grid, the fastest by the model first. */
@@ -129,7 +131,8 @@ export function streamingShapes(made: StencilProgram, target: Target, grid: Grid
     const { strips, bands, redundant } = tilesOf(made, target, shape, grid.shape);
     if (strips * bands === 0) continue;
     const { cost } = chunksOf(made, shape, strips * bands * grid.members, firstExtent(grid), multiprocessors * minBlocks);
-    shapes.push({ ...shape, picoseconds: predict(made, shape, redundant) * (dimensions === 1 ? 1 : cost) });
+    const spilled = Math.max(0, registersOf(made, size) - mostOfThread) / 150;
+    shapes.push({ ...shape, picoseconds: predict(made, shape, redundant) * (dimensions === 1 ? 1 : cost * (1 + spilled)) });
   }
   return shapes.sort((a, b) => a.picoseconds - b.picoseconds);
 }

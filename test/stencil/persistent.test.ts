@@ -1,0 +1,64 @@
+// Grids that stay on the multiprocessors, on the shim: the bits of single steps for random equations and boundary conditions.
+import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
+import { InstabilityError, openDevice, stencil } from '../../lib/index.ts';
+import { after, randomPasses, same } from './support.ts';
+
+describe('stencil: persistent', function () {
+  this.timeout(120_000);
+
+  it('gives the bits of classic: random equations in one and two dimensions, several rounds', async () => {
+    await using device = await openDevice({ backend: 'simt' });
+    let ran = 0;
+    for (let seed = 200; seed < 212; ++seed) {
+      const each = { ...randomPasses(seed, seed % 4 === 0 ? 1 : 2), steps: 7 };
+      // The shim runs eight blocks at once.
+      const options = { ...each.options, shape: each.options.shape.map((n, axis, all) => (axis === all.length - 1 ? 32 + (n % 60) : n % 24 + 4)) };
+      const cells = options.shape.reduce((a, b) => a * b);
+      const short = (of: object): never => Object.fromEntries(Object.entries(of).map(([name, values]) =>
+        [name, (values as Float64Array).subarray(0, cells)])) as never;
+      const own = { ...each, options: { ...options, initial: short(options.initial), coefficients: short(options.coefficients ?? {}) } };
+      const precision = seed % 3 === 0 ? 'float32' as const : 'float64' as const;
+      let made: stencil.RealArray | undefined;
+      try {
+        made = await after(own, { device, variant: 'persistent', precision, depth: 1 + (seed % 2) });
+      } catch (error) {
+        const isRefused = (error as { code?: string }).code === 'ERR_WARPLOOM_INVALID_ARGUMENT' && /persistent|boundary conditions read/.test(String(error));
+        if (!isRefused) throw new Error(`seed ${seed}\n${each.text}`, { cause: error });
+      }
+      if (made === undefined) continue;
+      ran += 1;
+      same(made, await after(own, { backend: 'wasm', precision }), `seed ${seed}, ${options.shape.join(' × ')}, ${each.equation.method}\n${each.text}`);
+    }
+    ok(ran >= 6, `only ${ran} ran`);
+  });
+
+  it('takes any number of steps per call, finds the first bad step, and shortens the last one', async () => {
+    await using device = await openDevice({ backend: 'simt' });
+    const states: stencil.RealArray[] = [];
+    for (const more of [{ device, variant: 'persistent' as const, depth: 4 }, { backend: 'wasm' as const }]) {
+      await using run = await stencil.simulate(stencil.equations.heat.equation(2), {
+        shape: [18, 40], dt: 0.1, initial: { u: (x: number, y: number) => x * y }, parameters: { D: 1 }, boundary: 'mirror', ...more,
+      });
+      for (const steps of [1, 3, 4, 9]) await run.advance(steps);
+      await run.advanceTo(2.05);
+      states.push((await run.state()).u);
+    }
+    same(states[0]!, states[1]!, 'calls of all lengths');
+    await using run = await stencil.simulate(stencil.equations.heat.equation(2), {
+      shape: [18, 40], dt: 1e3, initial: { u: (x: number, y: number) => (Math.abs(x - 9.5) < 0.4 && Math.abs(y - 20.5) < 0.4 ? 1e290 : 0) },
+      parameters: { D: 1 }, device, variant: 'persistent', depth: 3,
+    });
+    await rejects(run.advance(50), (error: unknown) => error instanceof InstabilityError && error.step === 5);
+    deepStrictEqual([run.stepsDone, [...(await run.state()).u].every(Number.isFinite)], [4, true]);
+  });
+
+  it('is what auto takes for small grids, and refused for large ones and three dimensions', async () => {
+    await using device = await openDevice({ backend: 'simt' });
+    const { heat } = stencil.equations;
+    const options = { dt: 0.1, initial: { u: 0 }, parameters: { D: 1 }, device };
+    await using run = await stencil.simulate(heat.equation(2), { ...options, shape: [40, 60] });
+    strictEqual(run.info.variant, 'persistent', run.info.reason);
+    await rejects(stencil.simulate(heat.equation(2), { ...options, shape: [900, 900], variant: 'persistent' }), /does not fit on the multiprocessors/);
+    await rejects(stencil.simulate(heat.equation(3), { ...options, shape: [9, 9, 40], variant: 'persistent' }), /does not fit/);
+  });
+});
