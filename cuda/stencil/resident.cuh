@@ -1,8 +1,9 @@
-// Grids that fit on the device: every block keeps a tile of rows and columns in registers for all steps of a launch. Tiles overlap; when the
-// steps of a round have used up the overlap, blocks send each other their outermost cells, as messages: only neighbours wait for each other.
-// All blocks must run at once (a cooperative launch).
+// Grids that fit on the device: every block keeps a tile of rows and columns in registers for all steps of a launch. Tiles overlap; when
+// the steps of a round have used up the overlap, blocks send each other their outermost cells, as messages: only neighbours wait for each
+// other. All blocks must run at once (a cooperative launch).
 //
-// The scheme is printed for three axes (lib/stencil/compile/resident.ts), as for planes.cuh; the first has one cell. kDepth: steps of a round.
+// The scheme is printed for three axes (lib/stencil/compile/resident.ts), as for planes.cuh; the first has one cell. kDepth: steps of a
+// round.
 #pragma once
 #include "cuda/stencil/planes_tile.cuh"
 

@@ -260,11 +260,13 @@ export class Run<Field extends string = string> {
 
   async #march({ whole, rest, target }: Plan, { signal, onProgress }: RunCallOptions): Promise<void> {
     const total = whole + Number(rest > 0);
-    const { clock, dt } = this.#parts;
+    const { clock, dt, engine } = this.#parts;
     for (let done = 0; done < whole;) {
       signal?.throwIfAborted();
       if (done > 0) this.#requireOpen();
-      const count = this.#pace.next(whole - done);
+      const most = this.#pace.next(whole - done);
+      // Steps that do not fill a pass are taken one by one.
+      const count = most > engine.depth ? most - (most % engine.depth) : most;
       await this.#segment(count, dt);
       done += count;
       onProgress?.(done, total);

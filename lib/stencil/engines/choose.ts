@@ -30,7 +30,8 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
     if (engine !== undefined) return engine;
   }
   if (variant === 'persistent') {
-    throw refusal('variant', "'classic', 'streaming' or 'auto'", `'persistent': ${obstacle ?? 'the grid does not fit on the multiprocessors'}`);
+    const reason = obstacle ?? 'the grid does not fit on the multiprocessors';
+    throw refusal('variant', "'classic', 'streaming' or 'auto'", `'persistent': ${reason}`);
   }
   const isWanted = variant === 'streaming';
   const shapes = obstacle === undefined ? streamingShapes(made, target, grid, { depth, points }) : [];

@@ -70,9 +70,9 @@ function predict(made: StencilProgram, shape: Shape, redundant: number): number 
   const shuffled = (2 * required(made.reach.at(-1)) * words(made) * names.fields.length * stages.length) / points;
   const pipe = Math.max(work / lanes, (1.4 * work + 4 * stages.length + shuffled) / 128, shuffled / 32);
   const chain = stages.reduce((sum, { point }) => sum + 2 + 0.5 * operations(point.f), 0);
-  // In two and three dimensions levels do not wait for each other; in three, the warps of a block do, once per plane.
-  const atOnce = 32 * points * rows * warps * minBlocks * (names.dimensions === 1 ? 1 : depth);
-  const wait = (latency * chain + (names.dimensions === 3 ? 150 : 0)) / atOnce;
+  // In two dimensions levels do not wait for each other; in three they do in part, with their block's other warps.
+  const atOnce = 32 * points * rows * warps * minBlocks * (names.dimensions === 2 ? depth : 1);
+  const wait = (names.dimensions === 3 ? 4 * latency * chain + 100 * stages.length : latency * chain) / atOnce;
   const compute = ((pipe + wait) * redundant) / cycles;
   // What tiles read twice comes from the cache for the most part.
   const read = names.dimensions === 3 ? 1 + 0.4 * (redundant - 1) : redundant;
@@ -108,7 +108,8 @@ function blocksOf(made: StencilProgram, size: Omit<Shape, 'minBlocks'>, isWanted
   }
   const bytes = passBytes(made, { ...size, minBlocks: 1 });
   const limit = (blocks: number): number => Math.min(mostOfThread, 8 * Math.floor(mostRegisters / (32 * size.warps * blocks * 8)));
-  const fits = (blocks: number): boolean => limit(blocks) >= held && blocks * (bytes + 1024) <= mostShared;
+  // A few registers too many are spilled, which more warps make up for.
+  const fits = (blocks: number): boolean => 1.15 * limit(blocks) >= held && blocks * (bytes + 1024) <= mostShared;
   const most = [4, 3, 2, 1].find(fits);
   return most ?? (bytes + 1024 <= mostShared && (isWanted || (limit(1) === mostOfThread && held <= 284)) ? 1 : 0);
 }
