@@ -1,17 +1,17 @@
 // Definitions of equations: what can be checked without compiling anything.
 import { describeValue } from '../core/arrays.ts';
-import { anything, choice, requireList } from '../core/checks.ts';
+import { anything, choice, hasFields, requireList } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { needed, optionsOf, type ChecksOf } from '../core/options.ts';
 import { methods, type Definition, type Equation, type Method } from './types.ts';
 
 /** The maximum number of fields, parameters, coefficients and stages. */
-const most = { fields: 8, parameters: 64, coefficients: 16, stages: 16 } as const;
+const most = { fields: 8, parameters: 64, coefficients: 16, stages: 16, functions: 64 } as const;
 
 const definitionOptions = optionsOf('stencil.define', {
   dimensions: needed(choice([1, 2, 3] as const)), fields: needed(anything), parameters: anything, coefficients: anything, rate: anything,
   step: anything, method: choice(methods), boundary: anything, admissible: anything,
-  speed: anything, diffusivity: anything,
+  speed: anything, diffusivity: anything, functions: anything,
 } satisfies ChecksOf<Definition<string, string, string>>);
 
 /** Names that tools of point functions have, and what no field of an object may be called. */
@@ -48,10 +48,25 @@ function stepsOf(step: unknown): readonly unknown[] {
   return [...step as unknown[]];
 }
 
+/** The functions that others may call, by name. */
+function functionsOf(given: unknown): Readonly<Record<string, unknown>> {
+  if (given === undefined) return {};
+  if (!hasFields(given) || Array.isArray(given)) throw refusal('functions', 'an object of functions by name', describeValue(given));
+  const entries = Object.entries(given);
+  if (entries.length > most.functions) throw refusal('functions', `at most ${most.functions} functions`, `${entries.length} of them`);
+  for (const [name, each] of entries) {
+    if (!/^(?!(?:Math|Number|NaN|Infinity|undefined)$)[A-Za-z_$][\w$]*$/.test(name) || taken.has(name)) {
+      throw refusal('functions', 'names of functions, other than Math and Number', `'${name}'`);
+    }
+    requireFunction(each, `functions.${name}`);
+  }
+  return Object.fromEntries(entries);
+}
+
 /**
  * Defines an equation by ordinary functions. They are called with readers of the fields (and coefficients), the parameters, and tools: the
  * place, the time, the spacing, `laplacian`. Runs compile their text, so they can use their arguments, `Math`, and what they declare
- * themselves, but no other variables. `stencil.inspect` compiles an equation without running it.
+ * themselves, and the functions given as `functions`, but no other variables. `stencil.inspect` compiles an equation without running it.
  * @example
  * const heat = stencil.define({
  *   dimensions: 2, fields: ['u'], parameters: ['D'],
@@ -82,8 +97,9 @@ export function define<
     const given: unknown = options[name];
     if (given !== undefined) requireFunction(given, name);
   }
+  const functions = functionsOf(options.functions);
   const method: Method | undefined = step === undefined ? options.method ?? 'ssprk3' : undefined;
-  const definition = { ...options, fields, parameters, coefficients, method, ...(steps === undefined ? {} : { step: steps }) };
+  const definition = { ...options, fields, parameters, coefficients, method, functions, ...(steps === undefined ? {} : { step: steps }) };
   const { dimensions } = options;
   const equation = Object.freeze({
     dimensions, fields, parameters, coefficients, method, definition: Object.freeze(definition) as Definition<Field, Parameter,

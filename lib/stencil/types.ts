@@ -144,6 +144,11 @@ export interface Definition<Field extends string, Parameter extends string, Coef
   readonly boundary?: Boundary<Field, Parameter>;
   /** What every cell has to satisfy after every step, beside being finite. */
   readonly admissible?: Admissible<Field, Parameter> | string;
+  /**
+   * Functions that the others may call by name. Declare them under the same names beside the equation, so that the functions run in plain
+   * JavaScript too.
+   */
+  readonly functions?: Readonly<Record<string, ((...args: never[]) => unknown) | string>>;
   /** For steps by a CFL number. */
   readonly speed?: Speed<Field, Parameter, Coefficient> | string;
   /** For steps by a diffusion number. */

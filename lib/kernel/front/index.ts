@@ -40,7 +40,7 @@ export function flatten(value: Staged, source: FunctionSource, lowering: Lowerin
 }
 
 /** A scope with functions of the user's, which may call each other, by name. */
-function scopeOf(functions: ReadonlyMap<string, FunctionSource>, globals: Scope): Scope {
+export function scopeOf(functions: ReadonlyMap<string, FunctionSource>, globals: Scope = new Scope()): Scope {
   const scope = new Scope(globals);
   for (const [name, source] of functions) {
     const { node } = source;

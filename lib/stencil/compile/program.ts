@@ -9,6 +9,7 @@ import {
   binary, branch, call, compare, convert, constant, exact, extract, forLoop, get, i32, load, logic, select, set, splat, store, unary,
   vectorOf, lanesOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Statement,
 } from '../../kernel/ir.ts';
+import { functionsOf } from '../../kernel/call/point.ts';
 import { verify } from '../../kernel/verify.ts';
 import type { Rule } from '../boundary.ts';
 import type { Equation } from '../types.ts';
@@ -357,7 +358,9 @@ class Builder {
 export function stencilProgram(equation: Equation, target: Target): StencilProgram {
   const { dimensions, fields, parameters, coefficients, definition } = equation;
   const { spacing, precision } = target;
-  const names: Names = { dimensions, fields, parameters, coefficients, spacing, precision };
+  const names: Names = {
+    dimensions, fields, parameters, coefficients, spacing, precision, functions: functionsOf(definition.functions),
+  };
   const stages = stagesOf(equation, names);
   const check = traceCheck('check', definition.admissible, names);
   const limit = target.isAdaptive === true ? limitOf(equation, names) : undefined;

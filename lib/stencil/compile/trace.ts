@@ -1,7 +1,7 @@
 // Users' functions as functions of the kernel representation, whose parameters are the numbers that they turn out to read.
 import { required } from '../../core/known.ts';
 import {
-  callFunction, computed, FunctionSource, known, Lowering, record, Scope, type Builtin, type Staged,
+  callFunction, computed, FunctionSource, known, Lowering, record, scopeOf, type Builtin, type Staged,
 } from '../../kernel/front/index.ts';
 import { evaluate } from '../../kernel/front/expressions.ts';
 import type { Node } from '../../kernel/front/source.ts';
@@ -41,6 +41,8 @@ export interface Names {
   readonly coefficients: readonly string[];
   readonly spacing: readonly number[];
   readonly precision: Precision;
+  /** Functions that all others may call. */
+  readonly functions: ReadonlyMap<string, FunctionSource>;
 }
 
 export const mostReach = 4, mostDistance = 7;
@@ -85,7 +87,7 @@ class Tracer {
     this.names = names;
     this.inputs = new Inputs(names.precision);
     this.#source = new FunctionSource(argument, given);
-    this.lowering = new Lowering(this.#source, names.precision, { evaluate, run: runStatements });
+    this.lowering = new Lowering(this.#source, names.precision, { evaluate, run: runStatements }, [...names.functions.values()]);
   }
 
   get node(): Node {
@@ -94,7 +96,7 @@ class Tracer {
 
   call(...args: readonly Staged[]): Staged {
     const { node, argument } = this.#source;
-    return callFunction({ node: this.#source.node, scope: new Scope(), name: argument }, args, node, this.lowering);
+    return callFunction({ node: this.#source.node, scope: scopeOf(this.names.functions), name: argument }, args, node, this.lowering);
   }
 
   /** A reader of a field or coefficient. */
