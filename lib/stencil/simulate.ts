@@ -59,8 +59,8 @@ function fingerprintOf(request: Omit<Request, 'fingerprint'>): string {
   const text = (value: unknown): unknown => (typeof value === 'function' ? Function.prototype.toString.call(value) : value);
   const { rate, step, admissible, speed, diffusivity, functions } = definition as unknown as Readonly<Record<string, unknown>>;
   const all = {
-    fields, parameters, coefficients, method, dimensions, functions: [rate, step, admissible, ...Object.entries(functions as object)].flat().map(text),
-    places, rules, members,
+    fields, parameters, coefficients, method, dimensions, places, rules, members,
+    functions: [rate, step, admissible, ...Object.entries(functions as object)].flat().map(text),
     precision, dt, ...(adaptive === undefined ? {} : { adaptive, limits: [text(speed), text(diffusivity)] }),
     values: Array.from(request.parameters),
   };

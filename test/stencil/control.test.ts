@@ -166,6 +166,10 @@ describe('stencil: what is refused', () => {
         fields: ['u'], step: [rate, 7] }, 'step[1]'],
       [{ dimensions: 1, fields: ['u'], coefficients: ['u'], rate }, 'coefficients[0]'], [{ dimensions: 1, fields: ['u'], rate,
         admissible: 1 }, 'admissible'],
+      [{ dimensions: 1, fields: ['u'], rate, functions: 7 }, 'functions'], [{ dimensions: 1, fields: ['u'], rate, functions: { f: 1 } },
+        'functions.f'],
+      [{ dimensions: 1, fields: ['u'], rate, functions: { Math: rate } }, 'functions'], [{ dimensions: 1, fields: ['u'], rate,
+        functions: { constructor: rate } }, 'functions'],
       [{ dimensions: 1, fields: 'u', rate }, 'fields'], [{ dimensions: 1, fields: ['u'], rate, rates: 1 }, 'rates'],
     ];
     for (const [each, argument] of cases) {
@@ -249,6 +253,14 @@ describe('stencil: what is refused', () => {
       const equation = stencil.define({ dimensions: 1, fields: ['u'], boundary, step: ({ u }) => ({ u: u(1) }) });
       await assert.rejects(stencil.simulate(equation, given2), (error: unknown) => error instanceof FunctionError
         && what.test(error.message));
+    }
+    for (const [functions, what, argument] of [[{ f: '(x) => x + y' }, /y is not known/, 'functions.f'],
+      [{ f: '(x) => f(x)' }, /nested more than/, 'functions.f'], [{ f: '(x, y) => x' }, /takes 2 arguments/, 'step'],
+      [{ g: '(x) => x' }, /f is not known/, 'step'], [{ f: '(x) => { for (let i = 0; i >= 0; ++i) {} return x; }' }, /trips/, 'functions.f'],
+      [{ f: `(x) => ${'x + '.repeat(1e5)}x` }, /./, 'functions.f']] as const) {
+      const equation = stencil.define({ dimensions: 1, fields: ['u'], functions, step: '({ u }) => ({ u: f(u()) })' });
+      await assert.rejects(stencil.inspect(equation), (error: unknown) => error instanceof FunctionError && what.test(error.message)
+        && error.argument === argument, JSON.stringify(functions).slice(0, 99));
     }
     const checked = stencil.define({ dimensions: 1, fields: ['u'], admissible: '({ u }) => u', step: ({ u }) => ({ u: u(1) }) });
     await assert.rejects(stencil.simulate(checked, given2), (error: unknown) => error instanceof FunctionError

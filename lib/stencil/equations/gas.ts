@@ -53,8 +53,8 @@ export const hll = (l: Gas, r: Gas, axis: Axis, gamma: number): Gas => {
 
 /**
  * A pressure that is not below that between the waves of a Riemann problem: the larger one, where shocks up to it would already slow the
- * gas enough (Guermond and Popov, J. Comput. Phys. 321 (2016)); otherwise from f(p) ≥ (p - p₀) / √(γ ρ p), which holds for every shock
- * up from a pressure of at most p₀.
+ * gas enough (Guermond and Popov, J. Comput. Phys. 321 (2016)). Otherwise from f(p) ≥ (p - p₀) / √(γ ρ p), which holds for every shock
+ * from a pressure of at most p₀ up to p, with f the change of velocity.
  */
 export const pressureBound = (l: Gas, r: Gas, approach: number, gamma: number): number => {
   const most = Math.max(l[1], r[1]);

@@ -1,6 +1,8 @@
 // A step of the Euler equations: MUSCL on primitive variables with monotonised central slopes, HLLC, and fluxes of first order where a
 // density or pressure would fall below 0. B. van Leer, J. Comput. Phys. 32 (1979).
-import { energy, hll, hllc, isGas, parts, physical, pressureBound, primitive, sound, square, type Axis, type Gas, type PerAxis } from './gas.ts';
+import {
+  energy, hll, hllc, isGas, parts, physical, pressureBound, primitive, sound, square, type Axis, type Gas, type PerAxis,
+} from './gas.ts';
 
 /** The state of the cell k cells on along an axis. */
 export type At = (axis: Axis, k: number) => Gas;
@@ -60,5 +62,7 @@ export const advanced = (at: At, ratios: PerAxis<number>, gamma: number): Gas =>
 export const mean = (before: number, now: number): number => 0.5 * (before + now);
 
 /** Everything that a step calls. */
-export const functions = { parts, square, primitive, energy, sound, physical, hll, pressureBound, hllc, isGas, faceValue, faceState, portion, faceFlux,
-  advanced, mean };
+export const functions = {
+  parts, square, primitive, energy, sound, physical, hll, pressureBound, hllc, isGas, faceValue, faceState, portion, faceFlux, advanced,
+  mean,
+};
