@@ -15,7 +15,7 @@ const entries: Readonly<Record<string, { readonly most: number; readonly also?: 
   tridiagonal: { most: 50, also: ['linear'] },
   scan: { most: 26 },
   kernel: { most: 30 },
-  stencil: { most: 48 },
+  stencil: { most: 56 },
   swept: { most: 50 },
   imaging: { most: 60, also: ['files'] },
   scratchpad: { most: 40 },
@@ -55,7 +55,7 @@ describe('entries of the package', function () {
   it('the root loads no other package before it is called', function () {
     const modules = modulesLoadedBy('lib/index.ts');
     deepStrictEqual(modules.filter((module) => !module.startsWith('lib/')), []);
-    ok(modules.length <= 205, `${modules.length} modules`);
+    ok(modules.length <= 215, `${modules.length} modules`);
     this.test!.title += `: ${modules.length} modules`;
   });
 

@@ -60,6 +60,36 @@ describe('stencil: runs agree', function () {
     }
   });
 
+  it('with eight fields, a reach of four, coefficients, place, time, and parameters of every member, on all sizes from 1 to 9', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const;
+    const device = await shim();
+    for (const dimensions of [1, 2] as const) {
+      const next = dimensions === 1 ? '4' : '-3, 4';
+      const back = dimensions === 1 ? '-4' : '4, -2';
+      const rates = names.map((name, i) => `${name}: r * ${names[(i + 1) % 8]!}(${next}) - 0.5 * ${name}() + 0.1 * k(${back}) * ${names[(i + 3) % 8]!}(${back}) + x * t`);
+      const value = dimensions === 1 ? '({ x, t }, { r }) => r * x + t' : '({ y, t }, { r }) => r * y - t';
+      const kinds = ['mirror', 'odd-mirror', 'outflow', { kind: 'dirichlet', value }, { kind: 'neumann', value }, { kind: 'robin', alpha: 1, beta: 2, value },
+        { kind: 'function', value: '({ b, h }, { r }, { k, t }) => r * b(0) - k * h(2) + t' }, { kind: 'dirichlet', value: 1 }];
+      const side = (by: number) => ({ fields: Object.fromEntries(names.map((name, i) => [name, kinds[(i + by) % 8]])) });
+      // JavaScript runs functions, not texts.
+      const compiled = (of: unknown): unknown => (typeof of === 'string' && of.startsWith('(') ? new Function(`return ${of}`)() as unknown
+        : typeof of === 'object' && of !== null ? Object.fromEntries(Object.entries(of).map(([key, each]) => [key, compiled(each)])) : of);
+      const boundary = compiled({ x: { low: side(0), high: side(3) }, ...(dimensions === 1 ? {} : { y: { low: side(5), high: side(1) } }) }) as never;
+      const equation = stencil.define({
+        dimensions, fields: names, parameters: ['r'], coefficients: ['k'], boundary, method: 'ssprk3',
+        rate: compiled(`({ ${names.join(', ')}, k }, { r }, { x, t }) => ({ ${rates.join(', ')} })`) as never,
+      });
+      for (const size of [4, 5, 7, 9]) {
+        const shape = dimensions === 1 ? [size] : [size, 13 - size];
+        await agrees({ equation: equation as never, steps: 2, text: 'eight fields', options: {
+          shape, spacing: 0.5, dt: 0.1, parameters: { r: [0.1, 0.2] }, coefficients: { k: (x: number, y = 0) => x - y },
+          initial: Object.fromEntries(names.map((name, i) => [name, (x: number, y = 0) => Math.sin(x + i) - 0.1 * y])),
+        } }, size, size === 5 ? device : undefined);
+      }
+    }
+    await device[Symbol.asyncDispose]();
+  });
+
   it('on several threads of WebAssembly, whatever is shared', async () => {
     for (const [shape, members] of [[[997], 1], [[61, 67], 1], [[11, 13, 17], 1], [[64], 5]] as const) {
       const equation = stencil.define({
