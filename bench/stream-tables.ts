@@ -67,7 +67,8 @@ const accessed = 2 ** 25, width = 128;
 /** Milliseconds of the thesis, on the two sides of its machine. */
 const thesis: Readonly<Record<string, number>> = { 'cpu-serial': 14.55, 'cpu-shuffled': 187, 'gpu-serial': 176.6, 'gpu-shuffled': 8.1 };
 
-const moving = `float->float filter Move {
+/** The program of Table 4.1. */
+export const moving = `float->float filter Move {
   work push ${itemsEach} pop ${itemsEach} { for (int i = 0; i < ${itemsEach}; i++) push(pop()); }
 }
 float->float pipeline Main { add Move; }

@@ -13,12 +13,15 @@ import { StreamWork } from '../../bench/stream-device-work.ts';
 import { streamBars, streamTables } from '../../bench/stream-figures.ts';
 import { gapSummary, type GapRow } from '../../bench/stream-gap.ts';
 import { programGraph } from '../../bench/stream-programs.ts';
-import { threadsRow } from '../../bench/stream-tables.ts';
+import { moving, threadsRow } from '../../bench/stream-tables.ts';
 import { variantTables } from '../../bench/stream-variants.ts';
 import { benchmarkPrograms } from '../../examples/stream/programs.ts';
+import { elaborate } from '../../lib/stream/compile.ts';
 import { compileFused } from '../../lib/stream/run/fused.ts';
 import type { CompiledGpu} from '../../lib/stream/run/gpu.ts';
 import type { GpuSpan } from '../../lib/stream/run/gpu-types.ts';
+import { programFor } from '../../lib/stream/run/gpu-pipelined.ts';
+import { pipelinePlan } from '../../lib/stream/targets/cuda-pipeline.ts';
 import { eachBackend } from '../support/backends.ts';
 import { hasCompiler } from '../stream/support.ts';
 
@@ -119,6 +122,21 @@ describe('bench: stream on a device', () => {
     assert.equal(row.note, '1024 firings on each of 3 multiprocessors');
     const none = { ...table, microseconds: table.microseconds.map((by) => by.map((times) => times.map(() => Infinity))) };
     assert.equal(threadsRow('stream/dct/threads/A', 0, { table: none, device }), undefined);
+  });
+
+  it('has the serial accesses of Table 4.1 go straight to device memory, in any number of threads', async () => {
+    const planned = pipelinePlan((await elaborate(moving)).graph);
+    for (const threads of [128, 256, 512, 1024]) {
+      const accesses = (mode: 'swp' | 'swpnc') => {
+        const { instances, source } = programFor(planned, { mode, threads });
+        return { access: instances.codes.flatMap(({ ends }) => ends.flat().map((end) => end.access)), isStaged: /\b(load|store)</.test(source) };
+      };
+      assert.deepEqual(accesses('swpnc'), { access: ['wrapped', 'direct'], isStaged: false }, `${threads}`);
+      assert.deepEqual(accesses('swp'), { access: ['column', 'column'], isStaged: false }, `${threads}`);
+    }
+    // Few items would be staged, which the text shows.
+    const few = pipelinePlan((await elaborate(moving.replaceAll('1024', '4'))).graph);
+    assert.match(programFor(few, { mode: 'swpnc', threads: 128 }).source, /\bload<.*[^]*\bstore</);
   });
 
   it('sums gaps up of programs whose costs are all measured', () => {

@@ -257,7 +257,7 @@ export class ListWriter {
       const channel = elementAt(actors.channels, id), counts = countsOf(typeOf(plan, channel));
       ends = kindsIn(counts).map((kind) =>
         this.#end({ channel, kind, stride: counts[kind], isInput: actor > this.#codes.length }, 0));
-      if (width > 1) this.stagedBytes = Math.max(this.stagedBytes, shuffleBytes(width, typeOf(plan, id)));
+      if (width > 1) this.stagedBytes = Math.max(this.stagedBytes, shuffleBytes(width, typeOf(plan, channel)));
     }
     const words = [code, member, stage, first, count, threads, elementAt(this.#firings, actor), group, ...ends.flat()];
     return [words.length + 1, ...words];

@@ -19,7 +19,7 @@ export interface Sample {
 }
 
 /** The program with names that differ from those of other programs in the module. */
-function renamed(program: FusedProgram, number: number): FusedProgram {
+export function renamed(program: FusedProgram, number: number): FusedProgram {
   const own = (kernel: string): string => kernel.replace(fusedKernel, `${fusedKernel}_${number}`);
   const kernels = program.state?.kernels ?? [fusedKernel];
   let source = program.source;
