@@ -98,7 +98,7 @@ export function timesAsFast({ value, unit }: Pick<Row, 'value' | 'unit'>, peer: 
 
 /** The unit of a figure: seconds, unless its name says otherwise. SWPn and its persistent form are rates, as their row is. */
 function figureUnit(name: string, unit: string): string {
-  if (/^(n\d+|persistent|planned|one|(de)?shuffle\d+)$/.test(name)) return unit;
+  if (/^(n\d+|persistent|planned(16|By(Heuristic|Ilp))?|one|(de)?shuffle\d+)$/.test(name)) return unit;
   return { megabytes: 'MB', bufferBytes: 'bytes', aboveBound: 'ratio' }[name] ?? 's';
 }
 

@@ -14,3 +14,7 @@ export function summarise(values: readonly number[]): { median: number; spread: 
   const median = quantile(sorted, 0.5);
   return { median, spread: median === 0 ? 0 : (quantile(sorted, 0.75) - quantile(sorted, 0.25)) / median };
 }
+
+/** Geometric mean. */
+export const geomean = (values: readonly number[]): number =>
+  Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / Math.max(values.length, 1));

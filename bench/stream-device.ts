@@ -29,11 +29,11 @@ import { run, type StreamRun } from '../lib/stream/run/index.ts';
 import { Failures, type BenchContext } from './domain.ts';
 import { deviceFolder } from './provenance.ts';
 import type { Row } from './report.ts';
-import { summarise } from './statistics.ts';
+import { geomean, summarise } from './statistics.ts';
 import { algebraicRow } from './stream-algebraic.ts';
-import { geomean, itemsFor, measure } from './stream.ts';
+import { itemsFor, measure } from './stream.ts';
 import { bytesEach, StreamWork, type Items, type LaunchTiming } from './stream-device-work.ts';
-import { gapRow, gapSummary, type GapRow } from './stream-gap.ts';
+import { gapRow, gapSummary, type GapRow, type Partitions } from './stream-gap.ts';
 import { linkSeconds, measureLink, type Link } from './stream-link.ts';
 import { HybridRows, hybridModes } from './stream-hybrid.ts';
 import { manyNames, manyRow, manyRuns } from './stream-many.ts';
@@ -150,7 +150,7 @@ class DeviceBenchmark {
     if (wanted(`stream/${name}/threads/`)) {
       await failures.of(`stream/${name}/threads`, () => cache.with(() => benchmarkThreads(this.#context, name, graph)));
     }
-    const others = ['auto', ...hostRows, ...manyNames, 'auto-fast', 'auto-algebraic', ...pipelineModes];
+    const others = ['auto', ...hostRows, ...manyNames, 'auto-fast', 'auto-algebraic', ...pipelineModes, 'swp-ilp'];
     if (!others.some((row) => wanted(`stream/${name}/${row}`))) return;
     using compiled = await cache.with(() => compileFused(graph, device));
     using work = await StreamWork.open(program, graph, compiled, quick);
@@ -191,10 +191,16 @@ class DeviceBenchmark {
       name, graph, work, peers, share: (rate) => shareOf(rate, roofline(device, name, compiled)),
     });
     for (const mode of pipelineModes) {
-      const id = `stream/${name}/${mode}`;
-      const row = wanted(id) ? await failures.of(id, () => cache.with(() => modes.row(mode))) : undefined;
+      const row = await this.#ifWanted(`stream/${name}/${mode}`, () => cache.with(() => modes.row(mode)));
       if (row !== undefined) take(mode, row);
     }
+    const byIlp = await this.#ifWanted(`stream/${name}/swp-ilp`, () => cache.with(() => modes.ilpRow()));
+    if (byIlp !== undefined) emit(byIlp);
+  }
+
+  /** A row that no filter leaves out; undefined also where it fails. */
+  async #ifWanted<T>(id: string, make: () => Promise<T | undefined>): Promise<T | undefined> {
+    return this.#context.wanted(id) ? this.failures.of(id, make) : undefined;
   }
 
   /** A program on cores and the device together. */
@@ -203,19 +209,23 @@ class DeviceBenchmark {
     const { name } = program;
     const graph = await programGraph(name);
     using cache = new OwnCache();
-    if (wanted(`stream/${name}/ilp-gap`)) {
-      const gap = await this.failures.of(`stream/${name}/ilp-gap`, () => cache.with(() => gapRow(this.#context, program, graph)));
-      if (gap !== undefined) {
+    let partitions: Partitions | undefined;
+    for (const [row, shape] of [['ilp-gap', 'all'], ['ilp-gap-16', 'thesis']] as const) {
+      const gap = await this.#ifWanted(`stream/${name}/${row}`, () =>
+        cache.with(() => gapRow(this.#context, program, graph, shape)));
+      if (gap === undefined) continue;
+      if (shape === 'all') {
         this.gaps.push(gap);
-        emit(gap.row);
+        // One program's suffice for a test of the bench.
+        if (!this.#context.quick || this.gaps.length === 1) partitions = gap.onDevice;
       }
+      emit(gap.row);
     }
     if (!hybridModes.some((mode) => wanted(`stream/${name}/${mode}`))) return;
     const baseline = await this.#baseline(program, graph, (items) => randomInput(program, items));
     const rows = new HybridRows(this.#context, program, graph);
     for (const mode of hybridModes) {
-      const id = `stream/${name}/${mode}`;
-      const row = wanted(id) ? await this.failures.of(id, () => cache.with(() => rows.row(mode, baseline))) : undefined;
+      const row = await this.#ifWanted(`stream/${name}/${mode}`, () => cache.with(() => rows.row(mode, baseline, partitions)));
       if (row === undefined) continue;
       emit(row);
       this.#count(mode, name, row, baseline);
@@ -341,8 +351,8 @@ async function compileBaselines(programs: readonly BenchmarkProgram[]): Promise<
 
 /** The domain `stream` on a device of backend cuda or simt. */
 export async function benchmarkStreamDevice(context: BenchContext): Promise<void> {
-  const rows = ['auto', ...hostRows, ...manyNames, 'auto-fast', 'auto-algebraic', 'compile', ...pipelineModes, 'threads/'];
-  const programs = wantedPrograms(context, rows), together = wantedPrograms(context, [...hybridModes, 'ilp-gap']);
+  const rows = ['auto', ...hostRows, ...manyNames, 'auto-fast', 'auto-algebraic', 'compile', ...pipelineModes, 'swp-ilp', 'threads/'];
+  const programs = wantedPrograms(context, rows), together = wantedPrograms(context, [...hybridModes, 'ilp-gap', 'ilp-gap-16']);
   await compileBaselines([...new Set([...programs, ...together])]);
   const benchmark = new DeviceBenchmark(context);
   const { failures } = benchmark;

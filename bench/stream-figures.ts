@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { benchmarkPrograms } from '../examples/stream/programs.ts';
 import { plotSvg } from '../lib/jobs/pictures/plot.ts';
 import type { Report, Row } from './report.ts';
+import { geomean } from './statistics.ts';
 
 interface Bar {
   readonly program: string;
@@ -58,7 +59,9 @@ function deviceTable(rows: readonly Row[]): string {
   const mean = rows.filter(({ id }) => id === 'stream/geomean/auto').flatMap(({ value, note = '' }) =>
     ['', `Geometric mean over the baseline: ${Number(value.toPrecision(4))} (${note})`]);
   const modes = rows.some(({ id }) => modeColumns.some((mode) => id.endsWith(`/${mode}`))) ? ['', modeTable(rows)] : [];
-  const tables = [...threadTables(rows), ...layoutTable(rows), ...shuffleTable(rows), ...gapTable(rows)].flatMap((each) => ['', each]);
+  const tables = [
+    ...solutionTable(rows), ...planTable(rows), ...threadTables(rows), ...layoutTable(rows), ...shuffleTable(rows), ...gapTables(rows),
+  ].flatMap((each) => ['', each]);
   const header = ['G items/s', 'auto', 'of the limit', 'times baseline', 'baseline, items/s', 'auto-host', 'of link or kernel',
     'compile', 'cached'];
   const first = lines.length === 0 ? [] : [table([header, header.map(() => '---'), ...lines])];
@@ -111,16 +114,22 @@ function shuffleTable(rows: readonly Row[]): string[] {
   return [`Section 4.7\n\n${table([header, header.map(() => '---'), ...lines])}`];
 }
 
-/** The heuristic's interval over the ILP's, in percent, and that of Algorithms 3 and 4 alone. */
-function gapTable(rows: readonly Row[]): string[] {
+/**
+ * Tables 4.3, for as many cores and multiprocessors as the thesis had, and 4.4, for all: intervals of the ILP and of the heuristic in
+ * milliseconds, how much longer that is in percent, and the same of Algorithms 3 and 4 alone.
+ */
+function gapTables(rows: readonly Row[]): string[] {
   const percent = (value: number | undefined): string => (value === undefined ? '' : `${(100 * value).toFixed(2)} %`);
-  const lines = rows.filter(({ id }) => /\/ilp-gap(-\w+)?$/.test(id)).map(({ id, value, peers = {}, note = '' }) => {
-    const [, program = '', method = ''] = id.split('/');
-    return [program === 'all' ? method.slice('ilp-gap-'.length) : title(program), percent(value), percent(peers['clusters']),
-      percent(peers['thesis']), note];
+  const milliseconds = (value: number | undefined): string => (value === undefined ? '' : (1e3 * value).toPrecision(4));
+  const header = ['II, ms', 'ILP', 'heuristic', 'longer', 'Algorithms 3, 4', 'thesis', ''];
+  return [['Table 4.3', /\/ilp-gap-16$/], ['Table 4.4', /\/ilp-gap(-mean|-worst)?$/]].flatMap(([name, ids]) => {
+    const lines = rows.filter(({ id }) => (ids as RegExp).test(id)).map(({ id, value, figures = {}, peers = {}, note = '' }) => {
+      const [, program = '', method = ''] = id.split('/');
+      return [program === 'all' ? method.slice('ilp-gap-'.length) : title(program), milliseconds(figures['ilpInterval']),
+        milliseconds(figures['interval']), percent(value), percent(peers['clusters']), percent(peers['thesis']), note];
+    });
+    return lines.length === 0 ? [] : [`${String(name)}\n\n${table([header, header.map(() => '---'), ...lines])}`];
   });
-  const header = ['interval over the ILP', 'heuristic', 'Algorithms 3, 4', 'thesis', ''];
-  return lines.length === 0 ? [] : [table([header, header.map(() => '---'), ...lines])];
 }
 
 /** Figures of `swp` that are no rates. */
@@ -132,7 +141,7 @@ function tablesOf(row: Row | undefined): string[] {
   return [bytes === undefined ? '' : `${(bytes / 1e6).toPrecision(3)} MB`, above === undefined ? '' : `${(100 * above).toFixed(1)} %`];
 }
 
-/** Figures 3.11, 3.12 and 4.6 to 4.9 as a table: times over the baseline by SWPn, then by each schedule; then Tables 3.2 and 3.3. */
+/** Figures 3.11, 3.12 and 4.7 as a table: times over the baseline by SWPn, then by each schedule; then Table 3.2 and intervals. */
 function modeTable(rows: readonly Row[]): string {
   const programs = [...byProgram(rows)];
   const shown = modeColumns.filter((mode) => programs.some(([, methods]) => methods.has(mode)));
@@ -145,14 +154,55 @@ function modeTable(rows: readonly Row[]): string {
     return [title(program), ...series.map((name) => times(methods.get('swp')?.figures?.[name], baseline)),
       ...shown.map((mode) => times(methods.get(mode)?.value, baseline)), ...tablesOf(methods.get('swp'))];
   });
-  const mean = ['geometric mean', ...series.map(() => ''), ...shown.map((mode) =>
+  const meanOf = (name: string): string => {
+    const ratios = programs.flatMap(([, methods]) => {
+      const row = methods.get('swp'), value = row?.figures?.[name], baseline = row?.peers?.['baseline'];
+      return value === undefined || baseline === undefined ? [] : [value / baseline];
+    });
+    return ratios.length === 0 ? '' : geomean(ratios).toPrecision(3);
+  };
+  const mean = ['geometric mean', ...series.map(meanOf), ...shown.map((mode) =>
     rows.find(({ id }) => id === `stream/geomean/${mode}`)?.value.toPrecision(3) ?? ''), '', ''];
   const header = ['times baseline', ...series.map((name) => name.replace(/^n(?=\d)/, 'SWP')), ...shown, 'buffers', 'above bound'];
-  return table([header, header.map(() => '---'), ...lines, mean]);
+  return `Figures 3.11, 3.12 and 4.7, Table 3.2\n\n${table([header, header.map(() => '---'), ...lines, mean])}`;
+}
+
+/** Table 3.3: what the ILP of the schedule takes, and how far its interval is above the bound. */
+function solutionTable(rows: readonly Row[]): string[] {
+  const lines = rows.filter(({ id }) => id.endsWith('/swp-ilp')).map(({ id, value, figures = {}, note = '' }) => {
+    const { aboveBound } = figures;
+    return [title(id.split('/')[1]!), value.toPrecision(3), aboveBound === undefined ? '' : `${(100 * aboveBound).toFixed(2)} %`, note];
+  });
+  const header = ['ILP of the schedule', 'seconds', 'above bound', ''];
+  return lines.length === 0 ? [] : [`Table 3.3\n\n${table([header, header.map(() => '---'), ...lines])}`];
+}
+
+/** Figures 4.6, 4.8 and 4.9: times over the baseline by plans alone, on all of the machine, and on as much as the thesis had. */
+function planTable(rows: readonly Row[]): string[] {
+  const ways = [
+    ['plannedByIlp', 'ILP'], ['plannedByHeuristic', 'heuristic'], ['planned', 'chosen'], ['planned16', 'chosen, 16 multiprocessors'],
+  ] as const;
+  const found = [...byProgram(rows)].flatMap(([program, methods]) => {
+    const row = methods.get('synergistic'), gpu = methods.get('gpu');
+    const baseline = row?.peers?.['baseline'];
+    if (row?.figures?.['planned'] === undefined || baseline === undefined) return [];
+    const rates = [...ways.map(([name]) => row.figures?.[name]), gpu?.value];
+    return [{ program, ratios: rates.map((rate) => (rate === undefined ? undefined : rate / baseline)) }];
+  });
+  if (found.length === 0) return [];
+  const text = (ratio: number | undefined): string => ratio?.toPrecision(3) ?? '';
+  const lines = found.map(({ program, ratios }) => [title(program), ...ratios.map(text)]);
+  const mean = [...ways, 'gpu'].map((_, at) => {
+    const ratios = found.map(({ ratios: all }) => all[at]).filter((ratio) => ratio !== undefined);
+    return text(ratios.length === 0 ? undefined : geomean(ratios));
+  });
+  const header = ['times baseline, by plans', ...ways.map(([, name]) => name), 'mostly GPU'];
+  return [`Figures 4.6, 4.8 and 4.9\n\n${table([header, header.map(() => '---'), ...lines, ['geometric mean', ...mean]])}`];
 }
 
 /** Rows that only the report of a device has. */
-const onDevice = /\/(auto(-host)?|swp|swpnc|serial|cpu|gpu|synergistic|ilp-gap)$|\/threads\/|^stream\/all\/(layout|shuffle)\//;
+const onDevice =
+  /\/(auto(-host)?|swp|swpnc|serial|cpu|gpu|synergistic|ilp-gap|ilp-gap-16|swp-ilp)$|\/threads\/|^stream\/all\/(layout|shuffle)\//;
 
 /** Items a second by program and method, then what holds for all. */
 export function streamTables({ rows }: Report): string {

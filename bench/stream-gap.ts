@@ -1,13 +1,14 @@
 // The partition heuristic beside the ILP of section 4.5.1, on the programs' plans for the device and its host with measured costs. Rows:
-//   stream/<program>/ilp-gap     interval (II) of the heuristic over the ILP's, less 1; peer: Algorithms 3 and 4 as in the thesis alone;
-//                                figures: seconds of both
+//   stream/<program>/ilp-gap     interval (II) of the heuristic over the ILP's, less 1 (Table 4.4); peer: Algorithms 3 and 4 as in the
+//                                thesis alone; figures: seconds that both take, and their intervals
+//   stream/<program>/ilp-gap-16  the same for the 4 cores and 16 multiprocessors of the thesis (Table 4.3)
 //   stream/all/ilp-gap-mean, …/ilp-gap-worst   of the programs whose costs are all measured; peer: the thesis
 // Costs of filters: on a core by `profile` with wasm, on a multiprocessor by Algorithm 1; those of copies are measured for the device,
 // those of shuffles counted. A device cannot be asked about programs with state: its costs are counted then.
 import { availableParallelism } from 'node:os';
 import type { BenchmarkProgram } from '../examples/stream/programs.ts';
 import type { StreamGraph } from '../lib/stream/graph.ts';
-import { partitionTasks, planHybrid, type TaskProblem } from '../lib/stream/partition/index.ts';
+import { partitionTasks, planHybrid, type TaskPartition, type TaskProblem } from '../lib/stream/partition/index.ts';
 import { profile } from '../lib/stream/profile/index.ts';
 import { planHybridFor } from '../lib/stream/run/hybrid.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
@@ -16,15 +17,29 @@ import { measurePartitions } from './stream-partition.ts';
 import { profileInput } from './stream-programs.ts';
 import { profileFor } from './stream-tables.ts';
 
-/** A program's row, and whether all its costs are measured. */
-export interface GapRow { readonly row: Row; readonly isMeasured: boolean }
+/** A program's row, whether all its costs are measured, and the nodes that either partition has on the device. */
+export interface GapRow { readonly row: Row; readonly isMeasured: boolean; readonly onDevice?: Partitions }
+/** Nodes on the device by the heuristic's partition and by the ILP's. */
+export type Partitions = Readonly<Record<'heuristic' | 'ilp', ReadonlySet<number>>>;
+
+/** Cores and multiprocessors that are planned for: all, or as many as the thesis had at most. */
+export type GapShape = 'all' | 'thesis';
+/** Those of the thesis. */
+export const thesisShape = { cores: 4, processors: 16 };
+
+/** The thesis's shape as far as the machine has so much. */
+export function shapeFor({ device }: BenchContext, shape: GapShape): Partial<typeof thesisShape> {
+  const { multiprocessors } = device.description;
+  return shape === 'all' ? {}
+    : { cores: Math.min(thesisShape.cores, availableParallelism()), processors: Math.min(thesisShape.processors, multiprocessors || 1) };
+}
 
 const shuffleItems = 1024;
 
 /** The partitioning problem of the iteration that the program's plan has. */
 async function taskOf(
-  context: BenchContext, program: BenchmarkProgram, graph: StreamGraph,
-): Promise<{ problem: TaskProblem; isMeasured: boolean }> {
+  context: BenchContext, program: BenchmarkProgram, graph: StreamGraph, shape: GapShape,
+): Promise<{ problem: TaskProblem; isMeasured: boolean; placed: (sides: readonly boolean[]) => ReadonlySet<number> }> {
   const { device, quick } = context;
   const input = profileInput(program);
   const { microseconds: costs } = await profile(graph, { backend: 'wasm', input, ...(quick ? { seconds: 1e-4 } : {}) });
@@ -33,27 +48,35 @@ async function taskOf(
     throw error;
   });
   const short = quick ? { launchMicroseconds: 0 } : {};
-  const { problem, plan } = await planHybridFor(graph, device, { mode: 'synergistic', costs, profile: measured, shuffleItems, ...short });
-  const tasks: TaskProblem[] = [];
-  planHybrid(problem, {
-    width: plan.width, shuffleItems: plan.shuffleItems, minSteadyStates: plan.steadyStates,
-    partition: (task) => {
-      tasks.push(task);
-      return partitionTasks(task);
-    },
+  const { problem, plan, program: { nodes } } = await planHybridFor(graph, device, {
+    mode: 'synergistic', costs, profile: measured, shuffleItems, ...shapeFor(context, shape), ...short,
   });
-  return { problem: tasks.at(-1)!, isMeasured: measured !== undefined };
+  const tasks: TaskProblem[] = [];
+  const planned = (partition: (task: TaskProblem) => TaskPartition) => planHybrid(problem, {
+    width: plan.width, shuffleItems: plan.shuffleItems, minSteadyStates: plan.steadyStates, partition,
+  });
+  planned((task) => {
+    tasks.push(task);
+    return partitionTasks(task);
+  });
+  const placed = (sides: readonly boolean[]): ReadonlySet<number> => {
+    const { onGpu } = planned((task) => ({ ...partitionTasks(task), onGpu: sides }));
+    return new Set(nodes.filter((node, actor) => node !== undefined && onGpu[actor]) as number[]);
+  };
+  return { problem: tasks.at(-1)!, isMeasured: measured !== undefined, placed };
 }
 
 /** The row of a program. */
-export async function gapRow(context: BenchContext, program: BenchmarkProgram, graph: StreamGraph): Promise<GapRow> {
+export async function gapRow(
+  context: BenchContext, program: BenchmarkProgram, graph: StreamGraph, shape: GapShape = 'all',
+): Promise<GapRow> {
   const { name } = program;
-  const { problem, isMeasured } = await taskOf(context, program, graph);
+  const { problem, isMeasured, placed } = await taskOf(context, program, graph, shape);
   const [found] = await measurePartitions([{ name, problem }], context.quick ? 10 : 60);
-  const { gap, clustersGap, certifiedGap, ilp, heuristic, isProven, actors } = found!;
-  return { isMeasured, row: {
-    id: `stream/${name}/ilp-gap`, value: gap, unit: 'ratio', spread: 0, peers: { clusters: clustersGap },
-    figures: { ilp: ilp.wall, heuristic: heuristic.wall },
+  const { gap, clustersGap, certifiedGap, ilp, heuristic, isProven, actors, interval, ilpInterval, onGpu } = found!;
+  return { isMeasured, ...(shape === 'all' ? { onDevice: { heuristic: placed(onGpu.heuristic), ilp: placed(onGpu.ilp) } } : {}), row: {
+    id: `stream/${name}/ilp-gap${shape === 'all' ? '' : '-16'}`, value: gap, unit: 'ratio', spread: 0, peers: { clusters: clustersGap },
+    figures: { ilp: ilp.wall, heuristic: heuristic.wall, ilpInterval: ilpInterval / 1e6, interval: interval / 1e6 },
     note: `${actors} actors, ${problem.cores} of ${availableParallelism()} cores, ${problem.multiprocessors} multiprocessors; ${
       isProven ? 'ILP proven' : 'ILP not proven in time'}, heuristic ${(100 * certifiedGap).toPrecision(3)} % above its own bound${
       isMeasured ? '' : '; costs on the device counted'}`,

@@ -3,17 +3,20 @@
 //   stream/<program>/cpu           items of output a second by the clock, all filters on cores
 //   stream/<program>/gpu           all filters on the device that can be there
 //   stream/<program>/synergistic   where it is fastest: each filter where a plan places it, all as one kernel on the device, or all on
-//                                  cores; figures.planned: without the one kernel; note: both over the better of the other rows
+//                                  cores; figures.planned: without the one kernel; plannedByHeuristic, plannedByIlp: by those partitions in
+//                                  any case (Figures 4.6 and 4.8); planned16: for 4 cores and 16 multiprocessors (Figure 4.9); note: both
+//                                  over the better of the other rows
 // Costs of both sides are measured: on cores by `profile` with wasm, on the device by Algorithm 1. Every item that comes out is compared
 // with what WebAssembly makes of the same input, bit for bit.
 import { randomInput, type BenchmarkProgram } from '../examples/stream/programs.ts';
 import type { StreamGraph } from '../lib/stream/graph.ts';
 import { profile } from '../lib/stream/profile/index.ts';
 import type { HybridMode } from '../lib/stream/run/backends.ts';
-import { HybridGpu } from '../lib/stream/run/hybrid.ts';
+import { HybridGpu, type HybridCompileOptions } from '../lib/stream/run/hybrid.ts';
 import { run } from '../lib/stream/run/index.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import type { Row } from './report.ts';
+import { shapeFor, type Partitions } from './stream-gap.ts';
 import { profileInput } from './stream-programs.ts';
 import { summarise } from './statistics.ts';
 
@@ -48,18 +51,19 @@ export class HybridRows {
   }
 
   /** The row of a mode; undefined where the program cannot run so. */
-  async row(mode: HybridMode, baseline: number | undefined): Promise<Row | undefined> {
+  async row(mode: HybridMode, baseline: number | undefined, partitions?: Partitions): Promise<Row | undefined> {
     const id = `stream/${this.#program.name}/${mode}`;
     try {
       const isBoth = mode === 'synergistic';
-      const planned = isBoth ? (await this.#timed(mode, id, { fused: false })).best : undefined;
+      const plans = isBoth ? await this.#plans(id, partitions) : {};
+      const { planned } = plans;
       const { best, spread, note, device } = await this.#timed(mode, id);
       this.#rates.set(mode, best);
       const others = hybridModes.filter((each) => each !== 'synergistic').map((each) => this.#rates.get(each));
       const known = others.filter((rate) => rate !== undefined), most = Math.max(...known);
       const over = planned !== undefined && known.length === others.length
         ? `${(best / most).toPrecision(3)} of the better of cpu and gpu, by plan ${(planned / most).toPrecision(3)}; ` : '';
-      const figures = { ...(device > 0 ? { device } : {}), ...(planned === undefined ? {} : { planned }) };
+      const figures = { ...(device > 0 ? { device } : {}), ...plans };
       return { id, value: best, unit: 'items/s', spread, figures, note: `${over}${note}`,
         ...(baseline === undefined ? {} : { peers: { baseline } }) };
     } catch (error) {
@@ -67,6 +71,21 @@ export class HybridRows {
       this.#context.say(`${id}: ${error.message}`);
       return undefined;
     }
+  }
+
+  /** Rates by plans alone: where the estimate is best, by given partitions, and on as many cores and multiprocessors as the thesis had. */
+  async #plans(id: string, partitions: Partitions | undefined): Promise<Record<string, number>> {
+    const rateOf = async (options: Pick<HybridCompileOptions, 'onDevice' | 'cores' | 'processors'>): Promise<number> =>
+      (await this.#timed('synergistic', id, { fused: false, ...options })).best;
+    const planned = await rateOf({});
+    if (partitions === undefined && this.#context.quick) return { planned };
+    const planned16 = await rateOf(shapeFor(this.#context, 'thesis'));
+    if (partitions === undefined) return { planned, planned16 };
+    const { heuristic, ilp } = partitions;
+    return {
+      planned, planned16, plannedByHeuristic: await rateOf({ onDevice: (node) => heuristic.has(node) }),
+      plannedByIlp: await rateOf({ onDevice: (node) => ilp.has(node) }),
+    };
   }
 
   /** Measured costs; counted ones in a quick run, and of the device for programs that it cannot be asked about. */
@@ -86,7 +105,7 @@ export class HybridRows {
   }
 
   async #timed(
-    mode: HybridMode, id: string, options: { readonly fused?: boolean } = {},
+    mode: HybridMode, id: string, options: Pick<HybridCompileOptions, 'fused' | 'onDevice' | 'cores' | 'processors'> = {},
   ): Promise<{ best: number; spread: number; note: string; device: number }> {
     const { device, quick } = this.#context;
     const { inputItems: each } = this.#program;

@@ -5,15 +5,21 @@
 //                                (Table 3.2) and aboveBound (Table 3.3)
 //   stream/<program>/swpnc       the same without coalesced layouts (Figure 3.12), profiled so too
 //   stream/<program>/serial      one filter after the other, with buffers no larger than SWP8's
+//   stream/<program>/swp-ilp     seconds that the ILP of section 3.5 takes for the measured delays and at most 16 multiprocessors
+//                                (Table 3.3); figures.aboveBound: the interval over its bound, less 1; none: nothing was found in time
 //   stream/geomean/<mode>        geometric mean over the baseline
 // limit: what memory and arithmetic allow a program whose channels cost nothing, as for `auto`.
 import type { StreamGraph } from '../lib/stream/graph.ts';
 import type { DeviceProfile } from '../lib/stream/profile/types.ts';
 import type { PipelineMode } from '../lib/stream/run/gpu-lists.ts';
-import { PipelinedGpu, type PipelineOptions } from '../lib/stream/run/gpu-pipelined.ts';
+import { PipelinedGpu, textFor, type PipelineOptions } from '../lib/stream/run/gpu-pipelined.ts';
+import { unroll, unrollFactor } from '../lib/stream/partition/index.ts';
+import { UnsupportedProgram } from '../lib/stream/plan/unsupported.ts';
+import { scheduleProblem } from '../lib/stream/run/gpu-schedule.ts';
 import { isUnsupported, type BenchContext } from './domain.ts';
 import type { Row } from './report.ts';
 import type { LaunchTiming, StreamWork } from './stream-device-work.ts';
+import { measureScheduleIlp } from './stream-partition.ts';
 import { profileFor } from './stream-tables.ts';
 
 export const pipelineModes: readonly PipelineMode[] = ['swp', 'swpnc', 'serial'];
@@ -21,6 +27,11 @@ export const pipelineModes: readonly PipelineMode[] = ['swp', 'swpnc', 'serial']
 export const coarsenings: readonly number[] = [1, 2, 4, 8, 16];
 /** Seconds of launches of each. */
 const timedSeconds = 0.5;
+
+/** Multiprocessors of the thesis's GPU, for which its ILP schedules, and seconds that the solver has for a program. */
+const ilpProcessors = 16, ilpSeconds = 20;
+/** Binary variables that are worth a try. */
+const mostVariables = 20_000;
 
 /** What the modes' rows need to know. */
 export interface ModeSubject {
@@ -59,6 +70,28 @@ export class ModeRows {
       const figures = mode !== 'swp' ? {} : { figures: { ...await this.#sweep(best, coarsening), ...tables } };
       return { id, value: best, unit: 'items/s', spread, ...this.#subject.share(best), ...this.#subject.peers, ...figures,
         note: `${note}; best of ${launches}` };
+    } catch (error) {
+      if (!isUnsupported(error)) throw error;
+      this.#context.say(`${id}: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  /** The row of Table 3.3. */
+  async ilpRow(): Promise<Row | undefined> {
+    const { graph, name } = this.#subject, { device, quick } = this.#context;
+    const id = `stream/${name}/swp-ilp`;
+    try {
+      const { text, choice } = textFor(graph, { mode: 'swp', profile: await this.#profile('swp') });
+      const problem = scheduleProblem(text, choice, Math.min(ilpProcessors, device.description.multiprocessors || 1));
+      const instances = unroll(problem, unrollFactor(problem)).repetitions.reduce((sum, count) => sum + count, 0);
+      if (instances * problem.processors > mostVariables) {
+        throw new UnsupportedProgram(`the ILP of the schedule has ${instances * problem.processors} binary variables`);
+      }
+      const [found] = await measureScheduleIlp([{ name, problem }], quick ? 2 : ilpSeconds);
+      const { spent, gap, processors } = found!;
+      return { id, value: spent.wall, unit: 's', spread: 0, ...(gap === undefined ? {} : { figures: { aboveBound: gap } }),
+        note: `${processors} multiprocessors, ${instances} instances${gap === undefined ? '; none found in time' : ''}` };
     } catch (error) {
       if (!isUnsupported(error)) throw error;
       this.#context.say(`${id}: ${error.message}`);

@@ -38,6 +38,10 @@ export interface PartitionFigure {
   readonly ilp: Spent;
   readonly heuristic: Spent;
   readonly gap: number;
+  /** Intervals of both, and on which side they place each actor. */
+  readonly interval: number;
+  readonly ilpInterval: number;
+  readonly onGpu: Readonly<Record<'heuristic' | 'ilp', readonly boolean[]>>;
   readonly clustersGap: number;
   /** The heuristic's interval over its own lower bound, less 1. */
   readonly certifiedGap: number;
@@ -64,6 +68,7 @@ export async function measurePartitions(tasks: readonly NamedTask[], seconds = 6
     const over = (interval: number, least: number): number => least > 0 ? interval / least - 1 : 0;
     figures.push({
       name, actors: problem.graph.actors.length, ilp: byIlp, heuristic: byHeuristic, isProven: exact.isProven,
+      interval: heuristic.interval, ilpInterval: exact.interval, onGpu: { heuristic: heuristic.onGpu, ilp: exact.onGpu },
       gap: over(heuristic.interval, exact.interval), clustersGap: over(clusters.interval, exact.interval),
       certifiedGap: over(heuristic.interval, heuristic.bound),
     });

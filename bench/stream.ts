@@ -25,7 +25,7 @@ import type { RunResult } from '../lib/stream/run/prepare.ts';
 import { steadyState } from '../lib/stream/schedule/index.ts';
 import type { HostContext } from './domain.ts';
 import type { Row } from './report.ts';
-import { summarise } from './statistics.ts';
+import { geomean, summarise } from './statistics.ts';
 import { stylePrograms, styleText } from './stream-styles.ts';
 import { anchorOf, madeUpCosts, programGraph, programText } from './stream-programs.ts';
 
@@ -193,9 +193,6 @@ async function compileRow(program: BenchmarkProgram): Promise<Row> {
   const { median, spread } = summarise(rest);
   return { id: `stream/${program.name}/compile`, value: median, unit: 's', spread, note: `first time ${first!.toFixed(3)} s` };
 }
-
-export const geomean = (values: readonly number[]): number =>
-  Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / Math.max(values.length, 1));
 
 /** What the goals ask of all programs together. */
 export function streamSummary(rows: readonly Row[]): Row[] {

@@ -131,16 +131,22 @@ function threadedOf({ graph }: PipelineProgram, { threads }: InstanceChoice): Th
   return threaded(trusted(graph), threads, {}, steadyState(graph));
 }
 
+function problemOf({ graph, repetitions, tokens }: Threaded, { delays }: InstanceChoice, processors: number): PipelineProblem {
+  return { graph, repetitions, tokens, delays, processors };
+}
+
+/** What is scheduled: instances of the chosen threads with their times. */
+export function scheduleProblem(program: PipelineProgram, choice: InstanceChoice, processors: number): PipelineProblem {
+  return problemOf(threadedOf(program, choice), choice, processors);
+}
+
 /**
  * Makes a schedule. Throws UnsupportedProgram where its channels do not fit or the ILP gets too large, ScheduleError where there are too
  * many instances.
  */
 export async function scheduleFor(program: PipelineProgram, choice: InstanceChoice, request: ScheduleRequest): Promise<DeviceSchedule> {
   const { coarsening, processors, mostBytes, mode, scheduler, signal } = request;
-  const wide = threadedOf(program, choice);
-  const problem: PipelineProblem = {
-    graph: wide.graph, repetitions: wide.repetitions, tokens: wide.tokens, delays: choice.delays, processors,
-  };
+  const wide = threadedOf(program, choice), problem = problemOf(wide, choice, processors);
   const threads = blockThreads(program, choice);
   const { n, made } = await bestOf(coarsening, async (each) =>
     (scheduler === 'ilp' ? byIlp(problem, each, mostBytes, signal)

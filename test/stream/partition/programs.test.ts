@@ -92,6 +92,7 @@ describe('scheduling of the twelve programs', () => {
     const spent = { wall: 2, cpu: 1 };
     const figure: PartitionFigure = {
       name: 'x', actors: 1, ilp: spent, heuristic: spent, gap: 0.1, clustersGap: 0.2, certifiedGap: 0.3, isProven: true,
+      interval: 1.1, ilpInterval: 1, onGpu: { heuristic: [true], ilp: [true] },
     };
     assert.deepEqual(partitionRows([figure]).map(({ id, value }) => [id, value]), [['stream/partition/x/gap', 0.1], ['stream/partition/x/ilp', 2]]);
     const summary = partitionSummary([figure, { ...figure, gap: 0.3, isProven: false }]);
