@@ -30,7 +30,7 @@ const mutations: Readonly<Record<string, (program: FusedProgram) => FusedProgram
   'the predicate of the last round': text(/round\.states \* 1\)/, 'round.states * 1 - 1)'),
   'threads that make a firing twice': text(/(const int turn = )i;/, '$1i / 2;'),
   'a channel on top of the input': text(/block\.shared<int>\([1-9]\d*\), block\.shared<int>\(0\)\);/, 'block.shared<int>(64), block.shared<int>(0));'),
-  'gaps at one end only': text(/(load_tile<kThreads, fused::Spread<)\d+>/, '$13>'),
+  'gaps at one end only': text(/((?:load|begin)_tile<kThreads, fused::Spread<)\d+>/, '$13>'),
   'items written one place off': text(/c1i\[at_1 \+ 1\] =/, 'c1i[at_1 + 2] ='),
   'an output that is an item short': text(/(store_tile.*, states \* 2)\)/, '$1 - 1)'),
   'an output that begins an item late': text(/(p\.first_output \+ state \* 2)\)/, '$1 + 1)'),
