@@ -55,19 +55,24 @@ export async function fillArena(
 /** The arena of one run, lent by {@link Arenas}. */
 export class ArenaState implements RunState {
   readonly #arena: DeviceArray;
-  readonly #giveBack: (arena: DeviceArray) => void;
+  #giveBack: ((arena: DeviceArray) => void) | undefined;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor(arena: DeviceArray, giveBack: (arena: DeviceArray) => void) {
+  constructor(arena: DeviceArray, giveBack: (arena: DeviceArray) => void, signal: AbortSignal | undefined) {
     this.#arena = arena;
     this.#giveBack = giveBack;
+    this.#signal = signal;
   }
 
   next(first: number): StateSpan {
     return { carry: this.#arena, carried: this.#arena, first };
   }
 
+  /** Gives the arena back. No other run gets that of a stopped one, which may still be about to launch something. */
   dispose(): void {
-    this.#giveBack(this.#arena);
+    if (this.#signal?.aborted === true) this.#arena.dispose();
+    else this.#giveBack?.(this.#arena);
+    this.#giveBack = undefined;
   }
 }
 

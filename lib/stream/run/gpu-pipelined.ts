@@ -213,7 +213,7 @@ export class PipelinedGpu extends CompiledGpu {
     // As planned here, without savings: its channels and fields are those of the schedule.
     this.#start ??= compileWasm(this.graph, planOptions);
     const arena = await this.#arenas.take();
-    const state = new ArenaState(arena, (each) => { this.#arenas.giveBack(each); });
+    const state = new ArenaState(arena, (each) => { this.#arenas.giveBack(each); }, options.signal);
     try {
       await fillArena(arena, this.schedule, this.program, this.#start, ends, options);
       return state;

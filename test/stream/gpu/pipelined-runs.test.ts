@@ -87,6 +87,12 @@ describe('the modes of chapter 3', function () {
         using compiled = await compileForDevice(state, { device, mode, coarsening: 2 });
         const [one, two] = await Promise.all([compiled.run(input), compiled.run(input.subarray(0, 20_000))]);
         assert.deepEqual([one.backend, one.output, two.output], [backend, output, (output as Float32Array).slice(0, 20_000)], mode);
+        // What a stopped run leaves is in nobody's way.
+        const stop = new AbortController();
+        const stopped = compiled.run(input, { signal: stop.signal });
+        setTimeout(() => { stop.abort(new Error('enough')); }, 2);
+        const ended = await stopped.then(() => 'done', (error: Error) => error.message);
+        assert.ok(ended === 'enough' || ended === 'done', ended);
         using given = await device.array(input);
         const { output: made } = await compiled.run(given);
         assert.deepEqual(await made.read(), output, mode);
