@@ -231,7 +231,7 @@ describe('stencil: what is refused', () => {
       ['({ u }) => ({ v: u() })', /has v, which is not a field/], ['({ u }) => ({})', /has no u/], ['({ u }) => u()', /not an object/],
       ['({ u }) => ({ u })', /in place of a number/], ['({ u }, _, { laplacian }) => ({ u: laplacian(1) })', /laplacian takes one field/],
       ['({ w }) => ({ u: 0 })', /has no w/], ['({ u }, { F }) => ({ u: F })', /has no F/], ['({ u }, _, { y }) => ({ u: y })', /has no y/],
-      ['({ u }) => { while (true) {} return { u: 1 }; }', /while cannot be compiled/], ['({ u }) => ({ u: process })',
+      ['({ u }) => { while (true) {} return { u: 1 }; }', /a loop without constant bounds/], ['({ u }) => ({ u: process })',
         /process is not known/],
       ['({ u }) => ({ u: u', /unexpected|unterminated/], ['({ u }, _, { dt }) => ({ u: dt })', /has no dt/],
     ];
