@@ -1,9 +1,7 @@
 // warploom scratchpad for compiled kernels: PTX, CUDA files by way of nvcc, and a launcher that stands in front of nvcc in a build.
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readText, writeFileAtomic } from '../core/files.ts';
+import { inTemporaryFolder, readText, writeFileAtomic } from '../core/files.ts';
 import { optimizePtx } from '../scratchpad/optimize-ptx.ts';
 import type { OptimizePtxOptions, OptimizePtxResult } from '../scratchpad/ptx/options.ts';
 import { UsageError, type CommandContext } from './command.ts';
@@ -25,15 +23,6 @@ async function finish(program: string, argv: readonly string[], env: NodeJS.Proc
     child.on('close', (status) => { resolve(status ?? 1); });
   });
   return { code, out: Buffer.concat(parts.out).toString(), err: Buffer.concat(parts.err).toString() };
-}
-
-async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'warploom-'));
-  try {
-    return await work(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }
 
 const nvcc = (): string => process.env['CUDACXX'] ?? 'nvcc';
@@ -58,7 +47,7 @@ export function isCompiled(path: string, out: string | undefined): boolean {
 /** Optimises a PTX file, or a CUDA file that nvcc compiles with some options, and writes PTX or a cubin. */
 export async function optimizeCompiled(path: string, out: string | undefined, nvccOptions: readonly string[], options: OptimizePtxOptions,
   context: CommandContext): Promise<OptimizePtxResult> {
-  return inFolder(async (folder) => {
+  return inTemporaryFolder(async (folder) => {
     let source = path;
     if (!path.endsWith('.ptx')) {
       source = join(folder, 'kernel.ptx');
@@ -83,7 +72,7 @@ export async function optimizeCompiled(path: string, out: string | undefined, nv
  */
 export async function launch([compiler, ...argv]: readonly string[], context: CommandContext): Promise<number> {
   if (compiler === undefined) throw new UsageError('--launch takes a compiler and its arguments');
-  return inFolder(async (folder) => {
+  return inTemporaryFolder(async (folder) => {
     const env: NodeJS.ProcessEnv = { ...process.env, TMPDIR: folder };
     const step = async (program: string, list: readonly string[]): Promise<number> => {
       const { code, out, err } = await finish(program, list, env, context.signal);

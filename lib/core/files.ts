@@ -2,7 +2,8 @@
 // written file is either complete or absent.
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, existsSync, readFileSync, readlinkSync, type Dirent, type Stats } from 'node:fs';
-import { copyFile, link, lstat, mkdir, open, readdir, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
+import { copyFile, link, lstat, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { FileError } from './errors.ts';
 import { fileError } from './file-error.ts';
@@ -90,6 +91,16 @@ export async function makeFolder(path: string): Promise<void> {
 /** Removes a file or a folder with its contents; it is no error if there is none. */
 export async function removeAll(path: string): Promise<void> {
   await withFile('remove', path, () => rm(path, { recursive: true, force: true }));
+}
+
+/** Runs `work` with a new folder for temporary files, which is removed afterwards. */
+export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await withFile('make a temporary folder in', tmpdir(), () => mkdtemp(join(tmpdir(), 'warploom-')));
+  try {
+    return await work(folder);
+  } finally {
+    await removeAll(folder);
+  }
 }
 
 /** Runs `work`, which creates something; returns its result, or false if the thing already exists. */

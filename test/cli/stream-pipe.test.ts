@@ -44,7 +44,7 @@ describe('warploom stream run --stream', function () {
   });
 
   it('refuses what belongs to files, and unknown back ends', async () => {
-    for (const more of [['--input', 'x.wav'], ['--items', '5'], ['--backend', 'cpp'], ['--chunk', '0']]) {
+    for (const more of [['--input', 'x.wav'], ['--items', '5'], ['--backend', 'js'], ['--chunk', '0']]) {
       const { code, err } = await piped(Readable.from([]), [radio, ...more]);
       equal(code, 2, err);
     }

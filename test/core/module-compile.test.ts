@@ -336,7 +336,7 @@ describe('compiling modules', function () {
         deepStrictEqual(all.slice(0, 3), ['libnvrtc.so.13', 'libnvrtc.so.12', 'libnvrtc.so']);
       });
       await withEnvironment({ ...variables, WARPLOOM_NVRTC: library }, () => rejects(cudaToolchain(61, read()),
-        { name: 'UnavailableError', code: 'ERR_WARPLOOM_UNAVAILABLE', message: /nvrtc: .*has no code for sm_61.*Install the CUDA toolkit/ }));
+        { name: 'UnavailableError', code: 'ERR_WARPLOOM_UNAVAILABLE', message: /nvrtc: .*has no code for sm_61.*pip install .*install the CUDA toolkit/ }));
       await withEnvironment({ ...variables, WARPLOOM_NVRTC: join(home, 'none.so') }, () => rejects(cudaToolchain(90, read()),
         { code: 'ERR_WARPLOOM_UNAVAILABLE', message: /none\.so.*WARPLOOM_NVRTC/s }));
       await withEnvironment({ ...variables, WARPLOOM_MODULE_COMPILER: 'ptxas' }, () => rejects(cudaToolchain(90, read()), { message: /want nvrtc or nvcc/ }));
