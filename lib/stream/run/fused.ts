@@ -50,10 +50,10 @@ const wholeSeconds = 4.5, leastSeconds = 0.6;
 /** A candidate takes that much of the time of the default layout, at least, from printing on. */
 const leastShare = 0.5;
 /**
- * Seconds that candidates may take longer than the default layout took: what is left of those of a first compilation. Where that was short,
- * it may have been compiled before, and the candidates not: small programs are compiled long before this time.
+ * Seconds that candidates may take longer than the default layout took: what is left of those of a first compilation. Where that layout
+ * comes from the cache, large programs have all of them: candidates may not be in the cache.
  */
-const patience = (seconds: number): number => (seconds < cachedSeconds ? 2.5 : Math.max(leastSeconds, wholeSeconds - seconds));
+const patience = (seconds: number): number => Math.max(leastSeconds, wholeSeconds - seconds);
 
 const searchesByDefault = ({ backend }: Device): boolean =>
   backend === 'cuda' && availableParallelism() >= leastCores && process.env['WARPLOOM_TUNE'] !== '0';
