@@ -64,8 +64,7 @@ struct PlanesTile {
     bool at_left, at_right;      ///< the same along z, for all lanes
     bool whole, mine;            ///< lanes load and store vectors; the lane's columns come out right, and it stores some of them
     bool owned[kP], owned_row[kQ];
-    int column, row;             ///< this thread's first cell
-    bool tall;                   ///< all rows of the warp are inside
+    int columns[kP], rows[kQ];   ///< where this thread's cells are in memory
     int64_t cells;
     const T* y;
     T* o;
@@ -97,17 +96,16 @@ struct PlanesTile {
     task.first = 0;
     task.end = p.n0;
     const int column = task.base + block.lane() * kP, row = task.base_row + block.warp() * kQ;
-    task.column = column;
-    task.row = row;
-    task.tall = row >= 0 && row + kQ <= p.n1;
     task.whole = p.n2 % kPack == 0 && column >= 0 && column + kP <= p.n2;
     task.mine = column < task.high && column + kP > task.low;
     WARPLOOM_UNROLL
     for (int e = 0; e < kP; ++e) {
+      task.columns[e] = inside<Scheme::kPeriodicZ>(column + e, p.n2);
       task.owned[e] = column + e >= task.low && column + e < task.high;
     }
     WARPLOOM_UNROLL
     for (int r = 0; r < kQ; ++r) {
+      task.rows[r] = inside<Scheme::kPeriodicY>(row + r, p.n1);
       task.owned_row[r] = row + r >= task.low_row && row + r < task.high_row;
     }
     task.cells = static_cast<int64_t>(p.n0) * p.n1 * p.n2;
@@ -122,16 +120,14 @@ struct PlanesTile {
     const Parameters& p;
     const Task& task;
     Q& q;
-    /// Where a row and a column of this thread are in memory.
-    WARPLOOM_DEVICE int row(int r) const { return task.tall ? task.row + r : inside<Scheme::kPeriodicY>(task.row + r, p.n1); }
-    WARPLOOM_DEVICE int column(int e) const { return task.whole ? task.column + e : inside<Scheme::kPeriodicZ>(task.column + e, p.n2); }
     /// The number of a plane, row or column, for its place.
     WARPLOOM_DEVICE T centre_x(int plane) const { return Scheme::centre_x(Scheme::kPeriodicX ? wrapped(plane, p.n0) : plane); }
     WARPLOOM_DEVICE T centre_y(int r) const {
-      return Scheme::centre_y(Scheme::kPeriodicY ? wrapped(task.row + r, p.n1) : task.row + r);
+      const int row = task.base_row + block.warp() * kQ + r;
+      return Scheme::centre_y(Scheme::kPeriodicY ? wrapped(row, p.n1) : row);
     }
     WARPLOOM_DEVICE T centre_z(int e) const {
-      return Scheme::centre_z(Scheme::kPeriodicZ ? column(e) : task.column + e);
+      return Scheme::centre_z(Scheme::kPeriodicZ ? task.columns[e] : task.base + block.lane() * kP + e);
     }
   };
 
@@ -146,10 +142,10 @@ struct PlanesTile {
     WARPLOOM_DEVICE T coefficient() const {
       const Parameters& p = here.p;
       const int x = inside<Scheme::kPeriodicX>(plane + kDx, p.n0);
-      const int y = kDy == 0 ? here.row(row)
-                             : inside<Scheme::kPeriodicY>(here.task.row + row + kDy, p.n1);
-      const int z = kDz == 0 ? here.column(column)
-                             : inside<Scheme::kPeriodicZ>(here.task.column + column + kDz, p.n2);
+      const int y = kDy == 0 ? here.task.rows[row]
+                             : inside<Scheme::kPeriodicY>(here.task.base_row + here.block.warp() * kQ + row + kDy, p.n1);
+      const int z = kDz == 0 ? here.task.columns[column]
+                             : inside<Scheme::kPeriodicZ>(here.task.base + here.block.lane() * kP + column + kDz, p.n2);
       return p.c[kNumber * here.task.cells + (static_cast<int64_t>(x) * p.n1 + y) * p.n2 + z];
     }
   };
@@ -197,16 +193,16 @@ struct PlanesTile {
       for (int f = 0; f < kFields; ++f) {
         WARPLOOM_UNROLL
         for (int r = 0; r < kQ; ++r) {
-          const T* from = task.y + f * task.cells + (static_cast<int64_t>(at) * here.p.n1 + here.row(r)) * here.p.n2;
+          const T* from = task.y + f * task.cells + (static_cast<int64_t>(at) * here.p.n1 + task.rows[r]) * here.p.n2;
           if (task.whole) {
             WARPLOOM_UNROLL
             for (int e = 0; e < kP; e += kPack) {
-              device::async_copy<kPack * sizeof(T)>(here.block, ringed(here.block, plane, f, r, e), from + task.column + e);
+              device::async_copy<kPack * sizeof(T)>(here.block, ringed(here.block, plane, f, r, e), from + task.columns[0] + e);
             }
           } else {
             WARPLOOM_UNROLL
             for (int e = 0; e < kP; ++e) {
-              device::async_copy<sizeof(T)>(here.block, ringed(here.block, plane, f, r, e) + e % kPack, from + here.column(e));
+              device::async_copy<sizeof(T)>(here.block, ringed(here.block, plane, f, r, e) + e % kPack, from + task.columns[e]);
             }
           }
         }
@@ -236,19 +232,19 @@ struct PlanesTile {
     if (!task.owned_row[r]) return;
     WARPLOOM_UNROLL
     for (int f = 0; f < kFields; ++f) {
-      T* to = task.o + f * task.cells + (static_cast<int64_t>(plane) * here.p.n1 + here.row(r)) * here.p.n2;
+      T* to = task.o + f * task.cells + (static_cast<int64_t>(plane) * here.p.n1 + task.rows[r]) * here.p.n2;
       if (task.whole && task.owned[0] && task.owned[kP - 1]) {
         WARPLOOM_UNROLL
         for (int e = 0; e < kP; e += kPack) {
           Packed pack;
           WARPLOOM_UNROLL
           for (int i = 0; i < kPack; ++i) pack.item[i] = made[f][e + i];
-          *reinterpret_cast<Packed*>(to + task.column + e) = pack;
+          *reinterpret_cast<Packed*>(to + task.columns[0] + e) = pack;
         }
       } else {
         WARPLOOM_UNROLL
         for (int e = 0; e < kP; ++e) {
-          if (task.owned[e]) to[here.column(e)] = made[f][e];
+          if (task.owned[e]) to[task.columns[e]] = made[f][e];
         }
       }
     }

@@ -44,7 +44,7 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
   static_assert(kP * kQ <= 32, "a bit for each cell of a thread");
 
   static WARPLOOM_DEVICE int64_t cell_of(const Here& here, int r, int e) {
-    return static_cast<int64_t>(here.row(r)) * here.p.n2 + here.column(e);
+    return static_cast<int64_t>(here.task.rows[r]) * here.p.n2 + here.task.columns[e];
   }
 
   static WARPLOOM_DEVICE Exchange exchange_of(const Here& here) {
@@ -54,7 +54,7 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
     for (int r = 0; r < kQ; ++r) {
       WARPLOOM_UNROLL
       for (int e = 0; e < kP; ++e) {
-        const int row = task.row + r, column = task.column + e;
+        const int row = task.base_row + here.block.warp() * kQ + r, column = task.base + here.block.lane() * kP + e;
         const bool owned = task.owned_row[r] && task.owned[e];
         const bool inner = row >= task.low_row + kMarginY && row < task.high_row - kMarginY && column >= task.low + kMarginZ
                            && column < task.high - kMarginZ;
