@@ -108,8 +108,7 @@ function blocksOf(made: StencilProgram, size: Omit<Shape, 'minBlocks'>, isWanted
   }
   const bytes = passBytes(made, { ...size, minBlocks: 1 });
   const limit = (blocks: number): number => Math.min(mostOfThread, 8 * Math.floor(mostRegisters / (32 * size.warps * blocks * 8)));
-  // A few registers too many are spilled, which more warps make up for.
-  const fits = (blocks: number): boolean => 1.15 * limit(blocks) >= held && blocks * (bytes + 1024) <= mostShared;
+  const fits = (blocks: number): boolean => limit(blocks) >= held && blocks * (bytes + 1024) <= mostShared;
   const most = [4, 3, 2, 1].find(fits);
   return most ?? (bytes + 1024 <= mostShared && (isWanted || (limit(1) === mostOfThread && held <= 284)) ? 1 : 0);
 }
