@@ -136,7 +136,7 @@ describe('contracted loops', () => {
       const { steps } = singleAppearanceSchedule(made, steadyState(made));
       assert.deepEqual(validateSchedule(graph, { init: whole.init, steps: expand(graph, whole.init, steps, members) }), []);
     }), { numRuns: 600 });
-    assert.ok(loops > 10, `${loops}`);
+    assert.ok(loops > 3, `${loops}`); // half of them are left open
     assert.deepEqual(repetitions(contractLoops(figure31()).graph), [1]);
   }).timeout(60000);
 });
