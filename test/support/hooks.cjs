@@ -5,11 +5,15 @@
 'use strict';
 // fast-check draws the same cases in every run, so that a change, and not chance, decides whether the tests pass. Others:
 // WARPLOOM_TEST_SEED=2 npm test
-require('fast-check').configureGlobal({ seed: Number(process.env.WARPLOOM_TEST_SEED ?? 1) });
+const kSeed = Number(process.env.WARPLOOM_TEST_SEED ?? 1);
 
 const kAfterTests = Symbol.for('warploom.test.after');
 
 exports.mochaHooks = {
+  // Tests import fast-check as an ES module, which has settings of its own.
+  async beforeAll() {
+    (await import('fast-check')).configureGlobal({ seed: kSeed });
+  },
   async afterAll() {
     for (const end of globalThis[kAfterTests] ?? []) await end();
   },
