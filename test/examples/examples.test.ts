@@ -48,7 +48,7 @@ describe('examples', function () {
         ['denoise-astronaut', 'before-after.png', 0.06], ['denoise-shepp-logan', 'before-after.png', 0.06], ['denoise-head', 'before-after.png', 1e-3],
         ['denoise-impulses', 'before-after.png', 0.08], ['segment-discs', 'contours.svg', 0.01], ['segment-balls', 'before-after.png', 0.03],
         ['segment-cell', 'contours.svg', 0.03], ['register-pair', 'grid.svg', 0.12], ['register-volumes', 'grid.svg', 0.4],
-        ['fm-stereo', 'melody.wav', 0.015], ['lens', 'film.png', 1], ['spots', 'fields.svg', 1],
+        ['fm-stereo', 'melody.wav', 0.015], ['lens', 'film.png', 1], ['bubble', 'film.png', 1], ['spots', 'fields.svg', 1],
       ] as const) {
         ok(out.includes(job), out);
         const { accuracy, figures } = JSON.parse(await readFile(join(results, job, 'all/result.json'), 'utf8')) as
@@ -56,6 +56,10 @@ describe('examples', function () {
         ok(accuracy.value < limit, `${job}: ${accuracy.value}`);
         ok((await readFile(join(results, job, 'all', picture))).length > 10_000, `${job}: ${picture}`);
         if (job === 'lens') ok(figures['maximumOfU']! > 0.7 && figures['minimumOfU']! < -0.7, 'the wave is focused');
+        if (job === 'bubble') {
+          ok(figures['minimumOfRho']! > 0.1 && figures['maximumOfRho']! > 2 && figures['maximumOfRho']! < 3, 'the bubble is compressed');
+          ok(Math.abs(figures['maximumOfMy']! + figures['minimumOfMy']!) < 1e-9, 'the flow is symmetric');
+        }
         if (job === 'segment-cell') ok(Math.abs(figures['pixelsInside']! - 1872) < 60, `the cell has ${figures['pixelsInside']} pixels`);
       }
     } finally {
