@@ -1,6 +1,6 @@
 // Problems for the planners of `scratchpad`, and how close each comes to the least bytes.
-import { plan } from '../lib/scratchpad/planner.ts';
-import type { PlanProblem } from '../lib/scratchpad/types.ts';
+import { plan } from '../lib/kernel/memory/plan.ts';
+import type { PlanProblem } from '../lib/kernel/memory/types.ts';
 
 /** Random numbers; test/support/random.ts has one. */
 export interface RandomSource {

@@ -1,4 +1,4 @@
-// Lays out the shared memory of this project's own kernels with the planner of lib/scratchpad.
+// Lays out the shared memory of this project's own kernels with the planner of lib/kernel/memory.
 //
 //   node --import tsx scripts/shared-layouts.mjs [--check]
 //
@@ -13,7 +13,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { plan } from '../lib/scratchpad/planner.ts';
+import { plan } from '../lib/kernel/memory/plan.ts';
 import { listFiles, root } from './list-sources.mjs';
 
 const name = z.string().regex(/^[a-z]\w*$/);

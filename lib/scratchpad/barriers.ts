@@ -1,7 +1,7 @@
 // Finds where to insert barriers so that arrays that share bytes are never accessed between the same two barriers.
 import { elementAt, required } from '../core/known.ts';
 import { WarploomError } from '../core/errors.ts';
-import { Work } from './work.ts';
+import { Work } from '../kernel/memory/work.ts';
 
 /** Each surrounding loop multiplies the cost of a barrier by this. */
 const kLoopCost = 16;

@@ -6,7 +6,7 @@ import { evaluate } from './constants.ts';
 import type { Layout } from './layout.ts';
 import { occupancy } from './occupancy.ts';
 import type { OptimizeOptions } from './options.ts';
-import { interference } from './planner.ts';
+import { interference } from '../kernel/memory/plan.ts';
 import type { Reordered } from './reorder.ts';
 import type { ArrayReport, BarrierReport, KernelReport, ResidencyReport, SourcePlace } from './report.ts';
 import { child, descend, namedChildren, position, type Syntax } from './syntax.ts';

@@ -6,7 +6,7 @@ import type { FunctionNode } from './program.ts';
 import type { NewBarrier } from './barriers.ts';
 import { Refusal } from './refusal.ts';
 import type { Syntax, SyntaxNode } from './syntax.ts';
-import type { Plan } from './types.ts';
+import type { Plan } from '../kernel/memory/types.ts';
 
 /** A replacement of [start, end) of the source. */
 export interface Edit {

@@ -13,9 +13,9 @@ export type {
 } from './report.ts';
 export { refusalCodes } from './refusal.ts';
 export type { RefusalCode } from './refusal.ts';
-export { interference, maxBlocks, plan } from './planner.ts';
-export type { PlanLimits } from './planner.ts';
-export { planners } from './types.ts';
-export type { Block, Partition, Plan, PlannerName, PlanProblem, PointRange } from './types.ts';
+export { interference, maxBlocks, plan } from '../kernel/memory/plan.ts';
+export type { PlanLimits } from '../kernel/memory/plan.ts';
+export { planners } from '../kernel/memory/types.ts';
+export type { Block, Partition, Plan, PlannerName, PlanProblem, PointRange } from '../kernel/memory/types.ts';
 export { architectures, multiprocessors, occupancy } from './occupancy.ts';
 export type { Architecture, KernelResources, Limiter, Multiprocessor, Occupancy } from './occupancy.ts';

@@ -1,9 +1,9 @@
 // From live ranges to a layout with barriers.
 import { elementAt } from '../core/known.ts';
 import { placeBarriers, type BarrierFlow, type NewBarrier } from './barriers.ts';
-import { planSteps } from './planner.ts';
-import type { Block, Plan, PlannerName, PlanProblem, PointRange } from './types.ts';
-import { Work } from './work.ts';
+import { planSteps } from '../kernel/memory/plan.ts';
+import type { Block, Plan, PlannerName, PlanProblem, PointRange } from '../kernel/memory/types.ts';
+import { Work } from '../kernel/memory/work.ts';
 
 /** What the layout of a kernel depends on. */
 export interface Laid {

@@ -3,7 +3,7 @@ import { elementAt, lastOf, required } from '../core/known.ts';
 import type { Flow, FlowLoop, FlowNode } from './flow.ts';
 import { Refusal } from './refusal.ts';
 import type { SharedArray } from './arrays.ts';
-import type { PointRange } from './types.ts';
+import type { PointRange } from '../kernel/memory/types.ts';
 
 /** Live ranges of the arrays of a kernel. */
 export interface Liveness {

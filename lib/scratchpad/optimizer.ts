@@ -15,7 +15,7 @@ import { Refusal, remedyOf } from './refusal.ts';
 import { reorderSource, sameOrder, type Reordered } from './reorder.ts';
 import type { KernelReport, OptimizeResult, RefusedKernel } from './report.ts';
 import { descend, parse, position, type Syntax } from './syntax.ts';
-import { Work } from './work.ts';
+import { Work } from '../kernel/memory/work.ts';
 
 interface Settings extends CheckOptions {
   readonly options: TakenOptimizeOptions;

@@ -5,7 +5,7 @@ import { refusal } from '../core/errors.ts';
 import { normally, optionsOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { requireObject } from '../core/shapes.ts';
 import { architectures, type Architecture } from './occupancy.ts';
-import { planners, type PlannerName } from './types.ts';
+import { planners, type PlannerName } from '../kernel/memory/types.ts';
 
 /** Options of {@link optimize}. */
 export interface OptimizeOptions {

@@ -1,6 +1,6 @@
 // Draws what the pass did: live ranges over program points, and bytes on the vertical axis, as declared and in the pool.
 import { elementAt, lastOf } from '../core/known.ts';
-import { alignUp } from './planners/prepared.ts';
+import { alignUp } from '../kernel/memory/prepared.ts';
 import type { ArrayReport, KernelReport } from './report.ts';
 
 /** The palette of Okabe and Ito, which colour-blind people can distinguish. */

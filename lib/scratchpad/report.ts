@@ -2,7 +2,7 @@
 import type { Architecture, Occupancy } from './occupancy.ts';
 import type { PinReason } from './ptx/values.ts';
 import type { RefusalCode } from './refusal.ts';
-import type { PlannerName, PointRange } from './types.ts';
+import type { PlannerName, PointRange } from '../kernel/memory/types.ts';
 
 /** A place in the source, line and column from 1. */
 export interface SourcePlace {

@@ -18,7 +18,7 @@ const entries: Readonly<Record<string, { readonly most: number; readonly also?: 
   stencil: { most: 56 },
   swept: { most: 50 },
   imaging: { most: 60, also: ['files'] },
-  scratchpad: { most: 40 },
+  scratchpad: { most: 40, also: ['kernel'] },
   stream: { most: 84 },
   files: { most: 40 },
   jobs: { most: 30 },

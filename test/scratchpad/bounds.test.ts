@@ -1,8 +1,8 @@
 // What a call may take: the searches end by the work they did, give the event loop turns, and can be ended.
 import { deepStrictEqual, ok, rejects, strictEqual } from 'node:assert/strict';
 import { optimize } from '../../lib/scratchpad/optimize.ts';
-import { interference, plan } from '../../lib/scratchpad/planner.ts';
-import { Work } from '../../lib/scratchpad/work.ts';
+import { interference, plan } from '../../lib/kernel/memory/plan.ts';
+import { Work } from '../../lib/kernel/memory/work.ts';
 
 /** A kernel whose arrays are needed one after another, with no barrier in the text. */
 function chain(arrays: number): string {

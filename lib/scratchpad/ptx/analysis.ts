@@ -1,7 +1,7 @@
 // From a kernel to the planning problem: where the content of each array is needed, and which arrays no barrier can keep apart.
 import { elementAt, required } from '../../core/known.ts';
 import type { Laid } from '../layout.ts';
-import type { PointRange } from '../types.ts';
+import type { PointRange } from '../../kernel/memory/types.ts';
 import { cutBlocks, type Blocks } from './blocks.ts';
 import { calleesOf, factsOf, hasPlainBarriers, type Callees, type Facts } from './facts.ts';
 import { buildFlow, type Flow, type FlowNode } from './flow.ts';

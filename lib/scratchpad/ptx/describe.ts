@@ -2,7 +2,7 @@
 import { elementAt } from '../../core/known.ts';
 import { existingBarriers } from '../barriers.ts';
 import type { Layout } from '../layout.ts';
-import { interference } from '../planner.ts';
+import { interference } from '../../kernel/memory/plan.ts';
 import type { KernelReport, ResidencyReport } from '../report.ts';
 import { plainName, type Analysis } from './analysis.ts';
 import type { Emission } from './emit.ts';

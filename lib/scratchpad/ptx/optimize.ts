@@ -4,7 +4,7 @@ import { refusal } from '../../core/errors.ts';
 import { layOut, type Layout } from '../layout.ts';
 import { architectures, occupancy, type Architecture } from '../occupancy.ts';
 import type { OptimizePtxResult, TakenPtxOptions as Options } from './options.ts';
-import { Work } from '../work.ts';
+import { Work } from '../../kernel/memory/work.ts';
 import type { KernelReport, ResidencyReport } from '../report.ts';
 import { analyse, inseparable, plainName, type Analysis } from './analysis.ts';
 import { check } from './checker.ts';

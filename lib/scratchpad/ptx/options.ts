@@ -3,7 +3,7 @@ import { abortSignal, choice, rule, whole } from '../../core/checks.ts';
 import { normally, optionsOf, type ChecksOf, type Taken } from '../../core/options.ts';
 import { architectures, type Architecture } from '../occupancy.ts';
 import type { ScratchpadReport } from '../report.ts';
-import { planners, type PlannerName } from '../types.ts';
+import { planners, type PlannerName } from '../../kernel/memory/types.ts';
 
 /** Options of `optimizePtx`. */
 export interface OptimizePtxOptions {

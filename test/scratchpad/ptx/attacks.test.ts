@@ -7,7 +7,7 @@ import { analyse } from '../../../lib/scratchpad/ptx/analysis.ts';
 import { check } from '../../../lib/scratchpad/ptx/checker.ts';
 import { applyEdits, emit } from '../../../lib/scratchpad/ptx/emit.ts';
 import { readModule } from '../../../lib/scratchpad/ptx/module.ts';
-import { Work } from '../../../lib/scratchpad/work.ts';
+import { Work } from '../../../lib/kernel/memory/work.ts';
 import { attackModule, attacks } from './attacks.ts';
 
 /** What the pass does with a and b: the number of new barriers if they share bytes, otherwise `no`. */

@@ -8,7 +8,7 @@ import { analyse } from '../../../lib/scratchpad/ptx/analysis.ts';
 import { applyEdits, emit } from '../../../lib/scratchpad/ptx/emit.ts';
 import { layOut } from '../../../lib/scratchpad/layout.ts';
 import { readModule } from '../../../lib/scratchpad/ptx/module.ts';
-import { Work } from '../../../lib/scratchpad/work.ts';
+import { Work } from '../../../lib/kernel/memory/work.ts';
 
 const folder = new URL('fixtures/', import.meta.url);
 const names = readdirSync(folder).map((name) => name.replace('.ptx.gz', '')).sort();

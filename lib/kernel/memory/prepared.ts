@@ -1,6 +1,6 @@
 // A planning problem in the form that planners use: interference matrix, cliques, arithmetic in units.
 import { elementAt } from '../../core/known.ts';
-import type { Block, PlanProblem } from '../types.ts';
+import type { Block, PlanProblem } from './types.ts';
 
 /** Default alignment of a block. */
 export const defaultAlignment = 16;

@@ -2,8 +2,8 @@
 import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
 import fc from 'fast-check';
 import { ArgumentError } from '../../lib/core/errors.ts';
-import { interference, plan } from '../../lib/scratchpad/planner.ts';
-import { planners, type Block, type Plan, type PlanProblem } from '../../lib/scratchpad/types.ts';
+import { interference, plan } from '../../lib/kernel/memory/plan.ts';
+import { planners, type Block, type Plan, type PlanProblem } from '../../lib/kernel/memory/types.ts';
 import { guillotine, intervalKernels, ratios } from '../../bench/scratchpad-problems.ts';
 import { Random } from '../support/random.ts';
 
@@ -77,7 +77,7 @@ function problems(maxCount: number, maxBytes: number, alignments: readonly numbe
   }));
 }
 
-describe('scratchpad planners', () => {
+describe('planners of shared memory', () => {
   it('keep interfering blocks apart and aligned, and get better from coloring to packing to exact', () => {
     fc.assert(fc.property(problems(12, 300, [1, 4, 16, 128]), (problem) => {
       const found = planners.map((planner) => plan(problem, planner, { budget: 200_000 }));

@@ -1,6 +1,6 @@
 // First-fit offsets: several live blocks may be placed inside the space of a dead one, as in Fig. 4(b) of Moazeni et al. (2009).
 import { elementAt } from '../../core/known.ts';
-import { Work } from '../work.ts';
+import { Work } from './work.ts';
 import { coloring } from './partitions.ts';
 import { alignUp, heightOf, type Prepared } from './prepared.ts';
 

@@ -1,13 +1,13 @@
 // Places blocks with live ranges in one pool of bytes. Pure: the same problem always gives the same plan.
-import { describeValue } from '../core/arrays.ts';
-import { requireCount, rule, whole } from '../core/checks.ts';
-import { refusal } from '../core/errors.ts';
-import { elementAt } from '../core/known.ts';
-import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
-import { exact } from './planners/exact.ts';
-import { packing } from './planners/packing.ts';
-import { coloring, greedy } from './planners/partitions.ts';
-import { alignUp, defaultAlignment, heightOf, prepare, roomOf, type Prepared } from './planners/prepared.ts';
+import { describeValue } from '../../core/arrays.ts';
+import { requireCount, rule, whole } from '../../core/checks.ts';
+import { refusal } from '../../core/errors.ts';
+import { elementAt } from '../../core/known.ts';
+import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
+import { exact } from './exact.ts';
+import { packing } from './packing.ts';
+import { coloring, greedy } from './partitions.ts';
+import { alignUp, defaultAlignment, heightOf, prepare, roomOf, type Prepared } from './prepared.ts';
 import { defaultWork, Work } from './work.ts';
 import { planners, type Block, type Partition, type Plan, type PlannerName, type PlanProblem } from './types.ts';
 

@@ -2,7 +2,7 @@
 // pushed down to one of this form (canonical placements and dominance after Moffitt, MiniMalloc, ASPLOS 2023; here with alignment, and an
 // interference graph that need not come from intervals).
 import { addAt, elementAt, lastOf, required } from '../../core/known.ts';
-import type { Work } from '../work.ts';
+import type { Work } from './work.ts';
 import { packing } from './packing.ts';
 import { alignUp, heightOf, roomOf, type Prepared } from './prepared.ts';
 
