@@ -137,10 +137,10 @@ export const simulateCommand: Command = {
       refuseFlags(values, Object.keys(equationFlags) as (keyof typeof equationFlags)[], `is for equations in files and those with --shape`);
       return simulateSwept(equation, values, context);
     }
-    const { libraryNames } = await import('../jobs/stencil/library.ts');
+    const { libraryHint, libraryNames } = await import('../jobs/stencil/library.ts');
     if (!isEquationFile(target) && !libraryNames.some((name) => name === target)) {
-      throw new UsageError(`there is no equation '${target}': name a file (.mjs, .js, .ts), a job (.json), heat, ks or euler with --n, `
-        + `or one of ${libraryNames.join(', ')} with --shape`);
+      throw new UsageError(`there is no equation '${target}'; ${libraryHint(target)} (with --shape). Or name a file (.mjs, .js, `
+        + '.ts), a job (.json), or heat, ks or euler with --n');
     }
     refuseFlags(values, sweptFlags, `is for heat, ks and euler in one dimension; ${target} takes --shape, --spacing, --set NAME=VALUE`);
     return simulateEquation(target, values, backendFlag(values.backend), context);

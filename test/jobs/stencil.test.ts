@@ -10,8 +10,9 @@ import { main } from '../../lib/cli/main.ts';
 import { formatNpy } from '../../lib/files/npy.ts';
 import { filmPng } from '../../lib/jobs/pictures/apng.ts';
 import { loadingError } from '../../lib/jobs/stencil/equation-file.ts';
+import { libraryEquation, libraryNames } from '../../lib/jobs/stencil/library.ts';
 import { planeOf } from '../../lib/jobs/stencil/pictures.ts';
-import { jobs, stencil } from '../../lib/index.ts';
+import { jobs, kernel, stencil } from '../../lib/index.ts';
 
 async function run(argv: string[]) {
   const [out, err] = [new PassThrough(), new PassThrough()];
@@ -135,6 +136,45 @@ export const options = { shape: [40], spacing: Math.PI / 40, dt: 1e-3, until: { 
     ok(data instanceof Float32Array);
   });
 
+  it('every equation of the library has a name, in its dimensions', () => {
+    const dimensions = Object.fromEntries(libraryNames.map((name) => [name, ([1, 2, 3] as const).filter((each) => {
+      try {
+        return libraryEquation(name, each).dimensions === each;
+      } catch (error) {
+        match((error as Error).message, /^shape: expected .*extents?, the dimensions in which the library has/);
+        return false;
+      }
+    }).join('')]));
+    deepStrictEqual(dimensions, {
+      advection: '12', burgers: '1', euler: '123', 'fitzhugh-nagumo': '123', 'gray-scott': '123', heat: '123', 'kuramoto-sivashinsky': '1',
+      maxwell: '23', 'shallow-water': '12', wave: '123', 'wave-in-medium': '123',
+    });
+    const own = Object.keys(stencil.equations).map((name) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`).replace('fitz-hugh', 'fitzhugh'));
+    deepStrictEqual(libraryNames.filter((name) => name !== 'wave-in-medium'), own);
+  });
+
+  it('texts of a definition, of initial values and of boundary conditions call its functions', async () => {
+    const functions = { bump: '(x) => Math.exp(-x * x)', twice: '(x) => 2 * x', isSmall: '(x) => x < 3' };
+    const common = { shape: [9], spacing: 0.5, dt: 0.1 };
+    const given = { kind: 'stencil', name: 'texts', device: { backend: 'cpu' }, ...common, until: { steps: 4 }, snapshots: 1,
+      initial: { u: '(x) => twice(bump(x))' },
+      boundary: { low: { kind: 'function', value: '({ u }) => twice(u(0)) - u(1)' }, high: 'mirror' },
+      equation: { dimensions: 1, fields: ['u'], functions, admissible: '({ u }) => isSmall(u)',
+        rate: '({ u }, _, { laplacian }) => ({ u: twice(laplacian(u)) })', method: 'euler' } };
+    await jobs.run(given as never, { folder, results: folder });
+    const twice = (x: number) => 2 * x;
+    const equation = stencil.define({ dimensions: 1, fields: ['u'], functions: { twice }, method: 'euler',
+      rate: ({ u }, _, { laplacian }) => ({ u: twice(laplacian(u)) }) });
+    const initial = await kernel.map((x: number) => 2 * Math.exp(-x * x), [Float64Array.from({ length: 9 }, (_, i) => (i + 0.5) * 0.5)]);
+    await using known = await stencil.simulate(equation, { ...common, backend: 'javascript', initial: { u: initial as Float64Array },
+      boundary: { low: { kind: 'function', value: ({ u }) => 2 * u(0) - u(1) }, high: 'mirror' } });
+    await known.advance(4);
+    const { data } = await readField(join(folder, 'texts', 'all', 'result.zarr'), 'u');
+    deepStrictEqual(Array.from(data.subarray(9)), Array.from((await known.state()).u));
+    await rejects(jobs.run({ ...given, name: 'large', initial: { u: '(x) => 4 * twice(bump(x))' } } as never, { folder, results: folder }),
+      /admissible|not admissible/);
+  });
+
   it('steps by a CFL number end at the times of the snapshots', async () => {
     const decay = `export default { dimensions: 1, fields: ['u'], parameters: ['a'], step: ({ u }, { a }, { dx, dt }) =>
       ({ u: u() - (dt / dx) * a * (u() - u(-1)) }), speed: ({ u }, { a }) => a * (1 + u()) };
@@ -159,7 +199,10 @@ export const options = { shape: [50], spacing: 0.02, dt: { cfl: 0.8 }, until: { 
       [{ ...good, equation: 'heat', shape: undefined }, 2, /shape/], [{ ...good, equation: 'heat', dt: undefined }, 2, /dt: expected the time step/],
       [{ ...good, equation: 'heat', until: undefined }, 2, /until/], [{ ...good, equation: 'heat', parameters: {} }, 2, /parameters\.D/],
       [{ ...good, equation: 'heat', initial: { w: 1 } }, 2, /initial\.w/], [{ ...good, equation: 'heat', film: true }, 2, /film/],
-      [{ ...good, equation: 'burgers', shape: [8, 8] }, 2, /shape/], [{ ...good, equation: own, initial: { u: '(x, y) => x' } }, 2, /initial\.u.*function of x/],
+      [{ ...good, equation: 'burgers', shape: [8, 8] }, 2, /shape: expected 1 extent,/],
+      [{ ...good, equation: 'shallow-watr' }, 2, /no equation 'shallow-watr'; did you mean 'shallow-water'\? The library has advection,/],
+      [{ ...good, equation: 'euler', parameters: { gama: 1.4 } }, 2, /parameters\.gama: expected one of gamma \(did you mean 'gamma'\?\)/],
+      [{ ...good, equation: own, initial: { u: '(x, y) => x' } }, 2, /initial\.u.*function of x/],
       [{ ...good, equation: own, initial: { u: 'process.exit(1)' } }, 1, /this is not one function/],
       [{ ...good, equation: { ...own, rate: '() => process.exit(1)' } }, 1, /process is not known here/],
       [{ ...good, equation: own, boundary: 'open' }, 2, /boundary/], [{ ...good, equation: own, initial: { u: { file: 'none.npy' } } }, 2, /none\.npy/],

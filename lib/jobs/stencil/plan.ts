@@ -3,6 +3,7 @@ import { describeValue, isReal } from '../../core/arrays.ts';
 import { hasFields } from '../../core/checks.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
 import { elementAt } from '../../core/known.ts';
+import { didYouMean } from '../../core/similar.ts';
 import { define, inspect, type Definition, type Dimensions, type Equation } from '../../stencil/index.ts';
 import type { Resolve } from '../kind.ts';
 import type { Timing } from '../timetable.ts';
@@ -100,7 +101,11 @@ function needed<T>(value: T | undefined, name: string, expected: string, file: E
 /** Refuses names that the equation does not have, and names without a value. */
 function requireNames(given: object, names: readonly string[], argument: string): void {
   const other = Object.keys(given).find((name) => !names.includes(name));
-  if (other !== undefined) throw refusal(`${argument}.${other}`, names.length === 0 ? 'nothing' : `one of ${names.join(', ')}`, 'a value');
+  if (other !== undefined) {
+    const hint = didYouMean(other, names, '');
+    const expected = names.length === 0 ? 'nothing' : `one of ${names.join(', ')}${hint === '' ? '' : ` (${hint})`}`;
+    throw refusal(`${argument}.${other}`, expected, 'a value');
+  }
   const missing = names.find((name) => !Object.hasOwn(given, name));
   if (missing !== undefined) throw refusal(`${argument}.${missing}`, 'a value', 'none');
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { methods, stencilVariants } from '../../stencil/index.ts';
 import { common, path, positive } from '../fields.ts';
-import { libraryNames } from './library.ts';
+import { libraryHint, libraryNames } from './library.ts';
 
 const finite = z.number();
 const code = z.string().min(1).describe('the text of a JavaScript function, which is compiled and never evaluated');
@@ -15,6 +15,8 @@ const definition = z.strictObject({
   parameters: names, coefficients: names,
   rate: code.optional(), step: z.union([code, z.array(code).min(1)]).optional(), method: z.enum(methods).optional(),
   admissible: code.optional(), speed: code.optional(), diffusivity: code.optional(),
+  functions: z.record(z.string(), code).optional()
+    .describe('functions that all others may call, those of initial values and boundary conditions too, by name'),
 }).describe('an equation, as stencil.define takes it, with the texts of its functions');
 
 const values = z.record(z.string(), z.union([
@@ -28,7 +30,8 @@ export const stencilJobSchema = z.strictObject({
   equation: z.union([
     z.enum(libraryNames), z.strictObject({ file: path.describe('a module (.mjs, .js, .ts) that exports an equation; its code is run') }),
     definition,
-  ]).describe('an equation of the library, a file, or a definition'),
+  ], { error: ({ input }) => (typeof input === 'string' ? `there is no equation '${input}'; ${libraryHint(input)}` : undefined) })
+    .describe('an equation of the library, a file, or a definition'),
   shape: z.array(count.min(1)).min(1).max(3).optional().describe('cells along each axis'),
   spacing: perAxis(positive).optional().describe('distance of cells; default 1'),
   origin: perAxis(finite).optional().describe('the lower corner of the domain; default 0'),

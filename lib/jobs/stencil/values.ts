@@ -23,7 +23,7 @@ async function fromFile(path: string, plan: Plan, name: string): Promise<RealArr
   return data;
 }
 
-/** The values of a function that is given as text: compiled, so that job files need no evaluation of code. */
+/** The values of a function that is given as text, which may call those of the equation: compiled, so that nothing is evaluated. */
 async function fromText(text: string, plan: Plan, name: string): Promise<RealArray> {
   const dimensions = plan.shape.length;
   const inputs = plan.shape.map((_, axis) => {
@@ -31,7 +31,8 @@ async function fromText(text: string, plan: Plan, name: string): Promise<RealArr
     return { data: centres(plan, axis), shape };
   });
   try {
-    const result: unknown = await kernel.map(text, inputs);
+    const functions = (plan.equation.definition.functions ?? {}) as NonNullable<kernel.MapOptions['functions']>;
+    const result: unknown = await kernel.map(text, inputs, { functions });
     if (isReal(result)) return result;
   } catch (error) {
     if (!(error instanceof ArgumentError) || error.argument !== 'inputs') throw error;
