@@ -83,7 +83,8 @@ class CudaDevice final : public GpuDevice, public Submission, public ModuleHost 
 
   Status load(const std::string& image, const std::vector<std::string>& names, LoadedModule* out) override;
   void unload(const LoadedModule& module) override;
-  Status launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, Control& control) override;
+  Status launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, int64_t times,
+                    Control& control) override;
   int resident_blocks(const ModuleKernel& kernel, int threads, int64_t shared_bytes) const override;
 
   Status begin(Mark* out) override;

@@ -48,8 +48,9 @@ class ModuleHost {
   virtual Status load(const std::string& image, const std::vector<std::string>& names, LoadedModule* out) = 0;
   /// Only when none of the module's launches is in flight.
   virtual void unload(const LoadedModule& module) = 0;
-  /// Launches the kernels one after another, as one operation; polls `control` between launches.
-  virtual Status launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, Control& control) = 0;
+  /// Launches the kernels one after another, the whole list `times` times, as one operation; polls `control` in between. On a GPU a list
+  /// that is repeated becomes a graph.
+  virtual Status launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, int64_t times, Control& control) = 0;
   /// Blocks that a multiprocessor can run at once. May be called on any thread once the kernel is loaded.
   virtual int resident_blocks(const ModuleKernel& kernel, int threads, int64_t shared_bytes) const = 0;
 };

@@ -115,14 +115,23 @@ void CudaDevice::unload_all() {}
 
 #endif
 
-Status CudaDevice::launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, Control& control) {
+Status CudaDevice::launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, int64_t times, Control& control) {
   WARPLOOM_TRY(begin_operation(control));
-  for (const ModuleLaunch& each : launches) {
-    if (control.cancelled()) return {Code::cancelled, "the launches were cancelled"};
-    void* arguments[] = {const_cast<void*>(each.parameters)};
-    WARPLOOM_TRY(launch_kernel(module.kernels[static_cast<size_t>(each.kernel)].entry, each.blocks, each.threads,
-                               static_cast<size_t>(each.shared_bytes),
-                               each.cooperative ? LaunchKind::cooperative : LaunchKind::plain, arguments));
+  const auto cancelled = [&] { return control.cancelled() ? Status(Code::cancelled, "the launches were cancelled") : Status(); };
+  const auto list = [&]() -> Status {
+    for (const ModuleLaunch& each : launches) {
+      WARPLOOM_TRY(cancelled());
+      void* arguments[] = {const_cast<void*>(each.parameters)};
+      WARPLOOM_TRY(launch_kernel(module.kernels[static_cast<size_t>(each.kernel)].entry, each.blocks, each.threads,
+                                 static_cast<size_t>(each.shared_bytes),
+                                 each.cooperative ? LaunchKind::cooperative : LaunchKind::plain, arguments));
+    }
+    return {};
+  };
+  constexpr int64_t kReplays = 256;  // between two polls
+  for (int64_t done = 0; done < times; done += kReplays) {
+    WARPLOOM_TRY(cancelled());
+    WARPLOOM_TRY(replay(std::min(kReplays, times - done), list));
   }
   return end_operation(control);
 }

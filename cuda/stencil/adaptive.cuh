@@ -132,6 +132,8 @@ struct AdaptiveStageParameters {
   int32_t n[kDimensions];
   int32_t step;
   int32_t march;
+
+  WARPLOOM_DEVICE int number() const { return step; }
 };
 
 }  // namespace warploom::WARPLOOM_TARGET::stencil

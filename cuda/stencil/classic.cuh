@@ -24,6 +24,8 @@ struct StageParameters {
   int32_t n[kDimensions];
   int32_t step;  ///< the number of this one
   int32_t march;   ///< rows (planes) that a block takes one after another; 0: blocks take cells across rows
+
+  WARPLOOM_DEVICE int number() const { return step; }
 };
 
 template <class Stage>
@@ -97,7 +99,7 @@ struct ClassicAgent {
       inside = inside && at[axis] >= Stage::reach(axis) && at[axis] < p.n[axis] - Stage::reach(axis);
     }
     const int good = inside ? Stage::inner(p, member, at) : Stage::edge(p, member, at);
-    if (good == 0) device::atomic_min(p.status, p.step);
+    if (good == 0) device::atomic_min(p.status, p.number());
   }
 
   /// The cell after a step that is not taken.

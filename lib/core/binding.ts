@@ -147,8 +147,8 @@ export interface Addon {
   settleResult(array: TypedArray): void;
   giveBack(array: TypedArray): void;
   provideLent(device: number): void;
-  /** Runs launches that module.ts has packed; returns a promise of the seconds on the device. */
-  launchModule(module: number, numbers: Float64Array, bytes: Uint8Array, id: number): Promise<number>;
+  /** Runs launches that module.ts has packed, so many times; returns a promise of the seconds on the device. */
+  launchModule(module: number, numbers: Float64Array, bytes: Uint8Array, id: number, times: number): Promise<number>;
   /** Loads NVRTC by path or name; returns a string that says why if it cannot be used. `architectures`: 90 for sm_90. */
   findNvrtc(path: string): { readonly path: string; readonly version: string; readonly architectures: readonly number[] } | string;
   /** Compiles a file and blocks meanwhile: call it in a process of its own. `error` is empty on success. */

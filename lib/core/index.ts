@@ -3,7 +3,7 @@ export { defaultDevice, Device, DeviceArray, openDevice } from './device.ts';
 export type { OpenDeviceOptions, RunResult } from './device.ts';
 export { devices } from './devices.ts';
 export { DeviceModule } from './module.ts';
-export type { Kernel, KernelArgument, LaunchOptions, LaunchResult, ListedLaunch } from './module.ts';
+export type { Kernel, KernelArgument, LaunchAllOptions, LaunchOptions, LaunchResult, ListedLaunch } from './module.ts';
 export type { ModuleOptions } from './module-options.ts';
 export { packageVersion as version } from './binding.ts';
 export type { BackendName, DeviceDescription, MemoryUse } from './binding.ts';

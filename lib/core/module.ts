@@ -32,6 +32,15 @@ export interface LaunchOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of {@link DeviceModule.launchAll}. */
+export interface LaunchAllOptions {
+  /** How often the whole list runs, 1 to 65536; default 1. On a GPU, a list that runs more than once becomes a CUDA graph: its later
+   * rounds cost the host almost nothing. */
+  readonly times?: number;
+  /** Cancels what has not begun. */
+  readonly signal?: AbortSignal;
+}
+
 /** One of several launches. */
 export interface ListedLaunch extends Omit<LaunchOptions, 'signal'> {
   /** Name of the kernel. */
@@ -70,7 +79,7 @@ const launchFields = {
 };
 const launchOptions = optionsOf('launch', { ...launchFields, signal: abortSignal });
 const listedOptions = optionsOf('launchAll', { ...launchFields, kernel: needed(text()) });
-const listOptions = optionsOf('launchAll', { signal: abortSignal });
+const listOptions = optionsOf('launchAll', { times: normally(whole(1, mostLaunches), 1), signal: abortSignal });
 
 /** The options of a launch, with defaults. */
 interface Read extends Omit<LaunchOptions, 'signal'> {
@@ -240,20 +249,20 @@ export class DeviceModule {
       const read = launchOptions.read(options);
       const packing = new Packing(this.#owner);
       this.#pack(packing, kernel, 'kernel', read, '');
-      return this.#start(packing, read.signal);
+      return this.#start(packing, read.signal, 1);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
   /**
-   * Launches kernels one after another in a single call, which takes less time than separate calls.
+   * Launches kernels one after another in a single call, which takes less time than separate calls; with `times`, over and over again.
    * @throws ArgumentError naming the first launch whose options do not fit its kernel (as a rejection, before any launch runs)
    */
-  launchAll(launches: readonly ListedLaunch[], options: { readonly signal?: AbortSignal } = {}): Promise<LaunchResult> {
+  launchAll(launches: readonly ListedLaunch[], options: LaunchAllOptions = {}): Promise<LaunchResult> {
     try {
       this.#use();
-      const { signal } = listOptions.read(options);
+      const { signal, times } = listOptions.read(options);
       requireList(launches, 'launches');
       if (launches.length > mostLaunches) throw refusal('launches', `at most ${mostLaunches}`, String(launches.length));
       const packing = new Packing(this.#owner);
@@ -262,7 +271,7 @@ export class DeviceModule {
         const read = listedOptions.read(elementAt(launches, i), within);
         this.#pack(packing, read.kernel, `${within}.kernel`, read, `${within}.`);
       }
-      return this.#start(packing, signal);
+      return this.#start(packing, signal, times);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -304,12 +313,12 @@ export class DeviceModule {
     packing.add(number, kernel, options, within);
   }
 
-  #start(packing: Packing, signal: AbortSignal | undefined): Promise<LaunchResult> {
+  #start(packing: Packing, signal: AbortSignal | undefined, times: number): Promise<LaunchResult> {
     const handle = this.#use();
     const { cancel, attention } = this.#owner;
     const numbers = Float64Array.from(packing.numbers);
     return cancellable({ signal }, cancel, (id) => {
-      const call = addon().launchModule(handle, numbers, packing.bytes, id);
+      const call = addon().launchModule(handle, numbers, packing.bytes, id, times);
       return attention?.pay(call) ?? call;
     }).then((deviceSeconds) => ({ deviceSeconds }), rethrow);
   }

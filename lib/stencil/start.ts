@@ -53,7 +53,7 @@ function requireFunctions({ definition }: Equation, rules: Rules): void {
 async function engineFor(request: Request, target: Target, made: StencilProgram, content: Content): Promise<Engine> {
   const { equation, backend, variant, threads, rules, precision } = request;
   const refuseStreaming = (): void => {
-    if (variant === 'streaming' || variant === 'persistent') {
+    if (variant !== 'auto' && variant !== 'classic') {
       throw refusal('variant', `'classic' or 'auto' with backend ${backend}`, `'${variant}'`);
     }
   };

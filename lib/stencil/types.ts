@@ -176,7 +176,7 @@ export const stencilBackends = ['auto', 'device', 'wasm', 'interpreter', 'javasc
 export type StencilBackend = (typeof stencilBackends)[number];
 
 /** How the steps are executed on a device; all variants give the same bits. */
-export const stencilVariants = ['auto', 'classic', 'streaming', 'persistent'] as const;
+export const stencilVariants = ['auto', 'classic', 'graph', 'streaming', 'persistent'] as const;
 /** How the steps are executed on a device. */
 export type StencilVariant = (typeof stencilVariants)[number];
 
@@ -273,7 +273,7 @@ export interface ShapeInfo {
 export interface RunInfo {
   /** `cuda`, `simt`, `wasm`, `interpreter` or `javascript`. */
   readonly backend: 'cuda' | 'simt' | 'wasm' | 'interpreter' | 'javascript';
-  readonly variant: 'classic' | 'streaming' | 'persistent';
+  readonly variant: Exclude<StencilVariant, 'auto'>;
   /** Why it is this variant, and what the tuner found. */
   readonly reason: string;
   /** Largest offset that the equation reads, along each axis. */

@@ -55,6 +55,7 @@ class LaunchJob final : public Job {
   std::shared_ptr<ModuleCode> code;
   std::vector<PackedLaunch> launches;
   std::vector<unsigned char> bytes;  // the parameters of all launches
+  int64_t times = 1;
   bool overlaps() const override { return true; }
   Submission::Mark mark() const override { return mark_; }
 
@@ -86,7 +87,7 @@ class LaunchJob final : public Job {
       all.push_back(each.launch);
       all.back().parameters = bytes.data() + each.parameters;
     }
-    return code->host->launch_all(code->loaded, all, *this);
+    return code->host->launch_all(code->loaded, all, times, *this);
   }
 
   Submission::Mark mark_ = Submission::kNone;
@@ -216,10 +217,10 @@ class Unpacker {
   const ModuleCode& code_;
 };
 
-/// launchModule(module, numbers, bytes, id) returns a promise of the seconds on the device.
+/// launchModule(module, numbers, bytes, id, times) returns a promise of the seconds on the device.
 napi_value launch(napi_env env, napi_callback_info info) {
   return js::guarded(env, [&]() -> napi_value {
-    const js::Arguments<4> arguments(env, info);
+    const js::Arguments<5> arguments(env, info);
     double number = 0;
     napi_get_value_double(env, arguments.value[0], &number);
     auto job = std::make_unique<LaunchJob>();
@@ -230,6 +231,7 @@ napi_value launch(napi_env env, napi_callback_info info) {
     if (!failure) failure = read_typed_array(env, "numbers", arguments.value[1], ElementType::float64, &numbers);
     if (!failure) failure = read_typed_array(env, "bytes", arguments.value[2], ElementType::uint8, &bytes);
     if (!failure) failure = js::read_integer(env, "id", arguments.value[3], 0, js::kLargestSafeInteger, &id);
+    if (!failure) failure = js::read_integer(env, "times", arguments.value[4], 1, INT32_MAX, &job->times);
     if (!failure && !Unpacker(numbers, bytes, *job->code).read(*Environment::of(env), &job->launches)) {
       failure = Failure::internal("the launches are not packed correctly");
     }

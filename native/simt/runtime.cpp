@@ -156,13 +156,15 @@ class SimtDevice final : public GpuDevice, public Submission, public ModuleHost 
     (void)fault_seam().next();
     modules_.unload(module.library);
   }
-  Status launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, Control& control) override {
+  Status launch_all(const LoadedModule& module, const std::vector<ModuleLaunch>& launches, int64_t times, Control& control) override {
     WARPLOOM_TRY(begin_operation(control));
-    for (const ModuleLaunch& each : launches) {
-      if (control.cancelled()) return {Code::cancelled, "the launches were cancelled"};
-      const auto entry = reinterpret_cast<ModuleEntry>(const_cast<void*>(module.kernels[static_cast<size_t>(each.kernel)].entry));
-      WARPLOOM_TRY(launch_blocks(each.blocks, each.threads, static_cast<size_t>(each.shared_bytes), each.cooperative,
-                                 [&](const device::Block& block) { entry(block, each.parameters); }));
+    for (int64_t time = 0; time < times; ++time) {
+      for (const ModuleLaunch& each : launches) {
+        if (control.cancelled()) return {Code::cancelled, "the launches were cancelled"};
+        const auto entry = reinterpret_cast<ModuleEntry>(const_cast<void*>(module.kernels[static_cast<size_t>(each.kernel)].entry));
+        WARPLOOM_TRY(launch_blocks(each.blocks, each.threads, static_cast<size_t>(each.shared_bytes), each.cooperative,
+                                   [&](const device::Block& block) { entry(block, each.parameters); }));
+      }
     }
     return end_operation(control);
   }

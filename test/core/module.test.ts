@@ -114,7 +114,8 @@ describe('modules', function () {
       const calls: Promise<unknown>[] = [];
       for (let k = 0; k < 50; ++k) calls.push(module.launch('affine', { ...shape, arguments: scale(data, k % 2 === 0 ? 2 : 0.5, 1, n) }));
       calls.push(copy.copyFrom(data));
-      calls.push(module.launchAll(Array.from({ length: 300 }, () => ({ kernel: 'affine', ...shape, arguments: scale(data, 1, -1, n) }))));
+      const list = Array.from({ length: 30 }, () => ({ kernel: 'affine', ...shape, arguments: scale(data, 1, -1, n) }));
+      calls.push(module.launchAll(list, { times: 10 }));
       calls.push(data.write(Float32Array.of(-1), 3));
       calls.push(module.launch('affine', { ...shape, arguments: scale(data, 3, 0, n) }));
       await Promise.all(calls);
@@ -167,6 +168,7 @@ describe('modules', function () {
 
     it('take empty lists, empty grids, empty parameters and empty arrays', async () => {
       deepStrictEqual(Object.keys(await module.launchAll([])), ['deviceSeconds']);
+      await module.launchAll([], { times: 3 });
       using empty = await device.array('float32', 0);
       await module.launchAll([
         { kernel: 'nothing', ...small }, { kernel: 'nothing', ...small, arguments: [] },
@@ -203,6 +205,7 @@ describe('modules', function () {
         ['launches[1].kernel', () => module.launchAll([{ kernel: 'affine', ...small, arguments: given }, { kernel: 'no', ...small }])],
         ['launches[1].arguments[0]', () => module.launchAll([{ kernel: 'affine', ...small, arguments: given }, { kernel: 'affine', ...small, arguments: [{} as never] }])],
         ['launches', () => module.launchAll(3 as never)],
+        ['times', () => module.launchAll([], { times: 0 })], ['times', () => module.launchAll([], { times: 1.5 })],
       ];
       for (const [argument, call] of cases) await rejects(call(), { name: 'ArgumentError', code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument }, argument);
       deepStrictEqual(await data.read(), Float32Array.of(0, 1, 2, 3));

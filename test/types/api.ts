@@ -31,7 +31,7 @@ export async function modules(device: Device, data: DeviceArray): Promise<void> 
   const done = await module.launch('a', { blocks: 1, threads: 32, arguments: [data, { i32: 1 }, { i64: 2n }, { f32: 0.5 }, { f64: 1 }] });
   expectType<number, typeof done.deviceSeconds>();
   void done;
-  await module.launchAll([{ kernel: 'a', blocks: 1, threads: 32 }], {});
+  await module.launchAll([{ kernel: 'a', blocks: 1, threads: 32 }], { times: 2 });
   const resident = module.kernels.get('a')?.residentBlocks(32);
   expectType<number | undefined, typeof resident>();
   void resident;

@@ -44,18 +44,30 @@ function reachText(reach: readonly number[]): string {
 
 const ends = ['inner', 'edge'] as const;
 
-/** Names of the kernels that choose steps of varying length. */
-export const limitKernel = 'limit', chooseKernel = 'choose';
+/** Names of the kernels that choose steps of varying length, and of the one at the end of a round of a graph. */
+export const limitKernel = 'limit', chooseKernel = 'choose', countKernel = 'count';
+
+/** Where the stages take their time and length from: arguments, a clock on the device, or a counter there. */
+type Way = 'plain' | 'adaptive' | 'graph';
+const parametersOf: Readonly<Record<Way, string>> = {
+  plain: 'StageParameters', adaptive: 'AdaptiveStageParameters', graph: 'GraphStageParameters',
+};
 
 /** The kernels of the variant `classic`: stage_0, stage_1, … */
 export function classicText(made: StencilProgram): DeviceText {
-  return textOf(made, deviceProgram(made, rootsOf(made)), false);
+  return textOf(made, deviceProgram(made, rootsOf(made)), 'plain');
+}
+
+/** The kernels of the variant `graph`: the same, and the one that counts rounds. */
+export function graphText(made: StencilProgram): DeviceText {
+  const { source, kernels } = textOf(made, deviceProgram(made, rootsOf(made)), 'graph');
+  return { source: `${source}\nWARPLOOM_KERNEL(${countKernel}, ${stencilSpace}::CountAgent)`, kernels: [...kernels, countKernel] };
 }
 
 /** The same for steps of varying length, and the kernels that choose them. */
 export function adaptiveText(made: StencilProgram): DeviceText {
   const program = deviceProgram(made, [...rootsOf(made), 'limit_cell']);
-  const { source, kernels } = textOf(made, program, true);
+  const { source, kernels } = textOf(made, program, 'adaptive');
   const { names } = made;
   const indices = names.spacing.map((_, axis) => `at[${axis}]`);
   const scalars = { t: `static_cast<Real>(p.clock[${stencilSpace}::kNext])`, dt: 'Real(0)', h: 'p.h', g: 'p.g' };
@@ -86,20 +98,22 @@ function clockTexts({ time, h, g }: Stage): Readonly<Record<string, string>> {
   };
 }
 
-function textOf(made: StencilProgram, program: Program, isAdaptive: boolean): DeviceText {
+function textOf(made: StencilProgram, program: Program, way: Way): DeviceText {
   const { stages, names } = made;
+  const scalarsOf = (stage: Stage): Readonly<Record<string, string>> =>
+    (way === 'adaptive' ? clockTexts(stage) : way === 'graph' ? { t: 'p.begin()' } : {});
   const pointers = cudaParameters(program);
   const indices = names.spacing.map((_, axis) => `at[${axis}]`);
   const types = stages.flatMap((stage, s) => [
     `struct Stage${s} {`, `  using Real = ${realOf(made)};`,
     `  static constexpr int kDimensions = ${names.dimensions}, kFields = ${names.fields.length};`,
-    `  static constexpr bool kAdaptive = ${isAdaptive}, kSingle = ${stages.length === 1};`,
+    `  static constexpr bool kAdaptive = ${way === 'adaptive'}, kSingle = ${stages.length === 1};`,
     `  static WARPLOOM_DEVICE int reach(int axis) { return ${reachText(stage.reach)}; }`,
-    `  using Parameters = ${stencilSpace}::${isAdaptive ? 'Adaptive' : ''}StageParameters<Real, kDimensions>;`,
+    `  using Parameters = ${stencilSpace}::${parametersOf[way]}<Real, kDimensions>;`,
     ...ends.flatMap((end) => [
       `  static WARPLOOM_DEVICE int ${end}(const Parameters& p, int64_t member, const int (&at)[kDimensions]) {`,
       '    int good;',
-      `    ${cName(`${end}_${s}`)}(${[...indices, ...scalarTexts(made, isAdaptive ? clockTexts(stage) : {}), 'good',
+      `    ${cName(`${end}_${s}`)}(${[...indices, ...scalarTexts(made, scalarsOf(stage)), 'good',
         ...required(pointers.get(`${end}_${s}`)).map((buffer) => pointerText(made, buffer))].join(', ')});`,
       '    return good;', '  }',
     ]), '};', `WARPLOOM_KERNEL(stage_${s}, warploom::WARPLOOM_TARGET::stencil::ClassicAgent<Stage${s}>)`, '',
@@ -107,7 +121,7 @@ function textOf(made: StencilProgram, program: Program, isAdaptive: boolean): De
   return {
     source: [
       '#include "cuda/core/module.cuh"', '#include "arithmetic.h"', '#include "cuda/stencil/classic.cuh"',
-      ...(isAdaptive ? ['#include "cuda/stencil/adaptive.cuh"'] : []), printCuda(program), ...types,
+      ...(way === 'plain' ? [] : [`#include "cuda/stencil/${way}.cuh"`]), printCuda(program), ...types,
     ].join('\n'),
     kernels: stages.map((_, s) => `stage_${s}`),
   };

@@ -94,7 +94,6 @@ export class AdaptiveEngine extends DeviceEngine {
     const { cells, members, shape } = state.grid;
     const { h, g } = required(span.limits);
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
-    const sum = stages.some(({ writesSum }) => writesSum) ? 'sum' : 'state';
     const count = Math.min(mostBlocks, Math.ceil((cells * members) / classicThreads));
     const { march, blocks } = cellBlocks(state.grid, state.device.description.multiprocessors);
     const extents = shape.map((n) => ({ i32: n }));
@@ -107,11 +106,10 @@ export class AdaptiveEngine extends DeviceEngine {
         ],
       };
       yield { kernel: chooseKernel, blocks: 1, ...choosing, arguments: [this.#clock, this.#partial, { i32: count }] };
-      for (const [s, { y, out }] of levelsOf(stages).entries()) {
+      for (const [s, each] of levelsOf(stages).entries()) {
         yield {
           kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
-            state.array(y), state.array('state'), state.array(sum), state.array(out), state.coefficients, state.parameters, state.status,
-            this.#clock, { i64: cells }, ...extents, { i32: step }, { i32: march },
+            ...state.stageArrays(stages, each), this.#clock, { i64: cells }, ...extents, { i32: step }, { i32: march },
           ],
         };
       }

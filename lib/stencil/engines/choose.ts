@@ -3,6 +3,7 @@ import { refusal } from '../../core/errors.ts';
 import { streamingObstacle } from '../compile/scheme.ts';
 import { AdaptiveEngine } from './adaptive-device.ts';
 import { ClassicEngine, type DeviceParts } from './device.ts';
+import { GraphEngine } from './graph.ts';
 import { PersistentEngine, residentShape } from './persistent.ts';
 import type { Engine } from './span.ts';
 import { streamingShapes } from './shapes.ts';
@@ -10,6 +11,8 @@ import { StreamingEngine } from './streaming.ts';
 
 /** Cells for which `auto` keeps the grid on the multiprocessors. */
 const leastPersistent = 2 ** 10, mostPersistent = 2 ** 19;
+/** Numbers of a state below which a launch takes less time than it takes the host. */
+const worthRecording = 2 ** 21;
 /** Cells from which passes of several steps are faster, measured. */
 const worthStreaming = 2 ** 16;
 
@@ -24,6 +27,7 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
     throw refusal('variant', "'classic' or 'auto', because the steps vary in length", `'${variant}'`);
   }
   if (variant === 'classic') return ClassicEngine.start(parts, 'one kernel per stage, as asked for');
+  if (variant === 'graph') return GraphEngine.begin(parts, 'one kernel per stage, in graphs, as asked for');
   let obstacle = streamingObstacle(made, target, grid.members);
   if (obstacle === undefined && (variant === 'persistent' || variant === 'auto')) {
     const engine = await startPersistent(parts);
@@ -31,7 +35,7 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
   }
   if (variant === 'persistent') {
     const reason = obstacle ?? 'the grid does not fit on the multiprocessors';
-    throw refusal('variant', "'classic', 'streaming' or 'auto'", `'persistent': ${reason}`);
+    throw refusal('variant', "'classic', 'graph', 'streaming' or 'auto'", `'persistent': ${reason}`);
   }
   const isWanted = variant === 'streaming';
   const shapes = obstacle === undefined ? streamingShapes(made, target, grid, { depth, points }) : [];
@@ -41,8 +45,9 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
   }
   if (obstacle === undefined && !isWanted && grid.cells * grid.members < worthStreaming) obstacle = 'the grid is small';
   if (obstacle === undefined) return StreamingEngine.begin(parts, shapes);
-  if (isWanted) throw refusal('variant', "'classic' or 'auto'", `'streaming': ${obstacle}`);
-  return ClassicEngine.start(parts, `one kernel per stage: ${obstacle}`);
+  if (isWanted) throw refusal('variant', "'classic', 'graph' or 'auto'", `'streaming': ${obstacle}`);
+  if (grid.cells * grid.members * grid.fields >= worthRecording) return ClassicEngine.start(parts, `one kernel per stage: ${obstacle}`);
+  return GraphEngine.begin(parts, `one kernel per stage, in graphs: ${obstacle}`);
 }
 
 /** Undefined if the grid does not fit on the multiprocessors, or (for `auto`) is so large that passes over memory are as fast. */

@@ -9,7 +9,7 @@ import type { StencilProgram, Target } from '../compile/stages.ts';
 import type { Request } from '../request.ts';
 import type { Equation, RealArray, ShapeInfo } from '../types.ts';
 import { levelsOf, levelsUsed, stageScalars, timeOf, type Content, type Engine, type Grid, type Level, type Outcome,
-  type Span } from './span.ts';
+  type Span, type StageLevels } from './span.ts';
 
 /** What a device engine is made of. */
 export interface DeviceParts {
@@ -85,6 +85,12 @@ export class DeviceState {
     return required(this.#arrays.get(level));
   }
 
+  /** The arrays that a stage takes, in the order of its parameters. */
+  stageArrays(stages: StencilProgram['stages'], { y, out }: StageLevels): readonly DeviceArray[] {
+    const sum = stages.some(({ writesSum }) => writesSum) ? 'sum' : 'state';
+    return [this.array(y), this.array('state'), this.array(sum), this.array(out), this.coefficients, this.parameters, this.status];
+  }
+
   /** The state and another array change places. */
   swap(): void {
     const [state, first] = [this.array('state'), this.array('first')];
@@ -136,18 +142,23 @@ export abstract class DeviceEngine implements Engine {
   /** The launches of all steps of a span, whose first one counts as number `first`. */
   protected abstract launches(span: Span, first?: number): Generator<ListedLaunch>;
 
-  /** Takes the steps, good or bad; returns seconds. */
-  protected async run(span: Span): Promise<number> {
-    let seconds = 0;
+  /** The same as lists, and how often each of them runs. */
+  protected* rounds(span: Span): Generator<{ readonly list: readonly ListedLaunch[]; readonly times: number }> {
     let list: ListedLaunch[] = [];
-    const pending: Promise<{ readonly deviceSeconds: number }>[] = [];
     for (const launch of this.launches(span)) {
       list.push(launch);
       if (list.length < mostLaunches) continue;
-      pending.push(this.module.launchAll(list));
+      yield { list, times: 1 };
       list = [];
     }
-    if (list.length > 0) pending.push(this.module.launchAll(list));
+    if (list.length > 0) yield { list, times: 1 };
+  }
+
+  /** Takes the steps, good or bad; returns seconds. */
+  protected async run(span: Span): Promise<number> {
+    let seconds = 0;
+    const pending: Promise<{ readonly deviceSeconds: number }>[] = [];
+    for (const { list, times } of this.rounds(span)) pending.push(this.module.launchAll(list, { times }));
     for (const { deviceSeconds } of await Promise.all(pending)) seconds += deviceSeconds;
     return seconds;
   }
@@ -231,14 +242,12 @@ export class ClassicEngine extends DeviceEngine {
     const { state } = this;
     for (let step = 0; step < span.steps; step += 1) {
       const t = timeOf(span, step);
-      for (const [s, { y, out }] of levels.entries()) {
+      for (const [s, each] of levels.entries()) {
         const stage = required(stages[s]);
-        const sum = stages.some(({ writesSum }) => writesSum) ? 'sum' : 'state';
         yield {
           kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
-            state.array(y), state.array('state'), state.array(sum), state.array(out), state.coefficients, state.parameters, state.status,
-            { i64: cells }, ...stageScalars(stage, t, span.dt).map(real), ...shape.map((n) => ({ i32: n })),
-            { i32: first + step }, { i32: march },
+            ...state.stageArrays(stages, each), { i64: cells }, ...stageScalars(stage, t, span.dt).map(real),
+            ...[...shape, first + step, march].map((n) => ({ i32: n })),
           ],
         };
       }
