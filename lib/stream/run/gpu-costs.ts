@@ -21,3 +21,11 @@ export function parallelTime(cost: number, moved: number): number {
 export function orderedTime(cost: number, moved: number): number {
   return operationsInOrder * cost + moved * (operationsPerItem + itemInOrder) * microsecondsPerOperation;
 }
+
+/** A multiprocessor's operations in a cycle, and its cycles in a microsecond. */
+const operationsInCycle = 128, cyclesInMicrosecond = 1700;
+
+/** What these costs come to on a device, in microseconds: right to a factor of a few. */
+export function deviceMicroseconds(cost: number): number {
+  return cost / microsecondsPerOperation / operationsInCycle / cyclesInMicrosecond;
+}

@@ -11,7 +11,7 @@ import { steadyState } from '../schedule/index.ts';
 import type { SdfGraph } from '../sdf.ts';
 import type { PipelineProgram } from '../targets/cuda-pipeline.ts';
 import { trusted } from '../require.ts';
-import { entryMicroseconds, orderedTime, parallelTime } from './gpu-costs.ts';
+import { deviceMicroseconds, entryMicroseconds, orderedTime, parallelTime } from './gpu-costs.ts';
 import {
   codesByActor, ListWriter, listsOf, orderOf, serialLists, shuffleItems, stagedPlaces, type DeviceSchedule, type InstanceChoice,
   type PipelineMode,
@@ -138,6 +138,13 @@ function problemOf({ graph, repetitions, tokens }: Threaded, { delays }: Instanc
 /** What is scheduled: instances of the chosen threads with their times. */
 export function scheduleProblem(program: PipelineProgram, choice: InstanceChoice, processors: number): PipelineProblem {
   return problemOf(threadedOf(program, choice), choice, processors);
+}
+
+/** Estimated microseconds of a steady state, of a schedule that leaves no multiprocessor waiting. */
+export function leastMicroseconds(program: PipelineProgram, choice: InstanceChoice, processors: number): number {
+  const wide = threadedOf(program, choice);
+  const { resource, recurrence } = intervalBounds(problemOf(wide, choice, processors));
+  return deviceMicroseconds(Math.max(resource, recurrence)) / wide.steadyStates;
 }
 
 /**

@@ -75,7 +75,10 @@ export interface StreamRunOptions {
    * on devices. Both change outputs within rounding; without such scans all back ends still give the same bits. Default false.
    */
   readonly algebraic?: boolean;
-  /** With `cuda` and `simt`: how the device runs the program; see {@link compileForDevice}, which has more options. Default `fused`. */
+  /**
+   * With `cuda` and `simt`: how the device runs the program; see {@link compileForDevice}, which has more options. Default: `fused`;
+   * programs with feedback loops, or state that only firings in order can find, by `swp` where that proves faster than the CPU.
+   */
   readonly mode?: DeviceMode;
   /**
    * With a device: whether worker threads make some of the steady states, from the end of the input backwards, while the device works from

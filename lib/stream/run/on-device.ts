@@ -139,6 +139,40 @@ export function reasonOf(error: unknown): string | undefined {
 }
 
 /**
+ * A program compiled for a run or session that names no mode: as one kernel, else, where firings must follow each other, as
+ * {@link chooseInOrder} finds.
+ */
+async function chosenFor(
+  graph: StreamGraph, device: Device, { fast, signal, ...rest }: {
+    readonly fast: boolean; readonly threads?: number | undefined; readonly input?: ArrayLike<number> | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<CompiledGpu> {
+  try {
+    return await compiledFor(graph, device, { mode: 'fused', fast }, signal);
+  } catch (error) {
+    if (!(error instanceof UnsupportedProgram) || !await isInOrder(graph)) throw error;
+    const { chooseInOrder } = await import('./in-order.ts');
+    const compile = (): Promise<CompiledGpu> => compiledFor(graph, device, { mode: 'swp', fast }, signal);
+    return chooseInOrder(graph, device, error, { fast, signal, ...rest, compile });
+  }
+}
+
+/** By mode `fused` as the caller asked: programs whose firings must follow each other by mode `swp`, as `compileForDevice` makes them. */
+async function fusedFor(graph: StreamGraph, device: Device, fast: boolean, signal: AbortSignal): Promise<CompiledGpu> {
+  try {
+    return await compiledFor(graph, device, { mode: 'fused', fast }, signal);
+  } catch (error) {
+    if (!(error instanceof UnsupportedProgram) || !await isInOrder(graph)) throw error;
+    return compiledFor(graph, device, { mode: 'swp', fast }, signal);
+  }
+}
+
+async function isInOrder(graph: StreamGraph): Promise<boolean> {
+  return (await import('./gpu-pipelined.ts')).isInOrder(graph);
+}
+
+/**
  * A program compiled for a device: the given one, or the one of runs without the option `device`. Throws what {@link reasonOf} explains,
  * and more.
  */
@@ -159,14 +193,16 @@ export async function compiledOn(
 export async function runOnDevice(
   graph: StreamGraph, backend: DeviceBackend, request: DeviceRequest, ready?: CompiledGpu,
 ): Promise<DeviceRun> {
-  const { input, device: asked, fast = false, mode = 'fused', ...options } = request;
+  const { input, device: asked, fast = false, mode, ...options } = request;
   return within(options, async (signal): Promise<DeviceRun> => {
     let device = asked;
     try {
       if (device === undefined) device = await openedFor(backend);
       if (lost.has(device)) return { reason: 'the device was lost' };
       const { costs, threads } = options;
-      const program = ready ?? await compiledFor(graph, device, { mode, fast, costs, threads }, signal);
+      const program = ready ?? await (mode === undefined ? chosenFor(graph, device, { fast, threads, input, signal })
+        : mode === 'fused' ? fusedFor(graph, device, fast, signal)
+          : compiledFor(graph, device, { mode, fast, costs, threads }, signal));
       return { made: await program.run(input, { ...options, signal }), backend };
     } catch (error) {
       if (signal.aborted) throw error;
@@ -198,12 +234,13 @@ function beginOnDevice(
 }
 
 /** Whether a run is long enough for a GPU and a GPU is available. */
-export function isForGpu(graph: StreamGraph, request: DeviceRequest): boolean {
+export async function isForGpu(graph: StreamGraph, request: DeviceRequest): Promise<boolean> {
   try {
     const milliseconds = estimateOf(graph, request);
     if (milliseconds < worthLaunch || missing('cuda') !== undefined) return false;
-    if (startMattersOnDevice(compiledWasm(graph).plan) === undefined) return false;
-    const name = nameOf({ mode: 'fused', fast: request.fast === true });
+    const isInAnyOrder = startMattersOnDevice(compiledWasm(graph).plan) !== undefined;
+    if (!isInAnyOrder && !await isInOrder(graph)) return false;
+    const name = nameOf({ mode: isInAnyOrder ? 'fused' : 'swp', fast: request.fast === true });
     const isCompiled = gpu !== undefined && compiled.get(graph)?.get(gpu)?.has(name) === true;
     return milliseconds >= worthDevice || isCompiled;
   } catch (error) {
