@@ -2,7 +2,9 @@
 import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
 import fc from 'fast-check';
 import { ArgumentError } from '../../lib/core/errors.ts';
+import { firstFit } from '../../lib/kernel/memory/packing.ts';
 import { interference, plan } from '../../lib/kernel/memory/plan.ts';
+import { prepare, resized } from '../../lib/kernel/memory/prepared.ts';
 import { planners, type Block, type Plan, type PlanProblem } from '../../lib/kernel/memory/types.ts';
 import { guillotine, intervalKernels, ratios } from '../../bench/scratchpad-problems.ts';
 import { Random } from '../support/random.ts';
@@ -156,6 +158,29 @@ describe('planners of shared memory', () => {
     checkPlan(large, found);
     strictEqual(found.lowerBound, 2 ** 20);
     ok(found.bytes < 1.35 * found.lowerBound, `${found.bytes}`);
+  });
+
+  it('first fit gives each block the lowest place left, above its floor and on one side of the fence, for other sizes as well', () => {
+    fc.assert(fc.property(problems(8, 40, [1, 4, 16]), fc.array(fc.nat(30), { minLength: 8, maxLength: 8 }), fc.nat(60), fc.nat(5),
+      (problem, floors, fence, more) => {
+        const sizes = problem.blocks.map(({ bytes }) => 1 + bytes * more);
+        const prepared = resized(prepare(problem), sizes);
+        deepStrictEqual(prepared, prepare({ ...problem, blocks: problem.blocks.map((block, i) => ({ ...block, bytes: sizes[i]! })) }));
+        const { bytes, alignment, neighbours } = prepared;
+        const order = bytes.map((_, i) => i).sort((a, b) => bytes[b]! - bytes[a]! || b - a);
+        for (const bounds of [undefined, { floors, fence }]) {
+          const offsets = firstFit(prepared, order, bounds);
+          const isFree = (block: number, at: number, others: readonly number[]): boolean => at % alignment[block]! === 0
+            && (bounds === undefined || (at >= floors[block]! && (at >= fence || at + bytes[block]! <= fence)))
+            && others.every((other) => !neighbours[block]!.includes(other)
+              || at + bytes[block]! <= offsets[other]! || offsets[other]! + bytes[other]! <= at);
+          order.forEach((block, i) => {
+            let at = 0;
+            while (!isFree(block, at, order.slice(0, i))) ++at;
+            strictEqual(offsets[block], at);
+          });
+        }
+      }), { numRuns: 150, seed: 6 });
   });
 
   it('says so when the budget was not enough', () => {

@@ -4,7 +4,7 @@
 import { addAt, elementAt, lastOf, required } from '../../core/known.ts';
 import type { Work } from './work.ts';
 import { packing } from './packing.ts';
-import { alignUp, heightOf, roomOf, type Prepared } from './prepared.ts';
+import { alignUp, leastRoom, heightOf, type Prepared } from './prepared.ts';
 
 /** A placement and whether the search was complete. */
 export interface ExactResult {
@@ -255,7 +255,7 @@ function restrict(problem: Prepared, members: readonly number[]): Prepared {
     count: members.length, unit: problem.unit, cliques, bytes,
     alignment: members.map((block) => elementAt(problem.alignment, block)),
     neighbours: members.map((block) => elementAt(problem.neighbours, block).map((other) => required(place.get(other)))),
-    lowerBound: cliques.reduce((most, clique) => Math.max(most, roomOf(clique, bytes)), 0),
+    lowerBound: leastRoom(cliques, bytes),
   };
 }
 

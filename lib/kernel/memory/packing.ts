@@ -4,18 +4,37 @@ import { Work } from './work.ts';
 import { coloring } from './partitions.ts';
 import { alignUp, heightOf, type Prepared } from './prepared.ts';
 
+/** Where blocks may lie, in units, beside what keeps them apart. */
+export interface Bounds {
+  /** By block: the lowest offset it may have. */
+  readonly floors: readonly number[];
+  /** No block lies on both sides of this offset. */
+  readonly fence: number;
+}
+
 /** Places blocks in order, each at the lowest offset that is free of the neighbours placed before it. */
-function firstFit(problem: Prepared, order: readonly number[]): number[] {
-  const offsets: number[] = new Array<number>(problem.count).fill(-1);
+export function firstFit(problem: Prepared, order: readonly number[], bounds?: Bounds): number[] {
+  const { count, bytes, alignment, neighbours } = problem;
+  const offsets: number[] = new Array<number>(count).fill(-1);
+  const near = new Int32Array(count).fill(-1); // by block: of which block it is known to be a neighbour
+  const placed: number[] = []; // by offset
   for (const block of order) {
-    const placed = elementAt(problem.neighbours, block).filter((other) => elementAt(offsets, other) >= 0);
-    placed.sort((a, b) => elementAt(offsets, a) - elementAt(offsets, b));
-    let at = 0;
+    for (const other of elementAt(neighbours, block)) near[other] = block;
+    const [size, unit] = [elementAt(bytes, block), elementAt(alignment, block)];
+    const from = (least: number): number => {
+      const at = alignUp(least, unit);
+      return bounds !== undefined && at < bounds.fence && at + size > bounds.fence ? alignUp(bounds.fence, unit) : at;
+    };
+    let at = from(bounds?.floors[block] ?? 0);
     for (const other of placed) {
-      if (at + elementAt(problem.bytes, block) <= elementAt(offsets, other)) break;
-      at = Math.max(at, alignUp(elementAt(offsets, other) + elementAt(problem.bytes, other), elementAt(problem.alignment, block)));
+      if (near[other] !== block) continue;
+      const begin = elementAt(offsets, other);
+      if (at + size <= begin) break;
+      at = Math.max(at, from(begin + elementAt(bytes, other)));
     }
     offsets[block] = at;
+    const next = placed.findIndex((other) => elementAt(offsets, other) > at);
+    placed.splice(next < 0 ? placed.length : next, 0, block);
   }
   return offsets;
 }

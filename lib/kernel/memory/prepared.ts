@@ -52,6 +52,11 @@ export function roomOf({ blocks, alignment }: Clique, bytes: readonly number[]):
   return sum - slack;
 }
 
+/** The largest space that any of the cliques needs. */
+export function leastRoom(cliques: readonly Clique[], bytes: readonly number[]): number {
+  return cliques.reduce((most, clique) => Math.max(most, roomOf(clique, bytes)), 0);
+}
+
 /** Height of a placement: the highest end of a block. */
 export function heightOf(offsets: readonly number[], bytes: readonly number[]): number {
   return offsets.reduce((height, offset, i) => Math.max(height, offset + elementAt(bytes, i)), 0);
@@ -146,6 +151,12 @@ export function prepare(problem: PlanProblem): Prepared {
   return {
     count, unit, bytes, alignment, cliques,
     neighbours,
-    lowerBound: cliques.reduce((most, clique) => Math.max(most, roomOf(clique, bytes)), 0),
+    lowerBound: leastRoom(cliques, bytes),
   };
+}
+
+/** The same problem with blocks of other sizes, in bytes. */
+export function resized(problem: Prepared, sizes: readonly number[]): Prepared {
+  const bytes = sizes.map((size) => Math.ceil(size / problem.unit));
+  return { ...problem, bytes, lowerBound: leastRoom(problem.cliques, bytes) };
 }

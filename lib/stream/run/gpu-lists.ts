@@ -1,6 +1,7 @@
 // What each block of a schedule makes, as lists of words (cuda/stream/pipelined.cuh), and where channels and state lie in the device's
 // memory.
 import { elementAt, required } from '../../core/known.ts';
+import { plan } from '../../kernel/memory/plan.ts';
 import type { Pipeline } from '../partition/index.ts';
 import type { IrType } from '../ir.ts';
 import { countsOf, kindsIn, type Kind } from '../plan/layout.ts';
@@ -67,15 +68,15 @@ export interface KeptPart {
   readonly ring: number | undefined;
 }
 
+/** When windows and outputs are in shared memory: windows are loaded before the firings, outputs are stored behind them. */
+const windowsLive = [{ begin: 0, end: 2 }], outputsLive = [{ begin: 1, end: 3 }];
+
 /** Bytes of shared memory of a filter's instance of so many threads, and where its ends lie there. */
 export function stagedPlaces(ends: readonly InstanceEnd[], threads: number): { readonly at: readonly number[]; readonly bytes: number } {
-  let bytes = 0;
-  const at = ends.map((end) => {
-    const begin = bytes;
-    if (end.access === 'staged') bytes += stagedBytes(end, threads);
-    return begin;
-  });
-  return { at, bytes };
+  const staged = ends.filter(({ access }) => access === 'staged');
+  const { offsets, bytes } = plan({ blocks: staged.map((end) => (
+    { name: '', bytes: stagedBytes(end, threads), live: end.isInput ? windowsLive : outputsLive })) }, 'packing');
+  return { at: ends.map((end) => offsets[staged.indexOf(end)] ?? 0), bytes };
 }
 
 /** By actor: its ends, the number of its code, and its number among those with this code. */

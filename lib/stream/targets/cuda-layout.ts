@@ -264,7 +264,7 @@ export class RoundLayout {
       const part = parts.get(stretch.buffer), each = part && part.end - part.begin;
       return each === undefined ? stretch : { ...stretch, each, moved: [each], isDense: false };
     });
-    const fits = (states: number): boolean => this.#layOut(states, stretches).bytes <= this.sharedBytes;
+    const fits = (more: number): boolean => this.#places.fits(more, stretches, this.options.readsAhead, this.sharedBytes);
     let states = this.states;
     // A firing for each thread, or whole warps of them.
     for (let more = passTurns * options.threads; more > states; more -= more > options.threads ? options.threads : 32) {
@@ -275,7 +275,8 @@ export class RoundLayout {
   }
 
   #fits(states: number): boolean {
-    return this.#layOut(states).bytes <= this.options.sharedBytes;
+    const { readsAhead, sharedBytes } = this.options;
+    return this.#places.fits(states, this.stretches, readsAhead, sharedBytes);
   }
 
   #chooseStates(): number {

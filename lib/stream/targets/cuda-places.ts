@@ -1,10 +1,13 @@
 // Where everything lies in a block's shared memory: what is in use at the same time lies apart.
-import { elementAt, required } from '../../core/known.ts';
+import { elementAt } from '../../core/known.ts';
 import type { Buffer } from '../../kernel/ir.ts';
+import { exact } from '../../kernel/memory/exact.ts';
+import { firstFit } from '../../kernel/memory/packing.ts';
+import { heightOf, prepare, resized, type Prepared } from '../../kernel/memory/prepared.ts';
+import { Work } from '../../kernel/memory/work.ts';
 import { countsOf, type Kind } from '../plan/layout.ts';
 import type { External } from '../plan/plan.ts';
 import { gapsFor, noGaps, placeWith, scalarBytes, type Gapped, type Gaps } from './cuda-gaps.ts';
-import { packingOrder } from './cuda-packing.ts';
 
 /** A part of a block's shared memory: the scalars of one kind of a channel or stream. */
 export interface Tile {
@@ -31,8 +34,11 @@ export interface FusedEnd {
 /** Bytes by which a landing area is longer than what lands there: copies keep their alignment. */
 const landingSlack = 16;
 
-/** Steady states of rounds for which places in shared memory are looked for: they suit others as well. */
-const usualStates = 16;
+/**
+ * Steady states of rounds for which an order of placing is looked for: it suits others as well; how long, about 5 ms; and for how
+ * many stretches at most.
+ */
+const usualStates = 16, orderWork = 300_000, mostOrdered = 256;
 /** Scalars that lie in shared memory for a round, and when. */
 export interface Stretch extends Gapped {
   readonly buffer: Buffer;
@@ -53,13 +59,21 @@ export interface Placed {
   readonly bytes: number;
 }
 
+/** Stretches, what keeps them apart, and the order in which they take the least memory in rounds of {@link usualStates}. */
+interface Search {
+  readonly stretches: readonly Stretch[];
+  readonly problem: Prepared;
+  /** Undefined for too many stretches. */
+  readonly order: readonly number[] | undefined;
+}
+
 export class Places {
   readonly #input: FusedEnd;
   readonly #lastLevel: number;
   /** By kind: the buffer of the input. */
   readonly #buffer: (kind: Kind) => Buffer;
-  /** Stretches in the order of a short search, for those that were laid out last. */
-  #ranks: { readonly of: readonly Stretch[]; readonly by: ReadonlyMap<Stretch, number> } = { of: [], by: new Map() };
+  /** For the stretches that were laid out last. */
+  #search: Search | undefined;
 
   constructor(input: FusedEnd, lastLevel: number, buffer: (kind: Kind) => Buffer) {
     this.#input = input;
@@ -69,46 +83,43 @@ export class Places {
 
   /** Places in shared memory for rounds of so many steady states: what is in use at the same time lies apart. */
   layOut(states: number, stretches: readonly Stretch[], readsAhead: boolean): Placed {
-    // What is large first, what is made first, or as a short search finds for sizes of this kind.
-    if (this.#ranks.of !== stretches) {
-      const usual = sizedFor(stretches, usualStates).map(({ stretch: { from, to }, bytes }) => ({ from, to, bytes }));
-      this.#ranks = { of: stretches, by: new Map(packingOrder(usual).map((number, rank) => [elementAt(stretches, number), rank])) };
-    }
-    const { by } = this.#ranks;
-    const sized = sizedFor(stretches, states);
-    return [
-      this.#placeBy(states, readsAhead, sized.toSorted((a, b) => b.bytes - a.bytes)),
-      this.#placeBy(states, readsAhead, sized.toSorted((a, b) => a.stretch.from - b.stretch.from || b.bytes - a.bytes)),
-      this.#placeBy(states, readsAhead, sized.toSorted((a, b) => required(by.get(a.stretch)) - required(by.get(b.stretch)))),
-    ].reduce((best, each) => (each.bytes < best.bytes ? each : best));
+    const { sized, problem, orders } = this.#sized(states, stretches);
+    return orders.map((order) => this.#placeBy(states, readsAhead, sized, problem, order))
+      .reduce((best, each) => (each.bytes < best.bytes ? each : best));
   }
 
-  #placeBy(states: number, readsAhead: boolean, sized: readonly Sized[]): Placed {
-    const direct = readsAhead ? sized.find(({ stretch, gaps }) => this.#isDirect(stretch, gaps)) : undefined;
-    const half = direct?.bytes ?? 0;
+  /** Whether {@link layOut} finds places in so many bytes. */
+  fits(states: number, stretches: readonly Stretch[], readsAhead: boolean, bytes: number): boolean {
+    const { sized, problem, orders } = this.#sized(states, stretches);
+    return problem.lowerBound * problem.unit <= bytes
+      && orders.some((order) => this.#placeBy(states, readsAhead, sized, problem, order).bytes <= bytes);
+  }
+
+  /** Stretches with their bytes, and in which orders to place them. */
+  #sized(states: number, stretches: readonly Stretch[]): { sized: Sized[]; problem: Prepared; orders: (readonly number[])[] } {
+    if (this.#search?.stretches !== stretches) this.#search = searchFor(stretches);
+    const { problem, order } = this.#search;
+    const sized = sizedFor(stretches, states);
+    const bySize = numbersBy(sized.map((_, number) => number), ({ bytes }) => -bytes, sized);
+    const orders = [bySize, numbersBy(bySize, ({ stretch: { from } }) => from, sized), ...order === undefined ? [] : [order]];
+    return { sized, problem: resized(problem, sized.map(({ bytes }) => bytes)), orders };
+  }
+
+  #placeBy(states: number, readsAhead: boolean, sized: readonly Sized[], problem: Prepared, order: readonly number[]): Placed {
+    const direct = readsAhead ? order.find((number) => this.#isDirect(elementAt(sized, number))) : undefined;
+    const half = direct === undefined ? 0 : elementAt(sized, direct).bytes;
     const { landings, bytes: landed } = direct === undefined ? this.#landingsOf(states, readsAhead) : { landings: [], bytes: 0 };
-    const placed: { readonly stretch: Stretch; readonly at: number; readonly end: number }[] = [];
-    const tiles = new Map<Buffer, Tile>();
-    let most = Math.max(landed, half);
-    for (const each of direct === undefined ? sized : [direct, ...sized.filter((other) => other !== direct)]) {
-      const { stretch, gaps, bytes } = each;
-      // What stays for the next round is not in the part that alternates, and nothing lies partly in it.
-      const least = bytes > half || (stretch.from === 0 && stretch.to === this.#lastLevel + 2) ? Math.max(landed, half) : landed;
-      let at = each === direct ? 0 : least;
-      for (const other of placed) { // by place
-        if (other.stretch.from > stretch.to || stretch.from > other.stretch.to) continue;
-        if (other.at >= at + bytes) break;
-        at = Math.max(at, other.end);
-        if (at < half && at + bytes > half) at = half;
-      }
-      const next = placed.findIndex((other) => other.at > at);
-      placed.splice(next < 0 ? placed.length : next, 0, { stretch, at, end: at + bytes });
-      most = Math.max(most, at + bytes);
-      const alternates = at < half;
-      tiles.set(stretch.buffer, { buffer: stretch.buffer, bytesEach: scalarBytes[stretch.kind], stride: stretch.stride,
-        at: alternates ? at : at + half, alternates, gaps });
-    }
-    return { tiles, landings, half, bytes: most + half };
+    // What stays for the next round is not in the part that alternates, and nothing lies partly in it.
+    const floors = sized.map(({ stretch: { from, to } }, number) =>
+      (number !== direct && from === 0 && to === this.#lastLevel + 2 ? Math.max(landed, half) : landed));
+    const { unit, bytes } = problem;
+    const offsets = firstFit(problem, direct === undefined ? order : [direct, ...order.filter((number) => number !== direct)],
+      { floors: floors.map((floor) => floor / unit), fence: half / unit });
+    const tiles = new Map(sized.map(({ stretch: { buffer, kind, stride }, gaps }, number) => {
+      const at = unit * elementAt(offsets, number), alternates = at < half;
+      return [buffer, { buffer, bytesEach: scalarBytes[kind], stride, at: alternates ? at : at + half, alternates, gaps }] as const;
+    }));
+    return { tiles, landings, half, bytes: Math.max(landed, half, unit * heightOf(offsets, bytes)) + half };
   }
 
   /** Where the next round's input lands, from the beginning on. */
@@ -125,7 +136,7 @@ export class Places {
   }
 
   /** Whether it is the input, and groups of 16 bytes can be copied to where the firings expect them. */
-  #isDirect({ buffer, kind, each, stride }: Stretch, { shift, row, gap }: Gaps): boolean {
+  #isDirect({ stretch: { buffer, kind, each, stride }, gaps: { shift, row, gap } }: Sized): boolean {
     const { kinds: [only, ...others] } = this.#input;
     const together = 16 / scalarBytes[kind];
     return only !== undefined && others.length === 0 && buffer === this.#buffer(only) && each % together === 0 && shift === noGaps
@@ -140,4 +151,23 @@ function sizedFor(stretches: readonly Stretch[], states: number): Sized[] {
     const bytes = scalarBytes[stretch.kind] * (placeWith(gaps, stretch.stride, stretch.each * states + stretch.beside) + 1);
     return { stretch, gaps, bytes: Math.ceil(bytes / 16) * 16 };
   });
+}
+
+/** Numbers of stretches, those with the least key first; in the given order where it is the same. */
+function numbersBy(numbers: readonly number[], key: (each: Sized) => number, sized: readonly Sized[]): number[] {
+  const keys = sized.map(key);
+  return numbers.toSorted((a, b) => elementAt(keys, a) - elementAt(keys, b));
+}
+
+function searchFor(stretches: readonly Stretch[]): Search {
+  const blocks = sizedFor(stretches, usualStates).map(({ stretch: { buffer: { name }, from, to }, bytes }) =>
+    ({ name, bytes, live: [{ begin: from, end: to + 1 }] }));
+  const problem = prepare({ blocks });
+  if (stretches.length > mostOrdered) return { stretches, problem, order: undefined };
+  const steps = exact(problem, new Work(orderWork));
+  let step = steps.next();
+  while (step.done !== true) step = steps.next();
+  // First fit in the order of a placement places nothing higher than that.
+  const { offsets } = step.value;
+  return { stretches, problem, order: offsets.map((_, block) => block).sort((a, b) => elementAt(offsets, a) - elementAt(offsets, b)) };
 }
