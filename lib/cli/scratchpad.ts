@@ -53,12 +53,12 @@ function optionsOf(values: Values): OptimizeOptions {
 
 /** Options of the pass on compiled kernels; the others do not apply to it. */
 function compiledOptions(values: Values): OptimizePtxOptions {
-  const others = (['reorder', 'check', 'keep', 'no-reuse', 'define', 'macro', 'function', 'rewritten'] as const)
+  const others = (['check', 'keep', 'no-reuse', 'define', 'macro', 'function', 'rewritten'] as const)
     .filter((name) => values[name] !== undefined);
   if (others.length > 0) throw new UsageError(`--${others.join(', --')} ${others.length > 1 ? 'apply' : 'applies'} to source text only`);
   const threads = threadsFlag(values.threads);
   const given: Record<string, unknown> = {
-    kernel: values.kernel, planner: values.planner, arch: values.arch, barriers: values.barriers,
+    kernel: values.kernel, planner: values.planner, arch: values.arch, barriers: values.barriers, reorder: values.reorder,
     blockThreads: typeof threads === 'object' ? threads.reduce<number>((product, each) => product * (each ?? 1), 1) : threads,
     registersPerThread: integerFlag('registers', values.registers, 1, 255),
   };
@@ -174,8 +174,8 @@ is left unchanged, and the line and the reason are printed. Without -o only the 
       --no-reuse         the same pool with all arrays separate, for comparison
 
 Compiled kernels (a .ptx file, or -o OUT.ptx or OUT.cubin): no kernel is refused; arrays whose addresses
-cannot be followed keep their own bytes. Of the options above, --report, --svg, --planner, --kernel,
---arch, --threads and --registers apply, and
+cannot be followed keep their own bytes. Of the options above, --report, --svg, --planner, --reorder,
+--kernel, --arch, --threads and --registers apply, and
       --barriers B       gain (default): add barriers only if more blocks fit; any; none
   --launch stands in front of nvcc in a build, and optimises all kernels on their way to ptxas:
       cmake -DCMAKE_CUDA_COMPILER_LAUNCHER="warploom;scratchpad;--launch" …

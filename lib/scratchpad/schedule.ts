@@ -1,6 +1,15 @@
 // Finds an order of statements that needs as few shared bytes as possible at any time.
 import { addAt, elementAt, lastOf, required } from '../core/known.ts';
-import type { Dependence } from './dependence.ts';
+
+/** Units and their ordering constraints. */
+export interface Dependence {
+  /** `isLight`: accesses nothing but registers; `arrays`: shared arrays it accesses. */
+  readonly units: readonly { readonly isBarrier: boolean; readonly isLight: boolean; readonly arrays: ReadonlySet<number> }[];
+  /** before[v]: units that must come before v, transitively. */
+  readonly before: readonly ReadonlySet<number>[];
+  /** Pairs, first·n + second, that need a barrier between them. */
+  readonly separated: ReadonlySet<number>;
+}
 
 /** The stages between barriers, each a list of units. */
 export type Stages = readonly (readonly number[])[];

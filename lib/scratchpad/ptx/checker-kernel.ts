@@ -1,6 +1,12 @@
 // One kernel as the checker sees it: statements and the ways between them. It knows nothing of the pass.
 import { fail, type Claim, type Statement } from './checker-text.ts';
 
+/** Registers and variables that a statement reads and writes. */
+interface Names {
+  readonly used: readonly string[];
+  readonly defined: readonly string[];
+}
+
 /** A kernel of the original module with the new barriers. */
 export class Kernel {
   readonly statements: readonly Statement[];
@@ -55,6 +61,26 @@ export class Kernel {
       else parts.at(-1)?.push(token);
     }
     return parts;
+  }
+
+  /** The registers and variables that a statement reads and writes. */
+  names(at: number): Names {
+    return this.#names[at] ??= this.#findNames(at);
+  }
+
+  readonly #names: Names[] = [];
+  #findNames(at: number): Names {
+    const { tokens } = this.#at(at);
+    if (tokens[1] === ':' || tokens[0]?.startsWith('.') === true) return { used: [], defined: [] };
+    const named = (list: readonly string[]): string[] =>
+      list.filter((each) => /^[%A-Za-z_$]/.test(each)).map((each) => each.replace(/\.[xyzw]$/, ''));
+    const [first = [], ...others] = this.#operands(at);
+    const isSource = first[0] === '[' || /^(?:bra|brx|st|red|bar|barrier)\b/.test(this.opcode(at));
+    const guard = this.guard(at);
+    return {
+      used: named([...(isSource ? first : []), ...others.flat(), ...(guard === undefined ? [] : [guard])]),
+      defined: isSource ? [] : named(first),
+    };
   }
 
   #link(): void {

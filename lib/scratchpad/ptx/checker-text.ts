@@ -157,3 +157,32 @@ export function compare(before: string, after: string, claims: readonly Claim[])
   comparison.run();
   return comparison.bodies;
 }
+
+/** The statements of a kernel, without line information and hints, but with inner braces; and all else in the module. */
+export function statementsOf(text: string, kernel: string): { statements: Statement[]; rest: string } {
+  const tokens = tokensOf(text);
+  const entry = tokens.findIndex((each, at) => each === '.entry' && tokens[at + 1] === kernel);
+  const begin = entry < 0 ? -1 : tokens.indexOf('{', entry);
+  if (begin < 0) fail('the kernel is not found');
+  const statements: Statement[] = [];
+  let open: string[] = [];
+  const close = (): void => {
+    if (open.length > 0 && open[0] !== '.pragma') statements.push({ tokens: open, next: [], isNew: false });
+    open = [];
+  };
+  let at = begin + 1;
+  for (let depth = 1; at < tokens.length && depth > 0; ++at) {
+    const token = tokens[at] ?? '';
+    if (token === '.loc' && open.length === 0) {
+      while (!endsLocation(tokens, at)) ++at;
+    } else if ((token === '{' || token === '}') && open.length === 0) {
+      depth += token === '{' ? 1 : -1;
+      if (depth > 0) statements.push({ tokens: [token], next: [], isNew: false });
+    } else if (token === ';') close();
+    else {
+      open.push(token);
+      if (token === ':' && open.length === 2 && tokens[at + 1] !== '.branchtargets') close();
+    }
+  }
+  return { statements, rest: [...tokens.slice(0, begin), ...tokens.slice(at)].join(' ') };
+}

@@ -6,19 +6,43 @@ import { interference } from '../../kernel/memory/plan.ts';
 import type { KernelReport, ResidencyReport } from '../report.ts';
 import { plainName, type Analysis } from './analysis.ts';
 import type { Emission } from './emit.ts';
-import type { PtxModule } from './module.ts';
+import type { PtxFunction, PtxModule } from './module.ts';
+import type { Reordered } from './reorder.ts';
 import { pinReasons } from './values.ts';
+
+/** The line of every instruction: of the source, or of the PTX without line information. */
+function linesOf(module: PtxModule, fn: PtxFunction): (at: number) => number {
+  const hasLines = fn.instructions.some((each) => each.line > 0);
+  return (at) => {
+    const each = elementAt(fn.instructions, at);
+    return hasLines ? each.line : module.text.slice(0, each.start).split('\n').length;
+  };
+}
+
+/** Adds to the report of a reordered kernel what moved, and which of its barriers are there for the order. */
+export function withOrder(report: KernelReport, { flow }: Analysis, module: PtxModule, { fn }: Analysis,
+  { moved, added, removed }: Reordered): KernelReport {
+  const lineOf = linesOf(module, fn);
+  const isNew = flow.nodes.filter((node) => node.kind === 'barrier').map(({ at }) => added.includes(at));
+  const textOf = (at: number): string => {
+    const { start, end } = elementAt(fn.instructions, at);
+    return module.text.slice(start, end).replace(/\s+/g, ' ');
+  };
+  return {
+    ...report, barriersExisting: report.barriersExisting.filter((_, at) => isNew[at] !== true),
+    barriersAdded: [...report.barriersExisting.filter((_, at) => isNew[at] === true).map(({ line, column }) =>
+      ({ line, column, newLine: line, loops: 0, cause: 'order' as const, separates: [] })), ...report.barriersAdded],
+    moved: moved.map(({ at, before }) => ({ line: lineOf(at), column: 1, text: textOf(at), beforeLine: lineOf(before) })),
+    barriersRemoved: removed.map((at) => ({ line: lineOf(at), column: 1 })),
+  };
+}
 
 /** Describes a kernel. `reason`: why it is kept; empty if it is rewritten. */
 export function describe(module: PtxModule, analysis: Analysis, layout: Layout, reason: string,
   residency: ResidencyReport | undefined, emission: Emission | undefined): KernelReport {
   const { fn, arrays, flow, points, liveness, values, pinned } = analysis;
   const { plan, problem, sharing, barriers } = layout;
-  const hasLines = fn.instructions.some((each) => each.line > 0);
-  const lineOf = (at: number): number => {
-    const each = elementAt(fn.instructions, at);
-    return hasLines ? each.line : module.text.slice(0, each.start).split('\n').length;
-  };
+  const lineOf = linesOf(module, fn);
   const line = (node: number): number => lineOf(elementAt(flow.nodes, node).at);
   const name = (array: number): string => elementAt(arrays, array).name;
   const names = ([a, b]: readonly [number, number]): readonly [string, string] => [name(a), name(b)];

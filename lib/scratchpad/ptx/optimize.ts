@@ -1,17 +1,20 @@
 // The pass on PTX: finds shared arrays of compiled kernels that are not needed at the same time, and lets them overlap.
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
+import { required } from '../../core/known.ts';
 import { layOut, type Layout } from '../layout.ts';
 import { architectures, occupancy, type Architecture } from '../occupancy.ts';
 import type { OptimizePtxResult, TakenPtxOptions as Options } from './options.ts';
 import { Work } from '../../kernel/memory/work.ts';
 import type { KernelReport, ResidencyReport } from '../report.ts';
 import { analyse, inseparable, plainName, type Analysis } from './analysis.ts';
+import { checkOrder } from './checker-order.ts';
 import { check } from './checker.ts';
-import { describe } from './describe.ts';
+import { describe, withOrder } from './describe.ts';
 import { applyEdits, emit, staticLimit, unusedDeclarations, type Emission } from './emit.ts';
-import { calleesOf } from './facts.ts';
-import { readModule, type PtxModule } from './module.ts';
+import { calleesOf, type Callees } from './facts.ts';
+import { readModule, type PtxFunction, type PtxModule } from './module.ts';
+import { reorder, type Reordered } from './reorder.ts';
 
 function threadsOf(header: string, given: number | undefined): number | undefined {
   const found = /\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?/.exec(header);
@@ -72,43 +75,110 @@ function whyNot({ flow, arrays, conflicts }: Analysis, { barriers }: Options): s
     : 'sharing would take new barriers, and it is not shown that more blocks fit then (options blockThreads, barriers)';
 }
 
+/** A kernel in its old and its new order. */
+interface Order {
+  readonly reordered: Reordered;
+  readonly module: PtxModule;
+  readonly original: Analysis;
+}
+
+/** Shared bytes of a treated kernel, apart from those that keep their place, and the blocks that fit. */
+const outcomeOf = ({ report, emission }: Treated): { bytes: number; blocks: number | undefined } => ({
+  bytes: emission?.poolBytes ?? report.bytesBefore,
+  blocks: (emission === undefined ? report.residency?.before : report.residency?.after)?.blocks,
+});
+
+/** The module without all kernels but one. */
+function alone(module: PtxModule, fn: PtxFunction): PtxModule {
+  const others = module.functions.filter((each) => each.isEntry && each !== fn);
+  return others.length === 0 ? module : readModule(applyEdits(module.text, others.map(({ start, end }) => ({ start, end, text: '' }))));
+}
+
+/** Finds an order of a kernel that pays. */
+async function findOrder(module: PtxModule, fn: PtxFunction, callees: Callees, options: Options, work: Work): Promise<Order | undefined> {
+  const small = alone(module, fn);
+  const own = required(small.functions.find((each) => each.name === fn.name));
+  const original = analyse(small, own, callees);
+  const reordered = reorder(small, original);
+  if (reordered === undefined || (options.barriers === 'none' && reordered.added.length > 0)) return undefined;
+  const text = applyEdits(small.text, [reordered.edit]);
+  const other = readModule(text);
+  const found = required(other.functions.find((each) => each.name === fn.name));
+  const plain = outcomeOf(await treat(small, original, options, work));
+  const now = outcomeOf(await treat(other, analyse(other, found, callees), options, work));
+  const isWorth = now.bytes < plain.bytes && (options.barriers !== 'gain' || reordered.added.length === 0
+    || (now.blocks !== undefined && plain.blocks !== undefined && now.blocks > plain.blocks));
+  if (!isWorth) return undefined;
+  const moved = original.values.movable.map(({ name, bytes, alignment }) => ({ name, bytes, alignment, offset: 0 }));
+  if (checkOrder(small.text, text, { kernel: fn.name, pool: '', poolBytes: 0, barriers: 0, moved }) !== undefined) return undefined;
+  const { start, end, text: changed } = reordered.edit;
+  const shift = fn.start - own.start;
+  return { reordered: { ...reordered, edit: { start: start + shift, end: end + shift, text: changed } }, module: small, original };
+}
+
 /** `optimizePtx` with options that have been checked. */
 export async function optimizeModule(text: string, options: Options): Promise<OptimizePtxResult> {
   const module = readModule(text);
   const callees = calleesOf(module);
-  const { kernel } = options;
-  const isWanted = (name: string): boolean => kernel === undefined || name === kernel || plainName(name) === kernel;
-  const entries = module.functions.filter((fn) => fn.isEntry && isWanted(fn.name));
-  if (kernel !== undefined && entries.length === 0) {
-    const known = module.functions.filter((fn) => fn.isEntry).map((fn) => plainName(fn.name));
-    const list = known.length > 0 ? known.join(', ') : 'it has none';
-    throw refusal('kernel', `one of the kernels of the module: ${list}`, describeValue(kernel));
-  }
+  const entries = entriesOf(module, options.kernel);
   const work = new Work(options.budget, options.signal);
-  const treated: Treated[] = [];
-  for (const fn of entries) {
+  const orders = new Map<string, Order>();
+  for (const fn of options.reorder ? entries : []) {
     await work.pause();
-    treated.push(await treat(module, analyse(module, fn, callees), options, work));
+    const order = await findOrder(module, fn, callees, options, work);
+    if (order !== undefined) orders.set(fn.name, order);
+  }
+  for (;;) {
+    const { result, failed } = await rewriteModule(module, entries, callees, orders, options, work);
+    if (failed.length === 0) return result;
+    for (const name of failed) orders.delete(name);
+  }
+}
+
+function entriesOf(module: PtxModule, kernel: string | undefined): PtxFunction[] {
+  const all = module.functions.filter((fn) => fn.isEntry);
+  if (kernel === undefined) return all;
+  const entries = all.filter(({ name }) => name === kernel || plainName(name) === kernel);
+  if (entries.length > 0) return entries;
+  const list = all.length > 0 ? all.map((fn) => plainName(fn.name)).join(', ') : 'it has none';
+  throw refusal('kernel', `one of the kernels of the module: ${list}`, describeValue(kernel));
+}
+
+/** Rewrites kernels, some of them in a new order; `failed`: those of the latter that the checker does not confirm. */
+async function rewriteModule(original: PtxModule, entries: readonly PtxFunction[], callees: Callees, orders: ReadonlyMap<string, Order>,
+  options: Options, work: Work): Promise<{ result: OptimizePtxResult; failed: readonly string[] }> {
+  const text = applyEdits(original.text, [...orders.values()].map(({ reordered }) => reordered.edit));
+  const module = orders.size === 0 ? original : readModule(text);
+  const treated: Treated[] = [];
+  for (const { name } of entries) {
+    await work.pause();
+    const fn = required(module.functions.find((each) => each.isEntry && each.name === name));
+    const order = orders.get(name);
+    const analysis = analyse(module, fn, callees);
+    const own = await treat(module, analysis, options, work);
+    treated.push(order === undefined ? own
+      : { ...own, report: withOrder(own.report, analysis, order.module, order.original, order.reordered) });
   }
   const rewrite = (emissions: readonly Emission[]): string =>
     applyEdits(text, [...emissions.flatMap((each) => each.edits), ...unusedDeclarations(module, emissions)]);
   const all = treated.flatMap(({ emission }) => emission ?? []);
   const isRight = all.length === 0 || check(text, rewrite(all), all) === undefined;
+  const failed: string[] = [];
   // A kernel whose result the checker does not confirm stays as it is.
   for (const [index, { emission, report }] of treated.entries()) {
     if (isRight || emission === undefined) continue;
     await work.pause();
     const failure = check(text, rewrite([emission]), [emission]);
-    if (failure !== undefined) {
-      const reason = `not confirmed: ${failure}`;
-      treated[index] = { emission: undefined, report: { ...report, status: 'kept', reason, barriersAdded: [] } };
-    }
+    if (failure === undefined) continue;
+    if (orders.has(emission.kernel)) failed.push(emission.kernel);
+    const reason = `not confirmed: ${failure}`;
+    treated[index] = { emission: undefined, report: { ...report, status: 'kept', reason, barriersAdded: [] } };
   }
   const emissions = treated.flatMap(({ emission }) => emission ?? []);
-  const ptx = rewrite(emissions);
   const dynamic = emissions.filter((each) => each.isDynamic).map((each) => each.poolBytes);
-  return {
-    ptx, report: { kernels: treated.map(({ report }) => report), refused: [] },
+  const result = {
+    ptx: rewrite(emissions), report: { kernels: treated.map(({ report }) => report), refused: [] },
     ...(dynamic.length > 0 ? { dynamicBytes: dynamic.reduce((a, b) => Math.max(a, b)) } : {}),
   };
+  return { result, failed };
 }

@@ -1,5 +1,5 @@
 // Options and result of `optimizePtx()`.
-import { abortSignal, choice, rule, whole } from '../../core/checks.ts';
+import { abortSignal, choice, rule, truth, whole } from '../../core/checks.ts';
 import { normally, optionsOf, type ChecksOf, type Taken } from '../../core/options.ts';
 import { architectures, type Architecture } from '../occupancy.ts';
 import type { ScratchpadReport } from '../report.ts';
@@ -16,6 +16,11 @@ export interface OptimizePtxOptions {
    * `any`: wherever they save bytes; `none`: never.
    */
   readonly barriers?: 'none' | 'gain' | 'any';
+  /**
+   * Whether independent parts of a kernel may change places so that fewer bytes are needed at a time. Default false. Barriers that the new
+   * order needs are subject to `barriers`.
+   */
+  readonly reorder?: boolean;
   /** Architecture whose occupancy is predicted. Default: that of the module's `.target` if it is known, otherwise `sm_90`. */
   readonly arch?: Architecture;
   /** Threads per block. Default: `.reqntid` or `.maxntid` of the kernel, that is `__launch_bounds__`. */
@@ -40,7 +45,8 @@ export interface OptimizePtxResult {
 const checks = {
   kernel: rule<string>('the name of a kernel', (value) => typeof value === 'string' && /^[\w$]+$/.test(value)),
   planner: normally(choice(planners), 'exact'), barriers: normally(choice(['none', 'gain', 'any'] as const), 'gain'),
-  arch: choice(architectures), blockThreads: whole(1, 1024), registersPerThread: normally(whole(1, 255), 32),
+  reorder: normally(truth, false), arch: choice(architectures),
+  blockThreads: whole(1, 1024), registersPerThread: normally(whole(1, 255), 32),
   budget: whole(1), signal: abortSignal,
 } satisfies ChecksOf<OptimizePtxOptions>;
 /** Reads the options of `optimizePtx`. */

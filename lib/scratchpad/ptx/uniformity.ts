@@ -21,9 +21,9 @@ export interface Uniformity {
   readonly broken: Instruction | undefined;
 }
 
-const pure = new Set(('mov add sub mul mad mad24 mul24 sad div rem abs neg min max popc clz bfind fns brev bfe bfi bmsk szext dp4a dp2a'
-  + ' addc subc madc set setp selp slct and or xor not cnot lop3 shf shl shr prmt cvt cvta fma rcp sqrt rsqrt sin cos lg2 ex2 tanh'
-  + ' testp copysign isspacep').split(' '));
+export const pure = new Set(('mov add sub mul mad mad24 mul24 sad div rem abs neg min max popc clz bfind fns brev bfe bfi bmsk szext'
+  + ' dp4a dp2a addc subc madc set setp selp slct and or xor not cnot lop3 shf shl shr prmt cvt cvta fma rcp sqrt rsqrt sin cos lg2 ex2'
+  + ' tanh testp copysign isspacep').split(' '));
 const sameForAll = /^%(?:ctaid|ntid|nctaid|gridid|dynamic_smem_size|total_smem_size|clusterid|nclusterid|cluster_nctaid)\b/;
 
 /** Whether what an instruction gives differs between threads even if all its operands agree. */

@@ -52,7 +52,7 @@ describe('warploom scratchpad on compiled kernels', function () {
 
   it('refuses what does not belong together', async () => {
     await writeFile(join(folder, 'in.ptx'), fixture('many'));
-    for (const argv of [[join(folder, 'in.ptx'), '--reorder'], [join(folder, 'k.cu'), '--barriers', 'any'], ['--launch']]) {
+    for (const argv of [[join(folder, 'in.ptx'), '--keep'], [join(folder, 'k.cu'), '--barriers', 'any'], ['--launch']]) {
       const { code, err } = await run(...argv);
       strictEqual(code, 2, argv.join(' '));
       ok(err.length > 0);

@@ -39,7 +39,7 @@ describe('scratchpad on PTX: programs', function () {
     for (const { name, launches } of readKernels(join(testFolder, 'corpus'))) {
       if (name === 'templates') continue; // no instances
       const text = fixture(`corpus-${name}`);
-      const found = await scratchpad.optimizePtx(text, { barriers: 'any' });
+      const found = await scratchpad.optimizePtx(text, { barriers: 'any', reorder: true });
       rewritten += found.report.kernels.filter((kernel) => kernel.status === 'rewritten').length;
       deepStrictEqual(differences(text, found.ptx, launches, ['reverse', 3], found.dynamicBytes), [], name);
     }
@@ -50,7 +50,7 @@ describe('scratchpad on PTX: programs', function () {
     for (const { name, launches } of readKernels(join(testFolder, '../../examples/kernels'))) {
       if (name.endsWith('_tiles')) continue; // more than a hundred thousand accesses
       const text = fixture(name);
-      const found = await scratchpad.optimizePtx(text, { barriers: 'any' });
+      const found = await scratchpad.optimizePtx(text, { barriers: 'any', reorder: true });
       const small = launches.map((own) => ({ ...own, grid: [1, 1, 1] }));
       deepStrictEqual(differences(text, found.ptx, small, [5]), [], name);
     }
@@ -58,7 +58,7 @@ describe('scratchpad on PTX: programs', function () {
 
   it('random kernels give the same bytes', async () => {
     const text = randomCount === 0 ? fixture('random') : compiled(randomCount);
-    const { report, ptx } = await scratchpad.optimizePtx(text, { barriers: 'any', budget: 3e9 });
+    const { report, ptx } = await scratchpad.optimizePtx(text, { barriers: 'any', budget: 3e9, reorder: true });
     const rewritten = report.kernels.filter((kernel) => kernel.status === 'rewritten');
     ok(rewritten.length >= 0.5 * report.kernels.length, `${rewritten.length} of ${report.kernels.length} rewritten`);
     for (let seed = 1; seed <= report.kernels.length; ++seed) {
