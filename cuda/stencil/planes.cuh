@@ -149,9 +149,9 @@ struct PlanesAgent : PlanesTile<Scheme> {
     constexpr bool kChecks = kStage == kStages - 1 && (Scheme::kChecksAll || kLevel == kLevels);
     const T x = here.centre_x(plane);
     bool good = true;
+    T made[kFields][kQ][kP];
     WARPLOOM_UNROLL
     for (int r = 0; r < kQ; ++r) {
-      T made[kFields][kP];
       WARPLOOM_UNROLL
       for (int e = 0; e < kP; ++e) {
         T out[kComponents] = {};
@@ -163,11 +163,11 @@ struct PlanesAgent : PlanesTile<Scheme> {
         }
         T fields[kFields];
         WARPLOOM_UNROLL
-        for (int f = 0; f < kFields; ++f) made[f][e] = fields[f] = out[f];
+        for (int f = 0; f < kFields; ++f) made[f][r][e] = fields[f] = out[f];
         if constexpr (kChecks) good = good & (!here.task.owned_row[r] | (Scheme::check(fields, here.q) != 0));
       }
-      if constexpr (kLevel == kLevels) Tile::store(here, plane, r, made);
     }
+    if constexpr (kLevel == kLevels) Tile::store(here, plane, made);
     if constexpr (kChecks) {
       constexpr int kBad = Scheme::kChecksAll ? kStep : 0;
       const bool counts = here.task.mine && plane >= here.task.first && plane < here.task.end;

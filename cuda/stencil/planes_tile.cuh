@@ -62,10 +62,12 @@ struct PlanesTile {
     int first, end;              ///< planes that it stores
     bool at_low, at_high;        ///< the tile ends at a boundary along y that is not periodic, and this is the warp there
     bool at_left, at_right;      ///< the same along z, for all lanes
-    bool whole, mine;            ///< lanes load and store vectors; the lane's columns come out right, and it stores some of them
+    bool whole, mine;            ///< rows are made of vectors; the lane's columns come out right, and it stores some of them
     bool owned[kP], owned_row[kQ];
     int columns[kP], rows[kQ];   ///< where this thread's cells are in memory
-    int64_t cells;
+    unsigned int first_of[kQ];   ///< the first cell of each row, in its plane
+    int64_t own;                 ///< the same of the first row, were there no boundaries
+    int64_t cells, plane;        ///< of a field, of a plane of it
     const T* y;
     T* o;
   };
@@ -96,7 +98,9 @@ struct PlanesTile {
     task.first = 0;
     task.end = p.n0;
     const int column = task.base + block.lane() * kP, row = task.base_row + block.warp() * kQ;
-    task.whole = p.n2 % kPack == 0 && column >= 0 && column + kP <= p.n2;
+    // Tiles begin and end where vectors do, so no vector is cut by a boundary or by what a tile owns.
+    task.whole = p.n2 % kPack == 0;
+    task.own = static_cast<int64_t>(row) * p.n2 + column;
     task.mine = column < task.high && column + kP > task.low;
     WARPLOOM_UNROLL
     for (int e = 0; e < kP; ++e) {
@@ -106,9 +110,12 @@ struct PlanesTile {
     WARPLOOM_UNROLL
     for (int r = 0; r < kQ; ++r) {
       task.rows[r] = inside<Scheme::kPeriodicY>(row + r, p.n1);
+      task.first_of[r] = static_cast<unsigned int>(task.rows[r]) * static_cast<unsigned int>(p.n2)
+                         + static_cast<unsigned int>(task.columns[0]);
       task.owned_row[r] = row + r >= task.low_row && row + r < task.high_row;
     }
-    task.cells = static_cast<int64_t>(p.n0) * p.n1 * p.n2;
+    task.plane = static_cast<int64_t>(p.n1) * p.n2;
+    task.cells = p.n0 * task.plane;
     task.y = p.y + member * kFields * task.cells;
     task.o = p.o + member * kFields * task.cells;
     return task;
@@ -188,21 +195,24 @@ struct PlanesTile {
   static WARPLOOM_DEVICE void request(const Here& here, int plane, int last) {
     const Task& task = here.task;
     if (plane <= last) {
-      const int at = inside<Scheme::kPeriodicX>(plane, here.p.n0);
+      const int64_t at = static_cast<int64_t>(inside<Scheme::kPeriodicX>(plane, here.p.n0)) * task.plane;
       WARPLOOM_UNROLL
       for (int f = 0; f < kFields; ++f) {
+        const T* const in_plane = task.y + f * task.cells + at;
         WARPLOOM_UNROLL
         for (int r = 0; r < kQ; ++r) {
-          const T* from = task.y + f * task.cells + (static_cast<int64_t>(at) * here.p.n1 + task.rows[r]) * here.p.n2;
+          const T* const from = in_plane + task.first_of[r];
           if (task.whole) {
             WARPLOOM_UNROLL
             for (int e = 0; e < kP; e += kPack) {
-              device::async_copy<kPack * sizeof(T)>(here.block, ringed(here.block, plane, f, r, e), from + task.columns[0] + e);
+              device::async_copy<kPack * sizeof(T)>(here.block, ringed(here.block, plane, f, r, e),
+                                                    from + (kP == kPack ? 0 : task.columns[e] - task.columns[0]));
             }
           } else {
             WARPLOOM_UNROLL
             for (int e = 0; e < kP; ++e) {
-              device::async_copy<sizeof(T)>(here.block, ringed(here.block, plane, f, r, e) + e % kPack, from + task.columns[e]);
+              T* const to = ringed(here.block, plane, f, r, e) + e % kPack;
+              device::async_copy<sizeof(T)>(here.block, to, from + (task.columns[e] - task.columns[0]));
             }
           }
         }
@@ -227,24 +237,35 @@ struct PlanesTile {
     }
     request(here, plane + kRing - 1, last);
   }
-  static WARPLOOM_DEVICE void store(const Here& here, int plane, int r, const T (&made)[kFields][kP]) {
+  /// Stores what the thread owns of a plane.
+  static WARPLOOM_DEVICE void store(const Here& here, int plane, const T (&made)[kFields][kQ][kP]) {
     const Task& task = here.task;
-    if (!task.owned_row[r]) return;
-    WARPLOOM_UNROLL
-    for (int f = 0; f < kFields; ++f) {
-      T* to = task.o + f * task.cells + (static_cast<int64_t>(plane) * here.p.n1 + task.rows[r]) * here.p.n2;
-      if (task.whole && task.owned[0] && task.owned[kP - 1]) {
+    T* const first = task.o + (static_cast<int64_t>(plane) * task.plane + task.own);
+    if (task.whole) {
+      WARPLOOM_UNROLL
+      for (int f = 0; f < kFields; ++f) {
+        T* to = first + f * task.cells;
         WARPLOOM_UNROLL
-        for (int e = 0; e < kP; e += kPack) {
-          Packed pack;
+        for (int r = 0; r < kQ; ++r, to += here.p.n2) {
           WARPLOOM_UNROLL
-          for (int i = 0; i < kPack; ++i) pack.item[i] = made[f][e + i];
-          *reinterpret_cast<Packed*>(to + task.columns[0] + e) = pack;
+          for (int e = 0; e < kP; e += kPack) {
+            Packed pack;
+            WARPLOOM_UNROLL
+            for (int i = 0; i < kPack; ++i) pack.item[i] = made[f][r][e + i];
+            if (task.owned_row[r] && task.owned[e]) *reinterpret_cast<Packed*>(to + e) = pack;
+          }
         }
-      } else {
+      }
+    } else {
+      WARPLOOM_UNROLL
+      for (int f = 0; f < kFields; ++f) {
+        T* to = first + f * task.cells;
         WARPLOOM_UNROLL
-        for (int e = 0; e < kP; ++e) {
-          if (task.owned[e]) to[task.columns[e]] = made[f][e];
+        for (int r = 0; r < kQ; ++r, to += here.p.n2) {
+          WARPLOOM_UNROLL
+          for (int e = 0; e < kP; ++e) {
+            if (task.owned_row[r] && task.owned[e]) to[e] = made[f][r][e];
+          }
         }
       }
     }

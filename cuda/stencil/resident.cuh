@@ -209,16 +209,16 @@ struct ResidentAgent : PlanesTile<Scheme, ResidentParameters<typename Scheme::Re
       if (!Scheme::kChecksAll && bad == kNever && !all_good(here, plane)) bad = p.step + before;
       if (done < p.steps) exchange(here, what, member, tag++, plane);
     }
+    T made[kFields][kQ][kP];
     WARPLOOM_UNROLL
-    for (int r = 0; r < kQ; ++r) {
-      T made[kFields][kP];
+    for (int f = 0; f < kFields; ++f) {
       WARPLOOM_UNROLL
-      for (int f = 0; f < kFields; ++f) {
+      for (int r = 0; r < kQ; ++r) {
         WARPLOOM_UNROLL
-        for (int e = 0; e < kP; ++e) made[f][e] = plane.at[f][kRy + r][kRz + e];
+        for (int e = 0; e < kP; ++e) made[f][r][e] = plane.at[f][kRy + r][kRz + e];
       }
-      Tile::store(here, 0, r, made);
     }
+    Tile::store(here, 0, made);
     if (bad != kNever) device::atomic_min(p.status, bad);
   }
 };
