@@ -2,6 +2,8 @@
 //   Real, kDimensions
 //   inner(p, member, at): computes and stores a cell whose neighbours are all inside; 1 if it is finite and admissible
 //   edge(p, member, at): the same for cells that read beyond the boundary
+//   kLarge: whether it is so long that it is compiled once, and takes at run time whether all neighbours are inside:
+//   cell(p, member, at, inside)
 //   reach(axis): the largest offset along an axis
 //   kAdaptive: whether t and dt come from a clock (cuda/stencil/adaptive.cuh), and kSingle, kFields: whether this stage is the only one
 // Arrays hold [member][field][cell], the last axis varying fastest.
@@ -37,15 +39,23 @@ struct ClassicAgent {
     if constexpr (Stage::kAdaptive && !Stage::kSingle) {
       if (p.clock[2] == 0) return;
     }
-    int at[Stage::kDimensions];
-    if (p.march > 0) {
-      march(block, p, at);
-      return;
-    }
+    int at[Stage::kDimensions], end;
+    int64_t member;
+    if (!(p.march > 0 ? march(block, p, at, end, member) : across(block, p, at, end, member))) return;
+    WARPLOOM_NO_UNROLL
+    for (; at[0] < end; ++at[0]) one(p, member, at);
+  }
+
+ private:
+  static constexpr int kLast = Stage::kDimensions - 1;
+
+  /// The thread's only cell; false if it has none.
+  static WARPLOOM_DEVICE bool across(
+      const device::Block& block, const Parameters& p, int (&at)[Stage::kDimensions], int& end, int64_t& member) {
     const int64_t blocks = (p.cells + block.threads() - 1) / block.threads();
-    const int64_t member = block.index() / blocks;
+    member = block.index() / blocks;
     const int64_t cell = (block.index() - member * blocks) * block.threads() + block.thread();
-    if (cell >= p.cells) return;
+    if (cell >= p.cells) return false;
     int rest = static_cast<int>(cell);
     WARPLOOM_UNROLL
     for (int axis = kLast; axis >= 0; --axis) {
@@ -53,15 +63,14 @@ struct ClassicAgent {
       at[axis] = rest - next * p.n[axis];
       rest = next;
     }
-    one(p, member, at);
+    end = at[0] + 1;
+    return true;
   }
 
- private:
-  static constexpr int kLast = Stage::kDimensions - 1;
-
-  /// A block takes columns of a row and moves down the rows; in three dimensions, columns of several rows, and moves through the planes.
-  /// Neighbours then come from the multiprocessor's own cache, and only the block has to divide.
-  static WARPLOOM_DEVICE void march(const device::Block& block, const Parameters& p, int (&at)[Stage::kDimensions]) {
+  /// A block takes columns of a row and moves down the rows, to `end`; in three dimensions, columns of several rows, and moves through the
+  /// planes. Neighbours then come from the multiprocessor's own cache, and only the block has to divide.
+  static WARPLOOM_DEVICE bool march(
+      const device::Block& block, const Parameters& p, int (&at)[Stage::kDimensions], int& end, int64_t& member) {
     constexpr int kRows = Stage::kDimensions == 3 ? 4 : 1;
     const int columns = block.threads() / kRows, strips = (p.n[kLast] + columns - 1) / columns;
     int64_t rest = block.index() / strips;
@@ -70,20 +79,20 @@ struct ClassicAgent {
       const int bands = (p.n[1] + kRows - 1) / kRows;
       const int64_t next = rest / bands;
       at[1] = static_cast<int>(rest - next * bands) * kRows + block.thread() / columns;
-      if (at[1] >= p.n[1]) return;
+      if (at[1] >= p.n[1]) return false;
       rest = next;
     }
-    if (at[kLast] >= p.n[kLast]) return;
+    if (at[kLast] >= p.n[kLast]) return false;
     if constexpr (kLast == 0) {
-      one(p, rest, at);
+      member = rest;
+      end = at[0] + 1;
     } else {
       const int slabs = (p.n[0] + p.march - 1) / p.march;
-      const int64_t member = rest / slabs;
+      member = rest / slabs;
       at[0] = static_cast<int>(rest - member * slabs) * p.march;
-      const int end = at[0] + p.march < p.n[0] ? at[0] + p.march : p.n[0];
-      WARPLOOM_NO_UNROLL
-      for (; at[0] < end; ++at[0]) one(p, member, at);
+      end = at[0] + p.march < p.n[0] ? at[0] + p.march : p.n[0];
     }
+    return true;
   }
 
   static WARPLOOM_DEVICE void one(const Parameters& p, int64_t member, const int (&at)[Stage::kDimensions]) {
@@ -98,7 +107,12 @@ struct ClassicAgent {
     for (int axis = 0; axis <= kLast; ++axis) {
       inside = inside && at[axis] >= Stage::reach(axis) && at[axis] < p.n[axis] - Stage::reach(axis);
     }
-    const int good = inside ? Stage::inner(p, member, at) : Stage::edge(p, member, at);
+    int good;
+    if constexpr (Stage::kLarge) {
+      good = Stage::cell(p, member, at, inside);
+    } else {
+      good = inside ? Stage::inner(p, member, at) : Stage::edge(p, member, at);
+    }
     if (good == 0) device::atomic_min(p.status, p.number());
   }
 

@@ -5,7 +5,7 @@ import { optimise } from '../../kernel/passes/index.ts';
 import { cName } from '../../kernel/print/c-family.ts';
 import { cudaParameters, printCuda } from '../../kernel/print/cuda.ts';
 import { verify } from '../../kernel/verify.ts';
-import type { Stage, StencilProgram } from './stages.ts';
+import { isLarge, type Stage, type StencilProgram } from './stages.ts';
 
 /** Text for `Device.module`. */
 export interface DeviceText {
@@ -84,7 +84,9 @@ export function adaptiveText(made: StencilProgram): DeviceText {
   return { source: [source, ...limit].join('\n'), kernels: [...kernels, limitKernel, chooseKernel] };
 }
 
-const rootsOf = ({ stages }: StencilProgram): readonly string[] => stages.flatMap((_, s) => ends.map((end) => `${end}_${s}`));
+/** The functions of a stage. Long ones are compiled once, for cells near the edges too. */
+const endsOf = (stage: Stage): readonly string[] => (isLarge(stage) ? ['cell'] : ends);
+const rootsOf = ({ stages }: StencilProgram): readonly string[] => stages.flatMap((stage, s) => endsOf(stage).map((end) => `${end}_${s}`));
 const realOf = ({ names }: StencilProgram): string => (names.precision === 'f32' ? 'float' : 'double');
 const stencilSpace = 'warploom::WARPLOOM_TARGET::stencil';
 
@@ -107,13 +109,14 @@ function textOf(made: StencilProgram, program: Program, way: Way): DeviceText {
   const types = stages.flatMap((stage, s) => [
     `struct Stage${s} {`, `  using Real = ${realOf(made)};`,
     `  static constexpr int kDimensions = ${names.dimensions}, kFields = ${names.fields.length};`,
-    `  static constexpr bool kAdaptive = ${way === 'adaptive'}, kSingle = ${stages.length === 1};`,
+    `  static constexpr bool kAdaptive = ${way === 'adaptive'}, kSingle = ${stages.length === 1}, kLarge = ${isLarge(stage)};`,
     `  static WARPLOOM_DEVICE int reach(int axis) { return ${reachText(stage.reach)}; }`,
     `  using Parameters = ${stencilSpace}::${parametersOf[way]}<Real, kDimensions>;`,
-    ...ends.flatMap((end) => [
-      `  static WARPLOOM_DEVICE int ${end}(const Parameters& p, int64_t member, const int (&at)[kDimensions]) {`,
+    ...endsOf(stage).flatMap((end) => [
+      `  static WARPLOOM_DEVICE int ${end}(const Parameters& p, int64_t member, const int (&at)[kDimensions]${
+        end === 'cell' ? ', bool inside' : ''}) {`,
       '    int good;',
-      `    ${cName(`${end}_${s}`)}(${[...indices, ...scalarTexts(made, scalarsOf(stage)), 'good',
+      `    ${cName(`${end}_${s}`)}(${[...indices, ...(end === 'cell' ? ['inside'] : []), ...scalarTexts(made, scalarsOf(stage)), 'good',
         ...required(pointers.get(`${end}_${s}`)).map((buffer) => pointerText(made, buffer))].join(', ')});`,
       '    return good;', '  }',
     ]), '};', `WARPLOOM_KERNEL(stage_${s}, warploom::WARPLOOM_TARGET::stencil::ClassicAgent<Stage${s}>)`, '',

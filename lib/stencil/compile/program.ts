@@ -1,9 +1,9 @@
 // An equation on a grid as a program of the kernel representation: what a stage makes of a cell, cell by cell and row by row.
 //
-// Functions, by stage s: point_s computes a cell from numbers; edge_s and inner_s load them, for cells whose neighbours may and cannot be
-// beyond the boundary, store the results and return 1 if they are finite and admissible; rows_s works on rows of cells in order, and
-// returns
-// 1 if one is not. read_yF_A reads field F where the indices of axes up to A may be outside.
+// Functions, by stage s: point_s computes a cell from numbers; edge_s and inner_s load them, for cells whose neighbours may and
+// cannot be beyond the boundary, store the results and return 1 if they are finite and admissible; cell_s, of large functions only,
+// does either as its argument says; rows_s works on rows of cells in order, and returns 1 if one is not. read_yF_A reads field F where
+// the indices of axes up to A may be outside.
 import { required } from '../../core/known.ts';
 import {
   binary, branch, call, compare, convert, constant, exact, extract, forLoop, get, i32, load, logic, select, set, splat, store, unary,
@@ -16,7 +16,7 @@ import type { Equation } from '../types.ts';
 import { arithmeticOf, ghostFunctions } from './ghost.ts';
 import { limitFunctions, limitOf } from './limit.ts';
 import { traceCheck, type Input, type Names, type Traced } from './trace.ts';
-import { stagesOf, type Buffers, type Limit, type Stage, type StencilProgram, type Target } from './stages.ts';
+import { isLarge, stagesOf, type Buffers, type Limit, type Stage, type StencilProgram, type Target } from './stages.ts';
 
 /** Builds the functions. */
 class Builder {
@@ -93,6 +93,11 @@ class Builder {
     }
     this.#stages.forEach((stage, s) => {
       this.functions.push(stage.point.f);
+      if (isLarge(stage)) {
+        const [good, inside] = [this.#local('i32', 'good'), this.#local('bool', 'inside')];
+        this.#make(`cell_${s}`, [...this.#indices, inside, ...this.#common], ['i32'],
+          [...this.#cell(s, this.#indices, get(inside), good), { kind: 'return', values: [get(good)] }]);
+      }
       for (const isInner of [false, true]) {
         const good = this.#local('i32', 'good');
         this.#make(`${isInner ? 'inner' : 'edge'}_${s}`, [...this.#indices, ...this.#common], ['i32'],
@@ -192,11 +197,13 @@ class Builder {
 
   // Cells.
 
-  /** Loads, computes and stores a cell; sets `good` if it is given and this is the last stage. */
-  #cell(s: number, indices: readonly Local[], isInner: boolean, good: Local | undefined, bases = new Map<string, Local>()): Body {
+  /** Loads, computes and stores a cell whose neighbours are inside, or may not be; sets `good` if it is given, 1 before the last stage. */
+  #cell(
+    s: number, indices: readonly Local[], isInner: boolean | Expression, good: Local | undefined, bases = new Map<string, Local>(),
+  ): Body {
     const stage = required(this.#stages[s]);
     const { precision } = this.#names;
-    const body: Statement[] = [];
+    const body: Statement[] = [], loads: Statement[] = [], calls: Statement[] = [];
     const centre = this.#index(indices.map(get));
     const own = (buffer: Buffer): Expression => {
       const base = bases.get('centre');
@@ -209,17 +216,18 @@ class Builder {
         case 'y': case 'c': {
           const buffer = required(this.buffers[input.kind][input.index]);
           if (input.offset.every((offset) => offset === 0)) return own(buffer);
-          if (isInner) return this.#neighbour(stage, buffer, indices, input.offset, bases, body);
+          if (isInner === true) return this.#neighbour(stage, buffer, indices, input.offset, bases, body);
           const value = this.#local(precision);
           const places = indices.map((index, axis) => exact('add', get(index), i32(required(input.offset[axis]))));
-          body.push(call(`read_${buffer.name}_${indices.length}`, [...places, ...this.#common.map(get)], [value]));
+          calls.push(call(`read_${buffer.name}_${indices.length}`, [...places, ...this.#common.map(get)], [value]));
+          if (isInner !== false) loads.push(set(value, this.#neighbour(stage, buffer, indices, input.offset, bases, body)));
           return get(value);
         }
         default: return this.#plain(input, indices);
       }
     });
     const results = stage.point.f.results.map((type) => this.#local(type));
-    body.push(call(stage.point.f.name, args, results));
+    body.push(...typeof isInner === 'boolean' ? calls : [branch(isInner, loads, calls)], call(stage.point.f.name, args, results));
     const fields = this.#names.fields.length;
     const base = bases.get('centre');
     const at = base === undefined ? centre : exact('add', get(base), get(required(indices.at(-1))));

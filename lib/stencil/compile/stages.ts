@@ -1,6 +1,7 @@
 // The stages of a step, and what a program of them is.
 import { required } from '../../core/known.ts';
-import type { Buffer, Program } from '../../kernel/ir.ts';
+import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
+import { walkBody } from '../../kernel/visit.ts';
 import type { Rules } from '../boundary.ts';
 import { methodStages, stepStage, type MethodStage, type Share } from '../methods.ts';
 import type { Equation } from '../types.ts';
@@ -63,6 +64,25 @@ export interface Buffers {
   readonly a: readonly Buffer[];
   readonly o: readonly Buffer[];
   readonly c: readonly Buffer[];
+}
+
+/** Nodes from which the function of a cell is compiled once, for cells near the edges too, and not inlined into loops. */
+const mostInlined = 2000;
+
+function sizeOf({ body }: KernelFunction): number {
+  let size = 0;
+  const count = (): void => { size += 1; };
+  walkBody(body, { expression: count, statement: count });
+  return size;
+}
+
+const sizes = new WeakMap<KernelFunction, number>();
+
+/** Whether a stage takes so much code that copies of it cost more than calls. */
+export function isLarge({ point: { f } }: Stage): boolean {
+  const size = sizes.get(f) ?? sizeOf(f);
+  sizes.set(f, size);
+  return size > mostInlined;
 }
 
 function reachOf(traced: Traced, dimensions: number): readonly number[] {

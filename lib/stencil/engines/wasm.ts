@@ -5,13 +5,12 @@ import { OutOfMemoryError, WarploomError } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import { startThread } from '../../core/thread.ts';
 import { engine } from '../../core/wasm-engine.ts';
-import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
+import type { Buffer, Program } from '../../kernel/ir.ts';
 import { optimise } from '../../kernel/passes/index.ts';
 import { layoutWasm, pageBytes } from '../../kernel/print/wasm-layout.ts';
 import { printWasm } from '../../kernel/print/wasm.ts';
 import { verify } from '../../kernel/verify.ts';
-import { walkBody } from '../../kernel/visit.ts';
-import type { StencilProgram } from '../compile/stages.ts';
+import { isLarge, type StencilProgram } from '../compile/stages.ts';
 import type { Equation, RealArray } from '../types.ts';
 import { clockAt } from './adaptive.ts';
 import { levelsOf, levelsUsed, rowsOf, type Content, type Engine, type Level, type Outcome, type Span,
@@ -30,20 +29,10 @@ const guess = 2e4, worthThread = 2 ** 13;
 const rootsOf = (stages: number, isAdaptive: boolean): readonly string[] =>
   [...Array.from({ length: stages }, (_, s) => `rows_${s}`), ...(isAdaptive ? ['limit_rows'] : [])];
 
-/** Nodes of a cell's function up to which it is inlined: four times for each stage, which takes long to compile for large ones. */
-const mostInlined = 2000;
-
-function sizeOf({ body }: KernelFunction): number {
-  let size = 0;
-  const count = (): void => { size += 1; };
-  walkBody(body, { expression: count, statement: count });
-  return size;
-}
-
 /** Optimised for WebAssembly: everything is inlined except what reads beyond boundaries, and large functions of cells. */
 export function wasmProgram({ program, stages, limit }: StencilProgram): Program {
   const roots = new Set(rootsOf(stages.length, limit !== undefined));
-  const large = new Set(stages.filter(({ point }) => sizeOf(point.f) > mostInlined).map(({ point }) => point.f.name));
+  const large = new Set(stages.filter(isLarge).map(({ point }) => point.f.name));
   return verify(optimise(program, { roots, inline: ({ name }) => !name.startsWith('read_') && !large.has(name),
     vectors: large.size === 0, unroll: 0 }));
 }
