@@ -139,12 +139,12 @@ export interface Addon {
   /** Copies a typed array to a new one of the same size, by several threads. */
   copyArray(this: void, to: TypedArray, from: TypedArray): void;
   // See lent.ts. Undefined: no page-locked memory is free.
-  lendInput(device: number, type: number, length: number, earlier: TypedArray | undefined): TypedArray | undefined;
+  lendRoom(device: number, type: number, length: number, idle: readonly TypedArray[]): TypedArray | undefined;
   /** Between these two, only calls that read the lent array may be made. */
   beginCopy(lent: TypedArray, source: TypedArray): void;
   finishCopy(lent: TypedArray): void;
-  lendResult(device: number, type: number, length: number): TypedArray | undefined;
-  settleResult(array: TypedArray): void;
+  handOut(array: TypedArray): TypedArray | undefined;
+  settleRoom(array: TypedArray): void;
   giveBack(array: TypedArray): void;
   provideLent(device: number): void;
   /** Runs launches that module.ts has packed, so many times; returns a promise of the seconds on the device. */

@@ -1,16 +1,65 @@
 // Page-locked memory that a device lends to runs: copies of their inputs, which it uploads at the link's full speed, and results that it
 // writes to directly. There is none for small arrays, on devices that work in the processor's memory, and where the limit is reached.
 import { isMainThread } from 'node:worker_threads';
-import { elementTypeOf, typeNumber, type ElementType, type TypedArray } from './arrays.ts';
+import { elementBytes, elementTypeOf, typeNumber, type ElementType, type TypedArray } from './arrays.ts';
 import { addon } from './binding.ts';
 import { Device } from './device.ts';
-import { KeptBuffers } from './kept-buffers.ts';
 
 /** Bytes from which on arrays are lent memory: Staging::kLeastLent of native/core/staging.h. */
 const leastBytes = 2 ** 22;
+/** Milliseconds for which rooms that nobody needs are kept. */
+const keptMilliseconds = 10_000;
 
 /** `device` may only look like one: whoever takes it checks it later. */
 const lends = (device: Device): boolean => device instanceof Device && device.backend !== 'cpu' && Device.usable(device);
+
+/**
+ * The rooms of one device: blocks of its page-locked memory, each with a buffer that only the library sees. They are used again and again,
+ * since each new buffer of that size would have the garbage collector begin its work at once.
+ */
+class Rooms {
+  readonly #device: Device;
+  /** Rooms that the library does not use; the caller may have the results in some. */
+  readonly #idle = new Map<ArrayBufferLike, TypedArray>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(device: Device) {
+    this.#device = device;
+  }
+
+  take(type: ElementType, length: number): TypedArray | undefined {
+    const found = addon().lendRoom(Device.number(this.#device), typeNumber(type), length, [...this.#idle.values()]);
+    if (found !== undefined) this.#idle.delete(found.buffer);
+    else this.#makeWay(length * elementBytes(type));
+    return found;
+  }
+
+  /** The room of an array serves again, once no call uses it and nobody has what was handed out of it. */
+  give({ buffer }: TypedArray): void {
+    this.#idle.set(buffer, new Uint8Array(buffer));
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      for (const room of this.#idle.values()) addon().giveBack(room);
+      this.#idle.clear();
+    }, keptMilliseconds).unref();
+  }
+
+  /** The room of another size that was used least lately no longer keeps the device from making others. */
+  #makeWay(bytes: number): void {
+    const other = [...this.#idle.values()].find(({ byteLength }) => byteLength < bytes || byteLength / 2 > bytes);
+    if (other === undefined) return;
+    this.#idle.delete(other.buffer);
+    addon().giveBack(other);
+  }
+}
+
+const rooms = new WeakMap<Device, Rooms>();
+
+function roomsOf(device: Device): Rooms {
+  const own = rooms.get(device) ?? new Rooms(device);
+  rooms.set(device, own);
+  return own;
+}
 
 /** A device as a lender of memory for inputs: see {@link Lender}. */
 export function lenderOf(device: Device): Lender {
@@ -25,7 +74,7 @@ export function lenderOf(device: Device): Lender {
       finish(copy);
       return copy;
     },
-    giveBack: (copy) => { kept.get(device)?.give(copy.buffer as ArrayBuffer); },
+    giveBack: (copy) => { roomsOf(device).give(copy); },
   };
 }
 
@@ -44,30 +93,62 @@ export interface Lender {
   giveBack(copy: TypedArray): void;
 }
 
-/** By device: memory of earlier copies. New buffers would make the garbage collector work in each run. */
-const kept = new WeakMap<Device, KeptBuffers<ArrayBuffer>>();
-
 function lentInput(device: Device, source: TypedArray): TypedArray | undefined {
   if (source.byteLength < leastBytes || !lends(device)) return undefined;
   const type = elementTypeOf(source);
-  if (type !== 'float32' && type !== 'float64' && type !== 'int32') return undefined;
-  const own = kept.get(device) ?? new KeptBuffers<ArrayBuffer>(leastBytes);
-  kept.set(device, own);
-  const earlier = own.take(source.byteLength);
-  return addon().lendInput(Device.number(device), typeNumber(type), source.length, earlier && new Uint8Array(earlier));
+  return type === 'float32' || type === 'float64' || type === 'int32' ? roomsOf(device).take(type, source.length) : undefined;
+}
+
+/** The results of calls of one device, in its memory. */
+export class LentResult {
+  /** Where calls write. No other code may see it. */
+  readonly array: TypedArray;
+  readonly #rooms: Rooms;
+  #handedOut: TypedArray | undefined;
+
+  constructor(array: TypedArray, own: Rooms) {
+    this.array = array;
+    this.#rooms = own;
+  }
+
+  /**
+   * Makes the array that the caller will see, in a buffer of its own. The garbage collector, which takes each new buffer of many megabytes
+   * as a reason to work, may take milliseconds here: so this is called while the device works.
+   */
+  prepare(): void {
+    if (this.#handedOut !== undefined) return;
+    const made = addon().handOut(this.array);
+    if (made !== undefined) this.#handedOut = transferable(made);
+  }
+
+  /**
+   * Once all is written: the array for the caller. It is like any other, and stays valid when the device is closed; its memory serves later
+   * results once it is collected.
+   */
+  settle(): TypedArray {
+    this.prepare();
+    const made = this.#handedOut ?? this.array.slice();
+    addon().settleRoom(this.array);
+    this.#rooms.give(this.array);
+    return made;
+  }
+
+  /** Nobody is to see it: its memory is free once the calls that use it have ended. */
+  drop(): void {
+    this.#rooms.give(this.array);
+  }
 }
 
 /**
- * An array of undefined contents for the results of calls of one device; undefined: the caller makes an ordinary one. Once all is written,
- * {@link settleResult}, or {@link giveBack} if nobody is to see it. From then on it is like any other array, and stays valid when the
- * device is closed; its memory serves later results once it is collected.
+ * Room of undefined contents for the results of calls of one device, to be settled or dropped; undefined: the caller makes an ordinary
+ * array.
  *
  * Only on the main thread: results of a worker are there to be transferred, and external memory may not outlive the thread that made it.
  */
-export function lentResult(device: Device, type: ElementType, length: number): TypedArray | undefined {
+export function lentResult(device: Device, type: ElementType, length: number): LentResult | undefined {
   if (!isMainThread || !lends(device)) return undefined;
-  const made = addon().lendResult(Device.number(device), typeNumber(type), length);
-  return made === undefined ? undefined : transferable(made);
+  const own = roomsOf(device), array = own.take(type, length);
+  return array === undefined ? undefined : new LentResult(array, own);
 }
 
 /**
@@ -79,16 +160,6 @@ function transferable(array: TypedArray): TypedArray {
   if (typeof buffer.transfer !== 'function') return array;
   const Kind = array.constructor as new (buffer: ArrayBuffer) => TypedArray;
   return new Kind(buffer.transfer());
-}
-
-/** Calls of the device from here on copy a lent result as they copy other arrays. */
-export function settleResult(array: TypedArray): void {
-  addon().settleResult(array);
-}
-
-/** Detaches a lent array and gives its memory back, once the calls that use it have ended. Nothing happens to other arrays. */
-export function giveBack(array: TypedArray): void {
-  addon().giveBack(array);
 }
 
 /** Has the device make memory that runs have missed, for later ones: called at the end of a run. */

@@ -4,7 +4,7 @@
 
 namespace warploom {
 
-/// Adds lendInput, beginCopy, finishCopy, lendResult, settleResult, giveBack and provideLent to the addon's exports.
+/// Adds lendRoom, beginCopy, finishCopy, handOut, settleRoom, giveBack and provideLent to the addon's exports.
 void register_lent(napi_env env, napi_value exports);
 
 }  // namespace warploom

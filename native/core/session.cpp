@@ -275,6 +275,12 @@ void Session::settle_lent(const PinnedBlock& block) {
   pinned_.erase(block.memory);
 }
 
+void Session::lend_again(const std::shared_ptr<PinnedBlock>& block) {
+  block->filling.reset();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  pinned_[block->memory] = block;
+}
+
 /// Once nobody uses a lent block any more, on any thread.
 void Session::take_back(const StagingBlock& lent) {
   {

@@ -141,6 +141,8 @@ class Session {
   static std::shared_ptr<PinnedBlock> lend(const std::shared_ptr<Session>& session, int64_t bytes);
   /// From here on, calls treat a lent block as ordinary memory. It stays valid until its last owner lets go.
   void settle_lent(const PinnedBlock& block);
+  /// A lent block that nobody uses serves again: calls use it in place.
+  void lend_again(const std::shared_ptr<PinnedBlock>& block);
   /// Has the device's thread make the page-locked blocks that runs have missed, after the queued work.
   void post_lent();
   /// The session's page-locked block that holds all of [memory, memory + bytes), or null.

@@ -43,11 +43,6 @@ export class Borrowed {
     this.#lender.begin(this.input, this.#source);
   }
 
-  /** Whether the copy is being made, so that calls which are queued now do not wait for all of it. */
-  get isUnderWay(): boolean {
-    return this.#isBegun && this.#source !== undefined;
-  }
-
   /** Called before the call returns: from here on the caller may change the input. */
   returns(): void {
     this.begin();

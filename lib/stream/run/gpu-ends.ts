@@ -4,7 +4,7 @@ import { holds, unseenPart } from '../../core/arrays.ts';
 import { resultArray, type Device, type DeviceArray } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
-import { giveBack, lentResult, provideLent, settleResult } from '../../core/lent.ts';
+import { lentResult, provideLent, type LentResult } from '../../core/lent.ts';
 import { scalarCount } from '../interpret/values.ts';
 import type { RunCounts } from '../plan/counts.ts';
 import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
@@ -40,10 +40,9 @@ export interface Ends {
   /** Writes output items, the first of which is number `item`. If they are the whole output, the array itself may become the output. */
   put(scalars: Scalars, item: number): Promise<void>;
   span(state: number, states: number): Span;
-  /**
-   * Whether the input is being copied, and the arrays of so many further steady states may be queued meanwhile: those of one call, at most
-   * `bytes` and `spans` in all.
-   */
+  /** Called while the device has as much to do as it is given at once. */
+  whileBusy?(): void;
+  /** Whether the arrays of so many further steady states may be queued: at most `bytes` and `spans` that are not done. */
   mayQueue?(states: number, limits: { readonly bytes: number; readonly spans: number }): boolean;
 }
 
@@ -85,13 +84,12 @@ export class HostEnds implements Ends {
   readonly #input: ArrayLike<number>;
   /** The input by kind. */
   readonly #arrays: StreamArrays;
-  readonly #borrowed: Borrowed | undefined;
-  /** Spans that were made while the input was being copied, and their steady states. */
+  /** Spans that are not done, and their steady states. */
   #queued = { spans: 0, states: 0 };
   readonly #warmStates: number;
   #output: Scalars | undefined;
-  /** The output, if it lies in memory of the device. */
-  #lent: Scalars | undefined;
+  /** The output's memory, if it is the device's. */
+  #lent: LentResult | undefined;
   /** Arrays on the device that no launch uses. */
   readonly #free: SpanArrays[] = [];
   #isDisposed = false;
@@ -119,7 +117,6 @@ export class HostEnds implements Ends {
     if (out !== undefined && out.length < scalars) throw refusal('out', `at least ${scalars} elements`, String(out.length));
     this.#output = out?.subarray(0, scalars);
     borrowed?.begin();
-    this.#borrowed = borrowed;
     this.stateBytes = [program.input, program.output].reduce((sum, { external, kinds, items }) => {
       const counted = countsOf(external.type);
       return sum + kinds.reduce((bytes, kind) => bytes + items * counted[kind] * (kind === 'd' ? 8 : 4), 0);
@@ -137,9 +134,9 @@ export class HostEnds implements Ends {
     const scalars = this.items * scalarCount(type);
     try {
       const kind = only === undefined || others.length > 0 ? 'd' : only;
-      this.#lent = lentResult(this.#device, elementTypes[kind], scalars) as Scalars | undefined;
+      this.#lent = lentResult(this.#device, elementTypes[kind], scalars);
       // The pages of others are made by the threads that write them.
-      return this.#lent ?? makeArray(kind, scalars);
+      return this.#lent?.array as Scalars | undefined ?? makeArray(kind, scalars);
     } catch (error) {
       throw outOfMemory(`there is no memory for ${this.items} items of output: ask for fewer at a time`, scalars * 8, error);
     }
@@ -151,7 +148,6 @@ export class HostEnds implements Ends {
   }
 
   mayQueue(states: number, { bytes, spans }: { readonly bytes: number; readonly spans: number }): boolean {
-    if (this.#borrowed?.isUnderWay !== true) return false;
     return this.#queued.spans < spans && (this.#queued.states + states) * this.stateBytes <= bytes;
   }
 
@@ -170,8 +166,8 @@ export class HostEnds implements Ends {
     const takes = countsOf(source.external.type);
     const arrays = this.#arraysFor(states, end - begin);
     const { input, output } = arrays;
-    let isTaken = false;
-    if (this.#borrowed?.isUnderWay === true) this.#queued = { spans: this.#queued.spans + 1, states: this.#queued.states + states };
+    let isTaken = false, isDone = false;
+    this.#count(1, states);
     const written = Promise.all(input.map((array, at) => {
       const kind = elementAt(source.kinds, at);
       return array.write(required(this.#arrays[kind]).subarray(begin * takes[kind], end * takes[kind]));
@@ -182,10 +178,16 @@ export class HostEnds implements Ends {
       isTaken = true;
     };
     const dispose = (): void => {
+      if (!isDone) this.#count(-1, -states);
+      isDone = true;
       if (isTaken && !this.#isDisposed) this.#free.push(arrays);
       else disposeOf(arrays);
     };
     return { input, output, firstInput, firstOutput: 0, take, dispose };
+  }
+
+  #count(spans: number, states: number): void {
+    this.#queued = { spans: this.#queued.spans + spans, states: this.#queued.states + states };
   }
 
   /** Arrays for so many steady states and items of input: those of an earlier span, or new ones. */
@@ -200,20 +202,22 @@ export class HostEnds implements Ends {
     return { states, items, input: make(source, items), output: make(sink, states * sink.items) };
   }
 
+  whileBusy(): void {
+    this.#lent?.prepare();
+  }
+
   /** The output, for the caller. */
   handOut(): Scalars {
-    const { output } = this;
-    if (this.#lent !== undefined && this.#lent === output) {
-      settleResult(output);
-      this.#lent = undefined;
-    }
-    return output;
+    const { output } = this, lent = this.#lent;
+    if (lent?.array !== output) return output;
+    this.#lent = undefined;
+    return this.#output = lent.settle() as Scalars;
   }
 
   /** Frees the memory on the device that spans have used, and what nobody is to see of the output. */
   dispose(): void {
     this.#isDisposed = true;
-    if (this.#lent !== undefined) giveBack(this.#lent);
+    this.#lent?.drop();
     this.#lent = undefined;
     provideLent(this.#device);
     for (const arrays of this.#free.splice(0)) disposeOf(arrays);

@@ -369,8 +369,11 @@ export class CompiledGpu {
           pending.add(slice);
           share.front += states;
           const goesOnNow = pending.size < sizes.inFlight || ends.mayQueue?.(sizes.most, queue) === true;
-          if (!goesOnNow) await Promise.race([...pending, stop.stopped]);
+          if (goesOnNow) continue;
+          ends.whileBusy?.();
+          await Promise.race([...pending, stop.stopped]);
         }
+        ends.whileBusy?.();
         await Promise.race([Promise.all(pending), stop.stopped]);
       } while (goesOn() && !await share.settle());
     } finally {

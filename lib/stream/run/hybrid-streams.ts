@@ -3,7 +3,7 @@
 import { holds } from '../../core/arrays.ts';
 import type { Device } from '../../core/device.ts';
 import { elementAt, required } from '../../core/known.ts';
-import { giveBack, lentResult, provideLent, settleResult } from '../../core/lent.ts';
+import { lentResult, provideLent, type LentResult } from '../../core/lent.ts';
 import type { External } from '../plan/plan.ts';
 import { countsOf, kindsIn, makeArray, type Kind } from '../plan/layout.ts';
 import { elementTypes } from './gpu-ends.ts';
@@ -23,7 +23,7 @@ export class HybridStreams {
   readonly isUnseen: boolean;
   readonly #copies: Scalars[] = [];
   /** Arrays of the output in memory of the device's. */
-  readonly #lent: Scalars[] = [];
+  readonly #lent: LentResult[] = [];
   readonly #parts: HybridParts;
   readonly #device: Device;
 
@@ -78,16 +78,20 @@ export class HybridStreams {
 
   /** An array for the output that no core sees. */
   #ownArray(kind: Kind, length: number): Scalars {
-    const lent = lentResult(this.#device, elementTypes[kind], length) as Scalars | undefined;
+    const lent = lentResult(this.#device, elementTypes[kind], length);
     if (lent === undefined) return makeArray(kind, length);
     this.#lent.push(lent);
-    return lent;
+    return lent.array as Scalars;
   }
 
   /** Adds what machines made of the output, which is the caller's from here on. */
   finish(): void {
     this.#addOwn();
-    for (const array of this.#lent.splice(0)) settleResult(array);
+    const output = required(this.whole.get(this.#parts.output.external.id));
+    for (const lent of this.#lent.splice(0)) {
+      const made = lent.settle() as Scalars;
+      for (const kind of kindsIn(countsOf(this.#parts.output.external.type))) if (output[kind] === lent.array) output[kind] = made;
+    }
   }
 
   #addOwn(): void {
@@ -105,7 +109,7 @@ export class HybridStreams {
 
   /** Gives back memory of the device's that nobody is to see. */
   dispose(): void {
-    for (const array of this.#lent.splice(0)) giveBack(array);
+    for (const lent of this.#lent.splice(0)) lent.drop();
     provideLent(this.#device);
   }
 
