@@ -33,7 +33,7 @@ export interface LaunchTiming {
   readonly bytesPerSecond: number;
 }
 
-const bytesOf = (items: Items): Uint8Array => new Uint8Array(items.buffer, items.byteOffset, items.byteLength);
+export const bytesOf = (items: Items): Uint8Array => new Uint8Array(items.buffer, items.byteOffset, items.byteLength);
 
 /** What comes out of a run without end. */
 class Expected {
