@@ -1,5 +1,6 @@
 // Random graphs of all shapes: rates from 1 to 16, windows, delays, nested split-joins with unequal branches, weights of zero, and items
-// that are numbers, arrays or structs. The weights of joiners are computed from the rates of the branches, so that all graphs balance.
+// that are numbers, arrays or structs; if asked, with state and feedback loops. The weights of joiners are computed from the rates of the
+// branches, so that all graphs balance.
 import { Random } from './random-programs.ts';
 
 /** Items out per item in, in lowest terms. */
@@ -25,10 +26,12 @@ class Maker {
   readonly #r: Random;
   readonly #filters: string[] = [];
   readonly #items: Items;
+  readonly #isInOrder: boolean;
 
-  constructor(seed: number) {
+  constructor(seed: number, isInOrder: boolean) {
     this.#r = new Random(seed);
-    this.#items = this.#r.pick(['int', 'float', 'int[2]', 'S']);
+    this.#isInOrder = isInOrder;
+    this.#items = this.#r.pick(isInOrder ? ['int', 'float'] : ['int', 'float', 'int[2]', 'S']);
   }
 
   program(): { source: string; type: 'int' | 'float' } {
@@ -60,6 +63,7 @@ class Maker {
 
   #stream(depth: number): Part {
     const r = this.#r;
+    if (this.#isInOrder && depth > 0 && r.below(4) === 0) return this.#loop();
     switch (depth === 0 ? 0 : r.below(6)) {
       case 1: {
         const [text, own] = this.#chain(1 + r.below(3), depth - 1, most.branch);
@@ -73,6 +77,19 @@ class Maker {
         return [`add ${this.#filter(pop, push, pop + (r.below(3) === 0 ? r.below(20) : 0))};`, gain(push, pop)];
       }
     }
+  }
+
+  /** A feedback loop whose body takes items from outside and from behind, and gives to both. */
+  #loop(): Part {
+    const r = this.#r;
+    const [taken, given, back] = [1 + r.below(5), 1 + r.below(5), 1 + r.below(4)];
+    const both = taken + back, ahead = r.below(3) === 0 ? r.below(6) : 0, late = r.below(3) === 0 ? r.below(4) : 0;
+    const body = this.#filter(both, given + back, both + ahead);
+    const behind = r.below(2) === 0 ? `Identity<${this.#items}>` : this.#filter(back, back, back + late);
+    // What windows reach beyond has to stand on the way back.
+    const waiting = back * (1 + Math.ceil(ahead / both) + Math.ceil(late / back)) + r.pick([0, 0, 1, 3, 17, 40, 200]);
+    return [`add feedbackloop { join roundrobin(${taken}, ${back}); body ${body}; loop ${behind}; split roundrobin(${given}, ${back});
+      for (int i = 0; i < ${waiting}; i++) enqueue i % 7 - 3; };`, gain(given, taken)];
   }
 
   #splitJoin(depth: number): Part | undefined {
@@ -112,15 +129,19 @@ class Maker {
     });
     const sums = `for (int i = 0; i < ${push}; i++) { ${items} s = ${r.below(5)};
       for (int j = 0; j < ${peek}; j++) s += peek(j) * ((i + j) % ${2 + r.below(4)} - 1); push(s); }`;
+    const hasState = this.#isInOrder && r.below(3) === 0;
     const late = isNumber && r.below(10) === 0 ? 1 + r.below(6) : 0;
     const prework = late === 0 ? '' : `prework push ${late} { for (int i = 0; i < ${late}; i++) push(i); }`;
-    this.#filters.push(`${items}->${items} filter ${name} { ${prework} work pop ${pop} push ${push} peek ${peek} {
-      ${isNumber && r.below(3) === 0 ? sums : pushes.join(' ')} for (int i = 0; i < ${pop}; i++) pop(); } }`);
+    const step = !hasState ? '' : items === 'int' ? r.pick(['(s ^ (s << 3)) + peek(0)', 's * 5 + peek(0) % 9', '(s + peek(0)) & 63', 's + iter()'])
+      : r.pick(['s * 0.75 + peek(0)', 'peek(0) > s ? peek(0) : s - 1.0']);
+    if (hasState) pushes[0] = `{ s = ${step}; push(s); }`;
+    this.#filters.push(`${items}->${items} filter ${name} { ${hasState ? `${items} s;` : ''} ${prework} work pop ${pop} push ${push} peek ${peek} {
+      ${isNumber && !hasState && r.below(3) === 0 ? sums : pushes.join(' ')} for (int i = 0; i < ${pop}; i++) pop(); } }`);
     return name;
   }
 }
 
-/** The program of a seed, and the type of its input and output. */
-export function shapeProgram(seed: number): { source: string; type: 'int' | 'float' } {
-  return new Maker(seed).program();
+/** The program of a seed, and the type of its input and output. `isInOrder`: with state and feedback loops, and items that are numbers. */
+export function shapeProgram(seed: number, isInOrder = false): { source: string; type: 'int' | 'float' } {
+  return new Maker(seed, isInOrder).program();
 }

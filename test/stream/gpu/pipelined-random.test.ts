@@ -1,5 +1,5 @@
 // Random programs under the schedules of chapter 3: what the interpreter and WebAssembly make of them, by every mode, several coarsenings
-// and numbers of multiprocessors.
+// and numbers of multiprocessors. 50 programs; as many as WARPLOOM_RANDOM_GRAPHS says.
 import assert from 'node:assert/strict';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { textFor, type PipelineOptions } from '../../../lib/stream/run/gpu-pipelined.ts';
@@ -9,7 +9,7 @@ import { graphOf } from '../support.ts';
 import { pipelinedTogether, type PipelinedSample } from './pipelined.ts';
 import { agrees, deviceBackends, firstState, inputItems } from './support.ts';
 
-const programs = 100, together = 25;
+const programs = Number(process.env['WARPLOOM_RANDOM_GRAPHS'] ?? 50), together = 25;
 const ways: readonly PipelineOptions[] = [
   { mode: 'swp', width: 32, threads: 64, coarsening: 1 }, { mode: 'swpnc', threads: 32, coarsening: 2, launch: 'persistent' },
   { mode: 'serial', width: 32, threads: 32, coarsening: 2 }, { mode: 'swp', width: 32, threads: 32, coarsening: 4, processors: 1 },
