@@ -22,6 +22,7 @@ import { DeviceEnds, elementTypes, itemsOut } from './gpu-ends.ts';
 import type { CompiledGpu } from './gpu.ts';
 import type { GpuWork, ScheduleFigures } from './gpu-types.ts';
 import type { StreamRun } from './index.ts';
+import { noteLost } from './lost.ts';
 import type { RunResult, Scalars } from './prepare.ts';
 import type { TunedLayouts } from './tune.ts';
 
@@ -153,6 +154,9 @@ export class DeviceProgram {
     ++this.#running;
     try {
       return await work();
+    } catch (error) {
+      noteLost(this.device, error);
+      throw error;
     } finally {
       if (--this.#running === 0 && this.#disposed) this.#compiled.dispose();
     }

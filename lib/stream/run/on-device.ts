@@ -17,6 +17,7 @@ import { isHybridMode, type DeviceBackend, type DeviceMode } from './backends.ts
 import { atOnce, type Begun, type DeviceRequest, type DeviceRun } from './at-once.ts';
 import { Borrowed } from './borrowed.ts';
 import type { CompiledGpu } from './gpu.ts';
+import { isLost, noteLost } from './lost.ts';
 import { compileMode } from './modes.ts';
 import { estimatedMilliseconds } from './threads.ts';
 import { compiledWasm } from './wasm.ts';
@@ -30,16 +31,6 @@ export const worthLaunch = 50;
 
 /** Devices that were opened for runs without the option `device`. */
 const opened = new Map<DeviceBackend, Promise<Device>>();
-/** Lost devices; further programs run on the CPU. */
-const lost = new WeakSet<Device>();
-
-/** Whether a device was lost in an earlier call. */
-export const isLost = (device: Device): boolean => lost.has(device);
-
-/** Remembers a device that was lost, by the error of a call. */
-export function noteLost(device: Device, error: unknown): void {
-  if ((error as { code?: unknown }).code === 'ERR_WARPLOOM_DEVICE_LOST') lost.add(device);
-}
 
 /** Compiled programs, by mode and by whether they are `fast`. */
 const compiled = new WeakMap<StreamGraph, WeakMap<Device, Map<string, CompiledGpu>>>();
@@ -182,8 +173,11 @@ export async function compiledOn(
   },
 ): Promise<CompiledGpu> {
   const device = asked ?? await openedFor(backend);
-  if (lost.has(device)) throw new UnavailableError('the device was lost');
-  return compiledFor(graph, device, { mode: 'fused', fast }, signal);
+  if (isLost(device)) throw new UnavailableError('the device was lost');
+  return compiledFor(graph, device, { mode: 'fused', fast }, signal).catch((error: unknown) => {
+    noteLost(device, error);
+    throw error;
+  });
 }
 
 /**
@@ -198,7 +192,7 @@ export async function runOnDevice(
     let device = asked;
     try {
       if (device === undefined) device = await openedFor(backend);
-      if (lost.has(device)) return { reason: 'the device was lost' };
+      if (isLost(device)) return { reason: 'the device was lost' };
       const { costs, threads } = options;
       const program = ready ?? await (mode === undefined ? chosenFor(graph, device, { fast, threads, input, signal })
         : mode === 'fused' ? fusedFor(graph, device, fast, signal)
@@ -222,7 +216,7 @@ function beginOnDevice(
   graph: StreamGraph, backend: string, input: unknown, { device: asked, fast = false, mode = 'fused', ...options }: DeviceRequest,
 ): Begun | undefined {
   const device = asked ?? (backend === 'cuda' ? gpu : undefined);
-  if (!(device instanceof Device) || !Device.usable(device) || lost.has(device)) return undefined;
+  if (!(device instanceof Device) || !Device.usable(device) || isLost(device)) return undefined;
   const own = device.backend;
   if (own === 'cpu' || (backend !== 'auto' && backend !== own) || mode !== 'fused') return undefined;
   const ready = compiled.get(graph)?.get(device)?.get(nameOf({ mode, fast }));

@@ -14,7 +14,7 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { DeviceBackend } from '../run/backends.ts';
 import { elementTypes } from '../run/gpu-ends.ts';
 import type { CompiledGpu } from '../run/gpu.ts';
-import { noteLost } from '../run/on-device.ts';
+import { noteLost } from '../run/lost.ts';
 import { joinItems, type Scalars } from '../run/prepare.ts';
 import { compiledWasm } from '../run/wasm.ts';
 import type { FusedEnd } from '../targets/cuda-places.ts';
@@ -112,7 +112,10 @@ export class DeviceEngine implements SessionEngine {
   pushArray(array: DeviceArray): Promise<MadeArray> {
     requireArray('items', array, this.#compiled.program.input, this.#compiled.device);
     requireArray('items', array, this.#compiled.program.output, undefined);
-    return this.#submissions.do(() => this.#fromArray(array));
+    return this.#submissions.do(() => this.#fromArray(array)).catch((error: unknown) => {
+      noteLost(this.#compiled.device, error);
+      throw error;
+    });
   }
 
   end(): Promise<Made> {

@@ -135,7 +135,7 @@ class Maker {
     const step = !hasState ? '' : items === 'int' ? r.pick(['(s ^ (s << 3)) + peek(0)', 's * 5 + peek(0) % 9', '(s + peek(0)) & 63', 's + iter()'])
       : r.pick(['s * 0.75 + peek(0)', 'peek(0) > s ? peek(0) : s - 1.0']);
     if (hasState) pushes[0] = `{ s = ${step}; push(s); }`;
-    this.#filters.push(`${items}->${items} filter ${name} { ${hasState ? `${items} s;` : ''} ${prework} work pop ${pop} push ${push} peek ${peek} {
+    this.#filters.push(`${items}->${items} filter ${name} { ${hasState ? `${items} s; ` : ''}${prework} work pop ${pop} push ${push} peek ${peek} {
       ${isNumber && !hasState && r.below(3) === 0 ? sums : pushes.join(' ')} for (int i = 0; i < ${pop}; i++) pop(); } }`);
     return name;
   }
