@@ -14,7 +14,7 @@ import { arithmeticHeader } from '../lib/kernel/print/c-family.ts';
 import { printCpp } from '../lib/kernel/print/cpp.ts';
 import { layoutWasm } from '../lib/kernel/print/wasm-layout.ts';
 import { printWasm } from '../lib/kernel/print/wasm.ts';
-import { compilerArguments } from '../lib/stream/run/compiler.ts';
+import { compilerArguments } from '../lib/core/compile/sources.ts';
 import type { HostContext } from './domain.ts';
 
 const count = 4096;

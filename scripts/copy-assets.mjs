@@ -1,5 +1,5 @@
 // Copies files that the compiled code reads at run time: tree-sitter's CUDA grammar for lib/scratchpad (its own package includes a native
-// addon that is not needed here), the header of printed programs for lib/kernel, and the C++ runtime of stream programs.
+// addon that is not needed here), the header of printed programs for lib/kernel, and the C++ runtimes of stream programs and equations.
 import { copyFileSync, cpSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -19,6 +19,7 @@ export function copyAssets(folder) {
   mkdirSync(join(folder, 'kernel/print'), { recursive: true });
   copyFileSync(join(root, 'lib/kernel/print/arithmetic.h'), join(folder, 'kernel/print/arithmetic.h'));
   cpSync(join(root, 'lib/stream/targets/runtime'), join(folder, 'stream/targets/runtime'), { recursive: true });
+  cpSync(join(root, 'lib/stencil/runtime'), join(folder, 'stencil/runtime'), { recursive: true });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) copyAssets(join(root, 'dist'));

@@ -58,7 +58,7 @@ export class Run<Field extends string = string> {
     const { equation, engine, grid } = parts;
     this.#parts = parts;
     this.equation = equation as Equation<Field>;
-    const kind = engine.backend === 'cuda' ? 'cuda' : engine.backend === 'wasm' ? 'cpu' : 'simt';
+    const kind = engine.backend === 'cuda' ? 'cuda' : engine.backend === 'wasm' || engine.backend === 'cpp' ? 'cpu' : 'simt';
     this.#pace = new Pace(grid.cells * grid.members * parts.stages, kind);
   }
 

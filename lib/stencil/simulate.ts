@@ -69,7 +69,8 @@ function fingerprintOf(request: Omit<Request, 'fingerprint'>): string {
   return hash.update(new Uint8Array(buffer, byteOffset, byteLength)).digest('hex');
 }
 
-function read(equation: unknown, given: object): Request {
+/** @internal Reads and copies the options of {@link simulate}. */
+export function readRequest(equation: unknown, given: object): Request {
   requireEquation(equation);
   const options = simulateOptions.read(given as SimulateOptions<string, string, string>);
   const { dimensions, fields, parameters: names, coefficients: coefficientNames, definition } = equation;
@@ -83,7 +84,7 @@ function read(equation: unknown, given: object): Request {
     throw refusal('shape', `at most ${numbers} numbers in all fields of all members`, `${members * fields.length * places.cells}`);
   }
   oneOf(options, ['steps', 'until']);
-  if (device !== undefined && (backend === 'wasm' || backend === 'interpreter' || backend === 'javascript')) {
+  if (device !== undefined && backend !== 'auto' && backend !== 'device') {
     throw refusal('device', `none with backend ${backend}`, describeValue(device));
   }
   const request = {
@@ -111,7 +112,7 @@ function read(equation: unknown, given: object): Request {
 export async function simulate<Field extends string, Parameter extends string, Coefficient extends string>(
   equation: Equation<Field, Parameter, Coefficient>, options: RunOptions<Field, Parameter, Coefficient>,
 ): Promise<Run<Field>> {
-  const request = read(equation, options);
+  const request = readRequest(equation, options);
   request.signal?.throwIfAborted();
   const { startRun } = await import('./start.ts');
   return startRun(request) as unknown as Promise<Run<Field>>;

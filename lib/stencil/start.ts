@@ -1,12 +1,14 @@
 // Starts runs: compiles, chooses an engine, takes the state from a checkpoint. Loaded by the first call that needs it.
 import { loadCheckpoint } from '../core/checkpoint.ts';
 import { Clock } from '../core/clock.ts';
+import { findCompiler, NoCompilerError } from '../core/compile/compiler.ts';
 import { implicitDevice } from '../core/device.ts';
 import { refusal, UnavailableError } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { programText } from '../kernel/text.ts';
 import { axisNames, type Rules } from './boundary.ts';
 import { stencilProgram } from './compile/program.ts';
+import { passObstacle } from './compile/scheme.ts';
 import type { StencilProgram, Target } from './compile/stages.ts';
 import { InterpreterEngine } from './engines/interpreter.ts';
 import { JavaScriptEngine } from './engines/javascript.ts';
@@ -50,6 +52,16 @@ function requireFunctions({ definition }: Equation, rules: Rules): void {
     '\'javascript\'');
 }
 
+/** An engine in C++, where that was asked for. */
+async function startCpp(request: Request, target: Target, made: StencilProgram, content: Content): Promise<Engine> {
+  const { variant, adaptive, threads, depth, signal } = request;
+  if (variant !== 'auto' && variant !== 'streaming') throw refusal('variant', "'streaming' or 'auto' with backend cpp", `'${variant}'`);
+  const obstacle = adaptive === undefined ? passObstacle(made, target) : 'its steps vary in length';
+  if (obstacle !== undefined) throw refusal('backend', "'wasm' or 'auto' for this run", `'cpp': ${obstacle}`);
+  const { CppEngine } = await import('./engines/cpp.ts');
+  return CppEngine.begin({ made, target, content, threads, depth, signal });
+}
+
 async function engineFor(request: Request, target: Target, made: StencilProgram, content: Content): Promise<Engine> {
   const { equation, backend, variant, threads, rules, precision } = request;
   const refuseStreaming = (): void => {
@@ -67,6 +79,7 @@ async function engineFor(request: Request, target: Target, made: StencilProgram,
       if (precision === 'float32') throw refusal('precision', '\'float64\' with backend javascript, which computes in doubles',
         '\'float32\'');
       return new JavaScriptEngine(equation, target, made, content);
+    case 'cpp': return startCpp(request, target, made, content);
     case 'wasm': break;
     default: {
       const device = request.device ?? implicitDevice();
@@ -80,9 +93,35 @@ async function engineFor(request: Request, target: Target, made: StencilProgram,
       }
     }
   }
+  if (variant === 'streaming' && backend === 'auto') return startCpp(request, target, made, content);
   refuseStreaming();
   const { WasmEngine } = await import('./engines/wasm.ts');
-  return new WasmEngine(equation, made, content, threads);
+  const engine = new WasmEngine(equation, made, content, threads);
+  return backend === 'auto' && variant === 'auto' ? growing(engine, request, target, made, content) : engine;
+}
+
+/** Cells from which a run in WebAssembly goes on as C++ when it turns out to be long. */
+const worthCpp = 2 ** 12;
+
+/** The same engine where C++ cannot take over. */
+async function growing(engine: Engine, request: Request, target: Target, made: StencilProgram, content: Content): Promise<Engine> {
+  const { grid: { cells, members } } = content;
+  const { threads, depth, adaptive } = request;
+  if (adaptive !== undefined || cells * members < worthCpp || passObstacle(made, target) !== undefined) return engine;
+  const [{ CppEngine, prepareCpp }, { GrowingEngine }] = await Promise.all([import('./engines/cpp.ts'), import('./engines/growing.ts')]);
+  if (!hasCompiler()) return engine;
+  return new GrowingEngine(engine, (signal) => prepareCpp(made, target, { signal }),
+    (initial, signal) => CppEngine.begin({ made, target, content: { ...content, initial }, threads, depth, signal }));
+}
+
+function hasCompiler(): boolean {
+  try {
+    findCompiler();
+    return true;
+  } catch (error) {
+    if (error instanceof UnavailableError || error instanceof NoCompilerError) return false;
+    throw error;
+  }
 }
 
 /** Begins a run. */

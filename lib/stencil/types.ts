@@ -170,14 +170,19 @@ export interface Equation<Field extends string = string, Parameter extends strin
 /** Values over the cells: an array with the last axis varying fastest, one number for all, or a function of the cells' centres. */
 export type CellValues = RealArray | number | ((x: number, y: number, z: number) => number);
 
-/** Where a run is computed. `auto`: on the device if it can load modules, otherwise in WebAssembly. */
-export const stencilBackends = ['auto', 'device', 'wasm', 'interpreter', 'javascript'] as const;
+/**
+ * Where a run is computed. `auto`: on the device if it can load modules, otherwise in WebAssembly, and from there on as C++ once it has
+ * taken half a second, where there is a compiler.
+ */
+export const stencilBackends = ['auto', 'device', 'cpp', 'wasm', 'interpreter', 'javascript'] as const;
 /** Where a run is computed. */
 export type StencilBackend = (typeof stencilBackends)[number];
+/** What a run is computed by. */
+export type RunBackend = 'cuda' | 'simt' | 'cpp' | 'wasm' | 'interpreter' | 'javascript';
 
-/** How the steps are executed on a device; all variants give the same bits. */
+/** How the steps are executed on a device or as C++; all variants give the same bits. */
 export const stencilVariants = ['auto', 'classic', 'graph', 'streaming', 'persistent'] as const;
-/** How the steps are executed on a device. */
+/** How the steps are executed. */
 export type StencilVariant = (typeof stencilVariants)[number];
 
 /**
@@ -227,7 +232,7 @@ export interface SimulateOptions<Field extends string, Parameter extends string,
   readonly points?: number;
   /** For `streaming`: measures several shapes on the device and takes the fastest. Each takes seconds to compile, once. Default false. */
   readonly tune?: boolean;
-  /** Threads of the wasm backend; default: as many as the machine has, if the grid is large enough. */
+  /** Threads of the backends cpp and wasm; default: as many as the machine has, if the grid is large enough. */
   readonly threads?: number;
   /** A checkpoint to continue from, if the file exists: `initial` is not used then. */
   readonly resume?: string;
@@ -271,8 +276,8 @@ export interface ShapeInfo {
 
 /** What a run has done so far, and how. */
 export interface RunInfo {
-  /** `cuda`, `simt`, `wasm`, `interpreter` or `javascript`. */
-  readonly backend: 'cuda' | 'simt' | 'wasm' | 'interpreter' | 'javascript';
+  /** `cuda`, `simt`, `cpp`, `wasm`, `interpreter` or `javascript`. */
+  readonly backend: RunBackend;
   readonly variant: Exclude<StencilVariant, 'auto'>;
   /** Why it is this variant, and what the tuner found. */
   readonly reason: string;
@@ -281,7 +286,7 @@ export interface RunInfo {
   /** Stages per step. */
   readonly stages: number;
   readonly members: number;
-  /** Threads of the wasm backend, and threads per block of a device. */
+  /** Threads of the backends cpp and wasm, and threads per block of a device. */
   readonly threads: number;
   /** Steps per pass over memory. */
   readonly depth: number;

@@ -75,7 +75,7 @@ function ownFolder(): string {
  * The folder for files that outlive the process, created if necessary: the given one or `warploom/<name>` in the user's cache folder. If
  * the user has no private, writable cache folder, a temporary folder of this process. Throws WarploomError.
  */
-export function cacheFolder(given: string | undefined, name: 'stream' | 'modules'): string {
+export function cacheFolder(given: string | undefined, name: 'stream' | 'stencil' | 'modules'): string {
   try {
     if (given !== undefined) return makePrivate(given);
     const { XDG_CACHE_HOME = '' } = process.env;

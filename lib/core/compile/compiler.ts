@@ -13,7 +13,7 @@ export class NoCompilerError extends WarploomError {
 
   constructor(what: string) {
     super('ERR_WARPLOOM_UNAVAILABLE',
-      `no C++ compiler: ${what}; install g++ or clang++ (without one, stream can run the program as WebAssembly)`);
+      `no C++ compiler: ${what}; install g++ or clang++ (without one, programs and equations run as WebAssembly)`);
   }
 }
 

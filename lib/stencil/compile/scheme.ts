@@ -43,13 +43,20 @@ function layoutOf({ stages, names }: StencilProgram): Layout {
 export function streamingObstacle(made: StencilProgram, target: Target, members: number): string | undefined {
   const { reach } = made;
   if (members > 2 ** 20) return 'too many members';
+  if (reach.includes(0)) return 'streaming needs neighbours along all axes';
+  for (const { axis, made: { inputs } } of ghostsOf(made, target)) {
+    if (innerCells([inputs]) > required(reach[axis]) + 1) return 'a boundary condition reads cells farther away than the equation';
+  }
+  return passObstacle(made, target);
+}
+
+/** Why cells beyond boundaries cannot be stored between stages, on any target; undefined if they can. */
+export function passObstacle(made: StencilProgram, target: Target): string | undefined {
   for (const rules of target.rules) {
     const kinds = new Set(rules[0].map(({ kind }) => kind === 'periodic'));
     if (kinds.size > 1) return 'one field is periodic and another is not';
   }
-  if (reach.includes(0)) return 'streaming needs neighbours along all axes';
   for (const { axis, made: { inputs } } of ghostsOf(made, target)) {
-    if (innerCells([inputs]) > required(reach[axis]) + 1) return 'a boundary condition reads cells farther away than the equation';
     const isCornered = (other: number): boolean => made.stages.some(({ point }) => point.inputs.some((input) =>
       input.kind === 'y' && input.offset[other] !== 0 && input.offset[axis] !== 0));
     const isPlaced = inputs.some((input) => input.kind === 'place' && input.axis < axis && isPeriodic(target, input.axis)
@@ -84,7 +91,8 @@ const offsetsOf = (made: Ranked, offset: readonly number[]): readonly number[] =
 
 export const isPeriodic = ({ rules }: Target, axis: number): boolean => rules[axis]?.[0][0]?.kind === 'periodic';
 
-interface Ghost {
+/** A cell beyond a boundary, as a function. */
+export interface Ghost {
   readonly axis: number;
   readonly side: 0 | 1;
   readonly field: number;
@@ -93,7 +101,7 @@ interface Ghost {
   readonly made: Traced;
 }
 
-function ghostsOf({ names, reach }: StencilProgram, { rules }: Target): readonly Ghost[] {
+export function ghostsOf({ names, reach }: StencilProgram, { rules }: Target): readonly Ghost[] {
   return rules.flatMap((axisRules, axis) => ([0, 1] as const).flatMap((side) => axisRules[side].flatMap((rule, field) => {
     if (rule.kind === 'periodic') return [];
     return Array.from({ length: required(reach[axis]) }, (_, i): Ghost => {
@@ -185,7 +193,7 @@ function ghostText(made: Ranked, ghosts: readonly Ghost[], letter: string): read
 }
 
 /** Places of cells and faces as functions. */
-function placeFunctions({ names: { spacing, precision } }: StencilProgram, { origin }: Target): readonly KernelFunction[] {
+export function placeFunctions({ names: { spacing, precision } }: StencilProgram, { origin }: Target): readonly KernelFunction[] {
   const at = arithmeticOf(precision);
   return spacing.flatMap((d, axis) => ([['centre', 0.5], ['face', undefined]] as const).map(([name, half]): KernelFunction => {
     const index: Local = { name: 'index', type: 'i32' };

@@ -1,7 +1,7 @@
 // What engines do: take steps on arrays that hold [member][field][cell], and which arrays the stages of a step read and write.
 import { required } from '../../core/known.ts';
 import type { Stage } from '../compile/stages.ts';
-import type { RealArray, ShapeInfo, StencilVariant } from '../types.ts';
+import type { RealArray, RunBackend, ShapeInfo, StencilVariant } from '../types.ts';
 import type { StepClock, StepLimits } from './adaptive.ts';
 
 /** Steps of one length: step i begins at originTime + (from + i) · unit. With `limits`, at most so many steps of varying length. */
@@ -61,7 +61,7 @@ export function stageScalars(stage: Pick<Stage, 'time' | 'h' | 'g'>, t: number, 
 }
 
 export interface Engine {
-  readonly backend: 'cuda' | 'simt' | 'wasm' | 'interpreter' | 'javascript';
+  readonly backend: RunBackend;
   readonly variant: Exclude<StencilVariant, 'auto'>;
   readonly reason: string;
   readonly threads: number;

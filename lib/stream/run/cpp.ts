@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { withFiles } from '../../core/compile/cache.ts';
 import { runChild } from '../../core/compile/child.ts';
 import { findCompiler } from '../../core/compile/compiler.ts';
+import { compilerArguments, compileSources, gccArguments, type CompilerOptions } from '../../core/compile/sources.ts';
 import { WarploomError } from '../../core/errors.ts';
 import { elementAt, leading, required } from '../../core/known.ts';
 import { mostPrinted } from '../interpret/print-order.ts';
@@ -17,7 +18,6 @@ import { typeBytes } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { Site } from '../lower/sites.ts';
 import { mostOnChannels, type RunCounts } from '../plan/counts.ts';
-import { compilerArguments, compileSources, gccArguments, type CompilerOptions } from './compiler.ts';
 import { faultError } from './fault.ts';
 import { textOf, withMarks } from './marks.ts';
 import {
@@ -148,7 +148,7 @@ function builder(options: CppCompileOptions, mostLines = Infinity): Build {
     if (lines > mostLinesIn(files.length, mostLines)) throw new LargeProgram(lines);
     const effort = options.effort ?? (mode !== 'baseline' && source.length > largeSource ? 1 : 3);
     const isLong = programs.some((each) => each.isLong);
-    const sources = { program: files, headers: cppHeaders(), runtime: cppRuntime() };
+    const sources = { cache: 'stream', program: files, headers: cppHeaders(), runtime: cppRuntime() } as const;
     const locate = async () => {
       const more = mode === 'strict' ? await gccArguments(isLong, options.compiler) : [];
       return compileSources(sources, [...compilerArguments(mode, effort), ...more], options);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../../../lib/core/binding.ts';
 import { elaborate } from '../../../lib/stream/compile.ts';
 import { planProgram } from '../../../lib/stream/plan/plan.ts';
-import { gccArguments } from '../../../lib/stream/run/compiler.ts';
+import { gccArguments } from '../../../lib/core/compile/sources.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { compileCpp, defaultCppPlan } from '../../../lib/stream/run/cpp.ts';
 import { cppFiles, cppHeaders, cppProgram, cppRuntime, LargeProgram, type CppProgram } from '../../../lib/stream/targets/cpp.ts';

@@ -2,16 +2,16 @@
 import { createHash } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cachedProgram, cacheFolder } from '../../core/compile/cache.ts';
-import { kept, runChild } from '../../core/compile/child.ts';
-import { findCompiler, identityOf, searchPaths, versionOf } from '../../core/compile/compiler.ts';
-import { WarploomError } from '../../core/errors.ts';
-import { required } from '../../core/known.ts';
+import { cachedProgram, cacheFolder } from './cache.ts';
+import { kept, runChild } from './child.ts';
+import { findCompiler, identityOf, searchPaths, versionOf } from './compiler.ts';
+import { WarploomError } from '../errors.ts';
+import { required } from '../known.ts';
 
 export interface CompilerOptions {
   /** Path or name of the compiler. Default: the first of g++, clang++ and c++ on PATH. */
   readonly compiler?: string;
-  /** Folder for compiled programs. Default: `warploom/stream` in the user's cache folder. */
+  /** Folder for compiled programs. Default: `warploom/stream` or `warploom/stencil` in the user's cache folder. */
   readonly cacheFolder?: string;
   /** Time limit per compilation in milliseconds; default 300 000. */
   readonly compileTimeout?: number;
@@ -52,6 +52,8 @@ export async function gccArguments(isLong: boolean, compiler?: string): Promise<
 
 /** The sources of a program. */
 export interface Sources {
+  /** The user's cache folder that they belong to. */
+  readonly cache: 'stream' | 'stencil';
   /** Files that are compiled in parallel. */
   readonly program: readonly string[];
   /** Headers, placed next to the program and the runtime; by name. */
@@ -98,7 +100,7 @@ export async function compileSources(sources: Sources, args: readonly string[], 
     return hash.digest('hex').slice(0, 40);
   };
   const { program, headers, runtime } = sources;
-  const folder = cacheFolder(options.cacheFolder, 'stream');
+  const folder = cacheFolder(options.cacheFolder, sources.cache);
   const fixed = [...Object.values(headers), runtime];
   return cachedProgram(folder, await keyOf([...program, ...fixed], args), async (work, to) => {
     const [made, objects] = await Promise.all([

@@ -1,0 +1,252 @@
+// Equations as C++ that takes several steps per pass over memory: functions of rows, and the scheme for runtime/blocked.h, which calls
+// them. Rows run along the last axis; one and two dimensions have one cell along the axes before their own.
+import { required } from '../../core/known.ts';
+import {
+  binary, call, constant, exact, forLoop, get, i32, load, set, store, type Body, type Buffer, type Expression, type KernelFunction,
+  type Local, type Program, type Statement, type Type,
+} from '../../kernel/ir.ts';
+import { optimise } from '../../kernel/passes/index.ts';
+import { cName } from '../../kernel/print/c-family.ts';
+import { cppParameters, printCpp } from '../../kernel/print/cpp.ts';
+import { verify } from '../../kernel/verify.ts';
+import { checksAll, ghostsOf, isPeriodic, placeFunctions, type Ghost } from './scheme.ts';
+import type { StencilProgram, Target } from './stages.ts';
+import type { Input } from './trace.ts';
+
+/**
+ * Offsets, extents or axes of an equation along those of the runtime: planes, rows, columns. In two dimensions a plane is a row of the
+ * grid, in one the grid is a plane.
+ */
+export function ranked<T>(of: readonly T[], rest: T): readonly [T, T, T] {
+  return [of.length > 1 ? required(of[0]) : rest, of.length > 2 ? required(of[1]) : rest, required(of.at(-1))];
+}
+
+/** The runtime's axis for each of an equation's. */
+const runtimeAxes = (dimensions: number): readonly number[] => [[2], [0, 2], [0, 1, 2]][dimensions - 1] ?? [];
+
+/** Makes one function of a row. */
+class RowFunction {
+  readonly name: string;
+  readonly buffers: Buffer[] = [];
+  /** The pointers to them, as expressions of C++. */
+  readonly texts = new Map<Buffer, string>();
+  readonly #made: StencilProgram;
+  readonly #target: Target;
+  readonly #count: Local = { name: 'count', type: 'i32' };
+  readonly #column: Local = { name: 'j', type: 'i32' };
+  readonly #indices: readonly Local[];
+  readonly #extents: readonly Local[];
+  readonly #scalars: ReadonlyMap<string, Local>;
+  readonly #body: Statement[] = [];
+  #next = 0;
+
+  constructor(name: string, made: StencilProgram, target: Target) {
+    this.name = name;
+    this.#made = made;
+    this.#target = target;
+    const { names: { dimensions, precision }, scalars } = made;
+    const ints = (letter: string): Local[] => Array.from({ length: dimensions }, (_, axis) => ({ name: `${letter}${axis}`, type: 'i32' }));
+    this.#indices = ints('i');
+    this.#extents = ints('n');
+    this.#scalars = new Map(scalars.map((each) => [each, { name: `s_${each}`, type: precision }]));
+  }
+
+  local(type: Type = this.#made.names.precision): Local {
+    return { name: `v_${this.#next++}`, type };
+  }
+
+  /** A buffer, one for each pointer. */
+  #buffer(text: string, isReadOnly: boolean): Buffer {
+    const known = [...this.texts].find(([, other]) => other === text)?.[0];
+    if (known !== undefined) return known;
+    const buffer: Buffer = { name: `${this.name}_${this.buffers.length}`, element: this.#made.names.precision, role: 'external',
+      length: undefined, isReadOnly };
+    this.buffers.push(buffer);
+    this.texts.set(buffer, text);
+    return buffer;
+  }
+
+  /** The number at the row's column, which pointers may be behind of. */
+  read(text: string, behind = 0): Expression {
+    return load(this.#buffer(text, true), get(this.#column), behind);
+  }
+
+  write(text: string, value: Expression): void {
+    this.#body.push(store(this.#buffer(text, false), get(this.#column), value));
+  }
+
+  call(name: string, args: readonly Expression[], results: readonly Local[]): void {
+    this.#body.push(call(name, args, results));
+  }
+
+  add(s: Statement): void {
+    this.#body.push(s);
+  }
+
+  /** A number that does not come from arrays. `face`: places are on this side. */
+  plain(input: Input, face?: { readonly axis: number; readonly side: 0 | 1 }): Expression {
+    if (input.kind === 'scalar') return get(required(this.#scalars.get(input.name)));
+    if (input.kind !== 'place') throw new TypeError(`${input.kind} is not plain`);
+    const { axis } = input;
+    const { precision } = this.#made.names;
+    const origin = required(this.#target.origin[axis]);
+    if (face?.axis === axis && face.side === 0) return constant(precision, precision === 'f32' ? Math.fround(origin) : origin);
+    const place = this.local();
+    if (face?.axis === axis) this.call(`face_${axis}`, [get(required(this.#extents[axis]))], [place]);
+    else this.call(`centre_${axis}`, [this.#index(axis)], [place]);
+    return get(place);
+  }
+
+  #index(axis: number): Expression {
+    const first = get(required(this.#indices[axis]));
+    return axis === this.#indices.length - 1 ? exact('add', first, get(this.#column)) : first;
+  }
+
+  /** The function: its body for every column, between `before` and the results. */
+  finish(before: Body = [], results: readonly Expression[] = []): KernelFunction {
+    const loop = forLoop({ name: 'columns' }, this.#column, { from: i32(0), to: get(this.#count) }, this.#body);
+    return {
+      name: this.name, parameters: [this.#count, ...this.#indices, ...this.#extents, ...this.#scalars.values()],
+      results: results.map(({ type }) => type), buffers: [],
+      body: [...before, loop, ...(results.length === 0 ? [] : [{ kind: 'return' as const, values: results }])],
+    };
+  }
+}
+
+function stageRow(made: StencilProgram, target: Target, s: number): RowFunction {
+  const row = new RowFunction(`stage_${s}`, made, target);
+  const { point } = required(made.stages[s]);
+  const reach = required(made.reach.at(-1));
+  const fields = made.names.fields.length;
+  const args = point.inputs.map((input): Expression => {
+    switch (input.kind) {
+      case 'y': case 'c': {
+        const [plane, line, column] = ranked(input.offset, 0);
+        return row.read(`at.${input.kind === 'y' ? 'y' : 'coefficient'}(${input.index}, ${plane}, ${line})`, reach + required(column));
+      }
+      case 'u': return row.read(`at.start(${input.index})`);
+      case 'a': return row.read(`at.sum(${input.index})`);
+      default: return row.plain(input);
+    }
+  });
+  const results = point.f.results.map((type) => row.local(type));
+  row.call(point.f.name, args, results);
+  results.forEach((result, i) => { row.write(i < fields ? `at.out(${i})` : `at.sum_out(${i - fields})`, get(result)); });
+  return row;
+}
+
+function ghostRow(made: StencilProgram, target: Target, name: string, ghosts: readonly Ghost[]): RowFunction {
+  const row = new RowFunction(name, made, target);
+  for (const { field, axis, side, made: { f, inputs } } of ghosts) {
+    const args = inputs.map((input) => (input.kind === 'inner' ? row.read(`at.inner(${input.index}, ${input.distance})`)
+      : row.plain(input, { axis, side })));
+    const result = row.local();
+    row.call(f.name, args, [result]);
+    row.write(`at.out(${field})`, get(result));
+  }
+  return row;
+}
+
+/** Calls of the functions of rows in the scheme. */
+interface RowCall {
+  readonly row: RowFunction;
+  readonly f: KernelFunction;
+}
+
+/** Parts of a text that belong together: a case of a switch. */
+const cases = (list: readonly (readonly [label: number, text: string])[]): string[] =>
+  list.map(([label, text]) => `      case ${label}: ${text} break;`);
+
+const ghostKey = (axis: number, side: number, k: number): number => (axis * 2 + side) * 8 + k;
+
+/** Stages, cells beyond boundaries (by {@link ghostKey}), and the check of a row, if cells have to be admissible. */
+interface Rows {
+  readonly stages: readonly RowCall[];
+  readonly ghosts: ReadonlyMap<number, RowCall>;
+  readonly check: RowCall | undefined;
+}
+
+function rowsOf(made: StencilProgram, target: Target, ghosts: readonly Ghost[]): Rows {
+  const { stages, names, isChecked, check } = made;
+  const done = (row: RowFunction): RowCall => ({ row, f: row.finish() });
+  const axes = runtimeAxes(names.dimensions);
+  const beyond = new Map<number, RowCall>();
+  for (const { axis, side, k } of ghosts) {
+    const key = ghostKey(required(axes[axis]), side, k);
+    const own = ghosts.filter((ghost) => ghost.axis === axis && ghost.side === side && ghost.k === k);
+    if (!beyond.has(key)) beyond.set(key, done(ghostRow(made, target, `fill_${key}`, own)));
+  }
+  let admissible: RowCall | undefined;
+  if (isChecked) {
+    const row = new RowFunction('admissible', made, target);
+    const [good, all] = [row.local('i32'), row.local('i32')];
+    const fields = names.fields.map((_, field) => row.read(`at.out(${field})`));
+    row.call(check.f.name, [...fields, ...check.inputs.map((input) => row.plain(input))], [good]);
+    row.add(set(all, binary('band', get(all), get(good))));
+    admissible = { row, f: row.finish([set(all, i32(1))], [get(all)]) };
+  }
+  return { stages: stages.map((_, s) => done(stageRow(made, target, s))), ghosts: beyond, check: admissible };
+}
+
+/** The farthest cell from a boundary that the conditions along an axis read. */
+const innerOf = (ghosts: readonly Ghost[], axis: number): number =>
+  Math.max(0, ...ghosts.filter((ghost) => ghost.axis === axis).flatMap(({ made: { inputs } }) =>
+    inputs.map((input) => (input.kind === 'inner' ? input.distance : 0))));
+
+/** Cells that every stage needs around a tile, along the runtime's axes. */
+export function marginsOf(made: StencilProgram, target: Target): readonly [number, number, number] {
+  const ghosts = ghostsOf(made, target);
+  return ranked(made.reach.map((reach, axis) => Math.max(reach, innerOf(ghosts, axis))), 0);
+}
+
+/** The program of a run, to be compiled with the runtime. It is the same for all grids. */
+export function blockedText(made: StencilProgram, target: Target): string {
+  const { stages, names, check, reach } = made;
+  const ghosts = ghostsOf(made, target);
+  const rows = rowsOf(made, target, ghosts);
+  const calls = [...rows.stages, ...rows.ghosts.values(), ...(rows.check === undefined ? [] : [rows.check])];
+  const points = new Map<string, KernelFunction>();
+  for (const { value, made: ghost } of ghosts) {
+    for (const each of [value, ghost]) if (each !== undefined) points.set(each.f.name, each.f);
+  }
+  for (const f of [...placeFunctions(made, target), check.f, ...stages.map(({ point }) => point.f)]) points.set(f.name, f);
+  const program: Program = verify(optimise({
+    buffers: calls.flatMap(({ row }) => row.buffers), imports: [], functions: [...points.values(), ...calls.map(({ f }) => f)],
+  }, { roots: new Set(calls.map(({ f }) => f.name)), vectors: false, unroll: 0 }));
+  const pointers = cppParameters(program);
+  const axes = runtimeAxes(names.dimensions);
+  const callText = ({ row, f }: RowCall, results: readonly string[] = []): string => `wl_equation::${cName(f.name)}(${[
+    'count', ...axes.map((axis) => `i[${axis}]`), ...axes.map((axis) => `n[${axis}]`), ...made.scalars.map((_, at) => `q[${at}]`),
+    ...results, ...required(pointers.get(f.name)).map((buffer) => required(row.texts.get(buffer))),
+  ].join(', ')});`;
+  const list = (of: readonly (number | boolean)[]): string => `{${of.join(', ')}}`;
+  const which = (test: (at: number) => boolean): string => stages.flatMap((_, s) => (test(s) ? [`s == ${s}`] : [])).join(' || ') || 'false';
+  const arguments_ = 'const At& at, int count, const int (&i)[3], const int (&n)[3], const Real* q';
+  return [
+    '#define WL_CUTS', '#include "arithmetic.h"', '[[noreturn]] void wl_trap(int site, double value);', '#include "blocked.h"',
+    'namespace wl_equation {', printCpp(program), '}', '', 'namespace {', 'struct Scheme {',
+    `  using Real = ${names.precision === 'f32' ? 'float' : 'double'};`,
+    `  static constexpr int kFields = ${names.fields.length}, kStages = ${stages.length}, kParameters = ${names.parameters.length};`,
+    `  static constexpr int kCoefficients = ${names.coefficients.length};`,
+    `  static constexpr int kReach[3] = ${list(ranked(reach, 0))}, kMargin[3] = ${list(marginsOf(made, target))};`,
+    `  static constexpr int kInner[3] = ${list(ranked(reach.map((_, axis) => innerOf(ghosts, axis)), 0))};`,
+    `  static constexpr bool kPeriodic[3] = ${list(ranked(reach.map((_, axis) => isPeriodic(target, axis)), false))};`,
+    `  static constexpr bool kChecksAll = ${checksAll(made)};`,
+    `  static constexpr double kTime[] = ${list(stages.map(({ time }) => time))};`,
+    `  static constexpr double kDivisorH[] = ${list(stages.map(({ h }) => h.divisor))};`,
+    `  static constexpr double kDivisorG[] = ${list(stages.map(({ g }) => g.divisor))};`,
+    `  static constexpr bool reads_start(int s) { return ${which((s) => required(stages[s]).readsStart)}; }`,
+    `  static constexpr bool reads_sum(int s) { return ${which((s) => required(stages[s]).readsSum)}; }`,
+    `  static constexpr bool writes_sum(int s) { return ${which((s) => required(stages[s]).writesSum)}; }`,
+    `  template <class At> static void stage(int s, ${arguments_}) {`, '    switch (s) {',
+    ...cases(rows.stages.map((each, s) => [s, callText(each)])), '    }', '  }',
+    `  template <class At> static void fill(int axis, int side, int k, ${arguments_}) {`, '    switch ((axis * 2 + side) * 8 + k) {',
+    ...cases([...rows.ghosts].map(([key, each]) => [key, callText(each)])), '      default: break;', '    }', '  }',
+    '  template <class At> static bool check(const At& at, int count, const int (&n)[3], const Real* q) {',
+    ...(rows.check === undefined
+      ? ['    for (int field = 0; field < kFields; ++field) if (!wl_stencil::all_finite(at.out(field), count)) return false;',
+        '    return true;']
+      : ['    const int i[3] = {};', '    int good;', `    ${callText(rows.check, ['good'])}`, '    return good != 0;']),
+    '  }', '};', '}  // namespace', 'const wl_stencil::Program wl_stencil::program = wl_stencil::program_of<Scheme>();', '',
+  ].join('\n');
+}

@@ -1,0 +1,192 @@
+// Equations as C++ give the bits of all other back ends: random equations in tiles of every size, and runs through the public interface.
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findCompiler } from '../../lib/core/compile/compiler.ts';
+import { ArgumentError, InstabilityError, stencil } from '../../lib/index.ts';
+import { stencilProgram } from '../../lib/stencil/compile/program.ts';
+import { passObstacle } from '../../lib/stencil/compile/scheme.ts';
+import { CppEngine, type CppParts } from '../../lib/stencil/engines/cpp.ts';
+import { readRequest } from '../../lib/stencil/simulate.ts';
+import { after, randomCase, same, sequence, type Case } from './support.ts';
+
+/** Everything that an engine takes, as `simulate` would make it; undefined if the equation cannot be run so. */
+function partsOf(each: Case, precision: 'float32' | 'float64' = 'float64'): CppParts | undefined {
+  const request = readRequest(each.equation, { ...each.options, precision });
+  const { places: { shape, cells, spacing, origin }, rules, members, initial, parameters, coefficients } = request;
+  const target = { spacing, origin, rules, precision: precision === 'float32' ? 'f32' as const : 'f64' as const, isAdaptive: false };
+  const made = stencilProgram(each.equation, target);
+  if (passObstacle(made, target) !== undefined) return undefined;
+  const grid = { shape, cells, members, fields: each.equation.fields.length };
+  return { made, target, content: { grid, initial, parameters, coefficients, precision: target.precision }, threads: 1, depth: undefined };
+}
+
+/** [member][field][cell] of a state by field. */
+function arranged({ equation, options }: Case, all: stencil.RealArray): stencil.RealArray {
+  const cells = options.shape.reduce((a, b) => a * b);
+  const fields = equation.fields.length, members = all.length / cells / fields;
+  const made = all.slice();
+  for (let field = 0; field < fields; ++field) {
+    for (let m = 0; m < members; ++m) {
+      const from = (field * members + m) * cells;
+      made.set(all.subarray(from, from + cells), (m * fields + field) * cells);
+    }
+  }
+  return made;
+}
+
+function hasCompiler(): boolean {
+  try {
+    return findCompiler() !== '';
+  } catch {
+    return false;
+  }
+}
+
+const heat = stencil.equations.heat.equation(2);
+const warm = (x: number, y: number): number => Math.sin(x * 0.7) + Math.cos(y * x * 0.03);
+
+describe('stencil: C++', function () {
+  this.timeout(120_000);
+
+  before(function () {
+    if (!hasCompiler()) this.skip();
+  });
+
+  const many = Number(process.env['WARPLOOM_RANDOM_EQUATIONS'] ?? 10);
+
+  it(`gives the bits of the functions in JavaScript, in tiles of any size: ${many} random equations`, async function () {
+    this.timeout(5000 * many + 30_000);
+    let ran = 0;
+    const one = async (seed: number): Promise<void> => {
+      const each = { ...await randomCase(seed) };
+      const draw = sequence(seed + 77);
+      const from = (least: number, most: number): number => least + ((draw() >>> 5) % (most - least + 1));
+      const precision = seed % 5 === 4 ? 'float32' as const : 'float64' as const;
+      const parts = partsOf(each, precision);
+      if (parts === undefined) return;
+      const steps = from(1, 9);
+      const expected = await after({ ...each, steps }, { backend: precision === 'float32' ? 'interpreter' : 'javascript', precision });
+      const shape = { depth: from(1, 5), tile: [from(1, 6), from(1, 6), from(1, 9)] as const };
+      const engine = await CppEngine.begin({ ...parts, threads: from(1, 3), shape, compiler: { effort: 1 } });
+      const dt = each.options.dt as number;
+      const { completed } = await engine.advance({ steps, originTime: 0, from: 0, unit: dt, dt });
+      const what = `seed ${seed}, ${each.options.shape.join(' × ')}, ${each.equation.method}, ${JSON.stringify(shape)}\n${each.text}`;
+      assert.equal(completed, steps, what);
+      same(await engine.read(), arranged(each, expected), what);
+      engine.dispose();
+      ran += 1;
+    };
+    for (let seed = 0; seed < many; seed += 2) await Promise.all([one(seed), one(seed + 1)]);
+    assert.ok(ran >= many / 2, `only ${ran} ran`);
+  });
+
+  it('runs whole equations through simulate: two fields in three dimensions, ensembles, exact times, snapshots', async () => {
+    const waves = stencil.define({
+      dimensions: 3, fields: ['u', 'v'], parameters: ['c'], coefficients: ['k'], method: 'ssprk2',
+      boundary: { x: 'periodic', y: { low: 'mirror', high: { kind: 'dirichlet', value: ({ x, t }) => x * t } }, z: 'odd-mirror' },
+      rate: ({ u, v, k }, { c }, { laplacian }) => ({ u: v(), v: c * k(0, 0, 1) * laplacian(u) }),
+    });
+    const options = {
+      shape: [19, 21, 33], spacing: 0.5, dt: 0.05, parameters: { c: [0.3, 0.2] },
+      initial: { u: (x: number, y: number, z: number) => Math.sin(x) * y + z, v: 0 }, coefficients: { k: (x: number, y: number) => 1 + 0.1 * x * y },
+    };
+    const states: stencil.RealArray[] = [];
+    for (const more of [{ backend: 'wasm' }, { backend: 'cpp', threads: 2 }, { backend: 'cpp', depth: 3, variant: 'streaming' }] as const) {
+      await using run = await stencil.simulate(waves, { ...options, ...more });
+      for await (const { state } of run.snapshots({ times: [0.2, 0.37] })) states.push(state.v.slice());
+      await run.advance(11);
+      states.push((await run.state()).u);
+      if (more.backend === 'wasm') continue;
+      const { backend, variant, threads, depth, reason } = run.info;
+      assert.deepEqual([backend, variant], ['cpp', 'streaming']);
+      if ('depth' in more) assert.equal(depth, 3);
+      else assert.equal(threads, 2);
+      assert.match(reason, /per pass, tiles of \d+ × \d+ × \d+ cells, \d threads?/);
+    }
+    for (let i = 3; i < 9; ++i) same(states[i]!, states[i % 3]!, `state ${i}`);
+  });
+
+  it('goes on as C++ where a default run takes long, with the same bits', async () => {
+    const options = { shape: [150, 130], dt: 0.1, initial: { u: warm }, parameters: { D: 1 }, boundary: 'outflow' as const };
+    await using run = await stencil.simulate(heat, options);
+    for (let i = 0; i < 400 && run.info.backend === 'wasm'; ++i) await run.advance(100);
+    assert.equal(run.info.backend, 'cpp', run.info.reason);
+    await run.advance(7);
+    await using other = await stencil.simulate(heat, { ...options, backend: 'wasm' });
+    await other.advance(run.stepsDone);
+    assert.match(other.info.reason, /^\d threads?$/);
+    same((await run.state()).u, (await other.state()).u, 'u');
+  });
+
+  it('names the first bad step and its place, and stands at the step before', async () => {
+    const bursts = (admissible?: ({ u }: stencil.Numbers<'u'>) => boolean) => stencil.define({
+      dimensions: 2, fields: ['u'], method: 'euler', ...(admissible === undefined ? {} : { admissible }),
+      rate: ({ u }) => ({ u: u() * u() + 0 * u(1, 1) }),
+    });
+    const initial = { u: (x: number, y: number) => (x > 3 && x < 4 && y > 1 && y < 2 ? 1e100 : 0.5) };
+    await using run = await stencil.simulate(bursts(), { shape: [6, 5], dt: 1, initial, backend: 'cpp' });
+    await assert.rejects(run.advance(9), (error: unknown) => {
+      assert.ok(error instanceof InstabilityError);
+      assert.deepEqual([error.step, error.time], [2, 2], error.message);
+      assert.match(error.message, /u = Infinity in cell \(3, 1\)/);
+      return true;
+    });
+    assert.equal(run.stepsDone, 1);
+    assert.ok([...(await run.state()).u].every(Number.isFinite));
+    const start = { u: (x: number, y: number) => (x < 1 && y > 4 ? 0.6 : 0.1) };
+    await using low = await stencil.simulate(bursts(({ u }) => u < 1), { shape: [6, 5], dt: 1, initial: start, backend: 'cpp' });
+    await assert.rejects(low.advance(9), /step 2 .* in cell \(0, 4\)/);
+    assert.equal(low.stepsDone, 1);
+  });
+
+  it('is compiled again if the cached program was changed, and says what is in its way otherwise', async () => {
+    const cacheFolder = await mkdtemp(join(tmpdir(), 'warploom-cpp-'));
+    const { PATH } = process.env;
+    try {
+      const given = { shape: [9, 9], dt: 0.1, initial: { u: warm }, parameters: { D: 1 } };
+      const each = { equation: heat as never, options: given, steps: 1, text: '' };
+      const parts = { ...partsOf(each)!, compiler: { cacheFolder, effort: 1 as const } };
+      (await CppEngine.begin(parts)).dispose();
+      for (const name of await readdir(cacheFolder)) await writeFile(join(cacheFolder, name, 'program'), 'damaged');
+      const engine = await CppEngine.begin(parts);
+      assert.deepEqual(await engine.advance({ steps: 3, originTime: 0, from: 0, unit: 0.1, dt: 0.1 }).then(({ completed }) => completed), 3);
+      engine.dispose();
+      process.env['PATH'] = cacheFolder;
+      await assert.rejects(stencil.simulate(heat, { ...given, backend: 'cpp' }), (error: unknown) =>
+        (error as { code: string }).code === 'ERR_WARPLOOM_UNAVAILABLE' && /no C\+\+ compiler/.test(String(error)));
+      await using run = await stencil.simulate(heat, { ...given, shape: [90, 90] });
+      await run.advance(2);
+      assert.equal(run.info.backend, 'wasm');
+    } finally {
+      process.env['PATH'] = PATH;
+      await rm(cacheFolder, { recursive: true, force: true });
+    }
+    const given = { shape: [9, 9], dt: 0.1, initial: { u: 0 }, parameters: { D: 1 }, backend: 'cpp' as const };
+    await assert.rejects(stencil.simulate(heat, { ...given, variant: 'classic' }), (error: unknown) => error instanceof ArgumentError
+      && error.argument === 'variant');
+    await assert.rejects(stencil.simulate(heat, { ...given, dt: { diffusion: 0.1 } }), (error: unknown) => error instanceof ArgumentError
+      && error.argument === 'backend' && /vary in length/.test(error.message));
+  });
+
+  it('stops when it is aborted, and rejects with a typed error when its process dies or is late', async () => {
+    const each = { equation: heat as never, options: { shape: [60, 60], dt: 0.1, initial: { u: warm }, parameters: { D: 1 } }, steps: 1, text: '' };
+    await using run = await stencil.simulate(heat, { ...each.options, backend: 'cpp' } as never);
+    const control = new AbortController();
+    const reason = new Error('enough');
+    await assert.rejects(run.advance(1e9, { signal: control.signal, onProgress: () => { control.abort(reason); } }), reason);
+    const { stepsDone } = run;
+    await run.advance(1);
+    assert.equal(run.stepsDone, stepsDone + 1);
+    const engine = await CppEngine.begin({ ...partsOf(each)!, timeout: 300 });
+    const failed = (what: RegExp) => (error: unknown): boolean =>
+      (error as { code: string }).code === 'ERR_WARPLOOM_SYSTEM_FAILED' && what.test(String(error));
+    await assert.rejects(engine.advance({ steps: 1e9, originTime: 0, from: 0, unit: 0.1, dt: 0.1 }), failed(/took more than 300 ms/));
+    await assert.rejects(engine.read(), failed(/died by SIGKILL/));
+    const other = await CppEngine.begin(partsOf(each)!);
+    const late = other.advance({ steps: 1e9, originTime: 0, from: 0, unit: 0.1, dt: 0.1 });
+    other.dispose();
+    await assert.rejects(late, failed(/died by SIGKILL/));
+  });
+});
