@@ -149,7 +149,11 @@ describe('stencil: C++', function () {
       const each = { equation: heat as never, options: given, steps: 1, text: '' };
       const parts = { ...partsOf(each)!, compiler: { cacheFolder, effort: 1 as const } };
       (await CppEngine.begin(parts)).dispose();
-      for (const name of await readdir(cacheFolder)) await writeFile(join(cacheFolder, name, 'program'), 'damaged');
+      for (const name of await readdir(cacheFolder)) {
+        // A program that may still be ending cannot be written to.
+        await rm(join(cacheFolder, name, 'program'));
+        await writeFile(join(cacheFolder, name, 'program'), 'damaged');
+      }
       const engine = await CppEngine.begin(parts);
       assert.deepEqual(await engine.advance({ steps: 3, originTime: 0, from: 0, unit: 0.1, dt: 0.1 }).then(({ completed }) => completed), 3);
       engine.dispose();
