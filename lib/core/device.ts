@@ -53,6 +53,9 @@ interface DeviceOwner extends Owner {
   readonly device: Device;
 }
 
+/** What compiles modules, once it is loaded. */
+let compiling: Promise<typeof import('./compile/module.ts')> | undefined;
+
 /**
  * `length` elements of `type` in a device's memory, made by `Device.array`. Operations take it wherever
  * they take a typed array, and work on it in place; calls on one device run in the order they were made,
@@ -191,7 +194,7 @@ export class Device {
   async module(options: ModuleOptions): Promise<DeviceModule> {
     const read = readModuleOptions(options);
     const owner = this.#owner();
-    const { makeModule } = await import('./compile/module.ts');
+    const { makeModule } = await (compiling ??= import('./compile/module.ts'));
     return makeModule(owner, this.description, read);
   }
 

@@ -96,6 +96,10 @@ export function readRequest(equation: unknown, given: object): Request {
   return { ...request, fingerprint: fingerprintOf(request) };
 }
 
+let started: Promise<typeof import('./start.ts')> | undefined;
+/** Loads what compiles and runs. */
+const starting = (): NonNullable<typeof started> => started ??= import('./start.ts');
+
 /**
  * Begins a run of an equation. It is compiled for the grid's spacing and boundary conditions; compiled code is cached. All back ends and
  * variants give the same bits, and for float64 those of the functions themselves in JavaScript (except for Math's transcendental functions,
@@ -114,7 +118,7 @@ export async function simulate<Field extends string, Parameter extends string, C
 ): Promise<Run<Field>> {
   const request = readRequest(equation, options);
   request.signal?.throwIfAborted();
-  const { startRun } = await import('./start.ts');
+  const { startRun } = await starting();
   return startRun(request) as unknown as Promise<Run<Field>>;
 }
 
@@ -140,6 +144,6 @@ export async function inspect<Field extends string, Parameter extends string, Co
     spacing: perAxis(spacing ?? 1, dimensions, 'spacing', spacingCheck), precision,
     rules: readBoundary(boundary ?? definition.boundary ?? 'periodic', dimensions, fields),
   };
-  const { inspectEquation } = await import('./start.ts');
+  const { inspectEquation } = await starting();
   return inspectEquation(equation, target);
 }

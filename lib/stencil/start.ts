@@ -7,7 +7,7 @@ import { refusal, UnavailableError } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { programText } from '../kernel/text.ts';
 import { axisNames, type Rules } from './boundary.ts';
-import { stencilProgram } from './compile/program.ts';
+import { programOf } from './compile/memo.ts';
 import { passObstacle } from './compile/scheme.ts';
 import type { StencilProgram, Target } from './compile/stages.ts';
 import { InterpreterEngine } from './engines/interpreter.ts';
@@ -23,7 +23,7 @@ export function inspectEquation(
   equation: Equation,
   { spacing, rules, precision }: { readonly spacing: readonly number[]; readonly rules: Rules; readonly precision: 'float32' | 'float64' },
 ): Inspection {
-  const made = stencilProgram(equation, { spacing, rules, origin: spacing.map(() => 0), precision: precision === 'float32'
+  const made = programOf(equation, { spacing, rules, origin: spacing.map(() => 0), precision: precision === 'float32'
     ? 'f32' : 'f64', isAdaptive: equation.definition.speed !== undefined || equation.definition.diffusivity !== undefined });
   return {
     reach: made.reach, stages: made.stages.length, leastShape: made.leastCells, program: programText(made.program),
@@ -62,6 +62,9 @@ async function startCpp(request: Request, target: Target, made: StencilProgram, 
   return CppEngine.begin({ made, target, content, threads, depth, signal });
 }
 
+/** What runs equations on devices, once it is loaded. */
+let choosing: Promise<typeof import('./engines/choose.ts')> | undefined;
+
 async function engineFor(request: Request, target: Target, made: StencilProgram, content: Content): Promise<Engine> {
   const { equation, backend, variant, threads, rules, precision } = request;
   const refuseStreaming = (): void => {
@@ -86,7 +89,7 @@ async function engineFor(request: Request, target: Target, made: StencilProgram,
       const wanted = backend === 'device' || request.device !== undefined;
       if ((!wanted && device.backend !== 'cuda') || (backend === 'auto' && device.backend === 'cpu')) break;
       try {
-        const { startDeviceEngine } = await import('./engines/choose.ts');
+        const { startDeviceEngine } = await (choosing ??= import('./engines/choose.ts'));
         return await startDeviceEngine({ device, equation, made, target, content, request });
       } catch (error) {
         if (wanted || !(error instanceof UnavailableError)) throw error;
@@ -129,7 +132,7 @@ export async function startRun(request: Request): Promise<Run> {
   const { equation, places, rules, members, parameters, coefficients, precision, dt, adaptive, resume, end, fingerprint } = request;
   const { shape, cells, spacing, origin } = places;
   const target: Target = { spacing, origin, rules, precision: precision === 'float32' ? 'f32' : 'f64', isAdaptive: adaptive !== undefined };
-  const made = stencilProgram(equation, target);
+  const made = programOf(equation, target);
   requireCells(made, shape);
   const grid = { shape, cells, members, fields: equation.fields.length };
   let { initial } = request;

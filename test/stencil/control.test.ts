@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ArgumentError, FunctionError, InstabilityError, openDevice, stencil } from '../../lib/index.ts';
+import { tokensOf } from '../../lib/kernel/front/index.ts';
 import { same } from './support.ts';
 
 const growth = stencil.define({
@@ -133,6 +134,28 @@ describe('stencil: runs', function () {
       return (await run.state()).v;
     }));
     for (const v of made) same(v, made[0]!, 'v');
+  });
+
+  it('keep programs by what the functions say, not by how they are written', async () => {
+    const of = (text: string): stencil.Equation<'u'> => stencil.define({ dimensions: 1, fields: ['u'], step: text }) as never;
+    const after = async (equation: stencil.Equation<'u'>, more: object = {}): Promise<readonly number[]> => {
+      await using run = await stencil.simulate(equation, { shape: [3], dt: 1, initial: { u: Float64Array.of(1, 2, 4) }, backend: 'interpreter', ...more } as never);
+      await run.advance(1);
+      return [...(await run.state()).u];
+    };
+    const texts = ['({ u }) => ({ u: u(1) })', '({ u })=>({u:u(1)}) // again', '({ u }) => ({ u: u(-1) })', '({ u }) => ({ u: u(1) * 2 })'];
+    const made = [];
+    for (const text of [...texts, ...texts]) made.push(await after(of(text)));
+    assert.deepStrictEqual(made.slice(0, 4), [[2, 4, 1], [2, 4, 1], [4, 1, 2], [4, 8, 2]]);
+    assert.deepStrictEqual(made.slice(4), made.slice(0, 4));
+    const kept = of(texts[0]!);
+    for (const value of [7, '({ t }) => 8 + t', '({ t }) => 9 + t', -0]) {
+      const [, , last] = await after(kept, { boundary: { kind: 'dirichlet', value } });
+      assert.strictEqual(last, 2 * (typeof value === 'string' ? Number(value.slice(11, 12)) : value) - 4);
+    }
+    assert.strictEqual(tokensOf('a // b\n+ c'), tokensOf('a /* \n */ + c'));
+    assert.notStrictEqual(tokensOf('return\na'), tokensOf('return a'));
+    assert.strictEqual(tokensOf('`\n'), '`\n');
   });
 
   it('say how they run', async () => {

@@ -3,6 +3,7 @@ import { describeValue } from '../../core/arrays.ts';
 import { hasFields } from '../../core/checks.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
+import { Latest } from '../../core/latest.ts';
 import { FunctionSource, pointFunction, type PointFunction, type Staged } from '../front/index.ts';
 import {
   binary, call, convert, get, set, unary, type Expression, type KernelFunction, type Local, type ScalarType, type Statement, type Type,
@@ -73,8 +74,7 @@ export interface Point {
 }
 
 const sourcesOf = new WeakMap<object, FunctionSource>();
-const texts = new Map<string, FunctionSource>();
-const mostTexts = 256;
+const texts = new Latest<FunctionSource>(256);
 
 /**
  * The parsed function. Each text is parsed once: a function that is written in a loop is a new one in every iteration. `argument`: its name
@@ -85,13 +85,7 @@ export function sourceOf(given: unknown, argument = 'f'): FunctionSource {
   if (known !== undefined) return known;
   const text = typeof given === 'function' ? Function.prototype.toString.call(given) : given;
   if (typeof text !== 'string') return new FunctionSource(argument, given); // throws
-  const key = `${argument} ${text}`;
-  const source = texts.get(key) ?? new FunctionSource(argument, given);
-  // The last ones that were used stay.
-  texts.delete(key);
-  texts.set(key, source);
-  const [oldest] = texts.keys();
-  if (texts.size > mostTexts && oldest !== undefined) texts.delete(oldest);
+  const source = texts.get(`${argument} ${text}`, () => new FunctionSource(argument, given));
   if (typeof given === 'function' && argument === 'f') sourcesOf.set(given, source);
   return source;
 }

@@ -45,9 +45,11 @@ export interface CUnit {
   readonly isFirst: boolean;
 }
 
+let header: string | undefined;
+
 /** The header that printed programs include: see arithmetic.h. */
 export function arithmeticHeader(): string {
-  return readBytesSync(fileURLToPath(new URL('./arithmetic.h', import.meta.url))).toString('utf8');
+  return header ??= readBytesSync(fileURLToPath(new URL('./arithmetic.h', import.meta.url))).toString('utf8');
 }
 
 export const cTypes: Readonly<Record<Type, string>> = {

@@ -4,6 +4,7 @@ import { required } from '../../core/known.ts';
 import type { KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import { adaptiveText, chooseKernel, limitKernel } from '../compile/cuda.ts';
+import { remembered } from '../compile/memo.ts';
 import type { StencilProgram } from '../compile/stages.ts';
 import type { RealArray } from '../types.ts';
 import { clockAt, type StepClock } from './adaptive.ts';
@@ -37,7 +38,7 @@ export class AdaptiveEngine extends DeviceEngine {
 
   static async start(parts: DeviceParts): Promise<AdaptiveEngine> {
     const { device, made, content, request: { signal } } = parts;
-    const { source, kernels } = adaptiveText(made);
+    const { source, kernels } = remembered(made, ['adaptive'], () => adaptiveText(made));
     const module = await device.module({
       source, kernels, headers: { 'arithmetic.h': arithmeticHeader() }, ...(signal === undefined ? {} : { signal }),
     });

@@ -1,5 +1,6 @@
 // The engine for a device that fits an equation.
 import { refusal } from '../../core/errors.ts';
+import { remembered } from '../compile/memo.ts';
 import { streamingObstacle } from '../compile/scheme.ts';
 import { AdaptiveEngine } from './adaptive-device.ts';
 import { ClassicEngine, type DeviceParts } from './device.ts';
@@ -38,9 +39,11 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
     throw refusal('variant', "'classic', 'graph', 'streaming' or 'auto'", `'persistent': ${reason}`);
   }
   const isWanted = variant === 'streaming';
-  const shapes = obstacle === undefined ? streamingShapes(made, target, grid, { depth, points }) : [];
+  const wanted = { depth, points };
+  const shapes = obstacle !== undefined ? []
+    : remembered(made, ['shapes', grid, wanted], () => streamingShapes(made, target, grid, wanted));
   if (obstacle === undefined && shapes.length === 0) {
-    const isPossible = streamingShapes(made, target, { ...grid, shape: grid.shape.map(() => 4096) }, { depth, points }).length > 0;
+    const isPossible = streamingShapes(made, target, { ...grid, shape: grid.shape.map(() => 4096) }, wanted).length > 0;
     obstacle = isPossible ? 'the grid is too narrow for its tiles' : 'its cells do not fit in registers';
   }
   if (obstacle === undefined && !isWanted && grid.cells * grid.members < worthStreaming) obstacle = 'the grid is small';
@@ -55,6 +58,7 @@ async function startPersistent(parts: DeviceParts): Promise<Engine | undefined> 
   const { made, target, device, content: { grid }, request: { variant, depth, points } } = parts;
   if (variant === 'auto' && (grid.cells * grid.members > mostPersistent || grid.cells * grid.members < leastPersistent)) return undefined;
   const multiprocessors = Math.max(1, device.description.multiprocessors);
-  const shape = residentShape(made, target, grid, { depth, points, multiprocessors, blocks: device.backend === 'simt' ? 2 : 16 });
+  const limits = { depth, points, multiprocessors, blocks: device.backend === 'simt' ? 2 : 16 };
+  const shape = remembered(made, ['resident', grid, limits], () => residentShape(made, target, grid, limits));
   return shape === undefined ? undefined : PersistentEngine.begin(parts, shape);
 }

@@ -5,6 +5,7 @@ import { required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import { classicText } from '../compile/cuda.ts';
+import { remembered } from '../compile/memo.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import type { Request } from '../request.ts';
 import type { Equation, RealArray, ShapeInfo } from '../types.ts';
@@ -221,7 +222,7 @@ export class ClassicEngine extends DeviceEngine {
   }
 
   static async start({ device, made, content, request: { signal } }: DeviceParts, reason: string): Promise<ClassicEngine> {
-    const { source, kernels } = classicText(made);
+    const { source, kernels } = remembered(made, ['classic'], () => classicText(made));
     const module = await device.module({
       source, kernels, headers: { 'arithmetic.h': arithmeticHeader() }, ...(signal === undefined ? {} : { signal }),
     });

@@ -4,6 +4,7 @@ import { required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import { countKernel, graphText } from '../compile/cuda.ts';
+import { remembered } from '../compile/memo.ts';
 import type { StencilProgram } from '../compile/stages.ts';
 import { cellBlocks, classicThreads, DeviceEngine, DeviceState, type DeviceParts } from './device.ts';
 import { levelsOf, levelsUsed, type Span } from './span.ts';
@@ -30,7 +31,7 @@ export class GraphEngine extends DeviceEngine {
 
   static async begin(parts: DeviceParts, reason: string): Promise<GraphEngine> {
     const { device, made, content, request: { signal } } = parts;
-    const { source, kernels } = graphText(made);
+    const { source, kernels } = remembered(made, ['graph'], () => graphText(made));
     const headers = { 'arithmetic.h': arithmeticHeader() };
     const own: { dispose: () => void }[] = [];
     try {

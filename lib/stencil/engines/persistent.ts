@@ -3,6 +3,7 @@ import type { DeviceArray } from '../../core/device.ts';
 import { required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
+import { remembered } from '../compile/memo.ts';
 import { residentBytes, residentKernel, residentText, residentTile } from '../compile/resident.ts';
 import { tilesAlong } from '../compile/planes.ts';
 import { isPeriodic, type Shape } from '../compile/scheme.ts';
@@ -102,7 +103,7 @@ export class PersistentEngine extends ClassicEngine {
   /** Undefined if the device does not run all blocks at once. */
   static async begin(parts: DeviceParts, shape: PredictedShape): Promise<PersistentEngine | undefined> {
     const { device, made, target, content, request: { signal } } = parts;
-    const { source, kernels } = residentText(made, target, shape);
+    const { source, kernels } = remembered(made, ['resident', shape], () => residentText(made, target, shape));
     const headers = { 'arithmetic.h': arithmeticHeader() };
     const module = await device.module({ source, kernels, headers, ...(signal === undefined ? {} : { signal }) });
     let state: DeviceState | undefined;

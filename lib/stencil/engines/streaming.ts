@@ -3,6 +3,7 @@ import { elementAt } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { DeviceText } from '../compile/cuda.ts';
+import { remembered } from '../compile/memo.ts';
 import { planesText } from '../compile/planes.ts';
 import { lanes, passKernel } from '../compile/scheme.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
@@ -14,7 +15,7 @@ import { ClassicEngine, DeviceState, type DeviceParts } from './device.ts';
 import { levelsUsed, timeOf, type Span } from './span.ts';
 
 const textOf = (made: StencilProgram, target: Target, shape: PredictedShape): DeviceText =>
-  (made.names.dimensions === 3 ? planesText : streamingText)(made, target, shape);
+  remembered(made, ['pass', shape], () => (made.names.dimensions === 3 ? planesText : streamingText)(made, target, shape));
 
 /** Shapes that the tuner measures. */
 const mostTuned = 8;
