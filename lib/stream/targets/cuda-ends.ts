@@ -5,7 +5,7 @@ import { common, powerIn, residue, type Residue } from '../../kernel/passes/resi
 import type { Group } from '../plan/plan.ts';
 import type { Gaps } from './cuda-gaps.ts';
 import { copiesOf } from './cuda-copies.ts';
-import type { PrintedLayout } from './cuda-layout.ts';
+import type { PrintedLayout, Run } from './cuda-layout.ts';
 import type { Task } from './cuda-tasks.ts';
 import { viewsOf, type View } from './cuda-views.ts';
 
@@ -34,8 +34,8 @@ function plainEnd(each: number, base: number, { row, gap }: Pick<Gaps, 'row' | '
   } };
 }
 
-/** Where iterations begin in an array that is another one's view. */
-function stridedEnd({ base, outer, items }: View, gap: number): GroupEnd {
+/** Where iterations begin in an array that is another one's view. @param items of a steady state in that array */
+function stridedEnd({ base, outer }: View, items: number, gap: number): GroupEnd {
   const advances: Advance[] = [];
   let every = 1, taken = 0;
   for (const { count, step } of [...outer, { count: Infinity, step: items + gap }]) {
@@ -57,6 +57,7 @@ export function endsOf({ plan, tiles, parts }: Pick<PrintedLayout, 'plan' | 'til
     required(found.get(group)).set(slot, plainEnd(items / group.iterations, base, gapsOf.get(name) ?? { row: 0, gap: 0 }));
   };
   const copies = copiesOf(plan);
+  const partOf = (id: number): Run | undefined => [...parts ?? []].find(([{ name }]) => name.slice(0, -1) === `x${id}`)?.[1];
   for (const { id, from, to } of sdf.channels) {
     if (storage[id] !== 'block') continue;
     const name = `c${copies.get(id) ?? id}`;
@@ -65,10 +66,12 @@ export function endsOf({ plan, tiles, parts }: Pick<PrintedLayout, 'plan' | 'til
   }
   for (const view of viewsOf(plan).all) {
     const name = `${view.root < sdf.channels.length ? 'c' : 'x'}${view.root}`;
-    required(found.get(view.group)).set(view.slot, stridedEnd(view, gapsOf.get(name)?.gap ?? 0));
+    const part = partOf(view.root), gap = gapsOf.get(name)?.gap ?? 0;
+    required(found.get(view.group)).set(view.slot, part === undefined ? stridedEnd(view, view.items, gap)
+      : stridedEnd({ ...view, base: view.base - part.begin }, part.end - part.begin, gap));
   }
   for (const { id, node, slot, later } of externals) {
-    const part = [...parts ?? []].find(([{ name }]) => name.slice(0, -1) === `x${id}`)?.[1];
+    const part = partOf(id);
     if (part === undefined) put(node, slot, later.items * elementAt(steady.repetitions, node), 0, `x${id}`);
     else put(node, slot, part.end - part.begin, -part.begin, `x${id}`);
   }

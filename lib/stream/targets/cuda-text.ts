@@ -197,7 +197,7 @@ export class ProgramText {
     const steady: string[] = [];
     this.#tasks.levels.forEach((tasks, level) => {
       const text = this.#state === undefined ? this.#levelText(tasks) : this.#stateLevelText(this.#state, tasks, level);
-      steady.push(...text, '    block.sync();');
+      if (text.length > 0) steady.push(...text, '    block.sync();');
     });
     const round = this.#state === undefined ? 'Round' : 'StateRound';
     return [

@@ -213,7 +213,7 @@ class ViewMaker {
   }
 
   #viewOf(channel: number, group: Group, isRead: boolean, { root, items, order }: Location): View | undefined {
-    if (group.isLoop || group.steps.some(({ actor }) => this.#state.has(actor)) || this.#gone.has(group.id)) return undefined;
+    if (group.isLoop || (!isRead && group.steps.some(({ actor }) => this.#state.has(actor))) || this.#gone.has(group.id)) return undefined;
     const strided = stridedOf(order);
     const digits = strided && splitDigits(strided.digits, order.length / group.iterations);
     const slot = 2 * channel + (isRead ? 0 : 1);

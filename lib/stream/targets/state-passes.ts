@@ -1,15 +1,17 @@
 // What the passes before a program's own need of it: only what the records of their scans follow from.
 import { elementAt, required } from '../../core/known.ts';
-import type { Buffer, KernelFunction } from '../../kernel/ir.ts';
+import type { Buffer, KernelFunction, Local } from '../../kernel/ir.ts';
 import { linearOf } from '../../kernel/passes/linear.ts';
 import { forCount } from '../../kernel/passes/slice.ts';
 import { buffersIn, loadedIn, mapBody, walkBody, writesIn } from '../../kernel/visit.ts';
 import type { LoweredProgram } from '../lower/program.ts';
 import { countsOf } from '../plan/layout.ts';
-import type { Group, ProgramPlan } from '../plan/plan.ts';
+import { sumOfDigits } from '../plan/permutations.ts';
+import type { ProgramPlan } from '../plan/plan.ts';
 import { positioned, type Task } from './cuda-tasks.ts';
 import type { PrintedLayout, RoundLayout, Run } from './cuda-layout.ts';
 import type { FusedEnd } from './cuda-places.ts';
+import { viewsOf } from './cuda-views.ts';
 import type { StageWork, StateLayout } from './state-layout.ts';
 
 export interface Pass {
@@ -52,7 +54,8 @@ export function passLayout(layout: RoundLayout, { stageTasks, inputBuffers }: Pa
   }
   // Of a firing that takes a whole steady state, a stretch may do.
   const { external, kinds } = layout.input;
-  const isWhole = elementAt(layout.plan.groupOf, external.node).iterations === 1 && external.later.beyond === 0 && kinds.length === 1
+  const { id, iterations } = elementAt(layout.plan.groupOf, external.node);
+  const isWhole = (iterations === 1 || viewsOf(layout.plan).gone.has(id)) && external.later.beyond === 0 && kinds.length === 1
     && Object.values(countsOf(external.type)).reduce((sum, each) => sum + each, 0) === 1;
   const parts = new Map<Buffer, Run>();
   inputBuffers.forEach((buffer, i) => {
@@ -69,17 +72,17 @@ function passOf(context: PassContext, pass: number): Pass {
   const { plan, lowered: { program, system: { ix } }, state, levels, isShared, stageTasks } = context;
   const works = new Set<StageWork>();
   const wanted = new Set<Buffer>();
-  const called: { readonly f: KernelFunction; readonly group: Group }[] = [];
-  const want = (f: KernelFunction, group: Group): void => {
-    for (const buffer of loadedIn(f.body)) wanted.add(buffer);
-    called.push({ f, group });
+  const called: Task[] = [];
+  const want = (task: Task): void => {
+    for (const buffer of loadedIn(task.f.body)) wanted.add(buffer);
+    called.push(task);
   };
   const wantWorks = (node: number, isNeeded: (work: StageWork) => boolean): void => {
     for (const work of state.works) {
       if (work.node !== node || works.has(work) || !isNeeded(work)) continue;
       works.add(work);
       for (const { next } of [...(work.record === undefined ? [] : [work.record]), ...work.scans]) {
-        want(required(stageTasks.get(next.f.name)).f, work.group);
+        want(required(stageTasks.get(next.f.name)));
       }
     }
   };
@@ -93,7 +96,7 @@ function passOf(context: PassContext, pass: number): Pass {
     const task = positioned(program, group, forCount(program, onlyFor(f, wanted, isShared, pass), ix),
       { parts: 1, width: 1, isCounted: false }, ix);
     elementAt(tasks, elementAt(levels, group.id)).push(task);
-    want(task.f, group);
+    want(task);
     for (const { actor } of group.steps) wantWorks(actor, () => true);
   }
   return { tasks, works, input: context.inputBuffers.map((buffer, i) => runsOf(context, buffer, i, called)) };
@@ -111,24 +114,28 @@ function onlyFor(f: KernelFunction, wanted: ReadonlySet<Buffer>, isShared: (buff
 
 /** Which scalars of a steady state functions load, if that is plain to see and not most of them. */
 function runsOf(
-  { input: { external, kinds, items } }: PassContext, buffer: Buffer, number: number,
-  called: readonly { readonly f: KernelFunction; readonly group: Group }[],
+  { plan, input: { external, kinds, items } }: PassContext, buffer: Buffer, number: number, called: readonly Task[],
 ): readonly Run[] | undefined {
   const width = countsOf(external.type)[elementAt(kinds, number)];
   const scalars = items * width;
   const isNeeded = new Uint8Array(scalars);
-  const isTaken = called.every(({ f, group }) => {
+  const isTaken = called.every(({ f, members: [member] }) => {
+    const { group, slots } = required(member);
+    if (!loadedIn(f.body).has(buffer)) return true;
+    const views = viewsOf(plan).all.filter((view) => view.group === group && view.root === external.id);
     const isOwn = group.steps.some(({ actor }) => actor === external.node);
-    if (!isOwn) return !loadedIn(f.body).has(buffer);
-    const offsets = offsetsIn(f, buffer);
-    return offsets?.every((offset) => {
-      for (let i = 0; i < group.iterations; ++i) {
-        const at = i * scalars / group.iterations + offset;
-        if (offset < 0 || at >= scalars) return false;
-        isNeeded[at] = 1;
-      }
+    const [view] = views;
+    if (views.length + (isOwn ? 1 : 0) !== 1) return false;
+    // A view's items are single scalars.
+    const begins = Array.from({ length: group.iterations }, (_, i) =>
+      (view === undefined ? i * scalars / group.iterations : view.base + sumOfDigits(view.outer, i)));
+    const position = elementAt(f.parameters, f.parameters.length - slots.length + slots.indexOf(view?.slot ?? external.slot));
+    return offsetsIn(f, buffer, position)?.every((offset) => begins.every((begin) => {
+      const at = begin + offset;
+      if (at < 0 || at >= scalars) return false;
+      isNeeded[at] = 1;
       return true;
-    });
+    }));
   });
   if (!isTaken || isNeeded.reduce((sum, each) => sum + each, 0) > scalars / 2) return undefined;
   const runs: Run[] = [];
@@ -142,14 +149,16 @@ function runsOf(
 
 const mostRuns = 8;
 
-/** Places of a buffer that a function loads, counted from where its iteration begins; undefined where that is not plain. */
-function offsetsIn(f: KernelFunction, buffer: Buffer): readonly number[] | undefined {
+/**
+ * Places of a buffer that a function loads, counted from where its iteration begins; undefined where that is not plain.
+ * @param position the parameter that says where it begins
+ */
+function offsetsIn(f: KernelFunction, buffer: Buffer, position: Local): readonly number[] | undefined {
   const found: number[] = [];
   let isPlain = true as boolean;
-  // Where an iteration begins is a parameter, and may be kept in another local, set once.
-  const same = new Map<unknown, unknown>(f.parameters.map((local) => [local, local]));
+  const same = new Set([position]); // it may be kept in another local, set once
   walkBody(f.body, { statement: (s) => {
-    if (s.kind === 'set' && s.value.kind === 'get' && same.has(s.value.local) && !same.has(s.local)) same.set(s.local, s.value.local);
+    if (s.kind === 'set' && s.value.kind === 'get' && same.has(s.value.local) && !same.has(s.local)) same.add(s.local);
     else if (s.kind === 'set' && same.has(s.local)) isPlain = false;
     if (s.kind === 'copy' && s.from === buffer) isPlain = false;
   } });

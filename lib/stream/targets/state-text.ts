@@ -228,9 +228,10 @@ export class StateText {
         const each = Math.ceil(this.#rows(work) / 32);
         if (record !== undefined) own.push(...this.#loop(work, warps, () => this.#recordText(work, record)));
         else scans.forEach((scan, i) => { own.push(...this.#move(work, scan, warps + i * each)); });
+        if (this.#isWithinWarps(work)) own.push('    block.sync_warp();', ...this.#scanText(work, warps));
         warps += Math.max(1, scans.length) * each;
       }
-      if (work.level + 1 === level && scans.length > 0) {
+      if (work.level + 1 === level && scans.length > 0 && !this.#isWithinWarps(work)) {
         own.push(...this.#scanText(work, warps));
         warps += scans.length;
       }
@@ -345,6 +346,12 @@ export class StateText {
     const finish = together.length === 0 ? [] : ['      block.sync();', ...scanGroups.filter(({ scans }) =>
       !this.#isByWarps(rows, scans.length)).flatMap(({ name, scans }) => scans.map((_, i) => `      ${name}_${i}.finish(block);`))];
     return [`    if constexpr (kPass >= ${pass}) {`, ...together, ...alone, ...finish, '    }'];
+  }
+
+  /** Whether each scan is by the warp that makes all of its records, so that no barrier is needed between them. */
+  #isWithinWarps(work: StageWork): boolean {
+    const rows = this.#rows(work);
+    return work.scans.length > 0 && rows <= 32 && work.scanGroups.every(({ scans }) => this.#isByWarps(rows, scans.length));
   }
 
   /** Whether warps make so many scans of one type, of so many firings, sooner than all threads together make one after the other. */

@@ -67,17 +67,28 @@ class Maker {
   readonly #r: Random;
   readonly #type: Type;
   readonly #filters: string[] = [];
+  readonly #isSplit: boolean;
   #names = 0;
 
-  constructor(seed: number) {
+  /** @param isSplit whether filters take the items of a splitter, and nothing but these: then they can find them on the splitter's input */
+  constructor(seed: number, isSplit = false) {
     this.#r = new Random(seed);
     this.#type = this.#r.pick(['int', 'int', 'float']);
+    this.#isSplit = isSplit;
   }
 
   program(): { source: string; type: Type } {
     const type = this.#type;
+    if (this.#isSplit) return { type, source: this.#splitProgram() };
     const body = Array.from({ length: 1 + this.#r.below(3) }, () => `add ${this.#stream(2)}`).join(' ');
     return { type, source: `${this.#filters.join('\n')}\n${type}->${type} pipeline Main { ${body} }` };
+  }
+
+  #splitProgram(): string {
+    const r = this.#r, count = 2 + r.below(2), type = this.#type;
+    const weights = Array.from({ length: count }, () => 1 + r.below(3)).join(', ');
+    const branches = Array.from({ length: count }, () => `add ${this.#stateful(true)};`).join(' ');
+    return `${this.#filters.join('\n')}\n${type}->${type} splitjoin Main { split roundrobin(${weights}); ${branches} join roundrobin(${weights}); }`;
   }
 
   #stream(depth: number): string {
@@ -104,7 +115,7 @@ class Maker {
     const name = `F${this.#names++}`, r = this.#r, type = this.#type;
     const parts = Array.from({ length: 1 + r.below(3) }, (_, i) => r.pick(makers)(`f${i}`, r, type));
     const pop = 1 + r.below(3), push = isEven ? pop : 1 + r.below(2);
-    const peek = pop + (r.below(3) === 0 ? r.below(5) : 0);
+    const peek = pop + (!this.#isSplit && r.below(3) === 0 ? r.below(5) : 0);
     const takes = Array.from({ length: pop }, () => 'pop();').join(' ');
     // What comes out is made of the fields as they are at some place of the firing.
     const pushed = (i: number): string => `push(x + ${parts.map(({ result }) => `${i + 1} * ${result}`).join(' + ')});`;
@@ -112,7 +123,7 @@ class Maker {
     const begin = parts.slice(0, at).map(({ work }) => work).join(' '), end = parts.slice(at).map(({ work }) => work).join(' ');
     // Results of later parts may name variables of their statements.
     const order = `${begin} ${end} ${Array.from({ length: push }, (_, i) => pushed(i)).join(' ')}`;
-    const prework = r.below(5) === 0 ? `prework pop 1 push 1 { push(pop() + 1); } ` : '';
+    const prework = !this.#isSplit && r.below(5) === 0 ? `prework pop 1 push 1 { push(pop() + 1); } ` : '';
     this.#filters.push(`${type}->${type} filter ${name} { ${parts.map(({ fields }) => fields).join(' ')} ${prework}work pop ${pop} push ${push} peek ${peek} `
       + `{ ${type} x = peek(${r.below(peek)}); ${order} ${takes} } }`);
     return name;
@@ -183,7 +194,7 @@ export function wildProgram(seed: number): string {
   return new Wild(seed).source();
 }
 
-/** A program, and the type of its items. */
-export function randomStateProgram(seed: number): { source: string; type: Type } {
-  return new Maker(seed).program();
+/** A program, and the type of its items. @param isSplit a splitter, filters with state, a joiner */
+export function randomStateProgram(seed: number, isSplit = false): { source: string; type: Type } {
+  return new Maker(seed, isSplit).program();
 }

@@ -4,6 +4,7 @@ import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import type { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import type { FusedOptions } from '../../../lib/stream/targets/cuda-layout.ts';
+import { viewsOf } from '../../../lib/stream/targets/cuda-views.ts';
 import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { compiledWasm } from '../../../lib/stream/run/wasm.ts';
 import { eachBackend } from '../../support/backends.ts';
@@ -43,14 +44,16 @@ describe('random programs with state on devices', function () {
   eachBackend((backend, opened) => {
     // Compilers for a GPU take much longer.
     for (let batch = 0; batch < (backend === 'cuda' ? 1 : programs / together); ++batch) {
-      it(`${batch * together} to ${(batch + 1) * together - 1}`, async () => {
+      it(`${batch * together} to ${(batch + 1) * together - 1}${batch === 2 ? ', with splitters as views' : ''}`, async () => {
         const samples = Array.from({ length: together }, (__, i) => {
           const seed = batch * together + i;
-          const { source } = randomStateProgram(seed);
-          const graph = graphOf(source), chosen = options[seed % options.length]!;
+          const isSplit = batch === 2;
+          const { source } = randomStateProgram(seed, isSplit);
+          const graph = graphOf(source), chosen: FusedOptions = { ...options[seed % options.length], views: isSplit };
           return { seed, source, graph, options: fits(graph, chosen) ? chosen : {} };
         });
         const made = await compileTogether(await opened(), samples) as CompiledGpu[];
+        if (batch === 2) assert.ok(made.filter(({ program: { plan } }) => viewsOf(plan).all.some(({ isRead }) => isRead)).length > 10);
         for (const [i, { seed, source, graph }] of samples.entries()) {
           const compiled = made[i];
           try {
