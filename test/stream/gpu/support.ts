@@ -45,6 +45,7 @@ export async function compileTogether(device: Device, samples: readonly Sample[]
     }
   });
   const some = programs.filter((each) => each !== undefined);
+  if (some.length === 0) return programs.map(() => undefined);
   const module = await device.module({
     source: some.map(({ source }) => source).join('\n'), kernels: some.flatMap(({ kernel, state }) => state?.kernels ?? [kernel]),
     headers: { 'arithmetic.h': arithmeticHeader() },
