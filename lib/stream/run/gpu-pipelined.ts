@@ -205,11 +205,11 @@ export class PipelinedGpu extends CompiledGpu {
     return gap === undefined ? made : { ...made, gap };
   }
 
-  protected override get hasState(): boolean {
+  override get hasState(): boolean {
     return this.#isContinued;
   }
 
-  protected override async stateAt(_: number, ends: Pick<Ends, 'part'>, options: ThreadOptions): Promise<RunState> {
+  override async stateAt(_: number, ends: Pick<Ends, 'part'>, options: ThreadOptions): Promise<RunState> {
     // As planned here, without savings: its channels and fields are those of the schedule.
     this.#start ??= compileWasm(this.graph, planOptions);
     const arena = await this.#arenas.take();

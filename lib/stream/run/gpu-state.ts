@@ -105,9 +105,9 @@ interface OwnSpan {
  * The last steady states of a run, of which only what the run asks for counts. Where the input ends before them, they take items of the
  * steady state before again.
  */
-export async function paddedSpan(program: FusedProgram, device: Device, ends: Ends, state: number, states: number): Promise<{
-  readonly span: OwnSpan; take(signal: AbortSignal | undefined): Promise<void>; dispose(): void;
-}> {
+export async function paddedSpan(
+  program: FusedProgram, device: Device, ends: Pick<Ends, 'part' | 'put' | 'items'>, state: number, states: number,
+): Promise<{ readonly span: OwnSpan; take(signal: AbortSignal | undefined): Promise<void>; dispose(): void }> {
   const { input: { before, items, external: { type, later } }, output, warmRounds } = program;
   const firstInput = warmRounds * program.states * items;
   const begin = before + state * items - firstInput;

@@ -131,17 +131,17 @@ export class CompiledGpu {
   }
 
   /** Whether launches hand something on to the next ones. */
-  protected get hasState(): boolean {
+  get hasState(): boolean {
     return this.program.state !== undefined;
   }
 
   /** What the launches of a run hand on, as the one from steady state `from` finds it. */
-  protected async stateAt(from: number, ends: Pick<Ends, 'part'>, options: ThreadOptions): Promise<RunState> {
+  async stateAt(from: number, ends: Pick<Ends, 'part'>, options: ThreadOptions): Promise<RunState> {
     return new Carry(this.device, await stateBefore(this.program, this.wasm, ends, from, options));
   }
 
   /** Steady states of which launches make a whole number, except at the end of a run. */
-  get #whole(): number {
+  get wholeStates(): number {
     return this.program.states * (this.program.state?.stretch ?? 1);
   }
 
@@ -284,7 +284,7 @@ export class CompiledGpu {
 
   /** Runs the steady states of a program with state on the device, to the end of the run; missing input of the last one is made up. */
   async #withState(ends: Ends, from: number, to: number, options: ThreadOptions): Promise<GpuOutcome> {
-    const { output: { before, items } } = this.program, round = this.#whole;
+    const { output: { before, items } } = this.program, round = this.wholeStates;
     const carry = await this.stateAt(from, ends, options);
     using _ = untilAborted(options.signal, () => { carry.dispose(); });
     const whole = from + Math.floor((to - from) / round) * round;
@@ -337,7 +337,7 @@ export class CompiledGpu {
   async #middle(ends: Ends, share: Share, signal: AbortSignal | undefined, isAlone: boolean, carry?: RunState): Promise<GpuOutcome> {
     const known = ends.stateBytes === 0 ? undefined : this.#size;
     const sizes = new LaunchSizes({
-      device: this.device, round: this.#whole, stateBytes: ends.stateBytes, states: share.end - share.front,
+      device: this.device, round: this.wholeStates, stateBytes: ends.stateBytes, states: share.end - share.front,
       known, first: this.firstStates, isRamped: this.figures === undefined,
     });
     const from = share.front;

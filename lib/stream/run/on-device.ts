@@ -168,16 +168,21 @@ async function isInOrder(graph: StreamGraph): Promise<boolean> {
  * and more.
  */
 export async function compiledOn(
-  graph: StreamGraph, backend: DeviceBackend, { device: asked, fast, signal }: {
+  graph: StreamGraph, backend: DeviceBackend, { device: asked, fast, signal, inOrder }: {
     readonly device?: Device | undefined; readonly fast: boolean; readonly signal: AbortSignal;
+    /** Takes programs whose firings must follow each other, where that is faster than so many threads. */
+    readonly inOrder?: { readonly threads: number };
   },
 ): Promise<CompiledGpu> {
   const device = asked ?? await openedFor(backend);
   if (isLost(device)) throw new UnavailableError('the device was lost');
-  return compiledFor(graph, device, { mode: 'fused', fast }, signal).catch((error: unknown) => {
+  try {
+    return await (inOrder === undefined ? compiledFor(graph, device, { mode: 'fused', fast }, signal)
+      : chosenFor(graph, device, { fast, signal, ...inOrder }));
+  } catch (error) {
     noteLost(device, error);
     throw error;
-  });
+  }
 }
 
 /**

@@ -10,21 +10,19 @@ import { scalarCount } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
 import { countsOf, makeArray } from '../plan/layout.ts';
 import { startMatters } from '../plan/start.ts';
-import { UnsupportedProgram } from '../plan/unsupported.ts';
 import type { DeviceBackend } from '../run/backends.ts';
 import { elementTypes } from '../run/gpu-ends.ts';
 import type { CompiledGpu } from '../run/gpu.ts';
 import { noteLost } from '../run/lost.ts';
 import { joinItems, type Scalars } from '../run/prepare.ts';
-import { compiledWasm } from '../run/wasm.ts';
 import type { FusedEnd } from '../targets/cuda-places.ts';
+import { SessionState } from './device-state.ts';
 import { InOrder, scalarsFrom, widthOf, type Made, type MadeArray, type Outlet, type SessionEngine } from './engine.ts';
 import { ItemQueue } from './items.ts';
+import { inFlight } from './pieces.ts';
 import { Progress } from './progress.ts';
 import { WasmEngine, type CompiledOptions } from './wasm.ts';
 
-/** Slices under way at once. */
-const inFlight = 3;
 
 /** Steady states that are made together. */
 interface Slice {
@@ -32,20 +30,6 @@ interface Slice {
   readonly states: number;
   /** Scalars of their output; undefined: the device cannot make one of them. */
   readonly output: Promise<Scalars | undefined>;
-}
-
-/**
- * Refuses programs whose sessions have to go to the CPU: those with state, which chunks would have to hand on to each other, and those
- * that may fail and whose preworks matter later. A part of the stream cannot be made alone then, since preworks could go wrong in its
- * middle.
- */
-export function requirePieces(graph: StreamGraph, { program: { plan, state } }: CompiledGpu): void {
-  if (state !== undefined) throw new UnsupportedProgram('the program has state, which sessions keep on the CPU');
-  const matters = startMatters(plan);
-  const { sites } = compiledWasm(graph).written.program;
-  if (matters !== undefined && matters >= 0 && sites.some(({ kind }) => kind !== 'print')) {
-    throw new UnsupportedProgram('a prework might go wrong in the middle of the input');
-  }
 }
 
 /** A run on a device. */
@@ -73,6 +57,8 @@ export class DeviceEngine implements SessionEngine {
   readonly #from: number;
   #next: number;
   readonly #underWay = new Set<Promise<unknown>>();
+  /** What slices hand on to each other, in programs with state. */
+  readonly #state: SessionState | undefined;
   /** What takes over where the device cannot go on, and at the end. */
   #rest: { readonly engine: WasmEngine; given: number; dropped: number } | undefined;
 
@@ -93,7 +79,9 @@ export class DeviceEngine implements SessionEngine {
     this.#progress = new Progress(program.plan, outlet);
     this.#queue = new ItemQueue(required(graph.input).type);
     this.#from = this.#next = program.startStates + compiled.warmStates;
-    this.#most = Math.max(program.states, Math.floor(options.chunk / this.#progress.taken));
+    const most = Math.max(program.states, Math.floor(options.chunk / this.#progress.taken));
+    if (compiled.hasState) this.#state = new SessionState(compiled, { files: options.files, seed: options.seed }, stop);
+    this.#most = this.#state === undefined ? most : Math.max(1, Math.floor(most / this.#state.round)) * this.#state.round;
     this.#start = new WasmEngine(graph, outlet, options, stop);
   }
 
@@ -103,6 +91,11 @@ export class DeviceEngine implements SessionEngine {
       this.#queue.append(own);
       return this.#submit(this.#queue.total);
     }));
+  }
+
+  /** Items of input that slices hold back, beside those of a steady state. */
+  get heldBack(): number {
+    return this.#state === undefined ? 0 : (this.#state.round - 1) * this.#progress.taken;
   }
 
   takes(array: unknown): array is DeviceArray {
@@ -131,6 +124,7 @@ export class DeviceEngine implements SessionEngine {
   }
 
   dispose(): void {
+    this.#state?.dispose();
     this.#start.dispose();
     this.#rest?.engine.dispose();
   }
@@ -143,6 +137,13 @@ export class DeviceEngine implements SessionEngine {
     const { program: { input, output }, device, warmStates } = this.#compiled;
     const queue = this.#queue;
     if (queue.hasPart) throw refusal('items', 'whole items before those of a DeviceArray', 'a part of an item');
+    if (this.#state !== undefined) {
+      const own = makeArray(required(input.kinds[0]), array.length);
+      await array.read(own, 0, { signal: this.#stop });
+      queue.append(own);
+      const { output: numbers, error: failed } = await this.#collect(this.#submit(queue.total));
+      return { output: inputArray(device, numbers), ...(failed === undefined ? {} : { error: failed }) };
+    }
     const [taken, given] = [scalarCount(input.external.type), scalarCount(output.external.type)];
     const begin = queue.total, end = begin + array.length / taken;
     const read = async (from: number, to: number): Promise<void> => {
@@ -218,7 +219,8 @@ export class DeviceEngine implements SessionEngine {
       this.#started = end;
       pieces.push(() => made);
     }
-    const states = this.#progress.states(total);
+    const states = this.#wholeStates(this.#progress.states(total));
+    if (this.#next < states) await this.#state?.begin(this.#from, (from, to) => this.#scalars(from, Math.min(to, this.#queue.total)));
     while (this.#next < states) {
       while (this.#underWay.size >= inFlight) await Promise.race(this.#underWay);
       this.#stop.throwIfAborted();
@@ -227,6 +229,12 @@ export class DeviceEngine implements SessionEngine {
       pieces.push(() => this.#made(slice));
     }
     return pieces;
+  }
+
+  /** Steady states up to which slices are made, of those that the input suffices for. */
+  #wholeStates(states: number): number {
+    const round = this.#state?.round ?? 1;
+    return states <= this.#next ? states : this.#next + Math.floor((states - this.#next) / round) * round;
   }
 
   /** What pieces make, in order, up to the first that fails. */
@@ -278,7 +286,9 @@ export class DeviceEngine implements SessionEngine {
       const counts = countsOf(output.external.type);
       const inputs = input.kinds.map((kind) => keep(inputArray(device, required(arrays[kind]))));
       const outputs = output.kinds.map((kind) => keep(resultArray(device, elementTypes[kind], states * output.items * counts[kind])));
-      const launched = this.#compiled.launch({ input: inputs, output: outputs, firstInput, firstOutput: 0, states, signal });
+      const launched = this.#compiled.launch({
+        input: inputs, output: outputs, firstInput, firstOutput: 0, states, signal, state: this.#state?.next(state),
+      });
       const [{ fault }, ...parts] = await Promise.all([launched, ...outputs.map((array) => array.read(undefined, 0, { signal }))]);
       if (fault !== undefined) return undefined;
       return joinItems(Object.fromEntries(output.kinds.map((kind, i) => [kind, parts[i]])), output.external.type, states * output.items);
@@ -286,6 +296,7 @@ export class DeviceEngine implements SessionEngine {
       noteLost(device, error);
       // WebAssembly makes what the device has no memory for, or none for the copies of several slices at once.
       const { code } = error as { code?: unknown };
+      if (this.#state !== undefined) throw error;
       if ((code === 'ERR_WARPLOOM_OUT_OF_MEMORY' || code === 'ERR_WARPLOOM_QUEUE_FULL') && !signal.aborted) return undefined;
       throw error;
     } finally {
@@ -347,6 +358,11 @@ export class DeviceEngine implements SessionEngine {
 
   async #finish(total: number): Promise<Made> {
     if (this.#progress.states(total) < this.#from) return this.#start.end();
+    if (this.#state !== undefined) {
+      const part = (from: number, to: number): Scalars => this.#scalars(from, Math.min(to, total));
+      await this.#state.begin(this.#from, part);
+      return { output: await this.#state.last(this.#next, total, part), text: '' };
+    }
     const before = await this.#byRest(this.#next, total);
     if (before.error !== undefined) return before;
     const after = this.#kept(await required(this.#rest).engine.end());

@@ -33,6 +33,8 @@ export interface SessionEngine {
   readonly backend: Exclude<StreamBackend, 'auto'>;
   /** Why another back end than requested runs the program. */
   readonly note?: string;
+  /** Items of input that it holds back, beside those that rates say. */
+  readonly heldBack?: number;
   /** How many pushes are worth having under way at once. */
   readonly depth: number;
   /** Takes scalars of items, and makes what they suffice for. */

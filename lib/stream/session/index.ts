@@ -80,8 +80,7 @@ const sessionOptions = optionsOf('stream.open', {
 type Given = ReturnType<typeof sessionOptions.read<StreamSessionOptions>>;
 
 /** Items that are processed at once by default. */
-const hostChunk = 65_536;
-const deviceChunk = 2 ** 20;
+const hostChunk = 65_536, deviceChunk = 2 ** 20;
 
 /**
  * Opens a session of a program: a run whose input comes chunk by chunk, and that gives its output as soon as whole steady states are made.
@@ -115,7 +114,7 @@ export async function open<Block extends StreamBlock = StreamBlock>(
     try {
       const engine = await engineFor(graph, backend, outlet, options, stop.signal);
       stop.signal.throwIfAborted();
-      const latency = await latencyFor(graph, outlet);
+      const byRates = await latencyFor(graph, outlet), latency = byRates === undefined ? undefined : byRates + (engine.heldBack ?? 0);
       return new Session<Block>({
         graph, engine, outlet, latency, chunk: options.chunk ?? (isDeviceBackend(engine.backend) ? deviceChunk : hostChunk),
         print: options.print, stop, close: off, algebraic: changed?.filters,
@@ -176,14 +175,14 @@ async function onDevice(
   graph: StreamGraph, backend: DeviceBackend, outlet: Outlet, { device, fast = false, files = {}, seed, chunk = deviceChunk }: Given,
   stop: AbortSignal,
 ): Promise<SessionEngine | string> {
-  const [{ compiledOn, reasonOf: reasonFor }, { DeviceEngine, requirePieces }] = await Promise.all(
-    [import('../run/on-device.ts'), import('./device.ts')]);
+  const [{ compiledOn, reasonOf: reasonFor }, { DeviceEngine }, { requirePieces }] = await Promise.all(
+    [import('../run/on-device.ts'), import('./device.ts'), import('./pieces.ts')]);
   try {
     if (graph.input === undefined || outlet.path !== undefined) {
       throw new UnsupportedProgram('the program has not one open input and one open output');
     }
-    const compiled = await compiledOn(graph, backend, { device, fast, signal: stop });
-    requirePieces(graph, compiled);
+    const compiled = await compiledOn(graph, backend, { device, fast, signal: stop, inOrder: { threads: 1 } });
+    requirePieces(graph, compiled, chunk);
     return new DeviceEngine(graph, compiled, outlet, { files, seed, chunk }, stop);
   } catch (error) {
     const reason = stop.aborted ? undefined : reasonFor(error);

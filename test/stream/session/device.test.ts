@@ -4,9 +4,12 @@ import { benchmarkPrograms, randomInput } from '../../../examples/stream/program
 import { openDevice, type Device } from '../../../lib/core/device.ts';
 import { open, run, type StreamGraph } from '../../../lib/stream/index.ts';
 import { eachBackend } from '../../support/backends.ts';
-import { DeviceEngine, requirePieces } from '../../../lib/stream/session/device.ts';
+import { DeviceEngine } from '../../../lib/stream/session/device.ts';
+import { requirePieces } from '../../../lib/stream/session/pieces.ts';
 import { StreamSession } from '../../../lib/stream/session/session.ts';
 import { randomInput as randomItems, randomProgram } from '../emit/random-programs.ts';
+import { loopGraph, loopPrograms } from '../gpu/loop-programs.ts';
+import { pipelinedTogether } from '../gpu/pipelined.ts';
 import { compileTogether, deviceBackends, firstState, inputItems } from '../gpu/support.ts';
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
@@ -21,6 +24,19 @@ const structs = graphOf(`struct P { int a; float b; } P->P filter F {
   work pop 1 push 1 peek 2 { P x = peek(0); x.a += peek(1).a; x.b *= 0.5; push(x); pop(); } } P->P pipeline Main { add F; }`);
 const fails = graphOf('int->int filter F { int[8] t = {1, 2, 3, 4, 5, 6, 7, 8}; work pop 1 push 1 peek 3 { push(t[peek(1)] * 100 / (peek(2) - 3)); pop(); } } '
   + 'int->int pipeline Main { add F; }');
+
+/** Programs with state that devices find by scans, or from the number of the firing, and one whose firings one thread makes in order. */
+const stateful = ([
+  ['counter', 'float->float filter F { int i; work pop 1 push 1 { push(pop() * i); i++; } } float->float pipeline Main { add F; }'],
+  ['sums', 'int->int filter F { int s; work pop 1 push 1 { int x = pop(); s = (x & 31) == 0 ? x : s * 3 + x; push(s); } } '
+    + 'int->int filter G { work pop 3 push 2 peek 5 { push(peek(0) + peek(4)); push(peek(2)); pop(); pop(); pop(); } } '
+    + 'int->int pipeline Main { add G; add F; add G; add F; }'],
+  ['history', `float->float filter F { float[5] h; prework push 2 { push(1); push(2); } work pop 1 push 1 {
+      for (int i = 0; i < 4; i++) h[i] = h[i + 1]; h[4] = pop(); push(h[0] + h[4]); } }
+    float->float pipeline Main { add F; }`],
+  ['in order', `float->float filter Fir { work pop 1 push 1 peek 400 { float s = 0; for (int i = 0; i < 400; i++) s += peek(i) * (0.1 + i); push(s); pop(); } }
+    float->float filter Smooth { float y; work pop 1 push 1 { y = 0.9 * y + 0.1 * pop(); push(y); } } float->float pipeline Main { add Fir; add Smooth; }`],
+] as const).map(([name, source]) => [name, graphOf(source)] as const);
 
 describe('sessions on devices', function () {
   this.timeout(120_000);
@@ -165,25 +181,82 @@ describe('sessions on devices', function () {
       }
     });
 
+    it('hand state on from chunk to chunk', async () => {
+      for (const [name, graph] of stateful) {
+        const items = graph.input!.type.kind === 'scalar' && graph.input!.type.name === 'int' ? Int32Array.from(input, (x) => x * 1000) : input;
+        await compare(graph, items.subarray(0, 30_000), [1e9, 3001], name);
+        for (const length of [0, 1, 40, 300]) await compare(graph, items.subarray(0, length), [13], `${name} ${length}`);
+      }
+      const [, sums] = stateful[1]!;
+      const items = Int32Array.from(input, (x) => x * 1000);
+      const expected = [...(await run(sums, { input: items, backend: 'wasm' })).output as Int32Array];
+      const session = await open<Int32Array>(sums, { device });
+      // It gives what runs give, but for the items that it says it holds back.
+      let given = 0;
+      const found: number[] = [];
+      for (const length of [5, 4000, 1, 9000]) {
+        given += length;
+        found.push(...await session.push(items.subarray(given - length, given)));
+        const least = (await run(sums, { input: items.subarray(0, Math.max(0, given - session.latency!)), backend: 'wasm' })).output.length;
+        assert.ok(found.length >= least && session.latency! < 8192, `${found.length} of ${given}, ${least} are due`);
+      }
+      using array = await device.array(items.subarray(given));
+      using made = await session.push(array);
+      found.push(...await made.read() as Int32Array, ...await session.end());
+      assert.deepEqual(found, expected);
+      // Two at a time, of which one is left.
+      const two = await Promise.all([0, 1].map(() => open<Int32Array>(sums, { device })));
+      await two[0]!.push(items.subarray(0, 9000));
+      await two[0]!.close();
+      assert.deepEqual([...await two[1]!.push(items), ...await two[1]!.end()], expected);
+      const small = await open<Int32Array>(sums, { device, chunk: 3 });
+      assert.match(small.note!, /the device takes \d+ items at a time, not 3$/);
+      await small.close();
+    });
+
+    it('hand on what loops and state in order keep', async () => {
+      const programs = loopPrograms.filter((_, i) => backend === 'cuda' || i % 2 === 0);
+      const samples = programs.map((each, i) => ({ graph: loopGraph(each), options: {
+        mode: (['swp', 'swpnc', 'serial'] as const)[i % 3]!, threads: 32, coarsening: 1, processors: 1 + i % 3 } }));
+      const compiled = await pipelinedTogether(device, samples);
+      for (const [i, made] of compiled.entries()) {
+        const { graph } = samples[i]!, { name, type } = programs[i]!;
+        const numbers = randomItems(i, type, Math.min(20_000, inputItems(made!, 5 * made!.wholeStates + 3) + i));
+        const expected = (await run(graph, { input: numbers, backend: 'wasm' })).output as Int32Array;
+        const stop = new AbortController(), chunk = (1 + i % 2) * made!.wholeStates * made!.program.input.items + i;
+        requirePieces(graph, made!, chunk);
+        const engine = new DeviceEngine(graph, made!, { type: graph.output!.type, path: undefined }, { files: {}, seed: 1, chunk }, stop.signal);
+        const session = new StreamSession({ graph, engine, outlet: { type: graph.output!.type, path: undefined }, latency: 0, chunk, print: undefined, stop,
+          close: () => undefined });
+        const found: number[] = [];
+        for await (const block of session.process(cut(numbers, i % 3 === 0 ? 'random' : 700, i))) found.push(...block as Int32Array);
+        assert.deepEqual(found, [...expected], name);
+      }
+      for (const each of compiled) each?.dispose();
+    });
+
     it('end early without leaving anything', async () => {
       const used = device.memory().inUseBytes;
       for await (const _ of (await open(windows, { device, chunk: 500 })).process([input])) break;
-      const stop = new AbortController();
-      const session = await open(windows, { device, signal: stop.signal });
-      const pushed = session.push(input);
-      stop.abort(new Error('enough'));
-      await assert.rejects(pushed, /enough/);
+      for (const graph of [windows, ...stateful.slice(1, 3).map(([, each]) => each)]) {
+        const stop = new AbortController();
+        const session = await open(graph, { device, signal: stop.signal });
+        const pushed = session.push(input);
+        stop.abort(new Error('enough'));
+        await assert.rejects(pushed, /enough/);
+      }
       for (let k = 0; k < 50 && device.memory().inUseBytes > used; ++k) await new Promise((resolve) => { setTimeout(resolve, 10); });
       assert.ok(device.memory().inUseBytes <= used);
     });
 
     it('go to the CPU, with a note, where no device can run them', async () => {
       const state = graphOf('float->float filter F { float s; work pop 1 push 1 { s += pop(); push(s); } } float->float pipeline Main { add F; }');
+      const fragile = graphOf('int->int filter F { int s; work pop 1 push 1 { s += pop(); push(100 / s); } } int->int pipeline Main { add F; }');
       const risky = graphOf('int->int filter D { prework push 2 { push(0); push(0); } work pop 1 push 1 { push(pop()); } } int->int filter G { work pop 1 push 1 { '
         + 'push(100 / (pop() + 1)); } } int->int pipeline Main { add D; add G; }');
-      // State that a run on the device would find by itself: a session has to keep it from chunk to chunk.
-      const counter = graphOf('float->float filter F { int i; work pop 1 push 1 { push(pop() * i); i++; } } float->float pipeline Main { add F; }');
-      for (const [graph, reason] of [[state, /keeps 's'/], [counter, /has state/], [risky, /prework might go wrong/]] as const) {
+      for (const [graph, reason] of [
+        [state, /keeps 's'.*in order, a device takes/], [fragile, /state, and might go wrong/], [risky, /prework might go wrong/],
+      ] as const) {
         const session = await open<Float32Array>(graph, { device });
         assert.equal(session.backend, 'wasm');
         assert.match(session.note!, /^the program ran on the CPU: /);
@@ -194,5 +267,5 @@ describe('sessions on devices', function () {
       await assert.rejects(open(windows, { device, backend: 'wasm' }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'device' });
       await assert.rejects(open(windows, { fast: true }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'fast' });
     });
-  }, { backends: deviceBackends, cases: 8 });
+  }, { backends: deviceBackends, cases: 10 });
 });
