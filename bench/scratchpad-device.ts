@@ -1,13 +1,18 @@
 // The CUDA program that times kernels before and after the scratchpad pass: example kernels as written, side by side in a pool
 // where they are too large for static shared memory, and as rewritten.
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { packageRoot } from '../lib/core/binding.ts';
+import { layOut } from '../lib/kernel/memory/layout.ts';
+import { Work } from '../lib/kernel/memory/work.ts';
+import { readModule } from '../lib/kernel/ptx/module.ts';
 import { optimize, type OptimizeOptions } from '../lib/scratchpad/index.ts';
+import { analyse } from '../lib/scratchpad/ptx/analysis.ts';
+import { applyEdits, emit, staticLimit } from '../lib/scratchpad/ptx/emit.ts';
+import { compile } from '../lib/scratchpad/toolkit.ts';
 
 const run = promisify(execFile);
 
@@ -45,72 +50,77 @@ export const timedKernels: readonly Timed[] = [
 
 interface Form {
   readonly name: string;
-  readonly text: string;
+  readonly ptx: string;
   readonly dynamicBytes: number;
 }
 
-/** A kernel as written, by the paper's algorithm, and by the best planner. Over 48 KB the first is a pool without reuse. */
-async function formsOf({ file, options }: Timed, root: string): Promise<{ forms: Form[]; broken: Form }> {
-  const text = await readFile(join(root, `examples/kernels/${file}.cu`), 'utf8');
-  const exact = await optimize(text, { ...options, planner: 'exact' });
-  const greedy = await optimize(text, { ...options, planner: 'greedy' });
-  const apart = exact.dynamicBytes === undefined ? { source: text, dynamicBytes: 0 } : await optimize(text, { reuse: false });
-  const lines = exact.source.split('\n');
-  for (const { newLine } of exact.report.kernels.flatMap((kernel) => kernel.barriersAdded)) {
-    lines[newLine - 1] = lines[newLine - 1]!.replace('__syncthreads();', '');
-  }
-  const form = (name: string, result: { source: string; dynamicBytes?: number }): Form => (
-    { name, text: result.source, dynamicBytes: result.dynamicBytes ?? 0 });
-  return {
-    forms: [form('naive', apart), form('greedy', greedy), form('optimised', exact)],
-    broken: { name: 'broken', text: lines.join('\n'), dynamicBytes: exact.dynamicBytes ?? 0 },
-  };
+/** The arrays side by side in a pool, for kernels that need more than 48 KB as written. */
+async function apart(ptx: string): Promise<{ ptx: string; dynamicBytes: number }> {
+  const module = readModule(ptx);
+  const analysis = analyse(module, module.functions.find((fn) => fn.isEntry)!);
+  const layout = await layOut(analysis, 'exact', false, new Work());
+  if (layout.plan.bytes <= staticLimit) return { ptx, dynamicBytes: 0 };
+  return { ptx: applyEdits(ptx, emit(module, analysis, layout, 0).edits), dynamicBytes: layout.plan.bytes };
 }
 
-const definitions = (text: string): string[] => [...text.matchAll(/^[ \t]*#[ \t]*define[ \t]+(\w+)/gm)].map(([, name]) => name!);
+/** A kernel as written, by the paper's algorithm, and by the best planner; and the latter without its new barriers. */
+async function formsOf({ file, options }: Timed, root: string): Promise<Form[]> {
+  const text = await readFile(join(root, `examples/kernels/${file}.cu`), 'utf8');
+  const compilerOptions = ['-std=c++17', '-fmad=false', '-arch=sm_90', '-w'];
+  const common = { ...options, compilerOptions, barriers: 'any' } as const;
+  const plain = await apart(await compile(text, { compilerOptions }));
+  const [greedy, exact] = [await optimize(text, { ...common, planner: 'greedy' }), await optimize(text, common)];
+  const form = (name: string, { ptx, dynamicBytes = 0 }: { ptx: string; dynamicBytes?: number }): Form => ({ name, ptx, dynamicBytes });
+  return [form('naive', plain), form('greedy', greedy), form('optimised', exact),
+    form('broken', { ...exact, ptx: exact.ptx.replaceAll('bar.sync \t0;\n\t', '') })];
+}
+
+const symbolOf = (ptx: string): string => /\.entry\s+(\w+)/.exec(ptx)![1]!;
 
 function table(name: string, rows: readonly { timed: Timed; index: number; forms: readonly Form[] }[]): string {
   const lines = rows.map(({ timed, index, forms }) => {
     const dim = (extents: readonly number[]) => `dim3(${extents.join(', ')})`;
-    const variants = forms.map((form) => `{"${form.name}", (const void*)${form.name}${index}::${timed.kernel}, ${form.dynamicBytes}}`);
+    const variants = forms.map((form) =>
+      `{"${form.name}", load(folder, "${form.name}${index}", "${symbolOf(form.ptx)}"), ${form.dynamicBytes}}`);
     return `  {"${timed.file}", ${timed.dimensions}, ${dim(timed.tile)}, ${dim(timed.threads)}, {${variants.join(', ')}},\n`
       + `   {${timed.sizes.join(', ')}}, {${timed.carveouts.join(', ')}}},`;
   });
-  return `static std::vector<scratchpad_time::Kernel> ${name}() {\n  return {\n${lines.join('\n')}\n  };\n}`;
+  return `static std::vector<scratchpad_time::Kernel> ${name}(const std::string& folder) {\n  using scratchpad_time::load;\n`
+    + `  return {\n${lines.join('\n')}\n  };\n}`;
 }
+
+type All = readonly { timed: Timed; index: number; forms: readonly Form[] }[];
 
 /** The text of the program. */
-export async function deviceProgram(root = packageRoot()): Promise<string> {
-  const all = await Promise.all(timedKernels.map(async (timed, index) => ({ timed, index, ...await formsOf(timed, root) })));
-  const parts = ['#include "bench/device/scratchpad_time.cuh"'];
-  for (const { forms, broken, index } of all) {
-    for (const { name, text } of [...forms, broken]) {
-      parts.push(`namespace ${name}${index} {`, text, '}', ...definitions(text).map((word) => `#undef ${word}`));
-    }
-  }
-  parts.push(table('kernels', all), table('broken_kernels', all.map(({ timed, index, broken }) => ({ timed, index, forms: [broken] }))),
-    'int main(int argc, char** argv) { return scratchpad_time::run(argc, argv, kernels(), broken_kernels()); }', '');
-  return parts.join('\n');
-}
-
-/** nvcc on the path or in the toolkit's usual folder. */
-export function findNvcc(): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/local/cuda/bin'];
-  return folders.map((folder) => join(folder, 'nvcc')).find((path) => existsSync(path));
+function deviceProgram(all: All): string {
+  const only = (isBroken: boolean): All =>
+    all.map((each) => ({ ...each, forms: each.forms.filter(({ name }) => (name === 'broken') === isBroken) }));
+  return ['#include "bench/device/scratchpad_time.cuh"', table('kernels', only(false)), table('broken_kernels', only(true)),
+    'int main(int argc, char** argv) { return scratchpad_time::run(argc, argv, kernels, broken_kernels); }', ''].join('\n');
 }
 
 /**
- * Compiles two programs for sm_90 and PTX: `capped`, at most 32 registers a thread, so that registers allow 2048 threads, and
- * `free`, as many as the compiler likes.
+ * Builds two programs for sm_90, each with a folder of kernels beside it: `capped`, at most 32 registers a thread, so that registers
+ * allow 2048 threads, and `free`, as many as the compiler likes.
  */
 export async function buildPrograms(folder: string, nvcc: string, root = packageRoot()): Promise<{ capped: string; free: string }> {
+  const all = await Promise.all(timedKernels.map(async (timed, index) => ({ timed, index, forms: await formsOf(timed, root) })));
+  const programs = { capped: join(folder, 'capped'), free: join(folder, 'free') };
   await mkdir(folder, { recursive: true });
   const source = join(folder, 'scratchpad.cu');
-  const programs = { capped: join(folder, 'capped'), free: join(folder, 'free') };
-  await writeFile(source, await deviceProgram(root));
-  const flags = ['-std=c++17', '-O3', '-fmad=false', '-lineinfo', '-w', '-gencode=arch=compute_90,code=[sm_90,compute_90]', '-I.', source];
+  await writeFile(source, deviceProgram(all));
+  await run(nvcc, ['-std=c++17', '-O2', '-arch=sm_90', '-w', '-I.', source, '-o', programs.free], { cwd: root, maxBuffer: 1 << 26 });
+  await copyFile(programs.free, programs.capped);
   for (const [name, extra] of [['capped', ['-maxrregcount=32']], ['free', []]] as const) {
-    await run(nvcc, [...flags, ...extra, '-o', programs[name]], { cwd: root, maxBuffer: 1 << 26 });
+    const cubins = `${programs[name]}.cubins`;
+    await mkdir(cubins, { recursive: true });
+    for (const { index, forms } of all) {
+      for (const form of forms) {
+        const path = join(cubins, `${form.name}${index}`);
+        await writeFile(`${path}.ptx`, form.ptx);
+        await run(nvcc, ['-cubin', '-arch=sm_90', '-lineinfo', ...extra, `${path}.ptx`, '-o', `${path}.cubin`], { maxBuffer: 1 << 26 });
+      }
+    }
   }
   return programs;
 }

@@ -14,7 +14,7 @@ import { closure } from './package-closure.mjs';
 const kLimitMiB = 37;
 /** Packages needed to run, test, benchmark and draw; their dependencies follow from package-lock.json. */
 const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega', 'vega-lite', 'fast-png',
-  'd3-dsv', 'd3-scale-chromatic', 'vega-datasets', 'zarrita', 'web-tree-sitter', 'tiff', 'nifti-reader-js', 'dicom-parser', 'utif2',
+  'd3-dsv', 'd3-scale-chromatic', 'vega-datasets', 'zarrita', 'tiff', 'nifti-reader-js', 'dicom-parser', 'utif2',
   'highs', '@dagrejs/dagre', 'wabt', 'acorn'];
 /** Folders and files of the checkout that are included as they are. Proofs compile kernels with the sources of the shim. */
 const kFolders = [

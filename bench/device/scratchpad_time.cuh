@@ -28,6 +28,15 @@ namespace scratchpad_time {
 constexpr int kRepeats = 11;
 constexpr float kEps = 1e-4f;
 
+/// A kernel from a cubin.
+inline const void* load(const std::string& folder, const std::string& file, const char* symbol) {
+  cudaLibrary_t library;
+  cudaKernel_t kernel;
+  BENCH_CUDA(cudaLibraryLoadFromFile(&library, (folder + "/" + file + ".cubin").c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  BENCH_CUDA(cudaLibraryGetKernel(&kernel, library, symbol));
+  return reinterpret_cast<const void*>(kernel);
+}
+
 /// One form of a kernel.
 struct Variant {
   const char* name;
@@ -197,7 +206,10 @@ inline int check_kernel(const Kernel& kernel, cudaStream_t stream) {
   return different;
 }
 
-inline int run(int argc, char** argv, const std::vector<Kernel>& kernels, const std::vector<Kernel>& broken) {
+/// `kernels` and `broken` load the kernels from the folder beside the program.
+inline int run(int argc, char** argv, std::vector<Kernel> (*kernels)(const std::string&),
+               std::vector<Kernel> (*broken)(const std::string&)) {
+  const std::string folder = std::string(argv[0]) + ".cubins";
   const std::string mode = argc > 1 ? argv[1] : "time";
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -214,9 +226,9 @@ inline int run(int argc, char** argv, const std::vector<Kernel>& kernels, const 
   if (mode == "time") {
     std::printf("{\"device\":\"%s\",\"driver\":\"driver %d.%d, runtime %d.%d\"}\n", device.name, driver / 1000, driver % 1000 / 10,
                 runtime / 1000, runtime % 1000 / 10);
-    for (const Kernel& kernel : kernels) different += time_kernel(kernel, device, stream);
+    for (const Kernel& kernel : kernels(folder)) different += time_kernel(kernel, device, stream);
   } else {
-    for (const Kernel& kernel : mode == "broken" ? broken : kernels) different += check_kernel(kernel, stream);
+    for (const Kernel& kernel : mode == "broken" ? broken(folder) : kernels(folder)) different += check_kernel(kernel, stream);
   }
   return mode != "broken" && different > 0 ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 // Reports as readable text, and interference graphs in DOT.
 import { elementAt, required } from '../core/known.ts';
 import { requireReport } from './report-check.ts';
-import type { KernelReport, RefusedKernel, ScratchpadReport } from './report.ts';
+import type { KernelReport, ScratchpadReport } from './report.ts';
 
 /** A report in both forms. */
 export interface Explanation {
@@ -18,21 +18,20 @@ function percent(before: number, after: number): string {
 }
 
 function arrayLines(kernel: KernelReport): string[] {
-  const rows = kernel.arrays.map(({ name, type, dimensions, bytes, offset, live, line }) => {
+  const rows = kernel.arrays.map(({ name, bytes, offset, live, line }) => {
     const ranges = live.map(({ beginLine, endLine }) => beginLine === endLine ? `${beginLine}` : `${beginLine}-${endLine}`);
-    const declared = `${type} ${name}${dimensions.map((extent) => `[${extent}]`).join('')}`;
     const needed = ranges.length === 0 ? 'never used' : `needed in lines ${ranges.join(', ')}`;
-    return [declared, `line ${line}`, `${bytes} B`, `at ${offset}`, needed];
+    return [name, `line ${line}`, `${bytes} B`, `at ${offset}`, needed];
   });
   const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => elementAt(row, column).length)));
   return rows.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`);
 }
 
 function barrierLines({ barriersAdded, barriersRemoved, barriersExisting }: KernelReport): string[] {
-  const added = barriersAdded.map(({ line, newLine, cause, separates, loops }) => {
-    const why = cause === 'order' ? 'for the new order of statements' : `between ${separates.map(([a, b]) => `${a} and ${b}`).join(', ')}`;
+  const added = barriersAdded.map(({ line, cause, separates, loops }) => {
+    const why = cause === 'order' ? 'for the new order' : `between ${separates.map(([a, b]) => `${a} and ${b}`).join(', ')}`;
     const inLoops = loops === 0 ? '' : `, in ${loops} loop${loops > 1 ? 's' : ''}`;
-    return `  barrier added before line ${line} (line ${newLine} of the new text), ${why}${inLoops}`;
+    return `  barrier added before line ${line}, ${why}${inLoops}`;
   });
   const used = barriersExisting.filter((barrier) => barrier.separates).map(({ line }) => line);
   return [
@@ -42,31 +41,42 @@ function barrierLines({ barriersAdded, barriersRemoved, barriersExisting }: Kern
 }
 
 /** What an author would change in the source to get what was done to the compiled kernel. */
-function advice({ pinned, status, partitions, barriersAdded }: KernelReport): string[] {
+function advice({ status, partitions, barriersAdded, possible }: KernelReport): string[] {
   const unions = partitions.filter((partition) => partition.arrays.length > 1).map(({ arrays }) => arrays.join(', '));
-  if (pinned === undefined || status !== 'rewritten' || unions.length === 0) return [];
+  const more = possible === undefined ? []
+    : [`  with __syncthreads() before line ${possible.barrierLines.join(', ')}: ${possible.bytes} bytes (option barriers)`];
+  if (status !== 'rewritten' || unions.length === 0) return more;
   const lines = barriersAdded.map(({ line }) => line).join(', ');
   const barriers = lines === '' ? '' : `, and __syncthreads() before line ${lines}`;
-  return [`  in the source: ${unions.map((each) => `a union of ${each}`).join('; ')}${barriers}`];
+  return [`  in the source: ${unions.map((each) => `a union of ${each}`).join('; ')}${barriers}`, ...more];
+}
+
+/** What moved, by lines: parts of a line that moved to the same place are named once. */
+function movedLines(moved: KernelReport['moved']): string[] {
+  return [...new Set(moved.map(({ line, beforeLine }) => `  moved: line ${line} before line ${beforeLine}`))];
+}
+
+/** How many arrays keep their own bytes, and why. */
+function pinnedText(pinned: ScratchpadReport['pinned']): string[] {
+  const parts = Object.entries(pinned).map(([code, count]) => `${count} ${code}`);
+  return parts.length === 0 ? [] : [`arrays that keep their own bytes, by reason: ${parts.join(', ')}`];
 }
 
 function kernelText(kernel: KernelReport): string {
-  const { bytesBefore, bytesAfter, lowerBound, optimal, residency, inseparable, moved, assumptions, partitions } = kernel;
-  const proof = bytesAfter === lowerBound ? 'no placement takes fewer' : optimal ? 'proved smallest' : `at least ${lowerBound} are needed`;
+  const { bytesBefore, bytesAfter, lowerBound, optimal, residency, inseparable, moved, partitions, possible } = kernel;
+  const proof = possible !== undefined ? 'the least without more barriers'
+    : bytesAfter === lowerBound ? 'no placement takes fewer' : optimal ? 'proved smallest' : `at least ${lowerBound} are needed`;
   const shared = partitions.filter((partition) => partition.arrays.length > 1);
   const lines = [
     `${kernel.kernel} (line ${kernel.line}): ${bytesBefore} -> ${bytesAfter} bytes per block, `
       + `${percent(bytesBefore, bytesAfter)} less; ${proof}`,
     ...(kernel.status === 'kept' ? [`  kept as it is: ${kernel.reason}`] : []),
-    ...(kernel.symbolic ? ['  sizes depend on template parameters; bytes are those of one instantiation'] : []),
     ...arrayLines(kernel),
     ...shared.map(({ offset, bytes, arrays }) => `  bytes ${offset} to ${offset + bytes - 1}: ${arrays.join(', ')}`),
     ...inseparable.map(([a, b]) => `  ${a} and ${b} stay apart: no barrier can be placed between them`),
-    ...moved.map(({ line, text, beforeLine }) =>
-      `  moved: line ${line} ${beforeLine === undefined ? 'to the end' : `before line ${beforeLine}`}: ${text}`),
+    ...movedLines(moved),
     ...barrierLines(kernel),
-    ...assumptions.map((each) => `  taken on the caller's word: ${each}`),
-    ...(kernel.pinned ?? []).map(({ name, reason, line }) =>
+    ...kernel.pinned.map(({ name, reason, line }) =>
       `  ${name} keeps its own bytes: ${reason}${line > 0 ? ` (line ${line})` : ''}`),
     ...advice(kernel),
     ...(kernel.dynamicBytes === undefined ? [] : [`  launch with ${kernel.dynamicBytes} bytes of dynamic shared memory, allowed by`
@@ -79,10 +89,6 @@ function kernelText(kernel: KernelReport): string {
     lines.push(`  ${architecture}, ${threads} threads, ${registers} registers: ${change}`);
   }
   return lines.join('\n');
-}
-
-function refusedText({ kernel, line, column, code, reason, remedy }: RefusedKernel): string {
-  return `${kernel}: left alone, line ${line}:${column}, ${code}: ${reason}\n  ${remedy}`;
 }
 
 function escaped(text: string): string {
@@ -115,13 +121,13 @@ function kernelDot({ kernel, arrays, interference, inseparable }: KernelReport):
 }
 
 /**
- * Explains a report of {@link optimise} as text and as DOT graphs. Dashed edges join arrays that no barrier can separate.
+ * Explains a report of {@link optimize} as text and as DOT graphs. Dashed edges join arrays that no barrier can separate.
  * @throws ArgumentError naming the field if it is not a report
  */
 export function explain(report: ScratchpadReport): Explanation {
   requireReport(report);
   return {
-    text: [...report.kernels.map(kernelText), ...report.refused.map(refusedText)].join('\n'),
+    text: [...report.kernels.map(kernelText), ...pinnedText(report.pinned)].join('\n'),
     dot: report.kernels.map(kernelDot).join('\n'),
   };
 }

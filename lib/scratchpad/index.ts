@@ -2,17 +2,12 @@
 export { explain } from './explain.ts';
 export type { Explanation } from './explain.ts';
 export { optimize } from './optimize.ts';
-export type { OptimizeOptions } from './options.ts';
-export { optimizePtx } from './optimize-ptx.ts';
-export type { OptimizePtxOptions, OptimizePtxResult } from './ptx/options.ts';
+export type { OptimizeOptions, OptimizeResult } from './options.ts';
 export type { PinReason } from './ptx/values.ts';
 export type {
-  ArrayReport, BarrierReport, KernelReport, LiveRange, MovedStatement, OptimizeResult, PartitionReport, PinnedReport, RefusedKernel,
-  ResidencyReport, ScratchpadReport,
+  ArrayReport, BarrierReport, KernelReport, LiveRange, MovedPart, PartitionReport, PinnedReport, ResidencyReport, ScratchpadReport,
   SourcePlace,
 } from './report.ts';
-export { refusalCodes } from './refusal.ts';
-export type { RefusalCode } from './refusal.ts';
 export { interference, maxBlocks, plan } from '../kernel/memory/plan.ts';
 export type { PlanLimits } from '../kernel/memory/plan.ts';
 export { planners } from '../kernel/memory/types.ts';

@@ -2,23 +2,39 @@
 import { describeValue } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { optimizeOptions, type OptimizeOptions } from './options.ts';
-import type { OptimizeResult } from './report.ts';
+import { optimizeOptions, type OptimizeOptions, type OptimizeResult } from './options.ts';
+
+/** The longest text. */
+const mostCharacters = 32 * 2 ** 20;
 
 /**
- * Overlays the `__shared__` arrays of CUDA kernels if they are not needed at the same time. Each kernel gets one pool of bytes, references
- * into the pool replace the declarations, and `__syncthreads()` is inserted where reuse needs a barrier and there is none. All other source
- * stays the same, byte for byte. A kernel that cannot be proved safe is left unchanged and is listed in `report.refused`.
+ * Overlays the shared arrays of CUDA kernels if they are not needed at the same time: every kernel gets one pool, in which its arrays
+ * become offsets, and barriers where reuse needs them, within `barriers`. All other text stays the same, byte for byte. An array whose
+ * address cannot be followed keeps its own bytes (`pinned` in the report); no kernel is refused. A separate program checks every rewritten
+ * kernel; one that it does not confirm stays as it is, and the report says so. Long texts are treated on a worker thread.
  *
  * After Moazeni, Bui, Sarrafzadeh, "A memory optimisation technique for software-managed scratchpad memory in GPUs" (SASP 2009).
- * @param source CUDA C++, at most 1 MiB of characters
- * @throws ArgumentError (ERR_WARPLOOM_INVALID_ARGUMENT) for invalid options, and for text that is not CUDA C++
- * @throws `signal.reason` if the call is aborted; the searches let the event loop run every few milliseconds
- * @throws WarploomError (ERR_WARPLOOM_INTERNAL) if the rewritten source fails the check that precedes its return
+ * @param input a PTX module of nvcc, clang, NVRTC or Triton, or CUDA source, which nvcc compiles to PTX; at most 32 MiB of characters
+ * @throws ArgumentError (ERR_WARPLOOM_INVALID_ARGUMENT) for invalid options, and for text that is neither PTX nor CUDA source
+ * @throws ModuleError (ERR_WARPLOOM_INVALID_PROGRAM) with the compiler's messages if the source does not compile
+ * @throws UnavailableError (ERR_WARPLOOM_UNAVAILABLE) if nvcc is needed and not found
+ * @throws `signal.reason` if the call is aborted
  */
-export async function optimize(source: string, given: OptimizeOptions = {}): Promise<OptimizeResult> {
-  if (typeof source !== 'string') throw refusal('source', 'the text of a CUDA C++ file', describeValue(source));
+export async function optimize(input: string, given: OptimizeOptions = {}): Promise<OptimizeResult> {
+  if (typeof input !== 'string') throw refusal('input', 'a PTX module or CUDA source', describeValue(input));
+  if (input.length > mostCharacters) throw refusal('input', `at most ${mostCharacters} characters`, `${input.length}`);
   const options = snapshot(optimizeOptions.read(given));
-  const { optimizeSource } = await import('./optimizer.ts');
-  return optimizeSource(source, options);
+  const isPtx = /^\s*\.version\s+\d/m.test(input);
+  if (!isPtx && !/__global__|^\s*#\s*include\b/m.test(input)) {
+    throw refusal('input', 'PTX, with .version and .target, or CUDA source with a kernel', `a text of ${input.length} characters`);
+  }
+  if (isPtx && (options.compilerOptions ?? []).length > 0) {
+    throw refusal('compilerOptions', 'CUDA source, which is compiled', 'PTX, which is not');
+  }
+  options.signal?.throwIfAborted();
+  const { optimizeAnywhere } = await import('./apart.ts');
+  if (isPtx && !options.cubin) return optimizeAnywhere(input, options);
+  const { assemble, compile } = await import('./toolkit.ts');
+  const result = await optimizeAnywhere(isPtx ? input : await compile(input, options), options);
+  return options.cubin ? { ...result, cubin: await assemble(result.ptx, options) } : result;
 }

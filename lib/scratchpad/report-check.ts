@@ -13,22 +13,22 @@ const occupancy = record({ blocks: count, occupancy: number(), limiter: text() }
 
 const kernel = record({
   kernel: text(), line: count, status: choice(['rewritten', 'kept']), reason: text(),
-  bytesBefore: count, bytesAfter: count, lowerBound: count, optimal: boolean, symbolic: boolean,
+  bytesBefore: count, bytesAfter: count, lowerBound: count, optimal: boolean,
   arrays: list(record({
-    name: text(), type: text(), dimensions: list(number()), line: count, bytes: count, offset: integer, partition: integer,
+    name: text(), line: count, bytes: count, offset: integer, partition: integer,
     live: list(record({ beginLine: count, endLine: count }, 'ignore')),
   }, 'ignore')),
   partitions: list(record({ offset: count, bytes: count, arrays: list(text()) }, 'ignore')),
   interference: pairs, inseparable: pairs,
-  barriersAdded: list(record({ line: count, newLine: count, cause: choice(['reuse', 'order']), separates: pairs, loops: count }, 'ignore')),
+  barriersAdded: list(record({ line: count, cause: choice(['reuse', 'order']), separates: pairs, loops: count }, 'ignore')),
   barriersExisting: list(record({ line: count, separates: boolean }, 'ignore')),
   barriersRemoved: list(record({ line: count }, 'ignore')),
-  moved: list(record({ line: count, text: text(), beforeLine: optional(count) }, 'ignore')),
+  moved: list(record({ line: count, text: text(), beforeLine: count }, 'ignore')),
   residency: optional(record({
     architecture: text(), threads: count, registers: count, before: occupancy, after: occupancy,
   }, 'ignore')),
-  dynamicBytes: optional(count), assumptions: list(text()),
-  pinned: optional(list(record({ name: text(), bytes: count, code: text(), reason: text(), line: count }, 'ignore'))),
+  dynamicBytes: optional(count), possible: optional(record({ bytes: count, barrierLines: list(count) }, 'ignore')),
+  pinned: list(record({ name: text(), bytes: count, code: text(), reason: text(), line: count }, 'ignore')),
 }, 'ignore');
 
 /** Checks that pairs name arrays of the kernel. */
@@ -45,13 +45,10 @@ const report = record({
     kernel(value, name);
     requireKnownPairs(value as KernelReport, name);
   }),
-  refused: list(record({
-    kernel: text(), line: count, column: count, code: text(), reason: text(), remedy: text(),
-  }, 'ignore')),
 }, 'ignore');
 
 /**
- * Rejects values that are not reports of `optimise`.
+ * Rejects values that are not reports of `optimize`.
  * @throws ArgumentError naming the field
  */
 export function requireReport(value: unknown): asserts value is ScratchpadReport {

@@ -2,7 +2,7 @@
 // WARPLOOM_MISUSE_EACH (calls of each function), WARPLOOM_MISUSE_SEED and WARPLOOM_MISUSE_ONLY (names by commas) ask for more, others, or
 // some; WARPLOOM_MISUSE_LIST=1 lists what is wrong, known or not.
 import { deepStrictEqual, ok } from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,9 +24,6 @@ function bundle(): URL {
   const { buildSync } = require('esbuild') as { buildSync(options: object): void };
   const folder = join(packageRoot(), 'build', 'test-library');
   mkdirSync(folder, { recursive: true });
-  // Beside compiled code stands the grammar, as in the package; a checkout has it in a package of its own.
-  const grammar = join(packageRoot(), 'lib/scratchpad/tree-sitter-cuda.wasm');
-  if (existsSync(grammar)) copyFileSync(grammar, join(folder, 'tree-sitter-cuda.wasm'));
   copyFileSync(join(packageRoot(), 'lib/kernel/print/arithmetic.h'), join(folder, 'arithmetic.h'));
   const outfile = join(folder, `misuse-${process.pid}.mjs`);
   const build = (source: string, to: string): void => buildSync({

@@ -1,12 +1,13 @@
-// The command `warploom scratchpad`: tables, files, the picture, --check, bad flags.
-import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+// The command `warploom scratchpad`, and `optimize` with CUDA source: PTX files, CUDA files by way of nvcc, and the launcher of a build.
+import { match, ok, rejects, strictEqual } from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { main } from '../../lib/cli/main.ts';
-import { optimize } from '../../lib/scratchpad/optimize.ts';
-import { planSvg } from '../../lib/scratchpad/plan-svg.ts';
+import { scratchpad } from '../../lib/index.ts';
+import { findNvcc } from '../../lib/core/compile/cuda.ts';
+import { fixture } from './launches.ts';
 
 async function run(...argv: string[]) {
   const [out, err] = [new PassThrough(), new PassThrough()];
@@ -14,116 +15,97 @@ async function run(...argv: string[]) {
   return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
 }
 
-const kernels = new URL('../../examples/kernels/', import.meta.url).pathname;
-const curvature = join(kernels, 'curvature2d.cu');
-const registration = join(kernels, 'registration.cu');
-
-/** Every element is closed, and every number finite. */
-function checkSvg(svg: string): void {
-  const open: string[] = [];
-  for (const [, close, name, selfClosed] of svg.matchAll(/<(\/?)([a-z]+)(?:\s+[\w-]+="[^"<>]*")*\s*(\/?)>/g)) {
-    if (close === '/') strictEqual(open.pop(), name);
-    else if (selfClosed !== '/') open.push(name!);
-  }
-  deepStrictEqual(open, []);
-  strictEqual(svg.match(/</g)!.length, [...svg.matchAll(/<(\/?)([a-z]+)(?:\s+[\w-]+="[^"<>]*")*\s*(\/?)>/g)].length);
-  ok(!/NaN|Infinity|undefined/.test(svg));
+const source = `#include "size.h"
+__global__ void __launch_bounds__(96) k(const float* in, float* out) {
+  __shared__ float a[SIZE], b[SIZE];
+  const int t = threadIdx.x;
+  for (int i = t; i < SIZE; i += 96) a[i] = in[i];
+  __syncthreads();
+  float x = 0;
+  for (int i = 0; i < 9; ++i) x += a[(t * 7 + i) % SIZE];
+  __syncthreads();
+  for (int i = t; i < SIZE; i += 96) b[i] = x * i;
+  __syncthreads();
+  out[t] = b[SIZE - 1 - t];
 }
+`;
 
-describe('warploom scratchpad', () => {
+describe('warploom scratchpad', function () {
+  this.timeout(120_000);
   let folder: string;
-  beforeEach(async () => { folder = await mkdtemp(join(tmpdir(), 'warploom-scratchpad-')); });
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'warploom-scratchpad-'));
+    await writeFile(join(folder, 'size.h'), '#define SIZE 1000\n');
+    await writeFile(join(folder, 'k.cu'), source);
+  });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('prints arrays, bytes and blocks per multiprocessor, and writes nothing without being asked', async () => {
-    const { code, out, err } = await run(curvature, '--threads', '16x16', '--registers', '30', '--arch', 'sm_86');
-    strictEqual(code, 0);
-    strictEqual(err, '');
-    match(out, /curvature2d \(line \d+\): 5920 to 2448 bytes, 58\.6 % saved/);
-    match(out, /^pixels +float\[18\]\[18\] +1296/m);
-    match(out, /lower bound 2448 bytes, reached/);
-    match(out, /sm_86, 256 threads of 30 registers: \d+ to \d+ blocks per multiprocessor/);
-    strictEqual(out.match(/barrier inserted before line/g)?.length, 2);
+  it('takes PTX and writes PTX, report and picture', async () => {
+    const [from, to, report, svg] = ['in.ptx', 'out.ptx', 'report.json', 'plan.svg'].map((name) => join(folder, name)) as [string, string, string, string];
+    await writeFile(from, fixture('curvature3d'));
+    const { code, out, err } = await run(from, '-o', to, '--barriers', 'any', '--report', report, '--svg', svg);
+    strictEqual(`${code}${err}`, '0');
+    match(out, /6192 to 3888 bytes, 37\.2 % saved/);
+    match(await readFile(to, 'utf8'), /\.b8 warploom_pool_\w+\[3888\]/);
+    strictEqual((JSON.parse(await readFile(report, 'utf8')) as { kernels: { bytesAfter: number }[] }).kernels[0]!.bytesAfter, 3888);
+    ok((await readFile(svg, 'utf8')).startsWith('<svg'));
   });
 
-  it('writes source, report and picture, each whole', async () => {
-    const [source, report, svg] = ['out.cu', 'report.json', 'plan.svg'].map((name) => join(folder, name)) as [string, string, string];
-    strictEqual((await run(registration, '--reorder', '-o', source, '--report', report, '--svg', svg)).code, 0);
-    const text = await readFile(source, 'utf8');
-    strictEqual(text, (await optimize(await readFile(registration, 'utf8'), { reorder: true })).source);
-    const parsed = JSON.parse(await readFile(report, 'utf8')) as { kernels: { bytesAfter: number; arrays: { name: string }[] }[] };
-    strictEqual(parsed.kernels[0]!.bytesAfter, 4112);
-    const picture = await readFile(svg, 'utf8');
-    checkSvg(picture);
-    for (const { name } of parsed.kernels[0]!.arrays) match(picture, new RegExp(`<title>${name}: \\d+ bytes at \\d+, lines`));
-    deepStrictEqual((await readdir(folder)).sort(), ['out.cu', 'plan.svg', 'report.json']);
-  });
-
-  it('-o - gives the source alone on standard output', async () => {
-    const { code, out, err } = await run(curvature, '-o', '-');
-    strictEqual(code, 0);
-    strictEqual(out, (await optimize(await readFile(curvature, 'utf8'))).source);
-    match(err, /2448 bytes/);
-  });
-
-  it('--check: 1 while something could be saved or the file is stale, 0 when it is as the pass gives it', async () => {
-    const out = join(folder, 'out.cu');
-    strictEqual((await run(curvature, '--check')).code, 1);
-    const absent = await run(curvature, '-o', out, '--check');
-    strictEqual(absent.code, 1);
-    match(absent.err, /absent/);
-    deepStrictEqual(await readdir(folder), []);
-    await run(curvature, '-o', out);
-    strictEqual((await run(curvature, '-o', out, '--check')).code, 0);
-    await writeFile(out, 'old');
-    const stale = await run(curvature, '-o', out, '--check');
-    strictEqual(stale.code, 1);
-    match(stale.err, /not what the pass gives/);
-    strictEqual(await readFile(out, 'utf8'), 'old');
-    strictEqual((await run(registration, '--check')).code, 0);
-    strictEqual((await run(registration, '--reorder', '--check')).code, 1);
-  });
-
-  it('shows what is refused, and takes constants from the command line', async () => {
-    const path = join(folder, 'k.cu');
-    await writeFile(path, `__global__ void k(const float* in, float* out) {
-  __shared__ float a[N], b[N];
-  const int t = threadIdx.x;
-  a[t] = in[t];
-  __syncthreads();
-  const float x = a[N - 1 - t];
-  __syncthreads();
-  b[t] = x;
-  __syncthreads();
-  out[t] = b[t ^ 1];
-}
-`);
-    const refused = await run(path);
-    strictEqual(refused.code, 0);
-    match(refused.out, /^k: refused at line 2, column \d+ \([\w-]+\): /m);
-    const defined = await run(path, '-D', 'N=64');
-    match(defined.out, /512 to 256 bytes, 50\.0 % saved/);
-  });
-
-  it('refuses bad flags with code 2', async () => {
-    for (const argv of [[], [curvature, registration], [curvature, '--nope'], [curvature, '--threads', '0'],
-      [curvature, '--threads', 'x'], [curvature, '--threads', '16x0'], [curvature, '--threads', '64x64'],
-      [curvature, '--registers', '256'], [curvature, '--planner', 'best'], [curvature, '--arch', 'sm_1'], [curvature, '-D', 'N'], [curvature, '-D', '=3'],
-      [curvature, '--kernel', 'absent'], [curvature, '-o', curvature], [curvature, '--svg', join(folder, 'a'), '--report', join(folder, 'a')],
-      [join(folder, 'absent.cu')], [curvature, '--macro', '3x']]) {
+  it('refuses what does not belong together', async () => {
+    const [from, to] = [join(folder, 'in.ptx'), join(folder, 'out.cubin')];
+    await writeFile(from, fixture('many'));
+    for (const argv of [[from, '--', '-I.'], [from, '--barriers', 'some'], [from, '-o', from], [from, '-o', to, '--check'], [join(folder, 'none.ptx')],
+      ['--launch'], [from, from], [from, '--keep']]) {
       const { code, err } = await run(...argv);
-      strictEqual(code, 2, `${argv.join(' ')}: ${err}`);
+      strictEqual(code, 2, argv.join(' '));
       ok(err.length > 0);
     }
-    deepStrictEqual(await readdir(folder), []);
   });
 
-  it('the picture takes kernels without arrays, arrays that nobody needs, and names that XML must not see', async () => {
-    checkSvg(planSvg([]));
-    const { report } = await optimize(await readFile(curvature, 'utf8'));
-    const [kernel] = report.kernels;
-    checkSvg(planSvg(report.kernels));
-    checkSvg(planSvg([{ ...kernel!, kernel: 'a<b> & "c"', arrays: [], points: [], bytesAfter: 0, lowerBound: 0 }]));
-    checkSvg(planSvg([{ ...kernel!, status: 'kept', reason: '<none>', arrays: kernel!.arrays.map((array) => ({ ...array, live: [] })) }]));
+  it('checks what is there', async () => {
+    const [from, to] = [join(folder, 'in.ptx'), join(folder, 'out.ptx')];
+    await writeFile(from, fixture('curvature3d'));
+    const any = ['--barriers', 'any'];
+    match((await run(from, '--check', ...any)).err, /curvature3d could save 2304 bytes/);
+    strictEqual((await run(from, '--check')).code, 0);
+    match((await run(from, '-o', to, '--check', ...any)).err, /absent/);
+    strictEqual((await run(from, '-o', to, ...any)).code, 0);
+    strictEqual((await run(from, '-o', to, '--check', ...any)).code, 0);
+    strictEqual((await run(from, '-o', to, '--check', '--kernel', 'curvature3d')).code, 1);
+    strictEqual((await run(from, '-o', '-', ...any)).out, await readFile(to, 'utf8'));
+    match((await run(from)).out, /with __syncthreads\(\) before line 61: 3888 bytes/);
+  });
+
+  it('compiles CUDA files with the options of the caller', async function () {
+    if (findNvcc() === undefined) this.skip();
+    const to = join(folder, 'k.cubin');
+    const { code, out, err } = await run(join(folder, 'k.cu'), '-o', to, '--', '-I', folder, '-arch=sm_90');
+    strictEqual(`${code}${err}`, '0');
+    match(out, /k \(line 2\): 8000 to 4000 bytes, 50\.0 % saved/);
+    strictEqual((await readFile(to)).subarray(1, 4).toString(), 'ELF');
+    strictEqual((await run(join(folder, 'k.cu'), '-o', to, '--', '-include', 'nowhere.h')).code, 1);
+  });
+
+  it('the function compiles and assembles too', async function () {
+    if (findNvcc() === undefined) this.skip();
+    const { optimize } = scratchpad;
+    const found = await optimize(source, { compilerOptions: ['-I', folder, '-DX=1'], arch: 'sm_90', cubin: true });
+    strictEqual(found.report.kernels[0]!.bytesAfter, 4000);
+    match(found.ptx, /\.target sm_90/);
+    strictEqual(Buffer.from(found.cubin!).subarray(1, 4).toString(), 'ELF');
+    await rejects(optimize('__global__ void k() { nonsense; }'), { code: 'ERR_WARPLOOM_INVALID_PROGRAM', name: 'ModuleError' });
+    await rejects(optimize(source, { signal: AbortSignal.abort(new Error('stop')) }), /stop/);
+  });
+
+  it('stands in front of nvcc', async function () {
+    if (findNvcc() === undefined) this.skip();
+    const argv = ['nvcc', '-c', '-arch=sm_90', '-I', folder, '-Xptxas', '-v', join(folder, 'k.cu'), '-o', join(folder, 'k.o')];
+    const { code, err } = await run('--launch', ...argv);
+    strictEqual(code, 0, err);
+    match(err, /k: 8000 to 4000 shared bytes/);
+    match(err, /4000 bytes smem/);
+    ok((await readFile(join(folder, 'k.o'))).length > 1000);
+    strictEqual((await run('--launch', 'nvcc', '--version')).code, 0);
+    strictEqual((await run('--launch', 'nvcc', '-c', join(folder, 'none.cu'))).code, 1);
   });
 });

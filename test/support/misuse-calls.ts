@@ -54,9 +54,9 @@ const found = (await stream.check([{ name: 'p.str', text: 'float->float filter A
 const diagnostic = () => structuredClone({ ...found[0]! });
 const filter = () => ({ name: 'Half', input: 'float', output: 'float', constants: { k: 0.5 }, code: 'work pop 1 push 1 { push(pop() * k); }',
   declarations: '' });
-const kernel = 'extern "C" __global__ void k(float* x) { __shared__ float a[64]; __shared__ float b[64]; int t = threadIdx.x; a[t] = x[t]; '
-  + '__syncthreads(); x[t] = a[63 - t]; __syncthreads(); b[t] = x[t]; __syncthreads(); x[t] = b[63 - t]; }';
-const report = () => scratchpad.optimize(kernel, { blockThreads: 64 }).then(({ report: found }) => structuredClone(found));
+const compiled = '.version 8.0\n.target sm_90\n.visible .entry k()\n{\n\t.shared .b32 a[8];\n\t.shared .b32 b[8];\n\tst.shared.u32 [a], 1;\n'
+  + '\tbar.sync 0;\n\tst.shared.u32 [b], 2;\n\tret;\n}\n';
+const report = () => scratchpad.optimize(compiled, { blockThreads: 64 }).then(({ report: found }) => structuredClone(found));
 const plan = () => ({ blocks: [{ name: 'a', bytes: 64, alignment: 16, live: [{ begin: 0, end: 2 }] }, { name: 'b', bytes: 32, live: [{ begin: 1, end: 3 }] }], conflicts: [[0,
   1]] });
 const policy = () => ({ schema: 1, backend: 'cpu', device: 'x', computeCapability: 0, date: '', rows: [{ type: 'float32', n: 64, batch: 2, seconds: { 2: 1e-3 }, best: 2 }] });
@@ -160,8 +160,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'scratchpad.interference': () => ({ args: [plan()] }),
   'scratchpad.plan': () => ({ args: [plan(), 'exact', {}] }),
   'scratchpad.occupancy': args({ threads: 128, registers: 32, sharedBytes: 1024 }, 'sm_90'),
-  'scratchpad.optimize': args(kernel, { kernel: 'k', planner: 'exact', blockThreads: [64], macros: ['X'], defines: { N: 3 }, functions: ['f'], arch: 'sm_90' }),
-  'scratchpad.optimizePtx': args('.version 8.0\n.target sm_90\n.entry k()\n{\n\tret;\n}\n', { kernel: 'k', planner: 'exact', barriers: 'any', blockThreads: 64, arch: 'sm_90' }),
+  'scratchpad.optimize': args(compiled, { kernel: 'k', planner: 'exact', barriers: 'any', blockThreads: 64, arch: 'sm_90', compilerOptions: [] }),
   'stream.parse': () => ({ args: [source().text, { file: 'p.str' }] }),
   'stream.check': () => ({ args: [[source()], { main: 'Main' }] }),
   'stream.elaborate': () => ({ args: [[source()], { main: 'Main', parameters: {} }] }),

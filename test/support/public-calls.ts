@@ -38,17 +38,6 @@ const scaling = async () => (await stream.elaborate(source)).graph;
 type Scaling = Awaited<ReturnType<typeof scaling>>;
 const compiled = '.version 8.0\n.target sm_90\n.visible .entry k()\n{\n\t.shared .b32 a[8];\n\t.shared .b32 b[8];\n\tst.shared.u32 [a], 1;\n'
   + '\tbar.sync 0;\n\tst.shared.u32 [b], 2;\n\tret;\n}\n';
-const kernel = `__global__ void k(float* p) {
-  __shared__ float a[64];
-  __shared__ float b[64];
-  a[threadIdx.x] = p[threadIdx.x];
-  __syncthreads();
-  p[threadIdx.x] = a[0];
-  __syncthreads();
-  b[threadIdx.x] = 1;
-  __syncthreads();
-  p[threadIdx.x] += b[1];
-}`;
 const chain = (given: Given) => ({
   actors: given.list({ id: 0, name: 'a', stateful: false, moves: false }, { id: 1, name: 'b', stateful: false, moves: false }),
   channels: given.list({ id: 0, from: 0, to: 1, push: 2, pop: 1, peek: 1, tokens: 0, bytesPerItem: 4 }),
@@ -257,8 +246,7 @@ const work: Record<string, readonly PublicCase[]> = {
 };
 
 const programs: Record<string, readonly PublicCase[]> = {
-  'scratchpad.optimize': [{ call: ({ list }) => scratchpad.optimize(kernel, { blockThreads: list(64) as never, macros: list('UNUSED'), reorder: true }) }],
-  'scratchpad.optimizePtx': [{ call: () => scratchpad.optimizePtx(compiled, { blockThreads: 64 }) }],
+  'scratchpad.optimize': [{ call: () => scratchpad.optimize(compiled, { blockThreads: 64, reorder: true }) }],
   'stream.parse': [{ call: async ({ list }) => (await stream.parse(list({ name: 'a.str', text: source }))).diagnostics }],
   'stream.check': [{ call: async ({ list }) => (await stream.check(list({ name: 'a.str', text: source }))).diagnostics }],
   'stream.elaborate': [{

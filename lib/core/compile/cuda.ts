@@ -82,7 +82,8 @@ async function nvrtcBy(node: string, nvrtc: Nvrtc, computeCapability: number, wa
   };
 }
 
-function findNvcc(): string | undefined {
+/** The path of nvcc; undefined if it is not found. */
+export function findNvcc(): string | undefined {
   const { CUDACXX, CUDA_HOME, CUDA_PATH } = process.env;
   const homes = [CUDA_HOME, CUDA_PATH, '/usr/local/cuda'];
   const places = [CUDACXX, ...homes.map((home) => (home === undefined || home === '' ? undefined : join(home, 'bin/nvcc')))];

@@ -1,11 +1,11 @@
 // From a kernel to the planning problem: where the content of each array is needed, and which arrays no barrier can keep apart.
 import { elementAt, required } from '../../core/known.ts';
-import type { Laid } from '../layout.ts';
+import type { Laid } from '../../kernel/memory/layout.ts';
 import type { PointRange } from '../../kernel/memory/types.ts';
-import { cutBlocks, type Blocks } from './blocks.ts';
+import { cutBlocks, type Blocks } from '../../kernel/ptx/blocks.ts';
 import { calleesOf, factsOf, hasPlainBarriers, type Callees, type Facts } from './facts.ts';
 import { buildFlow, type Flow, type FlowNode } from './flow.ts';
-import type { PtxFunction, PtxModule } from './module.ts';
+import type { PtxFunction, PtxModule } from '../../kernel/ptx/module.ts';
 import { analyseUniformity } from './uniformity.ts';
 import { analyseValues, type Pinned, type Values } from './values.ts';
 import { waitingBlocks } from './waits.ts';
@@ -118,7 +118,7 @@ export function plainName(mangled: string): string {
 function withoutChoice(fn: PtxFunction, facts: readonly Facts[], blocks: Blocks, values: Values): Analysis {
   const flow: Flow = { nodes: [], closed: new Set(), inFlight: undefined };
   const arrays = values.movable.map(({ name, bytes, alignment }, index) =>
-    ({ index, name: plainName(name), bytes, alignment, symbolic: false }));
+    ({ index, name: plainName(name), bytes, alignment }));
   return {
     fn, facts, blocks, values, flow, arrays, points: [], pinned: values.pinned, closed: flow.closed,
     liveness: { ranges: arrays.map(() => []) }, conflicts: [],
@@ -142,7 +142,7 @@ export function analyse(module: PtxModule, fn: PtxFunction, callees: Callees = c
   const names = values.movable.map((each) => plainName(each.name));
   const arrays = values.movable.map(({ bytes, alignment, name: mangled }, index) => {
     const name = elementAt(names, index);
-    return { index, name: names.indexOf(name) === names.lastIndexOf(name) ? name : mangled, bytes, alignment, symbolic: false };
+    return { index, name: names.indexOf(name) === names.lastIndexOf(name) ? name : mangled, bytes, alignment };
   });
   return {
     fn, facts, blocks, values, flow, arrays, points, pinned: values.pinned, closed: flow.closed,

@@ -1,12 +1,12 @@
 // The report of a kernel in terms of its source.
 import { elementAt } from '../../core/known.ts';
-import { existingBarriers } from '../barriers.ts';
-import type { Layout } from '../layout.ts';
+import { existingBarriers } from '../../kernel/memory/barriers.ts';
+import type { Layout } from '../../kernel/memory/layout.ts';
 import { interference } from '../../kernel/memory/plan.ts';
 import type { KernelReport, ResidencyReport } from '../report.ts';
 import { plainName, type Analysis } from './analysis.ts';
 import type { Emission } from './emit.ts';
-import type { PtxFunction, PtxModule } from './module.ts';
+import type { PtxFunction, PtxModule } from '../../kernel/ptx/module.ts';
 import type { Reordered } from './reorder.ts';
 import { pinReasons } from './values.ts';
 
@@ -30,16 +30,16 @@ export function withOrder(report: KernelReport, { flow }: Analysis, module: PtxM
   };
   return {
     ...report, barriersExisting: report.barriersExisting.filter((_, at) => isNew[at] !== true),
-    barriersAdded: [...report.barriersExisting.filter((_, at) => isNew[at] === true).map(({ line, column }) =>
-      ({ line, column, newLine: line, loops: 0, cause: 'order' as const, separates: [] })), ...report.barriersAdded],
-    moved: moved.map(({ at, before }) => ({ line: lineOf(at), column: 1, text: textOf(at), beforeLine: lineOf(before) })),
-    barriersRemoved: removed.map((at) => ({ line: lineOf(at), column: 1 })),
+    barriersAdded: [...report.barriersExisting.filter((_, at) => isNew[at] === true).map(({ line }) =>
+      ({ line, loops: 0, cause: 'order' as const, separates: [] })), ...report.barriersAdded],
+    moved: moved.map(({ at, before }) => ({ line: lineOf(at), text: textOf(at), beforeLine: lineOf(before) })),
+    barriersRemoved: removed.map((at) => ({ line: lineOf(at) })),
   };
 }
 
 /** Describes a kernel. `reason`: why it is kept; empty if it is rewritten. */
 export function describe(module: PtxModule, analysis: Analysis, layout: Layout, reason: string,
-  residency: ResidencyReport | undefined, emission: Emission | undefined): KernelReport {
+  residency: ResidencyReport | undefined, emission: Emission | undefined, more: Layout): KernelReport {
   const { fn, arrays, flow, points, liveness, values, pinned } = analysis;
   const { plan, problem, sharing, barriers } = layout;
   const lineOf = linesOf(module, fn);
@@ -54,30 +54,30 @@ export function describe(module: PtxModule, analysis: Analysis, layout: Layout, 
     return at < 0 ? fn.line : lineOf(at);
   };
   return {
-    kernel: plainName(fn.name), line: fn.line, column: 1, status: reason === '' ? 'rewritten' : 'kept', reason, planner: plan.planner,
+    kernel: plainName(fn.name), line: fn.line, status: reason === '' ? 'rewritten' : 'kept', reason, planner: plan.planner,
     arrays: arrays.map((array, index) => {
-      const { type, bytes, alignment } = elementAt(values.movable, index);
+      const { bytes, alignment } = elementAt(values.movable, index);
       return {
-        name: array.name, type, dimensions: [bytes / (Number(/\d+/.exec(type)?.[0] ?? 8) / 8)], bytes, alignment,
-        line: firstLine(index), column: 1,
+        name: array.name, bytes, alignment, line: firstLine(index),
         live: elementAt(liveness.ranges, index).map((range) => ({
           ...range, beginLine: lineOf(elementAt(points, range.begin).at), endLine: lineOf(elementAt(points, range.end - 1).at),
         })),
         offset: elementAt(plan.offsets, index), partition: plan.partitions.findIndex(({ blocks }) => blocks.includes(index)),
-        rewrittenIn: [],
       };
     }),
     bytesBefore: plan.bytesBefore, bytesAfter: plan.bytes, lowerBound: plan.lowerBound, optimal: plan.optimal,
     partitions: plan.partitions.map(({ offset, bytes, blocks }) => ({ offset, bytes, arrays: blocks.map(name) })),
     interference: together.map(names),
-    inseparable: (problem.conflicts ?? []).filter((pair) => !known.has(pair.join())).map(names),
+    inseparable: analysis.conflicts.filter((pair) => !known.has(pair.join())).map(names),
     barriersAdded: reason !== '' ? [] : barriers.map(({ slot, pairs }) => ({
-      line: line(slot), column: 1, newLine: line(slot), loops: elementAt(flow.nodes, slot).loops.length, cause: 'reuse' as const,
+      line: line(slot), loops: elementAt(flow.nodes, slot).loops.length, cause: 'reuse' as const,
       separates: pairs.map(names),
     })),
     barriersExisting: flow.nodes.filter((node) => node.kind === 'barrier')
-      .map((node) => ({ line: line(node.id), column: 1, separates: used.has(node.id) })),
-    moved: [], barriersRemoved: [], symbolic: false, points: points.map((node) => lineOf(node.at)), assumptions: [],
+      .map((node) => ({ line: line(node.id), separates: used.has(node.id) })),
+    moved: [], barriersRemoved: [], points: points.map((node) => lineOf(node.at)),
+    ...(more.plan.bytes < (reason === '' ? plan.bytes : plan.bytesBefore) && more.barriers.length > 0
+      ? { possible: { bytes: more.plan.bytes, barrierLines: more.barriers.map(({ slot }) => line(slot)) } } : {}),
     pinned: pinned.map(({ variable, reason: code, line: where }) =>
       ({ name: plainName(variable.name), bytes: variable.bytes, code, reason: pinReasons[code], line: where })),
     ...(residency === undefined ? {} : { residency }),

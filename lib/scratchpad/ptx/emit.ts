@@ -1,8 +1,8 @@
 // Writes a layout into the text of a kernel: one pool instead of its arrays, and new barriers.
 import { elementAt, required } from '../../core/known.ts';
-import type { Layout } from '../layout.ts';
+import type { Layout } from '../../kernel/memory/layout.ts';
 import type { Analysis } from './analysis.ts';
-import { namesIn, type PtxModule } from './module.ts';
+import { namesIn, type PtxModule } from '../../kernel/ptx/module.ts';
 
 /** A replacement of text [start, end). */
 export interface Edit {

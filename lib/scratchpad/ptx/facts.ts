@@ -1,7 +1,7 @@
 // What single PTX instructions do: registers, memory, barriers.
 import { elementAt } from '../../core/known.ts';
-import { cutBlocks } from './blocks.ts';
-import { namesIn, type Instruction, type PtxFunction, type PtxModule } from './module.ts';
+import { cutBlocks } from '../../kernel/ptx/blocks.ts';
+import { namesIn, type Instruction, type PtxFunction, type PtxModule } from '../../kernel/ptx/module.ts';
 
 /** What an instruction reads and writes. */
 export interface Facts {

@@ -1,7 +1,7 @@
 // The kernel as its threads pass it together: accesses to shared variables, barriers, and places for new ones. Blocks that only some
 // threads pass are a single node with everything in them, so all threads take every edge of this graph (except those that have left).
 import { elementAt, required } from '../../core/known.ts';
-import type { Blocks } from './blocks.ts';
+import type { Blocks } from '../../kernel/ptx/blocks.ts';
 import type { Facts } from './facts.ts';
 import type { Uniformity } from './uniformity.ts';
 import type { Access } from './values.ts';

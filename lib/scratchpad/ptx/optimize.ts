@@ -2,19 +2,20 @@
 import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
-import { layOut, type Layout } from '../layout.ts';
+import { layOut, type Layout } from '../../kernel/memory/layout.ts';
 import { architectures, occupancy, type Architecture } from '../occupancy.ts';
-import type { OptimizePtxResult, TakenPtxOptions as Options } from './options.ts';
+import type { OptimizeResult, TakenOptimizeOptions as Options } from '../options.ts';
 import { Work } from '../../kernel/memory/work.ts';
-import type { KernelReport, ResidencyReport } from '../report.ts';
+import type { KernelReport, ResidencyReport, ScratchpadReport } from '../report.ts';
 import { analyse, inseparable, plainName, type Analysis } from './analysis.ts';
 import { checkOrder } from './checker-order.ts';
 import { check } from './checker.ts';
 import { describe, withOrder } from './describe.ts';
 import { applyEdits, emit, staticLimit, unusedDeclarations, type Emission } from './emit.ts';
 import { calleesOf, type Callees } from './facts.ts';
-import { readModule, type PtxFunction, type PtxModule } from './module.ts';
+import { readModule, type PtxFunction, type PtxModule } from '../../kernel/ptx/module.ts';
 import { reorder, type Reordered } from './reorder.ts';
+import type { PinReason } from './values.ts';
 
 function threadsOf(header: string, given: number | undefined): number | undefined {
   const found = /\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?/.exec(header);
@@ -32,16 +33,16 @@ interface Treated {
   readonly emission: Emission | undefined;
 }
 
-/** Lays out a kernel with and without new barriers, and takes what the option says. */
-async function choose(analysis: Analysis, options: Options, work: Work, residency: (bytes: number) => number | undefined): Promise<Layout> {
+/** Lays out a kernel with and without new barriers, and takes what the option says; `more`: what any new barriers would give. */
+async function choose(analysis: Analysis, options: Options, work: Work,
+  residency: (bytes: number) => number | undefined): Promise<{ layout: Layout; more: Layout }> {
   const fixed = { ...analysis, conflicts: inseparable(analysis.flow, analysis.arrays.length, false) };
   const plain = await layOut(fixed, options.planner, true, work);
-  if (options.barriers === 'none') return plain;
   const more = await layOut(analysis, options.planner, true, work);
-  if (more.plan.bytes >= plain.plan.bytes) return plain;
-  if (options.barriers === 'any') return more;
+  if (more.plan.bytes >= plain.plan.bytes || options.barriers === 'none') return { layout: plain, more };
+  if (options.barriers === 'any') return { layout: more, more };
   const [before, after] = [residency(plain.plan.bytes), residency(more.plan.bytes)];
-  return before !== undefined && after !== undefined && after > before ? more : plain;
+  return { layout: before !== undefined && after !== undefined && after > before ? more : plain, more };
 }
 
 async function treat(module: PtxModule, analysis: Analysis, options: Options, work: Work): Promise<Treated> {
@@ -52,7 +53,7 @@ async function treat(module: PtxModule, analysis: Analysis, options: Options, wo
   const registers = options.registersPerThread;
   const at = (bytes: number): ResidencyReport['before'] =>
     occupancy({ threads: threads ?? 1, registers, sharedBytes: bytes + pinnedBytes }, architecture);
-  const layout = await choose(analysis, options, work, (bytes) => threads === undefined ? undefined : at(bytes).blocks);
+  const { layout, more } = await choose(analysis, options, work, (bytes) => threads === undefined ? undefined : at(bytes).blocks);
   const { plan } = layout;
   const residency = threads === undefined ? undefined
     : { architecture, threads, registers, before: at(plan.bytesBefore), after: at(plan.bytes) };
@@ -63,7 +64,7 @@ async function treat(module: PtxModule, analysis: Analysis, options: Options, wo
         : isDynamic && pinned.some(({ reason: why }) => why === 'dynamic')
           ? 'the pool would have to be dynamic shared memory, which the kernel uses already' : '';
   const emission = reason === '' ? emit(module, analysis, layout, pinnedBytes) : undefined;
-  return { report: describe(module, analysis, layout, reason, residency, emission), emission };
+  return { report: describe(module, analysis, layout, reason, residency, emission, more), emission };
 }
 
 function whyNot({ flow, arrays, conflicts }: Analysis, { barriers }: Options): string {
@@ -116,8 +117,8 @@ async function findOrder(module: PtxModule, fn: PtxFunction, callees: Callees, o
   return { reordered: { ...reordered, edit: { start: start + shift, end: end + shift, text: changed } }, module: small, original };
 }
 
-/** `optimizePtx` with options that have been checked. */
-export async function optimizeModule(text: string, options: Options): Promise<OptimizePtxResult> {
+/** `optimize` with options that have been checked. */
+export async function optimizeModule(text: string, options: Options): Promise<OptimizeResult> {
   const module = readModule(text);
   const callees = calleesOf(module);
   const entries = entriesOf(module, options.kernel);
@@ -135,6 +136,12 @@ export async function optimizeModule(text: string, options: Options): Promise<Op
   }
 }
 
+function countPinned(treated: readonly Treated[]): ScratchpadReport['pinned'] {
+  const counts: Partial<Record<PinReason, number>> = {};
+  for (const { code } of treated.flatMap(({ report }) => report.pinned)) counts[code] = (counts[code] ?? 0) + 1;
+  return counts;
+}
+
 function entriesOf(module: PtxModule, kernel: string | undefined): PtxFunction[] {
   const all = module.functions.filter((fn) => fn.isEntry);
   if (kernel === undefined) return all;
@@ -146,7 +153,7 @@ function entriesOf(module: PtxModule, kernel: string | undefined): PtxFunction[]
 
 /** Rewrites kernels, some of them in a new order; `failed`: those of the latter that the checker does not confirm. */
 async function rewriteModule(original: PtxModule, entries: readonly PtxFunction[], callees: Callees, orders: ReadonlyMap<string, Order>,
-  options: Options, work: Work): Promise<{ result: OptimizePtxResult; failed: readonly string[] }> {
+  options: Options, work: Work): Promise<{ result: OptimizeResult; failed: readonly string[] }> {
   const text = applyEdits(original.text, [...orders.values()].map(({ reordered }) => reordered.edit));
   const module = orders.size === 0 ? original : readModule(text);
   const treated: Treated[] = [];
@@ -177,7 +184,7 @@ async function rewriteModule(original: PtxModule, entries: readonly PtxFunction[
   const emissions = treated.flatMap(({ emission }) => emission ?? []);
   const dynamic = emissions.filter((each) => each.isDynamic).map((each) => each.poolBytes);
   const result = {
-    ptx: rewrite(emissions), report: { kernels: treated.map(({ report }) => report), refused: [] },
+    ptx: rewrite(emissions), report: { kernels: treated.map(({ report }) => report), pinned: countPinned(treated) },
     ...(dynamic.length > 0 ? { dynamicBytes: dynamic.reduce((a, b) => Math.max(a, b)) } : {}),
   };
   return { result, failed };

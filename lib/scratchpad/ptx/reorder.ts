@@ -1,10 +1,10 @@
 // Reorders independent units of a kernel, so that fewer arrays are needed at a time. No instruction changes, so results are the same bit
 // for bit. What exchanged data across a barrier still has one in between.
 import { elementAt } from '../../core/known.ts';
-import { schedule, type Stages } from '../schedule.ts';
+import { schedule, type Stages } from '../../kernel/memory/schedule.ts';
 import type { Analysis } from './analysis.ts';
 import type { Edit } from './emit.ts';
-import type { PtxModule } from './module.ts';
+import type { PtxModule } from '../../kernel/ptx/module.ts';
 import { arrayBit, meet, unitsOf, type Unit } from './units.ts';
 
 /** A kernel in another order. */

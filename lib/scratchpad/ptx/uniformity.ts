@@ -5,9 +5,9 @@
 // Programming Guide, __syncthreads), so a branch around it that depends on nothing but memory loaded from the same address by all
 // threads is taken at its word: otherwise the kernel itself would be wrong. A branch around a barrier that depends on the thread is not.
 import { elementAt, required } from '../../core/known.ts';
-import { between, type Blocks } from './blocks.ts';
+import { between, type Blocks } from '../../kernel/ptx/blocks.ts';
 import type { Facts } from './facts.ts';
-import type { Instruction } from './module.ts';
+import type { Instruction } from '../../kernel/ptx/module.ts';
 
 /** What is known of the branches of a kernel. */
 export interface Uniformity {

@@ -2,8 +2,8 @@
 // at the end (loops, branches). A label behind a region, to which only its own branches lead, belongs to it.
 import { elementAt, required } from '../../core/known.ts';
 import type { Analysis } from './analysis.ts';
-import { followers } from './blocks.ts';
-import { targetsOf, type Instruction } from './module.ts';
+import { followers } from '../../kernel/ptx/blocks.ts';
+import { targetsOf, type Instruction } from '../../kernel/ptx/module.ts';
 import { pure } from './uniformity.ts';
 
 /** A piece of a kernel that all threads pass once. */

@@ -8,7 +8,7 @@
 // addresses that are loaded from memory, returned by calls or received as parameters can only be of pinned variables.
 // As in C++, an access through an address stays inside the variable from whose name the address was formed.
 import { elementAt } from '../../core/known.ts';
-import { namesIn, type Instruction, type PtxFunction, type PtxModule, type SharedVariable } from './module.ts';
+import { namesIn, type Instruction, type PtxFunction, type PtxModule, type SharedVariable } from '../../kernel/ptx/module.ts';
 import type { Facts } from './facts.ts';
 
 /** Why a variable keeps its own bytes. */

@@ -1,6 +1,6 @@
 // Loops that only another thread can end. A new barrier after such a loop could keep that thread from ending it.
 import { elementAt, required } from '../../core/known.ts';
-import { between, type Blocks } from './blocks.ts';
+import { between, type Blocks } from '../../kernel/ptx/blocks.ts';
 import type { Facts } from './facts.ts';
 
 /** Whether an instruction gives what another thread may have changed since it was executed last. */

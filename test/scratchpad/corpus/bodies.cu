@@ -1,5 +1,4 @@
 // Arrays of which every iteration reads only what it wrote itself: the caller's word.
-// options: {"rewritten": true}
 
 // run: arrays_in_the_body<<<2, 64>>>(in f32 256, out f32 128)
 __global__ void arrays_in_the_body(const float* in, float* out) {

@@ -1,0 +1,82 @@
+// Attacks on the pass: each is refused for its array, or right. And mutations: an analysis that overlooks something is found out by the
+// checker, which shares no code with it.
+import { deepStrictEqual, ok } from 'node:assert/strict';
+import { scratchpad } from '../../lib/index.ts';
+import { layOut } from '../../lib/kernel/memory/layout.ts';
+import { analyse } from '../../lib/scratchpad/ptx/analysis.ts';
+import { check } from '../../lib/scratchpad/ptx/checker.ts';
+import { applyEdits, emit } from '../../lib/scratchpad/ptx/emit.ts';
+import { readModule } from '../../lib/kernel/ptx/module.ts';
+import { Work } from '../../lib/kernel/memory/work.ts';
+import { attackModule, attacks } from './attacks.ts';
+
+/** What the pass does with a and b: the number of new barriers if they share bytes, otherwise `no`. */
+async function outcome(text: string): Promise<number | 'no' | string> {
+  const { report } = await scratchpad.optimize(text, { barriers: 'any' });
+  const kernel = report.kernels[0]!;
+  if (kernel.reason.startsWith('not confirmed')) return kernel.reason;
+  const [a, b] = ['a', 'b'].map((name) => kernel.arrays.find((array) => array.name === name));
+  if (kernel.status !== 'rewritten' || a === undefined || b === undefined) return 'no';
+  return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes ? kernel.barriersAdded.length : 'no';
+}
+
+/** Lets the pass plan on another text of the same length than the one that it rewrites; returns what the checker says. */
+async function misled(text: string, instead: string): Promise<string | undefined> {
+  ok(text.length === instead.length && text !== instead);
+  const module = readModule(instead);
+  const analysis = analyse(module, module.functions.find((fn) => fn.isEntry)!);
+  const layout = await layOut(analysis, 'exact', true, new Work());
+  if (layout.plan.bytes >= layout.plan.bytesBefore) return undefined; // the mutation has no effect
+  const claim = emit(module, analysis, layout, 0);
+  return check(text, applyEdits(text, claim.edits), [claim]);
+}
+
+describe('scratchpad: attacks', () => {
+  it(`${attacks.length} attacks`, async () => {
+    const wrong: string[] = [];
+    for (const attack of attacks) {
+      const found = await outcome(attackModule(attack));
+      if (attack.shares !== 'either' && found !== attack.shares) wrong.push(`${attack.name}: ${attack.shares} expected, ${found} found`);
+    }
+    deepStrictEqual(wrong, []);
+    ok(attacks.length >= 150, `${attacks.length}`);
+  });
+
+  it('mutations of the analysis are found out', async () => {
+    // What is there, and what the analysis is made to see instead.
+    const cases: [string, Parameters<typeof attackModule>[0], string, string][] = [
+      ['a kind of barrier', { name: '', shares: 'no', between: 'bar.sync 1;' }, 'bar.sync 1;', 'bar.sync 0;'],
+      ['a partial barrier', { name: '', shares: 'no', between: 'barrier.sync 2, 64;' }, 'barrier.sync 2, 64;', 'barrier.sync 0    ;'],
+      ['a barrier of the warp', { name: '', shares: 'no', between: 'bar.warp.sync -1;' }, 'bar.warp.sync -1;', 'bar.sync 0      ;'],
+      ['a guard', { name: '', shares: 'no', between: 'setp.gt.u32 %p1, %r50, 3; @%p1 bar.sync 0;' }, '@%p1 bar.sync 0;', '     bar.sync 0;'],
+      ['a late read', { name: '', shares: 'no', after: 'ld.shared.u32 %r60, [%r4];' }, 'ld.shared.u32 %r60, [%r4];', 'ld.global.u32 %r60, [ 64];'],
+      ['a late read under a guard', { name: '', shares: 'no', after: 'setp.gt.u32 %p1, %r1, 3; @%p1 ld.shared.u32 %r60, [%r4];' },
+        '@%p1 ld.shared.u32 %r60, [%r4];', 'ld.global.u32       %r60, [64];'],
+      ['an edge', { name: '', shares: 'no', between: 'bra E3;\nE2: ld.shared.u32 %r60, [%r4]; bra DONE;\nE3:', after: 'setp.gt.u32 %p1, %r50, 3; @%p1 bra E2;' },
+        '@%p1 bra E2;', 'mov.u32 1,1;'],
+      ['the way back of a loop', { name: '', shares: 'no', before: 'L1:', after: 'ld.shared.u32 %r8, [b]; setp.gt.u32 %p1, %r50, 3; @%p1 bra L1;' },
+        '@%p1 bra L1;', 'mov.u32 1,1;'],
+      ['an alias by selection', { name: '', shares: 'no', between: 'setp.eq.u32 %p5, %r50, 1; selp.b32 %r60, %r4, %r7, %p5;', after: 'ld.shared.u32 %r61, [%r60];' },
+        'selp.b32 %r60, %r4, %r7, %p5;', 'mov.b32  %r60, %r7          ;'],
+      ['an alias by a move', { name: '', shares: 'no', between: 'mov.u32 %r60, %r4;', after: 'ld.shared.u32 %r61, [%r60];' }, 'mov.u32 %r60, %r4;', 'mov.u32 %r60, 816;'],
+      ['an alias by an addition', { name: '', shares: 'no', between: 'add.s32 %r60, %r4, 8;', after: 'ld.shared.u32 %r61, [%r60];' },
+        'add.s32 %r60, %r4, 8;', 'add.s32 %r60, %r1, 8;'],
+      ['a stored address', { name: '', shares: 'no', between: 'st.global.u32 [%rd5+8], %r3;' }, 'st.global.u32 [%rd5+8], %r3;', 'st.global.u32 [%rd5+8], %r1;'],
+      ['a copy under way', { name: '', shares: 'no', between: 'cp.async.ca.shared.global [%r4], [%rd5], 4; cp.async.wait_group 1;' },
+        'cp.async.wait_group 1;', 'cp.async.wait_group 0;'],
+      ['a branch of the thread', { name: '', shares: 'no', between: 'setp.gt.u32 %p1, %r1, 31; @%p1 bra E1; bar.sync 0; bra E2; E1: bar.sync 0; E2:' },
+        'setp.gt.u32 %p1, %r1, 31;', 'setp.gt.u32 %p1, 123, 31;'],
+      ['threads that have left', { name: '', shares: 'no', before: 'setp.gt.u32 %p1, %r1, 31; @%p1 bra DONE;' }, 'setp.gt.u32 %p1, %r1, 31;', 'setp.gt.u32 %p1, 123, 31;'],
+      ['two arms', { name: '', shares: 'no',
+    between: 'bar.sync 0; setp.gt.u32 %p1, %r1, 31; @%p1 bra E1; st.shared.u32 [%r4], %r1; bra E2; E1: st.shared.u32 [%r7], %r1; E2: bar.sync 0;' },
+        'setp.gt.u32 %p1, %r1, 31;', 'setp.gt.u32 %p1, 123, 31;'],
+    ];
+    const missed: string[] = [];
+    for (const [name, attack, real, seen] of cases) {
+      const text = attackModule(attack);
+      const said = await misled(text, text.replace(real, seen));
+      if (said === undefined || / became /.test(said)) missed.push(`${name}: ${said}`);
+    }
+    deepStrictEqual(missed, []);
+  });
+});
