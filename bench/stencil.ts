@@ -41,6 +41,8 @@ const cases: readonly Case[] = [
   { name: 'star5', equation: star5 as never, shape: [10208, 10208], small: [40, 200], parameters: { a: 0.6, b: 0.1 }, variants: both },
   { name: 'star5', equation: star5 as never, shape: [512, 512], small: [30, 100], parameters: { a: 0.6, b: 0.1 },
     variants: ['persistent', 'graph', ...both] },
+  { name: 'star5', equation: star5 as never, shape: [8192, 8192], small: [32, 64], parameters: { a: 0.6, b: 0.1 },
+    variants: ['swept', ...both] },
   { name: 'box9', equation: box9 as never, shape: [8784, 8784], small: [40, 200], parameters: { a: 0.5, b: 0.1, c: 0.025 },
     variants: both },
   { name: 'heat', equation: heat.equation(2) as never, shape: [10208, 10208], small: [40, 200], parameters: { D: 1 }, variants: both },

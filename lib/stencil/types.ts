@@ -181,7 +181,7 @@ export type StencilBackend = (typeof stencilBackends)[number];
 export type RunBackend = 'cuda' | 'simt' | 'cpp' | 'wasm' | 'interpreter' | 'javascript';
 
 /** How the steps are executed on a device or as C++; all variants give the same bits. */
-export const stencilVariants = ['auto', 'classic', 'graph', 'streaming', 'persistent'] as const;
+export const stencilVariants = ['auto', 'classic', 'graph', 'streaming', 'persistent', 'swept'] as const;
 /** How the steps are executed. */
 export type StencilVariant = (typeof stencilVariants)[number];
 

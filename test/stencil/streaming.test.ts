@@ -39,6 +39,20 @@ describe('stencil: streaming', function () {
     ok(ran >= 3, `only ${ran} ran`);
   });
 
+  it('gives the bits of classic with a reach of 3 and 4, as persistent does', async () => {
+    await using device = await openDevice({ backend: 'simt' });
+    const line = stencil.define({ dimensions: 1, fields: ['u', 'v'], method: 'midpoint', boundary: { kind: 'dirichlet', value: 0.5 },
+      rate: ({ u, v }) => ({ u: 0.1 * (u(-4) - v(4)) * v(-1), v: 0.2 * (u(3) - v()) }) });
+    const plane = stencil.define({ dimensions: 2, fields: ['u'], boundary: { x: 'periodic', y: 'mirror' },
+      step: ({ u }, _, { x, t }) => ({ u: 0.3 * (u(-3, 2) + u(3, -3)) - 0.1 * u(-1, 1) * u(2, 3) + 0.01 * x * t }) });
+    for (const [equation, shape, reach] of [[line, [150], 4], [plane, [17, 140], 3]] as const) {
+      const initial = Object.fromEntries(equation.fields.map((name, i) => [name, (x: number, y = 1) => Math.sin(3 * x * y + i)]));
+      const each = { equation: equation as never, steps: 5, text: '', options: { shape, dt: 0.1, initial } };
+      const right = await after(each, { backend: 'wasm' });
+      for (const variant of ['streaming', 'persistent'] as const) same(await after(each, { device, variant, depth: 2, points: 4 }), right, `reach ${reach}, ${variant}`);
+    }
+  });
+
   it('leaves classic its own blocks: wide rows and planes, one after another', async () => {
     await using device = await openDevice({ backend: 'simt' });
     for (const shape of [[700], [600, 230], [130, 9, 50]]) {

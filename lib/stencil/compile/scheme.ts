@@ -32,7 +32,7 @@ interface Layout {
   readonly components: number;
 }
 
-function layoutOf({ stages, names }: StencilProgram): Layout {
+export function layoutOf({ stages, names }: StencilProgram): Layout {
   const fields = names.fields.length;
   const start = stages.some(({ readsStart }) => readsStart) ? fields : undefined;
   const sum = stages.some(({ readsSum }) => readsSum) ? fields + (start === undefined ? 0 : fields) : undefined;

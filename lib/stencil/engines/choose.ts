@@ -2,6 +2,7 @@
 import { refusal } from '../../core/errors.ts';
 import { remembered } from '../compile/memo.ts';
 import { streamingObstacle } from '../compile/scheme.ts';
+import { sweptDepth } from '../compile/swept.ts';
 import { AdaptiveEngine } from './adaptive-device.ts';
 import { ClassicEngine, type DeviceParts } from './device.ts';
 import { GraphEngine } from './graph.ts';
@@ -9,6 +10,7 @@ import { PersistentEngine, residentShape } from './persistent.ts';
 import type { Engine } from './span.ts';
 import { streamingShapes } from './shapes.ts';
 import { StreamingEngine } from './streaming.ts';
+import { SweptEngine } from './swept.ts';
 
 /** Cells for which `auto` keeps the grid on the multiprocessors. */
 const leastPersistent = 2 ** 10, mostPersistent = 2 ** 19;
@@ -29,6 +31,7 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
   }
   if (variant === 'classic') return ClassicEngine.start(parts, 'one kernel per stage, as asked for');
   if (variant === 'graph') return GraphEngine.begin(parts, 'one kernel per stage, in graphs, as asked for');
+  if (variant === 'swept') return startSwept(parts);
   let obstacle = streamingObstacle(made, target, grid.members);
   if (obstacle === undefined && (variant === 'persistent' || variant === 'auto')) {
     const engine = await startPersistent(parts);
@@ -51,6 +54,14 @@ export async function startDeviceEngine(parts: DeviceParts): Promise<Engine> {
   if (isWanted) throw refusal('variant', "'classic', 'graph' or 'auto'", `'streaming': ${obstacle}`);
   if (grid.cells * grid.members * grid.fields >= worthRecording) return ClassicEngine.start(parts, `one kernel per stage: ${obstacle}`);
   return GraphEngine.begin(parts, `one kernel per stage, in graphs: ${obstacle}`);
+}
+
+/** The swept rule, which is chosen by name only. */
+async function startSwept(parts: DeviceParts): Promise<Engine> {
+  const { made, target, content: { grid }, request: { depth } } = parts;
+  const found = sweptDepth(made, target, grid.shape, depth);
+  if (typeof found === 'string') throw refusal('variant', "'classic', 'graph', 'streaming' or 'auto'", `'swept': ${found}`);
+  return SweptEngine.begin(parts, found);
 }
 
 /** Undefined if the grid does not fit on the multiprocessors, or (for `auto`) is so large that passes over memory are as fast. */
