@@ -214,6 +214,9 @@ export function blockedText(made: StencilProgram, target: Target): string {
     buffers: calls.flatMap(({ row }) => row.buffers), imports: [], functions: [...points.values(), ...calls.map(({ f }) => f)],
   }, { roots: new Set(calls.map(({ f }) => f.name)), vectors: false, unroll: 0 }));
   const pointers = cppParameters(program);
+  // Where a stage is inlined, its loop competes for registers with the code around it.
+  const own = new Set(rows.stages.map(({ f }) => f.name));
+  const attributes = ({ name }: KernelFunction): string => (own.has(name) ? '__attribute__((noinline)) ' : '');
   const axes = runtimeAxes(names.dimensions);
   const callText = ({ row, f }: RowCall, results: readonly string[] = []): string => `wl_equation::${cName(f.name)}(${[
     'count', ...axes.map((axis) => `i[${axis}]`), ...axes.map((axis) => `n[${axis}]`), ...made.scalars.map((_, at) => `q[${at}]`),
@@ -224,7 +227,7 @@ export function blockedText(made: StencilProgram, target: Target): string {
   const arguments_ = 'const At& at, int count, const int (&i)[3], const int (&n)[3], const Real* q';
   return [
     '#define WL_CUTS', '#include "arithmetic.h"', '[[noreturn]] void wl_trap(int site, double value);', '#include "blocked.h"',
-    'namespace wl_equation {', printCpp(program), '}', '', 'namespace {', 'struct Scheme {',
+    'namespace wl_equation {', printCpp(program, { attributes }), '}', '', 'namespace {', 'struct Scheme {',
     `  using Real = ${names.precision === 'f32' ? 'float' : 'double'};`,
     `  static constexpr int kFields = ${names.fields.length}, kStages = ${stages.length}, kParameters = ${names.parameters.length};`,
     `  static constexpr int kCoefficients = ${names.coefficients.length};`,

@@ -32,7 +32,7 @@ function cacheBytes(): number {
 
 // What a pass costs on a core, in nanoseconds: an addition in vector code, loads and stores of a cell by a stage, a call for a row, and a
 // byte of memory when all cores read and write.
-const operation = 0.05, access = 0.15, rowCall = 25, memoryByte = 0.1;
+const operation = 0.025, access = 0.08, rowCall = 50, memoryByte = 0.14;
 
 /** Parts of an extent that are of about the same size and not larger than wanted. */
 const divided = (extent: number, wanted: number): number => Math.ceil(extent / Math.ceil(extent / wanted));

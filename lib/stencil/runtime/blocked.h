@@ -81,6 +81,8 @@ class Blocked {
     bool ghost_low[3], ghost_high[3];
     Real *y, *sum;
     int planes, sum_planes;
+    /// A plane at the start of the rings, at most as many before the newest as a ring has.
+    int origin, sum_origin;
     Real q[kScalars];  // of the stage that makes it
   };
 
@@ -93,13 +95,15 @@ class Blocked {
 
   // The layout of a thread's memory: levels, then their planes. Lines are 64 bytes.
 
-  static constexpr int kLine = 64 / (int)sizeof(Real);
+  static constexpr int kLine = 64 / (int)sizeof(Real), kVector = kLine / 2;
   static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
   static int rows_of(const Shape& shape) { return shape.tile[1] + 2 * (shape.depth * kStages * S::kMargin[1] + S::kReach[1]); }
+  static int lines(int columns) { return (columns + kLine - 1) / kLine; }
+  /// Columns before and behind a tile.
+  static int border_of(int levels) { return kLine * lines(levels * S::kMargin[2] + S::kReach[2] + kVector); }
   static int stride_of(const Shape& shape) {
-    const int columns = shape.tile[2] + 2 * (shape.depth * kStages * S::kMargin[2] + S::kReach[2]);
     // An odd number of lines, so that rows do not compete for the same sets of a cache.
-    return ((columns + kLine - 1) / kLine | 1) * kLine;
+    return (lines(shape.tile[2] + 2 * border_of(shape.depth * kStages)) | 1) * kLine;
   }
   static int largest_planes() {
     int most = 0;
@@ -128,7 +132,7 @@ class Blocked {
     rows_ = rows_of(*pass.shape);
     stride_ = stride_of(*pass.shape);
     base_row_ = tile.low[1] - count_ * S::kMargin[1] - S::kReach[1];
-    base_column_ = tile.low[2] - count_ * S::kMargin[2] - S::kReach[2];
+    base_column_ = tile.low[2] - border_of(count_);
     const size_t plane = (size_t)rows_ * stride_;
     Real* const memory = (Real*)((char*)scratch + aligned((pass.shape->depth * kStages + 1) * sizeof(Level)));
     size_t used = 0;
@@ -147,6 +151,7 @@ class Blocked {
         level.low[axis] = periodic ? tile.low[axis] - margin : larger(0, tile.low[axis] - margin);
         level.high[axis] = periodic ? tile.high[axis] + margin : smaller(grid_.n[axis], tile.high[axis] + margin);
       }
+      level.origin = level.sum_origin = level.low[0];
     }
     for (int at = 0; at < count_; ++at) {
       for (int axis = 0; axis < 3; ++axis) {
@@ -168,9 +173,17 @@ class Blocked {
     for (int i = 0; i < S::kParameters; ++i) q[4 + i] = parameters[i];
   }
 
-  Real* cell(Real* ring, int planes, int field, int plane, int row, int column) const {
-    const size_t at = (size_t)(field * planes + wrapped(plane, planes)) * rows_ + (row - base_row_);
+  /// A cell of a ring. The plane is one that the ring has, or the next.
+  Real* cell(Real* ring, int planes, int origin, int field, int plane, int row, int column) const {
+    const int from = plane - origin;
+    const int64_t at = (int64_t)(field * planes + (from < 0 ? from + planes : from)) * rows_ + (row - base_row_);
     return ring + at * stride_ + (column - base_column_);
+  }
+  Real* y_cell(const Level& of, int field, int plane, int row, int column) const {
+    return cell(of.y, of.planes, of.origin, field, plane, row, column);
+  }
+  Real* sum_cell(const Level& of, int field, int plane, int row, int column) const {
+    return cell(of.sum, of.sum_planes, of.sum_origin, field, plane, row, column);
   }
 
   int64_t inside(int field, int plane, int row, int column) const {
@@ -186,24 +199,24 @@ class Blocked {
     /// Shifted back by the reach along the last axis.
     const Real* y(int field, int by_plane, int by_row) const {
       const Level& from = all.levels_[level - 1];
-      return all.cell(from.y, from.planes, field, plane + by_plane, row + by_row, column - S::kReach[2]);
+      return all.y_cell(from, field, plane + by_plane, row + by_row, column - S::kReach[2]);
     }
     const Real* start(int field) const {
       const Level& from = all.levels_[(level - 1) / kStages * kStages];
-      return all.cell(from.y, from.planes, field, plane, row, column);
+      return all.y_cell(from, field, plane, row, column);
     }
     const Real* sum(int field) const {
       const Level& from = all.levels_[(level - 1) / kStages * kStages + sum_phase((level - 1) % kStages)];
-      return all.cell(from.sum, from.sum_planes, field, plane, row, column);
+      return all.sum_cell(from, field, plane, row, column);
     }
     Real* sum_out(int field) const {
       const Level& to = all.levels_[level];
-      return all.cell(to.sum, to.sum_planes, field, plane, row, column);
+      return all.sum_cell(to, field, plane, row, column);
     }
     Real* out(int field) const {
       const Level& to = all.levels_[level];
       if (level == all.count_) return (Real*)all.pass_.to + all.inside(field, plane, row, column);
-      return all.cell(to.y, to.planes, field, plane, row, column);
+      return all.y_cell(to, field, plane, row, column);
     }
     const Real* coefficient(int index, int by_plane, int by_row) const {
       const int *const n = all.grid_.n, *const pad = all.grid_.pad;
@@ -222,14 +235,14 @@ class Blocked {
 
     Real* out(int field) const {
       const Level& of = all.levels_[level];
-      return all.cell(of.y, of.planes, field, at[0], at[1], at[2]);
+      return all.y_cell(of, field, at[0], at[1], at[2]);
     }
     /// The cell at a distance from the boundary.
     const Real* inner(int field, int distance) const {
       const Level& of = all.levels_[level];
       int from[3] = {at[0], at[1], at[2]};
       from[axis] = side == 0 ? distance : all.grid_.n[axis] - 1 - distance;
-      return all.cell(of.y, of.planes, field, from[0], from[1], from[2]);
+      return all.y_cell(of, field, from[0], from[1], from[2]);
     }
   };
 
@@ -254,8 +267,10 @@ class Blocked {
   }
 
   void advance_level(int at, int plane) {
-    const Level& level = levels_[at];
+    Level& level = levels_[at];
     const bool inside = plane >= level.low[0] && plane < level.high[0];
+    if (plane - level.origin >= level.planes) level.origin += level.planes;
+    if (plane - level.sum_origin >= level.sum_planes) level.sum_origin += level.sum_planes;
     if (inside) {
       if (at == 0) load(plane);
       else compute(at, plane);
@@ -270,30 +285,46 @@ class Blocked {
     if (level.ghost_high[0] && k >= 1 && k <= S::kReach[0]) add_plane(at, 1, k);
   }
 
+  /// Asks for a part of a row that is wanted one plane later: memory answers while the levels are computed.
+  template <int kWrites>
+  static void fetch(const Real* from, int count) {
+    for (int i = 0; i < count; i += kLine) __builtin_prefetch(from + i, kWrites);
+  }
+
   void load(int plane) {
     const Level& level = levels_[0];
     const Real* const from = (const Real*)pass_.from;
-    const int source = index_of(0, plane);
+    const int source = index_of(0, plane), next = plane + 1;
+    const bool has_next = next < level.high[0];
     for (int field = 0; field < kFields; ++field) {
       for (int row = level.low[1]; row < level.high[1]; ++row) {
         const Real* const line = from + inside(field, source, index_of(1, row), 0);
         each_part(level.low[2], level.high[2], [&](int column, int count, int index) {
-          memcpy(cell(level.y, level.planes, field, plane, row, column), line + index, count * sizeof(Real));
+          memcpy(y_cell(level, field, plane, row, column), line + index, count * sizeof(Real));
+          if (has_next) fetch<0>(from + inside(field, index_of(0, next), index_of(1, row), index), count);
         });
       }
     }
   }
 
+  /// Rows are rounded to whole vectors. What comes of that beyond them is never read, or replaced by what is beyond the boundary.
   void compute(int at, int plane) {
     const Level& level = levels_[at];
     const int stage = (at - 1) % kStages;
     const bool is_checked = stage == kStages - 1 && (S::kChecksAll || at == count_);
     for (int row = level.low[1]; row < level.high[1]; ++row) {
       each_part(level.low[2], level.high[2], [&](int column, int count, int index) {
-        const Place place{*this, at, plane, row, column};
-        const int i[3] = {index_of(0, plane), index_of(1, row), index};
-        S::stage(stage, place, count, i, grid_.n, level.q);
-        if (is_checked && !S::check(place, count, grid_.n, level.q)) good_ = false;
+        const int before = at < count_ && column == level.low[2] ? (column - base_column_) % kVector : 0;
+        const bool rounds = at < count_ && column + count == level.high[2];
+        const int i[3] = {index_of(0, plane), index_of(1, row), index - before};
+        const int all = rounds ? (before + count + kVector - 1) / kVector * kVector : before + count;
+        S::stage(stage, Place{*this, at, plane, row, column - before}, all, i, grid_.n, level.q);
+        if (at == count_ && plane + 1 < level.high[0]) {
+          for (int field = 0; field < kFields; ++field) {
+            fetch<1>((const Real*)pass_.to + inside(field, plane + 1, row, column), count);
+          }
+        }
+        if (is_checked && !S::check(Place{*this, at, plane, row, column}, count, grid_.n, level.q)) good_ = false;
       });
     }
   }

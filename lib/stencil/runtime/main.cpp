@@ -235,7 +235,8 @@ class Run {
     int64_t padded = 1;
     for (int axis = 0; axis < 3; ++axis) {
       const int margin = shape_.depth * program.stages * program.margin[axis];
-      grid_.pad[axis] = program.reach[axis] + (program.periodic[axis] ? margin : 0);
+      // Rows of tiles are rounded to vectors.
+      grid_.pad[axis] = program.reach[axis] + (program.periodic[axis] ? margin : 0) + (axis == 2 ? 32 / program.real_bytes : 0);
       padded *= grid_.n[axis] + 2 * grid_.pad[axis];
     }
     const int size = program.real_bytes;
