@@ -1,10 +1,12 @@
 // Equations from functions, marching in time: every step on one state, from when it is placed to when all steps are done.
 //
 //   stencil/<equation>/<dims>/<size>/<variant>   seconds per step; the limit is one read and one write of the state
+//   on the host's cores: stencil-host.ts
 //   stencil/compile/<what>                       from the call of simulate to a run that can take its first step
 import { stencil } from '../lib/index.ts';
 import type { BenchContext } from './domain.ts';
 import { copyFloor } from './floor.ts';
+import { hostRows, type HostCase } from './stencil-host.ts';
 import { summarise } from './statistics.ts';
 
 type AnyEquation = stencil.Equation;
@@ -57,20 +59,32 @@ const cases: readonly Case[] = [
   { name: 'heat', equation: heat.equation(3) as never, shape: [512, 512, 512], small: [9, 10, 11], parameters: { D: 1 }, variants: both },
 ];
 
+const hostCases: readonly HostCase[] = [
+  { name: 'star5', equation: star5 as never, shape: [4096, 4096], small: [128, 128], parameters: { a: 0.6, b: 0.1 }, python: {
+    slices: 'v[1:-1, 1:-1] = 0.6 * u[1:-1, 1:-1] + 0.1 * (u[:-2, 1:-1] + u[2:, 1:-1] + (u[1:-1, :-2] + u[1:-1, 2:]))',
+    loops: 'v[i, j] = 0.6 * u[i, j] + 0.1 * (u[i - 1, j] + u[i + 1, j] + (u[i, j - 1] + u[i, j + 1]))',
+  } },
+  { name: 'box9', equation: box9 as never, shape: [4096, 4096], small: [40, 200], parameters: { a: 0.5, b: 0.1, c: 0.025 } },
+  { name: 'star7', equation: star7 as never, shape: [256, 256, 256], small: [9, 10, 70], parameters: { a: 0.4, b: 0.1 } },
+  { name: 'heat', equation: heat.equation(1) as never, shape: [2 ** 24], small: [9000], parameters: { D: 1 } },
+  { name: 'gray-scott', equation: grayScott.equation(2) as never, shape: [2048, 2048], small: [40, 200],
+    parameters: grayScott.patterns.spots },
+  { name: 'wave-rk4', equation: wave.equation(2) as never, shape: [2048, 2048], small: [40, 200], parameters: { c: 1 } },
+];
+
 /** Steps of one measurement, so that it takes a while; and how many are made. */
 const seconds = 0.2, repeats = 5;
 
 async function measure(context: BenchContext, each: Case, variant: stencil.StencilVariant, rate: number): Promise<void> {
   const { quick, device } = context;
-  const onDevice = device.backend !== 'cpu';
   const { equation, name, parameters } = each;
   const shape = quick ? each.small : each.shape;
   const cells = shape.reduce((a, b) => a * b);
-  const id = `stencil/${name}/${shape.length}/${each.shape.join('x')}/${onDevice ? variant : 'wasm'}`;
-  if (!context.wanted(id) || (!onDevice && variant !== each.variants[0])) return;
+  const id = `stencil/${name}/${shape.length}/${each.shape.join('x')}/${variant}`;
+  if (!context.wanted(id)) return;
   const initial = Object.fromEntries(equation.fields.map((field, i) => [field, i === 1 ? 0.25 : 0.5]));
   await using run = await stencil.simulate(equation, {
-    shape, dt: 0.1, initial, parameters, ...(onDevice ? { device, variant, tune: !quick && variant === 'streaming' } : { backend: 'wasm' }),
+    shape, dt: 0.1, initial, parameters, device, variant, tune: !quick && variant === 'streaming',
   } as never);
   await run.advance(quick ? 2 : 50);
   const step = run.info.seconds / run.info.steps;
@@ -111,6 +125,7 @@ async function compile(context: BenchContext): Promise<void> {
 export async function benchmarkStencil(context: BenchContext): Promise<void> {
   const bytes = context.quick ? 2 ** 16 : 2 ** 30;
   const rate = bytes / (await copyFloor(context.device, bytes)).seconds;
+  if (context.device.backend === 'cpu') return hostRows(context, hostCases, rate);
   for (const each of cases) {
     for (const variant of each.variants) {
       try {

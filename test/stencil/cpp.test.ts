@@ -54,7 +54,7 @@ describe('stencil: C++', function () {
     if (!hasCompiler()) this.skip();
   });
 
-  const many = Number(process.env['WARPLOOM_RANDOM_EQUATIONS'] ?? 10);
+  const many = Math.ceil(Number(process.env['WARPLOOM_RANDOM_EQUATIONS'] ?? 60) / 6);
 
   it(`gives the bits of the functions in JavaScript, in tiles of any size: ${many} random equations`, async function () {
     this.timeout(5000 * many + 30_000);

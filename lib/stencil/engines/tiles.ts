@@ -88,7 +88,8 @@ function predict(
   const spilled = (slots * kept * wide(1) * wide(2)) / (0.5 * cacheBytes());
   const redundant = tile.reduce((all, cells, axis) => all * ((cells + required(around[axis])) / cells), 1);
   const tiles = shape.reduce((all, extent, axis) => all * Math.ceil(extent / required(tile[axis])), members);
-  const idle = (Math.ceil(tiles / threads) * threads) / tiles;
+  // Threads are not equally fast: the last tiles are waited for.
+  const idle = (Math.ceil(tiles / threads) * threads) / tiles + (threads > 1 ? (0.15 * threads) / tiles : 0);
   const computed = work * Math.min(3, Math.sqrt(Math.max(1, spilled))) + perStep + (rowCall * stages) / wide(2);
   return idle * (redundant * computed + perPass / depth);
 }
