@@ -12,6 +12,7 @@ import { residue } from '../../lib/kernel/passes/residues.ts';
 import { parseProgram } from '../../lib/kernel/parse.ts';
 import { programText } from '../../lib/kernel/text.ts';
 import { verify } from '../../lib/kernel/verify.ts';
+import { casesOf } from '../support/thorough.ts';
 import { changing, generator, interpreted, length, randomInput, randomProgram, type RunInput } from './random.ts';
 
 /** Elements with gaps, or taken out from between them. */
@@ -34,7 +35,7 @@ describe('kernel pass: padBuffers', () => {
   it('keeps the meaning of 400 random programs, at every place between the gaps', function () {
     this.timeout(60_000);
     let changed = 0;
-    for (let seed = 0; seed < 400; ++seed) {
+    for (let seed = 0; seed < casesOf(200, 400); ++seed) {
       const program = verify(randomProgram(seed, { vectors: false }));
       const input = randomInput(seed);
       const shift = seed % 4;
@@ -52,7 +53,7 @@ describe('kernel pass: padBuffers', () => {
   it('finds the same places from what is known of positions, in 300 random functions', () => {
     const buffer: Buffer = { name: 'x', element: 'i32', role: 'external', length: 4000 };
     let shorter = 0;
-    for (let seed = 0; seed < 300; ++seed) {
+    for (let seed = 0; seed < casesOf(150, 300); ++seed) {
       const next = generator(seed);
       const whole = (below: number): number => Math.floor(next() * below);
       const shift = 1 + whole(4), modulus = 2 ** (shift + whole(3) - 1), first = whole(40);
@@ -266,7 +267,7 @@ describe('kernel pass: forwardLocals', () => {
   it('keeps what 400 random functions without branches store', () => {
     const [x, y, z]: Buffer[] = ['x', 'y', 'z'].map((name) => ({ name, element: 'f32', role: 'external', length: 400 }));
     let changed = 0;
-    for (let seed = 0; seed < 400; ++seed) {
+    for (let seed = 0; seed < casesOf(200, 400); ++seed) {
       const next = generator(seed);
       const whole = (below: number): number => Math.floor(next() * below);
       const at: Local = { name: 'at', type: 'i32' };
@@ -313,7 +314,7 @@ function f() { var s: f32 var a: f32 s = x[0] a = x[1]
   it('gives the stores of 600 random functions, whatever the order of slices and parts', function () {
     this.timeout(120_000);
     let cut = 0;
-    for (let seed = 0; seed < 600; ++seed) {
+    for (let seed = 0; seed < casesOf(300, 600); ++seed) {
       const program = verify({ buffers, imports: [], functions: [new FunctionMaker(seed).make()] });
       const whole = memory(seed);
       new Machine(program, { external: whole }).call('f', [1]);

@@ -9,6 +9,7 @@ import { dropNeedlessFills, replaceArrays } from '../../lib/kernel/passes/scalar
 import { simplify } from '../../lib/kernel/passes/simplify.ts';
 import { parseProgram } from '../../lib/kernel/parse.ts';
 import { verify } from '../../lib/kernel/verify.ts';
+import { casesOf } from '../support/thorough.ts';
 import { becomes, keepsMeaning, lastFunction } from './pass-support.ts';
 import { generator } from './random.ts';
 
@@ -83,7 +84,7 @@ describe('kernel pass: keepElements', () => {
       'g[i] = add(g[i], b[n])', 'if gt(c[0], 9) { break L }', 'if eq(i, n) { continue L }', 'b[1] = sub(g[3], b[1])', 'copy g[0] = b[0] for 4',
       'guard lt(g[3], 90) else 1 f64(0)', 'if lt(i, n) { b[n] = add(b[n], 3) }'];
     let changed = 0;
-    for (let seed = 0; seed < 2000; ++seed) {
+    for (let seed = 0; seed < casesOf(800, 2000); ++seed) {
       const random = generator(seed);
       const below = (n: number): number => Math.floor(random() * n);
       const body = Array.from({ length: 1 + below(4) }, () => statements[below(statements.length)]).join(' ');
@@ -157,7 +158,7 @@ describe('kernel pass: dropCopies', () => {
   it('keeps the meaning of random moves between arrays', () => {
     const places = ['b', 'c', 'e', 'g', 'h'] as const;
     let dropped = 0;
-    for (let seed = 0; seed < 2000; ++seed) {
+    for (let seed = 0; seed < casesOf(800, 2000); ++seed) {
       const random = generator(seed);
       const integer = (below: number): number => Math.floor(random() * below);
       const pick = <T>(list: readonly T[]): T => list[integer(list.length)]!;

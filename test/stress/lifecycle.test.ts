@@ -3,7 +3,10 @@ import { match, ok, strictEqual } from 'node:assert/strict';
 import { preamble, runChild, type ChildEnd } from '../support/child.ts';
 import { drillBackends } from '../support/backends.ts';
 import type { BackendName } from '../../lib/core/binding.ts';
+import { casesOf } from '../support/thorough.ts';
 
+/** Workers that are terminated, four at a time. */
+const workers = casesOf(40, 100);
 /** From start to end, on a machine that runs other things. */
 const patience = 15000;
 
@@ -123,14 +126,14 @@ for (const backend of drillBackends(3, ['cpu', 'cuda'])) {
     this.timeout(180000);
     this.slow(30000);
 
-    it('survives 100 workers terminated during calls, with the main thread going on', async () => {
+    it(`survives ${workers} workers terminated during calls, with the main thread going on`, async () => {
       const end = await runChild(withWorkers(backend,
         `const device = await open(); const kinds = ['plain', 'device', 'shared', 'pinned'];
          globalThis.kept = [await device.array('float64', 100), await device.pinned('float64', 100)];
          const calls = await startLong(device, kinds[workerData % 4]); parentPort.postMessage('running'); await Promise.all(calls);`,
         `${preamble(backend)}
          const device = await open(); let terminated = 0;
-         for (let round = 0; round < 25; round += 1) {
+         for (let round = 0; round < ${workers / 4}; round += 1) {
            await Promise.all([0, 1, 2, 3].map(async (i) => {
              const worker = start(4 * round + i); await message(worker);
              if (round % 3 !== 0) await new Promise((resolve) => setTimeout(resolve, round % 7));
@@ -141,7 +144,7 @@ for (const backend of drillBackends(3, ['cpu', 'cuda'])) {
          console.log('terminated', terminated);`), { timeout: 150000 });
       strictEqual(end.signal, null, end.err);
       strictEqual(end.code, 0, end.err);
-      match(end.out, /terminated 100/);
+      match(end.out, new RegExp(`terminated ${workers}`));
     });
 
     it('runs 8 workers of 200 calls each, all right', async () => {

@@ -5,9 +5,10 @@ import { eachBackend } from '../support/backends.ts';
 import { makeProblem } from '../support/problem.ts';
 import { Random } from '../support/random.ts';
 import { solveChecked, solveIfSupported } from '../support/solving.ts';
+import { casesOf } from '../support/thorough.ts';
 
 const around = [1, 2, 3, 4, 5, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 513, 1000];
-const large = [511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 100_000, 1_000_000];
+const large = [511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097, 100_000, casesOf(300_001, 1_000_000)];
 const batches = [0, 1, 2, 31, 32, 33, 1000];
 const largeBatches = [65535, 65536];
 

@@ -15,6 +15,7 @@ import type { ThreadOptions } from '../../../lib/stream/run/prepare.ts';
 import { arithmeticCases, filterCases, graphCases, statementCases } from '../interpret/cases.ts';
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
+import { casesOf } from '../../support/thorough.ts';
 import { randomInput, randomProgram } from './random-programs.ts';
 import { twoFaults, twoFaultsInput } from './two-faults.ts';
 
@@ -46,7 +47,7 @@ describe('launches on several cores', function () {
   this.timeout(180_000);
 
   it('are plans that keep every item, by the independent check', () => {
-    const randoms = Array.from({ length: 60 }, (_, seed) => graphOf(randomProgram(3000 + seed).source));
+    const randoms = Array.from({ length: casesOf(24, 60) }, (_, seed) => graphOf(randomProgram(3000 + seed).source));
     let most = 0;
     const graphs = [mixed, ...randoms, ...['iir', 'echo', 'fm-stereo', 'fm-radio'].map((name) => program(name))];
     for (const [at, graph] of graphs.entries()) {
@@ -83,7 +84,7 @@ describe('launches on several cores', function () {
   });
 
   it('give random programs their output', async () => {
-    for (let seed = 4000; seed < 4030; ++seed) {
+    for (let seed = 4000; seed < 4000 + casesOf(12, 30); ++seed) {
       const { source, type } = randomProgram(seed);
       await agrees(graphOf(source), randomInput(seed, type, 500), [2, 3, 5][seed % 3]!, {}, source);
     }
@@ -136,7 +137,7 @@ describe('faults and ends of launches', function () {
 
   it('go on with earlier iterations after a fault, in the same task too', async () => {
     const compiled = compileWasm(twoFaults);
-    for (let behind = 64; behind < 160; ++behind) {
+    for (let behind = 64; behind < 160; behind += casesOf(5, 1)) {
       for (const threads of [2, 3]) {
         await assert.rejects(compiled.runAside(twoFaultsInput(behind), { ...short, costs: slow(twoFaults), threads }),
           (error) => error instanceof StreamRunError && error.diagnostic.code === 'S5001', `${behind} items behind, ${threads} threads`);

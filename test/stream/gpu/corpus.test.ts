@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { scalarCount } from '../../../lib/stream/interpret/values.ts';
 import { eachBackend } from '../../support/backends.ts';
+import { isThorough } from '../../support/thorough.ts';
 import { samples, sameOutcome } from './corpus.ts';
 import { agrees, compileTogether, deviceBackends, firstState, inputItems } from './support.ts';
 
@@ -14,7 +15,7 @@ describe('programs in many styles on devices', function () {
   eachBackend((backend, opened) => {
     let taken = 0;
     // Compilers take most of the time, those for a GPU much longer.
-    const every = process.env.WARPLOOM_ALL_RANDOM_PROGRAMS === '1' ? 1 : backend === 'cuda' ? 3 : 2;
+    const every = isThorough ? 1 : backend === 'cuda' ? 3 : 4;
     const own = samples.filter((_, i) => i % every === 0);
     for (let at = 0; at < own.length; at += together) {
       const some = own.slice(at, at + together);

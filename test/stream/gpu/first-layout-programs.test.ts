@@ -7,6 +7,7 @@ import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { UnsupportedProgram } from '../../../lib/stream/plan/unsupported.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { program } from '../programs/support.ts';
+import { isThorough } from '../../support/thorough.ts';
 import { agrees, compileTogether, deviceBackends, firstState, inputItems } from './support.ts';
 
 /** Programs small enough for the interpreter. */
@@ -22,7 +23,7 @@ describe('the twelve programs in other layouts', function () {
         const texts = new Set([fusedProgram(graph).source]);
         const others = shortList.filter(({ options }, i) => {
           // Compilers take long: each program has only some of them.
-          if ((i + number) % (backend === 'simt' ? 4 : 3) > 0) return false;
+          if (!isThorough && (i + number) % (backend === 'simt' ? 6 : 3) > 0) return false;
           try {
             const { size } = texts;
             return texts.add(fusedProgram(graph, options).source).size > size;

@@ -8,9 +8,10 @@ import { eachBackend } from '../../support/backends.ts';
 import { Random, randomInput } from '../emit/random-programs.ts';
 import { shapeProgram } from '../emit/random-shapes.ts';
 import { graphOf } from '../support.ts';
+import { casesOf } from '../../support/thorough.ts';
 import { agrees, compileTogether, deviceBackends, firstState, inputItems, type Sample } from './support.ts';
 
-const programs = 60, together = 20;
+const programs = casesOf(40, 60), together = 20;
 /** The maximum number of input items, to limit the time of the test. */
 const mostItems = 20_000;
 

@@ -13,12 +13,13 @@ import { Random, randomInput } from '../emit/random-programs.ts';
 import { shapeProgram } from '../emit/random-shapes.ts';
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
+import { casesOf } from '../../support/thorough.ts';
 import { agrees, compileTogether, deviceBackends, firstState, inputItems, type Sample } from './support.ts';
 
 const byDependence: FusedOptions = { threads: 256, sharedBytes: 112_000, minBlocks: 1, groupSize: 80_000, live: 200 };
 const withViews: FusedOptions = { ...byDependence, views: true };
 const graphs = new Map(['tde', 'dct', 'mpeg2-subset'].map((name) => [name, program(name)]));
-const randomPrograms = 16;
+const randomPrograms = casesOf(8, 16);
 /** The maximum number of input items, to limit the time of the test. */
 const mostItems = 20_000;
 

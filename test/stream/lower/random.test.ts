@@ -8,11 +8,12 @@ import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { lowerProgram, togetherForWasm } from '../../../lib/stream/lower/program.ts';
 import { randomInput, randomProgram } from '../emit/random-programs.ts';
 import { graphOf } from '../support.ts';
+import { casesOf } from '../../support/thorough.ts';
 import { runLowered } from './machine.ts';
 
 const plans = [{}, { groupSize: 1, filterSize: 0, maxMultiplicity: 2 }, { groupSize: 50_000, filterSize: 20_000, maxMultiplicity: 5 }];
 const codes: Readonly<Record<string, string>> = { index: 'S5001', divide: 'S5002', remainder: 'S5002', peek: 'S5005', pop: 'S5004', push: 'S5004', random: 'S5003' };
-const count = process.env.WARPLOOM_ALL_RANDOM_PROGRAMS === '1' ? 500 : 100;
+const count = casesOf(100, 500);
 
 describe('random programs in the kernel representation', function () {
   this.timeout(240_000);

@@ -4,9 +4,10 @@ import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { Random } from '../emit/random-programs.ts';
 import { graphOf } from '../support.ts';
+import { casesOf } from '../../support/thorough.ts';
 import { loopProgram } from './random-loops.ts';
 
-const programs = 150;
+const programs = casesOf(75, 150);
 const plans = [{}, { groupSize: 1, filterSize: 0 }, { groupSize: 50_000, filterSize: 20_000, maxMultiplicity: 5 }];
 
 function inputFor(seed: number, type: 'int' | 'float', length: number): number[] {

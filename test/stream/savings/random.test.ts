@@ -9,10 +9,11 @@ import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
 import { compileWasm } from '../../../lib/stream/run/wasm.ts';
 import { randomInput } from '../emit/random-programs.ts';
 import { graphOf, hasCompiler } from '../support.ts';
+import { casesOf } from '../../support/thorough.ts';
 import { wastefulProgram } from './random-graphs.ts';
 
-const programs = 300;
-const inCpp = 40;
+const programs = casesOf(150, 300);
+const inCpp = casesOf(20, 40);
 const mainOf = (source: string): string => source.slice(source.lastIndexOf('float->float pipeline'));
 const plans = [{}, { groupSize: 1, filterSize: 0, maxMultiplicity: 2 }, { groupSize: 50_000, filterSize: 20_000, maxMultiplicity: 5 }];
 
@@ -63,7 +64,7 @@ describe('random programs that do work for nothing', function () {
         if (seed % 4 === 0) assert.deepEqual(found.firings, compileWasm(graph, { savings: false }).run(input).firings, `seed ${seed}`);
       }
     }
-    for (const [what, count] of Object.entries(saved)) assert.ok(count > 10, `${what}: ${count}`);
+    for (const [what, count] of Object.entries(saved)) assert.ok(count > programs / 30, `${what}: ${count}`);
   });
 
   it('give the same in C++', async function () {
