@@ -18,6 +18,8 @@
 #ifdef WARPLOOM_SIMT
 #include "simt/module.h"  // native/simt: the same macro, and the module's connection to the shim
 #else
+/// In place of WARPLOOM_DEVICE: a function that is not inlined.
+#define WARPLOOM_DEVICE_APART static __device__ __noinline__
 #ifdef WARPLOOM_MAX_REGISTERS
 /// The compilers ignore -maxrregcount for kernels with launch bounds. So the kernel has none, and an empty one tells the bound.
 #define WARPLOOM_KERNEL_ENTRY(name, ...)                                                                      \

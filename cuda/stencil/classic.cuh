@@ -46,6 +46,17 @@ struct ClassicAgent {
     for (; at[0] < end; ++at[0]) one(p, member, at);
   }
 
+  /// The cell after a step that is not taken.
+  static WARPLOOM_DEVICE void keep(const Parameters& p, int64_t member, const int (&at)[Stage::kDimensions]) {
+    int64_t cell = 0;
+    WARPLOOM_UNROLL
+    for (int axis = 0; axis < Stage::kDimensions; ++axis) cell = cell * p.n[axis] + at[axis];
+    for (int field = 0; field < Stage::kFields; ++field) {
+      const int64_t i = (member * Stage::kFields + field) * p.cells + cell;
+      p.o[i] = p.y[i];
+    }
+  }
+
  private:
   static constexpr int kLast = Stage::kDimensions - 1;
 
@@ -114,17 +125,6 @@ struct ClassicAgent {
       good = inside ? Stage::inner(p, member, at) : Stage::edge(p, member, at);
     }
     if (good == 0) device::atomic_min(p.status, p.number());
-  }
-
-  /// The cell after a step that is not taken.
-  static WARPLOOM_DEVICE void keep(const Parameters& p, int64_t member, const int (&at)[Stage::kDimensions]) {
-    int64_t cell = 0;
-    WARPLOOM_UNROLL
-    for (int axis = 0; axis < Stage::kDimensions; ++axis) cell = cell * p.n[axis] + at[axis];
-    for (int field = 0; field < Stage::kFields; ++field) {
-      const int64_t i = (member * Stage::kFields + field) * p.cells + cell;
-      p.o[i] = p.y[i];
-    }
   }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 #include "simt/module_table.h"
 
+#define WARPLOOM_DEVICE_APART static
 #define WARPLOOM_MODULE_EXPORT __attribute__((visibility("default")))
 
 /// Defines a kernel, the size of its parameters, and the maximum number of threads per block.

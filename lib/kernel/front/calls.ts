@@ -7,10 +7,19 @@ import type { Frame, Lowering } from './lowering.ts';
 import type { Node } from './source.ts';
 import { type Closure, describe, namesOf, Scope, type Staged } from './values.ts';
 
+type Callee = Pick<Closure, 'node' | 'scope' | 'name'>;
+
 /** The result of a call. */
-export function callFunction(
-  { node, scope: outer, name }: Pick<Closure, 'node' | 'scope' | 'name'>, args: readonly Staged[], at: Node, to: Lowering,
-): Staged {
+export function callFunction(callee: Callee, args: readonly Staged[], at: Node, to: Lowering): Staged {
+  if (to.onCall === undefined) return inlined(callee, args, at, to);
+  const isOwn = to.mark();
+  const { value, body } = to.capture(() => inlined(callee, args, at, to));
+  const made = to.onCall({ value, body, at, isOwn });
+  if (made === undefined) for (const each of body) to.emit(each, at);
+  return made ?? value;
+}
+
+function inlined({ node, scope: outer, name }: Callee, args: readonly Staged[], at: Node, to: Lowering): Staged {
   if (node.async || node.generator) throw to.error(node, 'an async function or a generator', 'use a plain function');
   const needed = node.params.findLastIndex(({ type }) => type !== 'AssignmentPattern') + 1;
   if (args.length < needed) throw to.error(at, `${name} takes ${needed} arguments, not ${args.length}`, 'give all of them');

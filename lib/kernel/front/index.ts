@@ -11,6 +11,7 @@ export { FunctionSource, tokensOf } from './source.ts';
 export { Lowering } from './lowering.ts';
 export * from './values.ts';
 export { callFunction } from './calls.ts';
+export { Outliner } from './outline.ts';
 
 /** A function of numbers. */
 export interface PointFunction {

@@ -40,6 +40,15 @@ export interface Rules {
   readonly run: (statements: readonly acorn.Statement[], context: Context) => Flow;
 }
 
+/** What a call has become: the statements, and the result. */
+export interface Called {
+  readonly body: Body;
+  readonly value: Staged;
+  readonly at: Node;
+  /** Whether a local is the call's own: made while it was compiled. */
+  readonly isOwn: (local: Local) => boolean;
+}
+
 /** Statements that a function may become, and calls within each other. */
 const mostStatements = 100_000, mostDepth = 64;
 
@@ -48,9 +57,12 @@ export class Lowering implements Services {
   readonly rules: Rules;
   /** Whether the function assigns elements of arrays: all of them are variables then. */
   readonly assignsElements: boolean;
+  /** Takes the code of a call in its place, and gives the result; undefined leaves it where it is. Default: all calls are inlined. */
+  onCall: ((called: Called) => Staged | undefined) | undefined;
   /** The function whose text is being compiled. */
   #source: FunctionSource;
   #body: Statement[] = [];
+  readonly #made = new WeakMap<Local, number>();
   #statements = 0;
   #names = 0;
   #depth = 0;
@@ -94,7 +106,15 @@ export class Lowering implements Services {
   }
 
   newLocal(type: Expression['type'], name = 'v'): Local {
-    return { name: `${name.replace(/\W/g, '_')}_${this.#names++}`, type };
+    const local = { name: `${name.replace(/\W/g, '_')}_${this.#names}`, type };
+    this.#made.set(local, this.#names++);
+    return local;
+  }
+
+  /** Tells locals that are made from now on from others. */
+  mark(): (local: Local) => boolean {
+    const from = this.#names;
+    return (local) => (this.#made.get(local) ?? -1) >= from;
   }
 
   /** A local with the value of an expression. */

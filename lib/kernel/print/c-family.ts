@@ -16,6 +16,8 @@ export interface CFamily {
   readonly traps: 'call' | 'result';
   /** Specifiers before the name of a function. */
   readonly qualifiers: string;
+  /** The same for one function. */
+  qualifiersOf?(f: KernelFunction): string;
   /** Buffers that functions take as pointers; the others are declared with the program. */
   isParameter(buffer: Buffer): boolean;
   /** The keyword for pointers that never overlap, or nothing. */
@@ -188,7 +190,7 @@ export class FunctionPrinter {
         `${buffer.isReadOnly === true ? 'const ' : ''}${cTypes[buffer.element]}* ${this.#family.restrict} ${cName(buffer.name)}`),
       ...(this.#canTrap(name) ? ['wl_fault& wl_trap'] : []),
     ];
-    const words = `${this.#family.attributes?.(this.#f) ?? ''}${this.#family.qualifiers}`;
+    const words = `${this.#family.attributes?.(this.#f) ?? ''}${this.#family.qualifiersOf?.(this.#f) ?? this.#family.qualifiers}`;
     return `${words} ${this.#canTrap(name) ? 'bool' : 'void'} ${this.#name(name)}(${list.join(', ')})`;
   }
 

@@ -13,12 +13,14 @@ export const cudaFamily: CFamily = {
 
 /**
  * Prints a verified program, to stand behind arithmetic.h. Tables that all threads of a warp read in step go to constant memory; `same`:
- * parameters in which all threads of a warp get the same value.
+ * parameters in which all threads of a warp get the same value. `qualifiersOf`: for functions that need others than WARPLOOM_DEVICE.
  */
-export function printCuda(program: Program, same: ReadonlySet<Local> = new Set()): string {
+export function printCuda(
+  program: Program, same: ReadonlySet<Local> = new Set(), qualifiersOf?: (f: KernelFunction) => string,
+): string {
   const uniform = uniformTables(program, same);
   const storage = (buffer: Buffer): string => (uniform.has(buffer) ? 'WL_UNIFORM_TABLE ' : 'WL_TABLE ');
-  return printCFamily(program, { ...cudaFamily, storage });
+  return printCFamily(program, { ...cudaFamily, storage, ...(qualifiersOf === undefined ? {} : { qualifiersOf }) });
 }
 
 /** Bytes of constant memory that tables may take: there are 65,536, for all that a module holds. */

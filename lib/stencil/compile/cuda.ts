@@ -1,10 +1,12 @@
 // Equations as device code: one kernel for each stage, one thread for each cell. What is the same for all equations is in cuda/stencil.
 import { required } from '../../core/known.ts';
-import type { Buffer, Program } from '../../kernel/ir.ts';
+import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
 import { optimise } from '../../kernel/passes/index.ts';
 import { cName } from '../../kernel/print/c-family.ts';
 import { cudaParameters, printCuda } from '../../kernel/print/cuda.ts';
 import { verify } from '../../kernel/verify.ts';
+import { sharingFunctions } from './cells.ts';
+import { sharedOf, type Shared, type Side } from './sharing.ts';
 import { isLarge, type Stage, type StencilProgram } from './stages.ts';
 
 /** Text for `Device.module`. */
@@ -17,8 +19,11 @@ export interface DeviceText {
 const groups = ['y', 'u', 'a', 'o', 'c'] as const;
 
 /** The program as the device runs it. */
-export function deviceProgram({ program }: StencilProgram, roots: readonly string[]): Program {
-  return verify(optimise(program, { roots: new Set(roots), inline: ({ name }) => !name.startsWith('read_'), vectors: false, unroll: 0 }));
+export function deviceProgram(made: StencilProgram, roots: readonly string[]): Program {
+  const { program, stages } = made;
+  const functions = [...program.functions, ...stages.flatMap((_, s) => sharingFunctions(made, s))];
+  return verify(optimise({ ...program, functions },
+    { roots: new Set(roots), inline: ({ name }) => !name.startsWith('read_'), vectors: false, unroll: 0 }));
 }
 
 /** The pointer to a buffer of the member. */
@@ -84,9 +89,11 @@ export function adaptiveText(made: StencilProgram): DeviceText {
   return { source: [source, ...limit].join('\n'), kernels: [...kernels, limitKernel, chooseKernel] };
 }
 
-/** The functions of a stage. Long ones are compiled once, for cells near the edges too. */
-const endsOf = (stage: Stage): readonly string[] => (isLarge(stage) ? ['cell'] : ends);
-const rootsOf = ({ stages }: StencilProgram): readonly string[] => stages.flatMap((stage, s) => endsOf(stage).map((end) => `${end}_${s}`));
+/** The functions of a stage. Long ones are compiled once, for cells near the edges too, and may share work with their neighbours. */
+const endsOf = (stage: Stage, s: number): readonly string[] =>
+  (sharedOf(stage, s) !== undefined ? ['share', 'end'] : isLarge(stage) ? ['cell'] : ends);
+const rootsOf = ({ stages }: StencilProgram): readonly string[] =>
+  stages.flatMap((stage, s) => endsOf(stage, s).map((end) => `${end}_${s}`));
 const realOf = ({ names }: StencilProgram): string => (names.precision === 'f32' ? 'float' : 'double');
 const stencilSpace = 'warploom::WARPLOOM_TARGET::stencil';
 
@@ -100,32 +107,65 @@ function clockTexts({ time, h, g }: Stage): Readonly<Record<string, string>> {
   };
 }
 
+/** The numbers that cells share, and which of them come from which neighbour. */
+function sharingText({ common, numbers }: Shared): readonly string[] {
+  const from = (side: Side): string => {
+    const found = numbers.filter((each) => each.side === side).map(({ component }) => `k == ${component}`);
+    return found.length === 0 ? 'false' : found.join(' || ');
+  };
+  return [
+    `  static constexpr int kNumbers = ${common.f.results.length};`,
+    `  static constexpr WARPLOOM_DEVICE bool before([[maybe_unused]] int k) { return ${from('before')}; }`,
+    `  static constexpr WARPLOOM_DEVICE bool beside([[maybe_unused]] int k) { return ${from('beside')}; }`,
+  ];
+}
+
+/** A function of a stage, as a member. */
+function memberText(made: StencilProgram, program: Program, { s, end }: { readonly s: number; readonly end: string },
+  scalars: Readonly<Record<string, string>>): readonly string[] {
+  const shared = sharedOf(required(made.stages[s]), s);
+  const isShare = end === 'share';
+  const given = end === 'end' ? required(shared).numbers.map(({ side, component }) => `${side}[${component}]`) : [];
+  const results = isShare ? required(shared).common.f.results.map((_, k) => `own[${k}]`) : ['good'];
+  const numbers = isShare ? ['Real (&own)[kNumbers]']
+    : end === 'end' ? (['own', 'before', 'beside'] as const).map((side) => `[[maybe_unused]] const Real (&${side})[kNumbers]`) : [];
+  const parameters = ['const Parameters& p', 'int64_t member', 'const int (&at)[kDimensions]',
+    ...ends.some((each) => each === end) ? [] : ['bool inside'], ...numbers];
+  const name = `${end}_${s}`;
+  const args = [...made.names.spacing.map((_, axis) => `at[${axis}]`), ...ends.some((each) => each === end) ? [] : ['inside'],
+    ...scalarTexts(made, scalars), ...given, ...results,
+    ...required(cudaParameters(program).get(name)).map((buffer) => pointerText(made, buffer))];
+  return [
+    `  static WARPLOOM_DEVICE ${isShare ? 'void' : 'int'} ${end}(${parameters.join(', ')}) {`, ...isShare ? [] : ['    int good;'],
+    `    ${cName(name)}(${args.join(', ')});`, ...isShare ? [] : ['    return good;'], '  }',
+  ];
+}
+
 function textOf(made: StencilProgram, program: Program, way: Way): DeviceText {
   const { stages, names } = made;
   const scalarsOf = (stage: Stage): Readonly<Record<string, string>> =>
     (way === 'adaptive' ? clockTexts(stage) : way === 'graph' ? { t: 'p.begin()' } : {});
-  const pointers = cudaParameters(program);
-  const indices = names.spacing.map((_, axis) => `at[${axis}]`);
-  const types = stages.flatMap((stage, s) => [
-    `struct Stage${s} {`, `  using Real = ${realOf(made)};`,
-    `  static constexpr int kDimensions = ${names.dimensions}, kFields = ${names.fields.length};`,
-    `  static constexpr bool kAdaptive = ${way === 'adaptive'}, kSingle = ${stages.length === 1}, kLarge = ${isLarge(stage)};`,
-    `  static WARPLOOM_DEVICE int reach(int axis) { return ${reachText(stage.reach)}; }`,
-    `  using Parameters = ${stencilSpace}::${parametersOf[way]}<Real, kDimensions>;`,
-    ...endsOf(stage).flatMap((end) => [
-      `  static WARPLOOM_DEVICE int ${end}(const Parameters& p, int64_t member, const int (&at)[kDimensions]${
-        end === 'cell' ? ', bool inside' : ''}) {`,
-      '    int good;',
-      `    ${cName(`${end}_${s}`)}(${[...indices, ...(end === 'cell' ? ['inside'] : []), ...scalarTexts(made, scalarsOf(stage)), 'good',
-        ...required(pointers.get(`${end}_${s}`)).map((buffer) => pointerText(made, buffer))].join(', ')});`,
-      '    return good;', '  }',
-    ]), '};', `WARPLOOM_KERNEL(stage_${s}, warploom::WARPLOOM_TARGET::stencil::ClassicAgent<Stage${s}>)`, '',
-  ]);
+  const types = stages.flatMap((stage, s) => {
+    const shared = sharedOf(stage, s);
+    return [
+      `struct Stage${s} {`, `  using Real = ${realOf(made)};`,
+      `  static constexpr int kDimensions = ${names.dimensions}, kFields = ${names.fields.length};`,
+      `  static constexpr bool kAdaptive = ${way === 'adaptive'}, kSingle = ${stages.length === 1}, kLarge = ${isLarge(stage)};`,
+      `  static WARPLOOM_DEVICE int reach(int axis) { return ${reachText(stage.reach)}; }`,
+      `  using Parameters = ${stencilSpace}::${parametersOf[way]}<Real, kDimensions>;`,
+      ...shared === undefined ? [] : sharingText(shared),
+      ...endsOf(stage, s).flatMap((end) => memberText(made, program, { s, end }, scalarsOf(stage))), '};',
+      `WARPLOOM_KERNEL(stage_${s}, ${stencilSpace}::${shared === undefined ? 'Classic' : 'Sharing'}Agent<Stage${s}>)`, '',
+    ];
+  });
+  // Reading beyond boundaries is rare, and takes more code than all the rest of long functions.
+  const isLong = stages.some(isLarge);
+  const apart = ({ name }: KernelFunction): string => (isLong && name.startsWith('read_') ? 'WARPLOOM_DEVICE_APART' : 'WARPLOOM_DEVICE');
+  const isShared = stages.some((stage, s) => sharedOf(stage, s) !== undefined);
+  const headers = ['cuda/core/module.cuh', 'arithmetic.h', 'cuda/stencil/classic.cuh', ...isShared ? ['cuda/stencil/sharing.cuh'] : [],
+    ...(way === 'plain' ? [] : [`cuda/stencil/${way}.cuh`])];
   return {
-    source: [
-      '#include "cuda/core/module.cuh"', '#include "arithmetic.h"', '#include "cuda/stencil/classic.cuh"',
-      ...(way === 'plain' ? [] : [`#include "cuda/stencil/${way}.cuh"`]), printCuda(program), ...types,
-    ].join('\n'),
+    source: [...headers.map((header) => `#include "${header}"`), printCuda(program, new Set(), apart), ...types].join('\n'),
     kernels: stages.map((_, s) => `stage_${s}`),
   };
 }

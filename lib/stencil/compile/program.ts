@@ -6,7 +6,7 @@
 // the indices of axes up to A may be outside.
 import { required } from '../../core/known.ts';
 import {
-  binary, branch, call, compare, convert, constant, exact, extract, forLoop, get, i32, load, logic, select, set, splat, store, unary,
+  binary, branch, call, compare, convert, constant, exact, extract, forLoop, get, i32, load, logic, select, set, splat, unary,
   vectorOf, lanesOf, type Body, type Buffer, type Expression, type KernelFunction, type Local, type Statement,
 } from '../../kernel/ir.ts';
 import { functionsOf } from '../../kernel/call/point.ts';
@@ -16,7 +16,8 @@ import type { Equation } from '../types.ts';
 import { arithmeticOf, ghostFunctions } from './ghost.ts';
 import { limitFunctions, limitOf } from './limit.ts';
 import { traceCheck, type Input, type Names, type Traced } from './trace.ts';
-import { isLarge, stagesOf, type Buffers, type Limit, type Stage, type StencilProgram, type Target } from './stages.ts';
+import { baseOf, cellBody, indexOf, type Bases } from './cells.ts';
+import { isLarge, stagesOf, type Buffers, type CellParts, type Limit, type Stage, type StencilProgram, type Target } from './stages.ts';
 
 /** Builds the functions. */
 class Builder {
@@ -113,11 +114,6 @@ class Builder {
     return { kind: first.kind === 'periodic' ? 'periodic' : 'outflow' };
   }
 
-  /** The element at indices, which are inside. */
-  #index(indices: readonly Expression[]): Expression {
-    return indices.reduce((sum, index, axis) => exact('add', exact('mul', sum, get(required(this.#extents[axis]))), index));
-  }
-
   // Cells beyond the boundary.
 
   #reader(buffer: Buffer, axis: number, ruleOf: (side: 0 | 1) => Rule, field?: number): void {
@@ -125,7 +121,7 @@ class Builder {
     const result = this.#local(this.#names.precision);
     const value = get(result);
     const body: Statement[] = [];
-    if (axis < 0) body.push(set(result, load(buffer, this.#index(this.#indices.map(get)))));
+    if (axis < 0) body.push(set(result, load(buffer, indexOf(this.#extents, this.#indices.map(get)))));
     else {
       const [index, extent] = [required(this.#indices[axis]), required(this.#extents[axis])];
       const [low, high] = ([0, 1] as const).map((side) => this.#beyond(buffer, axis, side, ruleOf(side), result, field));
@@ -197,77 +193,25 @@ class Builder {
 
   // Cells.
 
-  /** Loads, computes and stores a cell whose neighbours are inside, or may not be; sets `good` if it is given, 1 before the last stage. */
-  #cell(
-    s: number, indices: readonly Local[], isInner: boolean | Expression, good: Local | undefined, bases = new Map<string, Local>(),
-  ): Body {
-    const stage = required(this.#stages[s]);
-    const { precision } = this.#names;
-    const body: Statement[] = [], loads: Statement[] = [], calls: Statement[] = [];
-    const centre = this.#index(indices.map(get));
-    const own = (buffer: Buffer): Expression => {
-      const base = bases.get('centre');
-      return base === undefined ? load(buffer, centre) : load(buffer, exact('add', get(base), get(required(indices.at(-1)))));
+  /** What functions of cells need: see ./cells.ts. */
+  get parts(): CellParts {
+    return {
+      names: this.#names, buffers: this.buffers, extents: this.#extents, indices: this.#indices, common: this.#common,
+      local: (type, name) => this.#local(type, name), plain: (input, indices) => this.#plain(input, indices),
+      checked: (fields, good) => this.#checked(fields, good),
     };
-    const args = stage.point.inputs.map((input): Expression => {
-      switch (input.kind) {
-        case 'u': return own(required(this.buffers.u[input.index]));
-        case 'a': return own(required(this.buffers.a[input.index]));
-        case 'y': case 'c': {
-          const buffer = required(this.buffers[input.kind][input.index]);
-          if (input.offset.every((offset) => offset === 0)) return own(buffer);
-          if (isInner === true) return this.#neighbour(stage, buffer, indices, input.offset, bases, body);
-          const value = this.#local(precision);
-          const places = indices.map((index, axis) => exact('add', get(index), i32(required(input.offset[axis]))));
-          calls.push(call(`read_${buffer.name}_${indices.length}`, [...places, ...this.#common.map(get)], [value]));
-          if (isInner !== false) loads.push(set(value, this.#neighbour(stage, buffer, indices, input.offset, bases, body)));
-          return get(value);
-        }
-        default: return this.#plain(input, indices);
-      }
-    });
-    const results = stage.point.f.results.map((type) => this.#local(type));
-    body.push(...typeof isInner === 'boolean' ? calls : [branch(isInner, loads, calls)], call(stage.point.f.name, args, results));
-    const fields = this.#names.fields.length;
-    const base = bases.get('centre');
-    const at = base === undefined ? centre : exact('add', get(base), get(required(indices.at(-1))));
-    results.forEach((result, i) => {
-      const to = i >= fields ? this.buffers.a[i - fields] : this.buffers[stage.to === 'start' ? 'u' : 'o'][i];
-      body.push(store(required(to), at, get(result)));
-    });
-    if (good !== undefined) {
-      body.push(s === this.#stages.length - 1 ? this.#checked(results.slice(0, fields).map(get), good) : set(good, i32(1)));
-    }
-    return body;
+  }
+
+  /** Loads, computes and stores a cell whose neighbours are inside, or may not be; sets `good` if it is given, 1 before the last stage. */
+  #cell(s: number, indices: readonly Local[], isInner: boolean | Expression, good: Local | undefined, bases?: Bases): Body {
+    const stage = required(this.#stages[s]);
+    return cellBody(this.parts, { stage, isLast: s === this.#stages.length - 1, point: stage.point, given: [] }, indices,
+      { isInner, good, bases });
   }
 
   #checked(fields: readonly Expression[], good: Local): Statement {
     const { f, inputs } = this.#check;
     return call(f.name, [...fields, ...inputs.map((input) => this.#plain(input, []))], [good]);
-  }
-
-  /** A neighbour that is inside. `bases`: the row's elements by the offsets of the other axes; new ones are made. */
-  #neighbour(
-    { point }: Stage, buffer: Buffer, indices: readonly Local[], offset: readonly number[], bases: Map<string, Local>, body: Statement[],
-  ): Expression {
-    const last = required(offset.at(-1));
-    const rows = offset.slice(0, -1);
-    const key = rows.join();
-    // A row's least offset belongs to its base: what is added to it must not be negative.
-    const least = Math.min(...point.inputs.flatMap((input) =>
-      ((input.kind === 'y' || input.kind === 'c') && input.offset.slice(0, -1).join() === key ? [required(input.offset.at(-1))] : [])));
-    let base = bases.get(key);
-    if (base === undefined) {
-      bases.set(key, base = this.#local('i32', 'base'));
-      body.push(set(base, this.#base(indices, rows, least)));
-    }
-    return load(buffer, exact('add', get(base), get(required(indices.at(-1)))), last - least);
-  }
-
-  #base(indices: readonly Local[], rows: readonly number[], least: number): Expression {
-    if (rows.length === 0) return i32(least);
-    const moved = rows.map((by, axis) => exact('add', get(required(indices[axis])), i32(by)));
-    return exact('add', this.#index([...moved, i32(0)]), i32(least));
   }
 
   // Rows.
@@ -282,13 +226,13 @@ class Builder {
     const [extent, reach] = [get(required(this.#extents.at(-1))), required(stage.reach.at(-1))];
     const edges = (low: Expression, high: Expression): Statement =>
       forLoop({ name: `cells_${this.#next++}` }, last, { from: low, to: high }, this.#cell(s, indices, false, undefined));
-    const bases = new Map<string, Local>();
+    const bases: Bases = new Map();
     const [left, right] = [this.#local('i32', 'left'), this.#local('i32', 'right')];
     const centre = this.#local('i32', 'base');
     bases.set('centre', centre);
     const inside = this.#cell(s, indices, true, undefined, bases);
     const isBase = (each: Statement): boolean => each.kind === 'set' && [...bases.values()].includes(each.local);
-    const setBases = [set(centre, this.#base(indices, indices.slice(1).map(() => 0), 0)), ...inside.filter(isBase)];
+    const setBases = [set(centre, baseOf(this.#extents, indices, indices.slice(1).map(() => 0), 0)), ...inside.filter(isBase)];
     const bounded = (e: Expression): Expression => binary('min', binary('max', e, get(required(first))), get(required(end)));
     const inner: Body = [
       set(left, bounded(i32(reach))), set(right, binary('max', get(left), bounded(exact('sub', extent, i32(reach))))),
@@ -329,7 +273,7 @@ class Builder {
     const results = this.buffers[stage.to === 'start' ? 'u' : 'o'].slice(0, fields.length);
     const base = this.#local('i32', 'base');
     const at = exact('add', get(base), get(last));
-    const begin = set(base, this.#base(indices, indices.slice(1).map(() => 0), 0));
+    const begin = set(base, baseOf(this.#extents, indices, indices.slice(1).map(() => 0), 0));
     if (this.#isChecked) {
       const good = this.#local('i32', 'good');
       return [begin, forLoop({ name: `check_${this.#next++}` }, last, { from: get(first), to: get(end) }, [
@@ -378,6 +322,6 @@ export function stencilProgram(equation: Equation, target: Target): StencilProgr
   const program = verify({ buffers: [...y, ...u, ...a, ...o, ...c], imports: [], functions: builder.functions });
   return {
     program, names, stages, check, limit, isChecked: definition.admissible !== undefined, scalars: builder.scalars,
-    buffers: builder.buffers, reach: builder.reach, leastCells: builder.leastCells,
+    buffers: builder.buffers, reach: builder.reach, leastCells: builder.leastCells, parts: builder.parts,
   };
 }

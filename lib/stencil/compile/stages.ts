@@ -1,6 +1,7 @@
 // The stages of a step, and what a program of them is.
 import { required } from '../../core/known.ts';
-import type { Buffer, KernelFunction, Program } from '../../kernel/ir.ts';
+import type { Buffer, Expression, KernelFunction, Local, Program, Statement } from '../../kernel/ir.ts';
+import { Outliner } from '../../kernel/front/index.ts';
 import { walkBody } from '../../kernel/visit.ts';
 import type { Rules } from '../boundary.ts';
 import { methodStages, stepStage, type MethodStage, type Share } from '../methods.ts';
@@ -20,11 +21,21 @@ export interface Target {
 /** Where a stage writes the fields: to other arrays, or over those of the beginning of the step. */
 export type Destination = 'other' | 'start';
 
+/** A function and what it calls, callees first. */
+export interface Outlined extends Traced {
+  readonly callees: readonly KernelFunction[];
+}
+
+/** Statements from which a call of the user's becomes a call. */
+const leastOutlined = 8;
+
 export interface Stage {
   readonly time: number;
   readonly h: Share;
   readonly g: Share;
   readonly point: Traced;
+  /** The same with calls of functions in place of the code of the user's calls. */
+  readonly outlined: () => Outlined;
   /** Whether it reads the fields at the beginning of the step, reads the sum, writes it. */
   readonly readsStart: boolean;
   readonly readsSum: boolean;
@@ -56,6 +67,24 @@ export interface StencilProgram {
   readonly reach: readonly number[];
   /** Inner cells that the conditions of each axis need. */
   readonly leastCells: readonly number[];
+  /** To make more functions. */
+  readonly parts: CellParts;
+}
+
+/** What the functions of a program have in common. */
+export interface CellParts {
+  readonly names: Names;
+  readonly buffers: Buffers;
+  readonly extents: readonly Local[];
+  /** The first parameters of functions of one cell. */
+  readonly indices: readonly Local[];
+  /** Extents, then scalars: the last parameters of every function. */
+  readonly common: readonly Local[];
+  readonly local: (type: Local['type'], name?: string) => Local;
+  /** A number that does not come from arrays. */
+  readonly plain: (input: Input, indices: readonly Local[]) => Expression;
+  /** Sets a local to whether these fields are good. */
+  readonly checked: (fields: readonly Expression[], good: Local) => Statement;
 }
 
 export interface Buffers {
@@ -78,12 +107,15 @@ function sizeOf({ body }: KernelFunction): number {
 
 const sizes = new WeakMap<KernelFunction, number>();
 
-/** Whether a stage takes so much code that copies of it cost more than calls. */
-export function isLarge({ point: { f } }: Stage): boolean {
+/** Nodes of the function of a cell. */
+export function stageSize({ point: { f } }: Stage): number {
   const size = sizes.get(f) ?? sizeOf(f);
   sizes.set(f, size);
-  return size > mostInlined;
+  return size;
 }
+
+/** Whether a stage takes so much code that copies of it cost more than calls. */
+export const isLarge = (stage: Stage): boolean => stageSize(stage) > mostInlined;
 
 function reachOf(traced: Traced, dimensions: number): readonly number[] {
   return Array.from({ length: dimensions }, (_, axis) => Math.max(0, ...traced.inputs.map((input) =>
@@ -92,19 +124,29 @@ function reachOf(traced: Traced, dimensions: number): readonly number[] {
 
 /** The stages of an equation's step. */
 export function stagesOf({ definition, method }: Equation, names: Names): readonly Stage[] {
-  const make = (traced: Traced, { time, h, g }: Omit<MethodStage, 'value'>, at: number, count: number, writesSum: boolean): Stage => {
+  type Trace = (outliner?: Outliner) => Traced;
+  const make = (trace: Trace, { time, h, g }: Omit<MethodStage, 'value'>, at: number, count: number, writesSum: boolean): Stage => {
+    const traced = trace();
+    const outlined = (): Outlined => {
+      const outliner = new Outliner(`call_${at}_`, leastOutlined);
+      const called = trace(outliner);
+      return { ...called, callees: outliner.functions };
+    };
     const reads = (kind: Input['kind']): boolean => traced.inputs.some((input) => input.kind === kind);
     return {
-      time, h, g, point: traced, readsStart: reads('u'), readsSum: reads('a'), writesSum, reach: reachOf(traced, names.dimensions),
-      to: at === count - 1 && count > 1 ? 'start' : 'other',
+      time, h, g, point: traced, outlined, readsStart: reads('u'), readsSum: reads('a'), writesSum,
+      reach: reachOf(traced, names.dimensions), to: at === count - 1 && count > 1 ? 'start' : 'other',
     };
   };
   if (method !== undefined) {
     const stages = methodStages[method];
-    return stages.map((stage, at) =>
-      make(traceRate(`point_${at}`, definition.rate, stage, at === 0, names), stage, at, stages.length, stage.sum !== undefined));
+    return stages.map((stage, at) => make((outliner) =>
+      traceRate(`point_${at}`, definition.rate, { stage, isFirst: at === 0 }, names, outliner), stage, at, stages.length,
+    stage.sum !== undefined));
   }
   const steps = definition.step as readonly unknown[];
-  return steps.map((step, at) =>
-    make(traceStep(`point_${at}`, steps.length === 1 ? 'step' : `step[${at}]`, step, at === 0, names), stepStage, at, steps.length, false));
+  return steps.map((step, at) => make((outliner) => {
+    const argument = steps.length === 1 ? 'step' : `step[${at}]`;
+    return traceStep(`point_${at}`, { argument, step, isFirst: at === 0 }, names, outliner);
+  }, stepStage, at, steps.length, false));
 }

@@ -1,5 +1,6 @@
 // Users' functions as functions of the kernel representation, whose parameters are the numbers that they turn out to read.
 import { required } from '../../core/known.ts';
+import type { Outliner} from '../../kernel/front/index.ts';
 import {
   callFunction, computed, FunctionSource, known, Lowering, record, scopeOf, type Builtin, type Staged,
 } from '../../kernel/front/index.ts';
@@ -83,11 +84,12 @@ class Tracer {
   readonly #source: FunctionSource;
   readonly #readers = new Map<Staged, (offset: readonly number[]) => Staged>();
 
-  constructor(names: Names, argument: string, given: unknown) {
+  constructor(names: Names, argument: string, given: unknown, outliner?: Outliner) {
     this.names = names;
     this.inputs = new Inputs(names.precision);
     this.#source = new FunctionSource(argument, given);
     this.lowering = new Lowering(this.#source, names.precision, { evaluate, run: runStatements }, [...names.functions.values()]);
+    outliner?.watch(this.lowering);
   }
 
   get node(): Node {
@@ -212,9 +214,12 @@ export function laplacianOf<T>(spacing: readonly number[], read: (offset: readon
     .reduce((a, b) => at.add(a, b));
 }
 
-/** A stage of a method: the fields after it, then the sums that it collects. */
-export function traceRate(name: string, rate: unknown, stage: MethodStage, isFirst: boolean, names: Names): Traced {
-  const tracer = new Tracer(names, 'rate', rate);
+/** A stage of a method: the fields after it, then the sums that it collects. `outliner`: makes functions of the calls. */
+export function traceRate(
+  name: string, rate: unknown, { stage, isFirst }: { readonly stage: MethodStage; readonly isFirst: boolean }, names: Names,
+  outliner?: Outliner,
+): Traced {
+  const tracer = new Tracer(names, 'rate', rate, outliner);
   const { inputs } = tracer;
   const rates = tracer.byField(tracer.call(tracer.readers(), tracer.parameters(), tracer.tools()), 'the result');
   const centre = Array<number>(names.dimensions).fill(0);
@@ -230,8 +235,11 @@ export function traceRate(name: string, rate: unknown, stage: MethodStage, isFir
 }
 
 /** A stage of a `step`. */
-export function traceStep(name: string, argument: string, step: unknown, isFirst: boolean, names: Names): Traced {
-  const tracer = new Tracer(names, argument, step);
+export function traceStep(
+  name: string, { argument, step, isFirst }: { readonly argument: string; readonly step: unknown; readonly isFirst: boolean }, names: Names,
+  outliner?: Outliner,
+): Traced {
+  const tracer = new Tracer(names, argument, step, outliner);
   const centre = Array<number>(names.dimensions).fill(0);
   const before = record(names.fields.map((field, index) => [field, { kind: 'builtin', name: field, apply: (args, at, to) => {
     if (args.length > 0) throw to.error(at, `before.${field} takes no offsets`,

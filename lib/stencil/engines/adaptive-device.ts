@@ -8,7 +8,7 @@ import { remembered } from '../compile/memo.ts';
 import type { StencilProgram } from '../compile/stages.ts';
 import type { RealArray } from '../types.ts';
 import { clockAt, type StepClock } from './adaptive.ts';
-import { cellBlocks, classicThreads, DeviceEngine, DeviceState, type DeviceParts } from './device.ts';
+import { classicThreads, DeviceEngine, DeviceState, stageBlocks, type DeviceParts } from './device.ts';
 import { levelsOf, levelsUsed, type Outcome, type Span } from './span.ts';
 
 /** Blocks that look for the largest rate. */
@@ -96,7 +96,6 @@ export class AdaptiveEngine extends DeviceEngine {
     const { h, g } = required(span.limits);
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
     const count = Math.min(mostBlocks, Math.ceil((cells * members) / classicThreads));
-    const { march, blocks } = cellBlocks(state.grid, state.device.description.multiprocessors);
     const extents = shape.map((n) => ({ i32: n }));
     const choosing = { threads: classicThreads, sharedBytes: 8 * classicThreads };
     for (let step = 0; step < span.steps; step += 1) {
@@ -108,6 +107,7 @@ export class AdaptiveEngine extends DeviceEngine {
       };
       yield { kernel: chooseKernel, blocks: 1, ...choosing, arguments: [this.#clock, this.#partial, { i32: count }] };
       for (const [s, each] of levelsOf(stages).entries()) {
+        const { march, blocks } = stageBlocks(this.#made, s, state.grid, state.device);
         yield {
           kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
             ...state.stageArrays(stages, each), this.#clock, { i64: cells }, ...extents, { i32: step }, { i32: march },

@@ -6,6 +6,7 @@ import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/modu
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import { classicText } from '../compile/cuda.ts';
 import { remembered } from '../compile/memo.ts';
+import { sharedOf } from '../compile/sharing.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import type { Request } from '../request.ts';
 import type { Equation, RealArray, ShapeInfo } from '../types.ts';
@@ -29,7 +30,7 @@ export const classicThreads = 256;
 const leastColumns = [200, 200, 48], mostMarch = 32, enoughBlocks = 32;
 
 /** Blocks of one thread per cell, each of which takes so many rows or planes one after another; 0: cells in order, across rows. */
-export function cellBlocks({ cells, members, shape }: Grid, multiprocessors: number): { readonly march: number; readonly blocks: number } {
+function cellBlocks({ cells, members, shape }: Grid, multiprocessors: number): { readonly march: number; readonly blocks: number } {
   const [columns, first] = [required(shape.at(-1)), required(shape[0])];
   if (columns < required(leastColumns[shape.length - 1])) return { march: 0, blocks: members * Math.ceil(cells / classicThreads) };
   const rows = shape.length === 3 ? 4 : 1;
@@ -37,6 +38,23 @@ export function cellBlocks({ cells, members, shape }: Grid, multiprocessors: num
   if (shape.length === 1) return { march: 1, blocks: tiles };
   const march = Math.max(1, Math.min(mostMarch, Math.floor((tiles * first) / (enoughBlocks * Math.max(1, multiprocessors)))));
   return { march, blocks: tiles * Math.ceil(first / march) };
+}
+
+/** Columns of a warp whose cells share work (cuda/stencil/sharing.cuh), rows that it takes, and warps that a multiprocessor should have. */
+const sharedColumns = 31, mostShared = 64, enoughWarps = 16;
+
+/** The same for a stage whose cells share work with their neighbours. */
+function sharingBlocks({ members, shape }: Grid, multiprocessors: number): { readonly march: number; readonly blocks: number } {
+  const [columns, first] = [required(shape.at(-1)), shape.length === 1 ? 1 : required(shape[0])];
+  const strips = Math.ceil(columns / sharedColumns) * (shape.length === 3 ? required(shape[1]) : 1);
+  const march = Math.max(1, Math.min(mostShared, Math.floor((members * strips * first) / (enoughWarps * Math.max(1, multiprocessors)))));
+  return { march, blocks: members * Math.ceil((strips * Math.ceil(first / march)) / (classicThreads / 32)) };
+}
+
+/** The launch of a stage. */
+export function stageBlocks({ stages }: StencilProgram, s: number, grid: Grid, { description: { multiprocessors } }: Device):
+{ readonly march: number; readonly blocks: number } {
+  return sharedOf(required(stages[s]), s) === undefined ? cellBlocks(grid, multiprocessors) : sharingBlocks(grid, multiprocessors);
 }
 
 /** Launches of one call. */
@@ -237,7 +255,6 @@ export class ClassicEngine extends DeviceEngine {
   protected override* launches(span: Span, first = 0): Generator<ListedLaunch> {
     const { stages, names: { precision } } = this.#made;
     const { cells, shape } = this.state.grid;
-    const { march, blocks } = cellBlocks(this.state.grid, this.state.device.description.multiprocessors);
     const levels = levelsOf(stages);
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
     const { state } = this;
@@ -245,6 +262,7 @@ export class ClassicEngine extends DeviceEngine {
       const t = timeOf(span, step);
       for (const [s, each] of levels.entries()) {
         const stage = required(stages[s]);
+        const { march, blocks } = stageBlocks(this.#made, s, state.grid, state.device);
         yield {
           kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
             ...state.stageArrays(stages, each), { i64: cells }, ...stageScalars(stage, t, span.dt).map(real),

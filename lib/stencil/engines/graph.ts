@@ -6,7 +6,7 @@ import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import { countKernel, graphText } from '../compile/cuda.ts';
 import { remembered } from '../compile/memo.ts';
 import type { StencilProgram } from '../compile/stages.ts';
-import { cellBlocks, classicThreads, DeviceEngine, DeviceState, type DeviceParts } from './device.ts';
+import { classicThreads, DeviceEngine, DeviceState, stageBlocks, type DeviceParts } from './device.ts';
 import { levelsOf, levelsUsed, type Span } from './span.ts';
 
 /** Launches of a graph, and how often it runs in one call. */
@@ -72,11 +72,11 @@ export class GraphEngine extends DeviceEngine {
     const { stages, names: { precision } } = this.#made;
     const { state } = this;
     const { cells, shape } = state.grid;
-    const { march, blocks } = cellBlocks(state.grid, state.device.description.multiprocessors);
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
     for (let step = 0; step < span.steps; step += 1) {
       for (const [s, each] of levelsOf(stages).entries()) {
         const { time, h, g } = required(stages[s]);
+        const { march, blocks } = stageBlocks(this.#made, s, state.grid, state.device);
         yield {
           kernel: `stage_${s}`, blocks, threads: classicThreads, arguments: [
             ...state.stageArrays(stages, each), this.#counter, { i64: cells }, { f64: span.originTime }, { f64: span.unit },

@@ -1,0 +1,121 @@
+// Fluxes and other calls that neighbouring cells have in common are made once on devices, with the same bits (on the shim).
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { stencilProgram } from '../../lib/stencil/compile/program.ts';
+import { sharedOf } from '../../lib/stencil/compile/sharing.ts';
+import { openDevice, stencil, type Device } from '../../lib/index.ts';
+import { after as afterSteps, joined, same } from './support.ts';
+
+const { euler, shallowWater, heat } = stencil.equations;
+
+/** A flux with a division per round: long enough to be worth sharing. */
+const functions = {
+  flux: (l: number, r: number, k: number): number => {
+    let sum = 0.25 * (l + r);
+    for (let i = 0; i < 12; i += 1) sum += (0.01 * (l - sum) * (r - sum)) / (1 + sum * sum + k * i);
+    if (sum > l) return sum - 0.1 * (r - l);
+    return 0.5 * (sum + l) - 0.1 * (r - l);
+  },
+};
+const { flux } = functions;
+
+const one = stencil.define({
+  dimensions: 1, fields: ['u', 'v'], coefficients: ['c'], parameters: ['k'], functions, method: 'ssprk3',
+  rate: ({ u, v, c }, { k }, { dx, x, t }) => {
+    const own = (l: number, r: number): number => flux(l * 1.5, r, 0.5 * k);
+    return {
+      u: (own(u(-1), u() * c()) - own(u(), u(1) * c(1))) / dx + 0.01 * Math.abs(x - t),
+      v: (flux(v(-2), v(1), k) - flux(v(-1), v(2), k)) / dx,
+    };
+  },
+});
+const two = stencil.define({
+  dimensions: 2, fields: ['u'], parameters: ['k'], functions, speed: ({ u }) => 1 + Math.abs(u()),
+  step: ({ u }, { k }, { dx, dy, dt }) => {
+    const across = (dt / dx) * (flux(u(0, 0), u(1, 0), k) - flux(u(-1, 0), u(0, 0), k));
+    const along = (dt / dy) * (flux(u(0, 0), u(0, 1), k) - flux(u(0, -1), u(0, 0), k));
+    return { u: u() - across - along };
+  },
+});
+const three = stencil.define({
+  dimensions: 3, fields: ['u'], parameters: ['k'], functions, method: 'midpoint',
+  rate: ({ u }, { k }, { dx }) => ({
+    u: (flux(u(-1, 0, 0), u(), k) - flux(u(), u(1, 0, 0), k) + flux(u(0, -1, 0), u(), k) - flux(u(), u(0, 1, 0), k)
+      + flux(u(0, 0, -1), u(), k) - flux(u(), u(0, 0, 1), k)) / dx,
+  }),
+});
+
+/** What cells share: how many numbers, and from which neighbours. */
+function sharedBy(equation: stencil.Equation): string {
+  const { dimensions, fields } = equation;
+  const axes = Array.from({ length: dimensions });
+  const rule = { kind: 'outflow' } as const;
+  const { stages } = stencilProgram(equation, {
+    spacing: axes.map(() => 1), origin: axes.map(() => 0), precision: 'f64',
+    rules: axes.map(() => [fields.map(() => rule), fields.map(() => rule)] as const),
+  });
+  return stages.map((stage, s) => {
+    const found = sharedOf(stage, s);
+    return found === undefined ? 'nothing' : `${found.common.f.results.length} ${[...new Set(found.numbers.map(({ side }) => side))].sort().join()}`;
+  }).join('; ');
+}
+
+describe('stencil: shared work', function () {
+  this.timeout(120_000);
+  let device: Device;
+  before(async () => { device = await openDevice({ backend: 'simt' }); });
+  after(() => device.close());
+
+  it('is found in calls that differ by an offset', () => {
+    strictEqual(sharedBy(one as never), Array(3).fill('2 beside,own').join('; '));
+    strictEqual(sharedBy(two as never), '2 before,beside,own');
+    strictEqual(sharedBy(three as never), Array(2).fill('2 before,beside,own').join('; '));
+    strictEqual(sharedBy(euler.inTwoDimensions() as never), Array(2).fill('8 before,beside,own').join('; '));
+    ok(sharedBy(shallowWater.inTwoDimensions() as never).length > 0);
+    strictEqual(sharedBy(heat.equation(2) as never), 'nothing');
+    // The place makes the difference.
+    const placed = stencil.define({ dimensions: 1, fields: ['u'], functions,
+      rate: ({ u }, _, { x, dx }) => ({ u: (flux(u(-1), u(), x) - flux(u(), u(1), x)) / dx }) });
+    strictEqual(sharedBy(placed as never), 'nothing; nothing; nothing');
+  });
+
+  it('gives the bits of WebAssembly: small sizes, several strips, boundaries, ensembles, steps of varying length', async () => {
+    const wave = (x: number, y = 0, z = 0): number => Math.sin(x) + 0.3 * Math.cos(1.7 * y) - 0.2 * z;
+    const low = { kind: 'dirichlet', value: ({ t }: { t: number }) => 0.2 + t } as const;
+    const cases: readonly (readonly [stencil.Equation, readonly (readonly number[])[], object])[] = [
+      [one as never, [[2], [4], [31], [32], [70]], {
+        initial: { u: wave, v: (x: number) => x - wave(x) }, coefficients: { c: (x: number) => 1 + 0.1 * x }, parameters: { k: [0.5, 0.25, 2] },
+        boundary: { low, high: { fields: { u: 'mirror', v: 'outflow' } } },
+      }],
+      [two as never, [[1, 1], [3, 2], [5, 33], [67, 8]], {
+        dt: { cfl: 0.3, most: 0.04 }, initial: { u: wave }, parameters: { k: 0.5 }, boundary: { x: 'periodic', y: { low: 'odd-mirror', high: low } },
+      }],
+      [three as never, [[1, 2, 3], [4, 3, 32]], { initial: { u: wave }, parameters: { k: [0.5, 1] }, boundary: 'periodic' }],
+    ];
+    for (const [equation, shapes, more] of cases) {
+      for (const shape of shapes) {
+        const states = await Promise.all([{ device, variant: 'classic' }, { backend: 'wasm', threads: 1 }].map(async (where) => {
+          await using run = await stencil.simulate(equation, { dt: 0.02, spacing: 0.5, shape, ...more, ...where } as never);
+          await run.advance(7);
+          return [joined(await run.state() as stencil.State<string>), run.time] as const;
+        }));
+        same(states[0]![0], states[1]![0], `${shape.join(' × ')}`);
+        deepStrictEqual(states[0]![1], states[1]![1]);
+      }
+    }
+  });
+
+  it('works with graphs, single precision and states that are not admissible', async () => {
+    const given = { equation: two, text: '', steps: 70, options: { shape: [6, 34], dt: 0.01, initial: { u: (x: number, y: number) => Math.sin(x + y) },
+      parameters: { k: 1 }, boundary: 'mirror' } } as never;
+    const expected = await afterSteps(given, { backend: 'wasm', precision: 'float32' });
+    same(await afterSteps(given, { device, variant: 'graph', precision: 'float32' }), expected, 'graph');
+    const limited = stencil.define({ ...two.definition, admissible: ({ u }: { u: number }) => u < 0.9 } as never) as unknown as typeof two;
+    const steps = await Promise.all([{ device, variant: 'classic' as const }, { backend: 'wasm' as const }].map(async (where) => {
+      await using run = await stencil.simulate(limited, { shape: [5, 40], dt: 0.05, parameters: { k: 1 }, boundary: 'mirror',
+        initial: { u: (x, y) => 0.1 * x + 0.01 * y }, ...where });
+      const error: unknown = await run.advance(400).catch((each: unknown) => each);
+      return error instanceof Error ? error.message : 'none';
+    }));
+    strictEqual(steps[0], steps[1]);
+  });
+});
