@@ -115,6 +115,18 @@ async function latency(call: () => Promise<unknown>, seconds: number): Promise<{
   return { value: median, spread };
 }
 
+/** Four arrays in, one out; the limit is a copy by one core that reads and writes as many bytes. */
+async function fiveRow(context: BenchContext, n: number, seconds: number): Promise<void> {
+  const id = `call/host/map-5x${n}`;
+  if (!context.wanted(id)) return;
+  const [a, b, c, d, out] = Array.from({ length: 5 }, () => new Float64Array(n).fill(1)) as [Float64Array, Float64Array, Float64Array,
+    Float64Array, Float64Array];
+  const copied = await latency(() => Promise.resolve(out.set(a)), seconds);
+  const limit = 2.5 * copied.value;
+  const { value, spread } = await latency(() => kernel.map((x, y, z, w) => x * y + z * w, [a, b, c, d], { out }), seconds);
+  context.emit({ id, unit: 's', value, spread, limit, fraction: limit / value });
+}
+
 async function callRows(context: BenchContext): Promise<void> {
   const { device, quick } = context;
   const seconds = quick ? 0.05 : 0.5;
@@ -128,6 +140,7 @@ async function callRows(context: BenchContext): Promise<void> {
   await row('call/host/map-1', () => kernel.map((x, s) => s * x + 1, [one, 2]));
   await row('call/host/reduce-1', () => kernel.reduce((x) => x * x, [one], 'sum'));
   await row(`call/host/map-${n}`, () => kernel.map((x, s) => s * x + 1, [many, 2], { out: to }));
+  await fiveRow(context, n, seconds);
   await row(`call/host/sine-${n}`, () => kernel.map((x) => Math.sin(x), [many], { out: to }));
   await row(`call/host/dot-${n}`, () => kernel.reduce((x, y) => x * y, [many, to], 'sum'));
   if (onDevice === undefined || out === undefined) return;

@@ -11,6 +11,8 @@ import type { HostArray } from './types.ts';
 
 /** Milliseconds for which a call may keep the calling thread, and after which it looks how long it will take. */
 const mostHere = 20, firstLook = 1;
+/** Milliseconds for which the calling thread is kept by each byte that it copies into new shared memory, for other threads to read. */
+const copiedByte = 4e-7;
 
 let lastId = 0;
 
@@ -71,9 +73,11 @@ export class HostKernel {
     chunk: (first: number, length: number) => void,
   ): Promise<void> | undefined {
     const began = performance.now();
+    const copying = threads === undefined && this.backend === 'wasm' ? copiedByte * bytesCopied(work.inputs) : 0;
     for (let first = 0; first < count; first += chunkItems) {
       const spent = performance.now() - began;
-      if (first > 0 && spent > firstLook && (spent / first) * (count - first) > mostHere) {
+      // The arrays are read before the call returns: where copying them takes as long as the work itself, threads do not help.
+      if (first > 0 && spent > firstLook && spent / first > copying && (spent / first) * (count - first) > mostHere) {
         if (this.backend === 'interpreter') return this.#slowly(count, first, chunk, signal);
         const most = Math.ceil((count - first) / chunkItems);
         return this.#aside(work, count, first, partial, Math.min(threads ?? availableParallelism(), most), signal);
@@ -131,6 +135,11 @@ function sharedArray(like: HostArray, length: number): HostArray {
   const Kind = like.constructor as new (buffer: SharedArrayBuffer) => HostArray;
   return new Kind(new SharedArrayBuffer(length * like.BYTES_PER_ELEMENT));
 }
+
+/** Bytes that are copied for each element before other threads can work. */
+const bytesCopied = (inputs: readonly SteppedArray[]): number =>
+  inputs.reduce((sum, { data, strides }) => sum + (data.buffer instanceof SharedArrayBuffer || strides.every((by) => by === 0) ? 0
+    : data.BYTES_PER_ELEMENT), 0);
 
 /** The part of an array that a call reads, in shared memory: itself, or a copy. */
 function sharedPart(array: SteppedArray, extents: readonly number[]): SteppedArray {
