@@ -39,12 +39,19 @@ function take(): Promise<Worker | undefined> {
       worker.once('message', () => {
         worker.off('error', none);
         worker.off('exit', none);
+        worker.on('exit', () => { forget(worker); });
         resolve(worker);
       });
     } catch {
       none();
     }
   });
+}
+
+function forget(worker: Worker): void {
+  if (idle?.worker !== worker) return;
+  clearTimeout(idle.timer);
+  idle = undefined;
 }
 
 function keep(worker: Worker): void {
@@ -54,10 +61,9 @@ function keep(worker: Worker): void {
   }
   worker.unref();
   const end = (): void => {
-    if (idle?.worker === worker) idle = undefined;
+    forget(worker);
     void worker.terminate();
   };
-  worker.once('exit', end);
   idle = { worker, timer: setTimeout(end, idleTime).unref() };
 }
 

@@ -76,7 +76,7 @@ describe('scratchpad: tables and options', () => {
     const { report } = await scratchpad.optimize(fixture('many'), { barriers: 'any' });
     deepStrictEqual(report.kernels.map(({ kernel, bytesBefore, bytesAfter, pinned }) =>
       [kernel, bytesBefore, bytesAfter, pinned!.map((each) => `${each.name} ${each.code}`).join()]), [
-      ['tk', 512, 256, ''], ['tk', 1024, 512, ''], ['kf', 256, 128, 'g1 function,a function,dyn dynamic'], ['sw', 0, 0, 'a mixed,b mixed'],
+      ['tk', 512, 256, ''], ['tk', 1024, 512, ''], ['kf', 256, 128, 'g1 function,a function,dyn dynamic'], ['sw', 256, 256, ''],
     ]);
   });
 
@@ -91,6 +91,14 @@ describe('scratchpad: tables and options', () => {
     controller.abort(new Error('enough'));
     await rejects(running, /enough/);
     await rejects(scratchpad.optimize(`${text}\n.visible .entry k()\n{`), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'input' });
+  });
+
+  it('follows addresses that may be of several arrays', async () => {
+    const text = fixture('corpus-borders');
+    const bytes = async (options: scratchpad.OptimizeOptions) => (await scratchpad.optimize(text, options)).report.kernels[0]!;
+    const [plain, ordered] = [await bytes({ barriers: 'any' }), await bytes({ barriers: 'any', reorder: true })];
+    deepStrictEqual([plain.bytesBefore, plain.bytesAfter, ordered.bytesAfter, plain.pinned.length], [5120, 4096, 3072, 0]);
+    deepStrictEqual((await bytes({})).possible, { bytes: 4096, barrierLines: plain.barriersAdded.map(({ line }) => line) });
   });
 
   it('a hundred arrays', async () => {

@@ -136,12 +136,15 @@ export class Kernel {
         }
       }
     }
-    for (const [name, set] of holds) if ((set & (set - 1n)) !== 0n) fail(`${name} may point to two arrays`);
     shape.forEach(({ head, operands }, at) => {
       const address = operands.filter(isMemory).reduce((sum, each) => sum | of(each), 0n);
       const values = operands.filter((each) => !isMemory(each)).reduce((sum, each) => sum | of(each), 0n);
       if (values !== 0n && escaping.test(head)) fail('an address escapes');
-      if ((address & (address - 1n)) !== 0n) fail('an access to two arrays');
+      const several = values !== 0n && (values & (values - 1n)) !== 0n;
+      if (several && !/^(?:selp|mov|cvta|cvt|add|sub|mad|shfl|bra)$/.test(head)) fail('addresses of two arrays are compared');
+      const pointers = operands.slice(1).filter((each) => !isMemory(each) && of(each) !== 0n).length;
+      if (several && pointers > 1 && head !== 'selp') fail('an address is computed from two');
+      if (operands.filter(isMemory).some((each) => each.filter((token) => of([token]) !== 0n).length > 1)) fail('an access to two arrays');
       const isLoad = /^(?:ld|ldu|ldmatrix)$/.test(head) || this.opcode(at).startsWith('wmma.load');
       const isStore = /^(?:st|stmatrix|cp)$/.test(head) || this.opcode(at).startsWith('wmma.store');
       this.reads[at] = isStore ? 0n : address;

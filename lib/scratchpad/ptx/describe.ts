@@ -50,7 +50,7 @@ export function describe(module: PtxModule, analysis: Analysis, layout: Layout, 
   const known = new Set(together.map((pair) => pair.join()));
   const used = existingBarriers(flow, sharing, new Set(barriers.map(({ slot }) => slot)));
   const firstLine = (array: number): number => {
-    const at = values.accesses.findIndex((access) => access?.variable === array);
+    const at = values.accesses.findIndex((access) => access?.variables.includes(array));
     return at < 0 ? fn.line : lineOf(at);
   };
   return {

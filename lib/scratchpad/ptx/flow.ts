@@ -43,10 +43,12 @@ const mostNodes = 4000;
 
 type Mutable = { -readonly [K in keyof FlowNode]: FlowNode[K] };
 
-function merge(modes: ArrayAccess[], { variable: array, mode }: Access): void {
-  const known = modes.find((each) => each.array === array);
-  if (known === undefined) modes.push({ array, mode });
-  else if (known.mode !== mode) known.mode = 'rw';
+function merge(modes: ArrayAccess[], { variables, mode }: Access): void {
+  for (const array of variables) {
+    const known = modes.find((each) => each.array === array);
+    if (known === undefined) modes.push({ array, mode });
+    else if (known.mode !== mode) known.mode = 'rw';
+  }
 }
 
 /** Groups of blocks: parted blocks together, every other block alone. */
@@ -91,7 +93,7 @@ class Builder {
     const access = this.#accesses[at];
     if (access !== undefined) merge(node.accesses, access);
     const { kind } = elementAt(this.#facts, at);
-    if (kind === 'fetch' && access !== undefined) node.fetched = [...node.fetched, access.variable];
+    if (kind === 'fetch' && access !== undefined) node.fetched = [...node.fetched, ...access.variables];
     if (kind === 'land' || kind === 'landed') node.lands = kind === 'land' ? 'all' : 'some';
     if (kind === 'wait' || kind === 'call') node.waits = true;
   }
@@ -125,7 +127,8 @@ class Builder {
         open = undefined;
       } else if (access !== undefined || /^(?:fetch|land|landed|wait|call)$/.test(kind)) {
         const fits = open !== undefined && kind !== 'land' && (this.#coarse || (/^(?:plain|harmless)$/.test(kind)
-          && open.accesses.length === 1 && open.lands === '' && open.accesses[0]?.array === access?.variable));
+          && open.accesses.length === 1 && open.lands === '' && access?.variables.length === 1
+          && open.accesses[0]?.array === access.variables[0]));
         if (!fits) {
           const slot = this.add('slot', at, loops, last);
           last = open = this.add('access', at, loops, slot);
@@ -175,7 +178,7 @@ function flights(nodes: readonly Mutable[]): Set<number>[] | undefined {
     }
   }
   for (const node of nodes) {
-    if (node.lands !== '') for (const array of elementAt(flying, node.id)) merge(node.accesses, { variable: array, mode: 'w' });
+    if (node.lands !== '') merge(node.accesses, { variables: [...elementAt(flying, node.id)], mode: 'w' });
   }
   return flying;
 }

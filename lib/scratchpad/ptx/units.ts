@@ -72,7 +72,7 @@ function touched({ opcode }: Instruction, analysis: Analysis, at: number): { rea
   const access = analysis.values.accesses[at];
   const spaces = new Set(opcode.map((part) => part.replace(/::.*/, '')));
   if (spaces.has('param')) return head === 'ld' ? { reads: 0n, writes: 0n } : undefined;
-  const bits = access !== undefined ? arrayBit(access.variable)
+  const bits = access !== undefined ? access.variables.reduce((sum, each) => sum | arrayBit(each), 0n)
     : spaces.has('const') || spaces.has('nc') ? 0n : spaces.has('global') ? globalBit : spaces.has('local') ? localBit
       : spaces.has('shared') ? sharedBit : globalBit | localBit | sharedBit;
   return head === 'ld' ? { reads: bits, writes: 0n } : { reads: 0n, writes: bits };

@@ -2,10 +2,11 @@
 //
 // Why this is sound. A program can form the address of a shared variable only from the variable's name. Here the name gives a register
 // its label, and every instruction that computes with a labelled register passes the label on, whatever else the register held before or
-// after: labels belong to registers, not to places, so joins, loops and any order of execution are covered. Wherever an address could get
-// out of this view (it is stored, passed on, mixed with that of another variable, taken apart into bits, compared with a number, used
-// by an instruction that is not known), the variable is pinned: it keeps its own bytes, and nothing more needs to be known about it. So
-// addresses that are loaded from memory, returned by calls or received as parameters can only be of pinned variables.
+// after: labels belong to registers, not to places, so joins, loops and any order of execution are covered. A register with several labels
+// may point to any of these variables, and an access through it counts as one to each of them. Wherever an address could get out of this
+// view (it is stored, passed on, computed from two addresses, taken apart into bits, compared with a number, used by an instruction that
+// is not known), the variable is pinned: it keeps its own bytes, and nothing more needs to be known about it. So addresses that are loaded
+// from memory, returned by calls or received as parameters can only be of pinned variables.
 // As in C++, an access through an address stays inside the variable from whose name the address was formed.
 import { elementAt } from '../../core/known.ts';
 import { namesIn, type Instruction, type PtxFunction, type PtxModule, type SharedVariable } from '../../kernel/ptx/module.ts';
@@ -20,7 +21,7 @@ export const pinReasons = {
   declared: 'its name is declared more than once',
   stored: 'its address is stored in memory',
   passed: 'its address is passed to a function that is not inlined',
-  mixed: 'an address may be of this or of another array',
+  mixed: 'an address is computed from one of this and one of another array, or compared with it',
   bits: 'the bits of its address are used',
   compared: 'its address is compared with a number',
   instruction: 'an instruction that the pass does not know uses its address',
@@ -35,9 +36,9 @@ export interface Pinned {
   readonly line: number;
 }
 
-/** An access to a variable that may move. */
+/** An access to a variable that may move, or to one of several. */
 export interface Access {
-  readonly variable: number;
+  readonly variables: readonly number[];
   readonly mode: 'r' | 'w' | 'rw';
 }
 
@@ -46,16 +47,16 @@ export interface Values {
   /** Those that may move. */
   readonly movable: readonly SharedVariable[];
   readonly pinned: readonly Pinned[];
-  /** Per instruction: its access to a variable that may move. */
+  /** Per instruction: its access to variables that may move. */
   readonly accesses: readonly (Access | undefined)[];
 }
 
 /** Instructions whose result is an address again if exactly one operand, one of these (by position), is. */
 const moving: Readonly<Record<string, readonly number[]>> = {
-  mov: [1], cvta: [1], cvt: [1], add: [1, 2], sub: [1], mad: [3], selp: [1, 2], shfl: [1], min: [1, 2], max: [1, 2],
+  mov: [1], cvta: [1], cvt: [1], add: [1, 2], sub: [1], mad: [3], shfl: [1],
 };
-/** Instructions of which all address operands must be of the same variable: choice, order and distance do not depend on its place. */
-const relative = new Set(['selp', 'min', 'max', 'setp', 'set']);
+/** Instructions that compare: all operands must be of the same variable, because only then order and distance do not depend on places. */
+const relative = new Set(['min', 'max', 'setp', 'set']);
 
 interface Candidate {
   readonly variable: SharedVariable;
@@ -99,24 +100,29 @@ function candidates(module: PtxModule, fn: PtxFunction, facts: readonly Facts[])
   });
 }
 
+/** The variables of a set of bits. */
+function* members(set: bigint): Generator<number> {
+  for (let index = 0, rest = set; rest !== 0n; ++index, rest >>= 1n) if ((rest & 1n) !== 0n) yield index;
+}
+
 class Labels {
-  readonly #label = new Map<string, number>();
+  /** Per name, the variables that it may point into, as bits. */
+  readonly #label = new Map<string, bigint>();
   readonly #pins = new Map<number, { reason: PinReason; line: number }>();
 
   constructor(variables: readonly Candidate[]) {
     variables.forEach(({ variable, reason }, index) => {
-      this.#label.set(variable.name, index);
+      this.#label.set(variable.name, this.of(variable.name) | 1n << BigInt(index));
       if (reason !== undefined) this.#pins.set(index, { reason, line: 0 });
     });
   }
 
-  of(name: string | undefined): number | undefined {
-    return name === undefined ? undefined : this.#label.get(name);
+  of(name: string | undefined): bigint {
+    return name === undefined ? 0n : this.#label.get(name) ?? 0n;
   }
 
-  pin(name: number | string, reason: PinReason, { line }: { line: number }): void {
-    const index = typeof name === 'number' ? name : this.#label.get(name);
-    if (index !== undefined && !this.#pins.has(index)) this.#pins.set(index, { reason, line });
+  pin(name: string, reason: PinReason, { line }: { line: number }): void {
+    for (const index of members(this.of(name))) if (!this.#pins.has(index)) this.#pins.set(index, { reason, line });
   }
 
   isPinned(index: number): boolean {
@@ -127,18 +133,11 @@ class Labels {
     return this.#pins.get(index);
   }
 
-  /** Gives a register a label; returns whether it had none. */
-  give(name: string, index: number, at: Instruction): boolean {
-    const known = this.#label.get(name);
-    if (known === undefined) {
-      this.#label.set(name, index);
-      return true;
-    }
-    if (known !== index) {
-      this.pin(known, 'mixed', at);
-      this.pin(index, 'mixed', at);
-    }
-    return false;
+  /** Gives a register labels; returns whether one of them is new. */
+  give(name: string, set: bigint): boolean {
+    const known = this.of(name);
+    this.#label.set(name, known | set);
+    return (known | set) !== known;
   }
 }
 
@@ -155,31 +154,28 @@ function spread(fn: PtxFunction, facts: readonly Facts[], labels: Labels): void 
   const queue = fn.instructions.map((each) => each.index);
   for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
     const { uses, defs, memory } = elementAt(facts, at);
-    const each = elementAt(fn.instructions, at);
-    if (memory !== '' || /^(?:setp|call)$/.test(elementAt(each.opcode, 0))) continue;
+    if (memory !== '' || /^(?:setp|call)$/.test(elementAt(elementAt(fn.instructions, at).opcode, 0))) continue;
     for (const used of uses) {
-      const index = labels.of(used);
-      if (index === undefined) continue;
-      for (const def of defs) if (labels.give(def, index, each)) queue.push(...users.get(def) ?? []);
+      const set = labels.of(used);
+      if (set !== 0n) for (const def of defs) if (labels.give(def, set)) queue.push(...users.get(def) ?? []);
     }
   }
 }
 
 /** Pins what one instruction lets out of view. */
 function judge(each: Instruction, { uses, memory }: Facts, labels: Labels): void {
-  const labelled = uses.filter((name) => labels.of(name) !== undefined);
+  const labelled = uses.filter((name) => labels.of(name) !== 0n);
   if (labelled.length === 0) return;
   const [head = '', space] = each.opcode;
-  const labelOf = (operand: string): number | undefined => labels.of(namesIn(operand)[0]);
+  const labelOf = (operand: string): bigint => labels.of(namesIn(operand)[0]);
   const pin = (reason: PinReason): void => { for (const name of labelled) labels.pin(name, reason, each); };
   if (head === 'call' || (head === 'st' && space === 'param')) return pin('passed');
   if (memory !== '') return pin(memory === '?' ? 'instruction' : 'stored');
+  if (head === 'selp') return each.operands.slice(1, 3).every((operand) => labelOf(operand) !== 0n) ? undefined : pin('mixed');
   if (relative.has(head)) {
-    const values = each.operands.slice(1, 3);
-    const found = new Set(values.map(labelOf));
-    if (found.has(undefined)) return pin(head === 'selp' ? 'mixed' : 'compared');
-    if (found.size > 1) return pin('mixed');
-    return;
+    const [a = 0n, b = 0n] = each.operands.slice(1, 3).map(labelOf);
+    if (a === 0n || b === 0n) return pin('compared');
+    return a === b && (a & (a - 1n)) === 0n ? undefined : pin('mixed');
   }
   if (head === 'isspacep') return;
   const places = moving[head];
@@ -189,7 +185,7 @@ function judge(each: Instruction, { uses, memory }: Facts, labels: Labels): void
   const isWhole = !/^(?:cvt|mov|add|sub|mad|shfl)$/.test(head)
     || each.opcode.slice(1).every((part) => !/^[busf](?:8|16|128)$|^f\d|^cc$/.test(part));
   const isScalar = each.operands.every((operand) => !operand.startsWith('{'));
-  const inPlace = each.operands.filter((operand, at) => at > 0 && labelOf(operand) !== undefined && places.includes(at)).length;
+  const inPlace = each.operands.filter((operand, at) => at > 0 && labelOf(operand) !== 0n && places.includes(at)).length;
   if (labelled.length > 1 || inPlace !== labelled.length || !isWhole || !isScalar) pin(labelled.length > 1 ? 'mixed' : 'bits');
 }
 
@@ -201,19 +197,19 @@ export function analyseValues(module: PtxModule, fn: PtxFunction, facts: readonl
   fn.instructions.forEach((each) => {
     const own = elementAt(facts, each.index);
     judge(each, own, labels);
-    const touched = new Set(own.addresses.flatMap((name) => labels.of(name) ?? []));
+    const touched = own.addresses.filter((name) => labels.of(name) !== 0n);
     const isKnown = own.memory !== '?' && own.memory !== '' && !/cluster/.test(each.opcode.join('.'));
-    for (const index of touched) {
-      if (!isKnown) labels.pin(index, 'instruction', each);
-      else if (touched.size > 1) labels.pin(index, 'mixed', each);
+    for (const name of touched) {
+      if (!isKnown) labels.pin(name, 'instruction', each);
+      else if (touched.length > 1) labels.pin(name, 'mixed', each);
     }
   });
   const place = new Map<number, number>();
   all.forEach((_, index) => { if (!labels.isPinned(index)) place.set(index, place.size); });
-  const accesses = facts.map(({ addresses, memory }) => {
-    const index = addresses.map((name) => labels.of(name)).find((each) => each !== undefined);
-    const variable = index === undefined ? undefined : place.get(index);
-    return variable === undefined || memory === '' || memory === '?' ? undefined : { variable, mode: memory };
+  const accesses = facts.map(({ addresses, memory }): Access | undefined => {
+    const set = addresses.reduce((sum, name) => sum | labels.of(name), 0n);
+    const variables = [...members(set)].flatMap((index) => place.get(index) ?? []);
+    return variables.length === 0 || memory === '' || memory === '?' ? undefined : { variables, mode: memory };
   });
   return {
     accesses, movable: all.filter((_, index) => place.has(index)).map((each) => each.variable),
