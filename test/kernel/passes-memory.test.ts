@@ -105,7 +105,7 @@ describe('kernel pass: keepElements', () => {
       };
       assert.deepEqual(outcome(made), outcome(program), body);
     }
-    assert.ok(changed > 400, `only ${changed} programs changed`);
+    assert.ok(changed > casesOf(160, 400), `only ${changed} programs changed`);
   });
   it('keeps a sum in a local while its loop runs', () => {
     becomes(keepElements, `${head}function f(n: i32 in 0..3) { local b f32[4] var i: i32 fill b[0] for 4
@@ -199,7 +199,7 @@ describe('kernel pass: dropCopies', () => {
         assert.deepEqual(results[1], results[0], text);
       }
     }
-    assert.ok(dropped > 500, `only ${dropped} arrays went`);
+    assert.ok(dropped > casesOf(200, 500), `only ${dropped} arrays went`);
   });
   const text = (body: string): string => lastFunction(`${head}global h i32[64]\nfunction f(n: i32 in 0..3) { local b i32[4] local c i32[4] var i: i32 ${body} }`,
     (program) => dropCopies(dropNeedlessFills(program))).text;
