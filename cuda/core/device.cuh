@@ -203,6 +203,32 @@ WARPLOOM_DEVICE void async_wait(const Block&) {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
+/// Copies from shared to global memory that go on while the threads do something else. One thread begins all of them and
+/// waits for them.
+struct StoresAside {
+#if __CUDA_ARCH__ >= 900
+  static constexpr bool kIsAvailable = true;
+  /// For every thread that wrote what is to be copied: after that, and before the barrier in front of begin().
+  static WARPLOOM_DEVICE void publish(const Block&) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+  /// Both addresses and `bytes` are multiples of 16.
+  WARPLOOM_DEVICE void begin(const Block&, void* global, const void* shared, int bytes) {
+    const unsigned int from = static_cast<unsigned int>(__cvta_generic_to_shared(shared));
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global), "r"(from), "r"(bytes)
+                 : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  }
+  /// Then, behind a barrier, the shared memory may be written again.
+  WARPLOOM_DEVICE void wait_read(const Block&) { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+  WARPLOOM_DEVICE void wait(const Block&) { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+#else
+  static constexpr bool kIsAvailable = false;
+  static WARPLOOM_DEVICE void publish(const Block&) {}
+  WARPLOOM_DEVICE void begin(const Block&, void*, const void*, int) {}
+  WARPLOOM_DEVICE void wait_read(const Block&) {}
+  WARPLOOM_DEVICE void wait(const Block&) {}
+#endif
+};
+
 // --- messages between the blocks of a cooperative launch ---
 /// Three words and a tag that says they have arrived, in global memory. They are written and read as a unit, and not
 /// ordered with anything else. Faster than sync_grid: no fence, no counter, and only blocks that depend on each other

@@ -8,7 +8,8 @@
 //     there is no such part, to landing areas
 //   place_input(block, p, state, states): moves what has landed to where the firings expect it; only if there is no such part
 //   steady(block, round): makes the firings of a round, group after group; every group's iterations are shared among the threads
-//   store(block, p, state, states, half): writes what came out
+//   kStoresAside: whether what came out may be copied while the next round's input is loaded
+//   store(block, p, state, states, half, aside): writes what came out
 //   settle(block, states): moves what stays on channels to their fronts
 #pragma once
 #include "cuda/core/device.cuh"
@@ -179,6 +180,18 @@ template <int kThreads, class Layout, class T>
 WARPLOOM_DEVICE void store_tile(const device::Block& block, const T* tile, T* to, int count) {
   move_tile<kThreads, Plain, Layout>(block, to, tile, count, to);
 }
+/// The same for a tile without gaps, while the threads go on; at once where that is not possible.
+template <int kThreads, class T>
+WARPLOOM_DEVICE void store_aside(const device::Block& block, device::StoresAside& aside, const T* tile, T* to, int count) {
+  constexpr int kWide = 16 / sizeof(T);
+  if (!device::StoresAside::kIsAvailable || reinterpret_cast<uintptr_t>(to) % 16 != 0) {
+    store_tile<kThreads, Plain>(block, tile, to, count);
+    return;
+  }
+  const int whole = count / kWide * kWide;
+  if (block.thread() == 0 && whole > 0) aside.begin(block, to, tile, whole * static_cast<int>(sizeof(T)));
+  for (int i = whole + block.thread(); i < count; i += kThreads) to[i] = tile[i];
+}
 /// In each of kTiles tiles, moves kCount elements that stand from element `from` on to the front; needs a barrier before and behind.
 /// `tile` gives a tile by its number.
 template <int kThreads, class Layout, int kTiles, int kCount, class TileOf>
@@ -224,12 +237,14 @@ struct FusedAgent {
     const int first = static_cast<int>(block.index()) * p.rounds_per_block;
     const int last = first + p.rounds_per_block < rounds ? first + p.rounds_per_block : rounds;
     if (first >= last) return;
+    [[maybe_unused]] device::StoresAside aside;
     if constexpr (Program::kReadsAhead) begin_input(block, p, first - p.warm_rounds);
     for (int number = first - p.warm_rounds; number < last; ++number) {
       const int64_t state = int64_t{number} * Program::kStates;
       const Round round{state, states_of(p, number), number >= first, p.turns, p.fault, half_of(number)};
       if constexpr (Program::kReadsAhead) {
         device::async_wait<0>(block);
+        if (Program::kStoresAside && block.thread() == 0) aside.wait_read(block);
         block.sync();
         if constexpr (Program::kHalf == 0) {
           Program::place_input(block, p, state, round.states);
@@ -240,13 +255,16 @@ struct FusedAgent {
         Program::load(block, p, state, round.states);
         device::async_commit(block);
         device::async_wait<0>(block);
+        if (Program::kStoresAside && block.thread() == 0) aside.wait_read(block);
         block.sync();
       }
       Program::steady(block, round);
-      if (round.is_wanted) Program::store(block, p, state, round.states, round.half);
+      if (round.is_wanted) Program::store(block, p, state, round.states, round.half, aside);
       Program::settle(block, round.states);
-      block.sync();
+      // With input read ahead, nothing is written before the next round's first barrier.
+      if constexpr (!Program::kReadsAhead) block.sync();
     }
+    if (Program::kStoresAside && block.thread() == 0) aside.wait(block);
   }
 };
 

@@ -84,6 +84,7 @@ struct StateAgent {
     const int warm = p.warm_rounds / (Program::kPasses + 1);
     const int begin = (first - p.warm_rounds) * Program::kRoundStates;
     const int end = (last - (Program::kPasses + 1 - kPass) * warm) * Program::kRoundStates;
+    [[maybe_unused]] device::StoresAside aside;
     Program::template begin<kPass>(block, p);
     block.sync();
     for (int state = begin; state < end; state += Program::kStates) {
@@ -100,10 +101,13 @@ struct StateAgent {
       Program::template load<kPass>(block, p, state, round.states);
       device::async_commit(block);
       device::async_wait<0>(block);
+      if constexpr (!kIsTotal) {
+        if (Program::kStoresAside && block.thread() == 0) aside.wait_read(block);
+      }
       block.sync();
       Program::template steady<kPass>(block, round);
       if constexpr (!kIsTotal) {
-        if (round.is_wanted) Program::store(block, p, state, round.states);
+        if (round.is_wanted) Program::store(block, p, state, round.states, aside);
       }
       Program::template settle<kPass>(block, round.states);
       block.sync();
@@ -112,6 +116,7 @@ struct StateAgent {
       Program::template total<kPass>(block, p);
     } else {
       if (last == rounds) Program::finish(block, p);
+      if (Program::kStoresAside && block.thread() == 0) aside.wait(block);
     }
   }
 };

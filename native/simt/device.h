@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #define WARPLOOM_DEVICE inline
 #define WARPLOOM_HOST_DEVICE inline
@@ -200,6 +201,28 @@ template <int kPending>
 void async_wait(const Block& block, WARPLOOM_SITE) {
   detail::async_wait(block.self(), kPending, file, line);
 }
+
+/// Copies are made when they are waited for: shared memory that is written again before that gives wrong results.
+struct StoresAside {
+  static constexpr bool kIsAvailable = true;
+  static void publish(const Block&) {}
+  void begin(const Block&, void* global, const void* shared, int bytes) {
+    copies_.push_back({global, shared, static_cast<size_t>(bytes)});
+  }
+  void wait_read(const Block&) {
+    for (const Copy& copy : copies_) std::memcpy(copy.to, copy.from, copy.bytes);
+    copies_.clear();
+  }
+  void wait(const Block& block) { wait_read(block); }
+
+ private:
+  struct Copy {
+    void* to;
+    const void* from;
+    size_t bytes;
+  };
+  std::vector<Copy> copies_;
+};
 
 struct alignas(16) Message {
   unsigned int word[3];

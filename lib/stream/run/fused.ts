@@ -45,8 +45,11 @@ const leastMemory = 2 ** 30;
 const startMilliseconds = 50;
 /** Seconds of a compilation that is short enough to have come from the cache. */
 const cachedSeconds = 0.5;
-/** Seconds in which a first compilation is to end, and those that candidates have in any case behind the default layout. */
-const wholeSeconds = 4.5, leastSeconds = 0.6;
+/**
+ * Seconds from the printing of the default layout on in which a first compilation is to end, and those that candidates have in any case
+ * behind that layout.
+ */
+const wholeSeconds = 4.4, leastSeconds = 0.6;
 /** A candidate takes that much of the time of the default layout, at least, from printing on. */
 const leastShare = 0.5;
 /**
@@ -70,6 +73,7 @@ export async function compileFused(graph: StreamGraph, device: Device, options: 
   const { limitBytes } = device.memory();
   const search = (limitBytes === 0 || limitBytes >= leastMemory) && asked;
   const { signal } = limits;
+  const begin = performance.now();
   const program = await printedProgram(graph);
   // Other layouts would give other bits.
   if ((program.state?.stretch ?? null) !== null) return CompiledGpu.compileDefault(graph, device, limits, program);
@@ -83,7 +87,7 @@ export async function compileFused(graph: StreamGraph, device: Device, options: 
       found = await orAborted(other, signal);
       continue;
     }
-    const own = searchFirst(graph, device, program, { ...limits, ...(search === true ? {} : search) });
+    const own = searchFirst(graph, device, program, { begin, ...limits, ...(search === true ? {} : search) });
     running.set(program.source, own.then((made) => made.found, () => (signal?.aborted === true ? undefined : 'byDefault' as const))
       .finally(() => running.delete(program.source)));
     return (await own).compiled;
@@ -103,10 +107,9 @@ export async function compileFused(graph: StreamGraph, device: Device, options: 
  * as the compilation of the default layout does, and with the signal's reason.
  */
 async function searchFirst(
-  graph: StreamGraph, device: Device, program: FusedProgram, { fast, signal, timeout, candidates = shortList, seconds, time }:
-  GpuLimits & ShortSearch,
+  graph: StreamGraph, device: Device, program: FusedProgram, { begin, fast, signal, timeout, candidates = shortList, seconds, time }:
+  GpuLimits & ShortSearch & { readonly begin: number },
 ): Promise<{ readonly compiled: CompiledGpu; readonly found: Found }> {
-  const begin = performance.now();
   const over = new AbortController();
   let trial: Trial | undefined, timer: NodeJS.Timeout | undefined;
   let took = 0, isLate = false as boolean, lastStart = Infinity;

@@ -1,5 +1,5 @@
 // Where everything lies in a block's shared memory: what is in use at the same time lies apart.
-import { elementAt } from '../../core/known.ts';
+import { elementAt, required } from '../../core/known.ts';
 import type { Buffer } from '../../kernel/ir.ts';
 import { exact } from '../../kernel/memory/exact.ts';
 import { firstFit } from '../../kernel/memory/packing.ts';
@@ -142,6 +142,28 @@ export class Places {
     return only !== undefined && others.length === 0 && buffer === this.#buffer(only) && each % together === 0 && shift === noGaps
       && (gap === 0 || (row * stride % together === 0 && gap * stride % together === 0));
   }
+}
+
+/**
+ * Whether buffers can be stored while the next round begins: they have no gaps and, unless the input is read ahead, share no bytes with
+ * what is in use from a round's load on.
+ */
+export function areStoredAside(
+  buffers: readonly Buffer[], { states, stretches, tiles, options: { readsAhead } }: {
+    readonly states: number; readonly stretches: readonly Stretch[]; readonly tiles: ReadonlyMap<Buffer, Tile>;
+    readonly options: { readonly readsAhead: boolean };
+  },
+): boolean {
+  const ranges = new Map(sizedFor(stretches, states).map(({ stretch: { buffer, from }, bytes }) => {
+    const { at } = required(tiles.get(buffer));
+    return [buffer, { at, end: at + bytes, from }] as const;
+  }));
+  return buffers.every((buffer) => {
+    const { gaps: { shift, gap } } = required(tiles.get(buffer)), mine = required(ranges.get(buffer));
+    const isApart = (): boolean => [...ranges.values()].every((other) =>
+      other === mine || other.from > 0 || other.end <= mine.at || mine.end <= other.at);
+    return shift === noGaps && gap === 0 && (readsAhead || isApart());
+  });
 }
 
 /** Stretches and their bytes in rounds of so many steady states. */

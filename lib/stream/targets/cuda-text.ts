@@ -9,7 +9,7 @@ import { UnsupportedProgram } from '../plan/unsupported.ts';
 import { choiceOf, chosen, foldLines, sharedCaches, type InputText } from './cuda-choices.ts';
 import { endsOf, type Ends } from './cuda-ends.ts';
 import { streamBuffer, type PrintedLayout } from './cuda-layout.ts';
-import type { FusedEnd, Tile } from './cuda-places.ts';
+import { areStoredAside, type FusedEnd, type Tile } from './cuda-places.ts';
 import { withRest, type Task, type Tasks } from './cuda-tasks.ts';
 import type { Pass } from './state-passes.ts';
 import type { WhichPasses } from './state-members.ts';
@@ -24,13 +24,13 @@ export class ProgramText {
   readonly #program: Program;
   readonly #tasks: Tasks;
   readonly #ends: Ends;
-
   readonly #tables: string[] = [];
   readonly #parameters: ReadonlyMap<string, readonly Buffer[]>;
   readonly #state: StateText | undefined;
   readonly #passes: readonly Pass[];
   readonly #which: WhichPasses;
   readonly #roundStates: number;
+  readonly #isAside: boolean; // what comes out is copied while the next round begins
 
   /**
    * @param program its functions are those of the tasks, as they are printed
@@ -50,6 +50,8 @@ export class ProgramText {
     this.#ends = endsOf(layout);
     this.#parameters = cudaParameters(program);
     this.#passes = passes;
+    const { external, kinds } = layout.output;
+    this.#isAside = which !== 'passes' && areStoredAside(kinds.map((kind) => streamBuffer(layout, external.id, kind)), layout);
     this.#state = layout.state && new StateText(layout.state, {
       passes, which, plan: layout.plan, states: layout.states, threads: layout.options.threads, tables: this.#tables,
       pointer: (buffer) => this.#pointer(buffer),
@@ -86,7 +88,7 @@ export class ProgramText {
       ...state?.types() ?? [], 'struct Program {',
       ...(state === undefined ? [] : [`  static constexpr int kPasses = ${state.passes}, kRoundStates = ${this.#roundStates};`]),
       `  static constexpr int kThreads = ${threads}, kMinBlocks = ${minBlocks}, kStates = ${this.#layout.states};`,
-      `  static constexpr bool kReadsAhead = ${readsAhead};`,
+      `  static constexpr bool kReadsAhead = ${readsAhead}, kStoresAside = ${this.#isAside};`,
       ...(state === undefined ? [`  static constexpr int kHalf = ${this.#layout.half};`] : []),
       `  static constexpr int kInputs = ${kinds(this.#layout.input)}, kOutputs = ${kinds(this.#layout.output)};`,
       `  using Parameters = fused::${state === undefined ? 'Fused' : 'State'}Parameters<kInputs, kOutputs>;`,
@@ -161,18 +163,20 @@ export class ProgramText {
     const lines = kinds.map((kind, i) => {
       const buffer = streamBuffer(this.#layout, external.id, kind);
       const type = cTypes[buffer.element];
-      return `    fused::store_tile<kThreads, ${this.#placing(buffer)}>(block, ${this.#pointer(buffer)}, static_cast<${type}*>(p.output[${
+      const how = this.#isAside ? 'store_aside<kThreads>(block, aside' : `store_tile<kThreads, ${this.#placing(buffer)}>(block`;
+      return `    fused::${how}, ${this.#pointer(buffer)}, static_cast<${type}*>(p.output[${
         i}]) + (p.first_output + state * ${items}) * ${counts[kind]}, states * ${items * counts[kind]});`;
     });
+    const aside = `, warploom::WARPLOOM_TARGET::device::StoresAside&${this.#isAside ? ' aside' : ''}`;
     const half = this.#state === undefined ? `, int${lines.some((line) => line.includes(' + half)')) ? ' half' : ''}` : '';
-    return [`  static WARPLOOM_DEVICE void store(${roundParameters}${half}) {`, ...lines, '  }'];
+    return [`  static WARPLOOM_DEVICE void store(${roundParameters}${half}${aside}) {`, ...lines, '  }'];
   }
 
   #settleText(): string[] {
     // What stays on channels of one layout moves together, so that all threads have something to do.
     const alike = new Map<string, { readonly type: string; readonly each: number; readonly beside: number; readonly tiles: Tile[] }>();
     for (const { buffer, each, beside, isPlain } of this.#layout.stretches) {
-      if (beside === 0 || isPlain || buffer === this.#streamBufferOf(buffer)) continue;
+      if (beside === 0 || isPlain || this.#layout.plan.streamArrays.some(({ name }) => name === buffer.name)) continue;
       const type = cTypes[buffer.element];
       const key = `${type} ${this.#placing(buffer)} ${each} ${beside}`;
       const found = alike.get(key) ?? { type, each, beside, tiles: [] };
@@ -189,16 +193,13 @@ export class ProgramText {
     ];
   }
 
-  #streamBufferOf(buffer: Buffer): Buffer | undefined {
-    return this.#layout.plan.streamArrays.some(({ name }) => name === buffer.name) ? buffer : undefined;
-  }
-
   #steadyText(): string[] {
     const steady: string[] = [];
     this.#tasks.levels.forEach((tasks, level) => {
       const text = this.#state === undefined ? this.#levelText(tasks) : this.#stateLevelText(this.#state, tasks, level);
       if (text.length > 0) steady.push(...text, '    block.sync();');
     });
+    if (this.#isAside) steady.splice(-1, 0, '    warploom::WARPLOOM_TARGET::device::StoresAside::publish(block);');
     const round = this.#state === undefined ? 'Round' : 'StateRound';
     return [
       `  static WARPLOOM_DEVICE void steady(const Block& block, const fused::${round}& round) {`,
