@@ -2,6 +2,7 @@
 // npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
 // npm run bench -- stream [--partition | --compile | --math | --variants]
 // npm run bench -- check | table [REPORT …]
+// npm run bench -- merge REPORT … > REPORT
 //
 // Writes FOLDER/<device>/<domain>.json and .svg (default bench/results). A filtered run keeps the other rows of
 // the report when they come from the same sources. `check` compares reports with bench/goals.json.
@@ -27,7 +28,7 @@ import { benchmarkKernel } from './kernel.ts';
 import { benchmarkScan } from './scan.ts';
 import { benchmarkScratchpad } from './scratchpad.ts';
 import { benchmarkStream } from './stream.ts';
-import { benchmarkStreamDevice } from './stream-device.ts';
+import { benchmarkStreamDevice, summaryRows } from './stream-device.ts';
 import { benchmarkStreamCompile } from './stream-compile.ts';
 import { benchmarkStreamMath } from './stream-math.ts';
 import { benchmarkStreamVariants, variantTables } from './stream-variants.ts';
@@ -70,6 +71,7 @@ const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filte
        npm run bench -- scratchpad [--table1 | --table2 | --table3 | --planners]
        npm run bench -- check [REPORT …]    compares reports with the goals
        npm run bench -- table [REPORT …]    prints them as Markdown
+       npm run bench -- merge REPORT …      prints filtered runs of one domain as one report, which stdout is to take
 
 --table1   the paper's Table 1: model, compiler report and occupancy of the real kernels, with refitted coefficients,
            written as FOLDER/<architecture>/table1.json;
@@ -126,6 +128,13 @@ async function runOn(
   return await settle(benchmark({ ...context, device }));
 }
 
+/** A report whose rows that sum up others are those of all its rows, whatever runs these are from. */
+function summedUp(report: Report): Report {
+  if (report.domain !== 'stream' || report.device === 'cpu') return report;
+  const sums = summaryRows(report.rows), own = new Set(sums.map(({ id }) => id));
+  return { ...report, rows: [...report.rows.filter(({ id }) => !own.has(id)), ...sums] };
+}
+
 /** Milliseconds. */
 const saveEvery = 5000;
 
@@ -140,7 +149,7 @@ export async function runDomain(domain: string, flags: Flags): Promise<{ report:
   let saved = performance.now();
   const rows: Row[] = [];
   const save = (): Report => {
-    report = mergeReports(previous, { ...report!, date: new Date().toISOString(), rows });
+    report = summedUp(mergeReports(previous, { ...report!, date: new Date().toISOString(), rows }));
     writeReport(path, report);
     saved = performance.now();
     return report;
@@ -179,7 +188,18 @@ function reportPaths(root: string, given: readonly string[]): string[] {
 function asOne(reports: readonly Report[]): Report {
   const inOrder = [...reports].sort((a, b) => a.date.localeCompare(b.date));
   const rows = new Map(inOrder.flatMap((report) => report.rows.map((row) => [row.id, row] as const)));
-  return { ...inOrder.at(-1)!, rows: [...rows.values()] };
+  return summedUp({ ...inOrder.at(-1)!, rows: [...rows.values()] });
+}
+
+/** Filtered runs as one report. Throws unless they are of one domain, of one device and of the same sources. */
+async function merged(paths: readonly string[]): Promise<Report> {
+  if (paths.length === 0) throw new RangeError('merge takes reports');
+  const reports = await Promise.all(paths.map(readReport));
+  for (const name of ['domain', 'deviceName', 'sourceHash'] as const) {
+    const found = new Set(reports.map((report) => report[name]));
+    if (found.size > 1) throw new RangeError(`the reports are not of one ${name}: ${[...found].join(', ')}`);
+  }
+  return asOne(reports);
 }
 
 /** Prints each goal's verdict; true when none is missed. Runs of a part of a domain have reports of their own beside the whole one. */
@@ -243,6 +263,10 @@ export async function main(argv: readonly string[]): Promise<number> {
     return values.help ? 0 : 2;
   }
   if (domain === 'check') return await checkReports(rest) ? 0 : 1;
+  if (domain === 'merge') {
+    console.log(JSON.stringify(await merged(rest), null, 1));
+    return 0;
+  }
   if (domain === 'table') {
     for (const path of reportPaths(packageRoot(), rest)) console.log(`${tablesOf(await readReport(path))}\n`);
     return 0;

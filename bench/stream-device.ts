@@ -33,7 +33,7 @@ import { geomean, summarise } from './statistics.ts';
 import { algebraicRow } from './stream-algebraic.ts';
 import { itemsFor, measure } from './stream.ts';
 import { bytesEach, StreamWork, type Items, type LaunchTiming } from './stream-device-work.ts';
-import { gapRow, gapSummary, type GapRow, type Partitions } from './stream-gap.ts';
+import { gapRow, gapSummary, type Partitions } from './stream-gap.ts';
 import { linkSeconds, measureLink, type Link } from './stream-link.ts';
 import { HybridRows, hybridModes } from './stream-hybrid.ts';
 import { manyNames, manyRow, manyRuns } from './stream-many.ts';
@@ -121,10 +121,7 @@ type HostRow = (typeof hostRows)[number];
 /** One run of the benchmark. */
 class DeviceBenchmark {
   readonly #context: BenchContext;
-  /** By mode: of the programs that ran, items a second over the baseline's. */
-  readonly ratios = new Map<string, Map<string, number>>();
-  /** Of the programs that were partitioned. */
-  readonly gaps: GapRow[] = [];
+  #partitioned = 0;
   /** Rows that failed. */
   readonly failures: Failures;
   #link: Link | undefined;
@@ -156,14 +153,11 @@ class DeviceBenchmark {
     using work = await StreamWork.open(program, graph, compiled, quick);
     const baseline = await this.#baseline(program, graph, (items) => work.hostInput(items));
     const peers = baseline === undefined ? {} : { peers: { baseline } };
-    const take = (mode: string, row: Row): void => {
-      emit({ ...row, ...peers });
-      this.#count(mode, name, row, baseline);
-    };
+    const take = (row: Row): void => { emit({ ...row, ...peers }); };
     const isHost = hostRows.some((row) => wanted(`stream/${name}/${row}`));
     if (isHost || wanted(`stream/${name}/auto`)) {
       const timing = await work.time(compiled, `stream/${name}/auto`);
-      take('auto', this.#launchRow(name, timing, compiled));
+      take(this.#launchRow(name, timing, compiled));
       for (const way of hostRows) {
         if (!wanted(`stream/${name}/${way}`)) continue;
         await failures.of(`stream/${name}/${way}`, async () => {
@@ -181,18 +175,18 @@ class DeviceBenchmark {
     if (wanted(`stream/${name}/auto-fast`)) {
       using fast = await cache.with(() => compileFused(graph, device, { fast: true }));
       const { id, ...row } = this.#launchRow(name, await work.time(fast, `stream/${name}/auto-fast`, { isExact: false }), fast);
-      take('auto-fast', { id: `${id}-fast`, ...row });
+      take({ id: `${id}-fast`, ...row });
     }
     if (wanted(`stream/${name}/auto-algebraic`)) {
       const row = await cache.with(() => algebraicRow(this.#context, program, graph));
-      if (row !== undefined) take('auto-algebraic', row);
+      if (row !== undefined) take(row);
     }
     const modes = new ModeRows(this.#context, {
       name, graph, work, peers, share: (rate) => shareOf(rate, roofline(device, name, compiled)),
     });
     for (const mode of pipelineModes) {
       const row = await this.#ifWanted(`stream/${name}/${mode}`, () => cache.with(() => modes.row(mode)));
-      if (row !== undefined) take(mode, row);
+      if (row !== undefined) take(row);
     }
     const byIlp = await this.#ifWanted(`stream/${name}/swp-ilp`, () => cache.with(() => modes.ilpRow()));
     if (byIlp !== undefined) emit(byIlp);
@@ -215,9 +209,9 @@ class DeviceBenchmark {
         cache.with(() => gapRow(this.#context, program, graph, shape)));
       if (gap === undefined) continue;
       if (shape === 'all') {
-        this.gaps.push(gap);
+        this.#partitioned += 1;
         // One program's suffice for a test of the bench.
-        if (!this.#context.quick || this.gaps.length === 1) partitions = gap.onDevice;
+        if (!this.#context.quick || this.#partitioned === 1) partitions = gap.onDevice;
       }
       emit(gap.row);
     }
@@ -226,16 +220,8 @@ class DeviceBenchmark {
     const rows = new HybridRows(this.#context, program, graph);
     for (const mode of hybridModes) {
       const row = await this.#ifWanted(`stream/${name}/${mode}`, () => cache.with(() => rows.row(mode, baseline, partitions)));
-      if (row === undefined) continue;
-      emit(row);
-      this.#count(mode, name, row, baseline);
+      if (row !== undefined) emit(row);
     }
-  }
-
-  #count(mode: string, name: string, { value }: Row, baseline: number | undefined): void {
-    if (baseline === undefined) return;
-    if (!this.ratios.has(mode)) this.ratios.set(mode, new Map());
-    this.ratios.get(mode)!.set(name, value / baseline);
   }
 
   /** Items of output a second of the baseline. */
@@ -342,6 +328,28 @@ const warmRuns = 4;
 /** Bytes of input and output of a run from the host. */
 const hostBytes = 5e8;
 
+/** Modes that have a geometric mean over the baseline. */
+const meanModes: readonly string[] = ['auto', 'auto-fast', 'auto-algebraic', ...pipelineModes, ...hybridModes];
+
+/** Rows that sum up others of a report, whatever runs these are from. */
+export function summaryRows(rows: readonly Row[]): Row[] {
+  return [...gapSummary(rows), ...geomeanRows(rows)];
+}
+
+function geomeanRows(rows: readonly Row[]): Row[] {
+  return meanModes.flatMap((mode): Row[] => {
+    const ratios = new Map(rows.flatMap(({ id, value, peers: { baseline } = {} }) => {
+      const [, name = '', own, ...rest] = id.split('/');
+      return own === mode && rest.length === 0 && baseline !== undefined ? [[name, value / baseline] as const] : [];
+    }));
+    if (ratios.size === 0) return [];
+    const missing = benchmarkPrograms.filter(({ name }) => !ratios.has(name)).map(({ name }) => name), all = [...ratios.values()];
+    return [{ id: `stream/geomean/${mode}`, value: geomean(all), unit: 'ratio', spread: 0,
+      note: `${all.length} programs over the baseline; without ${missing.join(', ') || 'none'}; least ${
+        Math.min(...all).toPrecision(4)}, most ${Math.max(...all).toPrecision(4)}` }];
+  });
+}
+
 /** Has the baselines compiled beforehand, all at once, where there are cores for it. */
 async function compileBaselines(programs: readonly BenchmarkProgram[]): Promise<void> {
   if (availableParallelism() < 8) return;
@@ -356,22 +364,9 @@ export async function benchmarkStreamDevice(context: BenchContext): Promise<void
   await compileBaselines([...new Set([...programs, ...together])]);
   const benchmark = new DeviceBenchmark(context);
   const { failures } = benchmark;
-  try {
-    await eachProgram(programs, context, failures, (program) => benchmark.program(program));
-    await eachProgram(together, context, failures, (program) => benchmark.together(program));
-    await failures.of('stream/all/layout', () => benchmarkLayouts(context));
-    await failures.of('stream/all/shuffle', () => benchmarkShuffles(context));
-  } finally {
-    for (const row of gapSummary(benchmark.gaps)) if (context.wanted(row.id)) context.emit(row);
-    for (const [mode, found] of benchmark.ratios) {
-      const id = `stream/geomean/${mode}`;
-      if (!context.wanted(id)) continue;
-      const ratios = [...found.values()];
-      const missing = benchmarkPrograms.filter(({ name }) => !found.has(name)).map(({ name }) => name);
-      context.emit({ id, value: geomean(ratios), unit: 'ratio', spread: 0,
-        note: `${ratios.length} programs over the baseline; without ${missing.join(', ') || 'none'}; least ${
-          Math.min(...ratios).toPrecision(4)}, most ${Math.max(...ratios).toPrecision(4)}` });
-    }
-  }
+  await eachProgram(programs, context, failures, (program) => benchmark.program(program));
+  await eachProgram(together, context, failures, (program) => benchmark.together(program));
+  await failures.of('stream/all/layout', () => benchmarkLayouts(context));
+  await failures.of('stream/all/shuffle', () => benchmarkShuffles(context));
   failures.end();
 }

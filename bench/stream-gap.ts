@@ -17,8 +17,8 @@ import { measurePartitions } from './stream-partition.ts';
 import { profileInput } from './stream-programs.ts';
 import { profileFor } from './stream-tables.ts';
 
-/** A program's row, whether all its costs are measured, and the nodes that either partition has on the device. */
-export interface GapRow { readonly row: Row; readonly isMeasured: boolean; readonly onDevice?: Partitions }
+/** A program's row, and the nodes that either partition has on the device. */
+export interface GapRow { readonly row: Row; readonly onDevice?: Partitions }
 /** Nodes on the device by the heuristic's partition and by the ILP's. */
 export type Partitions = Readonly<Record<'heuristic' | 'ilp', ReadonlySet<number>>>;
 
@@ -35,6 +35,8 @@ export function shapeFor({ device }: BenchContext, shape: GapShape): Partial<typ
 }
 
 const shuffleItems = 1024;
+/** How the note ends of a row whose costs are not all measured. */
+const counted = '; costs on the device counted';
 
 /** The partitioning problem of the iteration that the program's plan has. */
 async function taskOf(
@@ -74,23 +76,25 @@ export async function gapRow(
   const { problem, isMeasured, placed } = await taskOf(context, program, graph, shape);
   const [found] = await measurePartitions([{ name, problem }], context.quick ? 10 : 60);
   const { gap, clustersGap, certifiedGap, ilp, heuristic, isProven, actors, interval, ilpInterval, onGpu } = found!;
-  return { isMeasured, ...(shape === 'all' ? { onDevice: { heuristic: placed(onGpu.heuristic), ilp: placed(onGpu.ilp) } } : {}), row: {
+  return { ...(shape === 'all' ? { onDevice: { heuristic: placed(onGpu.heuristic), ilp: placed(onGpu.ilp) } } : {}), row: {
     id: `stream/${name}/ilp-gap${shape === 'all' ? '' : '-16'}`, value: gap, unit: 'ratio', spread: 0, peers: { clusters: clustersGap },
     figures: { ilp: ilp.wall, heuristic: heuristic.wall, ilpInterval: ilpInterval / 1e6, interval: interval / 1e6 },
     note: `${actors} actors, ${problem.cores} of ${availableParallelism()} cores, ${problem.multiprocessors} multiprocessors; ${
       isProven ? 'ILP proven' : 'ILP not proven in time'}, heuristic ${(100 * certifiedGap).toPrecision(3)} % above its own bound${
-      isMeasured ? '' : '; costs on the device counted'}`,
+      isMeasured ? '' : counted}`,
   } };
 }
 
-/** What holds for the programs whose costs are all measured. */
-export function gapSummary(rows: readonly GapRow[]): Row[] {
-  const measured = rows.filter(({ isMeasured }) => isMeasured);
+/** What the rows `stream/<program>/ilp-gap` of a report come to, of the programs whose costs are all measured. */
+export function gapSummary(all: readonly Row[]): Row[] {
+  const rows = all.filter(({ id }) => id.endsWith('/ilp-gap'));
+  const isMeasured = ({ note = '' }: Row): boolean => !note.endsWith(counted);
+  const measured = rows.filter(isMeasured);
   if (measured.length === 0) return [];
-  const of = (value: (row: Row) => number): number[] => measured.map(({ row }) => value(row));
+  const of = (value: (row: Row) => number): number[] => measured.map(value);
   const gaps = of(({ value }) => value), clusters = of(({ peers }) => peers!['clusters']!);
   const mean = (list: readonly number[]): number => list.reduce((sum, value) => sum + value, 0) / list.length;
-  const left = rows.filter(({ isMeasured }) => !isMeasured).map(({ row }) => row.id.split('/')[1]);
+  const left = rows.filter((row) => !isMeasured(row)).map(({ id }) => id.split('/')[1]);
   const note = `${measured.length} programs, without ${left.join(', ') || 'none'}`;
   const common = { unit: 'ratio', spread: 0, constants: ['thesis'], note };
   return [

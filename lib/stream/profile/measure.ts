@@ -9,13 +9,14 @@ import { readText, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { programText } from '../../kernel/text.ts';
 import { lowerProgram } from '../lower/program.ts';
+import { countsOf, kindsIn, makeArray } from '../plan/layout.ts';
 import { planProgram, type ProgramPlan } from '../plan/plan.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { backendNamed } from '../run/backends.ts';
 import { compileCppTogether } from '../run/cpp.ts';
-import type { RunOptions, RunResult } from '../run/prepare.ts';
+import type { RunOptions, RunResult, Scalars } from '../run/prepare.ts';
 import { compileWasm } from '../run/wasm.ts';
 import { countedCosts } from './estimate.ts';
 import { partsOf, recordedInput, type Part } from './parts.ts';
@@ -49,13 +50,14 @@ async function stored(path: string, nodes: number): Promise<z.infer<typeof store
 }
 
 /** The recorded items over and over, for so many firings. */
-function repeated(part: Part, firings: number): Float64Array | undefined {
+function repeated(part: Part, firings: number): Scalars | undefined {
   const { input } = part;
   if (input === undefined || input.length === 0) return input;
-  const size = scalarCount(required(part.graph.input).type);
+  const { type } = required(part.graph.input), size = scalarCount(type);
   const whole = input.subarray(0, input.length - input.length % size);
   const length = Math.max(whole.length, Math.ceil(firings * part.pop + 256) * size);
-  const numbers = new Float64Array(length);
+  const [kind = 'd', ...others] = kindsIn(countsOf(type));
+  const numbers = makeArray(others.length === 0 ? kind : 'd', length); // what a run takes as it is
   for (let at = 0; at < length; at += whole.length) numbers.set(whole.subarray(0, Math.min(whole.length, length - at)), at);
   return numbers;
 }
@@ -64,8 +66,10 @@ const mostFirings = 4_000_000;
 
 /** Microseconds of one firing: runs grow until one is long enough, then the quickest of four counts. */
 async function timeOf(part: Part, run: Runner, seconds: number): Promise<number | undefined> {
+  let input: { readonly items: Scalars | undefined; readonly firings: number } | undefined;
   const once = async (firings: number): Promise<{ each: number; count: number }> => {
-    const { milliseconds, firings: made } = await run(repeated(part, firings), part.input === undefined ? { iterations: firings } : {});
+    if (input?.firings !== firings) input = { items: repeated(part, firings), firings };
+    const { milliseconds, firings: made } = await run(input.items, part.input === undefined ? { iterations: firings } : {});
     return { each: 1e3 * milliseconds / elementAt(made, 0), count: elementAt(made, 0) };
   };
   let firings = 64;

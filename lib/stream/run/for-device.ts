@@ -31,8 +31,9 @@ export interface DeviceCompileOptions {
    */
   readonly mode?: DeviceMode;
   /**
-   * n of SWPn: instances that repeat in a row, 1 to 64. Default 8, or 4, 2 or 1 where there is no memory for more, or none for a
-   * balanced schedule. With `serial`, that of the pipeline whose buffers it may not exceed.
+   * n of SWPn: instances that repeat in a row, 1 to 64. Default: 1 to 16, so that an interval takes about 100 microseconds by estimate, or
+   * less where there is no memory for that, or none for a balanced schedule. With `serial`, that of the pipeline whose buffers it may not
+   * exceed, by default 8, or 4, 2 or 1.
    */
   readonly coarsening?: number;
   /**

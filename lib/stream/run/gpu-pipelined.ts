@@ -29,7 +29,10 @@ import { LaunchChoice, type LaunchWay } from './launch-choice.ts';
 /** How a program is compiled for such a schedule. */
 export interface PipelineOptions {
   readonly mode: PipelineMode;
-  /** n of SWPn. Default 8, or less where the buffers of 8 do not fit. */
+  /**
+   * n of SWPn. Default: 1 to 16, so that an interval takes about 100 microseconds by estimate, or less where its buffers do not fit; with
+   * `serial` 8.
+   */
   readonly coarsening?: number | undefined;
   /** Threads whose items stand side by side: 128 or 32. Default 128. */
   readonly width?: 32 | 128 | undefined;
@@ -54,8 +57,6 @@ export interface PipelineOptions {
 /** Bytes of shared memory in which a block stages windows. */
 export const stagedMemory = 98_304;
 export const defaultThreads = 512;
-/** n of SWPn: the first that fits. */
-const defaultCoarsening: readonly number[] = [8, 4, 2, 1];
 /** The share of a device's memory, and the bytes, that channels may take at most. */
 const channelShare = 1 / 8, channelBytes = 2 ** 32;
 /** Iterations of the first launches, which are measured, beside those that fill the pipeline. */
@@ -177,7 +178,8 @@ export class PipelinedGpu extends CompiledGpu {
     options: PipelineOptions, change = (schedule: DeviceSchedule): DeviceSchedule => schedule): Promise<PipelinedGpu> {
     const { limitBytes } = device.memory();
     const schedule = change(await scheduleFor(text, choice, {
-      mode: options.mode, coarsening: options.coarsening === undefined ? defaultCoarsening : [options.coarsening],
+      mode: options.mode, coarsening: options.coarsening === undefined ? undefined : [options.coarsening],
+      isMeasured: options.profile !== undefined,
       scheduler: options.scheduler, signal: options.signal, processors: options.processors ?? device.description.multiprocessors,
       mostBytes: limitBytes === 0 ? channelBytes : Math.min(channelBytes, channelShare * limitBytes),
     }));

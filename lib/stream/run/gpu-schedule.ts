@@ -20,8 +20,13 @@ import {
 /** What a schedule is made for. */
 export interface ScheduleRequest {
   readonly mode: PipelineMode;
-  /** n of SWPn: the first whose buffers fit and that is balanced. For `serial`: of the schedule whose buffers it may not exceed. */
-  readonly coarsening: readonly number[];
+  /**
+   * n of SWPn: the first whose buffers fit and that is balanced. For `serial`: of the schedule whose buffers it may not exceed. Undefined:
+   * as the length of an interval says, and 8 for `serial`, or less.
+   */
+  readonly coarsening?: readonly number[] | undefined;
+  /** Whether delays are microseconds that were measured, not counted operations. */
+  readonly isMeasured?: boolean | undefined;
   /** Blocks: one for each multiprocessor. */
   readonly processors: number;
   /** Bytes of device memory that channels may take: B_max of (3.14). */
@@ -152,12 +157,14 @@ export function leastMicroseconds(program: PipelineProgram, choice: InstanceChoi
  * many instances.
  */
 export async function scheduleFor(program: PipelineProgram, choice: InstanceChoice, request: ScheduleRequest): Promise<DeviceSchedule> {
-  const { coarsening, processors, mostBytes, mode, scheduler, signal } = request;
+  const { processors, mostBytes, mode, scheduler, signal } = request;
   const wide = threadedOf(program, choice), problem = problemOf(wide, choice, processors);
   const threads = blockThreads(program, choice);
+  const packed = (each: number) => pipelined(problem, each, mostBytes, program.open.size > 0 ? mostUnrolledLoops : mostUnrolled);
+  const coarsening = request.coarsening ?? (mode === 'serial' ? usualCoarsening
+    : byInterval(packed(1).pipeline.interval, request.isMeasured === true));
   const { n, made } = await bestOf(coarsening, async (each) =>
-    (scheduler === 'ilp' ? byIlp(problem, each, mostBytes, signal)
-      : pipelined(problem, each, mostBytes, program.open.size > 0 ? mostUnrolledLoops : mostUnrolled)));
+    (scheduler === 'ilp' ? byIlp(problem, each, mostBytes, signal) : packed(each)));
   if (mode === 'serial') return serialFor(program, choice, wide, { processors, mostBytes: made.bytes, threads });
   const { pipeline, unroll } = made;
   const repetitions = made.problem.repetitions.map((count) => count * n);
@@ -168,6 +175,19 @@ export async function scheduleFor(program: PipelineProgram, choice: InstanceChoi
     stages: pipeline.stages, steps: 1, gap: made.gap,
     instances: repetitions.reduce((sum, count) => sum + count, 0), entries: lists.reduce((sum, list) => sum + list.length, 0),
   };
+}
+
+/** n of the schedule that `serial` is compared with: the first that fits. */
+const usualCoarsening: readonly number[] = [8, 4, 2, 1];
+/** Microseconds of an interval up to which it is made longer, so that launches or barriers take little of it; and most instances in a row. */
+const worthwhileInterval = 100, mostInRow = 16;
+
+/** n of SWPn for an interval of so many microseconds without: no more than is worth it, since rings that stay in the cache are faster. */
+function byInterval(interval: number, isMeasured: boolean): readonly number[] {
+  const each = Math.max(1e-6, isMeasured ? interval : deviceMicroseconds(interval));
+  let n = 1;
+  while (n < mostInRow && n * each < worthwhileInterval) n *= 2;
+  return Array.from({ length: Math.log2(n) + 1 }, (_, i) => n / 2 ** i);
 }
 
 /** Threads of a block: those of the largest instance. Where one thread makes all, the others stage its items. */

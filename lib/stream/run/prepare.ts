@@ -7,7 +7,7 @@ import { decodeFile, encodeFile } from '../interpret/files.ts';
 import { requireAmount, type InterpretOptions } from '../interpret/options.ts';
 import { firstLines } from '../interpret/print-order.ts';
 import { normalise, scalarCount, typeBytes } from '../interpret/values.ts';
-import type { IrType } from '../ir.ts';
+import type { IrType, ScalarName } from '../ir.ts';
 import { countRun, writtenFirings, type RunAmount, type RunCounts } from '../plan/counts.ts';
 import { countsOf, kinds, kindsIn, makeArray, placesOf, type Kind } from '../plan/layout.ts';
 import type { External, ProgramPlan } from '../plan/plan.ts';
@@ -122,12 +122,28 @@ export function isSplit(numbers: ArrayLike<number>, type: IrType): numbers is Sc
   return only !== undefined && isExactly(numbers, only, type);
 }
 
+const isNumeric = (numbers: ArrayLike<number>): numbers is Scalars =>
+  holds(numbers, 'float64') || holds(numbers, 'float32') || holds(numbers, 'int32');
+
+/** Fills an array with scalars of one kind, whose names repeat. Arrays themselves convert to ints and floats. */
+function convert(numbers: Scalars, to: Scalars, names: readonly ScalarName[]): void {
+  to.set(numbers.length === to.length ? numbers : numbers.subarray(0, to.length));
+  for (const [at, name] of names.entries()) {
+    if (name !== 'bit' && name !== 'boolean') continue;
+    for (let i = at; i < to.length; i += names.length) to[i] = normalise(name, numbers[i] as number);
+  }
+}
+
 /** Splits items, given as scalars in memory order, by kind. If one kind suffices, the result may be the given array itself. */
 export function splitItems(numbers: ArrayLike<number>, type: IrType): StreamArrays {
   const only = single(type);
   if (only !== undefined && isSplit(numbers, type)) return { [only]: numbers };
   const items = Math.floor(numbers.length / Math.max(placesOf(type).length, 1));
   const arrays = arraysFor(items, type, makeArray);
+  if (only !== undefined && isNumeric(numbers)) {
+    convert(numbers, required(arrays[only]), placesOf(type).map(({ name }) => name));
+    return arrays;
+  }
   const slots = slotsOf(arrays, type);
   for (let item = 0, from = 0; item < items; ++item) {
     for (const { array, stride, at, name } of slots) array[item * stride + at] = normalise(name, elementAt(numbers, from++));

@@ -212,23 +212,34 @@ class PipelineText {
         (used.has(i) ? [`        const pipelined::End<${cTypes[scalarTypes[kind]]}, ${rate * stride}> e${i}(work, ${i});`] : [])),
     ];
     if (isOrdered) return [...head, ...this.#ordered(code, loads, stores), '        break;', '      }'];
+    if (!isStaged) return [...head, ...this.#inColumns(code, together), '        break;', '      }'];
     return [
-      ...head, `        const int threads = work.threads(), last = work.last()${isStaged ? '' : ', thread = block.thread()'};`,
-      '        int instance = work.first();',
+      ...head, '        const int threads = work.threads(), last = work.last();',
+      '        for (int instance = work.first(); instance < last; instance += work.group()) {',
+      '          const int firings = work.staged(instance);',
+      ...loads, '          block.sync();', '          for (int thread = block.thread(); thread < firings; thread += block.threads()) {',
+      ...this.#fire(code, '            '), '          }', '          block.sync();', ...stores,
+      ...(stores.length > 0 ? ['          block.sync();'] : []),
+      '        }', '        break;', '      }',
+    ];
+  }
+
+  /** As many instances at once as the block has threads for: others may have more threads. */
+  #inColumns(code: InstanceCode, together: InstanceCode['together']): string[] {
+    const ends = required(code.ends[0]), { instances = 1 } = together ?? {};
+    const whole = together === undefined ? 'work.first()' : `work.first() + (work.last() - work.first()) / ${instances} * ${instances}`;
+    return [
+      '        const int threads = work.threads(), groups = block.threads() / threads, group = block.thread() / threads;',
+      '        const int thread = block.thread() % threads, last = group < groups ? work.last() : 0;',
       ...(together === undefined ? [] : [
-        `        for (; thread < threads && instance + ${together.instances} <= last; instance += ${together.instances}) {`,
+        `        for (int instance = work.first() + group * ${instances}; instance + ${instances} <= last; instance += groups * ${
+          instances}) {`,
         `          ${this.#call(code, together.f, [...together.steps.values()].map((buffer) => {
-          const { rate, stride } = elementAt(ends, required(buffers.get(buffer)));
+          const { rate, stride } = elementAt(ends, required(code.buffers.get(buffer)));
           return `threads * ${rate * stride}`;
         }))};`, '        }',
       ]),
-      ...(isStaged ? [
-        '        for (; instance < last; instance += work.group()) {', '          const int firings = work.staged(instance);',
-        ...loads, '          block.sync();', '          for (int thread = block.thread(); thread < firings; thread += block.threads()) {',
-        ...this.#fire(code, '            '), '          }', '          block.sync();', ...stores,
-        ...(stores.length > 0 ? ['          block.sync();'] : []),
-      ] : ['        for (; thread < threads && instance < last; ++instance) {', ...this.#fire(code, '          ')]),
-      '        }', '        break;', '      }',
+      `        for (int instance = ${whole} + group; instance < last; instance += groups) {`, ...this.#fire(code, '          '), '        }',
     ];
   }
 
