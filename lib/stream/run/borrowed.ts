@@ -15,15 +15,18 @@ export class Borrowed {
   readonly input: Scalars;
   readonly #lender: Lender;
   #source: Scalars | undefined;
-  #isBegun = false;
 
   private constructor(input: Scalars, source: Scalars, lender: Lender) {
     this.input = input;
     this.#source = source;
     this.#lender = lender;
+    lender.begin(input, source);
   }
 
-  /** An input of items of a type; undefined if the caller has to copy it first, or need not copy it at all. */
+  /**
+   * Begins to copy an input of items of a type: no code of the caller runs from here to {@link returns}, which has to follow. Undefined if
+   * the caller has to copy it first, or need not copy it at all.
+   */
   static of(input: unknown, type: IrType, lender: Lender): Borrowed | undefined {
     const kind = elementTypeOf(input);
     if (kind !== 'float32' && kind !== 'float64' && kind !== 'int32') return undefined;
@@ -36,16 +39,13 @@ export class Borrowed {
     return copy === undefined ? undefined : new Borrowed(copy as Scalars, source, lender);
   }
 
-  /** Begins to copy: no code of the caller runs from here to {@link returns}. */
-  begin(): void {
-    if (this.#source === undefined || this.#isBegun) return;
-    this.#isBegun = true;
-    this.#lender.begin(this.input, this.#source);
+  /** The items, wherever all of them are: for what reads them before it waits for anything. */
+  get readable(): Scalars {
+    return this.#source ?? this.input;
   }
 
   /** Called before the call returns: from here on the caller may change the input. */
   returns(): void {
-    this.begin();
     this.#source = undefined;
     this.#lender.finish(this.input);
   }

@@ -37,6 +37,8 @@ export interface Ends {
   readonly stateBytes: number;
   /** Scalars of input items from `begin` to `end`, or to the end of the input, in memory order. */
   part(begin: number, end: number): Promise<ArrayLike<number>>;
+  /** The same for what reads them before it waits for anything. */
+  partNow?(begin: number, end: number): ArrayLike<number>;
   /** Writes output items, the first of which is number `item`. If they are the whole output, the array itself may become the output. */
   put(scalars: Scalars, item: number): Promise<void>;
   span(state: number, states: number): Span;
@@ -84,6 +86,7 @@ export class HostEnds implements Ends {
   readonly #input: ArrayLike<number>;
   /** The input by kind. */
   readonly #arrays: StreamArrays;
+  readonly #borrowed: Borrowed | undefined;
   /** Spans that are not done, and their steady states. */
   #queued = { spans: 0, states: 0 };
   readonly #warmStates: number;
@@ -116,7 +119,7 @@ export class HostEnds implements Ends {
     const scalars = this.items * scalarCount(program.output.external.type);
     if (out !== undefined && out.length < scalars) throw refusal('out', `at least ${scalars} elements`, String(out.length));
     this.#output = out?.subarray(0, scalars);
-    borrowed?.begin();
+    this.#borrowed = borrowed;
     this.stateBytes = [program.input, program.output].reduce((sum, { external, kinds, items }) => {
       const counted = countsOf(external.type);
       return sum + kinds.reduce((bytes, kind) => bytes + items * counted[kind] * (kind === 'd' ? 8 : 4), 0);
@@ -145,6 +148,11 @@ export class HostEnds implements Ends {
   part(begin: number, end: number): Promise<ArrayLike<number>> {
     const width = scalarCount(this.#program.input.external.type);
     return Promise.resolve(partOf(this.#input, begin * width, end * width));
+  }
+
+  partNow(begin: number, end: number): ArrayLike<number> {
+    const width = scalarCount(this.#program.input.external.type);
+    return partOf(this.#borrowed?.readable ?? this.#input, begin * width, end * width);
   }
 
   mayQueue(states: number, { bytes, spans }: { readonly bytes: number; readonly spans: number }): boolean {

@@ -57,6 +57,8 @@ export class CompiledGpu {
   /** Steady states of a launch, as earlier runs have found. */
   #size: number | undefined;
   #countedTime: number | undefined;
+  /** The state before the first steady state. */
+  #initial: Int32Array | undefined;
 
   /** @param module what the device's compiler made of the program's text */
   constructor(graph: StreamGraph, program: FusedProgram, device: Device, module: DeviceModule) {
@@ -135,9 +137,13 @@ export class CompiledGpu {
     return this.program.state !== undefined;
   }
 
-  /** What the launches of a run hand on, as the one from steady state `from` finds it. */
-  async stateAt(from: number, ends: Pick<Ends, 'part'>, options: ThreadOptions): Promise<RunState> {
-    return new Carry(this.device, await stateBefore(this.program, this.wasm, ends, from, options));
+  /** What the launches of a run hand on, as the one from steady state `from` finds it; at once where that is known. */
+  stateAt(from: number, ends: Pick<Ends, 'part'>, options: ThreadOptions): RunState | Promise<RunState> {
+    if (from === 0 && this.#initial !== undefined) return new Carry(this.device, this.#initial);
+    return stateBefore(this.program, this.wasm, ends, from, options).then((words) => {
+      if (from === 0) this.#initial = words;
+      return new Carry(this.device, words);
+    });
   }
 
   /** Steady states of which launches make a whole number, except at the end of a run. */
@@ -207,10 +213,12 @@ export class CompiledGpu {
     // they may take the event loop for long.
     const [made, meanwhile] = await inTurn(this.device, (isAlone) => {
       began = performance.now();
-      return Promise.allSettled([
-        isStateless ? this.#middle(ends, share, options.signal, isAlone) : this.#withState(ends, from, to, options),
+      const work = [
+        isStateless ? this.#middle(ends, share, options.signal, isAlone) : this.#withState(ends, [from, to], options, isAlone),
         this.program.canFault ? Promise.resolve(undefined) : around(),
-      ] as const);
+      ] as const;
+      ends.whileBusy?.();
+      return Promise.allSettled(work);
     }, options.signal);
     const { deviceSeconds, fault } = outcomeOf(made);
     if (fault !== undefined) {
@@ -243,7 +251,8 @@ export class CompiledGpu {
 
   /** Runs a part of the input by WebAssembly, from its start to so many items of output. */
   async #part(ends: Ends, state: number, states: number, items: number, options: ThreadOptions): Promise<RunResult> {
-    const input = await ends.part(...this.#inputOf(state, states));
+    const range = this.#inputOf(state, states);
+    const input = ends.partNow?.(...range) ?? await ends.part(...range);
     const { iterations: _, ...rest } = options;
     return this.wasm.runHereOrAside(input, { ...rest, items });
   }
@@ -283,13 +292,16 @@ export class CompiledGpu {
   }
 
   /** Runs the steady states of a program with state on the device, to the end of the run; missing input of the last one is made up. */
-  async #withState(ends: Ends, from: number, to: number, options: ThreadOptions): Promise<GpuOutcome> {
+  async #withState(
+    ends: Ends, [from, to]: readonly [number, number], options: ThreadOptions, isAlone: boolean,
+  ): Promise<GpuOutcome> {
     const { output: { before, items } } = this.program, round = this.wholeStates;
-    const carry = await this.stateAt(from, ends, options);
+    const found = this.stateAt(from, ends, options);
+    const carry = found instanceof Promise ? await found : found; // at once: launches are queued before the call returns
     using _ = untilAborted(options.signal, () => { carry.dispose(); });
     const whole = from + Math.floor((to - from) / round) * round;
     const alone = new Share(from, whole, undefined, false);
-    const made = whole === from ? { deviceSeconds: 0 } : await this.#middle(ends, alone, options.signal, false, carry);
+    const made = whole === from ? { deviceSeconds: 0 } : await this.#middle(ends, alone, options.signal, isAlone, carry);
     const left = Math.ceil((ends.items - before - whole * items) / items);
     if (made.fault !== undefined || left === 0) return made;
     const last = await paddedSpan(this.program, this.device, ends, whole, left);
@@ -369,11 +381,8 @@ export class CompiledGpu {
           pending.add(slice);
           share.front += states;
           const goesOnNow = pending.size < sizes.inFlight || ends.mayQueue?.(sizes.most, queue) === true;
-          if (goesOnNow) continue;
-          ends.whileBusy?.();
-          await Promise.race([...pending, stop.stopped]);
+          if (!goesOnNow) await Promise.race([...pending, stop.stopped]);
         }
-        ends.whileBusy?.();
         await Promise.race([Promise.all(pending), stop.stopped]);
       } while (goesOn() && !await share.settle());
     } finally {

@@ -239,7 +239,8 @@ class PipelineText {
           return `threads * ${rate * stride}`;
         }))};`, '        }',
       ]),
-      `        for (int instance = ${whole} + group; instance < last; instance += groups) {`, ...this.#fire(code, '          '), '        }',
+      `        for (int instance = ${whole} + group; instance < last; instance += groups) {`,
+      ...this.#fire(code, '          '), '        }',
     ];
   }
 
