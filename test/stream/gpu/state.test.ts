@@ -105,7 +105,7 @@ const faulty: Readonly<Record<string, string>> = {
 /** Programs that stay on the CPU, and why. */
 const left: readonly (readonly [source: string, reason: RegExp])[] = [
   ['float->float filter Smooth { float y; int n; work pop 1 push 1 { y = 0.9 * y + pop(); n++; push(y + n); } } '
-    + 'float->float pipeline Main { add Smooth; }', /Smooth \(line 1\) keeps 'y', which only a firing after the other can find$/],
+    + 'float->float pipeline Main { add Smooth; }', /Smooth \(line 1\) keeps 'y', which only a firing after the other can find/],
   [one('int s;', 's = s * s + x; push(s);'), /keeps 's'/],
   [one('int[8] t; int s;', 't[x & 7] += s; s = t[(s + x) & 7]; push(s);'), /keeps 's', 't'/],
   [one('int s;', 's += random(5); push(s + x);'), /draws random numbers$/],

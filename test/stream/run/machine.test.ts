@@ -6,10 +6,12 @@ import { lowerForWasm } from '../../../lib/stream/targets/wasm.ts';
 import type { Answer } from '../../../lib/stream/run/answers.ts';
 import { commonData, shared, type MachineRun, type SharedInts } from '../../../lib/stream/run/common.ts';
 import { Machine } from '../../../lib/stream/run/machine.ts';
+import { splitItems } from '../../../lib/stream/run/prepare.ts';
 import { cutRun } from '../../../lib/stream/run/threads.ts';
 import { launchWords, pieceWords, readLaunches, readPieces, wayNumbers } from '../../../lib/stream/run/words.ts';
 import { countRun } from '../../../lib/stream/plan/counts.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
+import type { IrType, ScalarName } from '../../../lib/stream/ir.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { intFilter } from '../interpret/cases.ts';
 import { graphOf } from '../support.ts';
@@ -131,6 +133,19 @@ describe('words', () => {
       tasks: made.tasks.map(({ slices }) => slices.map(({ actor, from, count }) => ({ group: actor, from, count }))),
     });
     assert.ok(read.threads > 1 && read.tasks.length > 1);
+  });
+
+  it('splits items of typed arrays as it does those of others', () => {
+    const scalar = (name: ScalarName): IrType => ({ kind: 'scalar', name });
+    const mixed: IrType = { kind: 'struct', name: 'S', fields: (['int', 'bit', 'boolean'] as const).map((name) => ({ name, type: scalar(name) })) };
+    const types = [...(['int', 'float', 'double', 'bit', 'boolean'] as const).map(scalar), mixed, { kind: 'array', element: scalar('float'), length: 3 } as const];
+    const numbers = [0, -0, 1.5, -1.5, NaN, Infinity, -Infinity, 2 ** 31, -(2 ** 31) - 1, 2 ** 53, 1e-46, 3, -3, 0.1];
+    for (const type of types) {
+      for (const given of [Float64Array.from(numbers), Float32Array.from(numbers), Int32Array.from(numbers)]) {
+        const [fast, plain] = [splitItems(given, type), splitItems([...given], type)].map((arrays) => Object.values(arrays)[0]!);
+        assert.deepEqual([...fast!.subarray(0, plain!.length)], [...plain!], `${JSON.stringify(type)} of a ${given.constructor.name}`);
+      }
+    }
   });
 
   it('of pieces say where they begin and end', () => {
