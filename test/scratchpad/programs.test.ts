@@ -1,5 +1,5 @@
 // Original and rewritten PTX give the same bytes, without races, in several orders of threads: the corpus, the kernels of the paper, and
-// random kernels. WARPLOOM_PROOF_KERNELS=500 compiles and runs 500 random kernels (default: 20 that are compiled already).
+// random kernels. WARPLOOM_PROOF_KERNELS=500 compiles and runs 500 random kernels (default: 12 of 20 that are compiled already).
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,12 +12,15 @@ import { randomKernel } from './random-kernels.ts';
 import type { Run } from './interpreter.ts';
 import { fixture, launch, namesOf } from './launches.ts';
 
+const randomCount = Number(process.env['WARPLOOM_PROOF_KERNELS'] ?? 0);
+
 /** Launches that differ; empty if there are none. */
 function differences(before: string, after: string, launches: readonly Launch[], orders: readonly Run['order'][], dynamicBytes = 0): string[] {
   const found: string[] = [];
-  for (const own of launches) {
+  for (const [at, own] of launches.entries()) {
     for (const name of namesOf(before, own.kernel)) {
-      for (const order of orders) {
+      // Launches take turns with the orders, unless all are wanted.
+      for (const order of randomCount > 0 ? orders : [orders[at % orders.length]!]) {
         const [a, b] = [launch(before, name, own, order, dynamicBytes), launch(after, name, own, order, dynamicBytes)];
         if (a.races.length > 0) found.push(`${own.kernel} as compiled: ${a.races.join()}`);
         if (b.races.length > 0) found.push(`${own.kernel} rewritten: ${b.races.join()}`);
@@ -27,8 +30,6 @@ function differences(before: string, after: string, launches: readonly Launch[],
   }
   return found;
 }
-
-const randomCount = Number(process.env['WARPLOOM_PROOF_KERNELS'] ?? 0);
 
 describe('scratchpad: programs', function () {
   this.timeout(600_000);
@@ -61,7 +62,7 @@ describe('scratchpad: programs', function () {
     const { report, ptx } = await scratchpad.optimize(text, { barriers: 'any', budget: 3e9, reorder: true });
     const rewritten = report.kernels.filter((kernel) => kernel.status === 'rewritten');
     ok(rewritten.length >= 0.5 * report.kernels.length, `${rewritten.length} of ${report.kernels.length} rewritten`);
-    for (let seed = 1; seed <= report.kernels.length; ++seed) {
+    for (let seed = 1; seed <= (randomCount || 12); ++seed) {
       const kernel = report.kernels.find((each) => each.kernel === `random_${seed}`);
       if (kernel?.status !== 'rewritten') continue;
       const [own] = launchesOf(randomKernel(new Random(seed)).text);
@@ -78,7 +79,7 @@ describe('scratchpad: programs', function () {
     ok(added.length > 0);
     for (const { index, 0: whole } of added) {
       const without = ptx.slice(0, index) + ptx.slice(index + whole.length);
-      ok(differences(text, without, launches, ['forward', 'reverse', 3]).length > 0);
+      ok((['forward', 'reverse', 3] as const).some((order) => differences(text, without, launches, [order]).length > 0));
     }
     strictEqual(differences(text, text, launches, ['forward']).length, 0);
   });

@@ -140,10 +140,7 @@ export class Kernel {
       const address = operands.filter(isMemory).reduce((sum, each) => sum | of(each), 0n);
       const values = operands.filter((each) => !isMemory(each)).reduce((sum, each) => sum | of(each), 0n);
       if (values !== 0n && escaping.test(head)) fail('an address escapes');
-      const several = values !== 0n && (values & (values - 1n)) !== 0n;
-      if (several && !/^(?:selp|mov|cvta|cvt|add|sub|mad|shfl|bra)$/.test(head)) fail('addresses of two arrays are compared');
-      const pointers = operands.slice(1).filter((each) => !isMemory(each) && of(each) !== 0n).length;
-      if (several && pointers > 1 && head !== 'selp') fail('an address is computed from two');
+      if (values !== 0n) requireWhole(this.opcode(at), operands, operands.map((each) => isMemory(each) ? 0n : of(each)));
       if (operands.filter(isMemory).some((each) => each.filter((token) => of([token]) !== 0n).length > 1)) fail('an access to two arrays');
       const isLoad = /^(?:ld|ldu|ldmatrix)$/.test(head) || this.opcode(at).startsWith('wmma.load');
       const isStore = /^(?:st|stmatrix|cp)$/.test(head) || this.opcode(at).startsWith('wmma.store');
@@ -340,6 +337,26 @@ export class Kernel {
     }
     return /^bar/.test(opcode) ? this.isBarrier(at) : !differing.test(opcode);
   }
+}
+
+/** What may be done with an address, and in which operands: what gives another address, or does not depend on where its array lies. */
+const placesOf: Readonly<Record<string, readonly number[]>> = {
+  mov: [1], cvta: [1], cvt: [1], add: [1, 2], sub: [1], mad: [3], selp: [1, 2], shfl: [1], min: [1, 2], max: [1, 2], setp: [1, 2],
+  set: [1, 2], isspacep: [1],
+};
+
+/** Fails if an instruction uses an address otherwise than as a whole. `holds`: what each operand may hold. */
+function requireWhole(opcode: string, operands: readonly (readonly string[])[], holds: readonly bigint[]): void {
+  const [head = ''] = opcode.split('.');
+  const used = holds.flatMap((set, at) => at > 0 && set !== 0n ? [at] : []);
+  if (used.length === 0) return;
+  if (used.some((at) => placesOf[head]?.includes(at) !== true)) fail('the bits of an address are used');
+  const isPart = /\.[busf](?:8|16|128)\b|\.f\d/.test(opcode) || operands.some(([token]) => token === '{');
+  if (isPart) fail('a part of an address is used');
+  if (/^(?:setp|set|min|max)$/.test(head)) {
+    const [a = 0n, b = 0n] = [holds[1], holds[2]];
+    if (a !== b || (a & (a - 1n)) !== 0n) fail('an address is compared with something else');
+  } else if (head === 'selp' ? used.length < 2 : used.length > 1) fail('an address is computed from two, or selected with a number');
 }
 
 const escaping = /^(?:st|red|atom|call|stmatrix|mbarrier|mapa|cp|wgmma)$/;
