@@ -57,7 +57,9 @@ function registersOf(made: StencilProgram, { depth, points, rows }: Pick<Shape, 
     const edges = others.map((r, i) => 2 * r * (names.dimensions === 3 && i === 0 ? points : rows)).reduce((a, b) => a + b);
     return sum + (2 * rx + 1) * (cells + (isBroad ? edges : 0)) + (rx + 1) * cells * (Number(readsStart) + Number(readsSum));
   }, 0);
-  return (names.dimensions === 3 ? 56 + 2 * cells * fields : 24 + 3 * cells * fields) + depth * held * fields;
+  if (names.dimensions < 3) return 24 + 3 * cells * fields + depth * held * fields;
+  // A single column per thread takes all its neighbours along rows from other lanes.
+  return 56 + 2 * (cells + (points === 1 ? rows : 0)) * fields + depth * held * fields;
 }
 
 /** Picoseconds per cell and step: arithmetic and its latency on the one hand, memory on the other. */
@@ -68,11 +70,14 @@ function predict(made: StencilProgram, shape: Shape, redundant: number): number 
   const lanes = names.precision === 'f32' ? 128 : 64;
   // Neighbours in other lanes come 32 words at a time.
   const shuffled = (2 * required(made.reach.at(-1)) * words(made) * names.fields.length * stages.length) / points;
-  const pipe = Math.max(work / lanes, (1.4 * work + 4 * stages.length + shuffled) / 128, shuffled / 32);
+  // In three dimensions, what a thread does once per plane and once per cell of it: addresses, loads, stores, the barrier.
+  const issued = names.dimensions < 3 ? 1.4 * work + 4 * stages.length + shuffled
+    : work + 3 * stages.length * names.fields.length + shuffled + (6 * names.fields.length + 109 / (points * rows)) / depth;
+  const pipe = Math.max(work / lanes, issued / 128, shuffled / 32);
   const chain = stages.reduce((sum, { point }) => sum + 2 + 0.5 * operations(point.f), 0);
-  // In two dimensions levels do not wait for each other; in three they do in part, with their block's other warps.
+  // In two dimensions levels do not wait for each other.
   const atOnce = 32 * points * rows * warps * minBlocks * (names.dimensions === 2 ? depth : 1);
-  const wait = (names.dimensions === 3 ? 4 * latency * chain + 100 * stages.length : latency * chain) / atOnce;
+  const wait = (latency * chain * (names.dimensions === 3 ? 0.5 : 1)) / atOnce;
   const compute = ((pipe + wait) * redundant) / cycles;
   // What tiles read twice comes from the cache for the most part.
   const read = names.dimensions === 3 ? 1 + 0.4 * (redundant - 1) : redundant;
@@ -94,7 +99,7 @@ function* sizes({ names }: StencilProgram, { depth, points }: Wanted): Generator
   for (const d of depth === undefined ? depths : [depth]) {
     for (const p of points === undefined ? columns : [points]) {
       if (dimensions < 3) yield { depth: d, points: p, rows: 1, warps: 1 };
-      else for (const rows of [2, 3, 4, 6, 8]) for (const warps of [2, 4, 6, 8, 12, 16]) yield { depth: d, points: p, rows, warps };
+      else for (const rows of [2, 3, 4, 5, 6, 8]) for (const warps of [2, 4, 6, 8, 12, 16]) yield { depth: d, points: p, rows, warps };
     }
   }
 }
@@ -131,8 +136,9 @@ export function streamingShapes(made: StencilProgram, target: Target, grid: Grid
     const { strips, bands, redundant } = tilesOf(made, target, shape, grid.shape);
     if (strips * bands === 0) continue;
     const { cost } = chunksOf(made, shape, strips * bands * grid.members, firstExtent(grid), multiprocessors * minBlocks);
-    const spilled = Math.max(0, registersOf(made, size) - mostOfThread) / 150;
-    shapes.push({ ...shape, picoseconds: predict(made, shape, redundant) * (dimensions === 1 ? 1 : cost * (1 + spilled)) });
+    const spilled = Math.max(0, registersOf(made, size) - mostOfThread) / (dimensions === 3 ? 30 : 150);
+    const crowded = dimensions === 3 && depth * stages.length > 3 ? 1.3 : 1;
+    shapes.push({ ...shape, picoseconds: predict(made, shape, redundant) * (dimensions === 1 ? 1 : cost * (1 + spilled) * crowded) });
   }
   return shapes.sort((a, b) => a.picoseconds - b.picoseconds);
 }
