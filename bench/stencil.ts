@@ -54,6 +54,8 @@ const cases: readonly Case[] = [
   { name: 'heat', equation: heat.equation(1) as never, shape: [2 ** 24], small: [1000], parameters: { D: 1 }, variants: both },
   { name: 'heat', equation: heat.equation(1) as never, shape: [2 ** 14], small: [100], parameters: { D: 1 },
     variants: ['persistent', ...both] },
+  { name: 'star7', equation: star7 as never, shape: [64, 64, 64], small: [5, 12, 28], parameters: { a: 0.4, b: 0.1 },
+    variants: ['persistent', 'graph', 'classic'] },
   { name: 'star7', equation: star7 as never, shape: [512, 512, 512], small: [9, 10, 11], parameters: { a: 0.4, b: 0.1 }, variants: both },
   { name: 'star7', equation: star7 as never, shape: [768, 768, 768], small: [9, 10, 12], parameters: { a: 0.4, b: 0.1 }, variants: both },
   { name: 'heat', equation: heat.equation(3) as never, shape: [512, 512, 512], small: [9, 10, 11], parameters: { D: 1 }, variants: both },

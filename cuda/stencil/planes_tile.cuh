@@ -138,6 +138,18 @@ struct PlanesTile {
     }
   };
 
+  /// A coefficient beside a cell of this thread.
+  template <int kNumber, int kDx, int kDy, int kDz>
+  static WARPLOOM_DEVICE T coefficient_at(const Here& here, int plane, int row, int column) {
+    const Parameters& p = here.p;
+    const int x = inside<Scheme::kPeriodicX>(plane + kDx, p.n0);
+    const int y = kDy == 0 ? here.task.rows[row]
+                           : inside<Scheme::kPeriodicY>(here.task.base_row + here.block.warp() * kQ + row + kDy, p.n1);
+    const int z = kDz == 0 ? here.task.columns[column]
+                           : inside<Scheme::kPeriodicZ>(here.task.base + here.block.lane() * kP + column + kDz, p.n2);
+    return p.c[kNumber * here.task.cells + (static_cast<int64_t>(x) * p.n1 + y) * p.n2 + z];
+  }
+
   template <int kPhase>
   struct Reader {
     const Plane (&window)[kSlots];
@@ -146,15 +158,7 @@ struct PlanesTile {
     template <int kComponent, int kDx, int kDy, int kDz>
     WARPLOOM_DEVICE T get() const { return window[slot(kPhase, kDx)].at[kComponent][kRy + row + kDy][kRz + column + kDz]; }
     template <int kNumber, int kDx, int kDy, int kDz>
-    WARPLOOM_DEVICE T coefficient() const {
-      const Parameters& p = here.p;
-      const int x = inside<Scheme::kPeriodicX>(plane + kDx, p.n0);
-      const int y = kDy == 0 ? here.task.rows[row]
-                             : inside<Scheme::kPeriodicY>(here.task.base_row + here.block.warp() * kQ + row + kDy, p.n1);
-      const int z = kDz == 0 ? here.task.columns[column]
-                             : inside<Scheme::kPeriodicZ>(here.task.base + here.block.lane() * kP + column + kDz, p.n2);
-      return p.c[kNumber * here.task.cells + (static_cast<int64_t>(x) * p.n1 + y) * p.n2 + z];
-    }
+    WARPLOOM_DEVICE T coefficient() const { return coefficient_at<kNumber, kDx, kDy, kDz>(here, plane, row, column); }
   };
 
   /// Cells inside, seen from a boundary. kFirst: the nearest plane, row or column; kWay: to the next.

@@ -1,44 +1,67 @@
-// Grids that stay on the multiprocessors of a device for many steps, in one and two dimensions.
+// Grids that stay on the multiprocessors of a device for many steps.
 import type { DeviceArray } from '../../core/device.ts';
 import { required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import { remembered } from '../compile/memo.ts';
-import { residentBytes, residentKernel, residentText, residentTile } from '../compile/resident.ts';
+import { residentBytes, residentKernel, residentText, residentTile, type ResidentShape } from '../compile/resident.ts';
 import { tilesAlong } from '../compile/planes.ts';
-import { isPeriodic, type Shape } from '../compile/scheme.ts';
+import { isPeriodic } from '../compile/scheme.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import type { ShapeInfo } from '../types.ts';
 import { passThreads } from './cut.ts';
 import { ClassicEngine, DeviceState, type DeviceParts } from './device.ts';
-import { cyclesPerSecond, operations, type PredictedShape } from './shapes.ts';
+import { cyclesPerSecond, operations } from './shapes.ts';
 import { levelsUsed, type Grid, type Span } from './span.ts';
 
 /** Steps of a launch: some 10 ms, so that runs can be stopped. */
 const mostSteps = 1 << 14;
 /** Warps of a multiprocessor that its registers serve well. */
 const mostWarps = 16;
+/** Cells of a thread. */
+const mostCells = 16;
 /** Cycles until a cell that a block has sent is in another, and of the latencies of a stage. */
 const exchangeCycles = 2600, stageCycles = 220;
 
-/** Tiles along rows and columns; none if the grid is too narrow. */
-function tilesOf(made: StencilProgram, target: Target, shape: Shape, extents: readonly number[]): { readonly strips: number;
-    readonly bands: number } {
-  const { rows, columns } = residentTile(made, shape);
+/** A shape, and the picoseconds per cell and step that the model predicts for an H200. */
+interface PredictedShape extends ResidentShape {
+  readonly picoseconds: number;
+}
+
+/** Tiles along columns, rows and planes; none if the grid is too narrow. */
+interface Tiles {
+  readonly strips: number;
+  readonly bands: number;
+  readonly slabs: number;
+}
+
+function tilesOf(made: StencilProgram, target: Target, shape: ResidentShape, extents: readonly number[]): Tiles {
+  const { planes, rows, columns } = residentTile(made, shape);
+  const along = (cut: typeof rows, axis: number): number =>
+    (axis < 0 ? 1 : tilesAlong(cut, required(extents[axis]), isPeriodic(target, axis)));
   const axes = extents.length;
-  return {
-    strips: tilesAlong(columns, required(extents.at(-1)), isPeriodic(target, axes - 1)),
-    bands: axes === 1 ? 1 : tilesAlong(rows, required(extents[0]), isPeriodic(target, 0)),
-  };
+  return { strips: along(columns, axes - 1), bands: along(rows, axes - 2), slabs: along(planes, axes - 3) };
 }
 
 function* sizes(dimensions: number, wanted: { readonly depth?: number | undefined; readonly points?: number | undefined }):
-Generator<Omit<Shape, 'minBlocks'>> {
+Generator<Omit<ResidentShape, 'minBlocks'>> {
   const isLine = dimensions === 1;
+  if (dimensions === 3) {
+    for (const depth of wanted.depth === undefined ? [1, 2, 3] : [wanted.depth]) {
+      for (const points of wanted.points === undefined ? [1, 2] : [wanted.points]) {
+        for (const rows of [1, 2, 3, 4]) {
+          for (const planes of [3, 4, 5, 6, 8, 10, 12, 16]) {
+            for (let warps = 2; warps <= mostWarps; warps += 1) yield { depth, points, rows, planes, warps };
+          }
+        }
+      }
+    }
+    return;
+  }
   for (const depth of wanted.depth === undefined ? [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32] : [wanted.depth]) {
     for (const points of wanted.points === undefined ? (isLine ? [1, 2, 4, 8] : [1, 2, 4]) : [wanted.points]) {
       for (const rows of isLine ? [1] : [1, 2, 3, 4, 6, 8]) {
-        for (let warps = 1; warps <= (isLine ? 1 : mostWarps); warps += 1) yield { depth, points, rows, warps };
+        for (let warps = 1; warps <= (isLine ? 1 : mostWarps); warps += 1) yield { depth, points, rows, warps, planes: 1 };
       }
     }
   }
@@ -51,19 +74,18 @@ export function residentShape(
     readonly multiprocessors: number; readonly blocks: number },
 ): PredictedShape | undefined {
   const { stages, names: { dimensions, fields, precision }, reach } = made;
-  if (dimensions > 2) return undefined;
   const wide = precision === 'f32' ? 1 : 2;
   const work = stages.reduce((sum, { point }) => sum + operations(point.f), 0);
   const state = 1 + Number(stages.some(({ readsStart }) => readsStart)) + Number(stages.some(({ readsSum }) => readsSum));
   let best: PredictedShape | undefined;
   for (const size of sizes(dimensions, { depth, points })) {
-    const cells = size.points * size.rows;
-    if (cells > 16 || size.points < required(reach.at(-1)) || (dimensions === 2 && size.rows < required(reach[0]))) continue;
-    const { strips, bands } = tilesOf(made, target, { ...size, minBlocks: 1 }, grid.shape);
-    const tiles = strips * bands * grid.members;
+    const cells = size.points * size.rows * size.planes;
+    if (cells > mostCells || size.points < required(reach.at(-1)) || size.rows < (reach.at(-2) ?? 0)) continue;
+    const { strips, bands, slabs } = tilesOf(made, target, { ...size, minBlocks: 1 }, grid.shape);
+    const tiles = strips * bands * slabs * grid.members;
     const minBlocks = Math.ceil(tiles / multiprocessors);
     if (tiles === 0 || minBlocks > blocks || minBlocks * size.warps > mostWarps) continue;
-    const registers = 44 + fields.length * wide * (cells * (state + 2) + 2 * (size.points + 2 * size.rows));
+    const registers = 44 + fields.length * wide * (cells * (state + 2) + 2 * (size.points + 2 * size.rows) * Math.min(2, size.planes));
     if (registers > Math.min(255, 65536 / (32 * minBlocks * Math.max(4, size.warps)))) continue;
     const queue = Math.ceil((minBlocks * size.warps) / 4) * cells;
     const cycles = queue * Math.max(wide * work, 1.4 * work + 4 * stages.length) + stageCycles * stages.length
@@ -82,14 +104,15 @@ export class PersistentEngine extends ClassicEngine {
   override readonly shapes: readonly ShapeInfo[];
   readonly #shape: PredictedShape;
   readonly #program: StencilProgram;
-  readonly #tiles: { readonly strips: number; readonly bands: number };
+  readonly #tiles: Tiles;
   readonly #boxes: DeviceArray;
   #tag = 1;
 
   private constructor(parts: DeviceParts, state: DeviceState, module: DeviceModule, boxes: DeviceArray, shape: PredictedShape) {
-    const { rows, columns } = residentTile(parts.made, shape);
-    super(state, module, parts.made, `the grid stays on the device, in tiles of ${rows.tile} × ${columns.tile} cells that exchange their `
-      + `edges every ${shape.depth} steps`);
+    const { planes, rows, columns } = residentTile(parts.made, shape);
+    const tile = [planes, rows, columns].slice(planes.tile === 1 ? 1 : 0).map((cut) => cut.tile).join(' × ');
+    super(state, module, parts.made,
+      `the grid stays on the device, in tiles of ${tile} cells that exchange their edges every ${shape.depth} steps`);
     this.#shape = shape;
     this.#program = parts.made;
     this.#tiles = tilesOf(parts.made, parts.target, shape, state.grid.shape);
@@ -108,9 +131,9 @@ export class PersistentEngine extends ClassicEngine {
     const module = await device.module({ source, kernels, headers, ...(signal === undefined ? {} : { signal }) });
     let state: DeviceState | undefined;
     try {
-      const { strips, bands } = tilesOf(made, target, shape, content.grid.shape);
+      const { strips, bands, slabs } = tilesOf(made, target, shape, content.grid.shape);
       const most = required(module.kernels.get(residentKernel)).residentBlocks(passThreads(shape), residentBytes(made, shape));
-      if (strips * bands * content.grid.members > most * Math.max(1, device.description.multiprocessors)) {
+      if (strips * bands * slabs * content.grid.members > most * Math.max(1, device.description.multiprocessors)) {
         module.dispose();
         return undefined;
       }
@@ -138,19 +161,19 @@ export class PersistentEngine extends ClassicEngine {
     const { stages, names: { precision } } = this.#program;
     const { state } = this;
     const { shape, members } = state.grid;
-    const { strips, bands } = this.#tiles;
+    const { strips, bands, slabs } = this.#tiles;
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
     const extents = [...Array<number>(3 - shape.length).fill(1), ...shape];
     const tag = this.#tag;
     this.#tag = (tag + Math.ceil(steps / this.#shape.depth)) | 0;
     return {
-      kernel: residentKernel, blocks: strips * bands * members, threads: this.threads, cooperative: true,
+      kernel: residentKernel, blocks: strips * bands * slabs * members, threads: this.threads, cooperative: true,
       sharedBytes: residentBytes(this.#program, this.#shape),
       arguments: [
         state.array('state'), state.array('first'), state.coefficients, state.parameters, state.status, this.#boxes, real(span.dt),
         ...stages.map(({ h }) => real(h(span.dt))), ...stages.map(({ g }) => real(g(span.dt))), { f64: span.originTime },
         { f64: span.unit }, ...stages.map(({ time }) => ({ f64: time * span.dt })), { i64: span.from + first },
-        ...[...extents, members, strips, bands, steps, first, tag].map((n) => ({ i32: n })),
+        ...[...extents, members, strips, bands, slabs, steps, first, tag].map((n) => ({ i32: n })),
       ],
     };
   }
