@@ -21,7 +21,7 @@ const faceState = (before: Gas, own: Gas, next: Gas): Gas => [faceValue(before[0
  * Whether U ± F · 2 dt / dx over the share of the axis in the cell's CFL number is admissible. If it is in both cells of every face, a
  * step is a mean of admissible states (Hu, Adams and Shu, J. Comput. Phys. 242 (2013)).
  */
-const isSafe = (q: Gas, w: Gas, flux: Gas, side: number, ratios: PerAxis<number>, axis: Axis, gamma: number): boolean => {
+export const isSafe = (q: Gas, w: Gas, flux: Gas, side: number, ratios: PerAxis<number>, axis: Axis, gamma: number): boolean => {
   const c = sound(w, gamma);
   let sum = 0;
   for (const each of parts(ratios.length, (i) => ratios[i] * (Math.abs(w[2][i]) + c))) sum += each;
@@ -29,7 +29,7 @@ const isSafe = (q: Gas, w: Gas, flux: Gas, side: number, ratios: PerAxis<number>
 };
 
 /** The flux between the second and the third of four cells. */
-const faceFlux = (at: At, k: number, ratios: PerAxis<number>, axis: Axis, gamma: number): Gas => {
+export const faceFlux = (at: At, k: number, ratios: PerAxis<number>, axis: Axis, gamma: number): Gas => {
   const [a, b] = [at(axis, k), at(axis, k + 1)];
   const [wa, wb] = [primitive(a, gamma), primitive(b, gamma)];
   const [before, after] = [primitive(at(axis, k - 1), gamma), primitive(at(axis, k + 2), gamma)];
@@ -38,11 +38,11 @@ const faceFlux = (at: At, k: number, ratios: PerAxis<number>, axis: Axis, gamma:
   return hll(wa, wb, axis, gamma);
 };
 
-/** The state after a forward step; `ratios`: dt / dx along each axis. */
-export const advanced = (at: At, ratios: PerAxis<number>, gamma: number): Gas => {
+/** The state after a forward step; `ratios`: dt / dx along each axis; `flux`: between cells k and k + 1. */
+export const advanced = (at: At, ratios: PerAxis<number>, gamma: number, flux: typeof faceFlux): Gas => {
   const q = at(0, 0);
   const changes = parts(ratios.length, (axis): Gas => {
-    const [left, right] = [faceFlux(at, -1, ratios, axis, gamma), faceFlux(at, 0, ratios, axis, gamma)];
+    const [left, right] = [flux(at, -1, ratios, axis, gamma), flux(at, 0, ratios, axis, gamma)];
     const ratio = ratios[axis];
     return [ratio * (right[0] - left[0]), ratio * (right[1] - left[1]), parts(ratios.length, (i) => ratio * (right[2][i] - left[2][i]))];
   });
