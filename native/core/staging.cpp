@@ -19,10 +19,10 @@ constexpr int64_t kMapped = int64_t{1} << 20;    // from here on, taken straight
 constexpr int64_t kPinnedAtOnce = 4;             // making one of some MB takes milliseconds, during which no call runs
 constexpr int64_t kOnTheirWay = 8;               // page-locked blocks in flight that keep both ways of the link busy
 constexpr auto kPatience = std::chrono::milliseconds(2);
-constexpr int64_t kMostLent = int64_t{2} << 30;  // of arrays that have page-locked blocks, and unused blocks
+constexpr int64_t kMostLent = int64_t{4} << 30;  // of arrays that have page-locked blocks, and unused blocks
 // Blocks of one size for arrays: a run's input and result, results that are being looked at, and those that the garbage
 // collector has not found yet. It does not look before there is some memory of that kind.
-constexpr int64_t kMostAlike = 6, kUncollected = int64_t{128} << 20;
+constexpr int64_t kMostAlike = 8, kUncollected = int64_t{512} << 20;
 constexpr int64_t kPieces = int64_t{12} << 20;   // up to here, unused blocks may be pieces of calls
 constexpr size_t kMostMissed = 64;
 constexpr int64_t kLoose = int64_t{64} << 10;    // small blocks may serve any size that fits
