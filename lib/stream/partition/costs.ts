@@ -51,15 +51,15 @@ export function cpuCosts(graph: SdfGraph, cpu: readonly number[]): CostTable {
 }
 
 /**
- * Actors whose buffers stay in stream order, by id: those that look at items they do not consume (section 4.2), and those before which
- * items stand between iterations, so that an iteration reads parts of several. `tokens`: what stands there; default: those of the graph.
+ * Actors whose buffers stay in stream order, by id: those that look at items they do not consume (section 4.2), those with state, and those
+ * before which items stand between iterations, so that an iteration reads parts of several. `tokens`: what stands there; default: those of the graph.
  * Whole iterations are no parts: with `repetitions`, they are known.
  */
 export function orderedActors(graph: SdfGraph, tokens?: readonly number[], repetitions?: readonly number[]): boolean[] {
   requireRateGraph(graph);
   if (tokens !== undefined) requireSizes('tokens', tokens, graph.channels.length);
   if (repetitions !== undefined) requireCounts('repetitions', repetitions, graph.actors.length);
-  const found = graph.actors.map(() => false);
+  const found = graph.actors.map(({ stateful }) => stateful);
   for (const channel of graph.channels) {
     const { id, from, to, push, pop, peek } = channel;
     const left = tokens === undefined ? channel.tokens : elementAt(tokens, id);

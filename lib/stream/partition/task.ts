@@ -32,6 +32,8 @@ export interface TaskProblem {
   readonly fixed?: readonly boolean[];
   /** Feedback loops may be placed anywhere, because launches separate their actors; else they stay on the CPU. Default false. */
   readonly openLoops?: boolean;
+  /** Actors with state may be placed anywhere, where `costs.gpu` is finite: each is a single instance then. Default false. */
+  readonly placesState?: boolean;
 }
 
 /** Loads of a partition in microseconds per iteration, each divided by the number of processors that share it. */
@@ -93,7 +95,7 @@ const links = choice(['shared', 'duplex']);
 /** Throws {@link ArgumentError} unless the problem is complete and fits its graph. */
 export function checkTask(problem: TaskProblem): void {
   requireFields('problem', problem, 'a problem with graph and costs');
-  const { graph, repetitions, cpuRepetitions, tokens, costs, cores, multiprocessors, link, fixed, openLoops } = problem;
+  const { graph, repetitions, cpuRepetitions, tokens, costs, cores, multiprocessors, link, fixed, openLoops, placesState } = problem;
   checkCosts(graph, costs);
   requireCounts('repetitions', repetitions, graph.actors.length);
   if (cpuRepetitions !== undefined) requireCounts('cpuRepetitions', cpuRepetitions, graph.actors.length);
@@ -103,6 +105,7 @@ export function checkTask(problem: TaskProblem): void {
   if (link !== undefined) links(link, 'link');
   if (fixed !== undefined) requireList('fixed', fixed, 'a boolean for each actor');
   if (openLoops !== undefined) truth(openLoops, 'openLoops');
+  if (placesState !== undefined) truth(placesState, 'placesState');
 }
 
 /** Actors of loops, unless these are open. */
@@ -111,21 +114,23 @@ function loopsOf({ graph, openLoops = false }: TaskProblem): readonly (readonly 
 }
 
 /**
- * Actors fixed to the CPU: with state, in feedback loops (the paper fuses these into one stateful filter), with infinite GPU time, or fixed
- * by the caller.
+ * Actors fixed to the CPU: with state (unless `placesState`), in feedback loops (the paper fuses these into one stateful filter), with
+ * infinite GPU time, or fixed by the caller.
  */
 export function fixedActors(problem: TaskProblem): boolean[] {
   checkTask(problem);
-  const { graph, costs, fixed } = problem;
+  const { graph, costs, fixed, placesState = false } = problem;
   const inLoops = new Set(loopsOf(problem).flat());
-  return graph.actors.map(({ id, stateful }) => stateful || inLoops.has(id) || costs.gpu[id] === Infinity || fixed?.[id] === true);
+  return graph.actors.map(({ id, stateful }) =>
+    (stateful && !placesState) || inLoops.has(id) || costs.gpu[id] === Infinity || fixed?.[id] === true);
 }
 
-/** RecMII of what is fixed to the CPU: a loop counts as fused. */
+/** RecMII of what is fixed to the CPU: a loop counts as fused. State that may be placed is one instance, whose time counts anyway. */
 function recurrenceOf(problem: TaskProblem): number {
-  const { graph, costs, cpuRepetitions = problem.repetitions } = problem;
+  const { graph, costs, cpuRepetitions = problem.repetitions, placesState = false } = problem;
   const time = (actor: number): number => elementAt(cpuRepetitions, actor) * elementAt(costs.cpu, actor);
-  const alone = graph.actors.map(({ id, stateful }) => stateful ? time(id) : 0);
+  const alone = graph.actors.map(({ id, stateful }) =>
+    (stateful && (!placesState || costs.gpu[id] === Infinity) ? time(id) : 0));
   const loops = loopsOf(problem).map((members) => members.reduce((sum, actor) => sum + time(actor), 0));
   return Math.max(0, ...alone, ...loops);
 }

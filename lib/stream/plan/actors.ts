@@ -57,9 +57,3 @@ export function actorsOf(plan: ProgramPlan): ProgramActors {
       ({ id, actor: elementAt(actorOf, from), items: push * firingsOf(from), tokens })),
   };
 }
-
-/** The nodes of a plan as actors, one by one: loops are not contracted, and nothing is known to be in order. */
-export function nodeActors(plan: ProgramPlan): ProgramActors {
-  const graph = withOpenEnds(plan);
-  return { graph, channels: graph.channels.map(({ id }) => id), groups: plan.groupOf, isOrdered: plan.groupOf.map(() => false), inner: [] };
-}

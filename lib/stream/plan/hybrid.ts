@@ -5,9 +5,11 @@ import type { StreamGraph } from '../graph.ts';
 import { typeBytes } from '../interpret/values.ts';
 import type { HybridPlan } from '../partition/index.ts';
 import type { SdfChannel, SdfGraph } from '../sdf.ts';
+import { prints } from '../interpret/print-order.ts';
+import { actorsOf, type ProgramActors } from './actors.ts';
 import { endsOf, groupGraph, type LaunchPlan, type Ring } from './launches.ts';
 import { openEnds } from './open-ends.ts';
-import { isOrdered, planProgram, type External, type Group, type PlanOptions, type ProgramPlan } from './plan.ts';
+import { planProgram, type External, type Group, type PlanOptions, type ProgramPlan } from './plan.ts';
 import { UnsupportedProgram } from './unsupported.ts';
 
 /** A program whose filters are placed one by one. */
@@ -20,18 +22,30 @@ export interface HybridProgram {
   readonly graph: SdfGraph;
   /** By channel of `graph`: the number of the channel or stream. */
   readonly channels: readonly number[];
-  /** By group: its node, if a device can run that; undefined: state, loops. */
+  /** The groups of `onDevice` as actors. */
+  readonly device: ProgramActors;
+  /** By group: its actor in `device`, if that can run it. */
   readonly nodes: readonly (number | undefined)[];
+  /** By group: whether its firings must follow each other: state, loops. */
+  readonly inOrder: readonly boolean[];
 }
 
 /** Every filter is a group of its own. */
 const apart: PlanOptions = { groupSize: 0, forCores: 1, savings: false };
 
-/** The node of a group that a device can run: no state, no order among its firings. */
-function nodeOf(plan: ProgramPlan, { steps, isLoop }: Group): number | undefined {
-  const { actor, count } = elementAt(steps, 0);
-  const { kind } = elementAt(plan.graph.nodes, actor);
-  return isLoop || steps.length > 1 || count > 1 || kind === 'reader' || kind === 'writer' || isOrdered(plan, actor) ? undefined : actor;
+const nodesOf = ({ steps }: Group): string => [...new Set(steps.map(({ actor }) => actor))].sort((a, b) => a - b).join();
+
+/** The actor of a group that a device can run: a single filter, splitter or joiner, or a loop; nothing that prints, reads or writes files. */
+function actorOf(plan: ProgramPlan, { groups }: ProgramActors, group: Group): number | undefined {
+  const { steps, isLoop } = group;
+  const isHosts = steps.some(({ actor }) => {
+    const node = elementAt(plan.graph.nodes, actor);
+    return node.kind === 'reader' || node.kind === 'writer' || prints(node);
+  });
+  const isSingle = steps.length === 1 && elementAt(steps, 0).count === 1;
+  if (isHosts || !(isSingle || isLoop)) return undefined;
+  const found = groups.findIndex((each) => each.id === group.id);
+  return found >= 0 && nodesOf(elementAt(groups, found)) === nodesOf(group) ? found : undefined;
 }
 
 /**
@@ -59,9 +73,10 @@ export function hybridProgram(whole: StreamGraph): HybridProgram {
       peek: items + (isInput ? later.beyond : 0), tokens: isInput ? later.beyond : 0, bytesPerItem: typeBytes(type),
     };
   };
+  const onDevice = planProgram(whole, { ...apart, filterSize: 400 }), device = actorsOf(onDevice);
   return {
-    plan, onDevice: planProgram(whole, { ...apart, filterSize: 400 }), channels: [...channels, input.id, output.id],
-    nodes: groups.map((group) => nodeOf(plan, group)),
+    plan, onDevice, device, channels: [...channels, input.id, output.id],
+    nodes: groups.map((group) => actorOf(plan, device, group)), inOrder: sdf.actors.map(({ stateful }) => stateful),
     graph: {
       actors: [...sdf.actors, ...['input', 'output'].map((name, i) => ({ id: groups.length + i, name, stateful: true, moves: true }))],
       channels: [...sdf.channels, ...[input, output].map(end)],

@@ -59,10 +59,17 @@ export interface HybridRest {
   readonly after: ((iterations: number) => Int32Array) | undefined;
 }
 
+/** What an actor on the device keeps between firings: where cores have it before the first iteration and behind the last one. */
+interface HybridField {
+  readonly words: Int32Array;
+  readonly at: number;
+}
+
 /** The memory of a run. */
 export interface HybridMemory {
   readonly transfers: readonly HybridTransfer[];
   readonly rests: readonly HybridRest[];
+  readonly fields: readonly HybridField[];
 }
 
 class Layout {
@@ -78,7 +85,11 @@ class Layout {
 
   /** The words of a channel's buffer in the machines' memory. */
   #channel(id: number, kind: Kind): Int32Array {
-    const { at, length } = required(this.#common.places.find(({ name }) => name === `c${id}${kind}`));
+    return this.#buffer(`c${id}${kind}`, kind);
+  }
+
+  #buffer(wanted: string, kind: Kind): Int32Array {
+    const { at, length } = required(this.#common.places.find(({ name }) => name === wanted));
     return new Int32Array(required(this.#common.memory).buffer, at, length * scalarWords(kind));
   }
 
@@ -125,6 +136,28 @@ class Layout {
     });
   }
 
+  fields(): HybridField[] {
+    return this.#parts.lists.fields.map(({ name, kind, at, length }) =>
+      ({ at, words: this.#buffer(name, kind).subarray(0, length * scalarWords(kind)) }));
+  }
+
+  /** Items inside loops. */
+  loops(): HybridRest[] {
+    const { program, lists, launches } = this.#parts;
+    return lists.loops.flatMap(({ id, ring, tokens }): HybridRest[] => {
+      const host = launches.rings[id];
+      if (tokens === 0) return [];
+      const counts = countsOf(typeOf(program.plan, id));
+      return kindsIn(counts).map((kind) => {
+        const words = this.#channel(id, kind), perItem = counts[kind] * scalarWords(kind);
+        return { ring, kind, stride: counts[kind], tokens, first: words.subarray(0, tokens * perItem), after: (iterations) => {
+          const at = host === undefined ? 0 : iterations % host.slots * host.items * perItem;
+          return words.subarray(at, at + tokens * perItem);
+        } };
+      });
+    });
+  }
+
   rests(): HybridRest[] {
     const { program, plan, lists, input, launches } = this.#parts;
     return program.graph.channels.flatMap(({ id: channel, to, tokens }): HybridRest[] => {
@@ -153,7 +186,10 @@ class Layout {
 export function hybridMemory(parts: HybridParts, common: CommonData, streams: HybridStreams): HybridMemory {
   const layout = new Layout(parts, common, streams);
   // Those from the device come first: the calls that bring items to it copy them first.
-  return { transfers: layout.transfers().sort((a, b) => Number(a.isIn) - Number(b.isIn)), rests: layout.rests() };
+  return {
+    transfers: layout.transfers().sort((a, b) => Number(a.isIn) - Number(b.isIn)), rests: [...layout.rests(), ...layout.loops()],
+    fields: layout.fields(),
+  };
 }
 
 /** Calls `visit` for each stretch of a circular buffer of `all` elements that elements `from` to `to` of an endless stream take. */
@@ -181,8 +217,9 @@ function reordered(words: Int32Array, { ring, kind, stride }: HybridRest, width:
 }
 
 /** Puts what stands on channels of the device at the start where iterations −1, −2, … would have put it. It is read at the call. */
-export function bringRests({ rests }: HybridMemory, arena: DeviceArray, width: number): Promise<unknown>[] {
-  return rests.flatMap((rest) => {
+export function bringRests({ rests, fields }: HybridMemory, arena: DeviceArray, width: number): Promise<unknown>[] {
+  const own = fields.map(({ words, at }) => arena.write(Int32Array.from(words), at));
+  return [...own, ...rests.flatMap((rest) => {
     const { ring, kind, stride, tokens, first } = rest;
     const perItem = stride * scalarWords(kind);
     const words = reordered(Int32Array.from(first), rest, width, false);
@@ -191,12 +228,12 @@ export function bringRests({ rests }: HybridMemory, arena: DeviceArray, width: n
       writes.push(arena.write(words.subarray(from, from + count), required(ring.at[kind]) + place));
     });
     return writes;
-  });
+  })];
 }
 
 /** Takes what is left on channels of the device after so many iterations to where cores look for it. */
-export async function takeRests({ rests }: HybridMemory, arena: DeviceArray, width: number, iterations: number): Promise<void> {
-  await Promise.all(rests.map(async (rest) => {
+export async function takeRests({ rests, fields }: HybridMemory, arena: DeviceArray, width: number, iterations: number): Promise<void> {
+  await Promise.all([...fields.map(({ words, at }) => arena.read(words, at)), ...rests.map(async (rest) => {
     const { ring, kind, stride, tokens, after } = rest;
     if (after === undefined) return;
     const perItem = stride * scalarWords(kind), end = iterations * ring.items * perItem;
@@ -207,5 +244,5 @@ export async function takeRests({ rests }: HybridMemory, arena: DeviceArray, wid
     });
     await Promise.all(reads);
     after(iterations).set(reordered(words, rest, width, true));
-  }));
+  })]);
 }

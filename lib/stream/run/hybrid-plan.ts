@@ -12,6 +12,7 @@ import type { HybridMode } from './backends.ts';
 import { steadyState } from '../schedule/index.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { coresState, movedWords, plannedState, wordMicroseconds, type LinkCosts, type PlacedIn } from './hybrid-costs.ts';
+import { deviceMicroseconds, orderedTime } from './gpu-costs.ts';
 import { stagedMemory } from './gpu-pipelined.ts';
 import { nodeTimes } from './threads.ts';
 
@@ -39,7 +40,7 @@ export interface HybridRequest {
   /** Most that iterations are raised by so that no instance dominates. */
   readonly maxUnroll: number;
   /** For tests: which nodes are on the device, of those that can be. */
-  readonly onDevice?: ((node: number) => boolean) | undefined;
+  readonly onDevice?: ((node: number, group: number) => boolean) | undefined;
 }
 
 /** Plans of one placement. */
@@ -87,19 +88,25 @@ export const hybridKernel = 'wl_hybrid';
 interface DeviceCosts { readonly threads: readonly number[]; readonly gpu: readonly number[]; readonly registers: number | undefined }
 
 /** By actor: threads of an instance, and its microseconds on a multiprocessor. */
-function deviceCosts({ onDevice, nodes, graph }: HybridProgram, { mode, threads, table }: HybridRequest): DeviceCosts {
+function deviceCosts({ onDevice, device, nodes, inOrder, graph }: HybridProgram, { mode, threads, table }: HybridRequest): DeviceCosts {
   if (mode === 'cpu') return { threads: graph.actors.map(() => 1), gpu: graph.actors.map(() => Infinity), registers: undefined };
   if (table !== undefined) {
     const chosen = selectConfiguration(trusted(withOpenEnds(onDevice)), table);
     const of = (list: readonly number[], none: number): number[] =>
-      graph.actors.map((_, id) => (nodes[id] === undefined ? none : elementAt(list, nodes[id])));
+      graph.actors.map((_, id) => (nodes[id] === undefined || inOrder[id] === true ? none : elementAt(list, nodes[id])));
     return { threads: of(chosen.threads, 1), gpu: of(chosen.delays, Infinity), registers: Math.max(...chosen.registers) };
   }
   const counted = countedCosts(onDevice.graph), moved = movedWords(graph);
+  const costOf = (actor: number): number =>
+    elementAt(device.groups, actor).steps.reduce((sum, { actor: node, count }) => sum + count * elementAt(counted, node), 0);
   return {
-    threads: graph.actors.map((_, id) => (nodes[id] === undefined ? 1 : threads)), registers: undefined,
-    gpu: graph.actors.map((_, id) => (nodes[id] === undefined ? Infinity
-      : threads * (elementAt(counted, nodes[id]) + elementAt(moved, id) * operationsPerItem * 1e-3) / multiprocessorSpeed)),
+    threads: graph.actors.map((_, id) => (nodes[id] === undefined || inOrder[id] === true ? 1 : threads)), registers: undefined,
+    gpu: graph.actors.map((_, id) => {
+      const actor = nodes[id];
+      if (actor === undefined) return Infinity;
+      if (inOrder[id] === true) return deviceMicroseconds(orderedTime(costOf(actor), elementAt(moved, id)));
+      return threads * (costOf(actor) + elementAt(moved, id) * operationsPerItem * 1e-3) / multiprocessorSpeed;
+    }),
   };
 }
 
@@ -112,7 +119,7 @@ function problemOf(program: HybridProgram, request: HybridRequest, { threads, gp
   const cpu = graph.actors.map((_, id) => (plan.groups[id]?.steps ?? []).reduce((sum, { actor, count }) =>
     sum + count * elementAt(times, actor), id < plan.groups.length ? perWord * elementAt(moved, id) : 0));
   const { cores, multiprocessors, moving } = request;
-  return { graph: trusted(graph), threads, gpu, cpu, moving, cores, multiprocessors };
+  return { graph: trusted(graph), threads, gpu, cpu, moving, cores, multiprocessors, placesState: true };
 }
 
 /** How instances and shuffles are cut. */
@@ -132,10 +139,13 @@ function planned(program: HybridProgram, request: HybridRequest): {
   readonly shortest: HybridPlan;
   readonly longest: number;
 } {
-  const { nodes } = program;
+  const { nodes, inOrder } = program;
   const costs = deviceCosts(program, request);
   const problem = problemOf(program, request, costs);
-  const onGpu = program.graph.actors.map((_, id) => nodes[id] !== undefined && request.onDevice?.(nodes[id]) !== false);
+  // With mode `gpu`, what must be in order stays on cores, where it is faster.
+  const isThere = request.onDevice ?? ((_: number, id: number) => inOrder[id] !== true);
+  const onGpu = program.graph.actors.map((_, id) =>
+    nodes[id] !== undefined && elementAt(costs.gpu, id) < Infinity && isThere(nodes[id], id));
   const isForced = request.mode === 'gpu' || request.onDevice !== undefined;
   const { mode, width, shuffleItems, maxUnroll, mostBytes, launchMicroseconds } = request;
   const each = steadyState(problem.graph).repetitions.reduce((sum, count) => sum + count, 0);
@@ -207,18 +217,19 @@ export function planFor(program: HybridProgram, request: HybridRequest): Planned
   const isUsed = [...placements.values()].some(({ plan }) => plan.onGpu.some(Boolean));
   return {
     mode, program, problem, costs: request.costs, ...rungs, estimates, placements, registers: costs.registers,
-    text: textOf(program, rungs.plan, costs.threads, isUsed),
+    text: textOf(program, [rungs.plan, ...[...placements.values()].map(({ plan }) => plan)], costs.threads, isUsed),
   };
 }
 
 /** Placements with a plan. Those that put everything on cores are left to WebAssembly on threads, which wait for each other less. */
 function placementsOf(program: HybridProgram, request: HybridRequest, rungs: Rungs): ReadonlyMap<PlacedIn, Rungs> {
-  const isAll = ({ onGpu }: HybridPlan): boolean => onGpu.every((on, id) => on || program.nodes[id] === undefined);
+  const isAll = ({ onGpu }: HybridPlan): boolean => onGpu.every((on, id) =>
+    on || program.nodes[id] === undefined || program.inOrder[id] === true);
   const { plan } = rungs;
   if (request.onDevice !== undefined) return new Map([['both', rungs]]);
   const made = new Map<PlacedIn, Rungs>();
   if (plan.onGpu.some(Boolean)) made.set(isAll(plan) ? 'device' : 'both', rungs);
-  if (request.mode !== 'synergistic' || made.has('device') || program.nodes.every((node) => node === undefined)) return made;
+  if (request.mode !== 'synergistic' || made.has('device') || program.nodes.every((node, id) => node === undefined || program.inOrder[id])) return made;
   const { problem: _, costs: __, ...device } = rungsFor(program, { ...request, mode: 'gpu' });
   return made.set('device', device);
 }
@@ -229,11 +240,17 @@ export function orderedNodes({ graph, nodes }: HybridProgram, { repetitions }: H
   return new Set(nodes.flatMap((node, id) => (node !== undefined && elementAt(ordered, id) ? [node] : [])));
 }
 
-/** The text has all filters that a device can run, so that it is the same wherever they are placed. */
-function textOf(program: HybridProgram, plan: HybridPlan, threads: readonly number[], isUsed: boolean): HybridText {
-  const { onDevice, nodes } = program;
-  return hybridText(onDevice, {
-    nodes: new Set(isUsed ? nodes.flatMap((node) => node ?? []) : []), width: plan.width, shuffleItems: plan.shuffleItems,
+/**
+ * The text has all filters that a device can run in any order, so that it is the same wherever they are placed, and of the others those
+ * that one of the plans places there.
+ */
+function textOf(
+  program: HybridProgram, plans: readonly [HybridPlan, ...HybridPlan[]], threads: readonly number[], isUsed: boolean,
+): HybridText {
+  const { onDevice, device, nodes, inOrder } = program, [plan] = plans;
+  const isIn = (id: number): boolean => inOrder[id] !== true || plans.some(({ onGpu }) => onGpu[id]);
+  return hybridText(onDevice, device, {
+    nodes: new Set(isUsed ? nodes.flatMap((node, id) => (node !== undefined && isIn(id) ? [node] : [])) : []), width: plan.width, shuffleItems: plan.shuffleItems,
     threads: Math.max(32, ...threads), ordered: orderedNodes(program, plan), stagedBytes: stagedMemory, kernel: hybridKernel,
   });
 }

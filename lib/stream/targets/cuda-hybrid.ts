@@ -2,7 +2,7 @@
 // its channels, and shuffles between the rings of a channel.
 import { cTypes } from '../../kernel/print/c-family.ts';
 import { countsOf, kindsIn } from '../plan/layout.ts';
-import { nodeActors } from '../plan/actors.ts';
+import type { ProgramActors } from '../plan/actors.ts';
 import type { ProgramPlan } from '../plan/plan.ts';
 import type { IrType } from '../ir.ts';
 import { scalarTypes } from '../lower/value.ts';
@@ -12,7 +12,7 @@ import { refuseHost } from './cuda.ts';
 
 /** What the text is for. */
 export interface HybridTextOptions {
-  /** Nodes whose code is printed. */
+  /** Actors whose code is printed. */
   readonly nodes: ReadonlySet<number>;
   /** Those whose channels are in the order of the stream. */
   readonly ordered: ReadonlySet<number>;
@@ -40,9 +40,9 @@ export interface HybridText {
 const signature = (type: IrType, isBack: boolean): string => JSON.stringify([countsOf(type), isBack]);
 
 /** Prints the device's part. Throws UnsupportedProgram where a node keeps what no firing of a device can. */
-export function hybridText(plan: ProgramPlan, options: HybridTextOptions): HybridText {
+export function hybridText(plan: ProgramPlan, actors: ProgramActors, options: HybridTextOptions): HybridText {
   const { nodes, ordered, width, threads, shuffleItems, stagedBytes, kernel } = options;
-  const instances = instancesFor(plan, nodeActors(plan), {
+  const instances = instancesFor(plan, actors, {
     width, stagedBytes, stagedThreads: threads, gaps: true, isOrdered: (node) => ordered.has(node),
   }, (node) => nodes.has(node));
   refuseHost({ ...instances.program, imports: instances.lowered.program.imports });

@@ -80,9 +80,10 @@ function checkPlaces(problem: HybridProblem, plan: HybridPlan, faults: Faults): 
     if (stateful && firings[id] !== repetitions[id]) faults.add(`${name} has state, but several instances`);
     if (!onGpu[id]) return;
     const { actor } = elementAt(elementAt(members, id), 0);
-    if (stateful || problem.gpu[actor] === Infinity || problem.fixed?.[actor]) faults.add(`${name} is fixed to the CPU`);
+    const isFixed = stateful && problem.placesState !== true;
+    if (isFixed || problem.gpu[actor] === Infinity || problem.fixed?.[actor]) faults.add(`${name} is fixed to the CPU`);
     const threads = problem.threads[actor];
-    if (firings[id] !== threads) faults.add(`${name}: an instance has ${firings[id]} threads, not ${threads}`);
+    if (!stateful && firings[id] !== threads) faults.add(`${name}: an instance has ${firings[id]} threads, not ${threads}`);
   });
 }
 
@@ -123,7 +124,10 @@ function checkLoads(problem: HybridProblem, plan: HybridPlan, faults: Faults): v
   const core = ({ id }: HybridSlice): number => elementAt(members, id).reduce((sum, { actor, firings }) =>
     sum + firings * elementAt(problem.cpu, actor), 0) * elementAt(plan.firings, id);
   const multiprocessor = ({ kind, id }: HybridSlice): number => {
-    if (kind === 'actor') return elementAt(problem.gpu, elementAt(elementAt(members, id), 0).actor);
+    if (kind === 'actor') {
+      const time = elementAt(problem.gpu, elementAt(elementAt(members, id), 0).actor);
+      return elementAt(graph.actors, id).stateful ? time * elementAt(plan.firings, id) : time;
+    }
     const operation = elementAt(operations, id);
     return shuffleItems * elementAt(graph.channels, operation.channel).bytesPerItem / rates[operation.kind];
   };

@@ -16,10 +16,10 @@ export { validateHybrid, type HybridCheck } from './check.ts';
 export type { HybridOperation, HybridOptions, HybridPlan, HybridProblem, HybridSlice, MovingCosts } from './types.ts';
 
 /** Throws {@link ArgumentError} if sizes of instances or shuffles are not multiples of the width. */
-function checkRows({ threads, gpu }: HybridProblem, { width, shuffleItems }: HybridChoices): void {
+function checkRows({ threads, gpu, graph: { actors } }: HybridProblem, { width, shuffleItems }: HybridChoices): void {
   if (shuffleItems % width !== 0) throw refusal('shuffleItems', `a multiple of ${width}, the width`, String(shuffleItems));
   threads.forEach((count, id) => {
-    if (gpu[id] === Infinity || count % width === 0) return;
+    if (gpu[id] === Infinity || elementAt(actors, id).stateful || count % width === 0) return;
     throw refusal(`problem.threads[${id}]`, `a multiple of ${width}, the width`, String(count));
   });
 }

@@ -27,8 +27,10 @@ export interface Iteration extends ActorCosts {
   readonly multiple: number;
   /** Firings of each actor. */
   readonly repetitions: readonly number[];
-  /** Firings of one instance on a core; an actor with state has a single instance. */
+  /** Firings of one instance on a core, and on a multiprocessor, with its time there; an actor with state has a single instance. */
   readonly onCore: readonly number[];
+  readonly threads: readonly number[];
+  readonly gpu: readonly number[];
   /** The partitioning problem; its graph has the rates of instances on a multiprocessor. */
   readonly task: TaskProblem;
 }
@@ -63,7 +65,7 @@ function actorCosts(problem: HybridProblem, { graph, members }: Contracted, cpuF
     threads, gpu, onCore: threads.map((count) => divisorUpTo(count, cpuFirings)),
     cpu: members.map((list) => list.reduce((sum, { actor, firings }) => sum + firings * elementAt(problem.cpu, actor), 0)),
     fixed: whole.map(({ actor }, id) =>
-      elementAt(graph.actors, id).stateful || gpu[id] === Infinity || problem.fixed?.[actor] === true || loops.pinned.has(actor)),
+      (elementAt(graph.actors, id).stateful && problem.placesState !== true) || gpu[id] === Infinity || problem.fixed?.[actor] === true || loops.pinned.has(actor)),
   };
 }
 
@@ -72,7 +74,9 @@ function taskOf(problem: HybridProblem, contracted: Contracted, costs: ActorCost
   const { graph } = contracted;
   const { moving, cores, multiprocessors, link } = problem;
   const firings = steady.repetitions.map((count) => count * steadyStates);
-  const units = graph.actors.map(({ id }) => elementAt(costs.fixed[id] ? costs.onCore : costs.threads, id));
+  // State that may be placed is one instance on either side.
+  const units = graph.actors.map(({ id, stateful }) =>
+    elementAt(costs.fixed[id] ? costs.onCore : stateful ? firings : costs.threads, id));
   const bytes = graph.channels.map(({ from, push, bytesPerItem }) => elementAt(firings, from) * push * bytesPerItem);
   const moved = (rate: number, latency = 0): number[] => bytes.map((count) => count > 0 ? latency + count / rate : 0);
   const made = threaded(graph, units, { steadyStatesMultiple: steadyStates }, steady);
@@ -80,11 +84,12 @@ function taskOf(problem: HybridProblem, contracted: Contracted, costs: ActorCost
   return {
     graph: made.graph, repetitions: made.repetitions, cpuRepetitions: firings.map((count, id) => count / elementAt(instance, id)),
     costs: {
-      cpu: costs.cpu.map((time, id) => time * elementAt(instance, id)), gpu: costs.gpu,
+      cpu: costs.cpu.map((time, id) => time * elementAt(instance, id)),
+      gpu: costs.gpu.map((time, id) => (elementAt(graph.actors, id).stateful ? time * elementAt(firings, id) : time)),
       toCpu: moved(moving.toCpu, moving.latency), toGpu: moved(moving.toGpu, moving.latency),
       shuffle: moved(moving.shuffle), deshuffle: moved(moving.deshuffle),
     },
-    cores, multiprocessors, link: link ?? 'shared', fixed: costs.fixed, openLoops: true,
+    cores, multiprocessors, link: link ?? 'shared', fixed: costs.fixed, openLoops: true, placesState: problem.placesState === true,
   };
 }
 
@@ -94,9 +99,9 @@ function taskOf(problem: HybridProblem, contracted: Contracted, costs: ActorCost
  */
 export function iterationOf(problem: HybridProblem, choices: HybridChoices, maxUnroll: number, wanted: number,
   loops: Loops): Iteration {
-  const whole = steadyState(problem.graph);
+  const given = steadyState(problem.graph);
   for (;;) {
-    const contracted = contractLoops(problem.graph, (members) => !members.some((actor) => loops.closed.has(actor)), whole);
+    const contracted = contractLoops(problem.graph, (members) => !members.some((actor) => loops.closed.has(actor)), given);
     const { graph } = contracted;
     const steady = steadyState(graph);
     const costs = actorCosts(problem, contracted, choices.cpuFirings, loops);
@@ -116,7 +121,10 @@ export function iterationOf(problem: HybridProblem, choices: HybridChoices, maxU
     if (steadyStates > least && isTight(steadyStates)) continue;
     const repetitions = steady.repetitions.map((count) => count * steadyStates);
     const task = taskOf(problem, contracted, costs, steady, steadyStates);
-    const onCore = costs.onCore.map((count, id) => elementAt(graph.actors, id).stateful ? elementAt(repetitions, id) : count);
-    return { ...costs, contracted, steadyStates, multiple, repetitions, onCore, task };
+    const whole = (counts: readonly number[]): number[] => counts.map((count, id) =>
+      elementAt(graph.actors, id).stateful ? elementAt(repetitions, id) : count);
+    const gpu = costs.gpu.map((time, id) => (elementAt(graph.actors, id).stateful ? time * elementAt(repetitions, id) : time));
+    const { onCore, threads } = costs;
+    return { ...costs, contracted, steadyStates, multiple, repetitions, gpu, onCore: whole(onCore), threads: whole(threads), task };
   }
 }

@@ -1,6 +1,6 @@
 // Hybrid problems, which describe a program, CPU cores and a GPU (chapter 4), and their plans.
 import { describeValue } from '../../../core/arrays.ts';
-import { callback, choice, number, positive, requireCount, requireNumber, whole } from '../../../core/checks.ts';
+import { callback, choice, number, positive, requireCount, requireNumber, truth, whole } from '../../../core/checks.ts';
 import { refusal } from '../../../core/errors.ts';
 import { normally, optionsOf, type ChecksOf } from '../../../core/options.ts';
 import type { SdfGraph } from '../../sdf.ts';
@@ -36,6 +36,11 @@ export interface HybridProblem {
   /** As in {@link TaskProblem}. */
   readonly link?: 'shared' | 'duplex';
   readonly fixed?: readonly boolean[];
+  /**
+   * Whether actors with state may be placed on the device, too, where `gpu` is finite: it is then the time of one firing, and one
+   * multiprocessor makes all firings of an iteration in order. Default false, as in the thesis.
+   */
+  readonly placesState?: boolean;
 }
 
 /** Options of {@link planHybrid}. */
@@ -124,7 +129,7 @@ const links = choice(['shared', 'duplex']);
 /** Throws {@link ArgumentError} unless the problem is complete and fits its graph. */
 export function checkHybrid(problem: HybridProblem): void {
   requireFields('problem', problem, 'a problem with graph, threads and costs');
-  const { graph, threads, gpu, cpu, moving, cores, multiprocessors, link, fixed } = problem;
+  const { graph, threads, gpu, cpu, moving, cores, multiprocessors, link, fixed, placesState } = problem;
   requireRateGraph(graph);
   const actors = graph.actors.length;
   requireCounts('problem.threads', threads, actors, 1);
@@ -141,4 +146,5 @@ export function checkHybrid(problem: HybridProblem): void {
   requireCount(multiprocessors, 'problem.multiprocessors', 1, 4096);
   if (link !== undefined) links(link, 'problem.link');
   if (fixed !== undefined) requireList('problem.fixed', fixed, 'a boolean for each actor');
+  if (placesState !== undefined) truth(placesState, 'problem.placesState');
 }
