@@ -146,7 +146,10 @@ function dominance(problem: TaskProblem): number {
     state.reset(onGpu);
     return state;
   }, state.interval);
-  const longest = Math.max(0, ...tables.instanceCpu, ...tables.instanceGpu);
-  const least = Math.max(bound, tables.recurrence);
+  const { instanceCpu, instanceGpu, whole, recurrence } = tables;
+  const longest = [instanceCpu, instanceGpu].reduce((most, times) =>
+    Math.max(most, ...times.map((time, id) => (whole[id] ? 0 : time))), 0);
+  const inOrder = whole.map((isWhole, id) => (isWhole ? Math.min(elementAt(instanceCpu, id), elementAt(instanceGpu, id)) : 0));
+  const least = Math.max(bound, recurrence, ...inOrder);
   return least > 0 ? longest / least : 0;
 }

@@ -88,7 +88,8 @@ export function validateStages(problem: StageProblem, plan: StagePlan): string[]
   const leftOn = (channel: SdfChannel): number => tokens?.[channel.id] ?? channel.tokens;
   const parts = (channel: SdfChannel): boolean =>
     channel.peek > channel.pop || (leftOn(channel) > 0 && !Number.isInteger(leftOn(channel) / itemsOf(channel)));
-  const shuffles = (actor: number): boolean => onGpu[actor] === true && !graph.channels.some((each) => each.to === actor && parts(each));
+  const shuffles = (actor: number): boolean => onGpu[actor] === true && graph.actors[actor]?.stateful !== true
+    && !graph.channels.some((each) => each.to === actor && parts(each));
   for (const channel of graph.channels) {
     const { id, from, to, pop, peek } = channel;
     const items = itemsOf(channel);

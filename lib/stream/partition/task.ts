@@ -77,6 +77,8 @@ export interface EdgeCosts {
 /** The problem in a form suited to searching. */
 export interface TaskTables {
   readonly fixed: readonly boolean[];
+  /** State that may be placed: one instance, however long an iteration is. */
+  readonly whole: readonly boolean[];
   /** Load of each actor, spread over all cores and over all multiprocessors. */
   readonly cpu: readonly number[];
   readonly gpu: readonly number[];
@@ -160,7 +162,7 @@ export function taskTables(problem: TaskProblem): TaskTables {
   }
   const instanceGpu = costs.gpu.map((time, id) => fixed[id] ? 0 : time);
   return {
-    fixed, edges, edgesOf, instanceGpu, isDuplex: link === 'duplex', recurrence: recurrenceOf(problem),
+    fixed, edges, edgesOf, instanceGpu, whole: graph.actors.map(({ id, stateful }) => stateful && !fixed[id]), isDuplex: link === 'duplex', recurrence: recurrenceOf(problem),
     instanceCpu: costs.cpu.map((time, id) => cpuRepetitions[id] === 0 ? 0 : time),
     cpu: cpuRepetitions.map((count, id) => count * elementAt(costs.cpu, id) / cores),
     gpu: repetitions.map((count, id) => count * elementAt(instanceGpu, id) / multiprocessors),

@@ -5,9 +5,9 @@ import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import { requireFields, requireList } from '../require.ts';
 
-/** Whether an actor's buffers stay in stream order: it peeks, or parts of iterations are left over before it. */
+/** Whether an actor's buffers stay in stream order: it peeks, has state, or parts of iterations are left over before it. */
 function readsInOrder({ graph, repetitions, tokens }: TaskProblem, actor: number): boolean {
-  return graph.channels.some(({ id, from, to, push, pop, peek, tokens: own }) => {
+  return graph.actors[actor]?.stateful === true || graph.channels.some(({ id, from, to, push, pop, peek, tokens: own }) => {
     if (to !== actor) return false;
     const left = tokens?.[id] ?? own, items = push * elementAt(repetitions, from);
     return peek > pop || (left !== 0 && !(items > 0 && Number.isInteger(left / items)));
@@ -63,7 +63,8 @@ export function recomputeLoads(problem: TaskProblem, onGpu: readonly boolean[]):
     else cpu += serial(id);
     const instances = onGpu[id] ? 1 : cpuRepetitions?.[id] ?? elementAt(repetitions, id);
     if (instances > 0) longest = Math.max(longest, elementAt(onGpu[id] ? costs.gpu : costs.cpu, id));
-    if (stateful) recurrence = Math.max(recurrence, serial(id));
+    // State that may be placed is one instance, which is among the longest.
+    if (stateful && (problem.placesState !== true || costs.gpu[id] === Infinity)) recurrence = Math.max(recurrence, serial(id));
     if (problem.openLoops) continue;
     const ahead = reachedFrom(problem, id);
     if (!ahead.has(id)) continue;
@@ -87,13 +88,13 @@ export function validatePartition(problem: TaskProblem,
     if (typeof figure === 'number' || (name === 'bound' && figure === undefined)) continue;
     throw refusal(`claimed.${name}`, 'a number', describeValue(figure));
   }
-  const { graph, costs, fixed, openLoops } = problem;
+  const { graph, costs, fixed, openLoops, placesState } = problem;
   const problems: string[] = [];
   if (claimed.onGpu.length !== graph.actors.length) return [`${claimed.onGpu.length} placements for ${graph.actors.length} actors`];
   for (const { id, name, stateful } of graph.actors) {
     if (!claimed.onGpu[id]) continue;
     const isInLoop = !openLoops && reachedFrom(problem, id).has(id);
-    if (stateful || fixed?.[id] || costs.gpu[id] === Infinity || isInLoop) problems.push(`${name} is fixed to the CPU`);
+    if ((stateful && placesState !== true) || fixed?.[id] || costs.gpu[id] === Infinity || isInLoop) problems.push(`${name} is fixed to the CPU`);
   }
   if (problems.length > 0) return problems;
   const loads = recomputeLoads(problem, claimed.onGpu);

@@ -106,7 +106,9 @@ export function iterationOf(problem: HybridProblem, choices: HybridChoices, maxU
     const steady = steadyState(graph);
     const costs = actorCosts(problem, contracted, choices.cpuFirings, loops);
     const units = graph.actors.map(({ id }) => elementAt(costs.fixed[id] ? costs.onCore : costs.threads, id));
-    const groups = graph.channels.map(({ from, to }) => costs.fixed[from] && costs.fixed[to] ? 1 : choices.shuffleItems);
+    // Channels of actors with state are in the order of the stream.
+    const isInOrder = (id: number): boolean => costs.fixed[id] === true || elementAt(graph.actors, id).stateful;
+    const groups = graph.channels.map(({ from, to }) => isInOrder(from) && isInOrder(to) ? 1 : choices.shuffleItems);
     const least = leastSteadyStates(graph, steady.repetitions, units, groups, 1);
     const isTight = (steadyStates: number): boolean => {
       const repetitions = steady.repetitions.map((count) => count * steadyStates);
