@@ -52,8 +52,8 @@ export function cpuCosts(graph: SdfGraph, cpu: readonly number[]): CostTable {
 
 /**
  * Actors whose buffers stay in stream order, by id: those that look at items they do not consume (section 4.2), those with state, and those
- * before which items stand between iterations, so that an iteration reads parts of several. `tokens`: what stands there; default: those of the graph.
- * Whole iterations are no parts: with `repetitions`, they are known.
+ * before which items stand between iterations, so that an iteration reads parts of several. `tokens`: what stands there; default: those of
+ * the graph. Whole iterations are no parts: with `repetitions`, they are known.
  */
 export function orderedActors(graph: SdfGraph, tokens?: readonly number[], repetitions?: readonly number[]): boolean[] {
   requireRateGraph(graph);

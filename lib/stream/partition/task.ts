@@ -162,7 +162,8 @@ export function taskTables(problem: TaskProblem): TaskTables {
   }
   const instanceGpu = costs.gpu.map((time, id) => fixed[id] ? 0 : time);
   return {
-    fixed, edges, edgesOf, instanceGpu, whole: graph.actors.map(({ id, stateful }) => stateful && !fixed[id]), isDuplex: link === 'duplex', recurrence: recurrenceOf(problem),
+    fixed, edges, edgesOf, instanceGpu, whole: graph.actors.map(({ id, stateful }) => stateful && !fixed[id]),
+    isDuplex: link === 'duplex', recurrence: recurrenceOf(problem),
     instanceCpu: costs.cpu.map((time, id) => cpuRepetitions[id] === 0 ? 0 : time),
     cpu: cpuRepetitions.map((count, id) => count * elementAt(costs.cpu, id) / cores),
     gpu: repetitions.map((count, id) => count * elementAt(instanceGpu, id) / multiprocessors),

@@ -94,7 +94,8 @@ export function validatePartition(problem: TaskProblem,
   for (const { id, name, stateful } of graph.actors) {
     if (!claimed.onGpu[id]) continue;
     const isInLoop = !openLoops && reachedFrom(problem, id).has(id);
-    if ((stateful && placesState !== true) || fixed?.[id] || costs.gpu[id] === Infinity || isInLoop) problems.push(`${name} is fixed to the CPU`);
+    const isByState = stateful && placesState !== true;
+    if (isByState || fixed?.[id] || costs.gpu[id] === Infinity || isInLoop) problems.push(`${name} is fixed to the CPU`);
   }
   if (problems.length > 0) return problems;
   const loads = recomputeLoads(problem, claimed.onGpu);

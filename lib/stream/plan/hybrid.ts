@@ -35,7 +35,7 @@ const apart: PlanOptions = { groupSize: 0, forCores: 1, savings: false };
 
 const nodesOf = ({ steps }: Group): string => [...new Set(steps.map(({ actor }) => actor))].sort((a, b) => a - b).join();
 
-/** The actor of a group that a device can run: a single filter, splitter or joiner, or a loop; nothing that prints, reads or writes files. */
+/** The actor of a group that a device can run: a filter, splitter or joiner, or a loop; nothing that prints, reads or writes files. */
 function actorOf(plan: ProgramPlan, { groups }: ProgramActors, group: Group): number | undefined {
   const { steps, isLoop } = group;
   const isHosts = steps.some(({ actor }) => {

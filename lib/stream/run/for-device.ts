@@ -25,9 +25,9 @@ export interface DeviceCompileOptions {
    * `swp`: a software pipeline over the multiprocessors, channels in device memory laid out so that accesses coalesce; `swpnc`: the same in
    * the order of the stream; `serial`: one filter after the other on all multiprocessors. In these three, one thread makes the firings of a
    * filter with state, or of a feedback loop that holds few items, in order. The last three are those of chapter 4, for data in
-   * JavaScript's memory: filters run on the device and on CPU cores (as WebAssembly) at once, those with state and feedback loops on
-   * cores. `synergistic`: each filter where a plan finds it best, or like one of the next two, or `fused`, where that is faster; `gpu`: on
-   * the device whatever can be there; `cpu`: all on cores, by WebAssembly on threads.
+   * JavaScript's memory: filters run on the device and on CPU cores (as WebAssembly) at once. `synergistic`: each filter and feedback loop
+   * where a plan finds it best, or like one of the next two, or `fused`, where that is faster; `gpu`: on the device whatever can be there,
+   * state and feedback loops on cores; `cpu`: all on cores, by WebAssembly on threads.
    */
   readonly mode?: DeviceMode;
   /**

@@ -127,7 +127,8 @@ class Writer {
       if (own !== actor) continue;
       const items = each * firings === 0 ? tokens : each * firings;
       const slots = each * firings === 0 ? 1 : 1 + Math.ceil(tokens / items);
-      this.loops.push({ id: number, tokens, ring: { channel: -1, slots, items, isShuffled: false, at: this.#place(number, slots * items) } });
+      const at = this.#place(number, slots * items);
+      this.loops.push({ id: number, tokens, ring: { channel: -1, slots, items, isShuffled: false, at } });
     }
     for (const { kept, kind } of elementAt(this.#codes, actor).ends) {
       if (kept === undefined || this.fields.some(({ name }) => name === kept.name)) continue;

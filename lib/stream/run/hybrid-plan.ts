@@ -229,7 +229,8 @@ function placementsOf(program: HybridProgram, request: HybridRequest, rungs: Run
   if (request.onDevice !== undefined) return new Map([['both', rungs]]);
   const made = new Map<PlacedIn, Rungs>();
   if (plan.onGpu.some(Boolean)) made.set(isAll(plan) ? 'device' : 'both', rungs);
-  if (request.mode !== 'synergistic' || made.has('device') || program.nodes.every((node, id) => node === undefined || program.inOrder[id])) return made;
+  const hasNone = program.nodes.every((node, id) => node === undefined || program.inOrder[id]);
+  if (request.mode !== 'synergistic' || made.has('device') || hasNone) return made;
   const { problem: _, costs: __, ...device } = rungsFor(program, { ...request, mode: 'gpu' });
   return made.set('device', device);
 }
@@ -250,7 +251,8 @@ function textOf(
   const { onDevice, device, nodes, inOrder } = program, [plan] = plans;
   const isIn = (id: number): boolean => inOrder[id] !== true || plans.some(({ onGpu }) => onGpu[id]);
   return hybridText(onDevice, device, {
-    nodes: new Set(isUsed ? nodes.flatMap((node, id) => (node !== undefined && isIn(id) ? [node] : [])) : []), width: plan.width, shuffleItems: plan.shuffleItems,
+    nodes: new Set(isUsed ? nodes.flatMap((node, id) => (node !== undefined && isIn(id) ? [node] : [])) : []),
+    width: plan.width, shuffleItems: plan.shuffleItems,
     threads: Math.max(32, ...threads), ordered: orderedNodes(program, plan), stagedBytes: stagedMemory, kernel: hybridKernel,
   });
 }

@@ -57,10 +57,12 @@ describe('plans for cores and GPU together', () => {
   });
 
   it('are right for 200 random programs, through every step', () => {
-    const met = { both: 0, open: 0, contracted: 0, shuffle: 0, deshuffle: 0, windows: 0, prework: 0, leftover: 0 };
+    const met = { both: 0, open: 0, contracted: 0, shuffle: 0, deshuffle: 0, windows: 0, prework: 0, leftover: 0, state: 0 };
     let count = 0;
     for (let seed = 1; count < 200; ++seed) {
-      const graph = randomProgram(seed);
+      const made = randomProgram(seed), draw = drawsFrom(seed), placesState = seed % 2 === 0;
+      // In half of them, state may be placed on the device.
+      const graph = !placesState ? made : { ...made, actors: made.actors.map((actor) => ({ ...actor, stateful: actor.stateful || draw(5) === 0 })) };
       try {
         steadyState(graph, { maxFirings: 250 });
       } catch (error) {
@@ -68,9 +70,10 @@ describe('plans for cores and GPU together', () => {
         continue;
       }
       ++count;
-      const problem = randomProblem(graph, seed);
+      const problem = { ...randomProblem(graph, seed), placesState };
       const plan = planHybrid(problem, small);
       assert.deepEqual(validateHybrid(problem, plan), [], `seed ${seed}`);
+      met.state += Number(plan.contracted.graph.actors.some(({ id, stateful }) => stateful && plan.onGpu[id]));
       const { actors, channels } = plan.contracted.graph;
       const sides = new Set(plan.onGpu);
       met.both += sides.size - 1;

@@ -45,7 +45,8 @@ function randomProblem(actors: number): fc.Arbitrary<TaskProblem> {
       costs: fc.record({ cpu: times(a, 40), gpu: times(a, 15), toCpu: times(c, 30), toGpu: times(c, 30), shuffle: times(c, 20), deshuffle: times(c, 20) }),
       cores: fc.integer({ min: 1, max: 4 }), multiprocessors: fc.integer({ min: 1, max: 4 }),
       link: fc.constantFrom('shared', 'duplex'), each: fc.integer({ min: 1, max: 3 }), openLoops: fc.boolean(),
-    }).map(({ costs, each, ...rest }: Pick<TaskProblem, 'cores' | 'multiprocessors' | 'link' | 'openLoops'> & { costs: CostTable; each: number }) => ({
+      placesState: fc.boolean(),
+    }).map(({ costs, each, ...rest }: Pick<TaskProblem, 'cores' | 'multiprocessors' | 'link' | 'openLoops' | 'placesState'> & { costs: CostTable; each: number }) => ({
       ...rest, cpuRepetitions: rates.map((count) => count * each),
       graph: { ...graph, actors: graph.actors.map((actor) => ({ ...actor, stateful: actor.stateful && actor.id % 2 === 0 })) },
       repetitions: rates, costs,
@@ -109,6 +110,12 @@ describe('task partitioning', () => {
     const problem = { graph: line, repetitions: [1, 1, 1], costs: costsOfLine, cores: 1, multiprocessors: 1, fixed: [false, true, false] };
     assert.deepEqual(partitionTasks(problem).onGpu, [true, false, true]);
     assert.match(validatePartition(problem, { ...partitionTasks(problem), onGpu: [true, true, true] })[0]!, /b is fixed/);
+    // State goes where it is best if it may be placed.
+    const withState = { ...line, actors: line.actors.map((actor) => ({ ...actor, stateful: actor.id > 0 })) };
+    const free = { graph: withState, repetitions: [1, 1, 1], costs: { ...costsOfLine, gpu: [1, 1, 50] }, cores: 1, multiprocessors: 1 };
+    assert.deepEqual(partitionTasks(free).onGpu, [true, false, false]);
+    const placed = partitionTasks({ ...free, placesState: true });
+    assert.deepEqual([placed.onGpu, placed.interval, placed.recurrence], [[true, true, false], 9, 0]);
   });
 
   it('counts two directions by themselves where each has its own link', () => {
@@ -133,7 +140,9 @@ describe('task partitioning', () => {
   });
 
   it('raises multiplicities until no instance is longer than the loads of any partition', () => {
-    fc.assert(fc.property(randomProblem(7), (problem) => {
+    fc.assert(fc.property(randomProblem(7), (any) => {
+      // State that may be placed is one instance, however often an iteration is unrolled.
+      const problem = { ...any, placesState: false };
       const times = taskUnrollFactor(problem);
       const longest = (task: TaskProblem): number => Math.max(...task.graph.actors.map(({ id }) =>
         Math.max(task.costs.cpu[id]!, fixedActors(task)[id] ? 0 : task.costs.gpu[id]!)));

@@ -65,7 +65,8 @@ function actorCosts(problem: HybridProblem, { graph, members }: Contracted, cpuF
     threads, gpu, onCore: threads.map((count) => divisorUpTo(count, cpuFirings)),
     cpu: members.map((list) => list.reduce((sum, { actor, firings }) => sum + firings * elementAt(problem.cpu, actor), 0)),
     fixed: whole.map(({ actor }, id) =>
-      (elementAt(graph.actors, id).stateful && problem.placesState !== true) || gpu[id] === Infinity || problem.fixed?.[actor] === true || loops.pinned.has(actor)),
+      (elementAt(graph.actors, id).stateful && problem.placesState !== true) || gpu[id] === Infinity
+      || problem.fixed?.[actor] === true || loops.pinned.has(actor)),
   };
 }
 
