@@ -13,6 +13,8 @@ import type { Run } from './interpreter.ts';
 import { fixture, launch, namesOf } from './launches.ts';
 
 const randomCount = Number(process.env['WARPLOOM_PROOF_KERNELS'] ?? 0);
+/** Random kernels that are compiled together. */
+const chunk = 25;
 
 /** Launches that differ; empty if there are none. */
 function differences(before: string, after: string, launches: readonly Launch[], orders: readonly Run['order'][], dynamicBytes = 0): string[] {
@@ -57,19 +59,23 @@ describe('scratchpad: programs', function () {
     }
   });
 
-  it('random kernels give the same bytes', async () => {
-    const text = randomCount === 0 ? fixture('random') : compiled(randomCount);
-    const { report, ptx } = await scratchpad.optimize(text, { barriers: 'any', budget: 3e9, reorder: true });
-    const rewritten = report.kernels.filter((kernel) => kernel.status === 'rewritten');
-    ok(rewritten.length >= 0.5 * report.kernels.length, `${rewritten.length} of ${report.kernels.length} rewritten`);
-    for (let seed = 1; seed <= (randomCount || 12); ++seed) {
-      const kernel = report.kernels.find((each) => each.kernel === `random_${seed}`);
-      if (kernel?.status !== 'rewritten') continue;
-      const [own] = launchesOf(randomKernel(new Random(seed)).text);
-      const [a, b] = [only(text, `random_${seed}`), only(ptx, `random_${seed}`)];
-      deepStrictEqual(differences(a, b, [{ ...own!, kernel: `random_${seed}`, grid: [1, 1, 1] }], ['forward', seed]), [], `seed ${seed}`);
-    }
-  });
+  for (let from = 1; from <= Math.max(randomCount, 1); from += chunk) {
+    const until = randomCount === 0 ? 12 : Math.min(from + chunk - 1, randomCount);
+    it(`random kernels ${from} to ${until} give the same bytes`, async () => {
+      const text = randomCount === 0 ? fixture('random') : compiled(from, until);
+      const { report, ptx } = await scratchpad.optimize(text, { barriers: 'any', budget: 3e9, reorder: true });
+      const rewritten = report.kernels.filter((kernel) => kernel.status === 'rewritten');
+      ok(rewritten.length >= 0.4 * report.kernels.length, `${rewritten.length} of ${report.kernels.length} rewritten`);
+      deepStrictEqual(report.kernels.filter(({ reason }) => reason.startsWith('not confirmed')), []);
+      for (let seed = from; seed <= until; ++seed) {
+        const kernel = report.kernels.find((each) => each.kernel === `random_${seed}`);
+        if (kernel?.status !== 'rewritten') continue;
+        const [own] = launchesOf(randomKernel(new Random(seed)).text);
+        const [a, b] = [only(text, `random_${seed}`), only(ptx, `random_${seed}`)];
+        deepStrictEqual(differences(a, b, [{ ...own!, kernel: `random_${seed}`, grid: [1, 1, 1] }], ['forward', seed]), [], `seed ${seed}`);
+      }
+    });
+  }
 
   it('finds what a kernel without a needed barrier does', async () => {
     const text = fixture('corpus-straight');
@@ -91,12 +97,12 @@ function only(text: string, kernel: string): string {
   return parts.filter((part, at) => at === 0 || part.includes(`${kernel.length}${kernel}EP`)).join('');
 }
 
-/** Random kernels 1 to `count`, compiled by nvcc. */
-function compiled(count: number): string {
+/** Random kernels, compiled by nvcc. */
+function compiled(from: number, until: number): string {
   const folder = mkdtempSync(join(tmpdir(), 'warploom-'));
   try {
     const one = (seed: number): string => randomKernel(new Random(seed)).text.replaceAll(/random_\w+/g, `random_${seed}`);
-    const source = Array.from({ length: count }, (_, at) => `namespace n${at + 1} {\n${one(at + 1)}\n}\n`).join('');
+    const source = Array.from({ length: until - from + 1 }, (_, at) => `namespace n${from + at} {\n${one(from + at)}\n}\n`).join('');
     writeFileSync(join(folder, 'random.cu'), source);
     execFileSync('nvcc', ['-ptx', '-w', '-arch=sm_90', '-o', join(folder, 'random.ptx'), join(folder, 'random.cu')]);
     return readFileSync(join(folder, 'random.ptx'), 'utf8');
