@@ -1,12 +1,10 @@
 // Programs of the CUDA toolkit: nvcc compiles CUDA source to PTX, and PTX to machine code.
-import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { withFiles } from '../core/compile/cache.ts';
 import { kept, runChild } from '../core/compile/child.ts';
 import { searchPaths } from '../core/compile/compiler.ts';
 import { findNvcc } from '../core/compile/cuda.ts';
 import { ModuleError, UnavailableError, WarploomError } from '../core/errors.ts';
-import { inTemporaryFolder } from '../core/files.ts';
+import { inTemporaryFolder, readBytes, readText, writeFileAtomic } from '../core/files.ts';
 import type { TakenOptimizeOptions } from './options.ts';
 
 /** Milliseconds that a compilation may take. */
@@ -31,23 +29,23 @@ async function run(folder: string, args: readonly string[], { signal }: Wanted):
 
 /** Compiles CUDA source to PTX with line information. */
 export async function compile(source: string, options: Wanted): Promise<string> {
-  return inTemporaryFolder((folder) => withFiles('compile a kernel', async () => {
+  return inTemporaryFolder(async (folder) => {
     const [from, to] = [join(folder, 'kernel.cu'), join(folder, 'kernel.ptx')];
-    await writeFile(from, source);
+    await writeFileAtomic(from, source);
     const { arch, compilerOptions = [] } = options;
     const isGiven = compilerOptions.some((each) => /^(?:-arch|--gpu-architecture|-gencode|--generate-code)\b/.test(each));
     const own = isGiven || arch === undefined ? [] : [`-arch=${arch}`];
     await run(folder, ['-ptx', '-lineinfo', ...own, ...compilerOptions, from, '-o', to], options);
-    return readFile(to, 'utf8');
-  }));
+    return readText(to);
+  });
 }
 
 /** Assembles PTX for its own `.target`. */
 export async function assemble(ptx: string, options: Wanted): Promise<Uint8Array> {
-  return inTemporaryFolder((folder) => withFiles('assemble a kernel', async () => {
+  return inTemporaryFolder(async (folder) => {
     const [from, to] = [join(folder, 'kernel.ptx'), join(folder, 'kernel.cubin')];
-    await writeFile(from, ptx);
+    await writeFileAtomic(from, ptx);
     await run(folder, ['-cubin', `-arch=${/\.target\s+(sm_\w+)/.exec(ptx)?.[1] ?? 'sm_90'}`, from, '-o', to], options);
-    return new Uint8Array(await readFile(to));
-  }));
+    return new Uint8Array(await readBytes(to));
+  });
 }
