@@ -97,9 +97,10 @@ async function engineFor(request: Request, target: Target, made: StencilProgram,
     }
   }
   if (variant === 'streaming' && backend === 'auto') return startCpp(request, target, made, content);
-  refuseStreaming();
+  if (variant !== 'streaming') refuseStreaming();
   const { WasmEngine } = await import('./engines/wasm.ts');
-  const engine = new WasmEngine(equation, made, content, threads);
+  const engine = new WasmEngine(equation, made, content, { threads, depth: variant === 'classic' ? 1 : request.depth });
+  if (variant === 'streaming' && engine.variant === 'classic') refuseStreaming();
   return backend === 'auto' && variant === 'auto' ? growing(engine, request, target, made, content) : engine;
 }
 

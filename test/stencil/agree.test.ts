@@ -1,7 +1,8 @@
 // All ways to run an equation give the same bits: the functions themselves in JavaScript, the interpreter, WebAssembly on one and several
 // threads, and device code on the shim.
+import assert from 'node:assert/strict';
 import { openDevice, stencil, type Device } from '../../lib/index.ts';
-import { after, randomCase, same, type Case } from './support.ts';
+import { after, randomCase, randomPasses, same, sequence, type Case } from './support.ts';
 
 const shim = async (): Promise<Device> => openDevice({ backend: 'simt' });
 
@@ -91,6 +92,42 @@ describe('stencil: runs agree', function () {
       }
     }
     await device[Symbol.asyncDispose]();
+  });
+
+  it('in WebAssembly, where several steps are taken per pass over memory: random equations of one stage', async () => {
+    let ran = 0;
+    for (let seed = 3000; seed < 3024; ++seed) {
+      const dimensions = seed % 3 === 0 ? 3 : 2;
+      const draw = sequence(seed);
+      const from = (least: number, most: number): number => least + ((draw() >>> 5) % (most - least + 1));
+      const { equation, options } = randomPasses(seed, dimensions);
+      const { method, definition } = equation;
+      if (method !== undefined) continue;
+      const shape = [from(9, 50), from(5, 40), from(5, 9)].slice(0, dimensions);
+      const cells = shape.reduce((a, b) => a * b);
+      const numbers = Float64Array.from({ length: cells }, (_, i) => Math.sin(7 * i));
+      const made = { equation, steps: from(2, 13), text: String(definition.step), options: {
+        ...options, shape, initial: Object.fromEntries(equation.fields.map((name) => [name, numbers])),
+        coefficients: Object.fromEntries(equation.coefficients.map((name) => [name, numbers.map(Math.abs)])),
+      } };
+      const more = { backend: 'wasm', threads: from(1, 3), depth: from(2, 6) } as const;
+      await using run = await stencil.simulate(equation, { ...made.options, ...more } as never);
+      if (run.info.variant === 'streaming') ran += 1;
+      same(await after(made, more), await after(made, { backend: 'wasm', variant: 'classic', threads: 1 }),
+        `seed ${seed}, ${shape.join(' × ')}, ${JSON.stringify(more)}, ${run.info.reason}\n${made.text}`);
+    }
+    assert.ok(ran >= 3, `only ${ran} ran`);
+  });
+
+  it('in WebAssembly names the first bad step inside a pass', async () => {
+    const bursts = stencil.define({ dimensions: 2, fields: ['u'], step: ({ u }) => ({ u: u() * u() + 0 * u(1, 1) }) });
+    const initial = { u: (x: number, y: number) => (x > 33 && x < 34 && y > 1 && y < 2 ? 1e50 : 0.5) };
+    for (const threads of [1, 2, 3]) {
+      await using run = await stencil.simulate(bursts, { shape: [60, 90], dt: 1, initial, backend: 'wasm', threads, depth: 5 });
+      assert.equal(run.info.depth, 5);
+      await assert.rejects(run.advance(9), /step 3 .* u = Infinity in cell \(33, 1\)/);
+      assert.equal(run.stepsDone, 2);
+    }
   });
 
   it('on several threads of WebAssembly, whatever is shared', async () => {

@@ -284,20 +284,23 @@ class Builder {
     // x - x is 0 for finite numbers and NaN for all others, and so are sums of these.
     const type = vectorOf[precision];
     const width = lanesOf[type];
-    const [sum, one, stop] = [this.#local(type, 'sum'), this.#local(precision, 'sum'), this.#local('i32', 'stop')];
+    // Several sums at once, so that none waits for the addition before.
+    const sums = Array.from({ length: 4 }, () => this.#local(type, 'sum'));
+    const [one, stop] = [this.#local(precision, 'sum'), this.#local('i32', 'stop')];
     const zero = constant(precision, 0);
-    const self = (buffer: Buffer, of: Local['type']): Expression => {
-      const x = load(buffer, at, 0, of);
-      return binary('sub', x, x);
-    };
-    const added = (to: Local, of: Local['type']): Body => results.map((buffer) => set(to, binary('add', get(to), self(buffer, of))));
-    const lanes = Array.from({ length: width }, (_, lane) => extract(get(sum), lane)).reduce<Expression>((a, b) => binary('add', a, b),
-      get(one));
+    const added = (to: Local, of: Local['type'], from: number): Body => results.flatMap((buffer) => {
+      const x = this.#local(of, 'x');
+      return [set(x, load(buffer, at, from, of)), set(to, binary('add', get(to), binary('sub', get(x), get(x))))];
+    });
+    const lanes = sums.flatMap((sum) => Array.from({ length: width }, (_, lane) => extract(get(sum), lane)))
+      .reduce<Expression>((a, b) => binary('add', a, b), get(one));
     const length = exact('sub', get(end), get(first));
-    return [begin, set(sum, splat(zero)), set(one, zero),
-      set(stop, exact('sub', get(end), binary('band', length, i32(width - 1)))),
-      forLoop({ name: `check_${this.#next++}` }, last, { from: get(first), to: get(stop), step: width }, added(sum, type)),
-      forLoop({ name: `check_${this.#next++}` }, last, { from: get(stop), to: get(end) }, added(one, precision)),
+    const step = width * sums.length;
+    return [begin, ...sums.map((sum) => set(sum, splat(zero))), set(one, zero),
+      set(stop, exact('sub', get(end), binary('band', length, i32(step - 1)))),
+      forLoop({ name: `check_${this.#next++}` }, last, { from: get(first), to: get(stop), step },
+        sums.flatMap((sum, i) => added(sum, type, i * width))),
+      forLoop({ name: `check_${this.#next++}` }, last, { from: get(stop), to: get(end) }, added(one, precision, 0)),
       set(bad, binary('bor', get(bad), convert('i32', unary('not', compare('eq', lanes, zero)))))];
   }
 

@@ -40,6 +40,10 @@ export interface WasmPlan {
   /** Words: threads that wait, barriers passed, the first bad step + 1 or 0. */
   readonly control: Int32Array;
   readonly isAdaptive: boolean;
+  /** Steps of a pass over memory; 1: steps are taken one by one. */
+  readonly depth: number;
+  /** Planes (along the first axis) that a plane's neighbours and boundary conditions are away at most. */
+  readonly margin: number;
   /** The clock after the last span: time, dt, rate, 1 if no step is possible, steps. Then twice the largest rate of every thread. */
   readonly clock: Float64Array;
 }
@@ -50,6 +54,8 @@ const waiting = 0, passed = 1, bad = 2;
 export const clockNumbers = 5;
 /** How often a waiting thread looks before it goes to sleep. */
 const spins = 2000;
+/** Cells that are worth a call. */
+const worthCall = 4096;
 
 /** One thread. */
 export class WasmMachine {
@@ -75,7 +81,7 @@ export class WasmMachine {
 
   /** Takes the steps of a span, or fewer if one is bad: `control` has its number + 1 then. `swapped`: whether the state is in `other`. */
   run(span: Span, swapped: boolean): void {
-    const { members, threads, share, rows, columns, isSingle } = this.#plan;
+    const { members, threads, share, rows, columns, isSingle, depth, control } = this.#plan;
     const [from, to] = this.#part(share === 'members' ? members : rows > 1 ? rows : columns);
     const own = share === 'members' ? [from, to] as const : [0, members] as const;
     const range = share === 'members' ? [0, rows, 0, columns] : rows > 1 ? [from, to, 0, columns] : [0, 1, from, to];
@@ -83,8 +89,16 @@ export class WasmMachine {
       this.#adaptive(span.limits, span.steps, swapped, own, range);
       return;
     }
-    let isSwapped = swapped;
-    for (let step = 0; step < span.steps; step += 1) {
+    let [isSwapped, begin] = [swapped, 0];
+    for (; begin + 1 < span.steps && depth > 1; ) {
+      const count = Math.min(depth, span.steps - begin);
+      const isGood = this.#pass(span, begin, count, isSwapped, own);
+      if (count % 2 === 1) isSwapped = !isSwapped;
+      begin += count;
+      const found = Atomics.load(control, bad);
+      if (share === 'members' ? !isGood : found !== 0 && found <= begin) return;
+    }
+    for (let step = begin; step < span.steps; step += 1) {
       const isGood = this.#step(step, timeOf(span, step), span.dt, isSwapped, own, range, share === 'rows' && threads > 1);
       if (isSingle) isSwapped = !isSwapped;
       if (share === 'members' ? !isGood : this.#isBad(step)) return;
@@ -157,6 +171,67 @@ export class WasmMachine {
       if (meets) this.#meet();
     }
     return isGood;
+  }
+
+  /**
+   * Takes several steps while planes are in the cache. Every thread moves through a block of planes, each step some planes behind the one
+   * before it, and leaves out at both ends what depends on other blocks; then threads fill the gaps between blocks. Steps write to two
+   * arrays in turn: what a gap needs is not overwritten, because every step of a block ends earlier than the one before.
+   */
+  #pass(span: Span, first: number, count: number, isSwapped: boolean, [from, to]: readonly [number, number]): boolean {
+    const { shape, rows, columns, margin, share, threads } = this.#plan;
+    const planes = required(shape[0]);
+    const each = rows / planes;
+    const blocks = share === 'members' ? 1 : threads, block = share === 'members' ? 0 : this.#number;
+    const low = Math.floor((planes * block) / blocks), high = Math.floor((planes * (block + 1)) / blocks);
+    const many = Math.max(1, Math.floor(worthCall / (each * columns)));
+    let isGood = true;
+    for (const phase of ['blocks', 'gaps'] as const) {
+      for (let member = from; member < to; member += 1) {
+        const take = this.#taker(span, first, count, isSwapped, member);
+        const go = (level: number, begin: number, end: number): void => {
+          if (begin < end && !take(level, begin * each, end * each)) isGood = false;
+        };
+        if (phase === 'blocks') {
+          for (let front = low; front < high; front += many) {
+            for (let level = 0; level < count; level += 1) {
+              const away = level * margin;
+              go(level, Math.max(front - away, low + away), Math.min(front + many - away, high - away));
+            }
+          }
+        } else {
+          for (let level = 1; level < count; level += 1) {
+            const away = level * margin;
+            go(level, Math.max(0, low - away), low + away);
+            if (low < away) go(level, planes + low - away, planes);
+          }
+        }
+      }
+      if (share === 'rows' && threads > 1) this.#meet();
+    }
+    return isGood;
+  }
+
+  /** What takes rows of a step of a pass; returns whether they are good. */
+  #taker(
+    span: Span, first: number, count: number, isSwapped: boolean, member: number,
+  ): (level: number, from: number, to: number) => boolean {
+    const { pointers, shape, parameters, precision, method, columns } = this.#plan;
+    const stage = method === undefined ? stepStage : required(methodStages[method][0]);
+    const rows = elementAt(this.#rows, 0), places = elementAt(pointers, 0);
+    const levels = Array.from({ length: count }, (_, level) => {
+      const all = [...stageScalars(stage, timeOf(span, first + level), span.dt), ...elementAt(parameters, member)];
+      return [0, 0, 0, columns, ...shape, ...precision === 'f32' ? all.map(Math.fround) : all];
+    });
+    return (level, from, to) => {
+      const given = elementAt(levels, level);
+      given[0] = from;
+      given[1] = to;
+      this.#point(places, member, isSwapped !== (level % 2 === 1));
+      if (rows(...given) === 0) return true;
+      this.#report(first + level);
+      return false;
+    };
   }
 
   #point(pointers: readonly Pointer[], member: number, isSwapped: boolean): void {

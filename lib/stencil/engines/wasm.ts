@@ -37,6 +37,32 @@ export function wasmProgram({ program, stages, limit }: StencilProgram): Program
     vectors: large.size === 0, unroll: 0 }));
 }
 
+/** Bytes of a core's own cache, and of its share of the common one, that planes of a pass may take; steps of one. */
+const cacheBytes = 3 * 2 ** 18, sharedBytes = 6 * 2 ** 20, mostSteps = 16;
+
+/** How a run is asked to go. */
+export interface WasmOptions {
+  readonly threads?: number | undefined;
+  /** Steps per pass; default: as many as fit in the cache. */
+  readonly depth?: number | undefined;
+}
+
+/** Steps per pass: one for equations with several stages, for steps that vary, along one axis, and where there are too few planes. */
+function depthOf(
+  { stages, limit }: StencilProgram, { grid, initial }: Content, margin: number, threads: number, wanted: number | undefined,
+): number {
+  const { shape, members } = grid;
+  const planes = required(shape[0]);
+  if (stages.length > 1 || limit !== undefined || shape.length === 1) return 1;
+  const bytes = (2 * initial.byteLength) / members / planes;
+  const fitting = (cache: number): number => Math.floor(cache / (Math.max(1, margin) * bytes)) - 2;
+  const own = fitting(cacheBytes);
+  const best = initial.byteLength <= cacheBytes ? 1 : own > 1 ? Math.min(mostSteps, own) : Math.min(4, fitting(sharedBytes));
+  // Blocks of planes have to be wider than the gaps between them.
+  const possible = margin === 0 ? mostSteps : Math.floor(planes / threads / (2 * margin)) - 1;
+  return Math.max(1, Math.min(wanted ?? best, possible));
+}
+
 class Memory {
   bytes = 0;
 
@@ -49,8 +75,8 @@ class Memory {
 
 export class WasmEngine implements Engine {
   readonly backend = 'wasm';
-  readonly variant = 'classic';
-  readonly depth = 1;
+  readonly variant: 'classic' | 'streaming';
+  readonly depth: number;
   readonly shapes = [];
   readonly threads: number;
   readonly reason: string;
@@ -64,13 +90,16 @@ export class WasmEngine implements Engine {
   #rate = guess;
   #workers: readonly Worker[] | undefined;
 
-  constructor(equation: Equation, made: StencilProgram, content: Content, wanted: number | undefined) {
+  constructor(equation: Equation, made: StencilProgram, content: Content, { threads: wanted, depth }: WasmOptions = {}) {
     const { grid, initial, precision, coefficients } = content;
     const { cells, members, fields } = grid;
     const { rows, columns } = rowsOf(grid);
     const most = Math.max(1, members > 1 ? members : rows > 1 ? rows : columns);
     this.threads = Math.min(wanted ?? Math.max(1, Math.min(availableParallelism(), Math.floor((cells * members) / worthThread))), most);
-    this.reason = `${this.threads} thread${this.threads === 1 ? '' : 's'}`;
+    const margin = Math.max(required(made.reach[0]), required(made.leastCells[0]) - 1);
+    this.depth = depthOf(made, content, margin, this.threads, depth);
+    this.variant = this.depth === 1 ? 'classic' : 'streaming';
+    this.reason = `${this.depth === 1 ? '' : `${this.depth} steps per pass, `}${this.threads} thread${this.threads === 1 ? '' : 's'}`;
     const program = wasmProgram(made);
     const layout = layoutWasm(program);
     const size = precision === 'f32' ? 4 : 8;
@@ -100,7 +129,7 @@ export class WasmEngine implements Engine {
       parameters: Array.from({ length: members }, (_, m) => Array.from(content.parameters.subarray(m * count, (m + 1) * count))),
       isSingle: made.stages.length === 1, state: required(places.get('state')), other: places.get('first') ?? 0,
       share: members >= this.threads && members > 1 ? 'members' : 'rows', threads: this.threads,
-      control: new Int32Array(new SharedArrayBuffer(16)), isAdaptive,
+      control: new Int32Array(new SharedArrayBuffer(16)), isAdaptive, depth: this.depth, margin,
       clock: new Float64Array(new SharedArrayBuffer(8 * (clockNumbers + 2 * this.threads))),
     };
     this.#here = new WasmMachine({ ...this.#plan, threads: 1 }, 0, required(this.#own.at(-1)));
