@@ -148,6 +148,25 @@ async function callRows(context: BenchContext): Promise<void> {
   await row('call/device/reduce-1', () => kernel.reduce((x) => x * x, [onDevice], 'sum'));
   onDevice.dispose();
   out.dispose();
+  await axisRows(context, quick || device.backend === 'simt' ? 2 ** 7 : 2 ** 13, seconds);
+}
+
+/** Sums of a square matrix along each axis, on the device: whole calls; the limit is the time of reading it once. */
+async function axisRows(context: BenchContext, side: number, seconds: number): Promise<void> {
+  const { device } = context;
+  const bytes = 8 * side * side;
+  const rate = bytes / (await copyFloor(device, bytes)).seconds;
+  using matrix = await device.array('float64', side * side);
+  for (const axis of [0, 1]) {
+    const id = `call/device/sum-${side}x${side}/axis${axis}`;
+    if (!context.wanted(id)) continue;
+    const input = { data: matrix, shape: [side, side] };
+    const { value, spread } = await latency(async () => {
+      (await kernel.reduce((x) => x, [input], 'sum', { axis }) as DeviceArray).dispose();
+    }, seconds);
+    const limit = bytes / rate;
+    context.emit({ id, unit: 's', value, spread, limit, fraction: limit / value });
+  }
 }
 
 async function compileRow(context: BenchContext, device: Device): Promise<void> {

@@ -238,6 +238,29 @@ describe('stencil: what is refused', () => {
       && error.argument === 'equation');
   });
 
+  it('by getters: what they throw is passed on, and options are read once', async () => {
+    const reads = new Map<string, number>();
+    /** The same object with getters, which give something else from the second time on. */
+    const counted = <T extends object>(of: T, name: string): T => Object.defineProperties({}, Object.fromEntries(Object.entries(of).map(([key, value]) =>
+      [key, { enumerable: true, get: () => {
+        const count = (reads.get(`${name}.${key}`) ?? 0) + 1;
+        reads.set(`${name}.${key}`, count);
+        return count === 1 ? value as unknown : Symbol(key);
+      } }]))) as T;
+    const heat = stencil.define(counted({ dimensions: 1 as const, fields: ['u'] as const, parameters: ['D'] as const, method: 'euler' as const,
+      rate: ({ u }: never, { D }: never, { laplacian }: never) => ({ u: D * (laplacian as (of: unknown) => number)(u) }) }, 'definition') as never);
+    await using run = await stencil.simulate(heat, counted({
+      shape: [8], dt: 0.1, spacing: 1, origin: 0, initial: counted({ u: 1 }, 'initial'), parameters: counted({ D: 1 }, 'parameters'),
+      boundary: counted({ kind: 'dirichlet' as const, value: 2 }, 'boundary'), backend: 'interpreter' as const, steps: 3,
+    }, 'options') as never);
+    await run.finish();
+    const more = [...reads].filter(([, count]) => count > 1);
+    assert.deepEqual(more, []);
+    const bad = { get u(): number { throw new RangeError('from a getter'); } };
+    await assert.rejects(stencil.simulate(heat, { ...options, shape: [8], spacing: 1, parameters: { D: 1 }, initial: bad } as never), /from a getter/);
+    assert.throws(() => stencil.define({ dimensions: 1, get fields(): never { throw new RangeError('from a getter'); } } as never), /from a getter/);
+  });
+
   it('by the boundary: grids with fewer cells than it reads', async () => {
     const far = stencil.define({ dimensions: 1, fields: ['u'], boundary: 'mirror', step: ({ u }) => ({ u: u(-4) + u(4) }) });
     await assert.rejects(stencil.simulate(far, { shape: [3], dt: 1, initial: { u: 0 } }), (error: unknown) =>

@@ -51,16 +51,29 @@ const { error, log } = require(finder)(folder).compileNvrtc(library, source, out
 process.exitCode = error === '' ? 0 : 1;
 process.stderr.write(log === '' ? error : log);`;
 
+/** What was found, by what the search depends on: it reads many folders. */
+const located = new Map<string, Nvrtc>();
+
+function searchKey(computeCapability: number): string {
+  const { WARPLOOM_NVRTC, CUDA_HOME, CUDA_PATH, VIRTUAL_ENV, CONDA_PREFIX, HOME, PATH, LD_LIBRARY_PATH } = process.env;
+  return JSON.stringify([computeCapability, WARPLOOM_NVRTC, CUDA_HOME, CUDA_PATH, VIRTUAL_ENV, CONDA_PREFIX, HOME, PATH, LD_LIBRARY_PATH]);
+}
+
 /** NVRTC for a device; a string says why there is none. */
 async function nvrtcToolchain(computeCapability: number, wanted: Wanted): Promise<Toolchain | string> {
   const node = nodeProgram();
   if (node === undefined) return 'it runs in a process of Node, and node is not on PATH';
+  const key = searchKey(computeCapability), before = located.get(key);
+  if (before !== undefined) return nvrtcBy(node, before, computeCapability, wanted);
   const reasons: string[] = [];
   for (const candidate of await nvrtcCandidates()) {
     const nvrtc = await openNvrtc(candidate);
     if (typeof nvrtc === 'string') reasons.push(nvrtc);
     else if (!nvrtc.architectures.includes(computeCapability)) reasons.push(`${nvrtc.path} has no code for sm_${computeCapability}`);
-    else return nvrtcBy(node, nvrtc, computeCapability, wanted);
+    else {
+      located.set(key, nvrtc);
+      return nvrtcBy(node, nvrtc, computeCapability, wanted);
+    }
   }
   return reasons.at(-1) ?? 'it was not found';
 }
