@@ -36,7 +36,9 @@ export function passesFor({ roots, inline, unroll = 256, arrays = 64, vectors = 
     ['simplify', simplify], ['useRanges', useRanges], ['vectoriseLoops', vectoriseLoops], ['vectoriseLanes', vectoriseLanes],
   ];
   return [
-    ['inlineCalls', (program) => inlineCalls(program, inline)], ...reach, ['simplify', simplify], ['useRanges', useRanges], ...clean,
+    // Before as well: what is not called needs no copies of others.
+    ...reach, ['inlineCalls', (program) => inlineCalls(program, inline)], ...reach,
+    ['simplify', simplify], ['useRanges', useRanges], ...clean,
     // Jam outer loops first, while the loops are still nested.
     ...(vectors ? [['unrollAndJam', (program: Program) => unrollAndJam(program, 4)] as const, ...lanes] : []),
     ['unrollShort', (program) => unrollShort(program, unroll)], ...clean,

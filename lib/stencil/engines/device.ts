@@ -40,21 +40,35 @@ function cellBlocks({ cells, members, shape }: Grid, multiprocessors: number): {
   return { march, blocks: tiles * Math.ceil(first / march) };
 }
 
-/** Columns of a warp whose cells share work (cuda/stencil/sharing.cuh), rows that it takes, and warps that a multiprocessor should have. */
-const sharedColumns = 31, mostShared = 64, enoughWarps = 16;
+/** Columns of a warp whose cells share work (cuda/stencil/sharing.cuh), most rows that it takes, and blocks that a multiprocessor holds. */
+const sharedColumns = 31, mostShared = 128, heldBlocks = 2;
 
-/** The same for a stage whose cells share work with their neighbours. */
+/**
+ * The same for a stage whose cells share work with their neighbours. Every warp makes a row more than it keeps, and multiprocessors take
+ * as many blocks at a time as they hold: the rows for which the rounds times the rows of one are least.
+ */
 function sharingBlocks({ members, shape }: Grid, multiprocessors: number): { readonly march: number; readonly blocks: number } {
   const [columns, first] = [required(shape.at(-1)), shape.length === 1 ? 1 : required(shape[0])];
   const strips = Math.ceil(columns / sharedColumns) * (shape.length === 3 ? required(shape[1]) : 1);
-  const march = Math.max(1, Math.min(mostShared, Math.floor((members * strips * first) / (enoughWarps * Math.max(1, multiprocessors)))));
-  return { march, blocks: members * Math.ceil((strips * Math.ceil(first / march)) / (classicThreads / 32)) };
+  const places = heldBlocks * Math.max(1, multiprocessors);
+  let best = { march: 1, blocks: 0, cost: Infinity };
+  for (let march = 1; march <= Math.min(mostShared, first); march += 1) {
+    const blocks = members * Math.ceil((strips * Math.ceil(first / march)) / (classicThreads / 32));
+    const cost = Math.ceil(blocks / places) * (march + 1);
+    if (cost < best.cost) best = { march, blocks, cost };
+  }
+  return best;
 }
+
+const sharings = new WeakMap<Grid, ReturnType<typeof sharingBlocks>>();
 
 /** The launch of a stage. */
 export function stageBlocks({ stages }: StencilProgram, s: number, grid: Grid, { description: { multiprocessors } }: Device):
 { readonly march: number; readonly blocks: number } {
-  return sharedOf(required(stages[s]), s) === undefined ? cellBlocks(grid, multiprocessors) : sharingBlocks(grid, multiprocessors);
+  if (sharedOf(required(stages[s]), s) === undefined) return cellBlocks(grid, multiprocessors);
+  const found = sharings.get(grid) ?? sharingBlocks(grid, multiprocessors);
+  sharings.set(grid, found);
+  return found;
 }
 
 /** Launches of one call. */
