@@ -31,7 +31,7 @@ export interface DeviceCompileOptions {
    */
   readonly mode?: DeviceMode;
   /**
-   * n of SWPn: instances that repeat in a row, 1 to 64. Default: 1 to 16, so that an interval takes about 100 microseconds by estimate, or
+   * n of SWPn: instances that repeat in a row, 1 to 64. Default: 1 to 16, so that an interval takes about 400 microseconds by estimate, or
    * less where there is no memory for that, or none for a balanced schedule. With `serial`, that of the pipeline whose buffers it may not
    * exceed, by default 8, or 4, 2 or 1.
    */

@@ -30,7 +30,7 @@ import { LaunchChoice, type LaunchWay } from './launch-choice.ts';
 export interface PipelineOptions {
   readonly mode: PipelineMode;
   /**
-   * n of SWPn. Default: 1 to 16, so that an interval takes about 100 microseconds by estimate, or less where its buffers do not fit; with
+   * n of SWPn. Default: 1 to 16, so that an interval takes about 400 microseconds by estimate, or less where its buffers do not fit; with
    * `serial` 8.
    */
   readonly coarsening?: number | undefined;

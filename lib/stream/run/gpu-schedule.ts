@@ -179,8 +179,11 @@ export async function scheduleFor(program: PipelineProgram, choice: InstanceChoi
 
 /** n of the schedule that `serial` is compared with: the first that fits. */
 const usualCoarsening: readonly number[] = [8, 4, 2, 1];
-/** Microseconds of an interval up to which it is made longer, so that launches or barriers take little of it; most instances in a row. */
-const worthwhileInterval = 100, mostInRow = 16;
+/**
+ * Microseconds of an interval up to which it is made longer, so that launches or barriers take little of it, and threads have several
+ * instances whose loads overlap; most instances in a row.
+ */
+const worthwhileInterval = 400, mostInRow = 16;
 
 /** n of SWPn for an interval of so many microseconds without: no more than is worth it, since rings that stay in the cache are faster. */
 function byInterval(interval: number, isMeasured: boolean): readonly number[] {
