@@ -35,11 +35,16 @@ function programOf({ state, ...printed }: Stored, graph: StreamGraph, options: F
   };
 }
 
+/** The content of graphs that nobody changes: a compilation asks for several programs of one. */
+const contents = new WeakMap<StreamGraph, string>();
+
 async function keyOf(graph: StreamGraph, options: FusedOptions): Promise<string | undefined> {
   // Others may change their graph after they had it compiled, and before all is read.
-  const content = isTrusted(graph) ? contentOf([graph, options]) : undefined;
-  if (content === undefined) return undefined;
-  return createHash('sha256').update(await ownCode(['core', 'kernel', 'stream'])).update(content).digest('hex').slice(0, 40);
+  const own = isTrusted(graph) ? contents.get(graph) ?? contentOf(graph) : undefined, chosen = contentOf(options);
+  if (own === undefined || chosen === undefined) return undefined;
+  contents.set(graph, own);
+  const hash = createHash('sha256').update(await ownCode(['core', 'kernel', 'stream']));
+  return hash.update(own).update(chosen).digest('hex').slice(0, 40);
 }
 
 /** A graph as {@link fusedProgram} prints it, from the cache if it is there. Throws as that does. */
