@@ -206,7 +206,7 @@ WARPLOOM_DEVICE void async_wait(const Block&) {
 /// Copies from shared to global memory that go on while the threads do something else. One thread begins all of them and
 /// waits for them.
 struct StoresAside {
-#if __CUDA_ARCH__ >= 900
+#if __CUDA_ARCH__ >= 900 && __CUDACC_VER_MAJOR__ >= 12
   static constexpr bool kIsAvailable = true;
   /// For every thread that wrote what is to be copied: after that, and before the barrier in front of begin().
   static WARPLOOM_DEVICE void publish(const Block&) { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
