@@ -68,6 +68,23 @@ describe('stencil: Euler equations', function () {
     ok(Math.abs(order - 2) <= 0.1, `order ${order}`);
   });
 
+  it('oblique density waves in two dimensions: second order', async () => {
+    const errors = await Promise.all([32, 64].map(async (n) => {
+      const factor = ((n * Math.sin(Math.PI / n)) / Math.PI) ** 2; // of means over cells
+      const rho = (x: number, y: number): number => 1 + 0.2 * factor * Math.sin(2 * Math.PI * (x + y));
+      await using run = await stencil.simulate(euler.inTwoDimensions(), {
+        shape: [n, n], spacing: 1 / n, dt: { cfl: 0.45 }, parameters: { gamma: 1.4 }, boundary: 'periodic', backend: 'wasm', threads: 1,
+        initial: { rho, mx: rho, my: (x, y) => -0.5 * rho(x, y), E: (x, y) => 0.25 + 0.625 * rho(x, y) },
+      });
+      await run.advanceTo(0.05);
+      const state = await run.state();
+      return sum(state.rho.map((value, i) =>
+        Math.abs(value - rho((Math.floor(i / n) + 0.5) / n - 0.05, ((i % n) + 0.5) / n + 0.025)))) / n ** 2;
+    }));
+    const order = Math.log2(errors[0]! / errors[1]!);
+    ok(Math.abs(order - 2) <= 0.1, `order ${order}`);
+  });
+
   // Steps reject for states that are not admissible. All of them: WARPLOOM_THOROUGH=1, some minutes.
   const riemann = Object.entries(problems).map(([name, { left, right, diaphragm, time, gamma = 1.4 }]) =>
     ({ name, length: 1, time, gamma, at: (x: number) => (x < diaphragm ? left : right) }));
