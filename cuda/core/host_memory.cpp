@@ -136,6 +136,11 @@ int64_t total_of(const std::vector<HostCopy>& copies) {
   return total;
 }
 
+}  // namespace
+
+// Named, because jobs of the header's classes derive from the pool's.
+namespace host_memory {
+
 /// Threads that copy for all callers. The first large copy starts them, and they never end, because many devices and
 /// environments share them.
 class WorkerPool {
@@ -236,7 +241,9 @@ class WorkerPool {
   const bool stays_awake_ = usable_cores() >= kManyCores;
 };
 
-}  // namespace
+}  // namespace host_memory
+
+using host_memory::WorkerPool;
 
 int64_t host_memory_bytes(const std::string& proc, const std::string& cgroups, int64_t physical) {
   int64_t least = physical;
