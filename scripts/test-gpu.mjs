@@ -120,7 +120,7 @@ async function runPart({ name, files, prefix }, seconds) {
   const start = Date.now();
   const env = { ...process.env, WARPLOOM_TEST_BACKENDS: process.env.WARPLOOM_TEST_BACKENDS ?? 'cuda',
     WARPLOOM_TUNE: process.env.WARPLOOM_TUNE ?? '0', // tests compile hundreds of programs
-    ...(prefix.includes('initcheck') ? { WARPLOOM_WRITE_GAPS: '1' } : {}) };
+    ...(prefix.includes('initcheck') ? { WARPLOOM_WRITE_GAPS: '1', WARPLOOM_THREAD_STORES: '1' } : {}) };
   const { status, text } = await collect(command, rest, env, seconds);
   const took = (Date.now() - start) / 1000;
   const ended = { title: name, message: status === 'limit' ? `not done after ${seconds.toFixed(0)} s` : `mocha ended with ${status}` };

@@ -17,7 +17,9 @@ type Wanted = Pick<ReadModuleOptions, 'fast' | 'maxRegisters'>;
 /** Arguments for both compilers. */
 function commonArguments(computeCapability: number, { fast, maxRegisters }: Wanted): string[] {
   return ['-std=c++17', `-arch=sm_${computeCapability}`, `-fmad=${fast}`, `-prec-div=${!fast}`, `-prec-sqrt=${!fast}`, `-ftz=${fast}`,
-    ...(maxRegisters === undefined ? [] : [`-maxrregcount=${maxRegisters}`, '-DWARPLOOM_MAX_REGISTERS=1'])];
+    ...(maxRegisters === undefined ? [] : [`-maxrregcount=${maxRegisters}`, '-DWARPLOOM_MAX_REGISTERS=1']),
+    // For a sanitizer that does not see bulk copies.
+    ...(process.env['WARPLOOM_THREAD_STORES'] === '1' ? ['-DWARPLOOM_THREAD_STORES=1'] : [])];
 }
 
 /** An NVRTC that was found. */

@@ -108,7 +108,7 @@ const left: readonly (readonly [source: string, reason: RegExp])[] = [
     + 'float->float pipeline Main { add Smooth; }', /Smooth \(line 1\) keeps 'y', which only a firing after the other can find/],
   [one('int s;', 's = s * s + x; push(s);'), /keeps 's'/],
   [one('int[8] t; int s;', 't[x & 7] += s; s = t[(s + x) & 7]; push(s);'), /keeps 's', 't'/],
-  [one('int s;', 's += random(5); push(s + x);'), /draws random numbers$/],
+  [one('int s;', 's += random(5); push(s + x);'), /draws random numbers(;|$)/],
   [one('', 'println(x); push(x);'), /it prints$/],
   ['int->int filter A { work pop 2 push 2 { int x = pop(); push(x + pop()); push(x); } } int->int feedbackloop L { join roundrobin(1, 1); '
     + 'body A; loop Identity<int>; split roundrobin(1, 1); enqueue 1; } int->int pipeline Main { add L; }', /feedback loop/],

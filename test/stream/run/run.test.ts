@@ -110,7 +110,7 @@ describe('stream.run', function () {
   it('says that there is no compiler, and does without one where it may', async () => {
     await withoutPath(async () => {
       await assert.rejects(run(smooth, { input, backend: 'cpp' }), (error) => error instanceof NoCompilerError
-        && error.code === 'ERR_WARPLOOM_UNAVAILABLE' && /run the program as WebAssembly/.test(error.message));
+        && error.code === 'ERR_WARPLOOM_UNAVAILABLE' && /run as WebAssembly/.test(error.message));
       assert.equal((await run(smooth, { input })).backend, 'wasm');
     });
     await assert.rejects(run(smooth, { input, backend: 'cpp', compiler: 'no-such-compiler' }), NoCompilerError);
