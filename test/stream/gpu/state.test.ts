@@ -109,7 +109,7 @@ const left: readonly (readonly [source: string, reason: RegExp])[] = [
   [one('int s;', 's = s * s + x; push(s);'), /keeps 's'/],
   [one('int[8] t; int s;', 't[x & 7] += s; s = t[(s + x) & 7]; push(s);'), /keeps 's', 't'/],
   [one('int s;', 's += random(5); push(s + x);'), /draws random numbers(;|$)/],
-  [one('', 'println(x); push(x);'), /it prints$/],
+  [one('', 'println(x); push(x);'), /prints$/],
   ['int->int filter A { work pop 2 push 2 { int x = pop(); push(x + pop()); push(x); } } int->int feedbackloop L { join roundrobin(1, 1); '
     + 'body A; loop Identity<int>; split roundrobin(1, 1); enqueue 1; } int->int pipeline Main { add L; }', /feedback loop/],
 ];
