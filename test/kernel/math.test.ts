@@ -87,7 +87,7 @@ describe('mathematical functions', function () {
 
   for (const name of names) {
     it(`${name} is within ${most[name]} units in the last place`, () => {
-      const count = Number(process.env.WARPLOOM_MATH_ARGUMENTS ?? 2000);
+      const count = Number(process.env.WARPLOOM_MATH_ARGUMENTS ?? 1000);
       const f = mathOf(name);
       let worst: readonly [number, Arguments] = [0, [0, 0]];
       let seen = 0;

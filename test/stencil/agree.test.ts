@@ -17,15 +17,15 @@ async function agrees(each: Case, seed: number, device?: Device): Promise<void> 
 describe('stencil: runs agree', function () {
   this.timeout(120_000);
 
-  const many = Number(process.env['WARPLOOM_RANDOM_EQUATIONS'] ?? 60);
+  const many = Number(process.env['WARPLOOM_RANDOM_EQUATIONS'] ?? 40);
 
   it(`in JavaScript, the interpreter and WebAssembly: ${many} random equations, grids and boundary conditions`, async function () {
     this.timeout(2000 * many);
     for (let seed = 0; seed < many; ++seed) await agrees(await randomCase(seed), seed);
   });
 
-  it('in float32 too, in the interpreter and WebAssembly: 40 random equations', async () => {
-    for (let seed = 1000; seed < 1040; ++seed) {
+  it('in float32 too, in the interpreter and WebAssembly: 20 random equations', async () => {
+    for (let seed = 1000; seed < 1020; ++seed) {
       const each = await randomCase(seed);
       same(await after(each, { backend: 'wasm', precision: 'float32' }), await after(each, { backend: 'interpreter',
         precision: 'float32' }), `seed ${seed}\n${each.text}`);

@@ -6,10 +6,11 @@ import type { HybridCompileOptions } from '../../../lib/stream/run/hybrid.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { randomInput, randomProgram } from '../emit/random-programs.ts';
 import { graphOf } from '../support.ts';
+import { casesOf } from '../../support/thorough.ts';
 import { hybridTogether, inputFor, partitions, small, together } from './hybrid.ts';
 import { deviceBackends } from './support.ts';
 
-const programs = 60, batch = 15;
+const programs = casesOf(30, 60), batch = 15;
 const cuts = Object.values(partitions);
 const ways: readonly HybridCompileOptions[] = [
   small, { ...small, processors: 1, cores: 1 }, { ...small, processors: 7, threads: 64 }, { ...small, width: 128, threads: 128, shuffleItems: 128 },

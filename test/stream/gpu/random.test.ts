@@ -1,4 +1,4 @@
-// 200 random programs on a device give the same bits as the interpreter and WebAssembly, in rounds of all shapes.
+// Random programs on a device give the same bits as the interpreter and WebAssembly, in rounds of all shapes.
 import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
@@ -8,9 +8,10 @@ import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { randomInput, randomProgram } from '../emit/random-programs.ts';
 import { graphOf } from '../support.ts';
+import { casesOf } from '../../support/thorough.ts';
 import { agrees, compileTogether, deviceBackends, firstState, inputItems, type Sample } from './support.ts';
 
-const programs = 200, together = 25;
+const programs = casesOf(100, 200), together = 25;
 const options: readonly FusedOptions[] = [
   {}, { threads: 32, sharedBytes: 3000, groupSize: 1, filterSize: 0 }, { threads: 64, sharedBytes: 12_000, groupSize: 150, readsAhead: true },
   { threads: 256, groupSize: 6000, filterSize: 6000 }, { threads: 32, sharedBytes: 100_000, groupSize: 1, readsAhead: true },
