@@ -42,7 +42,7 @@ rate (or step) is compiled: it sees its arguments, Math and what it declares. do
       --unit Q=U     the unit of a field, or of x, y, z or t, for pictures
       --film F       an animated PNG of field F, in two and three dimensions
       --precision P  float64 (default), float32
-      --variant V    auto, classic, streaming
+      --variant V    auto, classic, streaming; on a device also graph, persistent or swept (docs/stencil.md)
       --backend B    auto, cuda, cpu, simt
       --again        also run what is already finished
   -o, --out DIR      results go to DIR/all, or to one folder for each value of a sweep: result.zarr, result.json,

@@ -8,6 +8,7 @@ import { PassThrough } from 'node:stream';
 import { main } from '../../lib/cli/main.ts';
 import { formatNpy, parseNpy } from '../../lib/files/npy.ts';
 import { jobJsonSchema } from '../../lib/jobs/kinds/index.ts';
+import { stencilVariants } from '../../lib/stencil/index.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -40,6 +41,12 @@ describe('warploom command', () => {
       assert.equal(code, 0);
       assert.match(out, new RegExp(`^Usage: warploom ${name}`));
     }
+  });
+
+  it('names every variant of equations', async () => {
+    const { out } = await run(['simulate', '--help']);
+    const line = out.split('\n').find((each) => each.includes('--variant V'))!;
+    for (const variant of stencilVariants) assert.match(line, new RegExp(`\\b${variant}\\b`));
   });
 
   it('refuses bad command lines with code 2 and says what to try', async () => {
