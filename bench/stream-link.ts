@@ -16,7 +16,7 @@ export async function measureLink(device: Device, quick: boolean): Promise<Link>
   const [source, target] = [await device.pinned('float32', pieces * length), await device.pinned('float32', pieces * length)];
   using sink = await device.array('float32', length);
   using spring = await device.array('float32', length);
-  const part = (array: typeof source, at: number): typeof source => array.subarray(at * length, (at + 1) * length) as typeof source;
+  const part = (array: typeof source, at: number): Float32Array => array.subarray(at * length, (at + 1) * length) as Float32Array;
   const rateOf = async (transfers: (at: number) => Promise<unknown>[]): Promise<number> => {
     let least = Infinity;
     for (let i = 0; i < 8; ++i) {

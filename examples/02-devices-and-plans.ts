@@ -16,7 +16,7 @@ for (let step = 0; step < steps; step += 1) {
   const { info } = await plan.solve({ rhs: state, out: state, layout: 'interleaved' }); // in place, on the device
   seconds += info.deviceSeconds;
 }
-const end = await state.read() as Float64Array;
+const end = await state.read();
 const what = plan.factorisation === 'none' ? 'the matrix' : `${plan.factorisation} factors`;
 console.log(`${steps} solves of ${batch} x ${n} by a plan: ${(seconds / steps * 1e6).toFixed(0)} us each on ${device.name};`,
   `${(plan.bytes / 2 ** 20).toFixed(1)} MiB kept (${what}), largest value left`,

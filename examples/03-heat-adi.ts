@@ -41,7 +41,7 @@ for (let step = 0; step < steps; step += 1) {
 }
 
 const factor = tridiagonal.HeatAdi.modeFactor(p, q, { width, height, diffusivity, dt }) ** steps;
-const end = await u.read() as Float64Array;
+const end = await u.read();
 const error = end.reduce((most, value, k) => Math.max(most, Math.abs(value - factor * initial[k]!)), 0);
 console.log(`${steps} ADI steps of ${width} x ${height} on ${device.name}: ${(seconds / steps * 1e3).toFixed(3)} ms a step;`,
   `error against the exact mode ${error.toExponential(1)}`);

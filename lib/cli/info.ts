@@ -1,5 +1,5 @@
 // warploom info: what this machine can run on, and why it cannot use the rest.
-import { packageVersion } from '../core/binding.ts';
+import { version } from '../core/version.ts';
 import { installedCompilers } from '../core/compile/cuda.ts';
 import { devices } from '../core/devices.ts';
 import { ExitCode, parseFlags, type Command } from './command.ts';
@@ -28,11 +28,11 @@ Paste the output into a bug report.
     const compilers = await installedCompilers();
     if (values.json) {
       const platform = `${process.platform}-${process.arch}`;
-      const report = { warploom: packageVersion(), node: process.version, platform, devices: list, compilers };
+      const report = { warploom: version, node: process.version, platform, devices: list, compilers };
       out.write(`${JSON.stringify(report, null, 2)}\n`);
       return ExitCode.ok;
     }
-    out.write(`warploom ${packageVersion()}, node ${process.version}, ${process.platform}-${process.arch}\n\n`);
+    out.write(`warploom ${version}, node ${process.version}, ${process.platform}-${process.arch}\n\n`);
     out.write(`${formatTable(['backend', 'device', 'memory', 'usable', 'why'], list.map((d) => [
       d.backend, d.name || '–', d.memoryBytes > 0 ? formatBytes(d.memoryBytes) : '–',
       d.available ? 'yes' : 'no', d.reason]))}\n\n`);

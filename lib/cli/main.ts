@@ -37,8 +37,8 @@ export async function main(argv: readonly string[], context: CommandContext): Pr
     return name === undefined ? ExitCode.usage : ExitCode.ok;
   }
   if (name === '--version' || name === '-v') {
-    const { packageVersion } = await import('../core/binding.ts');
-    context.out.write(`${packageVersion()}\n`);
+    const { version } = await import('../core/version.ts');
+    context.out.write(`${version}\n`);
     return ExitCode.ok;
   }
   const command = COMMANDS.find((c) => c.name === name);

@@ -11,6 +11,22 @@ export type ElementType = 'float32' | 'float64' | 'complex64' | 'complex128' | '
 /** Typed arrays that hold elements in JavaScript's memory. */
 export type TypedArray = Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
 
+/** The typed array of an element type: 'complex64' is a Float32Array of pairs. */
+export type ArrayOf<E extends ElementType> =
+  E extends 'float32' | 'complex64' ? Float32Array
+    : E extends 'float64' | 'complex128' ? Float64Array
+      : E extends 'int32' ? Int32Array
+        : E extends 'int64' ? BigInt64Array
+          : Uint8Array;
+
+/** The kind of a typed array, whatever its buffer. */
+export type KindOf<T extends TypedArray> =
+  T extends Float32Array ? Float32Array
+    : T extends Float64Array ? Float64Array
+      : T extends Int32Array ? Int32Array
+        : T extends BigInt64Array ? BigInt64Array
+          : Uint8Array;
+
 interface TypeRow {
   /** The addon's number of the type: its position in ElementType of native/core/typed_array.h. */
   readonly number: number;

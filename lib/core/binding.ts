@@ -157,41 +157,25 @@ export interface Addon {
   releaseModule(module: number): void;
 }
 
-interface Manifest {
-  readonly name: string;
-  readonly version: string;
-}
+let root: string | undefined;
 
-let root: { folder: string; manifest: Manifest } | undefined;
-
-function manifestOf(file: string): Manifest | undefined {
+function isOurs(file: string): boolean {
   try {
-    return JSON.parse(readBytesSync(file).toString('utf8')) as Manifest;
+    return (JSON.parse(readBytesSync(file).toString('utf8')) as { readonly name?: string }).name === 'warploom';
   } catch (error) {
-    if (isAbsent(error)) return undefined;
+    if (isAbsent(error)) return false;
     throw error;
   }
 }
 
-/** Found by walking up: lib/, dist/ and bundled copies differ in depth. */
-function findPackage(): { folder: string; manifest: Manifest } {
+/** The package's folder, found by walking up: lib/, dist/ and bundled copies differ in depth. */
+export function packageRoot(): string {
   if (root !== undefined) return root;
   const start = dirname(fileURLToPath(import.meta.url));
   for (let folder = start; ; folder = dirname(folder)) {
-    const manifest = manifestOf(join(folder, 'package.json'));
-    if (manifest?.name === 'warploom') return (root = { folder, manifest });
+    if (isOurs(join(folder, 'package.json'))) return (root = folder);
     if (dirname(folder) === folder) throw new UnavailableError(`no package.json of warploom above ${start}`);
   }
-}
-
-/** The package's folder. */
-export function packageRoot(): string {
-  return findPackage().folder;
-}
-
-/** Version of this package. */
-export function packageVersion(): string {
-  return findPackage().manifest.version;
 }
 
 /** One line for each way in which loading fails, with what to do. */

@@ -18,8 +18,11 @@ export interface Owner {
   readonly attention: Attention | undefined;
 }
 
-/** `length` elements of `type` in a device's memory: the part of a `DeviceArray` that does not involve its device. */
-export abstract class DeviceMemory {
+/**
+ * `length` elements of `type` in a device's memory: the part of a `DeviceArray` that does not involve its device. `T` is the typed
+ * array that its elements are read into.
+ */
+export abstract class DeviceMemory<T extends TypedArray = TypedArray> {
   readonly type: ElementType;
   /** Elements; a complex element counts once. */
   readonly length: number;
@@ -58,9 +61,9 @@ export abstract class DeviceMemory {
    * @param target where to; default: a new typed array of the right kind (complex: interleaved pairs)
    * @param offset first element to read; the length of `target` says how many
    */
-  read(target?: TypedArray, offset = 0, options: CallOptions = {}): Promise<TypedArray> {
+  read<A extends T = T>(target?: A, offset = 0, options: CallOptions = {}): Promise<A> {
     try {
-      const into = target !== undefined ? target : makeResult(this.type, Math.max(0, this.length - offset));
+      const into = target !== undefined ? target : makeResult(this.type, Math.max(0, this.length - offset)) as A;
       this.#check('target', into);
       return this.#transfer('download', into.byteLength, options, (id) =>
         addon().download(this.#use('array'), into, offset, id, takeUnseen(into)).then(() => into));
@@ -74,7 +77,7 @@ export abstract class DeviceMemory {
    * (unless it lies on a SharedArrayBuffer or in pinned memory, which are read while the transfer runs).
    * @param offset first element to write
    */
-  write(source: TypedArray, offset = 0, options: CallOptions = {}): Promise<void> {
+  write(source: T, offset = 0, options: CallOptions = {}): Promise<void> {
     try {
       this.#check('source', source);
       return this.#transfer('upload', source.byteLength, options, (id) =>

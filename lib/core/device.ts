@@ -1,5 +1,7 @@
 // Devices: finding, opening, and calling operations on them.
-import { pinnedArray, requireElementType, requireLength, type ElementType, type TypedArray } from './arrays.ts';
+import {
+  pinnedArray, requireElementType, requireLength, type ArrayOf, type ElementType, type KindOf, type TypedArray,
+} from './arrays.ts';
 import { addon, type BackendName, type DeviceDescription, type MemoryUse } from './binding.ts';
 import { Attention } from './attention.ts';
 import { allocateArray, arrayShape, DeviceMemory, reserveArray, takeArray, type Owner } from './device-memory.ts';
@@ -60,9 +62,10 @@ let compiling: Promise<typeof import('./compile/module.ts')> | undefined;
  * `length` elements of `type` in a device's memory, made by `Device.array`. Operations take it wherever
  * they take a typed array, and work on it in place; calls on one device run in the order they were made,
  * so a chain needs no `await` between its links. Free it with `using`, {@link DeviceArray.dispose}, or leave it to the
- * garbage collector, which knows its size. Freeing an array that a pending call uses is safe.
+ * garbage collector, which knows its size. Freeing an array that a pending call uses is safe. `T` is the typed array that
+ * {@link DeviceArray.read} gives: `DeviceArray<Float64Array>` for float64 and complex128 elements.
  */
-export class DeviceArray extends DeviceMemory {
+export class DeviceArray<T extends TypedArray = TypedArray> extends DeviceMemory<T> {
   readonly device: Device;
 
   /** @internal Use `Device.array`. */
@@ -117,8 +120,8 @@ export class Device {
    * @param lengthOrType elements of a new zeroed array; or the element type if it is not the typed array's own: 'complex64' and
    *   'complex128' take (real, imaginary) pairs
    */
-  async array(data: TypedArray, lengthOrType?: ElementType, options?: CallOptions): Promise<DeviceArray>;
-  async array(data: ElementType, lengthOrType: number, options?: CallOptions): Promise<DeviceArray>;
+  async array<T extends TypedArray>(data: T, lengthOrType?: ElementType, options?: CallOptions): Promise<DeviceArray<KindOf<T>>>;
+  async array<E extends ElementType>(data: E, lengthOrType: number, options?: CallOptions): Promise<DeviceArray<ArrayOf<E>>>;
   async array(
     data: TypedArray | ElementType, lengthOrType?: ElementType | number, options: CallOptions = {},
   ): Promise<DeviceArray> {

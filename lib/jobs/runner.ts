@@ -1,7 +1,7 @@
 // Runs jobs: resumes, reports progress, and leaves one result.json per item.
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { packageVersion } from '../core/binding.ts';
+import { version } from '../core/version.ts';
 import { previousCheckpoint, removeCheckpoints } from '../core/checkpoint.ts';
 import { openDevice, type Device } from '../core/device.ts';
 import { makeFolder, readText, removeAll, writeFileAtomic } from '../core/files.ts';
@@ -95,7 +95,7 @@ async function finishItem(item: JobItem, { loaded, device, folder, signal, onPro
   const notes = [...warnings, ...(done.notes ?? [])];
   const result: ItemResult = {
     schema: 1, ...names, hash: item.hash, parameters: item.job,
-    device: { backend: device.backend, name: device.name }, warploom: packageVersion(),
+    device: { backend: device.backend, name: device.name }, warploom: version,
     ...done, ...(notes.length > 0 ? { notes } : {}),
     wallSeconds: (performance.now() - start) / 1000, finished: new Date().toISOString(),
   };

@@ -3,7 +3,7 @@ import { match, ok, strictEqual } from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packageRoot, packageVersion } from '../../lib/core/binding.ts';
+import { packageRoot } from '../../lib/core/binding.ts';
 import { libraryModule, runChild, type ChildEnd } from '../support/child.ts';
 
 /** Prints what a program sees that uses the library where the addon does not load. */
@@ -50,7 +50,6 @@ describe('loading the addon', function () {
   });
 
   it('finds the package', () => {
-    match(packageVersion(), /^\d+\.\d+\.\d+/);
     ok(packageRoot().length > 0);
   });
 

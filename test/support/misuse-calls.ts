@@ -83,7 +83,7 @@ const args = (...list: unknown[]): Maker => () => ({ args: structuredClone(list)
 
 /** Arguments of functions, by name. Functions of whole namespaces get as many options as possible. */
 export const functions: Readonly<Record<string, Maker>> = {
-  version: args(), devices: args(), defaultDevice: args(),
+  devices: args(), defaultDevice: args(),
   openDevice: args({ backend: 'cpu', index: 0, threads: 1, memoryLimit: 1e8, queueLimit: 8 }),
   scan: () => ({ args: [real(8), { operator: 'sum', exclusive: true, device }] }),
   'kernel.map': () => ({ args: [

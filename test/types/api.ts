@@ -11,8 +11,19 @@ export async function devicesAndArrays(): Promise<void> {
   using device = await openDevice({ backend: 'auto', memoryLimit: 2 ** 30 });
   expectType<Device, typeof device>();
   using array = await device.array(new Float64Array(4));
-  expectType<DeviceArray, typeof array>();
-  await device.array('float32', 16);
+  expectType<DeviceArray<Float64Array>, typeof array>();
+  const values = await array.read();
+  expectType<Float64Array, typeof values>();
+  void values;
+  const pairs = await device.array('complex64', 16);
+  expectType<DeviceArray<Float32Array>, typeof pairs>();
+  const any: DeviceArray = pairs; // where the type does not matter
+  void any;
+  const solved = await tridiagonal.solve({ lower: 0, diagonal: 1, upper: 0, rhs: array });
+  expectType<DeviceArray<Float64Array>, typeof solved.solution>();
+  void solved;
+  // @ts-expect-error the elements are float64
+  await array.write(new Float32Array(4));
   // @ts-expect-error a length is needed beside an element type
   await device.array('float32');
   // @ts-expect-error no such backend

@@ -2,7 +2,7 @@
 import { gzip } from 'node:zlib';
 import { promisify } from 'node:util';
 import { readHeader, type NIFTI1, type NIFTI2 } from 'nifti-reader-js';
-import { packageVersion } from '../../core/binding.ts';
+import { version } from '../../core/version.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, leading, required } from '../../core/known.ts';
 import type { CheckedImage } from '../image.ts';
@@ -147,7 +147,7 @@ function freshHeader({ spacing = [1, 1, 1], affine, description }: Partial<Image
     : [0, 1, 2].map((j) => Math.hypot(elementAt(affine, j), elementAt(affine, 4 + j), elementAt(affine, 8 + j)));
   [1, ...lengths, 1, 1, 1, 1].forEach((value, i) => header.writeFloatLE(value, 76 + 4 * i));
   header.writeUInt8(2, 123); // millimetres
-  header.write((description ?? `warploom ${packageVersion()}`).slice(0, 79), 148, 'latin1');
+  header.write((description ?? `warploom ${version}`).slice(0, 79), 148, 'latin1');
   if (affine !== undefined) {
     header.writeInt16LE(1, 254);
     for (let i = 0; i < 12; i += 1) header.writeFloatLE(elementAt(affine, i), 280 + 4 * i);

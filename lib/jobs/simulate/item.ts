@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { isReal } from '../../core/arrays.ts';
-import { packageVersion } from '../../core/binding.ts';
+import { version } from '../../core/version.ts';
 import { removeCheckpoints } from '../../core/checkpoint.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
 import { isThere, readBytes, writeFileAtomic } from '../../core/files.ts';
@@ -168,7 +168,7 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   const { steps, times } = timetable(job, simulation.dt);
   const series = await FieldSeries.create(zarrFolder, {
     type: job.precision, fields: names, axes: [['x', simulation.x]], steps, times,
-    attributes: { warploom: packageVersion(), equation: job.equation, setup: simulation.setup },
+    attributes: { warploom: version, equation: job.equation, setup: simulation.setup },
   }, resumed !== undefined);
   const picture = new SpaceTime(simulation.n, steps.length);
   picture.row(0, elementAt(Object.values(initial), 0));

@@ -1,7 +1,7 @@
 // Runs a job of kind `stencil`: Zarr, pictures, figures, and a checkpoint from which a killed run continues.
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { packageVersion } from '../../core/binding.ts';
+import { version } from '../../core/version.ts';
 import { previousCheckpoint, removeCheckpoints } from '../../core/checkpoint.ts';
 import { ArgumentError, CheckpointError, UnavailableError } from '../../core/errors.ts';
 import { isThere, readText, writeFileAtomic } from '../../core/files.ts';
@@ -176,7 +176,7 @@ export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
     type: plan.precision, fields, times, ...(steps === undefined ? {} : { steps }),
     axes: plan.shape.map((_, axis) => [elementAt(axisNames, axis), centres(plan, axis)] as const),
     attributes: {
-      warploom: packageVersion(), equation: plan.name, hash: context.hash, units: plan.units,
+      warploom: version, equation: plan.name, hash: context.hash, units: plan.units,
       parameters: Object.fromEntries(parameters.map((name) => [name, plan.parameters[name]])),
     },
   }, earlier !== undefined);
