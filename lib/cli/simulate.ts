@@ -103,7 +103,7 @@ async function simulateSwept(equation: string, values: Values & { readonly out: 
     const hash = hashItem(parsed.data, await digestInputs(parsed.data, (path) => path));
     const report = await simulateItem(parsed.data, {
       device, input: (path) => path, folder: values.out, signal, hash, warn: (note) => err.write(`${note}\n`),
-      onProgress: (done, total) => bar.update('simulate', done, total),
+      onProgress: (done, total) => bar.update('simulate', done, total), show: () => undefined,
     });
     bar.clear();
     out.write(`${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(required(report.figures['seconds']))}, `

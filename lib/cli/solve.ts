@@ -72,7 +72,7 @@ Exit codes: 0 all solved; 1 some system could not be solved; 2 invalid flags or 
       const bar = new ProgressBar(err);
       const report = await solveItem(job, {
         device, input: (path) => path, folder: values.out, signal, hash: '', warn: (note) => err.write(`${note}\n`),
-        onProgress: (done, total) => bar.update('solve', done, total),
+        onProgress: (done, total) => bar.update('solve', done, total), show: () => undefined,
       });
       bar.clear();
       out.write(`${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(required(report.figures['deviceSeconds']))}`

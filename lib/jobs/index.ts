@@ -1,6 +1,11 @@
 // The namespace `jobs` of the package: computations on files, described by data.
-export { jsonSchema, run } from './run.ts';
-export type { JobOptions } from './run.ts';
-export type { JobDescription } from './kinds/index.ts';
-export type { ItemReport } from './kind.ts';
+export { items, jsonSchema, load, run, schema } from './run.ts';
+export type { ItemsOptions, JobOptions } from './run.ts';
+export type { Frame, FrameAxis } from './frame.ts';
+export type { InputDigest } from './hash.ts';
+export type { ItemState } from './items.ts';
+export type { Job, JobDescription } from './kinds/index.ts';
+export type { InputFile, ItemReport } from './kind.ts';
+export type { LoadOptions } from './load.ts';
+export type { JobItem, LoadedJob } from './loaded.ts';
 export type { ItemResult, RunEvent, RunOptions } from './runner.ts';

@@ -1,6 +1,7 @@
 // Describes a kind of job: its fields, the files it reads, and what one item of it receives and returns.
 import type { z } from 'zod';
 import type { Device } from '../core/device.ts';
+import type { FrameState } from './frame.ts';
 
 /** Maps a path in a job file to one in the file system. */
 export type Resolve = (path: string) => string;
@@ -23,7 +24,10 @@ export interface ItemContext {
   /** The hash of the item's parameters and of the bytes of its inputs: it identifies its checkpoints. */
   readonly hash: string;
   readonly signal: AbortSignal;
-  readonly onProgress: (done: number, total: number) => void;
+  /** `figures`: what is known of the state, by name, for example its energy. */
+  readonly onProgress: (done: number, total: number, figures?: Readonly<Record<string, number>>) => void;
+  /** Shows the state to whoever follows the item; the function is called only if somebody does. */
+  readonly show: (state: () => FrameState) => void;
   /** Notifies the user at once; the result includes the note too. */
   readonly warn: (note: string) => void;
 }

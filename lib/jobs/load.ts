@@ -5,30 +5,11 @@ import { z } from 'zod';
 import { isObject } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { describeFile, readText } from '../core/files.ts';
-import { digestInputs, hashItem, type Digests, type InputDigest } from './hash.ts';
+import { digestInputs, hashItem, type Digests } from './hash.ts';
 import type { Resolve } from './kind.ts';
 import { jobSchema, type Job } from './kinds/index.ts';
+import { LoadedJob, type JobItem } from './loaded.ts';
 import { itemNamer, requireOwnFolders, type Sweep } from './names.ts';
-
-/** One combination of a job's sweep. */
-export interface JobItem {
-  /** Name of its folder in the job's results: 'all' without a sweep, otherwise 'field=value,…'. */
-  readonly name: string;
-  readonly job: Job;
-  /** What it reads. */
-  readonly inputs: readonly InputDigest[];
-  /** The hash of the parameters and input files: a finished item with the same hash is skipped, an interrupted one continued. */
-  readonly hash: string;
-}
-
-/** A job file ready to run. */
-export interface LoadedJob {
-  readonly name: string;
-  readonly device: NonNullable<Job['device']>;
-  readonly items: readonly JobItem[];
-  /** Resolves the input paths of the job file. */
-  readonly input: Resolve;
-}
 
 /** `package:NAME/PATH` is a file of an npm package installed for `folder`; other paths are relative to `folder`. */
 function inputResolver(folder: string): Resolve {
@@ -111,7 +92,7 @@ async function readJob(file: string): Promise<unknown> {
   }
 }
 
-/** Options besides the job itself. */
+/** Options of {@link load}. */
 export interface LoadOptions {
   /** Overrides the job file's backend. */
   readonly backend?: NonNullable<Job['device']>['backend'];
@@ -142,8 +123,8 @@ export async function loadJob(source: string | object, { backend, folder }: Load
     const varied = Object.entries(combination).reduce((of, [name, value]) => withField(of, name, value), raw as object);
     const one = parseJob({ ...varied, ...own, sweep: undefined }, file);
     const inputs = await digestInputs(one, input, digests);
-    items.push({ name: nameOf(combination), job: one, inputs, hash: hashItem(one, inputs) });
+    items.push({ name: nameOf(combination), values: combination, job: one, inputs, hash: hashItem(one, inputs) });
   }
   requireOwnFolders(items.map(({ name }) => name));
-  return { name: job.name, device, items, input };
+  return new LoadedJob({ name: job.name, device, items, input });
 }

@@ -5,10 +5,11 @@ import { version } from '../core/version.ts';
 import { previousCheckpoint, removeCheckpoints } from '../core/checkpoint.ts';
 import { openDevice, type Device } from '../core/device.ts';
 import { makeFolder, readText, removeAll, writeFileAtomic } from '../core/files.ts';
+import { frameOf, type Frame } from './frame.ts';
 import { requireUnchanged } from './hash.ts';
 import type { ItemReport } from './kind.ts';
 import { kindOf, type Job } from './kinds/index.ts';
-import type { JobItem, LoadedJob } from './load.ts';
+import type { JobItem, LoadedJob } from './loaded.ts';
 import { checkpointName, takeFolder } from './results-folder.ts';
 
 /** The content of an item's result.json. */
@@ -38,13 +39,23 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Called for every item's start, progress, warnings and end. */
   readonly onProgress?: (event: RunEvent) => void;
+  /**
+   * Whether `onProgress` also receives the states of simulations while they run (kinds `simulate`, `stencil` and `heat-adi`), one at each
+   * snapshot: the most points of a frame along each axis, from 2. Default: no frames.
+   */
+  readonly frames?: number;
 }
 
 /** What happens while a job runs. */
 export type RunEvent =
   | { readonly event: 'started' | 'skipped' | 'finished'; readonly job: string; readonly item: string; readonly result?: ItemResult }
   | { readonly event: 'warning'; readonly job: string; readonly item: string; readonly note: string }
-  | { readonly event: 'progress'; readonly job: string; readonly item: string; readonly done: number; readonly total: number };
+  | {
+    readonly event: 'progress'; readonly job: string; readonly item: string; readonly done: number; readonly total: number;
+    /** What is known of the state, by name: `energy` for images. */
+    readonly figures?: Readonly<Record<string, number>>;
+  }
+  | { readonly event: 'frame'; readonly job: string; readonly item: string; readonly frame: Frame };
 
 /** Name of an item's report. */
 const resultName = 'result.json';
@@ -55,7 +66,7 @@ function isCurrent(result: Omit<ItemResult, 'schema'> & { schema: unknown }): re
 }
 
 /** The result of an earlier run of the same item with the same inputs, if there is one and it is complete. */
-async function finishedResult(folder: string, item: JobItem): Promise<ItemResult | undefined> {
+export async function finishedResult(folder: string, item: JobItem): Promise<ItemResult | undefined> {
   try {
     const result = JSON.parse(await readText(join(folder, resultName))) as Omit<ItemResult, 'schema'> & { schema: unknown };
     return isCurrent(result) && result.hash === item.hash ? result : undefined;
@@ -71,16 +82,21 @@ interface Running {
   readonly folder: string;
   readonly signal: AbortSignal;
   readonly onProgress: RunOptions['onProgress'];
+  readonly frames: number | undefined;
 }
 
 /** Runs one item and writes its result. */
-async function finishItem(item: JobItem, { loaded, device, folder, signal, onProgress }: Running): Promise<ItemResult> {
+async function finishItem(item: JobItem, { loaded, device, folder, signal, onProgress, frames }: Running): Promise<ItemResult> {
   const names = { job: loaded.name, item: item.name };
   const warnings: string[] = [];
   const start = performance.now();
   const done = await kindOf(item.job).run(item.job, {
     device, input: loaded.input, folder, signal, hash: item.hash,
-    onProgress: (at, total) => onProgress?.({ event: 'progress', ...names, done: at, total }),
+    onProgress: (at, total, figures) =>
+      onProgress?.({ event: 'progress', ...names, done: at, total, ...(figures === undefined ? {} : { figures }) }),
+    show: (state) => {
+      if (frames !== undefined) onProgress?.({ event: 'frame', ...names, frame: frameOf(state(), frames) });
+    },
     warn: (note) => {
       warnings.push(note);
       onProgress?.({ event: 'warning', ...names, note });
@@ -112,7 +128,7 @@ async function finishItem(item: JobItem, { loaded, device, folder, signal, onPro
  * `ERR_WARPLOOM_LOCKED` while another run writes there; ArgumentError for folders that are symbolic links
  */
 export async function runJob(loaded: LoadedJob, options: RunOptions = {}): Promise<ItemResult[]> {
-  const { results = 'warploom-results', again = false, followLinks = false, onProgress } = options;
+  const { results = 'warploom-results', again = false, followLinks = false, onProgress, frames } = options;
   const signal = options.signal ?? new AbortController().signal;
   const report: ItemResult[] = [];
   const place = join(results, loaded.name);
@@ -136,7 +152,7 @@ export async function runJob(loaded: LoadedJob, options: RunOptions = {}): Promi
       await makeFolder(folder);
       if (again) await removeCheckpoints(join(folder, checkpointName));
       onProgress?.({ event: 'started', ...names });
-      const result = await finishItem(item, { loaded, device, folder, signal, onProgress });
+      const result = await finishItem(item, { loaded, device, folder, signal, onProgress, frames });
       onProgress?.({ event: 'finished', ...names, result });
       report.push(result);
     }

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as library from '../../lib/index.ts';
-import type { Device, DeviceArray } from '../../lib/index.ts';
+import type { Device, DeviceArray, jobs as batches } from '../../lib/index.ts';
 
 const { files, imaging, jobs, kernel: onArrays, scan, scratchpad, stream, swept, tridiagonal } = library;
 
@@ -229,17 +229,27 @@ const fields: Record<string, readonly PublicCase[]> = {
   })),
 };
 
+const sweepOfWeights = (list: Given['list']): batches.JobDescription => ({
+  kind: 'denoise', name: 'a', input: { phantom: 'discs', size: 16 }, range: list(0, 2) as never, iterations: 5, sweep: { weight: list(0.1, 0.2) },
+});
+
 const work: Record<string, readonly PublicCase[]> = {
   'files.readImage': [{
     call: ({ bytes }) => files.readImage(bytes(1, 2, 3, 4, 5, 6), { format: 'raw', raw: { sampleType: 'uint8', width: 3, height: 2 } }),
   }],
   'files.writeImage': [{ call: (given) => written('image.png', (path) => files.writeImage(path, picture(given), { spacing: given.list(1, 2, 3) as never })) }],
+  'jobs.load': [{
+    call: ({ list }) => jobs.load(sweepOfWeights(list), { backend: 'cpu' }),
+    use: ({ items }: batches.LoadedJob) => Promise.resolve(items.map(({ name, hash, values }) => ({ name, hash, values }))),
+  }],
+  'jobs.items': [{
+    call: ({ list }) => jobs.items(sweepOfWeights(list), { results: 'nowhere' }),
+    use: (items: batches.ItemState[]) => Promise.resolve(items.map(({ hash, state, values }) => ({ hash, state, values }))),
+  }],
   'jobs.run': [{
     call: ({ list }) => {
       const results = mkdtempSync(join(tmpdir(), 'warploom-call-'));
-      const input = { phantom: 'discs' as const, size: 16 };
-      return jobs.run({ kind: 'denoise', name: 'a', input, range: list(0, 2) as never, iterations: 5, sweep: { weight: list(0.1, 0.2) } },
-        { results, backend: 'cpu' }).finally(() => rmSync(results, { recursive: true, force: true }));
+      return jobs.run(sweepOfWeights(list), { results, backend: 'cpu' }).finally(() => rmSync(results, { recursive: true, force: true }));
     },
     use: (items: Awaited<ReturnType<typeof jobs.run>>) => Promise.resolve(items.map(({ hash, item, accuracy }) => ({ hash, item, accuracy }))),
   }],
@@ -303,5 +313,5 @@ export const withoutInputs: Readonly<Record<string, string>> = {
   'swept.Simulation#remedy': 'internal', 'swept.GasSimulation#remedy': 'internal', 'swept.Simulation#figures': 'no input', 'swept.Simulation#save': 'a path',
   'stream.Solver#solve': 'a model, which it writes as text before it waits', 'stream.Solver#ask': 'internal',
   'stream.graphSvg': 'a graph, which nobody changes', 'stream.compileForDevice': 'the same',
-  'stream.open': 'a graph, which nobody changes, and files, which test/stream/session covers', 'jobs.jsonSchema': 'no input',
+  'stream.open': 'a graph, which nobody changes, and files, which test/stream/session covers', 'jobs.jsonSchema': 'no input', 'jobs.schema': 'no input',
 };

@@ -55,7 +55,7 @@ export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device,
   const { method, noise, weight, sigma, coupled, missing, iterations, tolerance } = job;
   const begin = performance.now();
   const result = await denoise(loaded.image, {
-    method, noise, coupled, missing, device, signal, onProgress: (done, most) => onProgress(done, most),
+    method, noise, coupled, missing, device, signal, onProgress: (done, most, { energy }) => onProgress(done, most, { energy }),
     ...(weight === undefined ? {} : { weight }), ...(sigma === undefined ? {} : { sigma }),
     ...(iterations === undefined ? {} : { iterations }), ...(tolerance === undefined ? {} : { tolerance }),
   });

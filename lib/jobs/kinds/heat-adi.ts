@@ -11,6 +11,7 @@ import { record } from '../../core/shapes.ts';
 import { formatNpy, parseNpy } from '../../files/npy.ts';
 import { HeatAdi } from '../../tridiagonal/heat-adi.ts';
 import { common, path, positive } from '../fields.ts';
+import type { FrameState } from '../frame.ts';
 import type { ItemContext, ItemFunction, JobKind } from '../kind.ts';
 import { clippedRange, gridPng, pngLuminance } from '../pictures/grid.ts';
 import { checkpointName } from '../results-folder.ts';
@@ -152,9 +153,15 @@ async function saved(path: string, job: HeatAdiJob, own: Belongs, warn: ItemCont
   }
 }
 
+/** The centres of the cells. */
+function axesOf({ dx, dy = dx }: HeatAdiJob, { width, height }: Grid): FrameState['axes'] {
+  const centres = (cells: number, size: number) => Array.from({ length: cells }, (_, i) => (i + 0.5) * size);
+  return [['y', centres(height, dy)], ['x', centres(width, dx)]];
+}
+
 /** Steps the equation and draws `snapshots` pictures; resumes from the last picture if it was killed. */
 export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
-  const { device, folder, signal, onProgress, hash } = context;
+  const { device, folder, signal, onProgress, show, hash } = context;
   const grid = enlarge(await readGrid(context.input(job.initial.file)), job.initial.enlarge);
   const { width, height } = grid;
   const cast = (values: Float64Array) => (job.precision === 'float32' ? Float32Array.from(values) : values);
@@ -174,6 +181,7 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
     width, height, initial, diffusivity: job.diffusivity, dt: job.dt, dx: job.dx,
     ...(job.dy === undefined ? {} : { dy: job.dy }), boundary: job.boundary, device,
   });
+  if (before === undefined) show(() => ({ step: 0, time: 0, axes: axesOf(job, grid), fields: { u: initial } }));
   let state = initial;
   let seconds = 0;
   const firstStep = done;
@@ -187,6 +195,8 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
     done = goal;
     await draw(index + 1, state);
     await writeCheckpoint(checkpoint, { kind, parameters, step: done, arrays: { state } });
+    const fields = { u: state };
+    show(() => ({ step: goal, time: goal * job.dt, axes: axesOf(job, grid), fields }));
   }
   await writeFileAtomic(join(folder, 'final.npy'), formatNpy({ type: job.precision, shape: [height, width], data: state }));
   const drift = job.boundary === 'dirichlet' ? NaN

@@ -90,7 +90,7 @@ export async function runSegment(
   const given = { mu, nu, lambda1, lambda2, dt, tolerance, iterations, reinitializeEvery: reinitialize };
   const result = await segment(image, {
     step, initial: initial as InitialContour<Float32Array | Float64Array>, energyEvery: 10, device, signal,
-    onProgress: (done, total) => onProgress(done, total),
+    onProgress: (done, total, { energy }) => onProgress(done, total, { energy }),
     ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   });
   const seconds = (performance.now() - begin) / 1000;

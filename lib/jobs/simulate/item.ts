@@ -83,7 +83,7 @@ async function conservedSums(simulation: swept.AnySimulation): Promise<Sums> {
 async function march(
   job: SimulateJob, simulation: swept.AnySimulation, series: FieldSeries, picture: SpaceTime, context: ItemContext,
 ): Promise<void> {
-  const { signal, onProgress, folder, hash } = context;
+  const { signal, onProgress, show, folder, hash } = context;
   const { steps } = timetable(job, simulation.dt);
   const total = lastOf(steps);
   const options = { signal, onProgress: () => onProgress(simulation.stepsDone, total) };
@@ -93,21 +93,29 @@ async function march(
     await simulation.save(join(folder, checkpointName), { tag: hash });
     saved = performance.now();
   };
-  // A checkpoint at a snapshot's step may have been saved before the snapshot was written.
-  const first = steps.findIndex((step, k) => k > 0 && step >= simulation.stepsDone);
-  for (let index = first; index > 0 && index < steps.length; index += 1) {
-    const end = index + 1 === steps.length && 'time' in job.until ? job.until.time : undefined;
-    const goal = end === undefined ? elementAt(steps, index) : total - 1; // the last step to a given time may be shortened
+  const advance = async (goal: number): Promise<void> => {
     while (simulation.stepsDone < goal) {
       const { steps: done, deviceSeconds } = simulation.info;
       const piece = done === 0 ? 1 : Math.max(1, Math.floor((checkpointEvery * done) / Math.max(deviceSeconds, 1e-9)));
       await simulation.advance(Math.min(piece, goal - simulation.stepsDone), options);
       if (performance.now() - saved > checkpointEvery * 1000) await save();
     }
-    if (end !== undefined) await simulation.advanceTo(end, options);
-    const fields = fieldsOf(await simulation.read());
-    for (const [name, values] of Object.entries(fields)) await series.write(name, index, values);
-    picture.row(index, elementAt(Object.values(fields), 0));
+  };
+  try {
+    // A checkpoint at a snapshot's step may have been saved before the snapshot was written.
+    const first = steps.findIndex((step, k) => k > 0 && step >= simulation.stepsDone);
+    for (let index = first; index > 0 && index < steps.length; index += 1) {
+      const end = index + 1 === steps.length && 'time' in job.until ? job.until.time : undefined;
+      await advance(end === undefined ? elementAt(steps, index) : total - 1); // the last step to a given time may be shortened
+      if (end !== undefined) await simulation.advanceTo(end, options);
+      const fields = fieldsOf(await simulation.read());
+      for (const [name, values] of Object.entries(fields)) await series.write(name, index, values);
+      picture.row(index, elementAt(Object.values(fields), 0));
+      show(() => ({ step: simulation.stepsDone, time: simulation.time, axes: [['x', simulation.x]], fields }));
+    }
+  } catch (error) {
+    await save().catch(() => undefined); // the error that stopped the run says more
+    throw error;
   }
   await save();
 }
@@ -172,7 +180,10 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   }, resumed !== undefined);
   const picture = new SpaceTime(simulation.n, steps.length);
   picture.row(0, elementAt(Object.values(initial), 0));
-  if (resumed === undefined) for (const name of names) await series.write(name, 0, required(initial[name]));
+  if (resumed === undefined) {
+    for (const name of names) await series.write(name, 0, required(initial[name]));
+    context.show(() => ({ step: 0, time: 0, axes: [['x', simulation.x]], fields: initial }));
+  }
   for (const [k, step] of steps.entries()) {
     if (step > simulation.stepsDone) break;
     if (k > 0) picture.row(k, await series.read(elementAt(names, 0), k));

@@ -24,6 +24,9 @@ const checkpointEvery = 0.5, checkpointShare = 20;
 
 const axisNames = ['x', 'y', 'z'] as const;
 
+/** The axes of the fields, with the centres of the cells. */
+const axesOf = (plan: Plan): [string, Float64Array][] => plan.shape.map((_, axis) => [elementAt(axisNames, axis), centres(plan, axis)]);
+
 /** Begins a run, on the context's device where that can compile; `resume`: a checkpoint. */
 async function start(plan: Plan, context: ItemContext, given: StencilJob, resume?: string): Promise<Run> {
   const { equation, shape, spacing, origin, dt, boundary, parameters, precision, variant } = plan;
@@ -79,7 +82,7 @@ function snapshotsOf(plan: Plan): { readonly steps?: readonly number[]; readonly
 }
 
 /** Runs to the last snapshot and writes each one, with a checkpoint now and then. */
-async function march(plan: Plan, run: Run, series: FieldSeries, { signal, onProgress, folder }: ItemContext): Promise<void> {
+async function march(plan: Plan, run: Run, series: FieldSeries, { signal, onProgress, show, folder }: ItemContext): Promise<void> {
   const { steps, times } = snapshotsOf(plan);
   const total = steps === undefined ? lastOf(times) : lastOf(steps);
   const options = { signal, onProgress: () => onProgress(steps === undefined ? run.time : run.stepsDone, total) };
@@ -107,7 +110,9 @@ async function march(plan: Plan, run: Run, series: FieldSeries, { signal, onProg
       // The last step to a given time may be shortened.
       if (steps !== undefined) await advance(isEnd ? total - 1 : elementAt(steps, index));
       if (steps === undefined || isEnd) await run.advanceTo(elementAt(times, index), options);
-      for (const [name, values] of Object.entries(await run.state())) await series.write(name, index, values);
+      const fields = await run.state();
+      for (const [name, values] of Object.entries(fields)) await series.write(name, index, values);
+      show(() => ({ step: run.stepsDone, time: run.time, axes: axesOf(plan), fields }));
       if (performance.now() - saved > every) await save();
     }
   } catch (error) {
@@ -174,13 +179,17 @@ export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
   const { fields, parameters } = plan.equation;
   const series = await FieldSeries.create(zarrFolder, {
     type: plan.precision, fields, times, ...(steps === undefined ? {} : { steps }),
-    axes: plan.shape.map((_, axis) => [elementAt(axisNames, axis), centres(plan, axis)] as const),
+    axes: axesOf(plan),
     attributes: {
       warploom: version, equation: plan.name, hash: context.hash, units: plan.units,
       parameters: Object.fromEntries(parameters.map((name) => [name, plan.parameters[name]])),
     },
   }, earlier !== undefined);
-  if (earlier === undefined) for (const [name, values] of Object.entries(await run.state())) await series.write(name, 0, values);
+  if (earlier === undefined) {
+    const state = await run.state();
+    for (const [name, values] of Object.entries(state)) await series.write(name, 0, values);
+    context.show(() => ({ step: 0, time: 0, axes: axesOf(plan), fields: state }));
+  }
   await march(plan, run, series, context);
   const { info, stepsDone, time } = run;
   const final = await run.state();

@@ -1,0 +1,31 @@
+// What has become of a job's items, from their folders.
+import { join } from 'node:path';
+import { isThere } from '../core/files.ts';
+import type { JobItem, LoadedJob } from './loaded.ts';
+import { checkpointName } from './results-folder.ts';
+import { finishedResult, type ItemResult } from './runner.ts';
+
+/** An item of a job, and how far it is. */
+export interface ItemState extends JobItem {
+  /** The folder of its results. */
+  readonly folder: string;
+  /**
+   * `finished`: there is a result with its hash, which {@link run} would skip; `begun`: there is a checkpoint, from which `run`
+   * continues if it has its hash; `waiting`: neither (or a result of other parameters or inputs).
+   */
+  readonly state: 'finished' | 'begun' | 'waiting';
+  /** The content of result.json if it is finished. */
+  readonly result?: ItemResult;
+}
+
+/** The items of a job and how far each is, in the order of the sweep. */
+export async function itemStates(job: LoadedJob, results: string): Promise<ItemState[]> {
+  const states: ItemState[] = [];
+  for (const item of job.items) {
+    const folder = join(results, job.name, item.name);
+    const result = await finishedResult(folder, item);
+    if (result !== undefined) states.push({ ...item, folder, state: 'finished', result });
+    else states.push({ ...item, folder, state: isThere(join(folder, checkpointName)) ? 'begun' : 'waiting' });
+  }
+  return states;
+}
