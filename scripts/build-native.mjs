@@ -22,6 +22,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runShowingProgress } from './build-progress.mjs';
+import { addonFaults, kGlibc } from './check-addon.mjs';
 import { cudaArchitectures, findCompiler, findNodeGyp, findNvcc, nodeHeaders, onPath } from './find-tools.mjs';
 import { hostSources, kIsas, ownIsas, root, sourcesAlone } from './list-sources.mjs';
 import { withLock } from './lock.mjs';
@@ -107,7 +108,11 @@ function install(binary, release) {
   mkdirSync(dirname(kBinary), { recursive: true });
   const temporary = `${kBinary}.${process.pid}`;
   copyFileSync(binary, temporary);
-  if (release && onPath('strip')) run('strip', ['--strip-unneeded', temporary]);
+  if (release) {
+    run('strip', ['--strip-unneeded', temporary]);
+    const faults = addonFaults(temporary);
+    if (faults.length > 0) throw new Error(`the addon needs more than glibc ${kGlibc}: ${faults.join(', ')}`);
+  }
   renameSync(temporary, kBinary); // complete or not at all: a running process keeps the old file
 }
 

@@ -52,7 +52,10 @@ class Inverse {
 WARPLOOM_INLINE double wide_modulus(double a) { return absolute(a); }
 template <class R>
 WARPLOOM_INLINE double wide_modulus(const Complex<R>& a) {
-  return __builtin_hypot(static_cast<double>(a.re), static_cast<double>(a.im));
+  // Not hypot: its last bit depends on the C library.
+  const double re = absolute(static_cast<double>(a.re)), im = absolute(static_cast<double>(a.im));
+  const double most = re > im ? re : im, ratio = (re > im ? im : re) / most;
+  return most > 0 && most <= 1.7976931348623157e308 ? most * __builtin_sqrt(1 + ratio * ratio) : re + im;
 }
 template <class T>
 T sign_of(const T& a) {
