@@ -1,7 +1,7 @@
 // npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
 // npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
 // npm run bench -- stream [--partition | --compile | --math | --variants]
-// npm run bench -- check | table [REPORT …]
+// npm run bench -- check | table | draw [REPORT …]
 // npm run bench -- merge REPORT … > REPORT
 //
 // Writes FOLDER/<device>/<domain>.json and .svg (default bench/results). A filtered run keeps the other rows of
@@ -15,6 +15,7 @@ import { devices } from '../lib/core/devices.ts';
 import { openDevice } from '../lib/index.ts';
 import type { BenchContext, DomainBenchmark, HostBenchmark } from './domain.ts';
 import { benchmarkCalls } from './calls/index.ts';
+import { writeCallsFigure } from './calls-figure.ts';
 import { compare, readGoals } from './goals.ts';
 import { nativeBenchmarks } from './native.ts';
 import { benchmarkFigure6, benchmarkFigure7, printTable1, writeModelTable, writeTable1 } from './paper.ts';
@@ -71,6 +72,7 @@ const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filte
        npm run bench -- scratchpad [--table1 | --table2 | --table3 | --planners]
        npm run bench -- check [REPORT …]    compares reports with the goals
        npm run bench -- table [REPORT …]    prints them as Markdown
+       npm run bench -- draw [REPORT …]     draws their pictures again
        npm run bench -- merge REPORT …      prints filtered runs of one domain as one report, which stdout is to take
 
 --table1   the paper's Table 1: model, compiler report and occupancy of the real kernels, with refitted coefficients,
@@ -236,11 +238,17 @@ const ownTables: Readonly<Record<string, (report: Report) => string>> = {
   swept: figureTables, imaging: imagingTables, stream: streamTables, 'stream-variants': variantTables,
 };
 const ownFigures: Readonly<Record<string, typeof writePlot>> = {
-  swept: writeFigures, imaging: writeImagingFigures, stream: writeStreamFigures,
+  calls: writeCallsFigure, swept: writeFigures, imaging: writeImagingFigures, stream: writeStreamFigures,
   'stream-variants': () => Promise.resolve(false),
 };
 
 const tablesOf = (report: Report): string => (ownTables[report.domain] ?? markdownTable)(report);
+
+/** Draws a report beside its file; the picture's path, if there is something to draw. */
+async function draw(report: Report, path: string): Promise<string | undefined> {
+  const svg = path.replace(/\.json$/, '.svg');
+  return await (ownFigures[report.domain] ?? writePlot)(svg, report) ? svg : undefined;
+}
 
 /** The command line; returns the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -267,6 +275,13 @@ export async function main(argv: readonly string[]): Promise<number> {
     console.log(JSON.stringify(await merged(rest), null, 1));
     return 0;
   }
+  if (domain === 'draw') {
+    for (const path of reportPaths(packageRoot(), rest)) {
+      const drawn = await draw(await readReport(path), path);
+      if (drawn !== undefined) console.log(drawn);
+    }
+    return 0;
+  }
   if (domain === 'table') {
     for (const path of reportPaths(packageRoot(), rest)) console.log(`${tablesOf(await readReport(path))}\n`);
     return 0;
@@ -281,10 +296,9 @@ export async function main(argv: readonly string[]): Promise<number> {
     : values.partition ? 'stream-partition' : values.compile ? 'stream-compile' : values.math ? 'stream-math'
       : values.variants ? 'stream-variants' : domain;
   const { report, path, failure } = await runDomain(what, values);
-  const svg = path.replace(/\.json$/, '.svg');
-  const drawn = await (ownFigures[report.domain] ?? writePlot)(svg, report);
+  const drawn = await draw(report, path);
   if (report.domain in ownTables) console.log(`\n${tablesOf(report)}\n`);
-  console.log(`${report.rows.length} rows in ${path}${drawn ? `, drawn in ${svg}` : ''}`);
+  console.log(`${report.rows.length} rows in ${path}${drawn === undefined ? '' : `, drawn in ${drawn}`}`);
   if (failure !== undefined) throw failure;
   return 0;
 }
