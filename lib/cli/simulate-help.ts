@@ -24,8 +24,8 @@ An equation of your own is a file (.mjs, .js, .ts) that exports it, and what to 
 
 rate (or step) is compiled: it sees its arguments, Math and what it declares. docs/stencil.md has all of it.
 
-  NAME               advection, burgers, euler, fitzhugh-nagumo, gray-scott, heat, kuramoto-sivashinsky,
-                     maxwell, shallow-water, wave or wave-in-medium, with --shape
+  NAME               advection, burgers, euler, euler-weno5, fitzhugh-nagumo, gray-scott, heat,
+                     kuramoto-sivashinsky, maxwell, shallow-water, wave or wave-in-medium, with --shape
       --shape N,M    cells along each axis
       --spacing D    distance of cells, one number or one for each axis (default 1)
       --origin X,Y   the lower corner of the domain (default 0)

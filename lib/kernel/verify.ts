@@ -26,8 +26,8 @@ interface Signature {
   readonly results: readonly Type[];
 }
 
-/** Locals that certainly have a value; undefined if the code is unreachable. */
-type Known = ReadonlySet<Local> | undefined;
+/** Locals that certainly have a value, the set belonging to the body that is being read; undefined if the code is unreachable. */
+type Known = Set<Local> | undefined;
 
 function both(a: Known, b: Known): Known {
   if (a === undefined || b === undefined) return a ?? b;
@@ -81,7 +81,7 @@ class FunctionVerifier {
   }
 
   #body(body: Body, known: Known): Known {
-    let now = known;
+    let now = known && new Set(known);
     for (const s of body) now = this.#statement(s, now);
     return now;
   }
@@ -136,7 +136,8 @@ class FunctionVerifier {
 
   #setting(s: Statement, known: Known): Known {
     for (const local of localsSetBy(s)) if (this.#counters.has(local)) this.#bad(`the body of a loop sets its counter ${local.name}`);
-    return known === undefined ? undefined : new Set([...known, ...localsSetBy(s)]);
+    for (const local of localsSetBy(s)) known?.add(local);
+    return known;
   }
 
   #types(s: Statement): void {

@@ -14,6 +14,9 @@ const library = {
   advection: only({ 1: () => advection.inOneDimension(), 2: () => advection.inTwoDimensions() }),
   burgers: only({ 1: () => burgers.equation() }),
   euler: only({ 1: () => euler.inOneDimension(), 2: () => euler.inTwoDimensions(), 3: () => euler.inThreeDimensions() }),
+  'euler-weno5': only({
+    1: () => euler.inOneDimension('weno5'), 2: () => euler.inTwoDimensions('weno5'), 3: () => euler.inThreeDimensions('weno5'),
+  }),
   'fitzhugh-nagumo': (dimensions) => fitzHughNagumo.equation(dimensions),
   'gray-scott': (dimensions) => grayScott.equation(dimensions),
   heat: (dimensions) => heat.equation(dimensions),

@@ -1,7 +1,7 @@
-// Fluxes of fifth order for the Euler equations: WENO-Z on the conserved variables, HLLC, and fluxes of first order where a density or
-// pressure would fall below 0. R. Borges, M. Carmona, B. Costa and W. S. Don, J. Comput. Phys. 227 (2008).
-import { define } from '../define.ts';
-import type { Definition, Equation } from '../types.ts';
+// Fluxes of fifth order for the Euler equations in one, two and three dimensions: WENO-Z on the conserved variables along each axis,
+// HLLC, and fluxes of first order where a density or pressure would fall below 0. R. Borges, M. Carmona, B. Costa and W. S. Don,
+// J. Comput. Phys. 227 (2008).
+import type { Reader } from '../types.ts';
 import { hll, hllc, parts, primitive, type Axis, type Gas, type PerAxis } from './gas.ts';
 import { advanced, functions as muscl, isSafe, type At } from './muscl.ts';
 
@@ -36,27 +36,24 @@ const wenoFlux = (at: At, k: number, ratios: PerAxis<number>, axis: Axis, gamma:
 };
 
 /** A share of the state at the beginning of the step, and one of the state after a forward step. */
-const blend = (share: number, before: number, rest: number, now: number): number => share * before + rest * now;
+export const blend = (share: number, before: number, rest: number, now: number): number => share * before + rest * now;
 
-const functions = { ...muscl, wenoValue, wenoState, wenoFlux, blend };
+/** The states after a forward step: reconstructed along each axis by itself. */
+export const wenoIn1 = (rho: Reader, mx: Reader, E: Reader, gamma: number, ratio: number): Gas =>
+  advanced((_, k) => [rho(k), E(k), parts(1, () => mx(k))], parts(1, () => ratio), gamma, wenoFlux);
 
-/** The equations in one dimension, with speed and admissible states as given. */
-export const wenoEuler = (
-  { speed, admissible }: Pick<Definition<'rho' | 'mx' | 'E', 'gamma', never>, 'speed' | 'admissible'>,
-): Equation<'rho' | 'mx' | 'E', 'gamma', never> => define({
-  dimensions: 1, fields: ['rho', 'mx', 'E'], parameters: ['gamma'], functions, speed, admissible,
-  step: [({ rho, mx, E }, { gamma }, { dx, dt }) => {
-    const q = advanced((_, k) => [rho(k), E(k), parts(1, () => mx(k))], parts(1, () => dt / dx), gamma, wenoFlux);
-    return { rho: q[0], mx: q[2][0], E: q[1] };
-  }, ({ rho, mx, E }, { gamma }, { dx, dt, before }) => {
-    const q = advanced((_, k) => [rho(k), E(k), parts(1, () => mx(k))], parts(1, () => dt / dx), gamma, wenoFlux);
-    return {
-      rho: blend(0.75, before.rho(), 0.25, q[0]), mx: blend(0.75, before.mx(), 0.25, q[2][0]), E: blend(0.75, before.E(), 0.25, q[1]),
-    };
-  }, ({ rho, mx, E }, { gamma }, { dx, dt, before }) => {
-    const q = advanced((_, k) => [rho(k), E(k), parts(1, () => mx(k))], parts(1, () => dt / dx), gamma, wenoFlux);
-    return {
-      rho: blend(1 / 3, before.rho(), 2 / 3, q[0]), mx: blend(1 / 3, before.mx(), 2 / 3, q[2][0]), E: blend(1 / 3, before.E(), 2 / 3, q[1]),
-    };
-  }],
-});
+export const wenoIn2 = (rho: Reader, mx: Reader, my: Reader, E: Reader, gamma: number, [x, y]: readonly number[]): Gas => {
+  const cell = (i: number, j: number): Gas => [rho(i, j), E(i, j), parts(2, (a) => (a === 0 ? mx(i, j) : my(i, j)))];
+  const ratios = parts(2, (a) => (a === 0 ? x : y)) as PerAxis<number>;
+  return advanced((axis, k) => (axis === 0 ? cell(k, 0) : cell(0, k)), ratios, gamma, wenoFlux);
+};
+
+export const wenoIn3 = (
+  rho: Reader, mx: Reader, my: Reader, mz: Reader, E: Reader, gamma: number, ratios: PerAxis<number>,
+): Gas => {
+  const cell = (i: number, j: number, k: number): Gas => [rho(i, j, k), E(i, j, k), [mx(i, j, k), my(i, j, k), mz(i, j, k)]];
+  return advanced((axis, k) => (axis === 0 ? cell(k, 0, 0) : axis === 1 ? cell(0, k, 0) : cell(0, 0, k)), ratios, gamma, wenoFlux);
+};
+
+/** Everything that a step calls. */
+export const functions = { ...muscl, wenoValue, wenoState, wenoFlux, blend, wenoIn1, wenoIn2, wenoIn3 };
