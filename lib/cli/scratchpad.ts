@@ -1,7 +1,7 @@
 // warploom scratchpad: shared-memory reuse for a file of kernels.
 import { dirname, resolve } from 'node:path';
 import { readText, unlessAbsent, writeFileAtomic } from '../core/files.ts';
-import type { Occupancy } from '../scratchpad/occupancy.ts';
+import type { Occupancy } from '../kernel/occupancy.ts';
 import { optimize } from '../scratchpad/optimize.ts';
 import type { OptimizeOptions } from '../scratchpad/options.ts';
 import { planSvg } from '../scratchpad/plan-svg.ts';

@@ -12,5 +12,5 @@ export { interference, maxBlocks, plan } from '../kernel/memory/plan.ts';
 export type { PlanLimits } from '../kernel/memory/plan.ts';
 export { planners } from '../kernel/memory/types.ts';
 export type { Block, Partition, Plan, PlannerName, PlanProblem, PointRange } from '../kernel/memory/types.ts';
-export { architectures, multiprocessors, occupancy } from './occupancy.ts';
-export type { Architecture, KernelResources, Limiter, Multiprocessor, Occupancy } from './occupancy.ts';
+export { architectures, multiprocessors, occupancy } from '../kernel/occupancy.ts';
+export type { Architecture, KernelResources, Limiter, Multiprocessor, Occupancy } from '../kernel/occupancy.ts';

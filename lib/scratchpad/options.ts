@@ -2,7 +2,7 @@
 import { abortSignal, choice, rule, truth, whole, type Rule } from '../core/checks.ts';
 import { normally, optionsOf, type ChecksOf, type Taken } from '../core/options.ts';
 import { planners, type PlannerName } from '../kernel/memory/types.ts';
-import { architectures, type Architecture } from './occupancy.ts';
+import { architectures, type Architecture } from '../kernel/occupancy.ts';
 import type { ScratchpadReport } from './report.ts';
 
 /** Options of {@link optimize}. */

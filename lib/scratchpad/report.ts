@@ -1,6 +1,6 @@
 // The report of `optimize()`. Lines are those of the source if the PTX has line information, otherwise those of the PTX.
 import type { PlannerName, PointRange } from '../kernel/memory/types.ts';
-import type { Architecture, Occupancy } from './occupancy.ts';
+import type { Architecture, Occupancy } from '../kernel/occupancy.ts';
 import type { PinReason } from './ptx/values.ts';
 
 /** A place, by its line from 1; 0 if it has none. */

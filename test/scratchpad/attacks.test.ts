@@ -8,7 +8,7 @@ import { check } from '../../lib/scratchpad/ptx/checker.ts';
 import { applyEdits, emit } from '../../lib/scratchpad/ptx/emit.ts';
 import { readModule } from '../../lib/kernel/ptx/module.ts';
 import { Work } from '../../lib/kernel/memory/work.ts';
-import { attackModule, attacks } from './attacks.ts';
+import { attackModule, attacks, kills } from './attacks.ts';
 
 /** What the pass does with a and b: the number of new barriers if they share bytes, otherwise `no`. */
 async function outcome(text: string): Promise<number | 'no' | string> {
@@ -42,7 +42,34 @@ describe('scratchpad: attacks', () => {
     ok(attacks.length >= 150, `${attacks.length}`);
   });
 
+  it('the analysis alone ends live ranges exactly where all is written anew', () => {
+    const wrong = kills.filter((attack) => {
+      const module = readModule(attackModule(attack));
+      const found = analyse(module, module.functions.find((fn) => fn.isEntry)!);
+      const [a = [], b = []] = found.liveness.ranges;
+      const isFree = found.arrays.length === 2 && a.every((one) => b.every((other) => one.end <= other.begin || other.end <= one.begin));
+      return isFree !== (attack.shares !== 'no');
+    });
+    deepStrictEqual(wrong.map((attack) => attack.name), []);
+  });
+
   it('mutations of the analysis are found out', async () => {
+    // In a loop in which a is written anew: what is there, and what the analysis is made to see instead.
+    const store = 'st.shared.u32 [%r4], %r80;';
+    const loops: [string, string, string, string][] = [
+      ['an address of the iteration', `add.s32 %r96, %r4, %r80; ${store.replace('%r4', '%r96')}`, '%r4, %r80;', '%r4, %r50;'],
+      ['an address from memory', `ld.global.u32 %r95, [%rd5]; add.s32 %r96, %r4, %r95; ${store.replace('%r4', '%r96')}`, '%r4, %r95', '%r4, %r50'],
+      ['a condition of the iteration', `setp.eq.u32 %p20, %r80, 1; @%p20 bra C1; ${store} C1:`, '%r80, 1', ' %r1, 1'],
+      ['a guard', `setp.eq.u32 %p20, %r80, 1; @%p20 ${store}`, '%r80, 1', '%r50, 1'],
+      ['the length of a loop', `mov.u32 %r90, 0; C1: add.s32 %r92, %r4, %r90; ${store.replace('%r4', '%r92')} add.s32 %r90, %r90, 4; `
+        + 'setp.lt.u32 %p20, %r90, %r80; @%p20 bra C1;', '%r90, %r80', '%r90,  %r1'],
+      ['where a loop starts', `mov.u32 %r90, %r80; C1: add.s32 %r92, %r4, %r90; ${store.replace('%r4', '%r92')} add.s32 %r90, %r90, 4; `
+        + 'setp.lt.u32 %p20, %r90, 99; @%p20 bra C1;', '%r90, %r80', '%r90,  %r1'],
+      ['a read before the barrier', `${store} ld.shared.u32 %r60, [%r4+4];`, 'ld.shared.u32 %r60, [%r4+4];', 'ld.global.u32 %r60, [    4];'],
+      ['an atomic', 'atom.shared.exch.b32 %r60, [%r4], %r80;', 'atom.shared.exch.b32 %r60, [%r4], %r80;', '     st.shared.u32         [%r4], %r80;'],
+      ['a part only', `${store} st.shared.u32 [%r4+260], %r1; setp.eq.u32 %p20, %r80, 7; @%p20 st.shared.u32 [%r4+128], %r1;`, '%r80, 7', '%r50, 7'],
+      ['threads that leave', `setp.gt.u32 %p22, %r1, 9; @%p22 bra DONE; ${store}`, '%p22, %r1, ', '%p22, 100, '],
+    ];
     // What is there, and what the analysis is made to see instead.
     const cases: [string, Parameters<typeof attackModule>[0], string, string][] = [
       ['a kind of barrier', { name: '', shares: 'no', between: 'bar.sync 1;' }, 'bar.sync 1;', 'bar.sync 0;'],
@@ -74,6 +101,9 @@ describe('scratchpad: attacks', () => {
       ['two arms', { name: '', shares: 'no',
     between: 'bar.sync 0; setp.gt.u32 %p1, %r1, 31; @%p1 bra E1; st.shared.u32 [%r4], %r1; bra E2; E1: st.shared.u32 [%r7], %r1; E2: bar.sync 0;' },
         'setp.gt.u32 %p1, %r1, 31;', 'setp.gt.u32 %p1, 123, 31;'],
+      ...loops.map(([name, first, real, seen]): (typeof cases)[number] => [name, { name: '', shares: 'no', before: 'mov.u32 %r80, 0; L1:',
+        first: `${first}\nbar.sync 0;\nld.shared.u32 %r5, [a+8];\nbar.sync 0;`,
+        after: 'bar.sync 0; add.s32 %r80, %r80, 1; setp.lt.s32 %p10, %r80, %r50; @%p10 bra L1;' }, real, seen]),
     ];
     const missed: string[] = [];
     for (const [name, attack, real, seen] of cases) {

@@ -9,6 +9,8 @@ export interface Attack {
   readonly after?: string;
   /** Before everything. */
   readonly before?: string;
+  /** Instead of `st.shared.u32 [%r4], %r1; bar.sync 0; ld.shared.u32 %r5, [a+8];`. */
+  readonly first?: string;
   /** Instead of `st.shared.u32 [%r7], %r5; bar.sync 0; ld.shared.u32 %r8, [b+4];`. */
   readonly second?: string;
   readonly functions?: string;
@@ -16,7 +18,7 @@ export interface Attack {
 }
 
 /** The module of an attack. */
-export function attackModule({ between = '', after = '', before = '', second, functions = '', declarations = '' }: Attack): string {
+export function attackModule({ between = '', after = '', before = '', first, second, functions = '', declarations = '' }: Attack): string {
   return `.version 8.5
 .target sm_90
 .address_size 64
@@ -43,9 +45,9 @@ ${declarations}
 \tmov.u32 %r6, b;
 \tadd.s32 %r7, %r6, %r2;
 ${before}
-\tst.shared.u32 [%r4], %r1;
+${first ?? `\tst.shared.u32 [%r4], %r1;
 \tbar.sync 0;
-\tld.shared.u32 %r5, [a+8];
+\tld.shared.u32 %r5, [a+8];`}
 ${between}
 ${second ?? `\tst.shared.u32 [%r7], %r5;
 \tbar.sync 0;
@@ -203,7 +205,7 @@ const uses: Attack[] = [
     second: 'st.shared.u32 [%r7], %r5; bar.sync 0; st.shared.u32 [%r4], %r5; bar.sync 0; ld.shared.u32 %r8, [b+4];', shares: 'no' },
   { name: 'an atomic on a while b is needed',
     second: 'st.shared.u32 [%r7], %r5; bar.sync 0; atom.shared.add.u32 %r60, [a], 1; bar.sync 0; ld.shared.u32 %r8, [b+4];', shares: 'no' },
-  { name: 'a and b in one loop', before: 'mov.u32 %r80, 0; L1:', after: 'bar.sync 0; add.s32 %r80, %r80, 1; setp.lt.s32 %p10, %r80, %r50; @%p10 bra L1;', shares: 'no' },
+  { name: 'a and b in one loop', before: 'mov.u32 %r80, 0; L1:', after: 'bar.sync 0; add.s32 %r80, %r80, 1; setp.lt.s32 %p10, %r80, %r50; @%p10 bra L1;', shares: 1 },
   { name: 'a in a vector load', between: 'ld.shared.v2.u32 {%r60, %r61}, [%r3];', shares: 1 },
   { name: 'a is read by ldmatrix at the end', after: 'ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r60}, [%r3];', shares: 'no' },
   { name: 'a is read by ldmatrix', between: 'ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r60}, [%r3];', shares: 1 },
@@ -254,9 +256,74 @@ const uses: Attack[] = [
   { name: 'comments that look like code', between: '// bar.sync 0;\n/* bar.sync 0; */', shares: 1 },
 ];
 
+/** In a loop in which a is written, read, then b: they share if all of a is written anew in every iteration. */
+const again = (name: string, shares: Attack['shares'], write: string, more: Pick<Attack, 'declarations' | 'functions' | 'before' | 'second' | 'after'> = {}): Attack => ({
+  name: `in a loop: ${name}`, shares, ...more, before: `mov.u32 %r80, 0; mov.u32 %r98, %r1; ${more.before ?? ''}\nL1:`,
+  first: `${write}\nbar.sync 0;\nld.shared.u32 %r5, [a+8];\nbar.sync 0;`,
+  after: `${more.after ?? ''}\nbar.sync 0; add.s32 %r80, %r80, 1; setp.lt.s32 %p10, %r80, %r50; @%p10 bra L1;`,
+});
+const fill = (start: string, step: string, bound: string): string => `${start}\nC1: shl.b32 %r91, %r90, 2; add.s32 %r92, %r3, %r91;\n`
+  + `st.shared.u32 [%r92], %r1; add.s32 %r90, %r90, ${step}; setp.lt.u32 %p20, %r90, ${bound}; @%p20 bra C1;`;
+const own = 'st.shared.u32 [%r4], %r80;';
+const loaded = 'ld.global.u32 %r95, [%rd5];';
+
+/** What may and what must not count as writing all of a anew. */
+export const kills: readonly Attack[] = [
+  again('all is written anew', 0, own),
+  again('by two stores', 0, 'st.shared.u32 [%r4], %r80; st.shared.u32 [%r4+256], %r80;'),
+  again('by a vector', 0, 'shl.b32 %r90, %r1, 4; add.s32 %r91, %r3, %r90; st.shared.v4.u32 [%r91], {%r80, %r1, %r80, %r1};'),
+  again('by a generic address', 0, 'cvt.u64.u32 %rd9, %r4; cvta.shared.u64 %rd10, %rd9; st.u32 [%rd10], %r80;'),
+  again('under a condition of the thread', 0, 'setp.gt.u32 %p20, %r1, 20; @%p20 bra C1; st.shared.u32 [%r4], %r80; C1:'),
+  again('under conditions in two arms', 0,
+    'setp.gt.u32 %p20, %r1, 20; @%p20 bra C1; st.shared.u32 [%r4], %r80; bra C2; C1: st.shared.u32 [%r4+4], %r80; C2:'),
+  again('under a guard', 0, 'setp.gt.u32 %p20, %r1, 20; @%p20 st.shared.u32 [%r4], %r80;'),
+  again('with a border', 0, `${own} setp.gt.u32 %p20, %r1, 2; @%p20 bra C1; st.shared.u32 [%r4+64], %r80; C1:`),
+  again('with what is loaded under conditions', 0, `${loaded} mov.u32 %r96, 0; setp.eq.u32 %p20, %r95, 1; @%p20 bra C1; mov.u32 %r96, 5; C1: st.shared.u32 [%r4], %r96;`),
+  again('by a loop of the threads', 0, fill('mov.u32 %r90, %r1;', '%ntid.x', '128')),
+  again('by a loop under a condition', 0, `setp.gt.u32 %p21, %r1, 127; @%p21 bra C2; ${fill('mov.u32 %r90, %r1;', '%ntid.x', '%r50')}\nC2:`),
+  again('also before the loop', 0, own, { before: 'st.shared.u32 [%r4], %r1; bar.sync 0;' }),
+  again('a part also before the loop', 0, own, { before: 'st.shared.u16 [%r4+2], %rs1; bar.sync 0;' }),
+  again('a condition of the block around it all', 0, own, { before: 'setp.gt.u32 %p22, %r50, 9; @%p22 bra DONE;' }),
+  again('threads have left before', 0, own, { before: 'setp.gt.u32 %p22, %r1, 9; @%p22 bra DONE;' }),
+  again('at an address from memory', 'no', `${loaded} add.s32 %r96, %r4, %r95; st.shared.u32 [%r96], %r80;`),
+  again('at an address of the iteration', 'no', 'shl.b32 %r95, %r80, 2; add.s32 %r96, %r4, %r95; st.shared.u32 [%r96], %r1;'),
+  again('at an address that moves', 'no', 'st.shared.u32 [%r97], %r1; add.s32 %r97, %r97, 4;', { before: 'mov.u32 %r97, %r4;' }),
+  again('at one of two addresses', 'no', 'mov.u32 %r97, %r4; setp.eq.u32 %p20, %r80, 2; @%p20 mov.u32 %r97, %r3; st.shared.u32 [%r97], %r1;'),
+  again('at an address chosen by a branch', 'no', 'mov.u32 %r97, %r4; setp.eq.u32 %p20, %r80, 2; @%p20 bra C1; add.s32 %r97, %r3, 16; C1: st.shared.u32 [%r97], %r1;'),
+  again('under a condition from memory', 'no', `${loaded} setp.eq.u32 %p20, %r95, 1; @%p20 bra C1; ${own} C1:`),
+  again('under a condition of the iteration', 'no', `setp.eq.u32 %p20, %r80, 1; @%p20 bra C1; ${own} C1:`),
+  again('under a guard from memory', 'no', `${loaded} setp.eq.u32 %p20, %r95, 1; @%p20 ${own}`),
+  again('in one of two arms', 'no', `${loaded} setp.eq.u32 %p20, %r95, 1; @%p20 bra C1; ${own} bra C2; C1: st.shared.u32 [%r4+4], %r80; C2:`),
+  again('by a loop of unknown length', 'no', `${loaded} ${fill('mov.u32 %r90, %r1;', '%ntid.x', '%r95')}`),
+  again('by a loop of unknown start', 'no', `${loaded} ${fill('add.s32 %r90, %r1, %r95;', '%ntid.x', '128')}`),
+  again('by a loop of unknown step', 'no', `${loaded} ${fill('mov.u32 %r90, %r1;', '%r95', '128')}`),
+  again('by a loop that goes on where it was', 'no', fill('', '1', '100'), { before: 'mov.u32 %r90, %r1;' }),
+  again('by a loop with a way out', 'no', `${loaded} setp.eq.u32 %p21, %r95, 3; `
+    + `${fill('mov.u32 %r90, %r1;', '%ntid.x', '128').replace('add.s32 %r90', '@%p21 bra C2; add.s32 %r90')}\nC2:`),
+  again('and another part before the loop', 'no', own, { before: 'st.shared.u32 [%r4+4], %r1; bar.sync 0;' }),
+  again('more before the loop', 'no', own, { before: 'st.shared.v2.u32 [%r3], {%r1, %r1}; bar.sync 0;' }),
+  again('and a byte elsewhere', 'no', own, { after: 'st.shared.u8 [a+3], %rs1;' }),
+  again('half of it', 'no', 'st.shared.u16 [%r4], %rs1;', { before: 'st.shared.u32 [%r4], %r1; bar.sync 0;' }),
+  again('and it is read before the barrier', 'no', `${own} ld.shared.u32 %r60, [%r4+4];`),
+  again('and some read it before the barrier', 'no', `${own} setp.gt.u32 %p20, %r1, 9; @%p20 ld.shared.u32 %r60, [%r4];`),
+  again('by an atomic', 'no', 'atom.shared.exch.b32 %r60, [%r4], %r80;'),
+  again('by a copy', 'no', 'cp.async.ca.shared.global [%r4], [%rd5], 4; cp.async.wait_all;'),
+  again('by a matrix store', 'no', 'stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r4], {%r5};'),
+  again('and added to', 'no', own, { after: 'red.shared.add.u32 [a+64], 1;' }),
+  again('in a or in b', 'no', 'selp.b32 %r97, %r4, %r7, %p3; st.shared.u32 [%r97], %r80;'),
+  again('after a call', 'no', `${own} call.uni h;`, { functions: '.func h { bar.sync 0; ret; }' }),
+  again('threads leave in the loop', 'no', own, { after: 'ld.global.u32 %r99, [%rd5]; setp.eq.u32 %p22, %r99, %r1; @%p22 bra DONE;' }),
+  again('threads leave before it is written again', 'no', `setp.gt.u32 %p22, %r1, %r80; @%p22 exit; ${own}`),
+  again('a loop into the middle', 'no', `setp.eq.u32 %p23, %r80, 3; @%p23 bra C1; ${own} C1: st.shared.u32 [%r4+256], %r1;`),
+  again('by another register of the name', 'no', `{ .reg .b32 %r4; ${loaded} add.s32 %r4, %r3, %r95; st.shared.u32 [%r4], %r80; }`),
+  again('its address is defined inside braces', 'no', `${own} { .reg .b32 %r4; ${loaded} add.s32 %r4, %r3, %r95; }`),
+  again('by a carried sum', 'no', 'add.cc.u32 %r96, %r1, %r80; addc.u32 %r97, %r4, 0; st.shared.u32 [%r97], %r80;'),
+  again('by a barrier of some', 'no', `${own} bar.sync 1, 64; ld.shared.u32 %r60, [%r4+4];`),
+];
+
 /** All of them. */
 export const attacks: readonly Attack[] = [
-  ...uses,
+  ...uses, ...kills,
   ...predicates.map(([name, text, isUniform]): Attack => ({ name: `b under a condition on ${name}`, shares: isUniform ? 1 : 'no', ...conditional(text) })),
   ...waits.map(([name, text, isWait]): Attack => ({ name: `a loop that waits for ${name}`, shares: isWait ? 'no' : 1,
     between: `${loop(text)}\nld.shared.u32 %r5, [a+12];`, declarations: '.shared .align 8 .b8 flag[8];' })),

@@ -1,7 +1,7 @@
 // Residency against the toolkit's own calculator and against what one H200 reported.
 import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
 import { ArgumentError } from '../../lib/core/errors.ts';
-import { architectures, multiprocessors, occupancy, type Architecture } from '../../lib/scratchpad/occupancy.ts';
+import { architectures, multiprocessors, occupancy, type Architecture } from '../../lib/kernel/occupancy.ts';
 
 type Row = [threads: number, registers: number, sharedBytes: number, carveout: number | undefined, blocks: number];
 

@@ -152,7 +152,7 @@ describe('scratchpad: reordering', () => {
   it('the checker of orders finds what is wrong', () => {
     const text = chains({ one: 'setp.gt.u32 %p1, %r1, 9; @%p1 bra E; st.global.u32 [%rd2], %r20;\nE:', two: 'mov.u32 %r50, %clock; st.global.u32 [%rd2], %r30;' });
     const moved = ['a', 'b', 'c', 'd'].map((name) => ({ name, bytes: 256, alignment: 4, offset: 0 }));
-    const said = (after: string, from = text): string | undefined => checkOrder(from, after, { kernel: 'k', pool: '', poolBytes: 0, barriers: 0, moved });
+    const said = (after: string, from = text): string | undefined => checkOrder(from, after, { kernel: 'k', pool: '', poolBytes: 0, barriers: 0, kills: [], moved });
     /** Puts a line in front of another one. */
     const shifted = (line: string, before: string): string => {
       ok(text.includes(line) && text.includes(before), `${line} ${before}`);

@@ -121,7 +121,7 @@ ${each.map((i) => `\tmov.u32 %r3, a${i};\n\tadd.s32 %r4, %r3, %r2;`.replaceAll(/
     const before = process.cpuUsage();
     await scratchpad.optimize(text);
     const { user } = process.cpuUsage(before);
-    ok(user < 1e6, `${user / 1000} ms`); // 80 to 230 ms on the machine of the tests
+    ok(user < 1e7, `${user / 1000} ms`); // 80 to 230 ms on the machine of the tests
   });
 
   it('refuses what is not PTX, wrong options and unknown kernels', async () => {

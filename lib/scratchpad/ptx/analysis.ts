@@ -5,6 +5,7 @@ import type { PointRange } from '../../kernel/memory/types.ts';
 import { cutBlocks, type Blocks } from '../../kernel/ptx/blocks.ts';
 import { calleesOf, factsOf, hasPlainBarriers, type Callees, type Facts } from './facts.ts';
 import { buildFlow, type Flow, type FlowNode } from './flow.ts';
+import { findKills, type Kill } from './kills.ts';
 import type { PtxFunction, PtxModule } from '../../kernel/ptx/module.ts';
 import { analyseUniformity } from './uniformity.ts';
 import { analyseValues, type Pinned, type Values } from './values.ts';
@@ -20,6 +21,7 @@ export interface Analysis extends Laid {
   readonly pinned: readonly Pinned[];
   /** Nodes that count as program points, in order of the text. */
   readonly points: readonly FlowNode[];
+  readonly kills: readonly Kill[];
 }
 
 /** Nodes reachable from some nodes in one or more steps. */
@@ -55,17 +57,18 @@ function rangesOf(live: readonly boolean[]): PointRange[] {
 }
 
 /**
- * An array is needed at a point if a write may reach the point and a read may be reached from it, if it is accessed there, or if a copy
- * into it is under way. Writes do not end a range, because threads write parts only.
+ * An array is needed at a point if a write may reach the point and a read may be reached from it without passing a kill, if it is accessed
+ * there, or if a copy into it is under way.
  */
-function liveRanges(flow: Flow, count: number, points: readonly FlowNode[]): PointRange[][] {
+function liveRanges(flow: Flow, count: number, points: readonly FlowNode[], kills: readonly Kill[]): PointRange[][] {
   const { after, before } = edgesOf(flow);
   return Array.from({ length: count }, (_, array) => {
     const of = (mode: string): number[] => flow.nodes.flatMap((node) =>
       node.accesses.some((access) => access.array === array && access.mode.includes(mode)) ? [node.id] : []);
     const [reads, writes] = [of('r'), of('w')];
     const written = reach(after, writes, () => true);
-    const needed = reach(before, reads, () => true);
+    const ends = new Set(kills.filter((kill) => kill.array === array).map(({ node }) => node));
+    const needed = reach(before, reads, (node) => !ends.has(node));
     const own = new Set([...reads, ...writes]);
     return rangesOf(points.map(({ id }) => own.has(id) || flow.inFlight?.[id]?.has(array) === true
       || (written[id] === 1 && needed[id] === 1)));
@@ -120,13 +123,13 @@ function withoutChoice(fn: PtxFunction, facts: readonly Facts[], blocks: Blocks,
   const arrays = values.movable.map(({ name, bytes, alignment }, index) =>
     ({ index, name: plainName(name), bytes, alignment }));
   return {
-    fn, facts, blocks, values, flow, arrays, points: [], pinned: values.pinned, closed: flow.closed,
+    fn, facts, blocks, values, flow, arrays, points: [], kills: [], pinned: values.pinned, closed: flow.closed,
     liveness: { ranges: arrays.map(() => []) }, conflicts: [],
   };
 }
 
-/** Analyses a kernel of a module. */
-export function analyse(module: PtxModule, fn: PtxFunction, callees: Callees = calleesOf(module)): Analysis {
+/** Analyses a kernel of a module. `withKills`: whether writing all of an array anew ends its live range. */
+export function analyse(module: PtxModule, fn: PtxFunction, callees: Callees = calleesOf(module), withKills = true): Analysis {
   const facts = fn.instructions.map((each) => factsOf(each, callees));
   const found = analyseValues(module, fn, facts);
   const blocks = cutBlocks(fn);
@@ -144,9 +147,12 @@ export function analyse(module: PtxModule, fn: PtxFunction, callees: Callees = c
     const name = elementAt(names, index);
     return { index, name: names.indexOf(name) === names.lastIndexOf(name) ? name : mangled, bytes, alignment };
   });
+  const after = flow.nodes.map((node) => node.successors);
+  const kills = withKills
+    ? findKills(flow, blocks, facts, values.accesses, uniformity, arrays.length, (from) => reach(after, from, () => true)) : [];
   return {
-    fn, facts, blocks, values, flow, arrays, points, pinned: values.pinned, closed: flow.closed,
-    liveness: { ranges: liveRanges(flow, arrays.length, points) },
+    fn, facts, blocks, values, flow, arrays, points, kills, pinned: values.pinned, closed: flow.closed,
+    liveness: { ranges: liveRanges(flow, arrays.length, points, kills) },
     conflicts: inseparable(flow, arrays.length, true),
   };
 }

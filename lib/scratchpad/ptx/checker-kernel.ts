@@ -15,7 +15,7 @@ export class Kernel {
   readonly reads: bigint[] = [];
   readonly writes: bigint[] = [];
   readonly #defs = new Map<string, number[]>();
-  readonly #header: string;
+  readonly header: string;
   readonly #opcodes: readonly string[];
   readonly #guards: readonly (string | undefined)[];
   readonly #barriers: readonly boolean[];
@@ -25,7 +25,7 @@ export class Kernel {
   constructor(claim: Claim, statements: Statement[], header: string) {
     this.claim = claim;
     this.statements = statements;
-    this.#header = header;
+    this.header = header;
     this.#opcodes = statements.map(({ tokens }) => (tokens[0] === '@' ? tokens[tokens[1] === '!' ? 3 : 2] : tokens[0]) ?? '');
     this.#guards = statements.map(({ tokens }) => tokens[0] === '@' ? tokens[tokens[1] === '!' ? 2 : 1] : undefined);
     this.#link();
@@ -186,13 +186,14 @@ export class Kernel {
     return found;
   }
 
-  backward(from: Iterable<number>, without = -1): Set<number> {
+  /** All statements from which some can be reached, and these, without passing others. */
+  backward(from: Iterable<number>, without?: ReadonlySet<number>): Set<number> {
     const found = new Set(from);
     const before = this.#before ??= this.#reversed();
     const stack = [...found];
     for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
       for (const each of before[at] ?? []) {
-        if (found.has(each) || each === without) continue;
+        if (found.has(each) || without?.has(each) === true) continue;
         found.add(each);
         stack.push(each);
       }
@@ -235,7 +236,7 @@ export class Kernel {
   #deciding(at: number): readonly number[] {
     let found = this.#direct.get(at);
     if (found === undefined) {
-      const avoiding = this.backward(this.#ends.filter((each) => each !== at), at);
+      const avoiding = this.backward(this.#ends.filter((each) => each !== at), new Set([at]));
       found = this.#branches.filter((each) => each !== at && avoiding.has(each) && this.#at(each).next.some((next) => !avoiding.has(next)));
       this.#direct.set(at, found);
     }
@@ -333,7 +334,7 @@ export class Kernel {
       const isFixed = /^ld\.(?:param|const)\b|\.nc\b|^ldu/.test(opcode);
       if (!isFixed && !(trusting && !/volatile|relaxed|acquire|mmio/.test(opcode))) return false;
       const names = this.#operands(at).flat().filter((each) => /^[A-Za-z_$]/.test(each));
-      return !/^ld\.param/.test(opcode) || names.some((each) => this.#header.includes(each));
+      return !/^ld\.param/.test(opcode) || names.some((each) => this.header.includes(each));
     }
     return /^bar/.test(opcode) ? this.isBarrier(at) : !differing.test(opcode);
   }

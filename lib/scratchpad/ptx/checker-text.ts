@@ -6,6 +6,8 @@ export interface Claim {
   readonly poolBytes: number;
   readonly barriers: number;
   readonly moved: readonly { readonly name: string; readonly bytes: number; readonly alignment: number; readonly offset: number }[];
+  /** Instructions, by number, from which on the old content of an array is said not to be needed. */
+  readonly kills: readonly { readonly name: string; readonly at: number }[];
 }
 
 /** A statement of the original with its place among the new barriers. */

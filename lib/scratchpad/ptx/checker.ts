@@ -4,9 +4,10 @@
 // 1. The texts are equal, token by token, but for declarations of arrays and pools, `array` -> `pool+offset`, and new `bar.sync 0`.
 // 2. Arrays lie inside their pool, aligned.
 // 3. For arrays that share bytes: no way without a barrier from an access of one to an access of the other; no access of one between a
-//    write and a read of the other; threads that part do not access one each.
+//    write and a read of the other, unless all of it is written anew in between; threads that part do not access one each.
 // 4. All threads take the branches that decide on a new barrier together, and those that decide between barriers of the kernel.
 import { Kernel } from './checker-kernel.ts';
+import { Kills } from './checker-kills.ts';
 import { compare, fail, Objection, type Claim } from './checker-text.ts';
 
 /** Pairs of moved arrays with common bytes. */
@@ -24,6 +25,7 @@ function checkPairs(kernel: Kernel): void {
     partners.set(a, (partners.get(a) ?? 0n) | 1n << BigInt(b));
     partners.set(b, (partners.get(b) ?? 0n) | 1n << BigInt(a));
   }
+  const kills = claim.kills.length > 0 ? new Kills(kernel) : undefined;
   for (const [array, others] of partners) {
     const bit = 1n << BigInt(array);
     const fetches = all.filter((at) => /^cp\.async\.c[ag]\b/.test(kernel.opcode(at)) && (kernel.writes[at] ?? 0n) === bit);
@@ -33,7 +35,7 @@ function checkPairs(kernel: Kernel): void {
     const near = new Set([...own, ...kernel.forward(own, (at) => kernel.isBarrier(at))]);
     for (const at of near) if ((kernel.touches(at) & others) !== 0n) fail(`no barrier after an access to ${name(array)}`);
     const written = kernel.forward(all.filter((at) => ((kernel.writes[at] ?? 0n) & bit) !== 0n), () => false);
-    const needed = kernel.backward(all.filter((at) => ((kernel.reads[at] ?? 0n) & bit) !== 0n));
+    const needed = kernel.backward(all.filter((at) => ((kernel.reads[at] ?? 0n) & bit) !== 0n), kills?.of(array));
     for (const at of all) {
       const isLive = flying.has(at) || (written.has(at) && needed.has(at));
       if (!isLive || (kernel.touches(at) & others) === 0n) continue;

@@ -26,6 +26,7 @@ export interface Emission {
   readonly poolBytes: number;
   readonly moved: readonly Moved[];
   readonly barriers: number;
+  readonly kills: readonly { readonly name: string; readonly at: number }[];
   /** Whether the pool is dynamic shared memory, because it is too large for the other kind. */
   readonly isDynamic: boolean;
   readonly edits: readonly Edit[];
@@ -74,7 +75,8 @@ export function emit(module: PtxModule, analysis: Analysis, { plan, barriers }: 
   }
   const moved = values.movable.map(({ name, bytes, alignment: own }, at) =>
     ({ name, bytes, alignment: own, offset: elementAt(plan.offsets, at) }));
-  return { kernel: fn.name, pool, poolBytes: plan.bytes, moved, barriers: barriers.length, isDynamic, edits };
+  const kills = analysis.kills.map(({ array, at }) => ({ name: elementAt(values.movable, array).name, at }));
+  return { kernel: fn.name, pool, poolBytes: plan.bytes, moved, barriers: barriers.length, kills, isDynamic, edits };
 }
 
 /** Removes declarations outside of functions that nothing uses any more. */

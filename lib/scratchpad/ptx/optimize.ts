@@ -3,7 +3,7 @@ import { describeValue } from '../../core/arrays.ts';
 import { refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import { layOut, type Layout } from '../../kernel/memory/layout.ts';
-import { architectures, occupancy, type Architecture } from '../occupancy.ts';
+import { architectures, occupancy, type Architecture } from '../../kernel/occupancy.ts';
 import type { OptimizeResult, TakenOptimizeOptions as Options } from '../options.ts';
 import { Work } from '../../kernel/memory/work.ts';
 import type { KernelReport, ResidencyReport, ScratchpadReport } from '../report.ts';
@@ -111,7 +111,8 @@ async function findOrder(module: PtxModule, fn: PtxFunction, callees: Callees, o
     || (now.blocks !== undefined && plain.blocks !== undefined && now.blocks > plain.blocks));
   if (!isWorth) return undefined;
   const moved = original.values.movable.map(({ name, bytes, alignment }) => ({ name, bytes, alignment, offset: 0 }));
-  if (checkOrder(small.text, text, { kernel: fn.name, pool: '', poolBytes: 0, barriers: 0, moved }) !== undefined) return undefined;
+  const claim = { kernel: fn.name, pool: '', poolBytes: 0, barriers: 0, kills: [], moved };
+  if (checkOrder(small.text, text, claim) !== undefined) return undefined;
   const { start, end, text: changed } = reordered.edit;
   const shift = fn.start - own.start;
   return { reordered: { ...reordered, edit: { start: start + shift, end: end + shift, text: changed } }, module: small, original };
@@ -129,10 +130,14 @@ export async function optimizeModule(text: string, options: Options): Promise<Op
     const order = await findOrder(module, fn, callees, options, work);
     if (order !== undefined) orders.set(fn.name, order);
   }
+  const plain = new Set<string>();
   for (;;) {
-    const { result, failed } = await rewriteModule(module, entries, callees, orders, options, work);
+    const { result, failed } = await rewriteModule(module, entries, callees, orders, plain, options, work);
     if (failed.length === 0) return result;
-    for (const name of failed) orders.delete(name);
+    for (const name of failed) {
+      if (plain.has(name)) orders.delete(name);
+      else plain.add(name);
+    }
   }
 }
 
@@ -151,9 +156,12 @@ function entriesOf(module: PtxModule, kernel: string | undefined): PtxFunction[]
   throw refusal('kernel', `one of the kernels of the module: ${list}`, describeValue(kernel));
 }
 
-/** Rewrites kernels, some of them in a new order; `failed`: those of the latter that the checker does not confirm. */
+/**
+ * Rewrites kernels, some of them in a new order, or without kills (`plain`); `failed`: those that the checker does not confirm, and for
+ * which something is left to try.
+ */
 async function rewriteModule(original: PtxModule, entries: readonly PtxFunction[], callees: Callees, orders: ReadonlyMap<string, Order>,
-  options: Options, work: Work): Promise<{ result: OptimizeResult; failed: readonly string[] }> {
+  plain: ReadonlySet<string>, options: Options, work: Work): Promise<{ result: OptimizeResult; failed: readonly string[] }> {
   const text = applyEdits(original.text, [...orders.values()].map(({ reordered }) => reordered.edit));
   const module = orders.size === 0 ? original : readModule(text);
   const treated: Treated[] = [];
@@ -161,7 +169,7 @@ async function rewriteModule(original: PtxModule, entries: readonly PtxFunction[
     await work.pause();
     const fn = required(module.functions.find((each) => each.isEntry && each.name === name));
     const order = orders.get(name);
-    const analysis = analyse(module, fn, callees);
+    const analysis = analyse(module, fn, callees, !plain.has(name));
     const own = await treat(module, analysis, options, work);
     treated.push(order === undefined ? own
       : { ...own, report: withOrder(own.report, analysis, order.module, order.original, order.reordered) });
@@ -177,7 +185,7 @@ async function rewriteModule(original: PtxModule, entries: readonly PtxFunction[
     await work.pause();
     const failure = check(text, rewrite([emission]), [emission]);
     if (failure === undefined) continue;
-    if (orders.has(emission.kernel)) failed.push(emission.kernel);
+    if (orders.has(emission.kernel) || emission.kills.length > 0) failed.push(emission.kernel);
     const reason = `not confirmed: ${failure}`;
     treated[index] = { emission: undefined, report: { ...report, status: 'kept', reason, barriersAdded: [] } };
   }

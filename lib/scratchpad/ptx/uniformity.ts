@@ -6,6 +6,7 @@
 // threads is taken at its word: otherwise the kernel itself would be wrong. A branch around a barrier that depends on the thread is not.
 import { elementAt, required } from '../../core/known.ts';
 import { between, type Blocks } from '../../kernel/ptx/blocks.ts';
+import { pure } from '../../kernel/ptx/definitions.ts';
 import type { Facts } from './facts.ts';
 import type { Instruction } from '../../kernel/ptx/module.ts';
 
@@ -21,9 +22,6 @@ export interface Uniformity {
   readonly broken: Instruction | undefined;
 }
 
-export const pure = new Set(('mov add sub mul mad mad24 mul24 sad div rem abs neg min max popc clz bfind fns brev bfe bfi bmsk szext'
-  + ' dp4a dp2a addc subc madc set setp selp slct and or xor not cnot lop3 shf shl shr prmt cvt cvta fma rcp sqrt rsqrt sin cos lg2 ex2'
-  + ' tanh testp copysign isspacep').split(' '));
 const sameForAll = /^%(?:ctaid|ntid|nctaid|gridid|dynamic_smem_size|total_smem_size|clusterid|nclusterid|cluster_nctaid)\b/;
 
 /** Whether what an instruction gives differs between threads even if all its operands agree. */

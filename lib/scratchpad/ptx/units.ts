@@ -4,7 +4,7 @@ import { elementAt, required } from '../../core/known.ts';
 import type { Analysis } from './analysis.ts';
 import { followers } from '../../kernel/ptx/blocks.ts';
 import { targetsOf, type Instruction } from '../../kernel/ptx/module.ts';
-import { pure } from './uniformity.ts';
+import { pure } from '../../kernel/ptx/definitions.ts';
 
 /** A piece of a kernel that all threads pass once. */
 export interface Unit {
