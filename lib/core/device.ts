@@ -4,6 +4,8 @@ import {
 } from './arrays.ts';
 import { addon, type BackendName, type DeviceDescription, type MemoryUse } from './binding.ts';
 import { Attention } from './attention.ts';
+import { Batcher } from './batching/batcher.ts';
+import type { BatcherOptions } from './batching/options.ts';
 import { allocateArray, arrayShape, DeviceMemory, reserveArray, takeArray, type Owner } from './device-memory.ts';
 import { choice, whole } from './checks.ts';
 import { choose } from './devices.ts';
@@ -199,6 +201,12 @@ export class Device {
     const owner = this.#owner();
     const { makeModule } = await (compiling ??= import('./compile/module.ts'));
     return makeModule(owner, this.description, read);
+  }
+
+  /** Makes a queue in which calls of equal operation, shape and options that many callers make share launches: see {@link Batcher}. */
+  batcher(options: BatcherOptions = {}): Batcher<Device> {
+    this.#use();
+    return new Batcher<Device>(this, options);
   }
 
   /** Bytes of device memory that a call with these parameters takes besides its arrays. */

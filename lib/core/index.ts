@@ -1,6 +1,11 @@
 // What every part of the package uses: devices, arrays on them, errors.
 export { defaultDevice, Device, DeviceArray, openDevice } from './device.ts';
 export type { OpenDeviceOptions, RunResult } from './device.ts';
+export { Batcher } from './batching/batcher.ts';
+export type { AsyncFunction, BatchDevice, BatcherLoad } from './batching/batcher.ts';
+export type { BatcherOptions, QueuedCallOptions, QueuedRunOptions } from './batching/options.ts';
+export { DevicePool, openPool } from './pool.ts';
+export type { PoolMember, PoolOptions } from './pool.ts';
 export { devices } from './devices.ts';
 export { DeviceModule } from './module.ts';
 export type { Kernel, KernelArgument, LaunchAllOptions, LaunchOptions, LaunchResult, ListedLaunch } from './module.ts';
@@ -13,7 +18,7 @@ export type { OperationName, Reports } from './operations.gen.ts';
 export type { ReportOf } from './report.ts';
 export type { Rows } from './rows.ts';
 export type { CallOptions, ProgressCallback } from './progress.ts';
-export type { RunTrace, TransferTrace } from './diagnostics.ts';
+export type { BatchTrace, QueueTrace, RunTrace, TransferTrace } from './diagnostics.ts';
 export {
   ArgumentError, CheckpointError, DeviceLostError, DisposedError, FileError, FunctionError, InstabilityError, ModuleError, OutOfMemoryError,
   QueueFullError, UnavailableError, WarploomError,

@@ -71,7 +71,8 @@ const checks = {
   depth: normally(choice(scanDepths), 0), radix: normally(choice([2, 4] as const), 2), batch: normally(whole(0, maxElements), 1),
   flags: anything, out: anything,
 } satisfies ChecksOf<ScanOptions>;
-const scanOptions = optionsOf('scan', checks);
+/** @internal */
+export const scanOptions = optionsOf('scan', checks);
 
 /** Refuses options that do not go together. */
 function checkTogether({ depth, radix, algorithm }: Taken<ScanOptions, typeof checks>): void {
@@ -116,13 +117,19 @@ export function scan<V extends ScanArray>(values: V, given: ScanOptions<V> = {})
   return promised(() => start(values, scanOptions.read(given)));
 }
 
-function start<V extends ScanArray>(values: V, options: Taken<ScanOptions<V>, typeof checks>): Promise<ScanResult<V>> {
+/** @internal Checks a scan. */
+export function prepare(values: ScanArray, options: Taken<ScanOptions, typeof checks>): { readonly type: RealType; readonly n: number } {
   checkTogether(options);
   const type = requireReals(values, 'values');
+  const n = rowLength(values, options.batch);
+  checkFlags(options.flags, values.length);
+  requireOut(options.out, type, values.length);
+  return { type, n };
+}
+
+function start<V extends ScanArray>(values: V, options: Taken<ScanOptions<V>, typeof checks>): Promise<ScanResult<V>> {
+  const { type, n } = prepare(values, options);
   const { operator, exclusive, flags, batch, algorithm, depth, radix, out } = options;
-  const n = rowLength(values, batch);
-  checkFlags(flags, values.length);
-  requireOut(out, type, values.length);
   const device = deviceFor(options, [values, out, flags]);
   const result = (out ?? newReals(values, type, values.length, device)) as V;
   const parameters = {

@@ -1,4 +1,5 @@
 // The namespace `tridiagonal` of the package.
+import './batched.ts';
 export { solve, workspace } from './solve.ts';
 export type { MethodOptions, SolveInfo, SolveOptions, SolveResult } from './solve.ts';
 export { factorisations, plan, Plan } from './plan.ts';

@@ -4,7 +4,7 @@ import { callChecks, deviceFor, promised, runInto } from '../core/call.ts';
 import { anything } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { optionsOf, parametersOf, type ChecksOf, type Taken } from '../core/options.ts';
-import { laidOutLike, runInfo, shapeParameters, viewOf, resultFor } from '../linear/problem.ts';
+import { laidOutLike, runInfo, shapeParameters, viewOf, resultFor, type Problem } from '../linear/problem.ts';
 import { matrixChecks, shapeChecks } from './options.ts';
 import { matrixParameters, resolveProblem } from './problem.ts';
 import type { CallOptions, MatrixOptions, RunInfo, ShapeOptions, Vector } from './types.ts';
@@ -32,7 +32,8 @@ export interface MultiplyResult<V extends Vector = Vector> {
 const checks = {
   ...matrixChecks, ...shapeChecks, ...callChecks, x: anything, y: anything, ...parametersOf('tridiagonal.multiply', 'alpha', 'beta'),
 } satisfies ChecksOf<MultiplyOptions>;
-const multiplyOptions = optionsOf('tridiagonal.multiply', checks);
+/** @internal */
+export const multiplyOptions = optionsOf('tridiagonal.multiply', checks);
 
 /**
  * y = alpha * op(A) * x + beta * y for every system and right-hand side (LAPACK lagtm with free factors).
@@ -44,8 +45,12 @@ export function multiply<V extends Vector>(given: MultiplyOptions<V>): Promise<M
   return promised(() => start(multiplyOptions.read(given)));
 }
 
-function start<V extends Vector>(options: Taken<MultiplyOptions<V>, typeof checks>): Promise<MultiplyResult<V>> {
-  const { x, alpha, beta, lower, diagonal, upper } = options;
+/** @internal Options of a multiplication that were read. */
+export type TakenMultiplyOptions<V extends Vector = Vector> = Taken<MultiplyOptions<V>, typeof checks>;
+
+/** @internal Checks a multiplication. */
+export function prepare(options: TakenMultiplyOptions): { readonly problem: Problem; readonly parameters: Record<string, unknown> } {
+  const { x, alpha, beta } = options;
   requireVector(x, 'x');
   if (options.y === undefined && beta !== 0) throw refusal('y', `an array with beta ${describeValue(beta)}`, 'undefined');
   const resolved = resolveProblem(options, options.y === undefined ? { x } : { x, y: options.y });
@@ -54,6 +59,12 @@ function start<V extends Vector>(options: Taken<MultiplyOptions<V>, typeof check
     rhsCount: problem.shape.rhsCount, x: viewOf(problem, 'x', x), alpha, beta,
   });
   if (options.y !== undefined) viewOf(problem, 'y', options.y);
+  return { problem, parameters };
+}
+
+function start<V extends Vector>(options: TakenMultiplyOptions<V>): Promise<MultiplyResult<V>> {
+  const { x, lower, diagonal, upper } = options;
+  const { problem, parameters } = prepare(options);
   const device = deviceFor(options, [x, options.y, lower, diagonal, upper]);
   const y = resultFor(problem, device, 'y', x, options.y);
   Object.assign(parameters, { y: viewOf(problem, 'y', y) });

@@ -81,7 +81,8 @@ const checks = {
   ...matrixChecks, ...shapeChecks, ...callChecks, rhs: anything, out: anything, depth: normally(choice(depths), 0),
   ...parametersOf('tridiagonal.solve', 'algorithm', 'stable', 'check', 'refine', 'tolerance'),
 } satisfies ChecksOf<SolveOptions>;
-const solveOptions = optionsOf('tridiagonal.solve', checks, (defaults) => ({ ...defaults }));
+/** @internal */
+export const solveOptions = optionsOf('tridiagonal.solve', checks, (defaults) => ({ ...defaults }));
 const workspaceOptions = optionsOf('tridiagonal.workspace', checks);
 
 interface Prepared {
@@ -119,7 +120,10 @@ export function solve<V extends Vector>(given: SolveOptions<V>): Promise<SolveRe
   return promised(() => start(solveOptions.read(given)));
 }
 
-function start<V extends Vector>(options: Taken<SolveOptions<V>, typeof checks>): Promise<SolveResult<V>> {
+/** @internal Options of a solve that were read. */
+export type TakenSolveOptions<V extends Vector = Vector> = Taken<SolveOptions<V>, typeof checks>;
+
+function start<V extends Vector>(options: TakenSolveOptions<V>): Promise<SolveResult<V>> {
   const { problem, parameters } = prepare(options);
   const { rhs, out, lower, diagonal, upper, check } = options;
   const device = deviceFor(options, [rhs, out, lower, diagonal, upper]);
@@ -138,8 +142,8 @@ function start<V extends Vector>(options: Taken<SolveOptions<V>, typeof checks>)
     new Solved(solution, statusesOf(count, rhsCount, report), backwardError, infoOf(report, runInfo(device, problem, deviceSeconds))));
 }
 
-/** A result whose rows are created on first access. */
-class Solved<V extends Vector> implements SolveResult<V> {
+/** @internal A result whose rows are created on first access. */
+export class Solved<V extends Vector> implements SolveResult<V> {
   readonly solution: V;
   readonly status: SystemStatuses;
   declare readonly backwardError?: BackwardErrors<V>;
@@ -180,7 +184,8 @@ export async function workspace(given: SolveOptions): Promise<number> {
   return device.workspace('tridiagonal.solve', Object.assign(parameters, makeWords(length), { solution })) + wordBytes(length);
 }
 
-function prepare(options: Taken<SolveOptions, typeof checks>): Prepared {
+/** @internal Checks a solve. */
+export function prepare(options: TakenSolveOptions): Prepared {
   const vectors = options.out === undefined ? { rhs: options.rhs } : { rhs: options.rhs, out: options.out };
   const resolved = resolveProblem(options, vectors);
   const problem = options.layouts?.solution === undefined ? laidOutLike(resolved, 'solution', 'rhs') : resolved;

@@ -11,13 +11,13 @@ const json = (name: string): unknown => JSON.parse(readFileSync(join(root, name)
 
 /** Folders that an entry may load beside core and its own, and how many modules at most. */
 const entries: Readonly<Record<string, { readonly most: number; readonly also?: readonly string[] }>> = {
-  core: { most: 26 },
-  tridiagonal: { most: 50, also: ['linear'] },
-  scan: { most: 26 },
+  core: { most: 33 },
+  tridiagonal: { most: 58, also: ['linear'] },
+  scan: { most: 36 },
   kernel: { most: 30 },
-  stencil: { most: 56 },
+  stencil: { most: 62 },
   swept: { most: 50 },
-  imaging: { most: 60, also: ['files'] },
+  imaging: { most: 62, also: ['files'] },
   scratchpad: { most: 40, also: ['kernel'] },
   stream: { most: 84 },
   files: { most: 40 },
@@ -55,7 +55,7 @@ describe('entries of the package', function () {
   it('the root loads no other package before it is called', function () {
     const modules = modulesLoadedBy('lib/index.ts');
     deepStrictEqual(modules.filter((module) => !module.startsWith('lib/')), []);
-    ok(modules.length <= 215, `${modules.length} modules`);
+    ok(modules.length <= 225, `${modules.length} modules`);
     this.test!.title += `: ${modules.length} modules`;
   });
 

@@ -85,6 +85,7 @@ const args = (...list: unknown[]): Maker => () => ({ args: structuredClone(list)
 export const functions: Readonly<Record<string, Maker>> = {
   devices: args(), defaultDevice: args(),
   openDevice: args({ backend: 'cpu', index: 0, threads: 1, memoryLimit: 1e8, queueLimit: 8 }),
+  openPool: args({ devices: [{ backend: 'cpu', threads: 1 }], maxBatch: 4, maxDelay: 0, queueLimit: 8, queueBytes: 1e6 }),
   scan: () => ({ args: [real(8), { operator: 'sum', exclusive: true, device }] }),
   'kernel.map': () => ({ args: [
     '(x, y, a) => [a * x + y, x > y]', [real(8), { data: real(9), shape: [2, 1], strides: [3, 1], offset: 1 }, 2], { device, type: 'float32', threads: 1 },
@@ -261,7 +262,14 @@ const heatText = { dimensions: 1, fields: ['u'], rate: '({ u }, {}, { laplacian 
 export const objects: Readonly<Record<string, { make: () => Promise<object> | object; calls: Readonly<Record<string, () => unknown[]>> }>> = {
   Device: { make: () => device, calls: {
     array: () => ['float64', 8], pinned: () => ['float64', 8], memory: () => [], trim: () => [],
+    batcher: () => [{ maxBatch: 4, maxDelay: 0, queueLimit: 8, queueBytes: 1e6 }],
     run: () => ['tridiagonal.solve', validParameters('tridiagonal.solve'), {}], workspace: () => ['tridiagonal.solve', validParameters('tridiagonal.solve')],
+  } },
+  Batcher: { make: () => device.batcher(), calls: {
+    wrap: () => [tridiagonal.solve, { priority: 1, deadline: 1e6 }], run: () => [async () => 1, { priority: 1, deadline: 1e6 }],
+  } },
+  DevicePool: { make: () => warploom.openPool({ devices: [{ backend: 'cpu', threads: 1 }] }), calls: {
+    wrap: () => [tridiagonal.solve, { priority: 1, deadline: 1e6 }], run: () => [async () => 1, { priority: 1, deadline: 1e6 }],
   } },
   DeviceArray: { make: () => device.array(real(8)), calls: { read: () => [new Float64Array(8), 0, {}], write: () => [real(8), 0, {}], copyFrom: () => [other, {}],
     dispose: () => [] } },
@@ -308,7 +316,7 @@ function simulationCalls(): Record<string, () => unknown[]> {
 /** Not called: internal to the library (marked as such), or called by the language. */
 export const notCalled: readonly string[] = [
   'swept.HeatSimulation.start', 'swept.WaveSimulation.start', 'swept.GasSimulation.start',
-  'Device#close', 'swept.Figures#row', ...(shim === undefined ? [
+  'Device#close', 'Batcher#close', 'Batcher#submit', 'DevicePool#close', 'swept.Figures#row', ...(shim === undefined ? [
     'Device#module', 'DeviceModule#launch', 'DeviceModule#launchAll', 'DeviceModule#dispose', 'stream.compileForDevice',
   ] : []),
 ];

@@ -1,0 +1,163 @@
+// Calls that wait for a launch: in order of priority and arrival, bounded, each with its own signal and deadline.
+import { QueueFullError, WarploomError } from '../errors.ts';
+import { publishQueue, type QueueTrace } from '../diagnostics.ts';
+import type { QueuedCallOptions } from './options.ts';
+import type { Outcome, TakenCall } from './rule.ts';
+
+/** A call from the time it is made to the time it settles. */
+export class WaitingCall<Device> {
+  readonly taken: TakenCall<Device>;
+  readonly key: string | undefined;
+  readonly priority: number;
+  readonly since = performance.now();
+  readonly #resolve: (value: unknown) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #left: (call: WaitingCall<Device>, event: 'aborted' | 'expired') => void;
+  readonly #abort = (): void => { this.#leave(this.taken.signal?.reason, 'aborted'); };
+  #timer: NodeJS.Timeout | undefined;
+  #stop: AbortController | undefined;
+  #settled = false;
+
+  constructor(
+    taken: TakenCall<Device>, key: string | undefined, { priority = 0, deadline }: QueuedCallOptions,
+    settle: { resolve: (value: unknown) => void; reject: (error: unknown) => void },
+    left: (call: WaitingCall<Device>, event: 'aborted' | 'expired') => void,
+  ) {
+    this.taken = taken;
+    this.key = key;
+    this.priority = priority;
+    this.#resolve = settle.resolve;
+    this.#reject = settle.reject;
+    this.#left = left;
+    taken.signal?.addEventListener('abort', this.#abort, { once: true });
+    if (deadline === undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#leave(new WarploomError('ERR_WARPLOOM_DEADLINE',
+        `${taken.name} had no result within its deadline of ${deadline} ms; allow more time, or send fewer calls`), 'expired');
+    }, deadline);
+  }
+
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  /** A signal that comes when nobody waits for the call any more, for work that can be stopped; undefined: it cannot come. */
+  stopSignal(): AbortSignal | undefined {
+    if (this.#timer === undefined && this.taken.signal === undefined) return undefined;
+    return (this.#stop ??= new AbortController()).signal;
+  }
+
+  settle(outcome: Outcome): void {
+    if (!this.#end()) return;
+    if ('value' in outcome) this.#resolve(outcome.value);
+    else this.#reject(outcome.error);
+  }
+
+  #leave(reason: unknown, event: 'aborted' | 'expired'): void {
+    if (!this.#end()) return;
+    this.#reject(reason);
+    this.#left(this, event);
+    this.#stop?.abort(reason);
+  }
+
+  #end(): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    clearTimeout(this.#timer);
+    this.taken.signal?.removeEventListener('abort', this.#abort);
+    return true;
+  }
+}
+
+/** The waiting calls of one batcher. */
+export class WaitingCalls<Device> {
+  readonly #calls: WaitingCall<Device>[] = [];
+  readonly #limit: number;
+  readonly #bytesLimit: number;
+  readonly #source: Pick<QueueTrace, 'backend' | 'device'>;
+  #bytes = 0;
+
+  constructor(limit: number, bytesLimit: number, source: Pick<QueueTrace, 'backend' | 'device'>) {
+    this.#limit = limit;
+    this.#bytesLimit = bytesLimit;
+    this.#source = source;
+  }
+
+  get length(): number {
+    return this.#calls.length;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @throws QueueFullError if there is no room for a call of so many bytes */
+  requireRoom({ bytes, name }: TakenCall<Device>): void {
+    const full = this.#calls.length >= this.#limit, large = this.#calls.length > 0 && this.#bytes + bytes > this.#bytesLimit;
+    if (!full && !large) return;
+    this.#publish('refused', name, 0);
+    const why = full ? `${this.#calls.length} calls wait, the most that queueLimit allows`
+      : `waiting calls hold ${this.#bytes} bytes, and this one has ${bytes}; queueBytes allows ${this.#bytesLimit}`;
+    throw new QueueFullError(`the batcher's queue is full: ${why}; try again later`,
+      full ? {} : { requestedBytes: bytes, queuedBytes: this.#bytes, limitBytes: this.#bytesLimit });
+  }
+
+  /** Adds a call behind those of its priority. */
+  add(call: WaitingCall<Device>): void {
+    let at = this.#calls.length;
+    while (at > 0 && (this.#calls[at - 1] as WaitingCall<Device>).priority < call.priority) at -= 1;
+    this.#calls.splice(at, 0, call);
+    this.#bytes += call.taken.bytes;
+    this.#publish('queued', call.taken.name, 0);
+  }
+
+  /** A call has left for a reason of its own. */
+  drop(call: WaitingCall<Device>, event: 'aborted' | 'expired'): void {
+    const at = this.#calls.indexOf(call);
+    if (at < 0) return;
+    this.#calls.splice(at, 1);
+    this.#bytes -= call.taken.bytes;
+    this.#publish(event, call.taken.name, performance.now() - call.since);
+  }
+
+  /**
+   * The calls of the next launch: the first in order whose group has `most` calls or has waited for `delay` milliseconds, and those that
+   * can join it. Otherwise the milliseconds until there will be some; undefined: none wait.
+   */
+  next(most: number, delay: number): WaitingCall<Device>[] | number | undefined {
+    const now = performance.now();
+    const counts = new Map<string, number>();
+    if (delay > 0) {
+      for (const { key } of this.#calls) if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    let soonest: number | undefined;
+    for (const call of this.#calls) {
+      const left = call.since + delay - now;
+      if (call.key === undefined || left <= 0 || (counts.get(call.key) ?? 0) >= most) return this.#take(call, most);
+      soonest = Math.min(soonest ?? left, left);
+    }
+    return soonest;
+  }
+
+  #take(first: WaitingCall<Device>, most: number): WaitingCall<Device>[] {
+    const picked: WaitingCall<Device>[] = [];
+    const rest: WaitingCall<Device>[] = [];
+    for (const call of this.#calls) {
+      const joins = call === first || (first.key !== undefined && call.key === first.key && picked.length < most);
+      (joins ? picked : rest).push(call);
+    }
+    this.#calls.splice(0, this.#calls.length, ...rest);
+    const now = performance.now();
+    for (const call of picked) {
+      this.#bytes -= call.taken.bytes;
+      this.#publish('started', call.taken.name, now - call.since);
+    }
+    return picked;
+  }
+
+  #publish(event: QueueTrace['event'], operation: string, waitMilliseconds: number): void {
+    publishQueue(() => ({
+      event, operation, ...this.#source, queueLength: this.#calls.length, queueBytes: this.#bytes, waitSeconds: waitMilliseconds / 1000,
+    }));
+  }
+}

@@ -1,0 +1,154 @@
+// openPool: several devices behind one queue each; calls go to the one with the least work, and are repeated if a device is lost.
+import { describeValue } from './arrays.ts';
+import { requireTake, workAlone, type AsyncFunction, type Batcher, type BatcherLoad } from './batching/batcher.ts';
+import {
+  batcherChecks, runOptions, wrapOptions, type BatcherOptions, type QueuedCallOptions, type QueuedRunOptions,
+} from './batching/options.ts';
+import type { TakenCall } from './batching/rule.ts';
+import { rule } from './checks.ts';
+import { openDevice, type Device, type OpenDeviceOptions } from './device.ts';
+import { devices } from './devices.ts';
+import { DeviceLostError, DisposedError, refusal } from './errors.ts';
+import { optionsOf, type ChecksOf } from './options.ts';
+
+/** Options of {@link openPool}: which devices, and the queue of each. */
+export interface PoolOptions extends BatcherOptions {
+  /** What to open; default: every GPU that can be used, or else the cpu backend. */
+  readonly devices?: readonly OpenDeviceOptions[];
+}
+
+/** One device of a pool, and its work. */
+export interface PoolMember extends BatcherLoad {
+  readonly device: Device;
+  /** Whether the device was lost; then it gets no more calls. */
+  readonly lost: boolean;
+}
+
+interface Member {
+  readonly device: Device;
+  readonly batcher: Batcher<Device>;
+  lost: boolean;
+}
+
+const poolOptions = optionsOf('openPool', {
+  ...batcherChecks,
+  devices: rule<readonly OpenDeviceOptions[]>('an array with the options of at least one device',
+    (value) => Array.isArray(value) && value.length > 0),
+} satisfies ChecksOf<PoolOptions>);
+
+/**
+ * Several devices, each with a {@link Batcher}. Made by {@link openPool}.
+ *
+ * A call goes to the device with the fewest calls. If that device is lost before the call has ended, it is made again on another one,
+ * and rejects with `ERR_WARPLOOM_DEVICE_LOST` if there is none left.
+ */
+export class DevicePool {
+  readonly #members: readonly Member[];
+  #closing: Promise<void> | undefined;
+
+  /** @internal Use {@link openPool}. */
+  constructor(opened: readonly Device[], options: BatcherOptions) {
+    this.#members = opened.map((device) => ({ device, batcher: device.batcher(options), lost: false }));
+  }
+
+  /** The devices and how much work they have now. */
+  get members(): readonly PoolMember[] {
+    return this.#members.map(({ device, batcher, lost }) => ({ device, lost, ...batcher.load }));
+  }
+
+  /** Whether the pool was closed. */
+  get closed(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** The same function, with calls that share launches on any of the devices: see {@link Batcher.wrap}. */
+  wrap<Call extends AsyncFunction>(target: Call | { readonly solve: Call }, given: QueuedCallOptions = {}): Call {
+    const take = requireTake<Device>(target);
+    const options = wrapOptions.read(given);
+    return (async (...args: never[]) => this.#submit(take(args, target), options, target)) as unknown as Call;
+  }
+
+  /** Queues any other work: see {@link Batcher.run}. It is called again, with another device, if a device is lost. */
+  async run<Result>(
+    work: (device: Device, signal: AbortSignal | undefined) => Promise<Result>, given: QueuedRunOptions = {},
+  ): Promise<Result> {
+    const { signal, ...options } = runOptions.read(given);
+    return this.#submit(workAlone(work, signal), options, undefined) as Promise<Result>;
+  }
+
+  /** Refuses further calls, waits for those that were made, and closes the devices. Calling it again returns the same promise. */
+  close(): Promise<void> {
+    this.#closing ??= Promise.all(this.#members.map(async ({ device, batcher }) => {
+      await batcher.close();
+      await device.close();
+    })).then(() => undefined);
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #submit(taken: TakenCall<Device>, options: QueuedCallOptions, target: unknown): Promise<unknown> {
+    const began = performance.now();
+    const own = ownDevice(target);
+    for (;;) {
+      if (this.#closing !== undefined) throw new DisposedError('the pool was closed; open another one');
+      const member = this.#choose(own);
+      const { deadline } = options;
+      const left = deadline === undefined ? {} : { deadline: Math.max(1, deadline - (performance.now() - began)) };
+      try {
+        return await member.batcher.submit(taken, { ...options, ...left });
+      } catch (error) {
+        if (!(error instanceof DeviceLostError)) throw error;
+        member.lost = true;
+        if (own !== undefined || this.#members.every(({ lost }) => lost)) throw error;
+      }
+    }
+  }
+
+  /** The device of a plan, or the one with the least work. */
+  #choose(own: Device | undefined): Member {
+    if (own !== undefined) {
+      const found = this.#members.find(({ device }) => device === own);
+      if (found !== undefined) return found;
+      throw refusal('target', 'a plan on a device of the pool', 'one on another device');
+    }
+    const usable = this.#members.filter(({ lost }) => !lost);
+    const [first, ...others] = usable;
+    if (first === undefined) throw new DeviceLostError('every device of the pool is lost; start another process to use them');
+    const work = ({ batcher: { load } }: Member): number => load.waiting + load.running;
+    return others.reduce((least, member) => (work(member) < work(least) ? member : least), first);
+  }
+}
+
+/** A plan stays on its device. */
+function ownDevice(target: unknown): Device | undefined {
+  return typeof target === 'object' && target !== null ? (target as { readonly device?: Device }).device : undefined;
+}
+
+/**
+ * Opens several devices as one.
+ *
+ * @example
+ * await using pool = await openPool();
+ * const { solution } = await pool.wrap(tridiagonal.solve)({ lower, diagonal, upper, rhs });
+ *
+ * @throws ArgumentError for an invalid option; UnavailableError if a device cannot be opened: then none is left open
+ */
+export async function openPool(given: PoolOptions = {}): Promise<DevicePool> {
+  const { devices: wanted, ...options } = poolOptions.read(given);
+  wanted?.forEach((each, index) => {
+    if (typeof each === 'object' && (each as unknown) !== null) return;
+    throw refusal(`devices[${index}]`, 'options of openDevice', describeValue(each));
+  });
+  const gpus = devices().filter(({ backend, available }) => backend === 'cuda' && available);
+  const list: readonly OpenDeviceOptions[] = wanted
+    ?? (gpus.length > 0 ? gpus.map(({ index }) => ({ backend: 'cuda' as const, index })) : [{ backend: 'auto' }]);
+  const opened = await Promise.allSettled(list.map((each) => openDevice(each)));
+  const usable = opened.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  const failed = opened.find((each) => each.status === 'rejected');
+  if (failed === undefined) return new DevicePool(usable, options);
+  await Promise.all(usable.map((device) => device.close()));
+  throw failed.reason;
+}
