@@ -1,7 +1,9 @@
 // What a sub-command is, and the exit codes all of them share.
-import type { Readable } from 'node:stream';
-import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { FileError, WarploomError, type ErrorCode } from '../core/errors.ts';
+import { UsageError, type Options } from './options.ts';
+import type { Terminal } from './terminal.ts';
+
+export { backendNames, choiceFlag, integerFlag, numberFlag, parseFlags, UsageError, type Options } from './options.ts';
 
 /** Exit codes of the `warploom` command. */
 export const ExitCode = {
@@ -17,52 +19,24 @@ export const ExitCode = {
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** Where a command writes and how it is stopped; tests pass their own. */
-export interface CommandContext {
-  /** Default: standard input. */
-  readonly in?: Readable;
-  readonly out: NodeJS.WritableStream;
-  readonly err: NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
-  readonly signal: AbortSignal;
-}
+/** What commands write to, and what stops them. */
+export type CommandContext = Terminal;
 
-/** One sub-command: `warploom <name> …`. */
+/** One sub-command: `warploom <name> …`. All are in commands.ts. */
 export interface Command {
   readonly name: string;
   readonly summary: string;
-  /** The whole text of `warploom <name> --help`. */
+  /** The whole text of `warploom <name> --help`, but for the options of every command. */
   readonly help: string;
+  /** Its own options, without {@link commonOptions}: what `run` parses, and what shells complete. */
+  readonly options: Options;
+  /** What its first argument may be, if these are all. */
+  readonly actions?: readonly string[];
+  /** Whether a command line is passed on to another program as it is, options of every command included. */
+  readonly passesOn?: (argv: readonly string[]) => boolean;
+  /** Whether the same command line, run again after an interruption, goes on where it was. */
+  readonly resumes?: boolean;
   run(argv: string[], context: CommandContext): ExitCode | Promise<ExitCode>;
-}
-
-/** Bad flags; the message says which and what was expected. */
-export class UsageError extends Error {}
-
-/** `parseArgs` of node:util with its errors turned into {@link UsageError}. */
-export function parseFlags<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
-  try {
-    return parseArgs(config);
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-}
-
-/** A whole number flag within limits, or undefined when absent. */
-export function integerFlag(name: string, text: string | undefined, low: number, high: number): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < low || value > high) {
-    throw new UsageError(`--${name} takes a whole number from ${low} to ${high}, not '${text}'`);
-  }
-  return value;
-}
-
-/** A number flag, or undefined when absent. */
-export function numberFlag(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const number = text.trim() === '' ? NaN : Number(text);
-  if (!Number.isFinite(number)) throw new UsageError(`--${name} takes a number, not '${text}'`);
-  return number;
 }
 
 /** What the system says of paths that are wrong; the rest (a full disk, rights) is no matter of flags. */

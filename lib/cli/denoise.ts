@@ -5,13 +5,20 @@ import { writeImage } from '../imaging/index.ts';
 import { denoiseJobSchema, denoisePreview, runDenoise } from '../jobs/kinds/denoise.ts';
 import { loadImage, rescale } from '../jobs/images/input.ts';
 import { outputMeta } from '../jobs/images/output.ts';
-import { parseFlags, UsageError, type Command } from './command.ts';
+import { parseFlags, UsageError, type Command, type Options } from './command.ts';
 import {
-  exitCodesHelp, imageFlags, imageHelp, imageJobFields, inputFlag, realFlag, outputFlag, parseImageJob, wholeFlag, withImageDevice,
+  exitCodesHelp, imageFlags, imageHelp, imageJobFields, imageResult, inputFlag, outputFlag, parseImageJob, realFlag,
+  wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { formatSeconds } from './table.ts';
 
 const text = { type: 'string' } as const;
+
+const options = {
+    ...imageFlags, weight: text, sigma: text, noise: { type: 'string', values: ['gaussian', 'impulse'] },
+  method: { type: 'string', values: ['primal-dual', 'flow'] }, iterations: text, tolerance: text,
+    separate: { type: 'boolean' }, fill: { type: 'boolean' },
+} as const satisfies Options;
 
 /** `warploom denoise`. */
 export const denoiseCommand: Command = {
@@ -42,14 +49,9 @@ Examples
   warploom denoise phantom:shepp-logan,size=64,dimensions=3 --add-noise gaussian:sigma=0.1 --weight 0.06 -o head.tif
 
 ${exitCodesHelp}`,
+  options,
   async run(argv, context) {
-    const { values, positionals } = parseFlags({
-      args: argv, allowPositionals: true,
-      options: {
-        ...imageFlags, weight: text, sigma: text, noise: text, method: text, iterations: text, tolerance: text,
-        separate: { type: 'boolean' }, fill: { type: 'boolean' },
-      },
-    });
+    const { values, positionals } = parseFlags(options, argv);
     const [input, ...more] = positionals;
     if (input === undefined || more.length > 0) throw new UsageError('name one image');
     const out = await outputFlag(values);
@@ -65,11 +67,13 @@ ${exitCodesHelp}`,
       await writeImage(out, rescale(image, loaded.range, true), outputMeta(out, loaded));
       if (values.preview !== undefined) await writeFileAtomic(values.preview, denoisePreview(loaded, image));
       const { psnr, psnrBefore, seconds } = report.figures;
-      context.out.write(`${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${report.accuracy.meaning} `
+      const files = { out, ...(values.preview === undefined ? {} : { preview: values.preview }) };
+      context.result(imageResult(report, running.device, files),
+        `${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${report.accuracy.meaning} `
         + report.accuracy.value.toExponential(2)
         + `${psnr === undefined ? '' : `, PSNR ${required(psnrBefore).toFixed(2)} → ${psnr.toFixed(2)} dB`}\n`
-        + `result in ${out}${values.preview === undefined ? '' : `, before and after in ${values.preview}`}\n`);
-      for (const note of report.notes ?? []) context.err.write(`${note}\n`);
+        + `result in ${out}${values.preview === undefined ? '' : `, before and after in ${values.preview}`}`);
+      for (const note of report.notes ?? []) context.note(note);
     });
   },
 };

@@ -5,16 +5,21 @@ import { openDevice, type Device } from '../core/device.ts';
 import { makeFolder } from '../core/files.ts';
 import { elementAt } from '../core/known.ts';
 import { formatOfPath } from '../files/write-image.ts';
-import { ExitCode, integerFlag, numberFlag, UsageError, type CommandContext } from './command.ts';
-import { ProgressBar } from './progress-bar.ts';
+import type { ItemReport } from '../jobs/kind.ts';
+import {
+  backendNames, choiceFlag, ExitCode, integerFlag, numberFlag, UsageError, type CommandContext, type Options,
+} from './command.ts';
 
 const text = { type: 'string' } as const;
+const file = { type: 'string', takes: 'file' } as const;
 
 /** For `parseFlags`. */
 export const imageFlags = {
-  out: { type: 'string', short: 'o' }, preview: text, range: text, 'add-noise': text, precision: text, page: text, series: text,
-  axes: text, raw: text, 'max-pixels': text, backend: text,
-} as const;
+  out: { type: 'string', short: 'o', takes: 'file' }, preview: file, range: text, 'add-noise': text,
+  precision: { type: 'string', values: ['float32', 'float64'] }, page: text, series: text,
+  axes: { type: 'string', values: ['yx', 'zyx', 'cyx', 'czyx', 'yxc', 'zyxc'] }, raw: text, 'max-pixels': text,
+  backend: { type: 'string', values: backendNames },
+} as const satisfies Options;
 
 /** Their help, for the end of a command's list. */
 export const imageHelp = `  Files: PNG, TIFF (stacks are volumes), NIfTI (.nii, .nii.gz), DICOM (a file, or a folder of slices; read only),
@@ -128,17 +133,21 @@ export function parseImageJob<T>(schema: z.ZodType<T>, job: Readonly<Record<stri
   throw new UsageError(`${[...issue.path, keys].filter((part) => part !== '').join('.')}: ${issue.message}`);
 }
 
+/** What `--json` writes of an image command. */
+export const imageResult = (
+  report: Omit<ItemReport, 'files'>, { backend, name }: Device, files: Readonly<Record<string, unknown>>,
+): object => ({ ...report, device: { backend, name }, files });
+
 /** Opens the device of `--backend`, runs with a progress bar, and closes it. */
 export async function withImageDevice(
-  name: string, values: FlagValues, { err, signal }: CommandContext,
+  name: string, values: FlagValues, context: CommandContext,
   body: (running: { device: Device; signal: AbortSignal; onProgress: (done: number, total: number) => void }) => Promise<void>,
 ): Promise<ExitCode> {
-  const backend = (['auto', 'cuda', 'cpu', 'simt'] as const).find((known) => known === (values['backend'] ?? 'auto'));
-  if (backend === undefined) throw new UsageError(`--backend takes auto, cuda, cpu, simt, not '${String(values['backend'])}'`);
+  const backend = choiceFlag('backend', values['backend'] as string | undefined, backendNames) ?? 'auto';
   const device = await openDevice({ backend });
-  const bar = new ProgressBar(err);
+  const bar = context.progress();
   try {
-    await body({ device, signal, onProgress: (done, total) => bar.update(name, done, total) });
+    await body({ device, signal: context.signal, onProgress: (done, total) => bar.update(name, done, total) });
     return ExitCode.ok;
   } finally {
     bar.clear();

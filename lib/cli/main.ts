@@ -1,64 +1,84 @@
 // The `warploom` command: picks the sub-command and turns errors into exit codes.
-import { benchCommand } from './bench.ts';
-import { ExitCode, exitCodeOf, UsageError, type Command, type CommandContext } from './command.ts';
-import { denoiseCommand } from './denoise.ts';
-import { infoCommand } from './info.ts';
-import { registerCommand } from './register.ts';
-import { runCommand } from './run.ts';
-import { scratchpadCommand } from './scratchpad.ts';
-import { segmentCommand } from './segment.ts';
-import { simulateCommand } from './simulate.ts';
-import { solveCommand } from './solve.ts';
-import { streamCommand } from './stream.ts';
+import { didYouMean } from '../core/similar.ts';
+import { ExitCode, exitCodeOf, UsageError, type Command } from './command.ts';
+import { commands } from './commands.ts';
+import { commonHelp, looseFlags } from './options.ts';
+import { Terminal, type Streams } from './terminal.ts';
 
-const COMMANDS: readonly Command[] = [
-  infoCommand, runCommand, solveCommand, simulateCommand, denoiseCommand, segmentCommand, registerCommand, scratchpadCommand, streamCommand,
-  benchCommand,
-];
+const environment = `Environment
+  WARPLOOM_BACKEND     cuda, cpu or simt: what auto stands for
+  WARPLOOM_NVRTC, WARPLOOM_MODULE_COMPILER, WARPLOOM_TUNE
+                       the library and the compiler of run-time code, and 0 for no trial of layouts (docs/modules.md)
+  NODE_DEBUG=warploom  say what is loaded, compiled and run, as --verbose does
+  NO_COLOR, FORCE_COLOR
+`;
 
-const HELP = `Warploom: GPU numerics that keep data in registers and shared memory.
+const helpOf = (list: readonly Command[]): string => `Warploom: GPU numerics that keep data in registers and shared memory.
 
 Usage: warploom COMMAND …
 
-${COMMANDS.map((c) => `  ${c.name.padEnd(10)} ${c.summary}`).join('\n')}
+${list.map((c) => `  ${c.name.padEnd(10)} ${c.summary}`).join('\n')}
 
-  warploom COMMAND --help   explains a command
+  warploom COMMAND --help, warploom help COMMAND   explain a command
   warploom --version
 
+${commonHelp}
+${environment}
 Exit codes: 0 success; 1 failure; 2 invalid flags, job file or input; 3 device unavailable, lost or
 out of memory; 130 interrupted (run again to resume).
 `;
 
-/** Runs one command line; never throws. */
-export async function main(argv: readonly string[], context: CommandContext): Promise<ExitCode> {
-  const [name, ...rest] = argv;
-  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    context.out.write(HELP);
-    return name === undefined ? ExitCode.usage : ExitCode.ok;
-  }
-  if (name === '--version' || name === '-v') {
-    const { version } = await import('../core/version.ts');
-    context.out.write(`${version}\n`);
+async function writeVersion({ out }: Streams): Promise<ExitCode> {
+  const { version } = await import('../core/version.ts');
+  out.write(`${version}\n`);
+  return ExitCode.ok;
+}
+
+/** What a failure says: its message, with `--verbose` where it and its causes come from. */
+function messageOf(error: unknown, verbose: boolean): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!verbose || error instanceof UsageError) return error.message;
+  const cause = error.cause === undefined ? '' : `\ncaused by ${messageOf(error.cause, true)}`;
+  return `${error.message}\n${(error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)).join('\n')}${cause}`;
+}
+
+async function runCommandLine(command: Command, argv: string[], streams: Streams): Promise<ExitCode> {
+  const isPassedOn = command.passesOn?.(argv) === true;
+  const manner = looseFlags(argv, command.options);
+  if (isPassedOn ? argv[0] === '--help' || argv[0] === '-h' : manner.help) {
+    streams.out.write(`${command.help}${isPassedOn || command.passesOn?.(['']) === true ? '' : `\n${commonHelp}`}`);
     return ExitCode.ok;
   }
-  const command = COMMANDS.find((c) => c.name === name);
-  if (command === undefined) {
-    context.err.write(`warploom: there is no command '${name}'\n\n${HELP}`);
-    return ExitCode.usage;
-  }
-  if (rest.includes('--help') || rest.includes('-h')) {
-    context.out.write(command.help);
-    return ExitCode.ok;
-  }
+  const terminal = new Terminal(streams, isPassedOn ? {} : manner);
   try {
-    return await command.run(rest, context);
+    return await command.run(argv, terminal);
   } catch (error) {
-    const code = exitCodeOf(error, context.signal);
-    const message = error instanceof Error ? error.message : String(error);
-    context.err.write(code === ExitCode.interrupted
-      ? 'warploom: interrupted; run the same command again to resume\n'
-      : `warploom ${name}: ${message}\n`);
-    if (error instanceof UsageError) context.err.write(`Try: warploom ${name} --help\n`);
+    const code = exitCodeOf(error, streams.signal);
+    streams.err.write(code === ExitCode.interrupted
+      ? `warploom: interrupted${command.resumes === true ? '; run the same command again to resume' : ''}\n`
+      : `${terminal.paint('red', `warploom ${command.name}:`, 'err')} ${messageOf(error, terminal.verbose)}\n`);
+    if (error instanceof UsageError) streams.err.write(`Try: warploom ${command.name} --help\n`);
     return code;
   }
+}
+
+/** Runs one command line; never throws. */
+export async function main(argv: readonly string[], streams: Streams): Promise<ExitCode> {
+  const list = commands();
+  const [name, ...rest] = argv;
+  const isHelp = name === '--help' || name === '-h' || name === 'help';
+  if (name === undefined || (isHelp && rest[0] === undefined)) {
+    streams.out.write(helpOf(list));
+    return name === undefined ? ExitCode.usage : ExitCode.ok;
+  }
+  if (name === '--version' || name === '-v' || name === 'version') return writeVersion(streams);
+  const wanted = isHelp ? rest[0] ?? '' : name;
+  const command = list.find((c) => c.name === wanted);
+  if (command === undefined) {
+    const names = list.map((each) => each.name);
+    streams.err.write(`warploom: there is no command '${wanted}'; ${didYouMean(wanted, names, `there are ${names.join(', ')}`)}\n`
+      + 'Try: warploom --help\n');
+    return ExitCode.usage;
+  }
+  return runCommandLine(command, isHelp ? ['--help'] : rest, streams);
 }

@@ -5,14 +5,21 @@ import { writeImage } from '../imaging/index.ts';
 import { rescale } from '../jobs/images/input.ts';
 import { outputMeta } from '../jobs/images/output.ts';
 import { gridSvg, loadPair, registerJobSchema, registerPreview, runRegister } from '../jobs/kinds/register.ts';
-import { parseFlags, UsageError, type Command } from './command.ts';
+import { parseFlags, UsageError, type Command, type Options } from './command.ts';
 import {
-  exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, realFlag, outputFlag, parseImageJob, wholeFlag,
-  withImageDevice,
+  exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, imageResult, inputFlag, outputFlag,
+  parseImageJob, present, realFlag, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { formatSeconds } from './table.ts';
 
 const text = { type: 'string' } as const;
+const file = { type: 'string', takes: 'file' } as const;
+
+const options = {
+    ...imageFlags, displacement: file, grid: file, measure: { type: 'string', values: ['ssd', 'ncc'] },
+    alpha: text, tau: text, levels: text, iterations: text,
+    tolerance: text, landmarks: file,
+} as const satisfies Options;
 
 /** `warploom register`. */
 export const registerCommand: Command = {
@@ -43,14 +50,9 @@ Examples
   warploom register atlas.nii.gz subject.nii.gz -o warped.nii.gz --displacement u.nii.gz --measure ncc
 
 ${exitCodesHelp}`,
+  options,
   async run(argv, context) {
-    const { values, positionals } = parseFlags({
-      args: argv, allowPositionals: true,
-      options: {
-        ...imageFlags, displacement: text, grid: text, measure: text, alpha: text, tau: text, levels: text, iterations: text,
-        tolerance: text, landmarks: text,
-      },
-    });
+    const { values, positionals } = parseFlags(options, argv);
     const [reference, template, ...more] = positionals;
     const generated = reference?.startsWith('phantom:') === true;
     if (reference === undefined || more.length > 0 || (template === undefined) !== generated) {
@@ -71,9 +73,11 @@ ${exitCodesHelp}`,
       if (values.preview !== undefined) await writeFileAtomic(values.preview, registerPreview(pair, warped));
       if (values.grid !== undefined) await writeFileAtomic(values.grid, gridSvg(pair, displacement));
       const { seconds, leastJacobian } = report.figures;
-      context.out.write(`${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${report.accuracy.meaning} `
-        + `${report.accuracy.value.toPrecision(3)}, least Jacobian ${required(leastJacobian).toPrecision(3)}\nresult in ${out}\n`);
-      for (const note of report.notes ?? []) context.err.write(`${note}\n`);
+      const files = present({ out, displacement: field, preview: values.preview, grid: values.grid });
+      context.result(imageResult(report, running.device, files),
+        `${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${report.accuracy.meaning} `
+        + `${report.accuracy.value.toPrecision(3)}, least Jacobian ${required(leastJacobian).toPrecision(3)}\nresult in ${out}`);
+      for (const note of report.notes ?? []) context.note(note);
     });
   },
 };

@@ -6,18 +6,20 @@ import { optimize } from '../scratchpad/optimize.ts';
 import type { OptimizeOptions } from '../scratchpad/options.ts';
 import { planSvg } from '../scratchpad/plan-svg.ts';
 import type { KernelReport, ScratchpadReport } from '../scratchpad/report.ts';
-import { ExitCode, integerFlag, parseFlags, UsageError, type Command } from './command.ts';
+import { ExitCode, integerFlag, parseFlags, UsageError, type Command, type Options } from './command.ts';
 import { launch } from './scratchpad-launch.ts';
 import { formatTable } from './table.ts';
 
 const text = { type: 'string' } as const;
+const file = { type: 'string', takes: 'file' } as const;
 const yes = { type: 'boolean' } as const;
 const flags = {
-  out: { type: 'string', short: 'o' }, report: text, svg: text, planner: text, reorder: yes, check: yes, kernel: text, arch: text,
-  threads: text, registers: text, barriers: text,
-} as const;
+  out: { type: 'string', short: 'o', takes: 'file' }, report: file, svg: file,
+  planner: { type: 'string', values: ['exact', 'packing', 'coloring', 'greedy'] }, reorder: yes, check: yes, kernel: text, arch: text,
+  threads: text, registers: text, barriers: { type: 'string', values: ['gain', 'any', 'none'] }, launch: yes,
+} as const satisfies Options;
 
-type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
+type Values = ReturnType<typeof parseFlags<typeof flags>>['values'];
 
 function optionsOf(values: Values): OptimizeOptions {
   const given: Record<string, unknown> = {
@@ -131,8 +133,8 @@ are printed.
       --arch A           sm_70 to sm_121, for the blocks per multiprocessor (default: that of the PTX)
       --threads N        threads per block, if the kernel has no __launch_bounds__
       --registers N      registers per thread, as reported by ptxas -v (default 32)
-  --launch stands in front of nvcc in a build, and optimises all kernels on their way to ptxas:
-      cmake -DCMAKE_CUDA_COMPILER_LAUNCHER="warploom;scratchpad;--launch" …
+      --launch           stands in front of nvcc in a build, and optimises all kernels on their way to ptxas:
+                         cmake -DCMAKE_CUDA_COMPILER_LAUNCHER="warploom;scratchpad;--launch" …
 
 Examples
   warploom scratchpad kernel.cu -o kernel.cubin --barriers any -- -I include -arch=sm_90
@@ -143,12 +145,14 @@ Examples
 Exit codes: 0 success; 1 --check failed, or the source does not compile; 2 invalid flags, or a source
 that cannot be read.
 `,
+  options: flags,
+  passesOn: (argv) => argv[0] === '--launch',
   async run(argv, context) {
     const { out, err, signal } = context;
     if (argv[0] === '--launch') return await launch(argv.slice(1), context) === 0 ? ExitCode.ok : ExitCode.failed;
     const split = argv.indexOf('--');
     const [own, nvccOptions] = split < 0 ? [argv, []] : [argv.slice(0, split), argv.slice(split + 1)];
-    const { values, positionals } = parseFlags({ args: own, allowPositionals: true, options: flags });
+    const { values, positionals } = parseFlags(flags, own);
     const [path] = positionals;
     if (path === undefined || positionals.length !== 1) throw new UsageError('name one source file');
     requireDistinct([path, values.out, values.report, values.svg]);
@@ -160,7 +164,8 @@ that cannot be read.
     const { ptx, cubin, report, dynamicBytes } = await optimize(await readText(path), {
       ...optionsOf(values), signal, ...(isPtx ? {} : { compilerOptions: [`-I${dirname(path)}`, ...nvccOptions] }),
     });
-    (values.out === '-' ? err : out).write(reportText(report));
+    if (context.json) (values.out === '-' ? err : out).write(`${JSON.stringify({ ...report, dynamicBytes })}\n`);
+    else (values.out === '-' ? err : out).write(reportText(report));
     if (values.check === true) {
       const stale = await findStale(path, values.out === '-' ? undefined : values.out, ptx, report);
       if (stale !== '') err.write(`${stale}\n`);

@@ -5,14 +5,20 @@ import { writeImage } from '../imaging/index.ts';
 import { loadImage } from '../jobs/images/input.ts';
 import { outputMeta } from '../jobs/images/output.ts';
 import { contoursSvg, runSegment, segmentJobSchema, segmentPreview, writeMask } from '../jobs/kinds/segment.ts';
-import { parseFlags, UsageError, type Command } from './command.ts';
+import { parseFlags, UsageError, type Command, type Options } from './command.ts';
 import {
-  contourFlag, exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, inputFlag, realFlag, outputFlag, parseImageJob,
-  wholeFlag, withImageDevice,
+  contourFlag, exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, imageResult, inputFlag,
+  outputFlag, parseImageJob, present, realFlag, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
 import { formatSeconds } from './table.ts';
 
 const text = { type: 'string' } as const;
+const file = { type: 'string', takes: 'file' } as const;
+
+const options = {
+    ...imageFlags, contours: file, 'level-set': file, truth: file, mu: text, nu: text, lambda1: text, lambda2: text, initial: text,
+    step: { type: 'string', values: ['semi-implicit', 'explicit'] }, dt: text, iterations: text, tolerance: text, reinitialize: text,
+} as const satisfies Options;
 
 /** `warploom segment`. */
 export const segmentCommand: Command = {
@@ -47,14 +53,9 @@ Examples
   warploom segment phantom:discs,size=256 --add-noise gaussian:sigma=0.3,seed=2 --mu 0.1 -o discs.png
 
 ${exitCodesHelp}`,
+  options,
   async run(argv, context) {
-    const { values, positionals } = parseFlags({
-      args: argv, allowPositionals: true,
-      options: {
-        ...imageFlags, contours: text, 'level-set': text, truth: text, mu: text, nu: text, lambda1: text, lambda2: text, initial: text,
-        step: text, dt: text, iterations: text, tolerance: text, reinitialize: text,
-      },
-    });
+    const { values, positionals } = parseFlags(options, argv);
     const [input, ...more] = positionals;
     if (input === undefined || more.length > 0) throw new UsageError('name one image');
     const out = await outputFlag(values);
@@ -78,9 +79,11 @@ ${exitCodesHelp}`,
         await writeFileAtomic(lines, lines.endsWith('.json') ? `${JSON.stringify(contours)}\n` : contoursSvg(loaded, contours));
       }
       const { seconds, shareInside, dice } = report.figures;
-      context.out.write(`${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${contours.length} contours, `
-        + `${(100 * required(shareInside)).toFixed(1)} % inside${dice === undefined ? '' : `, Dice ${dice.toFixed(4)}`}\nmask in ${out}\n`);
-      for (const note of report.notes ?? []) context.err.write(`${note}\n`);
+      const files = present({ out, preview: values.preview, contours: lines, levelSet: levels });
+      context.result(imageResult(report, running.device, files),
+        `${report.summary} on ${running.device.backend}: ${formatSeconds(required(seconds))}, ${contours.length} contours, `
+        + `${(100 * required(shareInside)).toFixed(1)} % inside${dice === undefined ? '' : `, Dice ${dice.toFixed(4)}`}\nmask in ${out}`);
+      for (const note of report.notes ?? []) context.note(note);
     });
   },
 };

@@ -100,9 +100,10 @@ export async function simulateEquation(
   const job = await loadJob(jobOf(target, values), { folder: '.', ...(backend === undefined ? {} : { backend }) });
   const results = dirname(values.out);
   const done = await runJob({ ...job, name: basename(values.out) }, {
-    results, again: values.again === true, followLinks: true, signal: context.signal, onProgress: watcher(context, false),
+    results, again: values.again === true, followLinks: true, signal: context.signal, onProgress: watcher(context),
   });
-  context.out.write(`${resultTable(done, results)}\n`);
+  if (context.json) return ExitCode.ok;
+  context.out.write(`${resultTable(done, results, context)}\n`);
   for (const { item, files } of done) context.out.write(`${item}: ${files.join(', ')}\n`);
   return ExitCode.ok;
 }

@@ -4,14 +4,13 @@ import { elementAt, required } from '../core/known.ts';
 import { digestInputs, hashItem } from '../jobs/hash.ts';
 import { takeFolder } from '../jobs/results-folder.ts';
 import { simulateJobSchema } from '../jobs/simulate/schema.ts';
-import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type CommandContext } from './command.ts';
-import { ProgressBar } from './progress-bar.ts';
+import {
+  backendNames, choiceFlag, ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type CommandContext, type Options,
+} from './command.ts';
 import { runCommand } from './run.ts';
 import { equationFlags, isEquationFile, simulateEquation } from './simulate-equation.ts';
 import { simulateHelp } from './simulate-help.ts';
 import { formatSeconds } from './table.ts';
-
-const backends = ['auto', 'cuda', 'cpu', 'simt'] as const;
 
 const equationNames: Readonly<Record<string, string>> = {
   heat: 'heat', ks: 'kuramoto-sivashinsky', 'kuramoto-sivashinsky': 'kuramoto-sivashinsky', euler: 'euler',
@@ -19,12 +18,15 @@ const equationNames: Readonly<Record<string, string>> = {
 
 const text = { type: 'string' } as const;
 const flags = {
-  n: text, dx: text, length: text, dt: text, fourier: text, cfl: text, diffusivity: text, gamma: text, limiter: text,
+  n: text, dx: text, length: text, dt: text, fourier: text, cfl: text, diffusivity: text, gamma: text,
+  limiter: { type: 'string', values: ['van-leer', 'minmod', 'mc', 'paper'] },
   initial: { type: 'string', multiple: true },
-  boundary: text, left: text, right: text, time: text, steps: text, snapshots: text, precision: text, variant: text,
-  paper: { type: 'boolean' }, warn: { type: 'boolean' }, out: { type: 'string', short: 'o', default: 'warploom-simulation' }, backend: text,
-  ...equationFlags,
-} as const;
+  boundary: text, left: text, right: text, time: text, steps: text, snapshots: text,
+  precision: { type: 'string', values: ['float64', 'float32'] }, variant: text,
+  paper: { type: 'boolean' }, warn: { type: 'boolean' },
+  out: { type: 'string', short: 'o', default: 'warploom-simulation', takes: 'folder' },
+  backend: { type: 'string', values: backendNames }, ...equationFlags,
+} as const satisfies Options;
 
 /** Flags that only the swept equations take. */
 const sweptFlags = ['n', 'dx', 'length', 'fourier', 'diffusivity', 'gamma', 'limiter', 'left', 'right', 'paper', 'warn'] as const;
@@ -72,13 +74,6 @@ function jobOf(equation: string, values: Values): unknown {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** The backend of a flag. */
-function backendFlag(value: string | undefined): (typeof backends)[number] | undefined {
-  const backend = backends.find((name) => name === value);
-  if (value !== undefined && backend === undefined) throw new UsageError(`--backend takes ${backends.join(', ')}, not '${value}'`);
-  return backend;
-}
-
 /** Refuses flags that a target does not take. */
 function refuseFlags(values: Values, names: readonly (keyof typeof flags)[], why: string): void {
   const given = names.find((name) => values[name] !== undefined);
@@ -86,8 +81,7 @@ function refuseFlags(values: Values, names: readonly (keyof typeof flags)[], why
 }
 
 async function simulateSwept(equation: string, values: Values & { readonly out: string }, context: CommandContext): Promise<ExitCode> {
-  const { out, err, signal } = context;
-  const backend = backendFlag(values.backend as string | undefined) ?? 'auto';
+  const backend = choiceFlag('backend', values.backend as string | undefined, backendNames) ?? 'auto';
   const parsed = simulateJobSchema.safeParse(jobOf(equation, values));
   if (!parsed.success) {
     const issue = elementAt(parsed.error.issues, 0);
@@ -96,19 +90,20 @@ async function simulateSwept(equation: string, values: Values & { readonly out: 
   }
   const lock = await takeFolder(values.out, { followLinks: true, deep: false });
   const { simulateItem } = await import('../jobs/simulate/item.ts');
-  const bar = new ProgressBar(err);
+  const bar = context.progress();
   let device: Device | undefined;
   try {
     device = await openDevice({ backend });
     const hash = hashItem(parsed.data, await digestInputs(parsed.data, (path) => path));
     const report = await simulateItem(parsed.data, {
-      device, input: (path) => path, folder: values.out, signal, hash, warn: (note) => err.write(`${note}\n`),
+      device, input: (path) => path, folder: values.out, signal: context.signal, hash, warn: (note) => context.note(note),
       onProgress: (done, total) => bar.update('simulate', done, total), show: () => undefined,
     });
     bar.clear();
-    out.write(`${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(required(report.figures['seconds']))}, `
-      + `${report.accuracy.meaning} ${report.accuracy.value.toExponential(2)}\nresults in ${values.out}: ${report.files.join(', ')}\n`);
-    for (const note of report.notes ?? []) err.write(`${note}\n`);
+    context.result({ ...report, device: { backend: device.backend, name: device.name }, folder: values.out },
+      `${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(required(report.figures['seconds']))}, `
+      + `${report.accuracy.meaning} ${report.accuracy.value.toExponential(2)}\nresults in ${values.out}: ${report.files.join(', ')}`);
+    for (const note of report.notes ?? []) context.note(note);
     return ExitCode.ok;
   } finally {
     bar.clear();
@@ -122,8 +117,10 @@ export const simulateCommand: Command = {
   name: 'simulate',
   summary: 'step an equation of your own, or one of the library, in one to three dimensions',
   help: simulateHelp,
+  options: flags,
+  resumes: true,
   async run(argv, context) {
-    const { values, positionals } = parseFlags({ args: argv, allowPositionals: true, options: flags });
+    const { values, positionals } = parseFlags(flags, argv);
     const [target] = positionals;
     if (target === undefined || positionals.length !== 1) throw new UsageError('name one file with an equation, or one equation');
     if (target.endsWith('.json')) {
@@ -143,6 +140,6 @@ export const simulateCommand: Command = {
         + '.ts), a job (.json), or heat, ks or euler with --n');
     }
     refuseFlags(values, sweptFlags, `is for heat, ks and euler in one dimension; ${target} takes --shape, --spacing, --set NAME=VALUE`);
-    return simulateEquation(target, values, backendFlag(values.backend), context);
+    return simulateEquation(target, values, choiceFlag('backend', values.backend, backendNames), context);
   },
 };

@@ -1,16 +1,25 @@
 // warploom solve: one batch of systems from .npy files, without a job file.
 import { openDevice } from '../core/device.ts';
 import { makeFolder } from '../core/files.ts';
+import { choices } from '../core/operations.gen.ts';
 import { elementAt, required } from '../core/known.ts';
 import { solveItem, solveJobSchema } from '../jobs/kinds/solve.ts';
-import { ExitCode, integerFlag, parseFlags, UsageError, type Command } from './command.ts';
-import { ProgressBar } from './progress-bar.ts';
+import { backendNames, ExitCode, integerFlag, parseFlags, UsageError, type Command, type Options } from './command.ts';
 import { formatSeconds } from './table.ts';
 
 /** A flag that is a number stands for a constant band. */
 function operand(text: string): string | number {
   return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
 }
+
+const file = { type: 'string', takes: 'file' } as const;
+const options = {
+  lower: file, diagonal: file, upper: file, rhs: file, out: { type: 'string', short: 'o', default: '.', takes: 'folder' },
+  algorithm: { type: 'string', values: choices['tridiagonal.solve'].algorithm }, depth: { type: 'string' },
+  periodic: { type: 'boolean' },
+  transpose: { type: 'string', values: choices['tridiagonal.solve'].transpose }, stable: { type: 'boolean' },
+  'no-check': { type: 'boolean' }, refine: { type: 'boolean' }, backend: { type: 'string', values: backendNames },
+} as const satisfies Options;
 
 /** `warploom solve`. */
 export const solveCommand: Command = {
@@ -37,21 +46,10 @@ Example: the systems (-1, 2, -1) x = r
 
 Exit codes: 0 all solved; 1 some system could not be solved; 2 invalid flags or input; 3 device.
 `,
-  async run(argv, { out, err, signal }) {
-    const { values } = parseFlags({
-      // A negative number after a band's flag is its value, not another flag.
-      args: argv.flatMap((arg, i) => {
-        const flag = argv[i - 1];
-        return /^--(lower|diagonal|upper)$/.test(flag ?? '') ? [] : /^--(lower|diagonal|upper)$/.test(arg)
-          ? [`${arg}=${argv[i + 1] ?? ''}`] : [arg];
-      }),
-      options: {
-        lower: { type: 'string' }, diagonal: { type: 'string' }, upper: { type: 'string' }, rhs: { type: 'string' },
-        out: { type: 'string', short: 'o', default: '.' }, algorithm: { type: 'string' }, depth: { type: 'string' },
-        periodic: { type: 'boolean' }, transpose: { type: 'string' }, stable: { type: 'boolean' },
-        'no-check': { type: 'boolean' }, refine: { type: 'boolean' }, backend: { type: 'string' },
-      },
-    });
+  options,
+  async run(argv, context) {
+    const { values, positionals } = parseFlags(options, argv);
+    if (positionals.length > 0) throw new UsageError(`solve takes options only, not '${positionals.join(' ')}'`);
     const depth = integerFlag('depth', values.depth, 2, 32);
     const given = {
       kind: 'solve', name: 'solve', rhs: values.rhs,
@@ -69,15 +67,16 @@ Exit codes: 0 all solved; 1 some system could not be solved; 2 invalid flags or 
     await makeFolder(values.out);
     const device = await openDevice({ backend: job.device?.backend ?? 'auto' });
     try {
-      const bar = new ProgressBar(err);
+      const bar = context.progress();
       const report = await solveItem(job, {
-        device, input: (path) => path, folder: values.out, signal, hash: '', warn: (note) => err.write(`${note}\n`),
+        device, input: (path) => path, folder: values.out, signal: context.signal, hash: '', warn: (note) => context.note(note),
         onProgress: (done, total) => bar.update('solve', done, total), show: () => undefined,
       });
       bar.clear();
-      out.write(`${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(required(report.figures['deviceSeconds']))}`
-        + `, ${report.accuracy.meaning} ${report.accuracy.value.toExponential(2)}\n`);
-      for (const note of report.notes ?? []) err.write(`${note}\n`);
+      context.result({ ...report, device: { backend: device.backend, name: device.name }, folder: values.out },
+        `${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(required(report.figures['deviceSeconds']))}`
+        + `, ${report.accuracy.meaning} ${report.accuracy.value.toExponential(2)}`);
+      for (const note of report.notes ?? []) context.note(note);
       return report.failed === true ? ExitCode.failed : ExitCode.ok;
     } finally {
       await device.close();

@@ -5,7 +5,6 @@ import { elementAt } from '../core/known.ts';
 import * as stream from '../stream/index.ts';
 import { longestTime, within } from '../stream/stop.ts';
 import { ExitCode, UsageError, type CommandContext } from './command.ts';
-import { ProgressBar } from './progress-bar.ts';
 import { formatTable } from './table.ts';
 
 /** What is measured, and how it is written. */
@@ -61,7 +60,7 @@ function textOf(profile: stream.DeviceProfile): string {
 export async function profileOnDevice({ graph, backend, flags, stop, context }: DeviceProfileRequest): Promise<ExitCode> {
   const options = optionsOf(flags);
   await using device = await openDevice({ backend });
-  const bar = new ProgressBar(context.err);
+  const bar = context.progress();
   const measure = (signal: AbortSignal): Promise<stream.DeviceProfile> => stream.profile(graph, {
     backend, device, ...options, signal, onProgress: (done, total) => { bar.update('runs', done, total); },
   });

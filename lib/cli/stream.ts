@@ -7,18 +7,19 @@ import { readItems, writeItems } from '../jobs/stream/files.ts';
 import type { Diagnostic } from '../stream/diagnostics.ts';
 import * as stream from '../stream/index.ts';
 import { longestTime, timeOver, within } from '../stream/stop.ts';
-import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type CommandContext } from './command.ts';
-import { ProgressBar } from './progress-bar.ts';
+import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type CommandContext, type Options } from './command.ts';
 import { formatTable } from './table.ts';
 
 const text = { type: 'string' } as const;
+const file = { type: 'string', takes: 'file' } as const;
 const flags = {
-  main: text, out: { type: 'string', short: 'o' }, gantt: text, cores: text, costs: text, input: text, output: text, items: text,
-  iterations: text, backend: text, mode: text, layout: text, threads: text, timeout: text, seconds: text,
+  main: text, out: { type: 'string', short: 'o', takes: 'file' }, gantt: file, cores: text, costs: file, input: file, output: file,
+  items: text, iterations: text, backend: { type: 'string', values: stream.streamBackends },
+  mode: { type: 'string', values: stream.deviceModes }, layout: { type: 'string', values: ['block', 'warp'] }, threads: text, timeout: text, seconds: text,
   param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' },
-  algebraic: { type: 'boolean' }, json: { type: 'boolean' }, stream: { type: 'boolean' }, chunk: text,
-} as const;
-type Values = ReturnType<typeof parseFlags<{ options: typeof flags; allowPositionals: true }>>['values'];
+  algebraic: { type: 'boolean' }, stream: { type: 'boolean' }, chunk: text,
+} as const satisfies Options;
+type Values = ReturnType<typeof parseFlags<typeof flags>>['values'];
 
 interface Job {
   /** When it began, and the milliseconds that it may take. */
@@ -343,7 +344,7 @@ async function tune(job: Job): Promise<ExitCode> {
   if (seconds !== undefined && !(seconds > 0 && seconds <= 1e6)) throw new UsageError('--seconds takes a number from above 0 to 1000000');
   const input = await inputOf(values, made);
   await using device = await openDevice({ backend });
-  const bar = new ProgressBar(context.err);
+  const bar = context.progress();
   using program = await stream.compileForDevice(made, {
     device, ...stopOf(job), ...(values.fast === true ? { fast: true } : {}), ...(values.algebraic === true ? { algebraic: true } : {}),
     tune: {
@@ -380,7 +381,6 @@ export const streamCommand: Command = {
       --param NAME=VALUE a value for a parameter of that stream (repeatable); arrays as JSON: --param 'taps=[1, 2.5]'
       --limit NAME=VALUE raises a limit that a message names (repeatable): characters, tokens, expression (of the text), nesting,
                          nodes, steps, bytes, arrayElements, rate, errors (of elaboration), firings (of runs in the interpreter)
-      --json             check: diagnostics as JSON
   -o, --out FILE         graph: a picture (.svg); profile: the times (.json), of cores for --costs
       --cores N          schedule: number of cores, default 4
       --costs FILE       schedule, run: { "actor": microseconds of a firing } as JSON, or the word measured, which measures them
@@ -426,9 +426,11 @@ Examples
 
 Exit codes: 0 success; 1 the program is wrong or failed; 2 invalid flags or files; 3 no GPU or C++ compiler; 130 interrupted.
 `,
+  options: flags,
+  actions: Object.keys(actions),
   async run(argv, context) {
     const begin = performance.now();
-    const { values, positionals } = parseFlags({ args: argv, allowPositionals: true, options: flags });
+    const { values, positionals } = parseFlags(flags, argv);
     const [name, ...paths] = positionals;
     const action = Object.hasOwn(actions, name ?? '') ? required(actions[required(name)]) : undefined;
     if (action === undefined || paths.length === 0) {

@@ -24,7 +24,7 @@ export type { BackendName, DeviceDescription, MemoryUse } from './binding.ts';
 
 /** Options of {@link openDevice}. */
 export interface OpenDeviceOptions {
-  /** 'auto' (default): cuda if it is available, otherwise cpu. */
+  /** 'auto' (default): what the environment variable `WARPLOOM_BACKEND` names; without it, cuda if it is available, otherwise cpu. */
   readonly backend?: BackendName | 'auto';
   /** Number of the device within its backend; default 0. */
   readonly index?: number;

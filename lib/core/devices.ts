@@ -12,11 +12,25 @@ export function devices(): DeviceDescription[] {
   }));
 }
 
+/**
+ * The backend that `auto` stands for on this machine, from the environment variable `WARPLOOM_BACKEND`; undefined if it is not set, is
+ * empty or is `auto`.
+ * @throws ArgumentError for other values
+ */
+export function backendOfEnvironment(): BackendName | undefined {
+  const { WARPLOOM_BACKEND: given = '' } = process.env;
+  if (given === '' || given === 'auto') return undefined;
+  const found = (['cuda', 'cpu', 'simt'] as const).find((name) => name === given);
+  if (found === undefined) throw refusal('WARPLOOM_BACKEND', 'cuda, cpu, simt or auto', given);
+  return found;
+}
+
 /** Describes the valid values of `index`; `auto` means the GPUs if there are any. */
 function expectedIndex(backend: BackendName | 'auto', wanted: BackendName, count: number): string {
   const range = count > 1 ? `0 to ${count - 1}` : '0';
   if (wanted === 'cuda') return `${range}: this machine has ${count} GPU${count === 1 ? '' : 's'}`;
-  const meant = backend === 'auto' ? ', which auto selects here because no GPU can be used' : '';
+  const why = backendOfEnvironment() === undefined ? 'because no GPU can be used' : 'because of WARPLOOM_BACKEND';
+  const meant = backend === 'auto' ? `, which auto selects here ${why}` : '';
   return `${range}${count > 1 ? '' : ', the only device'} of ${wanted}${meant}`;
 }
 
@@ -29,7 +43,7 @@ export function choose(backend: BackendName | 'auto', index: number): DeviceDesc
 /** @internal The requested device of `list`. */
 export function chooseFrom(list: readonly DeviceDescription[], backend: BackendName | 'auto', index: number): DeviceDescription {
   const gpus = list.filter((device) => device.backend === 'cuda' && device.available);
-  const wanted = backend !== 'auto' ? backend : gpus.length > 0 ? 'cuda' : 'cpu';
+  const wanted = backend !== 'auto' ? backend : backendOfEnvironment() ?? (gpus.length > 0 ? 'cuda' : 'cpu');
   const found = list.filter((device) => device.backend === wanted);
   const device = found.find((each) => each.index === index);
   if (device === undefined) throw refusal('index', expectedIndex(backend, wanted, found.length), String(index));

@@ -4,7 +4,8 @@ import { choice, rule, type Rule } from '../../core/checks.ts';
 /**
  * `cuda`: compiled for the GPU; programs that it cannot run go to the CPU; `wasm`: compiled to WebAssembly; `cpp`: compiled by the system's
  * C++ compiler; `interpret`: step by step, runs every program; `simt`: the GPU code on threads of the CPU, for tests and debugging; `auto`:
- * cuda for long runs if there is a GPU that can run the program, otherwise wasm if possible, otherwise interpret.
+ * cuda for long runs if there is a GPU that can run the program (and `WARPLOOM_BACKEND` names no other backend), otherwise wasm if
+ * possible, otherwise interpret.
  */
 export const streamBackends = ['auto', 'cuda', 'wasm', 'cpp', 'interpret', 'simt'] as const;
 /** A way to run a program: see {@link streamBackends}. */
