@@ -1,6 +1,7 @@
 // warploom simulate FILE|NAME: an equation of the user's, or one of the library's, from flags.
 import { basename, dirname, extname } from 'node:path';
 import { loadJob } from '../jobs/load.ts';
+import { LoadedJob } from '../jobs/loaded.ts';
 import { runJob } from '../jobs/runner.ts';
 import { ExitCode, integerFlag, numberFlag, UsageError, type CommandContext } from './command.ts';
 import { resultTable, watcher } from './run.ts';
@@ -97,9 +98,9 @@ function jobOf(target: string, values: EquationValues): object {
 export async function simulateEquation(
   target: string, values: EquationValues, backend: 'auto' | 'cuda' | 'cpu' | 'simt' | undefined, context: CommandContext,
 ): Promise<ExitCode> {
-  const job = await loadJob(jobOf(target, values), { folder: '.', ...(backend === undefined ? {} : { backend }) });
+  const { device, items, input } = await loadJob(jobOf(target, values), { folder: '.', ...(backend === undefined ? {} : { backend }) });
   const results = dirname(values.out);
-  const done = await runJob({ ...job, name: basename(values.out) }, {
+  const done = await runJob(new LoadedJob({ name: basename(values.out), device, items, input }), {
     results, again: values.again === true, followLinks: true, signal: context.signal, onProgress: watcher(context),
   });
   if (context.json) return ExitCode.ok;

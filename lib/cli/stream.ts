@@ -15,7 +15,8 @@ const file = { type: 'string', takes: 'file' } as const;
 const flags = {
   main: text, out: { type: 'string', short: 'o', takes: 'file' }, gantt: file, cores: text, costs: file, input: file, output: file,
   items: text, iterations: text, backend: { type: 'string', values: stream.streamBackends },
-  mode: { type: 'string', values: stream.deviceModes }, layout: { type: 'string', values: ['block', 'warp'] }, threads: text, timeout: text, seconds: text,
+  mode: { type: 'string', values: stream.deviceModes }, layout: { type: 'string', values: ['block', 'warp'] },
+  threads: text, timeout: text, seconds: text,
   param: { type: 'string', multiple: true }, limit: { type: 'string', multiple: true }, fast: { type: 'boolean' },
   algebraic: { type: 'boolean' }, stream: { type: 'boolean' }, chunk: text,
 } as const satisfies Options;
