@@ -2,7 +2,6 @@
 import { describeValue } from '../../core/arrays.ts';
 import { choice, rule, text, truth, whole, type Check } from '../../core/checks.ts';
 import type { Device } from '../../core/device.ts';
-import { backendOfEnvironment } from '../../core/devices.ts';
 import { DeviceLostError, refusal } from '../../core/errors.ts';
 import { nested, normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { snapshot } from '../../core/snapshot.ts';
@@ -352,6 +351,7 @@ async function runBy(backend: StreamBackend, graph: StreamGraph, given: GivenOpt
 async function isForGpu(graph: StreamGraph, given: GivenOptions): Promise<boolean> {
   // Only an open input can be long.
   if (graph.input === undefined || graph.output === undefined) return false;
+  const { backendOfEnvironment } = await import('../../core/devices.ts');
   const preferred = backendOfEnvironment();
   if (preferred !== undefined && preferred !== 'cuda') return false;
   const { isForGpu: isWorth } = await import('./on-device.ts');
