@@ -42,7 +42,7 @@ function prebuild(binary: string | undefined): string {
 }
 
 describe('loading the addon', function () {
-  this.timeout(30000);
+  this.timeout(120_000);
   this.slow(5000);
 
   after(() => {

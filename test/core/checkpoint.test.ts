@@ -67,7 +67,7 @@ describe('checkpoints', () => {
       await writeFile(path, damaged);
       await assert.rejects(loadCheckpoint(path, sampleFormat), { code: 'ERR_WARPLOOM_DAMAGED_FILE' });
     }
-  }).timeout(30_000);
+  }).timeout(120_000);
 
   it('leave the earlier one whole, and no rubbish, when writing fails', async () => {
     await writeCheckpoint(path, sample);

@@ -61,7 +61,7 @@ async function run(argv: string[]) {
 }
 
 describe('file errors', function () {
-  this.timeout(30_000);
+  this.timeout(120_000);
   let folder: string;
   beforeEach(async () => { folder = await mkdtemp(join(tmpdir(), 'warploom-files-')); });
   afterEach(() => rm(folder, { recursive: true, force: true }));

@@ -67,7 +67,7 @@ const description = (backend: string, index: number, available = true): DeviceDe
 } as DeviceDescription);
 
 describe('arrays of another realm', function () {
-  this.timeout(20000);
+  this.timeout(120_000);
   for (const [name, use] of Object.entries(uses)) {
     it(`are taken by ${name}`, async () => {
       await using device = await openDevice({ backend: 'cpu' });
@@ -79,7 +79,7 @@ describe('arrays of another realm', function () {
 });
 
 describe('what only looks like an array', function () {
-  this.timeout(20000);
+  this.timeout(120_000);
   for (const [name, use] of Object.entries(uses)) {
     it(`is refused by ${name}`, async () => {
       await using device = await openDevice({ backend: 'cpu' });

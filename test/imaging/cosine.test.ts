@@ -59,7 +59,7 @@ const sizes: readonly Size[] = [
 function testTransform(backend: BackendName, device: () => Promise<Device>): void {
   for (const type of ['float32', 'float64'] as const) {
     it(`sums of cosines, the sum of squares and the way back, ${type}`, async function cases() {
-      this.timeout(20_000);
+      this.timeout(120_000);
       const tolerance = type === 'float32' ? 6e-7 : 2e-15;
       for (const size of sizes) {
         const count = size.reduce((a, b) => a * b);
@@ -77,7 +77,7 @@ function testTransform(backend: BackendName, device: () => Promise<Device>): voi
   }
 
   it('lines that do not fit shared memory', async function cases() {
-    this.timeout(20_000);
+    this.timeout(120_000);
     for (const size of [[8192, 2, 1, 1], [1, 8192, 1, 1]] as const) {
       const values = noise('float64', 8192 * Math.max(1, size[0] === 1 ? 1 : 2), 3);
       const found = await transform(await device(), values, size);

@@ -32,7 +32,7 @@ const sizeOn = (backend: BackendName, size: number, small: number) => (backend =
 
 function testKnown(backend: BackendName, device: () => Promise<Device>): void {
   it('a smooth displacement in the plane, both types', async function cases() {
-    this.timeout(30_000);
+    this.timeout(120_000);
     const size = sizeOn(backend, 128, 32);
     for (const type of ['float32', 'float64'] as const) {
       const { pair, result, error } = await registered(await device(), size, { type, iterations: sizeOn(backend, 60, 15) });
@@ -47,7 +47,7 @@ function testKnown(backend: BackendName, device: () => Promise<Device>): void {
   });
 
   it('a smooth displacement of a volume', async function cases() {
-    this.timeout(30_000);
+    this.timeout(120_000);
     const size = sizeOn(backend, 32, 12);
     const { pair, result, error } = await registered(await device(), size, { dimensions: 3, iterations: sizeOn(backend, 40, 4) });
     ok(error.mean < (backend === 'simt' ? 0.9 : 0.4) * await startOf(pair as never), `mean error ${error.mean} of ${await startOf(pair as never)}`);
@@ -58,7 +58,7 @@ function testKnown(backend: BackendName, device: () => Promise<Device>): void {
   });
 
   it('affine motion costs nothing: a translation and a stretch, at any alpha', async function cases() {
-    this.timeout(30_000);
+    this.timeout(120_000);
     const n = sizeOn(backend, 64, 24);
     const blob = (x: number, y: number) => Math.exp(-((x - 0.45 * n) ** 2 + 2 * (y - 0.55 * n) ** 2) / (0.02 * n * n));
     const make = (at: (x: number, y: number) => number) => Float64Array.from({ length: n * n }, (_, i) => at(i % n, Math.floor(i / n)));
@@ -80,7 +80,7 @@ function testKnown(backend: BackendName, device: () => Promise<Device>): void {
 
 function testMeasures(backend: BackendName, device: () => Promise<Device>): void {
   it('ncc does not mind intensities, and finds what ssd finds', async function cases() {
-    this.timeout(30_000);
+    this.timeout(120_000);
     const size = sizeOn(backend, 64, 24);
     const pair = registrationPair(size, { type: 'float64' });
     const scaled = { ...pair.template, data: pair.template.data.map((value) => 40 * value - 7) };
@@ -109,7 +109,7 @@ function testMeasures(backend: BackendName, device: () => Promise<Device>): void
   });
 
   it('the explicit variant approaches the same displacement', async function cases() {
-    this.timeout(30_000);
+    this.timeout(120_000);
     const size = sizeOn(backend, 32, 16);
     const common = { device: await device(), levels: 1, alpha: 0.01, tolerance: 0 } as const;
     const pair = registrationPair(size, { type: 'float64', amplitude: 0.5 });

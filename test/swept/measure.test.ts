@@ -110,7 +110,7 @@ function testFigures(backend: BackendName, device: () => Promise<Device>): void 
 
   it('rows of more chunks than lanes', async function cases() {
     if (backend === 'simt') return void (await compare(await device(), wave('float32', 90_001, new Random(7)), 90_001, 1));
-    this.timeout(20_000);
+    this.timeout(120_000);
     await compare(await device(), wave('float32', 257 * chunkPoints + 77, new Random(7)), 257 * chunkPoints + 77, 1);
   });
 

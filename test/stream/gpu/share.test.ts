@@ -135,7 +135,7 @@ async function device(share: Share, rate: number, states: number): Promise<numbe
 }
 
 describe('how runs are shared', function () {
-  this.timeout(20_000);
+  this.timeout(120_000);
 
   it('adds the rates where both are about as fast', async () => {
     const share = new Share(0, 100_000, coresOf(10).cores, 'auto');
