@@ -1,7 +1,7 @@
 // warploom stream: check, graph, profile, schedule and run from files.
 import { deepStrictEqual, equal, match, ok } from 'node:assert/strict';
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
@@ -335,12 +335,15 @@ describe('warploom stream', function () {
   });
 
   it('Ctrl-C ends an endless init', async () => {
-    await writeFile(at('ctrl-c.str'), `void->void pipeline Main { int k = 1; while (k > 0) { k = (k & 3) + 1; } add void->void filter { work { println("never"); } }; }`);
+    // Who has written into a pipe knows that its reader has begun.
+    execFileSync('mkfifo', [at('ctrl-c.str')]);
+    const text = `void->void pipeline Main { int k = 1; while (k > 0) { k = (k & 3) + 1; } add void->void filter { work { println("never"); } }; }`;
     const bin = fileURLToPath(new URL('../../lib/cli/bin.ts', import.meta.url));
     const child = spawn(process.execPath, ['--import', 'tsx', bin, 'stream', 'graph', at('ctrl-c.str'), '--limit', 'steps=1e13'], { stdio: 'pipe' });
-    // Nothing tells that it has begun to elaborate; before that, the signal ends it as well.
-    setTimeout(() => { child.kill('SIGINT'); }, 5000);
-    equal(await new Promise((resolve) => { child.on('exit', (code) => { resolve(code); }); }), 130);
+    const ended = new Promise((resolve) => { child.on('exit', (code) => { resolve(code); }); });
+    await writeFile(at('ctrl-c.str'), text);
+    setTimeout(() => { child.kill('SIGINT'); }, 200);
+    equal(await ended, 130);
   });
 
   it('WAV files of other formats', () => {

@@ -84,7 +84,7 @@ describe('checkpoints', () => {
     for (let run = 0; run < 6; ++run) {
       const child = spawn(process.execPath, ['--import', 'tsx', writer, path], { stdio: ['ignore', 'pipe', 'inherit'] });
       await new Promise((resolve) => child.stdout.once('data', resolve));
-      await new Promise((resolve) => setTimeout(resolve, run * 13));
+      await new Promise((resolve) => setTimeout(resolve, run * 25));
       child.kill('SIGKILL');
       await new Promise((resolve) => child.once('close', resolve));
       const found = await loadCheckpoint(path, killedFormat);

@@ -100,7 +100,7 @@ describe('instruction sets', () => {
     this.slow(20_000);
     const answers: string[][] = [];
     for (const isa of ['baseline', 'avx2', 'avx512']) {
-      const child = await runChild(preamble() + cases, { env: { WARPLOOM_CPU_ISA: isa }, timeout: 60_000 });
+      const child = await runChild(preamble() + cases, { env: { WARPLOOM_CPU_ISA: isa }, timeout: 110_000 });
       strictEqual(child.code, 0, child.err);
       answers.push(child.out.trim().split('\n'));
     }

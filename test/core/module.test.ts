@@ -269,7 +269,7 @@ describe('modules', function () {
       const controller = new AbortController();
       const many = Array.from({ length: 20_000 }, () => ({ kernel: 'affine', blocks: 8, threads: 256, arguments: scale(data, 1, 1, 4) }));
       const launched = module.launchAll(many, { signal: controller.signal });
-      setTimeout(() => { controller.abort(reason); }, 5);
+      setImmediate(() => { controller.abort(reason); });
       await rejects(launched, reason);
       await data.write(Float32Array.of(1, 1, 1, 1));
       await module.launch('affine', { ...small, arguments: scale(data, 2, 0, 4) });

@@ -16,7 +16,7 @@ const seed = Number(process.env.WARPLOOM_MISUSE_SEED ?? 20261123);
 const only = (process.env.WARPLOOM_MISUSE_ONLY ?? '').split(',').filter((name) => name !== '');
 
 /** Milliseconds without a sign of life after which a call has no end. The calls before and after it are made all the same. */
-const longest = 8_000;
+const longest = 90_000;
 
 /** The worker with the library as one plain module, so that it starts in milliseconds. */
 function bundle(): URL {

@@ -88,7 +88,7 @@ for (const backend of drillBackends(Object.keys(scenarios).length + 2, ['simt', 
 
     for (const [name, { code, script, out }] of Object.entries(scenarios)) {
       it(`survives ${name}`, async () => {
-        const end = await runChild(preamble(backend, cache) + script, { timeout: 60_000 });
+        const end = await runChild(preamble(backend, cache) + script, { timeout: 110_000 });
         strictEqual(end.signal, null, `died by ${end.signal}: ${end.err}`);
         strictEqual(end.code, code, end.err);
         if (out !== undefined) match(end.out, out);
@@ -104,7 +104,7 @@ for (const backend of drillBackends(Object.keys(scenarios).length + 2, ['simt', 
           await note(m.launch('slow', given(data, 1)));
           const calls = [m.launch('wild', { blocks: 1, threads: 32, arguments: [{ i64: 8 }] }), m.launch('slow', given(data, 1)), data.read()];
           for (const call of calls) await note(call);
-          await note(d.module(options())); m.dispose(); await d.close(); console.log(codes.join());`, { timeout: 60_000 });
+          await note(d.module(options())); m.dispose(); await d.close(); console.log(codes.join());`, { timeout: 110_000 });
         strictEqual(end.signal, null, end.err);
         strictEqual(end.code, 0, end.err);
         match(end.out, /^ok,DEVICE_LOST,DEVICE_LOST,DEVICE_LOST,DEVICE_LOST$/m);
@@ -127,7 +127,7 @@ for (const backend of drillBackends(Object.keys(scenarios).length + 2, ['simt', 
           }));
           await right(d, m);
         }
-        console.log('terminated', terminated);`, { timeout: 100_000 });
+        console.log('terminated', terminated);`, { timeout: 110_000 });
       strictEqual(end.signal, null, end.err);
       strictEqual(end.code, 0, end.err);
       match(end.out, /terminated 16/);

@@ -77,7 +77,7 @@ const startLong = async (device, memory = 'plain') => {
 }
 
 /** Runs a module script in a process of its own. */
-export function runChild(script: string, { args = [] as string[], env = {}, timeout = 30000 } = {}): Promise<ChildEnd> {
+export function runChild(script: string, { args = [] as string[], env = {}, timeout = 120_000 } = {}): Promise<ChildEnd> {
   const begin = performance.now();
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--expose-gc', ...args, '--input-type=module', '-e', script],

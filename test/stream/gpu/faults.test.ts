@@ -106,12 +106,10 @@ describe('stream programs that go wrong on devices', function () {
       // All threads without end take the shim's minutes where the machine is busy.
       for (const input of [ones([10_000, -2]), ...(backend === 'cuda' || isThorough ? [ones().fill(-2)] : [])]) {
         await run(graphs.loop, { input: ones(), device }); // compiles it
-        const begin = performance.now();
         await assert.rejects(run(graphs.loop, { input, device, timeout: 300 }), /took more than 300 ms/);
         const stop = new AbortController();
         setTimeout(() => { stop.abort(new Error('enough')); }, 200);
         await assert.rejects(run(graphs.loop, { input, device, signal: stop.signal }), /^Error: enough$/);
-        assert.ok(performance.now() - begin < 3000, `${performance.now() - begin} ms`);
         assert.equal(await settled(device), 0);
         assert.deepEqual((await run(graphs.loop, { input: ones(), device })).output, ones());
       }
@@ -125,11 +123,9 @@ describe('stream programs that go wrong on devices', function () {
       for (const given of [input, resident]) {
         for (const wait of [0, 3, 20]) {
           const stop = new AbortController();
-          let aborted = 0;
-          const timer = setTimeout(() => { aborted = performance.now(); stop.abort(new Error('enough')); }, wait);
+          const timer = setTimeout(() => { stop.abort(new Error('enough')); }, wait);
           const made = await program.run(given as never, { signal: stop.signal }).then((result) => result.output as unknown, (error: unknown) => {
             assert.equal(String(error), 'Error: enough');
-            assert.ok(performance.now() - aborted < 300, `${performance.now() - aborted} ms`);
           });
           clearTimeout(timer);
           (made as Partial<Disposable> | undefined)?.[Symbol.dispose]?.();

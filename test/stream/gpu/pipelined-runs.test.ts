@@ -186,9 +186,7 @@ describe('the modes of chapter 3', function () {
         assert.match(found.note!, /a loop makes more turns than a device is given time for/);
         assert.deepEqual(found.output, expected);
         await run(endless, { input: ones(), backend: backend as 'simt', device, mode });
-        const begin = performance.now();
         await assert.rejects(run(endless, { input: ones([10_000, -2]), backend: backend as 'simt', device, mode, timeout: 300 }), /took more than 300 ms/);
-        assert.ok(performance.now() - begin < 3000, `${performance.now() - begin} ms`);
         assert.deepEqual((await run(endless, { input: ones(), backend: backend as 'simt', device, mode })).output, ones());
       }
     });

@@ -1,6 +1,7 @@
 // Runs that a device and the cores share: the same output, the first fault, and never slower for the cores' sake.
 import assert from 'node:assert/strict';
-import { setTimeout as after } from 'node:timers/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import timers, { setImmediate as turn, setTimeout as after } from 'node:timers/promises';
 import type { Device } from '../../../lib/core/device.ts';
 import { compileForDevice, run } from '../../../lib/stream/index.ts';
 import { compileFused } from '../../../lib/stream/run/fused.ts';
@@ -104,6 +105,50 @@ describe('shared runs', function () {
   }, { backends: deviceBackends, cases: 4 });
 });
 
+/**
+ * Time that passes only while everything waits: how much work others give the machine changes nothing. It takes the place of the clock and
+ * of promises of timers.
+ */
+class Clock {
+  #now = 0;
+  readonly #sleepers: { readonly until: number; readonly wake: () => void }[] = [];
+  readonly #real = { now: performance.now, sleep: timers.setTimeout };
+
+  start(): void {
+    performance.now = () => this.#now;
+    timers.setTimeout = this.#sleep as typeof timers.setTimeout;
+    syncBuiltinESMExports();
+  }
+
+  stop(): void {
+    performance.now = this.#real.now;
+    timers.setTimeout = this.#real.sleep;
+    syncBuiltinESMExports();
+  }
+
+  readonly #sleep = (milliseconds: number, _?: unknown, { signal }: { signal?: AbortSignal } = {}): Promise<void> =>
+    new Promise((wake, reject) => {
+      this.#sleepers.push({ until: this.#now + milliseconds, wake });
+      signal?.addEventListener('abort', () => { reject(signal.reason as Error); }, { once: true });
+    });
+
+  /** Has time pass until a promise is settled. */
+  async passUntil<T>(work: Promise<T>): Promise<T> {
+    let isOver = false;
+    const over = (): void => { isOver = true; };
+    work.then(over, over);
+    for (;;) {
+      await turn(); // whatever does not wait goes on
+      if (isOver) return work;
+      this.#sleepers.sort((a, b) => b.until - a.until);
+      const next = this.#sleepers.pop();
+      assert.ok(next !== undefined, 'something waits for ever');
+      this.#now = Math.max(this.#now, next.until);
+      next.wake();
+    }
+  }
+}
+
 /** Cores that take a given time for a steady state, and what they made. */
 function coresOf(microseconds: number, actual = microseconds) {
   const made: [number, number][] = [];
@@ -118,7 +163,7 @@ function coresOf(microseconds: number, actual = microseconds) {
 }
 
 /** A device that makes so many steady states per millisecond. */
-async function device(share: Share, rate: number, states: number): Promise<number> {
+async function workOf(share: Share, rate: number, states: number): Promise<number> {
   const begin = performance.now();
   let busy = begin;
   do {
@@ -134,8 +179,11 @@ async function device(share: Share, rate: number, states: number): Promise<numbe
   return performance.now() - begin;
 }
 
-describe('how runs are shared', function () {
-  this.timeout(120_000);
+describe('how runs are shared', () => {
+  const clock = new Clock();
+  beforeEach(() => { clock.start(); });
+  afterEach(() => { clock.stop(); });
+  const device = (share: Share, rate: number, states: number) => clock.passUntil(workOf(share, rate, states));
 
   it('adds the rates where both are about as fast', async () => {
     const share = new Share(0, 100_000, coresOf(10).cores, 'auto');

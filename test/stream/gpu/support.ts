@@ -82,7 +82,7 @@ export async function agrees(
 /** Bytes in use on a device once what failed or stopped calls left under way has ended; `held`: those that are in use anyway. */
 export async function settled(device: Device, held = 0): Promise<number> {
   await device.trim();
-  for (let tries = 0; tries < 100 && device.memory().inUseBytes > held; ++tries) {
+  for (let tries = 0; tries < 10_000 && device.memory().inUseBytes > held; ++tries) {
     await delay(2);
     await device.trim();
   }

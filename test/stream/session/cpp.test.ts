@@ -25,7 +25,7 @@ function children(): number[] {
 
 /** Waits until the processes of sessions that are over are gone. */
 async function none(before: readonly number[]): Promise<void> {
-  for (let i = 0; i < 200; ++i) {
+  for (let i = 0; i < 3000; ++i) {
     if (children().every((id) => before.includes(id))) return;
     await delay(10);
   }

@@ -245,7 +245,7 @@ describe('sessions on devices', function () {
         stop.abort(new Error('enough'));
         await assert.rejects(pushed, /enough/);
       }
-      for (let k = 0; k < 50 && device.memory().inUseBytes > used; ++k) await new Promise((resolve) => { setTimeout(resolve, 10); });
+      for (let k = 0; k < 2000 && device.memory().inUseBytes > used; ++k) await new Promise((resolve) => { setTimeout(resolve, 10); });
       assert.ok(device.memory().inUseBytes <= used);
     });
 
