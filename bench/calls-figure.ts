@@ -1,6 +1,6 @@
 // The picture of `bench -- calls`: what a call takes in other libraries, relative to Warploom's.
 import { writeFile } from 'node:fs/promises';
-import { plotSvg } from '../lib/jobs/pictures/plot.ts';
+import { plotSvg } from '../lib/pictures/plot.ts';
 import type { Report, Row } from './report.ts';
 
 const wayOf: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 // The report of imaging drawn and tabulated: times by size beside those of others.
 import { writeFile } from 'node:fs/promises';
-import { plotSvg } from '../lib/jobs/pictures/plot.ts';
+import { plotSvg } from '../lib/pictures/plot.ts';
 import type { Report, Row } from './report.ts';
 
 /** One bar: a method or a peer at one size. */

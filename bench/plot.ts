@@ -1,6 +1,6 @@
 // Draws a report: share of the floor by shape, one bar per algorithm and peer.
 import { writeFile } from 'node:fs/promises';
-import { plotSvg } from '../lib/jobs/pictures/plot.ts';
+import { plotSvg } from '../lib/pictures/plot.ts';
 import type { Report, Row } from './report.ts';
 
 interface Bar {

@@ -1,7 +1,7 @@
 // The report of `stream` as a table and a picture: throughput of each program over the baseline's.
 import { writeFile } from 'node:fs/promises';
 import { benchmarkPrograms } from '../examples/stream/programs.ts';
-import { plotSvg } from '../lib/jobs/pictures/plot.ts';
+import { plotSvg } from '../lib/pictures/plot.ts';
 import type { Report, Row } from './report.ts';
 import { geomean } from './statistics.ts';
 

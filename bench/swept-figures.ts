@@ -1,6 +1,6 @@
 // The paper's Figs. 7 to 10 from a report of `swept`: time per step and speed-up over the classic variant.
 import { writeFile } from 'node:fs/promises';
-import { plotSvg } from '../lib/jobs/pictures/plot.ts';
+import { plotSvg } from '../lib/pictures/plot.ts';
 import type { Report } from './report.ts';
 
 /** A point of a figure. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { decode, encode } from 'fast-png';
-import { clippedRange, finiteRange, gridPng, pngLuminance } from '../../lib/jobs/pictures/grid.ts';
+import { clippedRange, finiteRange, gridPng, pngLuminance } from '../../lib/pictures/grid.ts';
 
 describe('pictures of grids', () => {
   it('draws the lowest value darkest, the highest brightest and missing values grey', () => {

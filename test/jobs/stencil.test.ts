@@ -8,7 +8,7 @@ import { decodeApng } from 'fast-png';
 import * as zarr from 'zarrita';
 import { main } from '../../lib/cli/main.ts';
 import { formatNpy } from '../../lib/files/npy.ts';
-import { filmPng } from '../../lib/jobs/pictures/apng.ts';
+import { filmPng } from '../../lib/pictures/apng.ts';
 import { loadingError } from '../../lib/jobs/stencil/equation-file.ts';
 import { libraryEquation, libraryNames } from '../../lib/jobs/stencil/library.ts';
 import { planeOf } from '../../lib/jobs/stencil/pictures.ts';

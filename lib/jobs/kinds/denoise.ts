@@ -10,7 +10,7 @@ import { image as imageFields, input } from '../images/fields.ts';
 import { loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from '../images/input.ts';
 import { historyPlot, panelsPng } from '../images/pictures.ts';
 import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
-import { plotSvg } from '../pictures/plot.ts';
+import { plotSvg } from '../../pictures/plot.ts';
 
 /** `denoise`: total variation. */
 export const denoiseJobSchema = z.strictObject({

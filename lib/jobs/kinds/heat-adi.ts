@@ -13,7 +13,7 @@ import { HeatAdi } from '../../tridiagonal/heat-adi.ts';
 import { common, path, positive } from '../fields.ts';
 import type { FrameState } from '../frame.ts';
 import type { ItemContext, ItemFunction, JobKind } from '../kind.ts';
-import { clippedRange, gridPng, pngLuminance } from '../pictures/grid.ts';
+import { clippedRange, gridPng, pngLuminance } from '../../pictures/grid.ts';
 import { checkpointName } from '../results-folder.ts';
 
 /** `heat-adi`: the two-dimensional heat equation by ADI. */

@@ -13,7 +13,7 @@ import { dimensions, image as imageFields, size } from '../images/fields.ts';
 import { extentsOf, loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from '../images/input.ts';
 import { gridLines, historyPlot, linesSvg, panelsPng } from '../images/pictures.ts';
 import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
-import { plotSvg } from '../pictures/plot.ts';
+import { plotSvg } from '../../pictures/plot.ts';
 
 /** A pair with a known displacement. */
 const pair = z.strictObject({

@@ -14,7 +14,7 @@ import { image as imageFields, input } from '../images/fields.ts';
 import { loadImage, outputFormat, type HostImage, type LoadedImage } from '../images/input.ts';
 import { historyPlot, linesSvg, panelsPng } from '../images/pictures.ts';
 import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
-import { plotSvg } from '../pictures/plot.ts';
+import { plotSvg } from '../../pictures/plot.ts';
 
 const point = z.array(z.number()).min(2).max(3);
 /** Initial contours and their positions, in pixels, x first. */

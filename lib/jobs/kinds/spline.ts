@@ -10,7 +10,7 @@ import { formatNpy } from '../../files/npy.ts';
 import { cubicSpline, type CubicSpline } from '../../tridiagonal/cubic-spline.ts';
 import { common, path } from '../fields.ts';
 import type { ItemFunction, JobKind } from '../kind.ts';
-import { plotSvg } from '../pictures/plot.ts';
+import { plotSvg } from '../../pictures/plot.ts';
 
 /** `spline`: cubic-spline interpolation of measured series. */
 export const splineJobSchema = z.strictObject({

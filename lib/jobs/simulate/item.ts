@@ -11,7 +11,7 @@ import { parseNpy } from '../../files/npy.ts';
 import { FieldSeries } from '../../files/zarr.ts';
 import * as swept from '../../swept/index.ts';
 import type { ItemContext, ItemFunction, ItemReport } from '../kind.ts';
-import { plotSvg } from '../pictures/plot.ts';
+import { plotSvg } from '../../pictures/plot.ts';
 import { checkpointName } from '../results-folder.ts';
 import { timetable } from '../timetable.ts';
 import type { Fields } from './fields.ts';

@@ -1,7 +1,7 @@
 // Pictures of a simulation: profiles at the end, and space-time diagrams.
 import { elementAt, required } from '../../core/known.ts';
-import { finiteRange, gridPng } from '../pictures/grid.ts';
-import type { PlotSpecification } from '../pictures/plot.ts';
+import { finiteRange, gridPng } from '../../pictures/grid.ts';
+import type { PlotSpecification } from '../../pictures/plot.ts';
 import type { Fields } from './fields.ts';
 
 /** The maximum number of points of a curve, and of pixels along a side of a picture. */

@@ -2,10 +2,10 @@
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import type { FieldSeries } from '../../files/zarr.ts';
 import type { RealArray } from '../../stencil/index.ts';
-import { filmPng } from '../pictures/apng.ts';
-import { finiteRange, levelColours, levelsOf, whiteLevel } from '../pictures/grid.ts';
-import { mapPlot, type MapAxis, type MapPanel, type Plane } from '../pictures/map.ts';
-import { plotSvg, type PlotSpecification } from '../pictures/plot.ts';
+import { filmPng } from '../../pictures/apng.ts';
+import { finiteRange, levelColours, levelsOf, whiteLevel } from '../../pictures/grid.ts';
+import { mapPlot, type MapAxis, type MapPanel, type Plane } from '../../pictures/map.ts';
+import { plotSvg, type PlotSpecification } from '../../pictures/plot.ts';
 import { profilePlot } from '../simulate/pictures.ts';
 import type { Plan } from './plan.ts';
 import { centres } from './values.ts';

@@ -1,7 +1,7 @@
 // Grids of numbers as PNG pictures.
 import { interpolateInferno } from 'd3-scale-chromatic';
 import { decode, encode } from 'fast-png';
-import { elementAt, required } from '../../core/known.ts';
+import { elementAt, required } from '../core/known.ts';
 
 /** 256 colours of the perceptually uniform inferno colour map, as RGB bytes. */
 const RAMP = new Uint8Array(256 * 3);

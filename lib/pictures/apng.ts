@@ -1,7 +1,7 @@
 // Films: animated PNG (https://www.w3.org/TR/png-3/), which browsers play wherever they show a PNG.
 import { crc32 } from 'node:zlib';
 import { encode } from 'fast-png';
-import { elementAt, required } from '../../core/known.ts';
+import { elementAt, required } from '../core/known.ts';
 
 /** A film's frames: rows of palette entries, from the top. */
 export interface Film {
