@@ -2,42 +2,15 @@
 import { join } from 'node:path';
 import { describeFile, listFolder } from '../core/files.ts';
 import { loadJob } from '../jobs/load.ts';
-import { runJob, type ItemResult, type RunEvent } from '../jobs/runner.ts';
+import type { ItemResult } from '../jobs/events.ts';
+import { itemStates, type ItemState } from '../jobs/items.ts';
+import type { LoadedJob } from '../jobs/loaded.ts';
+import { runJob, type Shard } from '../jobs/runner.ts';
 import {
-  backendNames, choiceFlag, ExitCode, parseFlags, UsageError, type Command, type CommandContext, type Options,
+  backendNames, choiceFlag, ExitCode, integerFlag, parseFlags, UsageError, type Command, type CommandContext, type Options,
 } from './command.ts';
 import { formatSeconds } from './table.ts';
-
-/** One table of what ran, where, how fast, how accurate, and where the pictures are. */
-export function resultTable(results: readonly ItemResult[], folder: string, context: CommandContext): string {
-  return context.table(['job', 'what ran', 'on', 'time', 'accuracy', 'results'], results.map((r) => [
-    r.item === 'all' ? r.job : `${r.job}/${r.item}`, r.failed === true ? context.paint('red', r.summary) : r.summary, r.device.backend,
-    formatSeconds(r.wallSeconds),
-    Number.isFinite(r.accuracy.value) ? `${r.accuracy.value.toExponential(1)} (${r.accuracy.meaning})` : r.accuracy.meaning,
-    join(folder, r.job, r.item)]));
-}
-
-/** Progress and notes, or JSON lines. */
-export function watcher(context: CommandContext): (event: RunEvent) => void {
-  const { out, json } = context;
-  if (json) return (event) => out.write(`${JSON.stringify(event)}\n`);
-  const bar = context.progress();
-  const said = new Set<string>();
-  const hints = new Set<string>();
-  return (event) => {
-    if (event.event === 'progress') bar.update(`${event.job}/${event.item}`, event.done, event.total);
-    else bar.clear();
-    if (event.event === 'skipped') context.note(`${event.job}/${event.item}: already finished, skipped (--again runs it again)`);
-    const atEnd = event.event === 'finished' ? event.result?.notes ?? [] : [];
-    const notes = event.event === 'warning' ? [event.note] : atEnd;
-    for (const note of notes) {
-      if (!said.has(note) && !hints.has(note)) context.note(`${event.job}/${event.item}: ${note}`);
-      if (note.includes('install the optional package')) hints.add(note); // true of every item
-      said.add(note);
-    }
-    if (event.event === 'finished') said.clear(); // of this item
-  };
-}
+import { resultTable, watcher } from './watch.ts';
 
 /** The job files meant by the command line: a folder stands for its .json files but the schemas. */
 async function jobFiles(paths: readonly string[]): Promise<string[]> {
@@ -57,13 +30,43 @@ async function jobFiles(paths: readonly string[]): Promise<string[]> {
 const runOptions = {
   results: { type: 'string', default: 'warploom-results', takes: 'folder' }, backend: { type: 'string', values: backendNames },
   again: { type: 'boolean', default: false }, 'follow-links': { type: 'boolean', default: false },
+  parallel: { type: 'string' }, shard: { type: 'string' }, 'keep-going': { type: 'boolean', default: false },
+  status: { type: 'boolean', default: false },
 } as const satisfies Options;
+
+/** The part of a sweep that `--shard I/N` names. */
+function shardFlag(text: string | undefined): Shard | undefined {
+  if (text === undefined) return undefined;
+  const [index = 0, count = 0] = (/^(\d{1,7})\/(\d{1,7})$/.exec(text) ?? []).slice(1).map(Number);
+  if (index < 1 || index > count) throw new UsageError(`--shard takes I/N with I from 1 to N, such as 2/16, not '${text}'`);
+  return { index, count };
+}
+
+/** A line for every item, and one for each job. */
+async function showStatus(jobs: readonly LoadedJob[], results: string, context: CommandContext): Promise<ExitCode> {
+  const { out, json } = context;
+  for (const job of jobs) {
+    const items = await itemStates(job, results);
+    const count = (state: ItemState['state']): number => items.filter((item) => item.state === state).length;
+    if (json) {
+      for (const { name, state, hash } of items) out.write(`${JSON.stringify({ job: job.name, item: name, state, hash })}\n`);
+      continue;
+    }
+    const rows = items.map(({ name, state, result }) =>
+      [name, state, result?.finished ?? '', result === undefined ? '' : formatSeconds(result.wallSeconds)]);
+    out.write(`${context.table(['item', 'state', 'at', 'time'], rows)}\n`);
+    out.write(`${job.name}: ${count('finished')} of ${items.length} finished, ${count('begun')} begun, ${count('waiting')} waiting\n`);
+  }
+  return ExitCode.ok;
+}
 
 /** `warploom run`. */
 export const runCommand: Command = {
   name: 'run',
   summary: 'run job files: solve systems, step equations, interpolate series, process images',
   help: `Usage: warploom run JOB.json|FOLDER… [--results DIR] [options]
+       warploom run JOB.json… --parallel 8 [--shard 2/16] [--keep-going]
+       warploom run JOB.json… --status
 
 A job file says what to compute, on which inputs, with which parameters:
 
@@ -79,6 +82,11 @@ examples/jobs has an example of each kind and the JSON Schema for your editor.
                       (default warploom-results)
       --backend B     overrides the job file's device
       --again         also run items that are already finished
+      --parallel N    run N items of a sweep at a time, each in a process of its own; same results
+      --shard I/N     run part I of N of each sweep: for machines that share the work
+                      (--results is a folder that all of them see; see examples/slurm)
+      --keep-going    when an item fails, run the others all the same
+      --status        run nothing: show how far every item is
       --follow-links  allow result folders that are symbolic links (default: reject them)
 
 A killed or interrupted run resumes when started again: finished items are skipped, and the one that
@@ -98,12 +106,16 @@ Exit codes: 0 success; 1 something failed; 2 invalid flags or job file; 3 device
     const names = jobs.map((job) => job.name.toLowerCase()); // not every file system tells capitals apart
     const twice = names.find((name, i) => names.indexOf(name) !== i);
     if (twice !== undefined) throw new UsageError(`two job files are named '${twice}': their results would get mixed up`);
-    const { 'follow-links': followLinks, again } = values;
+    const { 'follow-links': followLinks, again, 'keep-going': keepGoing } = values;
+    if (values.status) return await showStatus(jobs, values.results, context);
+    const parallel = integerFlag('parallel', values.parallel, 1, 256);
+    const shard = shardFlag(values.shard);
     const onProgress = watcher(context);
     const results: ItemResult[] = [];
     for (const job of jobs) {
       results.push(...await runJob(job, {
-        results: values.results, again, followLinks, signal: context.signal, onProgress,
+        results: values.results, again, followLinks, keepGoing, signal: context.signal, onProgress,
+        ...(parallel === undefined ? {} : { parallel }), ...(shard === undefined ? {} : { shard }),
       }));
     }
     if (!context.json) context.out.write(`${resultTable(results, values.results, context)}\n`);

@@ -4,7 +4,7 @@ import { loadJob } from '../jobs/load.ts';
 import { LoadedJob } from '../jobs/loaded.ts';
 import { runJob } from '../jobs/runner.ts';
 import { ExitCode, integerFlag, numberFlag, UsageError, type CommandContext } from './command.ts';
-import { resultTable, watcher } from './run.ts';
+import { resultTable, watcher } from './watch.ts';
 
 const text = { type: 'string' } as const;
 const many = { type: 'string', multiple: true } as const;
@@ -98,9 +98,9 @@ function jobOf(target: string, values: EquationValues): object {
 export async function simulateEquation(
   target: string, values: EquationValues, backend: 'auto' | 'cuda' | 'cpu' | 'simt' | undefined, context: CommandContext,
 ): Promise<ExitCode> {
-  const { device, items, input } = await loadJob(jobOf(target, values), { folder: '.', ...(backend === undefined ? {} : { backend }) });
+  const { device, items, folder } = await loadJob(jobOf(target, values), { folder: '.', ...(backend === undefined ? {} : { backend }) });
   const results = dirname(values.out);
-  const done = await runJob(new LoadedJob({ name: basename(values.out), device, items, input }), {
+  const done = await runJob(new LoadedJob({ name: basename(values.out), device, items, folder }), {
     results, again: values.again === true, followLinks: true, signal: context.signal, onProgress: watcher(context),
   });
   if (context.json) return ExitCode.ok;

@@ -1,9 +1,10 @@
 // What has become of a job's items, from their folders.
 import { join } from 'node:path';
 import { isThere } from '../core/files.ts';
+import type { ItemResult } from './events.ts';
 import type { JobItem, LoadedJob } from './loaded.ts';
 import { checkpointName } from './results-folder.ts';
-import { finishedResult, type ItemResult } from './runner.ts';
+import { finishedResult } from './run-item.ts';
 
 /** An item of a job, and how far it is. */
 export interface ItemState extends JobItem {

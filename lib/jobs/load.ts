@@ -1,42 +1,19 @@
 // Reads a job file, checks it, and expands its sweep into items.
-import { createRequire } from 'node:module';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { isObject } from '../core/arrays.ts';
+import { describeValue, isObject } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { describeFile, readText } from '../core/files.ts';
 import { digestInputs, hashItem, type Digests } from './hash.ts';
-import type { Resolve } from './kind.ts';
+import { inputResolver } from './inputs.ts';
 import { jobSchema, type Job } from './kinds/index.ts';
 import { LoadedJob, type JobItem } from './loaded.ts';
 import { itemNamer, requireOwnFolders, type Sweep } from './names.ts';
 
-/** `package:NAME/PATH` is a file of an npm package installed for `folder`; other paths are relative to `folder`. */
-function inputResolver(folder: string): Resolve {
-  const require = createRequire(join(resolve(folder), 'job.json'));
-  return (path) => {
-    if (!path.startsWith('package:')) return isAbsolute(path) ? path : join(resolve(folder), path);
-    const wanted = path.slice('package:'.length);
-    const [name, rest] = /^((?:@[^/]+\/)?[^/]+)\/(.+)$/.exec(wanted)?.slice(1) ?? [];
-    if (name === undefined || rest === undefined) {
-      throw refusal('path', 'package:NAME/PATH', path);
-    }
-    // Not require.resolve(NAME/PATH): an exports map may hide data files.
-    for (const folder of require.resolve.paths(name) ?? []) {
-      const root = join(folder, name);
-      try {
-        require.resolve(join(root, 'package.json'));
-        return join(root, rest);
-      } catch {
-        continue;
-      }
-    }
-    throw refusal('path', `an installed package '${name}' (npm install ${name})`, path);
-  };
-}
-
 /** The maximum number of items of one sweep. */
 export const mostItems = 100_000;
+/** How deep the values of a sweep may be nested. */
+const mostLevels = 32;
 /** The maximum size of a job file in bytes. */
 const longestJob = 2 ** 24;
 /** Fields that all items of a job share. */
@@ -61,6 +38,17 @@ function* combinations(sweep: Sweep): Generator<Record<string, unknown>> {
       return [field, value] as const;
     });
     yield Object.fromEntries(picked.toReversed());
+  }
+}
+
+/** Refuses values that a JSON file cannot hold, which objects of programs may have. */
+function requireJson(value: unknown, name: string, depth = 0): void {
+  if (depth > mostLevels) throw refusal(name, `values within at most ${mostLevels} others`, 'one within more of them');
+  if (typeof value === 'object' && value !== null) {
+    if (ArrayBuffer.isView(value)) throw refusal(name, 'a value that JSON can hold', describeValue(value));
+    for (const [key, part] of Object.entries(value)) requireJson(part, `${name}.${key}`, depth + 1);
+  } else if (!['string', 'boolean', 'undefined'].includes(typeof value) && value !== null && !Number.isFinite(value)) {
+    throw refusal(name, 'a value that JSON can hold', describeValue(value));
   }
 }
 
@@ -112,8 +100,10 @@ export async function loadJob(source: string | object, { backend, folder }: Load
   const sweep = job.sweep ?? {};
   const shared = Object.keys(sweep).find((field) => sharedFields.includes(field.split('.')[0] ?? ''));
   if (shared !== undefined) throw refusal(`sweep.${shared}`, 'a field that items can differ in', shared);
+  requireJson(sweep, 'sweep');
   countItems(sweep);
-  const input = inputResolver(folder ?? (typeof source === 'string' ? dirname(source) : '.'));
+  const base = resolve(folder ?? (typeof source === 'string' ? dirname(source) : '.'));
+  const input = inputResolver(base);
   const device = { ...job.device, backend: backend ?? job.device?.backend ?? 'auto' };
   const own = backend === undefined ? {} : { device };
   const nameOf = itemNamer(sweep);
@@ -126,5 +116,5 @@ export async function loadJob(source: string | object, { backend, folder }: Load
     items.push({ name: nameOf(combination), values: combination, job: one, inputs, hash: hashItem(one, inputs) });
   }
   requireOwnFolders(items.map(({ name }) => name));
-  return new LoadedJob({ name: job.name, device, items, input });
+  return new LoadedJob({ name: job.name, device, items, folder: base });
 }

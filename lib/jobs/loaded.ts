@@ -1,6 +1,5 @@
 // A job that has been read and checked, with the items of its sweep.
 import type { InputDigest } from './hash.ts';
-import type { Resolve } from './kind.ts';
 import type { Job } from './kinds/index.ts';
 
 /** One combination of a job's sweep. */
@@ -25,14 +24,14 @@ export class LoadedJob {
   readonly device: NonNullable<Job['device']>;
   /** Every combination of the sweep: fields in the order in which they are written, the last one varying fastest. */
   readonly items: readonly JobItem[];
-  /** Resolves the input paths of the job file. */
-  readonly input: Resolve;
+  /** The folder to which the job's paths are relative. */
+  readonly folder: string;
 
   /** @internal */
-  constructor({ name, device, items, input }: Pick<LoadedJob, 'name' | 'device' | 'items' | 'input'>) {
+  constructor({ name, device, items, folder }: Pick<LoadedJob, 'name' | 'device' | 'items' | 'folder'>) {
     this.name = name;
     this.device = device;
     this.items = items;
-    this.input = input;
+    this.folder = folder;
   }
 }

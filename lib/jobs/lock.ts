@@ -48,11 +48,11 @@ function runs(pid: number): boolean {
 }
 
 /** Whether the owner is certainly gone: its machine was restarted, or its process no longer exists. */
-function isGone(owner: Owner): boolean {
+function isGone(owner: Owner, replacesForeign = false): boolean {
   const here = self();
-  if (owner.host !== here.host) return false;
+  if (owner.host !== here.host) return replacesForeign;
   if (owner.boot !== here.boot) return true;
-  if (owner.namespace !== here.namespace) return false;
+  if (owner.namespace !== here.namespace) return replacesForeign;
   return !runs(owner.pid) || beginOf(owner.pid) !== owner.began;
 }
 
@@ -85,12 +85,12 @@ async function isLeft(path: string): Promise<boolean> {
 }
 
 /** Removes the lock if its owner is gone. Only one process does so at a time, so that none removes a lock that another has just created. */
-async function removeStale(path: string): Promise<void> {
+async function removeStale(path: string, replacesForeign: boolean): Promise<void> {
   const guard = guardOf(path);
   if (!await createFolder(guard)) return;
   try {
     const owner = await ownerOf(path);
-    if (owner === null ? await isLeft(path) : owner !== undefined && isGone(owner)) await removeAll(path);
+    if (owner === null ? await isLeft(path) : owner !== undefined && isGone(owner, replacesForeign)) await removeAll(path);
   } finally {
     await removeAll(guard);
   }
@@ -108,9 +108,10 @@ export class FolderLock {
 
   /**
    * Locks a folder. The lock of a process that is gone is taken over.
+   * @param options `replacesForeign`: locks of other machines are taken over too, because somebody else lets only one work there
    * @throws WarploomError `ERR_WARPLOOM_LOCKED` naming process, machine and time of another run that is writing there
    */
-  static async take(folder: string): Promise<FolderLock> {
+  static async take(folder: string, { replacesForeign = false } = {}): Promise<FolderLock> {
     const path = join(folder, lockName);
     const owner = self();
     const text = `${JSON.stringify(owner)}\n`;
@@ -118,12 +119,18 @@ export class FolderLock {
     for (;;) {
       if (await createFile(path, text)) return new FolderLock(path, owner.token);
       const other = await ownerOf(path);
-      if (other && !isGone(other)) refuse(path, `process ${other.pid} on ${other.host} since ${other.started}`);
+      if (other && !isGone(other, replacesForeign)) refuse(path, `process ${other.pid} on ${other.host} since ${other.started}`);
       const waited = Date.now() - begin;
       if (waited > 2 * patience) refuse(guardOf(path), 'a process that is replacing a stale lock');
-      if (other || (other === null && waited > patience)) await removeStale(path);
+      if (other || (other === null && waited > patience)) await removeStale(path, replacesForeign);
       await sleep(10);
     }
+  }
+
+  /** @throws WarploomError `ERR_WARPLOOM_LOCKED` if another process has taken the lock over */
+  async requireHeld(): Promise<void> {
+    const owner = await ownerOf(this.#path);
+    if (owner?.token !== this.#token) refuse(this.#path, owner ? `process ${owner.pid} on ${owner.host}` : 'nobody: it was removed');
   }
 
   /** Removes the lock if it still belongs to this process. */

@@ -32,6 +32,17 @@ async function* foldersBelow(folder: string, followLinks: boolean, seen = new Se
   }
 }
 
+/**
+ * Refuses a folder that is a symbolic link or has one to a folder below it.
+ * @throws ArgumentError naming it
+ */
+export async function refuseLinks(folder: string, followLinks: boolean): Promise<void> {
+  if (followLinks) return;
+  await refuseLink(folder);
+  const folders = foldersBelow(folder, followLinks);
+  while ((await folders.next()).done !== true);
+}
+
 /** Removes the unfinished files of writers that were killed. */
 async function sweepTemporaries(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
@@ -42,13 +53,14 @@ async function sweepTemporaries(folders: readonly string[]): Promise<void> {
 /**
  * Creates a folder for results, or takes over an earlier one: locks it, refuses symbolic links to folders in it, and removes unfinished
  * files.
- * @param options `followLinks`: accept symbolic links; `deep` (default): include the folders below it
+ * @param options `followLinks`: accept symbolic links; `deep` (default): include the folders below it; `replacesForeign`: take over
+ *   locks of other machines
  * @throws ArgumentError for a symbolic link; WarploomError `ERR_WARPLOOM_LOCKED` while another run writes there; FileError
  */
-export async function takeFolder(folder: string, { followLinks = false, deep = true } = {}): Promise<FolderLock> {
+export async function takeFolder(folder: string, { followLinks = false, deep = true, replacesForeign = false } = {}): Promise<FolderLock> {
   if (!followLinks) await refuseLink(folder);
   await makeFolder(folder);
-  const lock = await FolderLock.take(folder);
+  const lock = await FolderLock.take(folder, { replacesForeign });
   try {
     const folders: string[] = [];
     if (!deep) folders.push(folder);

@@ -1,14 +1,15 @@
 // The functions of `jobs`: runs a job from a program, as `warploom run` does from a file.
 import { describeValue, isObject } from '../core/arrays.ts';
 import { abortSignal, callback, choice, fileName, truth, whole } from '../core/checks.ts';
-import { optionsOf, type ChecksOf } from '../core/options.ts';
+import { needed, nested, optionsOf, type ChecksOf } from '../core/options.ts';
 import { refusal } from '../core/errors.ts';
 import { snapshot } from '../core/snapshot.ts';
+import type { ItemResult } from './events.ts';
 import type { ItemState } from './items.ts';
 import type { JobDescription, jobSchema } from './kinds/index.ts';
 import type { LoadOptions } from './load.ts';
 import { LoadedJob } from './loaded.ts';
-import type { ItemResult, RunOptions } from './runner.ts';
+import type { RunOptions, Shard } from './runner.ts';
 
 /** Options of {@link run}: those of {@link load} are for jobs that have not been loaded yet. */
 export interface JobOptions extends RunOptions, LoadOptions {}
@@ -19,12 +20,15 @@ export interface ItemsOptions extends LoadOptions {
   readonly results?: string;
 }
 
+const most = 1_000_000; // shards
+const shard = optionsOf('shard', { index: needed(whole(1, most)), count: needed(whole(1, most)) } satisfies ChecksOf<Shard>);
 const loading = { folder: fileName, backend: choice(['auto', 'cuda', 'cpu', 'simt'] as const) };
 const options = {
   load: optionsOf('jobs.load', loading satisfies ChecksOf<LoadOptions>),
   items: optionsOf('jobs.items', { ...loading, results: fileName } satisfies ChecksOf<ItemsOptions>),
   run: optionsOf('jobs.run', {
     ...loading, results: fileName, again: truth, followLinks: truth, signal: abortSignal, onProgress: callback, frames: whole(2, 4096),
+    parallel: whole(1, 256), shard: nested(shard), keepGoing: truth,
   } satisfies ChecksOf<JobOptions>),
 };
 
@@ -80,9 +84,10 @@ export async function items(job: string | JobDescription | LoadedJob, given: Ite
 }
 
 /**
- * Runs a job: every item of its sweep, one after another, each with its own results folder. Items that an earlier run has finished with the
- * same parameters and inputs are not run again, and one that was interrupted continues from its last checkpoint. So a job is paused by
- * aborting its signal, and resumed by running it again: simulations have a checkpoint of the state at which they stopped.
+ * Runs a job: every item of its sweep, one after another or several at a time, each with its own results folder. Items that an
+ * earlier run has finished with the same parameters and inputs are not run again, and one that was interrupted continues from its
+ * last checkpoint. So a job is paused by aborting its signal, and resumed by running it again: simulations have a checkpoint of the
+ * state at which they stopped.
  *
  * ```ts
  * const [item] = await jobs.run({
@@ -98,7 +103,10 @@ export async function items(job: string | JobDescription | LoadedJob, given: Ite
  *   disk; `signal.reason` when aborted; WarploomError `ERR_WARPLOOM_LOCKED` while another run writes to the same folder; FileError
  */
 export async function run(job: string | JobDescription | LoadedJob, given: JobOptions = {}): Promise<ItemResult[]> {
-  const { backend, folder, ...rest } = options.run.read(given);
+  const { backend, folder, ...rest } = snapshot(options.run.read(given));
+  if (rest.shard !== undefined && rest.shard.index > rest.shard.count) {
+    throw refusal('shard.index', `at most shard.count (${rest.shard.count})`, String(rest.shard.index));
+  }
   const found = loaded(job, { backend, folder });
   const [ready, { runJob }] = await Promise.all([found, import('./runner.ts')]);
   rest.signal?.throwIfAborted();

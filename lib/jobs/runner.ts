@@ -1,31 +1,19 @@
-// Runs jobs: resumes, reports progress, and leaves one result.json per item.
-import { join } from 'node:path';
-import { performance } from 'node:perf_hooks';
-import { version } from '../core/version.ts';
-import { previousCheckpoint, removeCheckpoints } from '../core/checkpoint.ts';
-import { openDevice, type Device } from '../core/device.ts';
-import { makeFolder, readText, removeAll, writeFileAtomic } from '../core/files.ts';
-import { frameOf, type Frame } from './frame.ts';
-import { requireUnchanged } from './hash.ts';
-import type { ItemReport } from './kind.ts';
-import { kindOf, type Job } from './kinds/index.ts';
+// Runs jobs: the items of a sweep, one after another or several at a time, and what is reported of them.
+import { join, resolve } from 'node:path';
+import { makeFolder } from '../core/files.ts';
+import { elementAt } from '../core/known.ts';
+import { Devices } from './devices.ts';
+import type { ItemResult, RunEvent, SweepProgress } from './events.ts';
 import type { JobItem, LoadedJob } from './loaded.ts';
-import { checkpointName, takeFolder } from './results-folder.ts';
+import { refuseLinks, takeFolder } from './results-folder.ts';
+import { finishedResult, runItem, type ItemTask, type ItemWatch } from './run-item.ts';
 
-/** The content of an item's result.json. */
-export interface ItemResult extends ItemReport {
-  readonly schema: 1;
-  readonly job: string;
-  readonly item: string;
-  /** Hash of the parameters and of the bytes of the inputs: a finished item with the same hash is not run again. */
-  readonly hash: string;
-  readonly parameters: Job;
-  readonly device: { readonly backend: string; readonly name: string };
-  readonly warploom: string;
-  /** Elapsed time of the item, including reading, writing and drawing. */
-  readonly wallSeconds: number;
-  /** ISO date and time. */
-  readonly finished: string;
+/** A part of a sweep. */
+export interface Shard {
+  /** Which part, from 1. */
+  readonly index: number;
+  /** How many parts there are. */
+  readonly count: number;
 }
 
 /** Options of {@link runJob}: what to run, and callbacks. */
@@ -36,6 +24,15 @@ export interface RunOptions {
   readonly again?: boolean;
   /** Whether results folders may be symbolic links; default false: they are refused. */
   readonly followLinks?: boolean;
+  /**
+   * How many items run at the same time, each in a process of its own, from 1 to 256. Results are the same for every number. Default: one
+   * after another, in this process.
+   */
+  readonly parallel?: number;
+  /** Run only the items number `index`, `index + count`, `index + 2 count`, … of the sweep, for runs that share the work. */
+  readonly shard?: Shard;
+  /** When an item fails, run the others all the same; the call then rejects at the end. Default: stop. */
+  readonly keepGoing?: boolean;
   readonly signal?: AbortSignal;
   /** Called for every item's start, progress, warnings and end. */
   readonly onProgress?: (event: RunEvent) => void;
@@ -46,119 +43,145 @@ export interface RunOptions {
   readonly frames?: number;
 }
 
-/** What happens while a job runs. */
-export type RunEvent =
-  | { readonly event: 'started' | 'skipped' | 'finished'; readonly job: string; readonly item: string; readonly result?: ItemResult }
-  | { readonly event: 'warning'; readonly job: string; readonly item: string; readonly note: string }
-  | {
-    readonly event: 'progress'; readonly job: string; readonly item: string; readonly done: number; readonly total: number;
-    /** What is known of the state, by name: `energy` for images. */
-    readonly figures?: Readonly<Record<string, number>>;
-  }
-  | { readonly event: 'frame'; readonly job: string; readonly item: string; readonly frame: Frame };
+/** Runs an item somewhere. */
+type Execute = (task: ItemTask, watch: ItemWatch) => Promise<ItemResult>;
 
-/** Name of an item's report. */
-const resultName = 'result.json';
-
-/** Whether a result has the form of this version. */
-function isCurrent(result: Omit<ItemResult, 'schema'> & { schema: unknown }): result is ItemResult {
-  return result.schema === 1;
+/** The items of a shard, in the order of the sweep. */
+export function itemsOf(loaded: LoadedJob, shard: Shard | undefined): readonly JobItem[] {
+  if (shard === undefined) return loaded.items;
+  return loaded.items.filter((_, i) => i % shard.count === shard.index - 1);
 }
 
-/** The result of an earlier run of the same item with the same inputs, if there is one and it is complete. */
-export async function finishedResult(folder: string, item: JobItem): Promise<ItemResult | undefined> {
-  try {
-    const result = JSON.parse(await readText(join(folder, resultName))) as Omit<ItemResult, 'schema'> & { schema: unknown };
-    return isCurrent(result) && result.hash === item.hash ? result : undefined;
-  } catch {
-    return undefined;
+/** What became of the items so far. */
+class Tally {
+  readonly #total: number;
+  #finished = 0;
+  #failed = 0;
+  #running = 0;
+
+  constructor(total: number) {
+    this.#total = total;
+  }
+
+  starts(): SweepProgress {
+    this.#running += 1;
+    return this.#now();
+  }
+
+  ends(how: 'finished' | 'failed' | 'skipped'): SweepProgress {
+    if (how !== 'skipped') this.#running -= 1;
+    if (how === 'failed') this.#failed += 1;
+    else this.#finished += 1;
+    return this.#now();
+  }
+
+  #now(): SweepProgress {
+    return { finished: this.#finished, failed: this.#failed, running: this.#running, total: this.#total };
   }
 }
 
-/** What is needed to run an item. */
-interface Running {
-  readonly loaded: LoadedJob;
-  readonly device: Device;
-  readonly folder: string;
-  readonly signal: AbortSignal;
-  readonly onProgress: RunOptions['onProgress'];
-  readonly frames: number | undefined;
-}
+/** A run of some items of a job. */
+class Run {
+  readonly #loaded: LoadedJob;
+  readonly #options: RunOptions;
+  readonly #items: readonly JobItem[];
+  readonly #results: ItemResult[] = [];
+  readonly #errors: unknown[] = [];
+  readonly #stop = new AbortController();
+  readonly #tally: Tally;
 
-/** Runs one item and writes its result. */
-async function finishItem(item: JobItem, { loaded, device, folder, signal, onProgress, frames }: Running): Promise<ItemResult> {
-  const names = { job: loaded.name, item: item.name };
-  const warnings: string[] = [];
-  const start = performance.now();
-  const done = await kindOf(item.job).run(item.job, {
-    device, input: loaded.input, folder, signal, hash: item.hash,
-    onProgress: (at, total, figures) =>
-      onProgress?.({ event: 'progress', ...names, done: at, total, ...(figures === undefined ? {} : { figures }) }),
-    show: (state) => {
-      if (frames !== undefined) onProgress?.({ event: 'frame', ...names, frame: frameOf(state(), frames) });
-    },
-    warn: (note) => {
-      warnings.push(note);
-      onProgress?.({ event: 'warning', ...names, note });
-    },
-  });
-  try {
-    await requireUnchanged(item.inputs);
-  } catch (error) {
-    await removeCheckpoints(join(folder, checkpointName)); // belongs to inputs that have changed meanwhile
-    throw error;
+  constructor(loaded: LoadedJob, options: RunOptions) {
+    this.#loaded = loaded;
+    this.#options = options;
+    this.#items = itemsOf(loaded, options.shard);
+    this.#tally = new Tally(this.#items.length);
   }
-  const notes = [...warnings, ...(done.notes ?? [])];
-  const result: ItemResult = {
-    schema: 1, ...names, hash: item.hash, parameters: item.job,
-    device: { backend: device.backend, name: device.name }, warploom: version,
-    ...done, ...(notes.length > 0 ? { notes } : {}),
-    wallSeconds: (performance.now() - start) / 1000, finished: new Date().toISOString(),
-  };
-  await writeFileAtomic(join(folder, resultName), `${JSON.stringify(result, null, 2)}\n`);
-  await removeAll(previousCheckpoint(join(folder, checkpointName)));
-  return result;
+
+  /** Runs all items, at most `width` at the same time. */
+  async all(width: number, execute: Execute): Promise<ItemResult[]> {
+    const { signal } = this.#options;
+    const follow = (): void => { this.#stop.abort(signal?.reason); };
+    if (signal?.aborted === true) follow();
+    signal?.addEventListener('abort', follow, { once: true });
+    const next = this.#items.entries();
+    const lane = async (): Promise<void> => {
+      for (const [index, item] of next) {
+        if (this.#stop.signal.aborted) return;
+        await this.#one(index, item, execute);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: Math.min(width, this.#items.length) }, lane));
+    } finally {
+      signal?.removeEventListener('abort', follow);
+    }
+    signal?.throwIfAborted();
+    if (this.#errors.length > 0) throw elementAt(this.#errors, 0);
+    return this.#results;
+  }
+
+  async #one(index: number, item: JobItem, execute: Execute): Promise<void> {
+    const { results = 'warploom-results', again = false, followLinks = false, keepGoing = false, onProgress, frames } = this.#options;
+    const { name, device, folder: inputs } = this.#loaded;
+    const names = { job: name, item: item.name };
+    const folder = join(results, name, item.name);
+    const before = again ? undefined : await finishedResult(folder, item);
+    if (before !== undefined) {
+      this.#results[index] = before;
+      onProgress?.({ event: 'skipped', ...names, result: before, sweep: this.#tally.ends('skipped') });
+      return;
+    }
+    await makeFolder(folder);
+    onProgress?.({ event: 'started', ...names, sweep: this.#tally.starts() });
+    try {
+      const task = { job: name, device, item, inputs, folder: resolve(folder), again, followLinks, frames };
+      const result = await execute(task, { signal: this.#stop.signal, onEvent: (event) => onProgress?.(event) });
+      this.#results[index] = result;
+      onProgress?.({ event: 'finished', ...names, result, sweep: this.#tally.ends('finished') });
+    } catch (error) {
+      const sweep = this.#tally.ends('failed');
+      if (this.#stop.signal.aborted) return;
+      const { code, message } = error as { code?: unknown; message?: unknown };
+      const said = { ...(typeof code === 'string' ? { code } : {}), message: String(message) };
+      onProgress?.({ event: 'failed', ...names, error: said, sweep });
+      this.#errors.push(error);
+      if (!keepGoing) this.#stop.abort(error);
+    }
+  }
 }
 
 /**
- * Runs a job's items one after another and returns their results in order. An item is skipped if its result.json has the same parameters
- * and inputs; a killed run continues from its last checkpoint; every file is written under a temporary name, synced and renamed. The job's
- * folder is locked during the run.
- * @throws whatever an item throws, after the results of earlier items are safe on disk; signal.reason when aborted; WarploomError
- * `ERR_WARPLOOM_LOCKED` while another run writes there; ArgumentError for folders that are symbolic links
+ * Runs a job's items and returns their results in the order of the sweep. An item is skipped if its result.json has the same parameters and
+ * inputs; a killed run continues from its last checkpoint; every file is written under a temporary name, synced and renamed. Each item's
+ * folder is locked while it runs, and the job's folder too unless only a shard of it runs.
+ * @throws whatever an item throws, after the results of earlier items are safe on disk and others that run have been stopped; signal.reason
+ * when aborted; WarploomError `ERR_WARPLOOM_LOCKED` while another run writes there; ArgumentError for folders that are symbolic links
  */
 export async function runJob(loaded: LoadedJob, options: RunOptions = {}): Promise<ItemResult[]> {
-  const { results = 'warploom-results', again = false, followLinks = false, onProgress, frames } = options;
-  const signal = options.signal ?? new AbortController().signal;
-  const report: ItemResult[] = [];
+  const { results = 'warploom-results', followLinks = false, parallel, shard } = options;
   const place = join(results, loaded.name);
-  const lock = await takeFolder(place, { followLinks });
-  let device: Device | undefined;
+  await makeFolder(results);
+  const lock = shard === undefined ? await takeFolder(place, { followLinks, deep: false }) : undefined;
   try {
-    for (const item of loaded.items) {
-      signal.throwIfAborted();
-      const names = { job: loaded.name, item: item.name };
-      const folder = join(place, item.name);
-      const before = again ? undefined : await finishedResult(folder, item);
-      if (before !== undefined) {
-        onProgress?.({ event: 'skipped', ...names, result: before });
-        report.push(before);
-        continue;
+    await makeFolder(place);
+    await refuseLinks(place, followLinks);
+    const run = new Run(loaded, options);
+    if (parallel !== undefined) {
+      const { ItemPool } = await import('./pool/pool.ts');
+      const pool = new ItemPool();
+      try {
+        return await run.all(parallel, (task, watch) => pool.run(task, watch));
+      } finally {
+        await pool.close();
       }
-      const { backend, index, memoryLimit } = loaded.device;
-      device ??= await openDevice({
-        backend, ...(index === undefined ? {} : { index }), ...(memoryLimit === undefined ? {} : { memoryLimit }),
-      });
-      await makeFolder(folder);
-      if (again) await removeCheckpoints(join(folder, checkpointName));
-      onProgress?.({ event: 'started', ...names });
-      const result = await finishItem(item, { loaded, device, folder, signal, onProgress, frames });
-      onProgress?.({ event: 'finished', ...names, result });
-      report.push(result);
+    }
+    const devices = new Devices();
+    try {
+      return await run.all(1, (task, watch) => runItem(task, devices, watch));
+    } finally {
+      await devices.close();
     }
   } finally {
-    await device?.close();
-    await lock.release();
+    await lock?.release();
   }
-  return report;
 }

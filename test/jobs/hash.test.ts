@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { formatNpy } from '../../lib/files/npy.ts';
 import { digestInputs, hashItem } from '../../lib/jobs/hash.ts';
 import { loadJob } from '../../lib/jobs/load.ts';
-import { runJob, type RunEvent } from '../../lib/jobs/runner.ts';
+import type { RunEvent } from '../../lib/jobs/events.ts';
+import { runJob } from '../../lib/jobs/runner.ts';
 import { jobSchema } from '../../lib/jobs/kinds/index.ts';
 import { writeImage } from '../../lib/imaging/index.ts';
 

@@ -1,0 +1,64 @@
+// What the command line shows of jobs while they run, and when they have ended.
+import { join } from 'node:path';
+import type { ItemResult, RunEvent } from '../jobs/events.ts';
+import type { CommandContext } from './command.ts';
+import type { ProgressBar } from './progress-bar.ts';
+import { formatSeconds } from './table.ts';
+
+/** One table of what ran, where, how fast, how accurate, and where the pictures are. */
+export function resultTable(results: readonly ItemResult[], folder: string, context: CommandContext): string {
+  return context.table(['job', 'what ran', 'on', 'time', 'accuracy', 'results'], results.map((r) => [
+    r.item === 'all' ? r.job : `${r.job}/${r.item}`, r.failed === true ? context.paint('red', r.summary) : r.summary, r.device.backend,
+    formatSeconds(r.wallSeconds),
+    Number.isFinite(r.accuracy.value) ? `${r.accuracy.value.toExponential(1)} (${r.accuracy.meaning})` : r.accuracy.meaning,
+    join(folder, r.job, r.item)]));
+}
+
+/** One bar for all the items of a job: those that have ended, and what is done of those that run. */
+class SweepBar {
+  readonly #bar: ProgressBar;
+  readonly #parts = new Map<string, number>();
+  #ended = 0;
+  #total = 1;
+
+  constructor(bar: ProgressBar) {
+    this.#bar = bar;
+  }
+
+  show(event: RunEvent): void {
+    if ('sweep' in event) {
+      const { finished, failed, total } = event.sweep;
+      [this.#ended, this.#total] = [finished + failed, total];
+      if (event.event !== 'started') this.#parts.delete(event.item);
+    }
+    if (event.event === 'progress') this.#parts.set(event.item, event.done / event.total);
+    if (event.event !== 'progress' && this.#total === 1) return;
+    const name = this.#total === 1 ? `${event.job}/${event.item}` : `${event.job}: ${this.#ended} of ${this.#total}`;
+    const parts = [...this.#parts.values()].reduce((sum, part) => sum + (Number.isFinite(part) ? part : 0), 0);
+    this.#bar.update(name, this.#ended + parts, this.#total);
+  }
+}
+
+/** Progress and notes, or JSON lines. */
+export function watcher(context: CommandContext): (event: RunEvent) => void {
+  const { out, json } = context;
+  if (json) return (event) => out.write(`${JSON.stringify(event)}\n`);
+  const bar = context.progress();
+  const said = new Set<string>();
+  const hints = new Set<string>();
+  const sweep = new SweepBar(bar);
+  return (event) => {
+    if (event.event !== 'progress' && event.event !== 'frame') bar.clear();
+    sweep.show(event);
+    if (event.event === 'failed') context.err.write(`${event.job}/${event.item}: ${event.error.message}\n`);
+    if (event.event === 'skipped') context.note(`${event.job}/${event.item}: already finished, skipped (--again runs it again)`);
+    const atEnd = event.event === 'finished' ? event.result.notes ?? [] : [];
+    const notes = event.event === 'warning' ? [event.note] : atEnd;
+    for (const note of notes) {
+      if (!said.has(note) && !hints.has(note)) context.note(`${event.job}/${event.item}: ${note}`);
+      if (note.includes('install the optional package')) hints.add(note); // true of every item
+      said.add(note);
+    }
+    if (event.event === 'finished') said.clear(); // of this item
+  };
+}
