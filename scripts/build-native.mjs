@@ -27,8 +27,8 @@ import { cudaArchitectures, findCompiler, findNodeGyp, findNvcc, nodeHeaders, on
 import { hostSources, kIsas, ownIsas, root, sourcesAlone } from './list-sources.mjs';
 import { withLock } from './lock.mjs';
 
-const kReleaseArchitectures =
-  '75-real;80-real;86-real;89-real;90-real;100-real;103-real;120-real;120-virtual';
+/** Code of sm_86 runs on sm_89, and that of sm_100 on sm_103; what comes after sm_120 gets it from PTX. */
+const kReleaseArchitectures = '75-real;80-real;86-real;90-real;100-real;120-real;120-virtual';
 const kBinary = join(root, `prebuilds/${process.platform}-${process.arch}/node.napi.glibc.node`);
 
 function run(command, args, options = {}) {
@@ -44,7 +44,7 @@ function cmakeDefinitions({ nvcc, release, prepare }) {
     WARPLOOM_CUDA: flag(nvcc),
     WARPLOOM_SIMT: flag(!release && !prepare && process.env.WARPLOOM_SIMT !== '0'),
     WARPLOOM_BENCH: flag(!release && !prepare),
-    WARPLOOM_EXPERIMENTS: flag(!prepare),
+    WARPLOOM_EXPERIMENTS: flag(!release && !prepare),
     WARPLOOM_ISAS: (prepare ? ownIsas() : Object.keys(kIsas)).join(';'),
     WARPLOOM_ALONE: sourcesAlone(hostSources()).join(';'),
     WARPLOOM_ALLOW_MISSING: flag(process.env.WARPLOOM_ALLOW_MISSING === '1'),
@@ -52,6 +52,7 @@ function cmakeDefinitions({ nvcc, release, prepare }) {
   if (nvcc) {
     definitions.CMAKE_CUDA_COMPILER = nvcc;
     definitions.WARPLOOM_CUDA_ARCHITECTURES = release ? kReleaseArchitectures : cudaArchitectures();
+    if (release) definitions.WARPLOOM_COMPRESS = 'ON';
   }
   return definitions;
 }
