@@ -53,8 +53,8 @@ export function cpuSources() {
   const host = hostSources();
   const stubs = ['native/core/cuda_stub.cpp', 'native/core/simt_stub.cpp'];
   const others = otherIsas().map((isa) => `/isa_${isa}.cpp`);
-  return host.filter((path) => !/^native\/simt\//.test(path) && !/_stub\.cpp$/.test(path) && !others.some((end) => path.endsWith(end)))
-    .concat(stubs);
+  const without = /^native\/(simt|wasm)\/|_stub\.cpp$/;
+  return host.filter((path) => !without.test(path) && !others.some((end) => path.endsWith(end))).concat(stubs);
 }
 
 function otherIsas() {

@@ -2,7 +2,7 @@
 //
 // DOMAIN and OPERATION are in snake_case. Writes parameter struct, check, policy, agent, launch, CPU backend, TypeScript function and test
 // of a working example (result = factor * values), to be replaced piece by piece, and adds the operation to the registry: one line in
-// operations.inc, one include in native/core/operation.cpp and one in test/device/support/operations.h. A new domain also gets
+// operations.inc, one include in native/core/parameters.h and one in test/device/support/operations.h. A new domain also gets
 // lib/<domain>/index.ts, its line in lib/index.ts and its entry point in the package. Existing files are never overwritten.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -57,7 +57,7 @@ for (const [template, path] of Object.entries(files)) {
   write(path, fill(readFileSync(join(checkout, 'scripts/templates/operation', template), 'utf8')));
 }
 edit('cuda/core/operations.inc', (text) => `${text.trimEnd()}\nWARPLOOM_OPERATION(${domain}, ${operation}, ${pascal}Parameters)\n`);
-for (const table of ['native/core/operation.cpp', 'test/device/support/operations.h']) {
+for (const table of ['native/core/parameters.h', 'test/device/support/operations.h']) {
   edit(table, (text) => {
     const include = `#include "cuda/${domain}/${operation}.h"`;
     const lines = text.split('\n');

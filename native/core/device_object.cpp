@@ -6,6 +6,7 @@
 
 #include "native/core/backends.h"
 #include "native/core/call.h"
+#include "native/core/describe.h"
 #include "native/core/device_array.h"
 #include "native/core/environment.h"
 #include "native/core/js.h"
@@ -114,7 +115,13 @@ napi_value devices(napi_env env, napi_callback_info) {
 }
 
 napi_value operations(napi_env env, napi_callback_info) {
-  return js::guarded(env, [&] { return describe_operations(env); });
+  return js::guarded(env, [&]() -> napi_value {
+    napi_value global = nullptr, parsed = nullptr;
+    napi_get_global(env, &global);
+    const napi_value json = js::property(env, global, "JSON"), text = js::string(env, describe_operations());
+    if (json != nullptr) napi_call_function(env, json, js::property(env, json, "parse"), 1, &text, &parsed);
+    return parsed;
+  });
 }
 
 Failure read_open_options(napi_env env, napi_value object, OpenOptions* options, int64_t* queue_limit) {

@@ -27,13 +27,9 @@ class Invocation {
 struct OperationEntry {
   const char* name;  ///< domain.operation, as in operations.inc
   std::unique_ptr<Invocation> (*make)();
-  /// `{ fields, report }`: FieldDescription[] and ReportField[] of lib/core/binding.ts.
-  napi_value (*describe)(napi_env env);
 };
 
 /// Finds an operation by its number, which is its position in operations.inc; null when there is none.
 const OperationEntry* find_operation(uint32_t number);
-/// All operations by name, in the order of their numbers.
-napi_value describe_operations(napi_env env);
 
 }  // namespace warploom

@@ -45,20 +45,6 @@ bool has_flag(napi_env env, napi_value buffer, const char* name) {
 
 }  // namespace
 
-int64_t element_bytes(ElementType type) {
-  switch (type) {
-    case ElementType::uint8: return 1;
-    case ElementType::float32: case ElementType::int32: return 4;
-    case ElementType::complex128: return 16;
-    default: return 8;
-  }
-}
-
-ElementType real_type(ElementType type) {
-  if (type == ElementType::complex64) return ElementType::float32;
-  return type == ElementType::complex128 ? ElementType::float64 : type;
-}
-
 napi_typedarray_type typed_array_type(ElementType type) {
   switch (type) {
     case ElementType::float32: case ElementType::complex64: return napi_float32_array;
@@ -69,8 +55,6 @@ napi_typedarray_type typed_array_type(ElementType type) {
   }
   return napi_uint8_array;
 }
-
-const char* typed_array_name(ElementType type) { return name_of(typed_array_type(type)); }
 
 bool parse_element_type(const std::string& name, ElementType* out) {
   for (int i = 0; i < kElementTypes; ++i) {

@@ -4,26 +4,35 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#ifdef __linux__
 #include <sys/mman.h>
+#endif
 
 namespace warploom::cpu {
 namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
+#ifdef __linux__
+constexpr int64_t kLargeGrain = kHugePage;
+#else
+constexpr int64_t kLargeGrain = kAlignment;
+#endif
 constexpr int64_t kParallelCopyBytes = int64_t{8} << 20;
 
 int64_t rounded(int64_t bytes) {
-  const int64_t grain = bytes >= kHugePage ? kHugePage : kAlignment;
+  const int64_t grain = bytes >= kHugePage ? kLargeGrain : kAlignment;
   return (std::max<int64_t>(bytes, 1) + grain - 1) / grain * grain;
 }
 
 void* allocate_block(int64_t bytes) {
-  const int64_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
+  const int64_t alignment = bytes >= kHugePage ? kLargeGrain : kAlignment;
   void* memory = std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(bytes));
+#ifdef __linux__
   // Large arrays are read with many page-sized strides at once; huge pages save TLB misses.
   if (memory != nullptr && bytes >= kHugePage) {
     madvise(memory, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   }
+#endif
   return memory;
 }
 

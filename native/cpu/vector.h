@@ -120,6 +120,19 @@ WARPLOOM_INLINE Vector<R> absolute(const Vector<R>& a) {
   return (typename Vector<R>::Lanes)((typename Vector<R>::Bits)a.v & kClear);
 }
 
+/// Lane l becomes lane place[l] of a, or of b after a's.
+template <class Lanes, class Bits>
+WARPLOOM_INLINE Lanes shuffled(const Lanes& a, const Lanes& b, const Bits& place) {
+#ifdef __clang__
+  constexpr int kCount = static_cast<int>(sizeof(Lanes) / sizeof(a[0]));
+  Lanes result = {};
+  for (int l = 0; l < kCount; ++l) result[l] = place[l] < kCount ? a[place[l]] : b[place[l] - kCount];
+  return result;
+#else
+  return __builtin_shuffle(a, b, place);
+#endif
+}
+
 template <class R>
 WARPLOOM_INLINE Vector<R> reciprocal(const Vector<R>& a) {
   using Range = portable::Range<R>;

@@ -133,7 +133,7 @@ struct LineGroup {
       const V a = V::load(from + base[0]), b = V::load(from + base[0] + kWidth<R>);
       typename V::Bits even, odd;
       for (int l = 0; l < kWidth<R>; ++l) even[l] = 2 * l, odd[l] = 2 * l + 1;
-      return {V(__builtin_shuffle(a.v, b.v, even)), V(__builtin_shuffle(a.v, b.v, odd))};
+      return {V(shuffled(a.v, b.v, even)), V(shuffled(a.v, b.v, odd))};
     }
     R re[kWidth<R>], im[kWidth<R>];
     for (int l = 0; l < kWidth<R>; ++l) {
@@ -151,8 +151,8 @@ struct LineGroup {
         low[l] = l / 2 + (l % 2) * kWidth<R>;
         high[l] = low[l] + kWidth<R> / 2;
       }
-      V(__builtin_shuffle(entry.re.v, entry.im.v, low)).store(to + base[0]);
-      V(__builtin_shuffle(entry.re.v, entry.im.v, high)).store(to + base[0] + kWidth<R>);
+      V(shuffled(entry.re.v, entry.im.v, low)).store(to + base[0]);
+      V(shuffled(entry.re.v, entry.im.v, high)).store(to + base[0] + kWidth<R>);
       return;
     }
     R re[kWidth<R>], im[kWidth<R>];

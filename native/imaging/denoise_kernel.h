@@ -39,7 +39,7 @@ WARPLOOM_INLINE V after(const R* row, int64_t x, int64_t nx) {
     if (x + kWidth<R> < nx) return V::load(row + x + 1);
     typename V::Bits place = {};
     for (int l = 0; l < kWidth<R>; ++l) place[l] = l + 1 < kWidth<R> ? l + 1 : l;
-    return typename V::Lanes(__builtin_shuffle(V::load(row + x).v, place));
+    return shuffled(V::load(row + x).v, V::load(row + x).v, place);
   }
 }
 template <class V, class R>
@@ -50,7 +50,7 @@ WARPLOOM_INLINE V before(const R* row, int64_t x) {
     if (x > 0) return V::load(row + x - 1);
     typename V::Bits place = {};
     for (int l = 0; l < kWidth<R>; ++l) place[l] = l > 0 ? l - 1 : 0;
-    return typename V::Lanes(__builtin_shuffle(V::load(row + x).v, place));
+    return shuffled(V::load(row + x).v, V::load(row + x).v, place);
   }
 }
 /// The values before those at x; zero before the row.

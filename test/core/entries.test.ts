@@ -11,13 +11,13 @@ const json = (name: string): unknown => JSON.parse(readFileSync(join(root, name)
 
 /** Folders that an entry may load beside core and its own, and how many modules at most. */
 const entries: Readonly<Record<string, { readonly most: number; readonly also?: readonly string[] }>> = {
-  core: { most: 33 },
-  tridiagonal: { most: 58, also: ['linear'] },
-  scan: { most: 36 },
+  core: { most: 38 },
+  tridiagonal: { most: 63, also: ['linear'] },
+  scan: { most: 41 },
   kernel: { most: 30 },
-  stencil: { most: 62 },
-  swept: { most: 50 },
-  imaging: { most: 62, also: ['files'] },
+  stencil: { most: 67 },
+  swept: { most: 55 },
+  imaging: { most: 67, also: ['files'] },
   scratchpad: { most: 40, also: ['kernel'] },
   stream: { most: 84 },
   files: { most: 40 },

@@ -25,7 +25,7 @@ describe('new-operation', () => {
     const done = stamp('wavelet', 'lift_step');
     strictEqual(done.status, 0, done.stderr);
     match(text('cuda/core/operations.inc'), /^WARPLOOM_OPERATION\(wavelet, lift_step, LiftStepParameters\)$/m);
-    for (const table of ['native/core/operation.cpp', 'test/device/support/operations.h']) {
+    for (const table of ['native/core/parameters.h', 'test/device/support/operations.h']) {
       match(text(table), /^#include "cuda\/wavelet\/lift_step\.h"$/m);
     }
     match(text('lib/index.ts'), /^export \* as wavelet from '\.\/wavelet\/index\.ts';$/m);
