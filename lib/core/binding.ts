@@ -61,6 +61,7 @@ let loaded: Loaded | undefined;
 
 /** The cpu backend as WebAssembly, where the addon cannot be loaded; undefined if the package does not have it, as in a clone. */
 function loadWasm(reason: string): Loaded | undefined {
+  if (process.env.WARPLOOM_ADDON === 'native') return undefined;
   try {
     return { addon: new WasmAddon(new Uint8Array(readBytesSync(join(packageRoot(), 'prebuilds/wasm32/warploom.wasm'))), reason) };
   } catch (error) {
@@ -69,7 +70,7 @@ function loadWasm(reason: string): Loaded | undefined {
   }
 }
 
-/** The environment variable WARPLOOM_ADDON=wasm has WebAssembly used where the addon would load too. */
+/** WARPLOOM_ADDON=wasm in the environment has WebAssembly used where the addon would load too; native: never. */
 function findAddon(): Addon {
   if (process.env.WARPLOOM_ADDON === 'wasm') throw new Error('WARPLOOM_ADDON=wasm');
   const find = createRequire(import.meta.url)('node-gyp-build') as (folder: string) => Addon;

@@ -29,6 +29,8 @@ function requireReason(end: ChildEnd, reason: RegExp): void {
   }
 }
 
+/** No WebAssembly in its place. */
+const native = { WARPLOOM_ADDON: 'native' };
 const folders: string[] = [];
 
 /** A folder that node-gyp-build takes for the package's, with the given bytes as its addon. */
@@ -54,19 +56,19 @@ describe('loading the addon', function () {
   });
 
   it('says how to build it where it is not built', async () => {
-    requireReason(await runChild(script(), { env: { WARPLOOM_PREBUILD: prebuild(undefined) } }), /not built .* npm run build:native/);
+    requireReason(await runChild(script(), { env: { ...native, WARPLOOM_PREBUILD: prebuild(undefined) } }), /not built .* npm run build:native/);
   });
 
   it('passes on what the loader says of a damaged file', async () => {
-    requireReason(await runChild(script(), { env: { WARPLOOM_PREBUILD: prebuild('not an ELF file') } }), /does not load: .*node\.napi/);
+    requireReason(await runChild(script(), { env: { ...native, WARPLOOM_PREBUILD: prebuild('not an ELF file') } }), /does not load: .*node\.napi/);
   });
 
   it('says that addons are disabled', async () => {
-    requireReason(await runChild(script(), { args: ['--no-addons'] }), /disabled .* --allow-addons/);
+    requireReason(await runChild(script(), { args: ['--no-addons'], env: native }), /disabled .* --allow-addons/);
   });
 
   it('says that the permission model disables addons', async () => {
     const flag = process.versions.node.startsWith('20.') ? '--experimental-permission' : '--permission';
-    requireReason(await runChild(script(), { args: [flag, '--allow-fs-read=*'] }), /disabled .* --allow-addons/);
+    requireReason(await runChild(script(), { args: [flag, '--allow-fs-read=*'], env: native }), /disabled .* --allow-addons/);
   });
 });

@@ -33,7 +33,7 @@ describe('the build ladder', function () {
   const info = (): string => execFileSync(process.execPath, ['--import', 'tsx', '-e',
     `import { devices } from './lib/index.ts';
      console.log(devices().map((d) => d.backend + ': ' + d.available + ' ' + d.reason).join('\\n'));`],
-  { cwd: folder, encoding: 'utf8' });
+  { cwd: folder, encoding: 'utf8', env: { ...process.env, WARPLOOM_ADDON: 'native' } });
 
   it('builds the CPU backend by node-gyp where there is no CMake', () => {
     const done = build([], { WARPLOOM_CMAKE: '0', CXXFLAGS: '-O0' });

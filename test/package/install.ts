@@ -28,7 +28,7 @@ describe('the packed package', function () {
   let files: PackedFile[] = [];
 
   const node = (...args: string[]): SpawnSyncReturns<string> =>
-    spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
+    spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8', env: { ...process.env, WARPLOOM_ADDON: 'native' } });
   const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? '';
 
   const rounded = (text: string): number[] =>
