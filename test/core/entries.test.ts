@@ -20,7 +20,7 @@ const entries: Readonly<Record<string, { readonly most: number; readonly also?: 
   imaging: { most: 67, also: ['files'] },
   scratchpad: { most: 40, also: ['kernel'] },
   stream: { most: 84 },
-  files: { most: 40 },
+  files: { most: 48 },
   jobs: { most: 30 },
 };
 
