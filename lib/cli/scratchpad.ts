@@ -2,9 +2,10 @@
 import { dirname, resolve } from 'node:path';
 import { readText, unlessAbsent, writeFileAtomic } from '../core/files.ts';
 import type { Occupancy } from '../kernel/occupancy.ts';
+import { blocksElsewhere } from '../scratchpad/explain.ts';
 import { optimize } from '../scratchpad/optimize.ts';
 import type { OptimizeOptions } from '../scratchpad/options.ts';
-import { planSvg } from '../scratchpad/plan-svg.ts';
+import { planSvg } from './scratchpad-svg.ts';
 import type { KernelReport, ScratchpadReport } from '../scratchpad/report.ts';
 import { ExitCode, integerFlag, parseFlags, UsageError, type Command, type Options } from './command.ts';
 import { launch } from './scratchpad-launch.ts';
@@ -76,7 +77,7 @@ function kernelText(kernel: KernelReport): string {
     const share = (part: Occupancy) => (100 * part.occupancy).toFixed(0);
     facts.push(`${residency.architecture}, ${residency.threads} threads of ${residency.registers} registers: `
       + `${before.blocks} to ${after.blocks} blocks per multiprocessor, occupancy ${share(before)} to ${share(after)} %, `
-      + `now limited by ${after.limiter}`);
+      + `now limited by ${after.limiter}`, ...blocksElsewhere(kernel));
   }
   for (const { name, reason, line } of kernel.pinned) {
     facts.push(`${name} keeps its own bytes: ${reason}${line > 0 ? ` (line ${line})` : ''}`);

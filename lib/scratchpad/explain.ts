@@ -62,6 +62,13 @@ function pinnedText(pinned: ScratchpadReport['pinned']): string[] {
   return parts.length === 0 ? [] : [`arrays that keep their own bytes, by reason: ${parts.join(', ')}`];
 }
 
+/** Blocks per multiprocessor on several architectures, as one line; none if the number of threads is unknown. */
+export function blocksElsewhere({ residencies }: KernelReport): string[] {
+  const each = residencies.map(({ architecture, before, after }) =>
+    `${architecture} ${before.blocks === after.blocks ? before.blocks : `${before.blocks} -> ${after.blocks}`}`);
+  return each.length === 0 ? [] : [`blocks per multiprocessor: ${each.join(', ')}`];
+}
+
 function kernelText(kernel: KernelReport): string {
   const { bytesBefore, bytesAfter, lowerBound, optimal, residency, inseparable, moved, partitions, possible } = kernel;
   const proof = possible !== undefined ? 'the least without more barriers'
@@ -86,7 +93,8 @@ function kernelText(kernel: KernelReport): string {
     const { architecture, threads, registers, before, after } = residency;
     const of = ({ blocks, occupancy }: typeof before): string => `${blocks} (${Math.round(occupancy * 100)} %)`;
     const change = `${of(before)} -> ${of(after)} blocks per multiprocessor, limited by ${after.limiter}`;
-    lines.push(`  ${architecture}, ${threads} threads, ${registers} registers: ${change}`);
+    lines.push(`  ${architecture}, ${threads} threads, ${registers} registers: ${change}`,
+      ...blocksElsewhere(kernel).map((each) => `  ${each}`));
   }
   return lines.join('\n');
 }

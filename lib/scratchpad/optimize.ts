@@ -14,10 +14,10 @@ const mostCharacters = 32 * 2 ** 20;
  * kernel; one that it does not confirm stays as it is, and the report says so. Long texts are treated on a worker thread.
  *
  * After Moazeni, Bui, Sarrafzadeh, "A memory optimisation technique for software-managed scratchpad memory in GPUs" (SASP 2009).
- * @param input a PTX module of nvcc, clang, NVRTC or Triton, or CUDA source, which nvcc compiles to PTX; at most 32 MiB of characters
+ * @param input a PTX module of nvcc, clang, NVRTC or Triton, or CUDA source, which NVRTC or nvcc compiles; at most 32 MiB of characters
  * @throws ArgumentError (ERR_WARPLOOM_INVALID_ARGUMENT) for invalid options, and for text that is neither PTX nor CUDA source
  * @throws ModuleError (ERR_WARPLOOM_INVALID_PROGRAM) with the compiler's messages if the source does not compile
- * @throws UnavailableError (ERR_WARPLOOM_UNAVAILABLE) if nvcc is needed and not found
+ * @throws UnavailableError (ERR_WARPLOOM_UNAVAILABLE) if a compiler is needed and none is found
  * @throws `signal.reason` if the call is aborted
  */
 export async function optimize(input: string, given: OptimizeOptions = {}): Promise<OptimizeResult> {

@@ -23,12 +23,17 @@ export interface OptimizeOptions {
   readonly reorder?: boolean;
   /** Architecture whose occupancy is predicted. Default: that of the module's `.target` if it is known, otherwise `sm_90`. */
   readonly arch?: Architecture;
+  /**
+   * Architectures for which the report says how many blocks fit, before and after. Default `sm_75`, `sm_80`, `sm_86`, `sm_89`, `sm_90`,
+   * `sm_100`, `sm_120`.
+   */
+  readonly architectures?: readonly Architecture[];
   /** Threads per block. Default: `.reqntid` or `.maxntid` of the kernel, that is `__launch_bounds__`. */
   readonly blockThreads?: number;
   /** Registers per thread as reported by ptxas. Default 32. */
   readonly registersPerThread?: number;
   /**
-   * Options of nvcc for CUDA source: `-I`, `-D`, `-std`, `-arch` (default: `sm_` of `arch`, or nvcc's own). Relative paths start at the
+   * Options of the compiler for CUDA source: `-I`, `-D`, `-std`, `-arch` (default: `arch`, or `sm_75`). Relative paths start at the
    * working directory of the process.
    */
   readonly compilerOptions?: readonly string[];
@@ -57,10 +62,14 @@ export interface OptimizeResult {
 const words: Rule<readonly string[]> = rule('an array of at most 1000 strings', (value) =>
   Array.isArray(value) && value.length <= 1000 && value.every((each) => typeof each === 'string' && !each.includes('\0')));
 
+const usual: readonly Architecture[] = ['sm_75', 'sm_80', 'sm_86', 'sm_89', 'sm_90', 'sm_100', 'sm_120'];
+const several: Rule<readonly Architecture[]> = rule(`an array of ${architectures.join(', ')}`, (value) =>
+  Array.isArray(value) && value.every((each) => architectures.includes(each as Architecture)));
+
 const checks = {
   kernel: rule<string>('the name of a kernel', (value) => typeof value === 'string' && /^[\w$]+$/.test(value)),
   planner: normally(choice(planners), 'exact'), barriers: normally(choice(['none', 'gain', 'any'] as const), 'gain'),
-  reorder: normally(truth, false), arch: choice(architectures), blockThreads: whole(1, 1024),
+  reorder: normally(truth, false), arch: choice(architectures), architectures: normally(several, usual), blockThreads: whole(1, 1024),
   registersPerThread: normally(whole(1, 255), 32), compilerOptions: words, cubin: normally(truth, false), budget: whole(1),
   signal: abortSignal,
 } satisfies ChecksOf<OptimizeOptions>;

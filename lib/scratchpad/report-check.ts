@@ -11,6 +11,8 @@ const boolean: Check = truth;
 const pairs = list(list(text(), { length: 2 }));
 const occupancy = record({ blocks: count, occupancy: number(), limiter: text() }, 'ignore');
 
+const residency = record({ architecture: text(), threads: count, registers: count, before: occupancy, after: occupancy }, 'ignore');
+
 const kernel = record({
   kernel: text(), line: count, status: choice(['rewritten', 'kept']), reason: text(),
   bytesBefore: count, bytesAfter: count, lowerBound: count, optimal: boolean,
@@ -24,9 +26,7 @@ const kernel = record({
   barriersExisting: list(record({ line: count, separates: boolean }, 'ignore')),
   barriersRemoved: list(record({ line: count }, 'ignore')),
   moved: list(record({ line: count, text: text(), beforeLine: count }, 'ignore')),
-  residency: optional(record({
-    architecture: text(), threads: count, registers: count, before: occupancy, after: occupancy,
-  }, 'ignore')),
+  residency: optional(residency), residencies: list(residency),
   dynamicBytes: optional(count), possible: optional(record({ bytes: count, barrierLines: list(count) }, 'ignore')),
   pinned: list(record({ name: text(), bytes: count, code: text(), reason: text(), line: count }, 'ignore')),
 }, 'ignore');

@@ -101,6 +101,8 @@ export interface KernelReport extends SourcePlace {
   readonly possible?: { readonly bytes: number; readonly barrierLines: readonly number[] };
   /** Absent if the number of threads is unknown (option blockThreads, or __launch_bounds__). */
   readonly residency?: ResidencyReport;
+  /** The same for every architecture of the option `architectures`; empty if the number of threads is unknown. */
+  readonly residencies: readonly ResidencyReport[];
   /** Bytes of dynamic shared memory that a launch must request; absent if the pool is static (up to 48 KB). */
   readonly dynamicBytes?: number;
   /** Program points: line of each. */

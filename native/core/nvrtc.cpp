@@ -29,6 +29,8 @@ struct Nvrtc {
   int (*log)(Program, char* text) = nullptr;
   int (*image_size)(Program, size_t* bytes) = nullptr;
   int (*image)(Program, char* bytes) = nullptr;
+  int (*ptx_size)(Program, size_t* bytes) = nullptr;
+  int (*ptx)(Program, char* text) = nullptr;
 
   /// Returns why the library cannot be used; empty if it can. It is never unloaded, because its exit handlers may outlive that.
   std::string open(const std::string& path) {
@@ -53,6 +55,8 @@ struct Nvrtc {
     find(log, "nvrtcGetProgramLog");
     find(image_size, "nvrtcGetCUBINSize");
     find(image, "nvrtcGetCUBIN");
+    find(ptx_size, "nvrtcGetPTXSize");
+    find(ptx, "nvrtcGetPTX");
     return whole ? "" : path + " is no NVRTC of CUDA 11.2 or later";
   }
   std::string path() const {
@@ -93,8 +97,8 @@ napi_value find(napi_env env, napi_callback_info info) {
   });
 }
 
-/// Compiles the source file and writes the image. Returns what went wrong, or an empty string. `log`: the compiler's messages,
-/// including warnings.
+/// Compiles the source file and writes machine code, or PTX if the name of the output ends with .ptx. Returns what went wrong, or an
+/// empty string. `log`: the compiler's messages, including warnings.
 std::string compile_file(const Nvrtc& nvrtc, const std::string& source, const std::string& output,
                          const std::vector<std::string>& options, std::string* log) {
   std::ifstream file(source, std::ios::binary);
@@ -112,12 +116,14 @@ std::string compile_file(const Nvrtc& nvrtc, const std::string& source, const st
     if (nvrtc.log(program, log->data()) != kSuccess) log->clear();
     log->resize(log->find_last_not_of('\0') + 1);
   }
+  const bool is_ptx = output.size() > 4 && output.compare(output.size() - 4, 4, ".ptx") == 0;
   std::string image;
   error = compiled;
-  if (error == kSuccess) error = nvrtc.image_size(program, &bytes);
+  if (error == kSuccess) error = (is_ptx ? nvrtc.ptx_size : nvrtc.image_size)(program, &bytes);
   if (error == kSuccess) {
     image.resize(bytes);
-    error = nvrtc.image(program, image.data());
+    error = (is_ptx ? nvrtc.ptx : nvrtc.image)(program, image.data());
+    if (is_ptx) image.resize(image.find_last_not_of('\0') + 1);
   }
   nvrtc.destroy(&program);
   if (error != kSuccess) return nvrtc.error_text(error);

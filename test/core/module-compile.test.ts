@@ -14,28 +14,12 @@ import { nvrtcCandidates } from '../../lib/core/compile/nvrtc-places.ts';
 import { ModuleError, openDevice, type DeviceModule, type ModuleOptions } from '../../lib/core/index.ts';
 import { readModuleOptions } from '../../lib/core/module-options.ts';
 import { hasBackend, skipCases } from '../support/backends.ts';
+import { withEnvironment } from '../support/environment.ts';
 import { fakeNvrtc } from '../support/fake-nvrtc.ts';
 import { affine, hasHostCompiler, hungry, moduleText } from '../support/modules.ts';
 
 const source = moduleText({ affine });
 const plain: ModuleOptions = { source, kernels: ['affine'] };
-
-/** Runs `body` with variables of the environment; undefined removes one. */
-async function withEnvironment<T>(variables: Readonly<Record<string, string | undefined>>, body: () => Promise<T>): Promise<T> {
-  const before = Object.fromEntries(Object.keys(variables).map((name) => [name, process.env[name]]));
-  const set = (values: Readonly<Record<string, string | undefined>>): void => {
-    for (const [name, value] of Object.entries(values)) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
-  };
-  set(variables);
-  try {
-    return await body();
-  } finally {
-    set(before);
-  }
-}
 
 describe('compiling modules', function () {
   this.timeout(120_000);

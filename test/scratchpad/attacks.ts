@@ -318,6 +318,18 @@ export const kills: readonly Attack[] = [
   again('by another register of the name', 'no', `{ .reg .b32 %r4; ${loaded} add.s32 %r4, %r3, %r95; st.shared.u32 [%r4], %r80; }`),
   again('its address is defined inside braces', 'no', `${own} { .reg .b32 %r4; ${loaded} add.s32 %r4, %r3, %r95; }`),
   again('by a carried sum', 'no', 'add.cc.u32 %r96, %r1, %r80; addc.u32 %r97, %r4, 0; st.shared.u32 [%r97], %r80;'),
+  again('under a guard, and before the loop by all', 'no', `setp.gt.u32 %p20, %r1, 20; @%p20 ${own}`, { before: 'st.shared.u32 [%r4], %r1; bar.sync 0;' }),
+  again('under a condition, and before the loop by all', 'no', `setp.gt.u32 %p20, %r1, 20; @%p20 bra C1; ${own} C1:`,
+    { before: 'st.shared.u32 [%r4], %r1; bar.sync 0;' }),
+  again('at an address of the active threads', 'no', `activemask.b32 %r95; and.b32 %r94, %r95, 64; add.s32 %r96, %r4, %r94; ${own.replace('%r4', '%r96')}`),
+  again('at an address of the time', 'no', `mov.u32 %r95, %clock; and.b32 %r94, %r95, 64; add.s32 %r96, %r4, %r94; ${own.replace('%r4', '%r96')}`),
+  again('the first time in the middle', 'no', 'st.shared.u32 [%r4+64], %r1; C1: st.shared.u32 [%r97], %r1;',
+    { before: 'add.s32 %r97, %r4, 16; bra C1;', after: 'mov.u32 %r97, %r4;' }),
+  { name: 'a written anew at the end', shares: 1, after: `bar.sync 0; ${own} bar.sync 0; ld.shared.u32 %r60, [a+4];` },
+  { name: 'a written anew at the end, and threads leave meanwhile', shares: 'no', first: `${own} st.shared.u32 [%r4+256], %r1; bar.sync 0; ld.shared.u32 %r5, [a+8];`,
+    after: `bar.sync 0; ${own} setp.gt.u32 %p20, %r1, 9; @%p20 exit; st.shared.u32 [%r4+256], %r1; bar.sync 0; ld.shared.u32 %r60, [a+4];` },
+  { name: 'a written anew at the end, and a part not', shares: 'no', first: `${own} st.shared.u32 [%r4+256], %r1; bar.sync 0; ld.shared.u32 %r5, [a+8];`,
+    after: `bar.sync 0; ${own} bar.sync 0; ld.shared.u32 %r60, [a+4];` },
   again('by a barrier of some', 'no', `${own} bar.sync 1, 64; ld.shared.u32 %r60, [%r4+4];`),
 ];
 

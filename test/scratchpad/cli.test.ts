@@ -1,5 +1,5 @@
 // The command `warploom scratchpad`, and `optimize` with CUDA source: PTX files, CUDA files by way of nvcc, and the launcher of a build.
-import { match, ok, rejects, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,9 @@ import { PassThrough } from 'node:stream';
 import { main } from '../../lib/cli/main.ts';
 import { scratchpad } from '../../lib/index.ts';
 import { findNvcc } from '../../lib/core/compile/cuda.ts';
+import { withEnvironment } from '../support/environment.ts';
+import { fakeNvrtc } from '../support/fake-nvrtc.ts';
+import { hasHostCompiler } from '../support/modules.ts';
 import { fixture } from './launches.ts';
 
 async function run(...argv: string[]) {
@@ -95,6 +98,26 @@ describe('warploom scratchpad', function () {
     strictEqual(Buffer.from(found.cubin!).subarray(1, 4).toString(), 'ELF');
     await rejects(optimize('__global__ void k() { nonsense; }'), { code: 'ERR_WARPLOOM_INVALID_PROGRAM', name: 'ModuleError' });
     await rejects(optimize(source, { signal: AbortSignal.abort(new Error('stop')) }), /stop/);
+  });
+
+  it('NVRTC compiles source, told what the caller says', async function () {
+    if (!hasHostCompiler) this.skip(); // for its imitation
+    const ptx = fixture('curvature3d').replace(/\/\/[^\n]*/g, '').replace('.version', '@version');
+    const text = `__global__ void curvature3d();\n/*PTX${ptx}*/`;
+    await withEnvironment({ WARPLOOM_NVRTC: fakeNvrtc(folder), WARPLOOM_MODULE_COMPILER: undefined }, async () => {
+      const found = await scratchpad.optimize(text, { compilerOptions: ['-I', folder, '-arch', 'sm_90a', '-DX=1'], barriers: 'any' });
+      strictEqual(found.report.kernels[0]!.bytesAfter, 3888);
+      const told = found.ptx.slice(found.ptx.lastIndexOf('}')).split('\n// ').slice(1);
+      deepStrictEqual(told.slice(0, 5), ['-arch=compute_90a', '-lineinfo', '-I', folder, '-DX=1']);
+      const other = await scratchpad.optimize(text, { arch: 'sm_75', barriers: 'none' });
+      ok(other.ptx.includes('// -arch=compute_75\n'));
+      await rejects(scratchpad.optimize(`${text}\n#error\n`), { code: 'ERR_WARPLOOM_INVALID_PROGRAM', name: 'ModuleError' });
+    });
+    if (findNvcc() === undefined) return;
+    await withEnvironment({ WARPLOOM_NVRTC: fakeNvrtc(folder) }, async () => { // no kernel comes of it, as of templates: nvcc has the word
+      const found = await scratchpad.optimize(source, { compilerOptions: ['-I', folder, '-arch=sm_90'] });
+      strictEqual(found.report.kernels[0]!.bytesAfter, 4000);
+    });
   });
 
   it('stands in front of nvcc', async function () {

@@ -7,6 +7,7 @@ import { nodeProgram, nvrtcCandidates } from './nvrtc-places.ts';
 import { headersHash, runCompiler, textName, writeTexts, type Toolchain } from './toolchain.ts';
 import { addon, loaderOfAddon, packageRoot } from '../binding.ts';
 import { UnavailableError } from '../errors.ts';
+import { required } from '../known.ts';
 import type { ReadModuleOptions } from '../module-options.ts';
 
 /** Compilers of device code. */
@@ -61,12 +62,13 @@ function searchKey(computeCapability: number): string {
   return JSON.stringify([computeCapability, WARPLOOM_NVRTC, CUDA_HOME, CUDA_PATH, VIRTUAL_ENV, CONDA_PREFIX, HOME, PATH, LD_LIBRARY_PATH]);
 }
 
-/** NVRTC for a device; a string says why there is none. */
-async function nvrtcToolchain(computeCapability: number, wanted: Wanted): Promise<Toolchain | string> {
-  const node = nodeProgram();
-  if (node === undefined) return 'it runs in a process of Node, and node is not on PATH';
+type Limits = Pick<ReadModuleOptions, 'timeout' | 'signal'>;
+
+/** NVRTC for a compute capability; a string says why there is none. */
+async function findNvrtc(computeCapability: number): Promise<Nvrtc | string> {
+  if (nodeProgram() === undefined) return 'it runs in a process of Node, and node is not on PATH';
   const key = searchKey(computeCapability), before = located.get(key);
-  if (before !== undefined) return nvrtcBy(node, before, computeCapability, wanted);
+  if (before !== undefined) return before;
   const reasons: string[] = [];
   for (const candidate of await nvrtcCandidates()) {
     const nvrtc = await openNvrtc(candidate);
@@ -74,13 +76,40 @@ async function nvrtcToolchain(computeCapability: number, wanted: Wanted): Promis
     else if (!nvrtc.architectures.includes(computeCapability)) reasons.push(`${nvrtc.path} has no code for sm_${computeCapability}`);
     else {
       located.set(key, nvrtc);
-      return nvrtcBy(node, nvrtc, computeCapability, wanted);
+      return nvrtc;
     }
   }
   return reasons.at(-1) ?? 'it was not found';
 }
 
-async function nvrtcBy(node: string, nvrtc: Nvrtc, computeCapability: number, wanted: Wanted): Promise<Toolchain> {
+async function runNvrtc(nvrtc: Nvrtc, files: { readonly source: string; readonly output: string }, options: readonly string[],
+  folder: string, limits: Limits): Promise<void> {
+  const job = JSON.stringify({ library: nvrtc.path, ...files, options });
+  await runCompiler(nodeProgram() ?? '', ['-e', childText, ...loaderOfAddon(), job], folder, limits, {
+    name: `NVRTC (${nvrtc.path})`, env: { ELECTRON_RUN_AS_NODE: '1' },
+  });
+}
+
+/**
+ * Compiles a file of device code to PTX by NVRTC, in the folder from which relative paths start. Returns why there is no NVRTC for the
+ * architecture (`90`, `90a`), or undefined when it is done.
+ * @throws ModuleError if it does not compile
+ */
+export async function ptxByNvrtc(source: string, output: string, architecture: string, args: readonly string[], folder: string,
+  limits: Limits): Promise<string | undefined> {
+  const nvrtc = wantedCompilers().includes('nvrtc') ? await findNvrtc(Number.parseInt(architecture, 10)) : 'WARPLOOM_MODULE_COMPILER';
+  if (typeof nvrtc === 'string') return nvrtc;
+  const { CUDA_HOME, CUDA_PATH } = process.env;
+  const headers = [CUDA_HOME, CUDA_PATH, '/usr/local/cuda'].filter((home) => home !== undefined && home !== '')
+    .map((home) => `-I${join(required(home), 'include')}`);
+  await runNvrtc(nvrtc, { source, output }, [`-arch=compute_${architecture}`, ...args, ...headers], folder, limits);
+  return undefined;
+}
+
+/** NVRTC for a device; a string says why there is none. */
+async function nvrtcToolchain(computeCapability: number, wanted: Wanted): Promise<Toolchain | string> {
+  const nvrtc = await findNvrtc(computeCapability);
+  if (typeof nvrtc === 'string') return nvrtc;
   const args = [...commonArguments(computeCapability, wanted), '-default-device', '-device-int128'];
   const root = packageRoot();
   return {
@@ -89,10 +118,7 @@ async function nvrtcBy(node: string, nvrtc: Nvrtc, computeCapability: number, wa
       await writeTexts(work, options);
       // NVRTC has no standard library: cuda/core/rtc replaces the headers that device text includes.
       const all = [...args, `-I${join(root, 'cuda/core/rtc')}`, `-I${root}`, '-I.'];
-      const job = JSON.stringify({ library: nvrtc.path, source: textName, output: to, options: all });
-      await runCompiler(node, ['-e', childText, ...loaderOfAddon(), job], work, options, {
-        name: `NVRTC (${nvrtc.path})`, env: { ELECTRON_RUN_AS_NODE: '1' },
-      });
+      await runNvrtc(nvrtc, { source: textName, output: to }, all, work, options);
     },
   };
 }

@@ -35,7 +35,7 @@ const usedUp = /^(?!\s|\S*[:(]\d).*(?:No space left on device|out of memory|virt
 
 /** Runs a compiler. `name`: its name in messages. */
 export async function runCompiler(
-  program: string, args: readonly string[], work: string, { timeout, signal }: ReadModuleOptions,
+  program: string, args: readonly string[], work: string, { timeout, signal }: Pick<ReadModuleOptions, 'timeout' | 'signal'>,
   { name: compiler, env = {} }: { readonly name: string; readonly env?: Readonly<Record<string, string>> },
 ): Promise<void> {
   const done = await runChild(program, args, {

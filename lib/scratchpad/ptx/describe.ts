@@ -37,9 +37,9 @@ export function withOrder(report: KernelReport, { flow }: Analysis, module: PtxM
   };
 }
 
-/** Describes a kernel. `reason`: why it is kept; empty if it is rewritten. */
+/** Describes a kernel. `reason`: why it is kept; empty if it is rewritten. `residencies`: first that of the option `arch`. */
 export function describe(module: PtxModule, analysis: Analysis, layout: Layout, reason: string,
-  residency: ResidencyReport | undefined, emission: Emission | undefined, more: Layout): KernelReport {
+  residencies: readonly ResidencyReport[], emission: Emission | undefined, more: Layout): KernelReport {
   const { fn, arrays, flow, points, liveness, values, pinned } = analysis;
   const { plan, problem, sharing, barriers } = layout;
   const lineOf = linesOf(module, fn);
@@ -80,7 +80,7 @@ export function describe(module: PtxModule, analysis: Analysis, layout: Layout, 
       ? { possible: { bytes: more.plan.bytes, barrierLines: more.barriers.map(({ slot }) => line(slot)) } } : {}),
     pinned: pinned.map(({ variable, reason: code, line: where }) =>
       ({ name: plainName(variable.name), bytes: variable.bytes, code, reason: pinReasons[code], line: where })),
-    ...(residency === undefined ? {} : { residency }),
+    ...(residencies[0] === undefined ? {} : { residency: residencies[0] }), residencies: residencies.slice(1),
     ...(emission?.isDynamic === true ? { dynamicBytes: emission.poolBytes } : {}),
   };
 }

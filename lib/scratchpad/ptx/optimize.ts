@@ -51,12 +51,13 @@ async function treat(module: PtxModule, analysis: Analysis, options: Options, wo
   const threads = threadsOf(fn.header, options.blockThreads);
   const architecture = architectureOf(module, options.arch);
   const registers = options.registersPerThread;
-  const at = (bytes: number): ResidencyReport['before'] =>
-    occupancy({ threads: threads ?? 1, registers, sharedBytes: bytes + pinnedBytes }, architecture);
-  const { layout, more } = await choose(analysis, options, work, (bytes) => threads === undefined ? undefined : at(bytes).blocks);
+  const at = (bytes: number, where: Architecture): ResidencyReport['before'] =>
+    occupancy({ threads: threads ?? 1, registers, sharedBytes: bytes + pinnedBytes }, where);
+  const { layout, more } = await choose(analysis, options, work,
+    (bytes) => threads === undefined ? undefined : at(bytes, architecture).blocks);
   const { plan } = layout;
-  const residency = threads === undefined ? undefined
-    : { architecture, threads, registers, before: at(plan.bytesBefore), after: at(plan.bytes) };
+  const residencies = threads === undefined ? [] : [architecture, ...options.architectures].map((each) =>
+    ({ architecture: each, threads, registers, before: at(plan.bytesBefore, each), after: at(plan.bytes, each) }));
   const isDynamic = plan.bytes + pinnedBytes > staticLimit;
   const reason = arrays.length === 0 ? pinned.length === 0 ? 'no shared arrays' : 'no array may move'
     : arrays.length === 1 ? 'one array only'
@@ -64,7 +65,7 @@ async function treat(module: PtxModule, analysis: Analysis, options: Options, wo
         : isDynamic && pinned.some(({ reason: why }) => why === 'dynamic')
           ? 'the pool would have to be dynamic shared memory, which the kernel uses already' : '';
   const emission = reason === '' ? emit(module, analysis, layout, pinnedBytes) : undefined;
-  return { report: describe(module, analysis, layout, reason, residency, emission, more), emission };
+  return { report: describe(module, analysis, layout, reason, residencies, emission, more), emission };
 }
 
 function whyNot({ flow, arrays, conflicts }: Analysis, { barriers }: Options): string {

@@ -1,7 +1,8 @@
 // Draws what the pass did: live ranges over program points, and bytes on the vertical axis, as declared and in the pool.
 import { elementAt, lastOf } from '../core/known.ts';
+import { blocksElsewhere } from '../scratchpad/explain.ts';
 import { alignUp } from '../kernel/memory/prepared.ts';
-import type { ArrayReport, KernelReport } from './report.ts';
+import type { ArrayReport, KernelReport } from '../scratchpad/report.ts';
 
 /** The palette of Okabe and Ito, which colour-blind people can distinguish. */
 const colours = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#b8a800', '#7f7f7f'];
@@ -109,6 +110,7 @@ function drawKernel(kernel: KernelReport): string[] {
     text(left, 20, `${kernel.kernel} (line ${kernel.line})${kept}`, 'font-size="15" font-weight="700"'),
     ...panels.flatMap((panel) => [...blocks(panel, points.length, bytes), ...axes(panel, points, bytes)]),
     ...mark(elementAt(panels, 1).x, kernel.bytesAfter, bytes, bound),
+    ...blocksElsewhere(kernel).map((line) => text(left, height - 6, line)),
   ];
 }
 
