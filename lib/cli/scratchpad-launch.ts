@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { inTemporaryFolder, readText, writeFileAtomic } from '../core/files.ts';
 import { optimize } from '../scratchpad/optimize.ts';
+import type { OptimizeOptions } from '../scratchpad/options.ts';
 import { UsageError, type CommandContext } from './command.ts';
 
 interface Finished {
@@ -23,11 +24,29 @@ async function finish(program: string, argv: readonly string[], env: NodeJS.Proc
   return { code, out: Buffer.concat(parts.out).toString(), err: Buffer.concat(parts.err).toString() };
 }
 
+/** Arguments that only write the list of files on which a compilation depends, which nvcc otherwise does without a command of its own. */
+function dependenciesOnly(argv: readonly string[], file: string): string[] {
+  const kept: string[] = [];
+  const named = { output: '', hasTarget: false, hasFile: false, kind: '-M' };
+  for (let at = 0; at < argv.length; ++at) {
+    const each = argv[at] ?? '';
+    if (/^(?:-o|--output-file)$/.test(each)) named.output = argv[++at] ?? '';
+    else if (/^(?:-o|--output-file)=/.test(each)) named.output = each.replace(/^[^=]*=/, '');
+    else if (/^(?:-MMD|--generate-nonsystem-dependencies-with-compile)$/.test(each)) named.kind = '-MM';
+    else if (/^(?:-MD|--generate-dependencies-with-compile)$/.test(each)) named.kind = '-M';
+    else if (!/^(?:-c|--compile|-dc|-dw|--device-c|--device-w)$/.test(each)) kept.push(each);
+    named.hasTarget ||= /^(?:-MT|--dependency-target-name)\b/.test(each);
+    named.hasFile ||= /^(?:-MF|--dependency-output)\b/.test(each);
+  }
+  const target = named.hasTarget || named.output === '' ? [] : ['-MT', named.output];
+  return [...kept, named.kind, ...(named.hasFile ? [] : ['-MF', file]), ...target];
+}
+
 /**
  * Runs nvcc step by step, as it says it would, and optimises the PTX of every kernel on its way to ptxas. What is no compilation is
- * passed on. Barriers are added only where `__launch_bounds__` shows that more blocks fit then.
+ * passed on. By default barriers are added only where `__launch_bounds__` shows that more blocks fit then.
  */
-export async function launch([compiler, ...argv]: readonly string[], context: CommandContext): Promise<number> {
+export async function launch([compiler, ...argv]: readonly string[], options: OptimizeOptions, context: CommandContext): Promise<number> {
   if (compiler === undefined) throw new UsageError('--launch takes a compiler and its arguments');
   return inTemporaryFolder(async (folder) => {
     const env: NodeJS.ProcessEnv = { ...process.env, TMPDIR: folder };
@@ -47,11 +66,13 @@ export async function launch([compiler, ...argv]: readonly string[], context: Co
         continue;
       }
       if (line.startsWith('rm ')) continue; // the folder goes in the end
-      const code = await step('/bin/sh', ['-c', line]);
+      const dependencies = /^-- Filter Dependencies -- > (.*)$/.exec(line)?.[1]?.trim();
+      const code = dependencies === undefined ? await step('/bin/sh', ['-c', line])
+        : await step(compiler, dependenciesOnly(argv, dependencies));
       if (code !== 0) return code;
       const [, ptx] = /\bcicc"?\s.*\s-o\s+"([^"]+\.ptx)"/.exec(line) ?? [];
       if (ptx === undefined) continue;
-      const { ptx: smaller, report } = await optimize(await readText(ptx), { signal: context.signal });
+      const { ptx: smaller, report } = await optimize(await readText(ptx), { ...options, signal: context.signal });
       await writeFileAtomic(ptx, smaller);
       for (const { kernel, status, bytesBefore, bytesAfter } of report.kernels) {
         if (status === 'rewritten') context.err.write(`warploom: ${kernel}: ${bytesBefore} to ${bytesAfter} shared bytes\n`);

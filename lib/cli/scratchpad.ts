@@ -4,7 +4,7 @@ import { readText, unlessAbsent, writeFileAtomic } from '../core/files.ts';
 import type { Occupancy } from '../kernel/occupancy.ts';
 import { blocksElsewhere } from '../scratchpad/explain.ts';
 import { optimize } from '../scratchpad/optimize.ts';
-import type { OptimizeOptions } from '../scratchpad/options.ts';
+import { optimizeOptions, type OptimizeOptions } from '../scratchpad/options.ts';
 import { planSvg } from './scratchpad-svg.ts';
 import type { KernelReport, ScratchpadReport } from '../scratchpad/report.ts';
 import { ExitCode, integerFlag, parseFlags, UsageError, type Command, type Options } from './command.ts';
@@ -22,13 +22,30 @@ const flags = {
 
 type Values = ReturnType<typeof parseFlags<typeof flags>>['values'];
 
-function optionsOf(values: Values): OptimizeOptions {
+function optionsOf(values: Partial<Values>): OptimizeOptions {
   const given: Record<string, unknown> = {
     kernel: values.kernel, planner: values.planner, arch: values.arch, barriers: values.barriers, reorder: values.reorder,
     blockThreads: integerFlag('threads', values.threads, 1, 1024), registersPerThread: integerFlag('registers', values.registers, 1, 255),
     cubin: values.out?.endsWith('.cubin') === true ? true : undefined,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** Where --launch stands, behind which everything is for the compiler; -1 if it does not. */
+function launcherIn(argv: readonly string[]): number {
+  const [launcher, split] = [argv.indexOf('--launch'), argv.indexOf('--')];
+  return split >= 0 && split < launcher ? -1 : launcher;
+}
+
+/** Options of the pass in a build: of the command line, then those of the environment. */
+function launchOptions(argv: readonly string[]): OptimizeOptions {
+  const { planner, reorder, arch, threads, registers, barriers } = flags;
+  const given = (process.env['WARPLOOM_SCRATCHPAD'] ?? '').split(/\s+/).filter((each) => each !== '');
+  const { values, positionals } = parseFlags({ planner, reorder, arch, threads, registers, barriers }, [...argv, ...given]);
+  if (positionals[0] !== undefined) throw new UsageError(`${positionals[0]} is no option: --launch takes the compiler behind it`);
+  const options = optionsOf(values);
+  optimizeOptions.read(options);
+  return options;
 }
 
 function requireDistinct(paths: readonly (string | undefined)[]): void {
@@ -115,11 +132,11 @@ export const scratchpadCommand: Command = {
   name: 'scratchpad',
   summary: 'shared-memory reuse: let arrays of CUDA kernels overlap',
   help: `Usage: warploom scratchpad KERNEL.cu|KERNEL.ptx [-o OUT.ptx|OUT.cubin] [options] [-- nvcc options]
-       warploom scratchpad --launch NVCC ARGUMENTS…
+       warploom scratchpad [options] --launch NVCC ARGUMENTS…
 
 Finds shared arrays that are never needed at the same time, places them in one pool, and adds barriers
-where the reuse needs one that is not there yet. CUDA files are compiled to PTX by nvcc. No kernel is
-refused: arrays whose addresses cannot be followed keep their own bytes. Without -o only the tables
+where the reuse needs one that is not there yet. CUDA files are compiled to PTX by NVRTC or nvcc. No kernel
+is refused: arrays whose addresses cannot be followed keep their own bytes. Without -o only the tables
 are printed.
 
   -o, --out FILE         PTX, or machine code if it ends with .cubin; - for PTX on standard output
@@ -134,24 +151,29 @@ are printed.
       --arch A           sm_70 to sm_121, for the blocks per multiprocessor (default: that of the PTX)
       --threads N        threads per block, if the kernel has no __launch_bounds__
       --registers N      registers per thread, as reported by ptxas -v (default 32)
-      --launch           stands in front of nvcc in a build, and optimises all kernels on their way to ptxas:
-                         cmake -DCMAKE_CUDA_COMPILER_LAUNCHER="warploom;scratchpad;--launch" …
+      --launch           stands in front of nvcc in a build, and optimises all kernels on their way to ptxas;
+                         --barriers, --reorder, --planner, --arch, --threads and --registers are given before
+                         it, or in the environment variable WARPLOOM_SCRATCHPAD
 
 Examples
   warploom scratchpad kernel.cu -o kernel.cubin --barriers any -- -I include -arch=sm_90
   warploom scratchpad curvature2d.cu -o curvature2d.ptx --svg plan.svg --threads 256 --registers 30
   warploom scratchpad registration.cu --reorder --barriers any -o registration.ptx
   warploom scratchpad kernels.ptx --check        # in CI
+  cmake -DCMAKE_CUDA_COMPILER_LAUNCHER="warploom;scratchpad;--barriers;any;--launch" …
+  WARPLOOM_SCRATCHPAD="--reorder --barriers any" make
 
 Exit codes: 0 success; 1 --check failed, or the source does not compile; 2 invalid flags, or a source
 that cannot be read.
 `,
   options: flags,
-  passesOn: (argv) => argv[0] === '--launch',
+  passesOn: (argv) => launcherIn(argv) >= 0,
   async run(argv, context) {
     const { out, err, signal } = context;
-    if (argv[0] === '--launch') return await launch(argv.slice(1), context) === 0 ? ExitCode.ok : ExitCode.failed;
-    const split = argv.indexOf('--');
+    const launcher = launcherIn(argv), split = argv.indexOf('--');
+    if (launcher >= 0) {
+      return await launch(argv.slice(launcher + 1), launchOptions(argv.slice(0, launcher)), context) === 0 ? ExitCode.ok : ExitCode.failed;
+    }
     const [own, nvccOptions] = split < 0 ? [argv, []] : [argv.slice(0, split), argv.slice(split + 1)];
     const { values, positionals } = parseFlags(flags, own);
     const [path] = positionals;

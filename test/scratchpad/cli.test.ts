@@ -1,15 +1,18 @@
 // The command `warploom scratchpad`, and `optimize` with CUDA source: PTX files, CUDA files by way of nvcc, and the launcher of a build.
 import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { main } from '../../lib/cli/main.ts';
 import { scratchpad } from '../../lib/index.ts';
 import { findNvcc } from '../../lib/core/compile/cuda.ts';
 import { withEnvironment } from '../support/environment.ts';
 import { fakeNvrtc } from '../support/fake-nvrtc.ts';
 import { hasHostCompiler } from '../support/modules.ts';
+import { isThorough } from '../support/thorough.ts';
 import { fixture } from './launches.ts';
 
 async function run(...argv: string[]) {
@@ -30,6 +33,15 @@ __global__ void __launch_bounds__(96) k(const float* in, float* out) {
   for (int i = t; i < SIZE; i += 96) b[i] = x * i;
   __syncthreads();
   out[t] = b[SIZE - 1 - t];
+}
+__global__ void two(float* out) {
+  __shared__ float a[32], b[32];
+  a[threadIdx.x] = out[threadIdx.x];
+  __syncthreads();
+  const float x = a[31 - threadIdx.x];
+  b[threadIdx.x] = x;
+  __syncthreads();
+  out[threadIdx.x] = b[threadIdx.x ^ 1];
 }
 `;
 
@@ -120,15 +132,38 @@ describe('warploom scratchpad', function () {
     });
   });
 
-  it('stands in front of nvcc', async function () {
+  it('stands in front of nvcc, with options of the pass', async function () {
     if (findNvcc() === undefined) this.skip();
     const argv = ['nvcc', '-c', '-arch=sm_90', '-I', folder, '-Xptxas', '-v', join(folder, 'k.cu'), '-o', join(folder, 'k.o')];
-    const { code, err } = await run('--launch', ...argv);
+    const { code, err } = await withEnvironment({ WARPLOOM_SCRATCHPAD: '--reorder' }, () => run('--barriers', 'any', '--launch', ...argv));
     strictEqual(code, 0, err);
     match(err, /k: 8000 to 4000 shared bytes/);
+    match(err, /two: 256 to 128 shared bytes/); // takes a barrier
     match(err, /4000 bytes smem/);
     ok((await readFile(join(folder, 'k.o'))).length > 1000);
     strictEqual((await run('--launch', 'nvcc', '--version')).code, 0);
     strictEqual((await run('--launch', 'nvcc', '-c', join(folder, 'none.cu'))).code, 1);
+    for (const wrong of [['--kernel', 'k'], ['--barriers', 'some'], ['-o', 'x'], ['k.cu']]) strictEqual((await run(...wrong, '--launch', 'nvcc')).code, 2, wrong.join(' '));
+    strictEqual((await withEnvironment({ WARPLOOM_SCRATCHPAD: 'any' }, () => run('--launch', 'nvcc'))).code, 2);
+  });
+
+  it('works in a project of CMake', async function () {
+    if (!isThorough || findNvcc() === undefined) this.skip(); // half a minute
+    const [launcher, build] = [join(folder, 'launcher.sh'), join(folder, 'build')];
+    const command = fileURLToPath(new URL('../../lib/cli/bin.ts', import.meta.url));
+    await writeFile(launcher, `#!/bin/sh\nexec '${process.execPath}' --import '${import.meta.resolve('tsx')}' '${command}' scratchpad --launch "$@"\n`, { mode: 0o755 });
+    await writeFile(join(folder, 'CMakeLists.txt'), `cmake_minimum_required(VERSION 3.24)
+project(kernels LANGUAGES CUDA)
+add_library(kernels STATIC k.cu)
+target_include_directories(kernels PRIVATE \${CMAKE_SOURCE_DIR})
+`);
+    const options = [`-DCMAKE_CUDA_COMPILER=${findNvcc()}`, '-DCMAKE_CUDA_ARCHITECTURES=80;90', '-DCMAKE_CUDA_FLAGS=-Xptxas -v', `-DCMAKE_CUDA_COMPILER_LAUNCHER=${launcher}`];
+    execFileSync('cmake', ['-S', folder, '-B', build, ...options], { stdio: 'pipe' });
+    const { status, stdout, stderr } = spawnSync('cmake', ['--build', build, '--verbose'], { encoding: 'utf8' });
+    strictEqual(status, 0, stderr);
+    ok(stdout.includes(launcher));
+    const resources = `${stdout}${stderr}`;
+    deepStrictEqual([/k: 8000 to 4000 shared bytes/g, / 4000 bytes smem/g, / 256 bytes smem/g].map((each) => resources.match(each)?.length), [2, 2, 2], resources);
+    match(await readFile(join(build, 'CMakeFiles/kernels.dir/k.cu.o.d'), 'utf8'), /^CMakeFiles\/kernels\.dir\/k\.cu\.o\s*:[^]*size\.h/);
   });
 });
