@@ -11,12 +11,13 @@ import { segmentCommand } from './segment.ts';
 import { simulateCommand } from './simulate.ts';
 import { solveCommand } from './solve.ts';
 import { streamCommand } from './stream.ts';
+import { submitCommand, workerCommand } from './submit.ts';
 
 /** The commands of this installation. */
 export function commands(): readonly Command[] {
   const list = [
-    infoCommand, runCommand, solveCommand, simulateCommand, denoiseCommand, segmentCommand, registerCommand, scratchpadCommand,
-    streamCommand, ...(hasBenchmarks() ? [benchCommand] : []),
+    infoCommand, runCommand, submitCommand, workerCommand, solveCommand, simulateCommand, denoiseCommand, segmentCommand, registerCommand,
+    scratchpadCommand, streamCommand, ...(hasBenchmarks() ? [benchCommand] : []),
   ];
   return [...list, completionCommand(list)];
 }

@@ -2,6 +2,8 @@
 export { items, jsonSchema, load, run, schema } from './run.ts';
 export type { ItemsOptions, JobOptions } from './run.ts';
 export type { ItemResult, RunEvent, SweepProgress } from './events.ts';
+export { submit, work } from './submit.ts';
+export type { QueueOptions, SubmitOptions, WorkOptions, Worked } from './queue/options.ts';
 export type { Frame, FrameAxis } from './frame.ts';
 export type { InputDigest } from './hash.ts';
 export type { ItemState } from './items.ts';

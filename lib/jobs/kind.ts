@@ -62,6 +62,8 @@ export interface JobKind<Name extends string = string, Schema extends z.ZodType 
   readonly schema: Schema;
   /** The values that name files or folders to read, by field; a value that is not a string (a number, a phantom) names none. */
   readonly inputs: (job: z.infer<Schema>) => Readonly<Record<string, unknown>>;
+  /** Whether the job names a file whose code is run. */
+  readonly runsCode?: (job: z.infer<Schema>) => boolean;
   /** Files to which its inputs refer in turn. */
   readonly moreInputs?: (job: z.infer<Schema>, resolve: Resolve) => Promise<readonly InputFile[]>;
   /** Runs one item. */

@@ -123,7 +123,10 @@ export async function runItem(task: ItemTask, devices: Devices, watch: ItemWatch
     if (before !== undefined) return before;
     watch.signal.throwIfAborted();
     const checkpoint = join(folder, checkpointName);
-    if (again) await removeCheckpoints(checkpoint);
+    if (again) {
+      await removeAll(join(folder, resultName)); // so that another attempt, after a crash, does not take it for its own
+      await removeCheckpoints(checkpoint);
+    }
     const result = await compute(task, devices, watch);
     await lock.requireHeld();
     await writeFileAtomic(join(folder, resultName), `${JSON.stringify(result, null, 2)}\n`);

@@ -22,7 +22,8 @@ export interface ItemsOptions extends LoadOptions {
 
 const most = 1_000_000; // shards
 const shard = optionsOf('shard', { index: needed(whole(1, most)), count: needed(whole(1, most)) } satisfies ChecksOf<Shard>);
-const loading = { folder: fileName, backend: choice(['auto', 'cuda', 'cpu', 'simt'] as const) };
+/** The options of {@link load}. */
+export const loading = { folder: fileName, backend: choice(['auto', 'cuda', 'cpu', 'simt'] as const) };
 const options = {
   load: optionsOf('jobs.load', loading satisfies ChecksOf<LoadOptions>),
   items: optionsOf('jobs.items', { ...loading, results: fileName } satisfies ChecksOf<ItemsOptions>),
@@ -36,7 +37,7 @@ const options = {
 type Given = string | JobDescription | LoadedJob;
 
 /** The job, loaded unless it has been already. Reads its arguments before it returns. */
-async function loaded(job: Given, { backend, folder }: LoadOptions): Promise<LoadedJob> {
+export async function loaded(job: Given, { backend, folder }: LoadOptions): Promise<LoadedJob> {
   if (job instanceof LoadedJob) {
     const [name, value] = Object.entries({ backend, folder }).find(([, each]) => each !== undefined) ?? [];
     if (name !== undefined) throw refusal(name, 'none, because the job has been loaded: jobs.load takes it', String(value));

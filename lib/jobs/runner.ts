@@ -3,10 +3,11 @@ import { join, resolve } from 'node:path';
 import { makeFolder } from '../core/files.ts';
 import { elementAt } from '../core/known.ts';
 import { Devices } from './devices.ts';
-import type { ItemResult, RunEvent, SweepProgress } from './events.ts';
+import type { ItemResult, RunEvent } from './events.ts';
 import type { JobItem, LoadedJob } from './loaded.ts';
 import { refuseLinks, takeFolder } from './results-folder.ts';
 import { finishedResult, runItem, type ItemTask, type ItemWatch } from './run-item.ts';
+import { Tally } from './tally.ts';
 
 /** A part of a sweep. */
 export interface Shard {
@@ -50,34 +51,6 @@ type Execute = (task: ItemTask, watch: ItemWatch) => Promise<ItemResult>;
 export function itemsOf(loaded: LoadedJob, shard: Shard | undefined): readonly JobItem[] {
   if (shard === undefined) return loaded.items;
   return loaded.items.filter((_, i) => i % shard.count === shard.index - 1);
-}
-
-/** What became of the items so far. */
-class Tally {
-  readonly #total: number;
-  #finished = 0;
-  #failed = 0;
-  #running = 0;
-
-  constructor(total: number) {
-    this.#total = total;
-  }
-
-  starts(): SweepProgress {
-    this.#running += 1;
-    return this.#now();
-  }
-
-  ends(how: 'finished' | 'failed' | 'skipped'): SweepProgress {
-    if (how !== 'skipped') this.#running -= 1;
-    if (how === 'failed') this.#failed += 1;
-    else this.#finished += 1;
-    return this.#now();
-  }
-
-  #now(): SweepProgress {
-    return { finished: this.#finished, failed: this.#failed, running: this.#running, total: this.#total };
-  }
 }
 
 /** A run of some items of a job. */

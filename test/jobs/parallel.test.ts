@@ -1,33 +1,16 @@
 // Sweeps in several processes and in shards: the same bytes as one after another; stopping, failing and crashing items.
 import { deepStrictEqual, equal, match, ok, rejects } from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { main } from '../../lib/cli/main.ts';
 import { files, jobs } from '../../lib/index.ts';
+import { resultsIn } from '../support/results.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-
-/** All files below a folder, without what differs from run to run: times in result.json. */
-async function contents(folder: string): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    const path = join(entry.parentPath, entry.name);
-    const name = path.slice(folder.length + 1);
-    const bytes = await readFile(path);
-    if (entry.name === 'state.checkpoint' || entry.name === 'summary.csv') continue; // times
-    if (entry.name !== 'result.json') found.set(name, bytes.toString('base64'));
-    else {
-      const { parameters, summary, accuracy, hash } = JSON.parse(bytes.toString()) as Record<string, unknown>;
-      found.set(name, JSON.stringify({ parameters, summary, accuracy, hash }));
-    }
-  }
-  return found;
-}
 
 describe('sweeps in parts', function () {
   this.timeout(120_000);
@@ -53,10 +36,10 @@ describe('sweeps in parts', function () {
     const events: jobs.RunEvent[] = [];
     const parallel = await jobs.run(job, { results: at('parallel'), parallel: 2, onProgress: (event) => events.push(event) });
     const parts = await Promise.all([1, 2, 3, 4, 5].map((index) => jobs.run(job, { results: at('shards'), shard: { index, count: 5 } })));
-    const expected = await contents(at('serial'));
+    const expected = await resultsIn(at('serial'));
     equal(expected.size, 6 * 5);
-    deepStrictEqual(await contents(at('parallel')), expected);
-    deepStrictEqual(await contents(at('shards')), expected);
+    deepStrictEqual(await resultsIn(at('parallel')), expected);
+    deepStrictEqual(await resultsIn(at('shards')), expected);
     deepStrictEqual(parallel.map(({ item }) => item), serial.map(({ item }) => item));
     deepStrictEqual(parts.map((part) => part.length), [2, 1, 1, 1, 1]);
     deepStrictEqual(parts.flatMap((part) => part.map(({ item }) => item)).sort(), serial.map(({ item }) => item).sort());
@@ -84,7 +67,7 @@ describe('sweeps in parts', function () {
     deepStrictEqual(skipped.sort(), before.sort());
     equal(started.length, 6 - before.length);
     await jobs.run(job, { results: at('whole') });
-    deepStrictEqual(await contents(at('out')), await contents(at('whole')));
+    deepStrictEqual(await resultsIn(at('out')), await resultsIn(at('whole')));
   });
 
   it('an item that fails or crashes stops the sweep, unless it is to keep going; the error says which', async () => {

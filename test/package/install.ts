@@ -90,6 +90,12 @@ describe('the packed package', function () {
     match(node('--input-type=module', '-e', "await import('warploom/cli')").stderr, /ERR_PACKAGE_PATH_NOT_EXPORTED/);
   });
 
+  it('queues say which optional packages they need', () => {
+    const done = node('--input-type=module', '-e', `import { jobs } from 'warploom';
+      await jobs.work({ queue: 'redis://me:secret@127.0.0.1:1' }).catch((error) => console.log(error.code, error.message));`);
+    strictEqual(done.stdout, 'ERR_WARPLOOM_UNAVAILABLE queues on Redis or Valkey need two optional packages: npm install bullmq ioredis\n');
+  });
+
   it('has types of each entry', () => {
     const lines = entries.map((entry) => `export * as ${entry} from 'warploom/${entry}';`);
     writeFileSync(join(project, 'types.mts'), `import { type tridiagonal } from 'warploom';\n${lines.join('\n')}

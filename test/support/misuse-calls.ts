@@ -158,6 +158,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'jobs.run': () => ({ args: [job(), { results: join(folder, 'jobs'), folder, backend: 'cpu', again: true }] }),
   'jobs.load': () => ({ args: [job(), { folder, backend: 'cpu' }] }),
   'jobs.items': () => ({ args: [job(), { results: join(folder, 'jobs'), folder, backend: 'cpu' }] }),
+  'jobs.submit': () => ({ args: [job(), { results: join(folder, 'jobs'), folder, backend: 'cpu', wait: true }] }),
   'jobs.jsonSchema': args(),
   'jobs.schema': args(),
   'scratchpad.explain': async () => ({ args: [await report()] }),
@@ -316,7 +317,7 @@ function simulationCalls(): Record<string, () => unknown[]> {
 /** Not called: internal to the library (marked as such), or called by the language. */
 export const notCalled: readonly string[] = [
   'swept.HeatSimulation.start', 'swept.WaveSimulation.start', 'swept.GasSimulation.start',
-  'Device#close', 'Batcher#close', 'Batcher#submit', 'DevicePool#close', 'swept.Figures#row', ...(shim === undefined ? [
+  'Device#close', 'Batcher#close', 'Batcher#submit', 'DevicePool#close', 'swept.Figures#row', 'jobs.work', ...(shim === undefined ? [
     'Device#module', 'DeviceModule#launch', 'DeviceModule#launchAll', 'DeviceModule#dispose', 'stream.compileForDevice',
   ] : []),
 ];

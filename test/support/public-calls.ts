@@ -246,6 +246,13 @@ const work: Record<string, readonly PublicCase[]> = {
     call: ({ list }) => jobs.items(sweepOfWeights(list), { results: 'nowhere' }),
     use: (items: batches.ItemState[]) => Promise.resolve(items.map(({ hash, state, values }) => ({ hash, state, values }))),
   }],
+  'jobs.submit': [{
+    call: ({ list }) => {
+      const results = mkdtempSync(join(tmpdir(), 'warploom-call-'));
+      return jobs.submit(sweepOfWeights(list), { results, backend: 'cpu' }).finally(() => rmSync(results, { recursive: true, force: true }));
+    },
+    use: (items: batches.ItemResult[]) => Promise.resolve(items.map(({ hash, item, accuracy }) => ({ hash, item, accuracy }))),
+  }],
   'jobs.run': [{
     call: ({ list }) => {
       const results = mkdtempSync(join(tmpdir(), 'warploom-call-'));
@@ -315,5 +322,6 @@ export const withoutInputs: Readonly<Record<string, string>> = {
   'swept.Simulation#remedy': 'internal', 'swept.GasSimulation#remedy': 'internal', 'swept.Simulation#figures': 'no input', 'swept.Simulation#save': 'a path',
   'stream.Solver#solve': 'a model, which it writes as text before it waits', 'stream.Solver#ask': 'internal',
   'stream.graphSvg': 'a graph, which nobody changes', 'stream.compileForDevice': 'the same',
-  'stream.open': 'a graph, which nobody changes, and files, which test/stream/session covers', 'jobs.jsonSchema': 'no input', 'jobs.schema': 'no input',
+  'stream.open': 'a graph, which nobody changes, and files, which test/stream/session covers',
+  'jobs.jsonSchema': 'no input', 'jobs.schema': 'no input', 'jobs.work': 'a server, which test/jobs/queue covers',
 };

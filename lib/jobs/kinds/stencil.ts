@@ -13,6 +13,7 @@ export const stencilKind: JobKind<'stencil', typeof stencilJobSchema> = {
     'equation.file': typeof equation === 'object' && 'file' in equation ? equation.file : undefined,
     ...Object.fromEntries([...filesOf('initial', initial), ...filesOf('coefficients', coefficients)]),
   }),
+  runsCode: ({ equation }) => typeof equation === 'object' && 'file' in equation,
   moreInputs: async (job, resolve) => {
     await (await import('../stencil/plan.ts')).planOf(job, resolve); // refuses what is wrong before anything runs
     return [];
