@@ -38,7 +38,7 @@ function run(command, args, options = {}) {
 }
 
 /** Arguments of cmake-js for one configuration; also the key that decides whether to configure again. */
-function cmakeDefinitions({ nvcc, release, prepare }) {
+function cmakeDefinitions({ nvcc, release, prepare, quick }) {
   const flag = (value) => (value ? 'ON' : 'OFF');
   const definitions = {
     WARPLOOM_CUDA: flag(nvcc),
@@ -51,14 +51,14 @@ function cmakeDefinitions({ nvcc, release, prepare }) {
   };
   if (nvcc) {
     definitions.CMAKE_CUDA_COMPILER = nvcc;
-    definitions.WARPLOOM_CUDA_ARCHITECTURES = release ? kReleaseArchitectures : cudaArchitectures();
-    if (release) definitions.WARPLOOM_COMPRESS = 'ON';
+    definitions.WARPLOOM_CUDA_ARCHITECTURES = release && !quick ? kReleaseArchitectures : cudaArchitectures();
+    if (release && !quick) definitions.WARPLOOM_COMPRESS = 'ON';
   }
   return definitions;
 }
 
 async function buildWithCMake(options) {
-  const folder = join(root, options.release ? 'build/release' : 'build/cmake');
+  const folder = join(root, options.release && !options.quick ? 'build/release' : 'build/cmake');
   const keyFile = join(folder, 'warploom-configuration.json');
   const present = existsSync(join(folder, 'CMakeCache.txt')) && existsSync(keyFile) ? readFileSync(keyFile, 'utf8') : undefined;
   const whole = JSON.stringify(cmakeDefinitions({ ...options, prepare: false }));
@@ -104,17 +104,17 @@ function verify(binary) {
   }
 }
 
-function install(binary, release) {
+function install(binary, release, to) {
   verify(binary);
-  mkdirSync(dirname(kBinary), { recursive: true });
-  const temporary = `${kBinary}.${process.pid}`;
+  mkdirSync(dirname(to), { recursive: true });
+  const temporary = `${to}.${process.pid}`;
   copyFileSync(binary, temporary);
   if (release) {
     run('strip', ['--strip-unneeded', temporary]);
     const faults = addonFaults(temporary);
     if (faults.length > 0) throw new Error(`the addon needs more than glibc ${kGlibc}: ${faults.join(', ')}`);
   }
-  renameSync(temporary, kBinary); // complete or not at all: a running process keeps the old file
+  renameSync(temporary, to); // complete or not at all: a running process keeps the old file
 }
 
 /** The methods for which this machine has the tools, best first. */
@@ -132,7 +132,7 @@ function ladder(release) {
 }
 
 /** Builds the best addon that this machine can build; resolves to the name of the method, or undefined if nothing could be built. */
-export async function buildNative({ prepare = false, release = false } = {}) {
+export async function buildNative({ prepare = false, release = false, quick = false, to = kBinary } = {}) {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     console.warn(`warploom: no addon for ${process.platform}-${process.arch}; Linux on x86-64 is supported`);
     return undefined;
@@ -143,7 +143,7 @@ export async function buildNative({ prepare = false, release = false } = {}) {
   for (const rung of rungs) {
     if (required === 'cuda' && rung.backend !== 'cuda') break;
     try {
-      install(await rung.build({ prepare, release }), release);
+      install(await rung.build({ prepare, release, quick }), release, to);
       console.log(`warploom: addon built by ${rung.name}`);
       return rung.name;
     } catch (error) {
@@ -151,7 +151,7 @@ export async function buildNative({ prepare = false, release = false } = {}) {
       failures.push(`${rung.name}: ${error.message}`);
     }
   }
-  rmSync(kBinary, { force: true });
+  rmSync(to, { force: true });
   const text = `warploom: no addon was built, so no backend will be available.\n  ${failures.join('\n  ')}\n` +
     '  Install a C++17 compiler and CMake (and the CUDA toolkit for GPUs), then run: npm run build:native';
   if (required || !prepare) throw new Error(text);

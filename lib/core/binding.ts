@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FileError, UnavailableError } from './errors.ts';
 import { permissionRemedy } from './file-error.ts';
-import { isAbsent, readBytesSync } from './files.ts';
+import { isAbsent, isThere, readBytesSync } from './files.ts';
 import type { Addon } from './addon.ts';
 import { copyLargeArraysBy } from './arrays.ts';
 import { WasmAddon } from './wasm/addon.ts';
@@ -51,9 +51,20 @@ function explain(error: NodeJS.ErrnoException): string {
   return text === 'WARPLOOM_ADDON=wasm' ? 'of WARPLOOM_ADDON=wasm' : `the addon does not load: ${text}`;
 }
 
+/** What has the addon: this package, as in a clone, or the one of this platform that npm installed with it. */
+function addonFolder(): string {
+  const platform = `${process.platform}-${process.arch}`;
+  if (isThere(join(packageRoot(), 'prebuilds', platform))) return packageRoot();
+  try {
+    return dirname(createRequire(import.meta.url).resolve(`@warploom/${platform}/package.json`));
+  } catch {
+    return packageRoot();
+  }
+}
+
 /** How another process loads the addon: `require(finder)(folder)`. */
 export function loaderOfAddon(): readonly [finder: string, folder: string] {
-  return [createRequire(import.meta.url).resolve('node-gyp-build'), packageRoot()];
+  return [createRequire(import.meta.url).resolve('node-gyp-build'), addonFolder()];
 }
 
 type Loaded = { addon: Addon } | { reason: string; cause: unknown };
@@ -74,7 +85,7 @@ function loadWasm(reason: string): Loaded | undefined {
 function findAddon(): Addon {
   if (process.env.WARPLOOM_ADDON === 'wasm') throw new Error('WARPLOOM_ADDON=wasm');
   const find = createRequire(import.meta.url)('node-gyp-build') as (folder: string) => Addon;
-  return find(packageRoot());
+  return find(addonFolder());
 }
 
 function load(): Loaded {

@@ -2,7 +2,7 @@
 // empty project, imported and required, and under the permission model.
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
 import { execFileSync, spawnSync, type SpawnSyncReturns } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,16 +16,12 @@ const solve = `
   await device.close();
   console.log(JSON.stringify([...solution]));`;
 
-interface PackedFile {
-  readonly path: string;
-  readonly size: number;
-}
-
 describe('the packed package', function () {
   this.timeout(600_000);
   const folder = mkdtempSync(join(tmpdir(), 'warploom-package-'));
   const project = join(folder, 'project');
-  let files: PackedFile[] = [];
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  let files: string[] = [], addonFiles: string[] = [];
 
   const node = (...args: string[]): SpawnSyncReturns<string> =>
     spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8', env: { ...process.env, WARPLOOM_ADDON: 'native' } });
@@ -35,39 +31,69 @@ describe('the packed package', function () {
     (JSON.parse(lastLine(text)) as number[]).map((x) => Math.round(x * 1e12) / 1e12);
 
   before('pack and install', () => {
-    const [packed] = JSON.parse(execFileSync('npm', [
-      'pack', '--json', '--ignore-scripts', '--pack-destination', folder], { cwd: root, encoding: 'utf8' })) as
-      { filename: string; files: PackedFile[] }[];
-    files = packed!.files;
+    // The same script makes releases; --quick takes the objects of the tests' build, for one generation of GPUs.
+    execFileSync(process.execPath, ['scripts/release.mjs', '--quick', '--out', folder], { cwd: root, encoding: 'utf8', stdio: 'pipe' });
+    const list = (name: string): string[] => execFileSync('tar', ['tzf', join(folder, `${name}-${version}.tgz`)], { encoding: 'utf8' })
+      .trim().split('\n').map((path) => path.replace(/^package\//, ''));
+    files = list('warploom');
+    addonFiles = list('warploom-linux-x64');
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', private: true }));
     execFileSync('npm', ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund',
-      join(folder, packed!.filename)], { cwd: project, stdio: 'pipe' });
+      ...['warploom', 'warploom-linux-x64'].map((name) => join(folder, `${name}-${version}.tgz`))], { cwd: project, stdio: 'pipe' });
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
   it('holds the addon, compiled code and declarations, and nothing of the checkout', () => {
-    const paths = files.map(({ path }) => path);
-    ok(paths.includes('prebuilds/linux-x64/node.napi.glibc.node'));
-    for (const path of ['dist/index.js', 'dist/index.d.ts', 'dist/cli/bin.js', 'LICENSE', 'README.md']) {
+    const paths = files;
+    deepStrictEqual(addonFiles.sort(),
+      ['LICENSE', 'NOTICE.md', 'README.md', 'package.json', 'prebuilds/linux-x64/node.napi.glibc.node']);
+    for (const path of ['NOTICE.md', 'examples/01-solve.ts', 'examples/jobs/job.schema.json', 'dist/index.js', 'dist/index.d.ts', 'dist/cli/bin.js', 'LICENSE', 'README.md']) {
       ok(paths.includes(path), path);
     }
     // What texts compiled at run time include.
     for (const path of ['cuda/core/module.cuh', 'cuda/core/device.cuh', 'cuda/core/rtc/type_traits', 'cuda/kernel/map.cuh',
       'cuda/stream/fused.cuh', 'cuda/stream/state.cuh']) ok(paths.includes(path), path);
     const headers = /^cuda\/(core\/(\w+\.cuh|\w+\.h|rtc\/\w+)|(kernel|stencil|stream)\/\w+\.cuh)$/;
-    const strangers = paths.filter((path) => !/^(dist|prebuilds)\/|^(package\.json|LICENSE|[A-Z]+\.md)$/.test(path)
+    const strangers = paths.filter((path) => !/^(dist|examples)\/|^prebuilds\/wasm32\/warploom\.wasm$|^(package\.json|LICENSE|[A-Z]+\.md)$/.test(path)
       && !headers.test(path));
     deepStrictEqual(strangers, []);
-    ok(files.reduce((sum, { size }) => sum + size, 0) < 60 * 2 ** 20);
+  });
+
+  it('has a manifest for users: no scripts, the platforms, and links that work on the registry', () => {
+    const installed = join(project, 'node_modules/warploom');
+    const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Record<string, any>;
+    strictEqual(manifest.scripts, undefined);
+    strictEqual(manifest.devDependencies, undefined);
+    deepStrictEqual(manifest.optionalDependencies, { '@warploom/linux-x64': version });
+    for (const name of ['repository', 'homepage', 'bugs']) ok(manifest[name], name);
+    const platform = JSON.parse(readFileSync(join(project, 'node_modules/@warploom/linux-x64/package.json'), 'utf8')) as Record<string, any>;
+    deepStrictEqual([platform.os, platform.cpu, platform.libc, platform.scripts], [['linux'], ['x64'], ['glibc'], undefined]);
+    const relative = [...readFileSync(join(installed, 'README.md'), 'utf8').matchAll(/\]\((?!https?:|#)([^)]*)\)/g)].map((found) => found[1]);
+    deepStrictEqual(relative, []);
+  });
+
+  it('is refused to npm pack in a checkout', () => {
+    const done = spawnSync('npm', ['pack', '--dry-run'], { cwd: root, encoding: 'utf8' });
+    ok(done.status !== 0);
+    match(done.stderr, /npm run release makes the packages/);
+  });
+
+  it('solves by WebAssembly where the addon is not for this machine', function () {
+    if (!existsSync(join(project, 'node_modules/warploom/prebuilds/wasm32/warploom.wasm'))) this.skip();
+    const done = spawnSync(process.execPath, ['--no-addons', '--input-type=module', '-e',
+      `import { devices, openDevice, tridiagonal } from 'warploom';
+       console.log(devices().find((each) => each.available).name); ${solve}`], { cwd: project, encoding: 'utf8' });
+    match(done.stdout, /^cpu \(WebAssembly\)$/m);
+    deepStrictEqual(rounded(done.stdout), [1, 1, 1]);
   });
 
   it('installs few packages', () => {
     const installed = readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'));
     ok(installed.includes('warploom'));
-    // With the readers of image files and the stream compiler's parsers (one with lodash-es), solver and layout; a second PNG, TIFF or
-    // deflate library would show here.
-    ok(installed.length < 37, installed.join(' '));
+    // With the readers of image files, the stream compiler's parsers, solver and layout, and the server (fastify, with about 45); a second
+    // PNG, TIFF or deflate library would show here.
+    ok(installed.length < 92, installed.join(' '));
   });
 
   it('imports and solves', () => {
