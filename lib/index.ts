@@ -11,3 +11,4 @@ export * as files from './files/index.ts';
 export * as scratchpad from './scratchpad/index.ts';
 export * as stream from './stream/index.ts';
 export * as jobs from './jobs/index.ts';
+export * as server from './server/index.ts';

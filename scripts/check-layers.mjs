@@ -1,5 +1,5 @@
-// Enforces docs/architecture.md: lib → native → cuda; in lib core → kernel, files, linear, pictures → domains → jobs → cli; in native
-// and cuda core → linear → domains; CUDA only in certain files. Prints every violation and exits with 1. A rule is a function of one
+// Enforces docs/architecture.md: lib → native → cuda; in lib core → kernel, files, linear, pictures → domains → jobs → server → cli; in
+// native and cuda core → linear → domains; CUDA only in certain files. Prints every violation and exits with 1. A rule is a function of one
 // file that yields messages.
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { listFiles, root } from './list-sources.mjs';
 
 /** Layers of lib/ from the lowest up; a folder that is not listed is a domain. A file may import its own folder and lower layers. */
-const kLibLayers = new Map([['core', 0], ['kernel', 1], ['files', 1], ['linear', 1], ['pictures', 1], ['jobs', 3], ['cli', 4]]);
+const kLibLayers = new Map([['core', 0], ['kernel', 1], ['files', 1], ['linear', 1], ['pictures', 1], ['jobs', 3], ['server', 4], ['cli', 5]]);
 const kDomainLayer = 2;
 /** The layer of lib/index.ts and other files outside the folders. */
-const kTopLayer = 5;
+const kTopLayer = 6;
 /** Folders of native/ that are above the domains and may use any of them. */
 const kNativeTop = new Set(['bench']);
 /** The folder for code that several solvers share: domains may use it, and it uses only core. */

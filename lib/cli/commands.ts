@@ -8,6 +8,7 @@ import { registerCommand } from './register.ts';
 import { runCommand } from './run.ts';
 import { scratchpadCommand } from './scratchpad.ts';
 import { segmentCommand } from './segment.ts';
+import { serveCommand } from './serve.ts';
 import { simulateCommand } from './simulate.ts';
 import { solveCommand } from './solve.ts';
 import { streamCommand } from './stream.ts';
@@ -17,7 +18,7 @@ import { submitCommand, workerCommand } from './submit.ts';
 export function commands(): readonly Command[] {
   const list = [
     infoCommand, runCommand, submitCommand, workerCommand, solveCommand, simulateCommand, denoiseCommand, segmentCommand, registerCommand,
-    scratchpadCommand, streamCommand, ...(hasBenchmarks() ? [benchCommand] : []),
+    scratchpadCommand, streamCommand, serveCommand, ...(hasBenchmarks() ? [benchCommand] : []),
   ];
   return [...list, completionCommand(list)];
 }

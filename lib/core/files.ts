@@ -1,8 +1,8 @@
 // The only access to files: every read and write of the library goes through here, so that every failure is a FileError, and every
 // written file is either complete or absent.
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream, existsSync, readFileSync, readlinkSync, type Dirent, type Stats } from 'node:fs';
-import { copyFile, link, lstat, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises';
+import { createReadStream, existsSync, readFileSync, readlinkSync, realpathSync, type Dirent, type Stats } from 'node:fs';
+import { copyFile, link, lstat, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, symlink, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { FileError } from './errors.ts';
@@ -77,6 +77,11 @@ export function realPath(path: string): Promise<string> {
   return withFile('look at', path, () => realpath(path));
 }
 
+/** Synchronous {@link realPath}. */
+export function realPathSync(path: string): string {
+  return withFileSync('look at', path, () => realpathSync(path));
+}
+
 /** The entries of a folder, sorted by name. */
 export async function listFolder(path: string): Promise<Dirent[]> {
   const entries = await withFile('list', path, () => readdir(path, { withFileTypes: true }));
@@ -88,14 +93,24 @@ export async function makeFolder(path: string): Promise<void> {
   await withFile('make the folder', path, () => mkdir(path, { recursive: true }));
 }
 
+/** Creates a symbolic link to a folder. */
+export async function makeLink(path: string, target: string): Promise<void> {
+  await withFile('make', path, () => symlink(target, path, 'dir'));
+}
+
 /** Removes a file or a folder with its contents; it is no error if there is none. */
 export async function removeAll(path: string): Promise<void> {
   await withFile('remove', path, () => rm(path, { recursive: true, force: true }));
 }
 
+/** A new folder for temporary files, which the caller removes. */
+export function makeTemporaryFolder(): Promise<string> {
+  return withFile('make a temporary folder in', tmpdir(), () => mkdtemp(join(tmpdir(), 'warploom-')));
+}
+
 /** Runs `work` with a new folder for temporary files, which is removed afterwards. */
 export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await withFile('make a temporary folder in', tmpdir(), () => mkdtemp(join(tmpdir(), 'warploom-')));
+  const folder = await makeTemporaryFolder();
   try {
     return await work(folder);
   } finally {

@@ -20,9 +20,9 @@ const longestJob = 2 ** 24;
 const sharedFields: readonly string[] = ['$schema', 'name', 'kind', 'device', 'sweep'];
 
 /** The number of items of a sweep, computed before any of them is created. */
-function countItems(sweep: Sweep): number {
+function countItems(sweep: Sweep, most = mostItems): number {
   const count = Object.values(sweep).reduce((product, values) => product * BigInt(values.length), 1n);
-  if (count > mostItems) throw refusal('sweep', `at most ${mostItems} items`, `${count} combinations`);
+  if (count > most) throw refusal('sweep', `at most ${most} items`, `${count} combinations`);
   return Number(count);
 }
 
@@ -89,11 +89,14 @@ export interface LoadOptions {
 }
 
 /**
- * Loads one job: a file, or its content as an object.
+ * Loads one job: a file, or its content as an object. `own`: resolves paths instead, and may refuse them;
+ * `most`: items at most.
  * @throws ArgumentError naming the field, for anything that the schema does not accept, for a sweep over an unknown field, with more than
  *   {@link mostItems} items or with equal values, and for inputs that do not exist; FileError for files that cannot be read
  */
-export async function loadJob(source: string | object, { backend, folder }: LoadOptions = {}): Promise<LoadedJob> {
+export async function loadJob(
+  source: string | object, { backend, folder }: LoadOptions = {}, own?: Resolve, most = mostItems,
+): Promise<LoadedJob> {
   const file = typeof source === 'string' ? source : 'job';
   const raw = typeof source === 'string' ? await readJob(source) : source;
   const job = parseJob(raw, file);
@@ -101,17 +104,17 @@ export async function loadJob(source: string | object, { backend, folder }: Load
   const shared = Object.keys(sweep).find((field) => sharedFields.includes(field.split('.')[0] ?? ''));
   if (shared !== undefined) throw refusal(`sweep.${shared}`, 'a field that items can differ in', shared);
   requireJson(sweep, 'sweep');
-  countItems(sweep);
+  countItems(sweep, most);
   const base = resolve(folder ?? (typeof source === 'string' ? dirname(source) : '.'));
-  const input = inputResolver(base);
+  const input = own ?? inputResolver(base);
   const device = { ...job.device, backend: backend ?? job.device?.backend ?? 'auto' };
-  const own = backend === undefined ? {} : { device };
+  const at = backend === undefined ? {} : { device };
   const nameOf = itemNamer(sweep);
   const digests: Digests = new Map();
   const items: JobItem[] = [];
   for (const combination of combinations(sweep)) {
     const varied = Object.entries(combination).reduce((of, [name, value]) => withField(of, name, value), raw as object);
-    const one = parseJob({ ...varied, ...own, sweep: undefined }, file);
+    const one = parseJob({ ...varied, ...at, sweep: undefined }, file);
     const inputs = await digestInputs(one, input, digests);
     items.push({ name: nameOf(combination), values: combination, job: one, inputs, hash: hashItem(one, inputs) });
   }

@@ -22,6 +22,7 @@ const entries: Readonly<Record<string, { readonly most: number; readonly also?: 
   stream: { most: 84 },
   files: { most: 48 },
   jobs: { most: 30 },
+  server: { most: 40 },
 };
 
 const folderOf = (module: string): string => /^lib\/([^/]+)\//.exec(module)?.[1] ?? module;

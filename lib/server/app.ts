@@ -1,0 +1,102 @@
+// The HTTP server: fastify with the routes of the inference protocol, jobs, metrics and their description.
+import swagger from '@fastify/swagger';
+import fastify, { type FastifyInstance } from 'fastify';
+import prometheus from 'prom-client';
+import { openPool, type DevicePool } from '../core/pool.ts';
+import { version } from '../core/version.ts';
+import { requireOwnOrigin, requireToken } from './access.ts';
+import { answerOf, RequestError } from './errors.ts';
+import { jobRoutes } from './jobs/routes.ts';
+import { JobStore } from './jobs/store.ts';
+import { makeMetrics, type Metrics } from './metrics.ts';
+import { fieldModels, mapModel } from './models/fields.ts';
+import { linearModels } from './models/linear.ts';
+import type { Model } from './models/model.ts';
+import { isLoopback, type TakenServerOptions } from './options.ts';
+import { inferenceRoutes } from './protocol/routes.ts';
+
+/** A server that runs, without its public face. */
+export interface Running {
+  readonly url: string;
+  readonly app: FastifyInstance;
+  readonly pool: DevicePool;
+  close(): Promise<void>;
+}
+
+function modelsOf({ maps }: TakenServerOptions): ReadonlyMap<string, Model> {
+  const models = [...linearModels, ...fieldModels, ...Object.entries(maps).map(([name, description]) => mapModel(name, description))];
+  return new Map(models.map((model) => [model.name, model]));
+}
+
+/** fastify, set up to take bodies as they are and to answer errors as the protocol says. */
+async function makeApp({ bodyLimit, requestTimeout, token, host }: TakenServerOptions): Promise<FastifyInstance> {
+  const app = fastify({
+    bodyLimit, requestTimeout, logger: false, forceCloseConnections: 'idle', exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 256 }, return503OnClosing: true,
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => { done(null, body); });
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => (data) => (Buffer.isBuffer(data) ? data as unknown as string : JSON.stringify(data)));
+  app.setErrorHandler(async (error, _, reply) => {
+    const { status, body } = answerOf(error);
+    if (status === 503) void reply.header('retry-after', '1');
+    await reply.code(status).send(body);
+  });
+  app.setNotFoundHandler(async (_, reply) => { await reply.code(404).send({ error: 'there is no such path; GET /openapi.json lists them' }); });
+  await app.register(swagger, {
+    openapi: { info: { title: 'Warploom', description: 'Numerics as a service: Open Inference Protocol v2, and jobs.', version } },
+  });
+  requireOwnOrigin(app, isLoopback(host));
+  if (token !== undefined) requireToken(app, token);
+  return app;
+}
+
+function commonRoutes(app: FastifyInstance, metrics: Metrics, pool: DevicePool): void {
+  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
+  app.get('/metrics', { schema: { summary: 'Metrics for Prometheus', tags: ['operation'] } }, async (_, reply) => {
+    void reply.header('content-type', metrics.contentType);
+    return Buffer.from(await metrics.text());
+  });
+  app.get('/v1/devices', { schema: { summary: 'The devices and how much work they have', tags: ['operation'] } }, () => ({
+    devices: pool.members.map(({ device, lost, waiting, waitingBytes, running }, index) => ({
+      index, backend: device.backend, name: device.name, lost, waiting, waitingBytes, running,
+      memory: lost || device.closed ? null : device.memory(),
+    })),
+  }));
+}
+
+/** Opens the devices and listens. */
+export async function run(options: TakenServerOptions): Promise<Running> {
+  const { devices, maxBatch, maxDelay, queueLimit, queueBytes, host, port, requestTimeout, maxWork } = options;
+  const pool = await openPool({ maxBatch, maxDelay, queueLimit, queueBytes, ...(devices === undefined ? {} : { devices }) });
+  const metrics = makeMetrics(prometheus, pool);
+  let store: JobStore | undefined;
+  let ready = true;
+  try {
+    const app = await makeApp(options);
+    app.addHook('onRequest', async ({ url }) => {
+      if (!ready && !url.startsWith('/v2/health/')) throw new RequestError(503, 'the server is stopping');
+    });
+    inferenceRoutes(app, { pool, models: modelsOf(options), metrics, requestTimeout, maxWork, isReady: () => ready });
+    commonRoutes(app, metrics, pool);
+    if (options.jobs) {
+      store = await JobStore.open(options, pool);
+      jobRoutes(app, store);
+    }
+    const url = await app.listen({ host, port });
+    const close = async (): Promise<void> => {
+      ready = false;
+      await store?.close();
+      await app.close();
+      await pool.close();
+      metrics.close();
+    };
+    return { url, app, pool, close };
+  } catch (error) {
+    await store?.close();
+    await pool.close();
+    metrics.close();
+    throw error;
+  }
+}

@@ -1,0 +1,47 @@
+// Errors as HTTP answers.
+import { FileError, WarploomError, type ErrorCode } from '../core/errors.ts';
+
+/** An error with an HTTP status of its own. */
+export class RequestError extends Error {
+  readonly statusCode: number;
+
+  constructor(statusCode: number, message: string) {
+    super(message);
+    this.statusCode = statusCode;
+  }
+}
+
+/** Statuses of the library's errors that are not 500. */
+const statuses: Readonly<Partial<Record<ErrorCode, number>>> = {
+  ERR_WARPLOOM_INVALID_ARGUMENT: 400, ERR_WARPLOOM_UNSUPPORTED: 400, ERR_WARPLOOM_INVALID_PROGRAM: 400, ERR_WARPLOOM_DAMAGED_FILE: 400,
+  ERR_WARPLOOM_UNSTABLE: 400, ERR_WARPLOOM_SYSTEM_FAILED: 422, ERR_WARPLOOM_LOCKED: 409, ERR_WARPLOOM_QUEUE_FULL: 503,
+  ERR_WARPLOOM_OUT_OF_MEMORY: 503, ERR_WARPLOOM_DEVICE_LOST: 503, ERR_WARPLOOM_DISPOSED: 503, ERR_WARPLOOM_UNAVAILABLE: 503,
+  ERR_WARPLOOM_DEADLINE: 504,
+};
+
+/** The status, and what the answer says: never a path or a stack. */
+export interface Answer {
+  readonly status: number;
+  readonly body: { readonly error: string; readonly code?: string; readonly argument?: string };
+}
+
+/** How an error is answered. */
+export function answerOf(error: unknown): Answer {
+  if (error instanceof RequestError) return { status: error.statusCode, body: { error: error.message } };
+  if (error instanceof FileError) {
+    const status = error.systemCode === 'ENOENT' ? 400 : 500;
+    return { status, body: { error: `a file cannot be used (${error.systemCode})`, code: error.code } };
+  }
+  if (error instanceof WarploomError) {
+    const argument: unknown = (error as { argument?: unknown }).argument;
+    return {
+      status: statuses[error.code] ?? 500,
+      body: { error: error.message, code: error.code, ...(typeof argument === 'string' && argument !== '' ? { argument } : {}) },
+    };
+  }
+  const { statusCode, message, code } = error as { statusCode?: unknown; message?: unknown; code?: unknown };
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) { // of fastify: too large a body, a bad length
+    return { status: statusCode, body: { error: String(message), ...(typeof code === 'string' ? { code } : {}) } };
+  }
+  return { status: 500, body: { error: 'internal error' } };
+}

@@ -1,0 +1,82 @@
+// Files of jobs over HTTP: what may be read, and what can be fetched.
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { describeFile, isThere, listFolder, makeFolder, realPathSync, writeFileAtomic } from '../../core/files.ts';
+import { RequestError } from '../errors.ts';
+
+/** Names of files that requests may bring along. */
+const plainName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
+/** Code that a job would run. */
+const code = /\.[cm]?[jt]sx?$/i;
+const mostFiles = 100;
+
+/** The path within `folder`, also after its symbolic links are followed. */
+function within(folder: string, path: string): string {
+  const full = resolve(folder, path);
+  const real = isThere(full) ? realPathSync(full) : full;
+  const way = relative(realPathSync(folder), real);
+  const own = real === full ? relative(folder, full) : way;
+  if (own === '' || own === '..' || own.startsWith(`..${sep}`) || isAbsolute(own)) {
+    throw new RequestError(400, `'${path}' is not a file that the job may read`);
+  }
+  return full;
+}
+
+/** Resolves paths of a job to the files that came with it or, as `shared/NAME`, to those of the configured folder. */
+export function confined(inputs: string, shared: string | undefined): (path: string) => string {
+  return (path) => {
+    if (code.test(path)) throw new RequestError(400, `'${path}': jobs that are submitted cannot run code from files`);
+    const parts = path.split('/');
+    if (path.includes('\0') || path.includes('\\') || parts.some((part) => part === '' || part === '.' || part === '..')) {
+      throw new RequestError(400, `'${path}' is not a file that the job may read: send it along, or use shared/NAME`);
+    }
+    if (parts.length === 1) return within(inputs, path);
+    if (parts[0] === 'shared' && shared !== undefined) return within(shared, parts.slice(1).join('/'));
+    const way = shared === undefined ? 'files that come with the request' : 'files that come with the request, or shared/NAME';
+    throw new RequestError(400, `'${path}' is not a file that the job may read: there are only ${way}`);
+  };
+}
+
+/** Writes the files of a request, base64 by name. */
+export async function writeInputs(folder: string, files: unknown): Promise<void> {
+  await makeFolder(folder);
+  if (files === undefined) return;
+  if (typeof files !== 'object' || files === null || Array.isArray(files)) throw new RequestError(400, 'files must be an object of base64 by name');
+  const entries = Object.entries(files as Record<string, unknown>);
+  if (entries.length > mostFiles) throw new RequestError(400, `at most ${mostFiles} files can come with a job`);
+  const lower = new Set(entries.map(([name]) => name.toLowerCase()));
+  if (lower.size < entries.length) throw new RequestError(400, 'names of files must differ by more than capitals');
+  for (const [name, text] of entries) {
+    if (!plainName.test(name) || code.test(name)) throw new RequestError(400, 'a file has a name that is not allowed (letters, digits, _ - and .; no code)');
+    if (typeof text !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new RequestError(400, `file '${name}' is not base64`);
+    await writeFileAtomic(join(folder, name), Buffer.from(text, 'base64'));
+  }
+}
+
+/** A file of results. */
+export interface ResultFile {
+  /** Relative to the item's folder, with slashes. */
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** All plain files below a folder; symbolic links are left out. */
+export async function filesBelow(folder: string, prefix = ''): Promise<ResultFile[]> {
+  if (!isThere(folder)) return [];
+  const found: ResultFile[] = [];
+  for (const entry of await listFolder(folder)) {
+    const name = `${prefix}${entry.name}`;
+    if (entry.isDirectory()) found.push(...await filesBelow(join(folder, entry.name), `${name}/`));
+    else if (entry.isFile() && !entry.name.startsWith('.')) found.push({ name, bytes: (await describeFile(join(folder, entry.name))).size });
+  }
+  return found;
+}
+
+const types: Readonly<Record<string, string>> = {
+  '.json': 'application/json', '.png': 'image/png', '.svg': 'image/svg+xml', '.csv': 'text/csv; charset=utf-8', '.txt': 'text/plain; charset=utf-8',
+  '.wav': 'audio/wav', '.jpg': 'image/jpeg', '.html': 'text/plain; charset=utf-8',
+};
+
+/** The media type of a file of results. */
+export function typeOf(name: string): string {
+  return types[/\.[a-z0-9]+$/i.exec(name)?.[0].toLowerCase() ?? ''] ?? 'application/octet-stream';
+}
