@@ -7,7 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { listFiles, root } from './list-sources.mjs';
 
 /** Layers of lib/ from the lowest up; a folder that is not listed is a domain. A file may import its own folder and lower layers. */
-const kLibLayers = new Map([['core', 0], ['kernel', 1], ['files', 1], ['linear', 1], ['pictures', 1], ['jobs', 3], ['server', 4], ['cli', 5]]);
+const kLibLayers = new Map([
+  ['core', 0], ['kernel', 1], ['files', 1], ['linear', 1], ['pictures', 1], ['jobs', 3], ['server', 4], ['cli', 5],
+]);
 const kDomainLayer = 2;
 /** The layer of lib/index.ts and other files outside the folders. */
 const kTopLayer = 6;

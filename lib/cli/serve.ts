@@ -2,7 +2,9 @@
 import { once } from 'node:events';
 import { readText } from '../core/files.ts';
 import { serve, type ServerOptions } from '../server/index.ts';
-import { backendNames, choiceFlag, ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type Options } from './command.ts';
+import {
+  backendNames, choiceFlag, ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type Options,
+} from './command.ts';
 
 const text = { type: 'string' } as const;
 const options = {
@@ -67,7 +69,8 @@ Exit codes: 0 stopped by a signal; 1 failure; 2 invalid flags; 3 device.
       ...await configuration(values.config),
       ...given({
         host: values.host, port: integerFlag('port', values.port, 0, 65_535), token, open: values.open, shared: values.shared,
-        devices: backend === undefined || backend === 'auto' ? undefined : [{ backend }], jobs: values['no-jobs'] === true ? false : undefined,
+        devices: backend === undefined || backend === 'auto' ? undefined : [{ backend }],
+        jobs: values['no-jobs'] === true ? false : undefined,
         maxBatch: integerFlag('max-batch', values['max-batch'], 1, 2 ** 20), maxDelay: numberFlag('max-delay', values['max-delay']),
         bodyLimit: integerFlag('body-limit', values['body-limit'], 1024, 2 ** 32),
         requestTimeout: integerFlag('timeout', values.timeout, 1, 2 ** 31 - 1),
@@ -75,7 +78,8 @@ Exit codes: 0 stopped by a signal; 1 failure; 2 invalid flags; 3 device.
     };
     const server = await serve(all);
     const devices = server.pool.members.map(({ device }) => `${device.backend} (${device.name})`).join(', ');
-    context.result({ url: server.url, devices: server.pool.members.map(({ device }) => device.description) }, `${server.url} on ${devices}`);
+    context.result({ url: server.url, devices: server.pool.members.map(({ device }) => device.description) },
+      `${server.url} on ${devices}`);
     if (!context.signal.aborted) await once(context.signal, 'abort');
     context.note('stopping; answering the requests that have come');
     await server.close();

@@ -89,6 +89,11 @@ export class DevicePool {
     await this.close();
   }
 
+  /** @internal From now on, calls wait for no others. */
+  hurry(): void {
+    for (const { batcher } of this.#members) batcher.hurry();
+  }
+
   async #submit(taken: TakenCall<Device>, options: QueuedCallOptions, target: unknown): Promise<unknown> {
     const began = performance.now();
     const own = ownDevice(target);

@@ -31,10 +31,9 @@ const loopback = /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/;
  * may have its name resolved to this machine.
  */
 export function requireOwnOrigin(app: FastifyInstance, isLocal: boolean): void {
-  app.addHook('onRequest', async ({ headers: { host = '', origin } }) => {
-    if (isLocal && !loopback.test(hostOf(host))) throw new RequestError(403, 'this server answers requests for this machine only');
-    if (origin !== undefined && origin.replace(/^https?:\/\//, '') !== host) {
-      throw new RequestError(403, 'pages of other sites may not use this server');
-    }
+  app.addHook('onRequest', ({ headers: { host = '', origin } }, _, done) => {
+    const isForeign = origin !== undefined && origin.replace(/^https?:\/\//, '') !== host;
+    if (isLocal && !loopback.test(hostOf(host))) done(new RequestError(403, 'this server answers requests for this machine only'));
+    else done(isForeign ? new RequestError(403, 'pages of other sites may not use this server') : undefined);
   });
 }

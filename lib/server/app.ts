@@ -43,7 +43,9 @@ async function makeApp({ bodyLimit, requestTimeout, token, host }: TakenServerOp
     if (status === 503) void reply.header('retry-after', '1');
     await reply.code(status).send(body);
   });
-  app.setNotFoundHandler(async (_, reply) => { await reply.code(404).send({ error: 'there is no such path; GET /openapi.json lists them' }); });
+  app.setNotFoundHandler(async (_, reply) => {
+    await reply.code(404).send({ error: 'there is no such path; GET /openapi.json lists them' });
+  });
   await app.register(swagger, {
     openapi: { info: { title: 'Warploom', description: 'Numerics as a service: Open Inference Protocol v2, and jobs.', version } },
   });
@@ -75,8 +77,13 @@ export async function run(options: TakenServerOptions): Promise<Running> {
   let ready = true;
   try {
     const app = await makeApp(options);
-    app.addHook('onRequest', async ({ url }) => {
-      if (!ready && !url.startsWith('/v2/health/')) throw new RequestError(503, 'the server is stopping');
+    app.addHook('onRequest', ({ url }, _, done) => {
+      done(ready || url.startsWith('/v2/health/') ? undefined : new RequestError(503, 'the server is stopping'));
+    });
+    // Connections that stay open would keep the server from stopping.
+    app.addHook('onSend', (_request, reply, _payload, done) => {
+      if (!ready) void reply.header('connection', 'close');
+      done();
     });
     inferenceRoutes(app, { pool, models: modelsOf(options), metrics, requestTimeout, maxWork, isReady: () => ready });
     commonRoutes(app, metrics, pool);
@@ -87,6 +94,7 @@ export async function run(options: TakenServerOptions): Promise<Running> {
     const url = await app.listen({ host, port });
     const close = async (): Promise<void> => {
       ready = false;
+      pool.hurry();
       await store?.close();
       await app.close();
       await pool.close();

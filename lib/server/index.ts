@@ -16,10 +16,10 @@ export class RunningServer {
   #closing: Promise<void> | undefined;
 
   /** @internal Use {@link serve}. */
-  constructor({ url, pool, close }: Running) {
-    this.url = url;
-    this.pool = pool;
-    this.#close = close;
+  constructor(running: Running) {
+    this.url = running.url;
+    this.pool = running.pool;
+    this.#close = () => running.close();
   }
 
   /**

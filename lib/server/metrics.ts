@@ -32,7 +32,8 @@ export function makeMetrics(prometheus: typeof promClient, pool: DevicePool): Me
   const bytes = new prometheus.Counter({
     name: 'warploom_batch_bytes_total', help: 'Bytes of the inputs of launches', labelNames: ['operation'], registers });
   const waits = new prometheus.Histogram({
-    name: 'warploom_queue_wait_seconds', help: 'Time that calls wait for a launch', labelNames: ['operation'], buckets: seconds, registers });
+    name: 'warploom_queue_wait_seconds', help: 'Time that calls wait for a launch', labelNames: ['operation'], buckets: seconds, registers,
+  });
   const left = new prometheus.Counter({
     name: 'warploom_calls_dropped_total', help: 'Calls that left the queue without a result', labelNames: ['event'], registers });
   new prometheus.Gauge({

@@ -62,8 +62,8 @@ const table = {
   host: normally(text(/^[\w.:%-]+$/), '127.0.0.1'), port: normally(whole(0, 65_535), 8000), token: text(/^[\x21-\x7e]{16,512}$/),
   open: normally(truth, false), bodyLimit: normally(whole(1024, 2 ** 32), 2 ** 26), requestTimeout: normally(whole(1, 2 ** 31 - 1), 30_000),
   maxWork: normally(whole(1), 1e10),
-  maps: normally(rule<Readonly<Record<string, MapDescription>>>('an object of functions by name', isObject), {}), jobs: normally(truth, true),
-  shared: fileName, jobLimit: normally(whole(1, 4096), 16), keptJobs: normally(whole(0, 2 ** 20), 64),
+  maps: normally(rule<Readonly<Record<string, MapDescription>>>('an object of functions by name', isObject), {}),
+  jobs: normally(truth, true), shared: fileName, jobLimit: normally(whole(1, 4096), 16), keptJobs: normally(whole(0, 2 ** 20), 64),
   jobTimeout: normally(whole(1, 2 ** 31 - 1), 3_600_000), signal: abortSignal,
 } satisfies ChecksOf<ServerOptions>;
 

@@ -85,6 +85,7 @@ const args = (...list: unknown[]): Maker => () => ({ args: structuredClone(list)
 export const functions: Readonly<Record<string, Maker>> = {
   devices: args(), defaultDevice: args(),
   openDevice: args({ backend: 'cpu', index: 0, threads: 1, memoryLimit: 1e8, queueLimit: 8 }),
+  'server.serve': args({ port: 0, host: '127.0.0.1', devices: [{ backend: 'cpu', threads: 1 }], jobs: false, maxWork: 1e6, bodyLimit: 2048, requestTimeout: 1000 }),
   openPool: args({ devices: [{ backend: 'cpu', threads: 1 }], maxBatch: 4, maxDelay: 0, queueLimit: 8, queueBytes: 1e6 }),
   scan: () => ({ args: [real(8), { operator: 'sum', exclusive: true, device }] }),
   'kernel.map': () => ({ args: [
@@ -317,7 +318,8 @@ function simulationCalls(): Record<string, () => unknown[]> {
 /** Not called: internal to the library (marked as such), or called by the language. */
 export const notCalled: readonly string[] = [
   'swept.HeatSimulation.start', 'swept.WaveSimulation.start', 'swept.GasSimulation.start',
-  'Device#close', 'Batcher#close', 'Batcher#submit', 'DevicePool#close', 'swept.Figures#row', 'jobs.work', ...(shim === undefined ? [
+  'Device#close', 'Batcher#close', 'Batcher#submit', 'Batcher#hurry', 'DevicePool#close', 'DevicePool#hurry', 'server.RunningServer#close',
+  'swept.Figures#row', 'jobs.work', ...(shim === undefined ? [
     'Device#module', 'DeviceModule#launch', 'DeviceModule#launchAll', 'DeviceModule#dispose', 'stream.compileForDevice',
   ] : []),
 ];

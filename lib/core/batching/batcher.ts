@@ -53,7 +53,7 @@ export function workAlone<Device>(
 export class Batcher<Device extends BatchDevice = BatchDevice> {
   readonly device: Device;
   readonly #most: number;
-  readonly #delay: number;
+  #delay: number;
   readonly #waiting: WaitingCalls<Device>;
   /** Launches at a time: a device with a queue of its own prepares one while it runs another. */
   readonly #mostLaunches: number;
@@ -125,6 +125,12 @@ export class Batcher<Device extends BatchDevice = BatchDevice> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** @internal From now on, calls wait for no others. */
+  hurry(): void {
+    this.#delay = 0;
+    this.#schedule();
   }
 
   /** @internal Queues a call that was taken. */

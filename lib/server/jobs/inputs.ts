@@ -40,13 +40,17 @@ export function confined(inputs: string, shared: string | undefined): (path: str
 export async function writeInputs(folder: string, files: unknown): Promise<void> {
   await makeFolder(folder);
   if (files === undefined) return;
-  if (typeof files !== 'object' || files === null || Array.isArray(files)) throw new RequestError(400, 'files must be an object of base64 by name');
+  if (typeof files !== 'object' || files === null || Array.isArray(files)) {
+    throw new RequestError(400, 'files must be an object of base64 by name');
+  }
   const entries = Object.entries(files as Record<string, unknown>);
   if (entries.length > mostFiles) throw new RequestError(400, `at most ${mostFiles} files can come with a job`);
   const lower = new Set(entries.map(([name]) => name.toLowerCase()));
   if (lower.size < entries.length) throw new RequestError(400, 'names of files must differ by more than capitals');
   for (const [name, text] of entries) {
-    if (!plainName.test(name) || code.test(name)) throw new RequestError(400, 'a file has a name that is not allowed (letters, digits, _ - and .; no code)');
+    if (!plainName.test(name) || code.test(name)) {
+      throw new RequestError(400, 'a file has a name that is not allowed (letters, digits, _ - and .; no code)');
+    }
     if (typeof text !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new RequestError(400, `file '${name}' is not base64`);
     await writeFileAtomic(join(folder, name), Buffer.from(text, 'base64'));
   }
@@ -65,15 +69,16 @@ export async function filesBelow(folder: string, prefix = ''): Promise<ResultFil
   const found: ResultFile[] = [];
   for (const entry of await listFolder(folder)) {
     const name = `${prefix}${entry.name}`;
-    if (entry.isDirectory()) found.push(...await filesBelow(join(folder, entry.name), `${name}/`));
-    else if (entry.isFile() && !entry.name.startsWith('.')) found.push({ name, bytes: (await describeFile(join(folder, entry.name))).size });
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) found.push(...await filesBelow(path, `${name}/`));
+    else if (entry.isFile() && !entry.name.startsWith('.')) found.push({ name, bytes: (await describeFile(path)).size });
   }
   return found;
 }
 
 const types: Readonly<Record<string, string>> = {
-  '.json': 'application/json', '.png': 'image/png', '.svg': 'image/svg+xml', '.csv': 'text/csv; charset=utf-8', '.txt': 'text/plain; charset=utf-8',
-  '.wav': 'audio/wav', '.jpg': 'image/jpeg', '.html': 'text/plain; charset=utf-8',
+  '.json': 'application/json', '.png': 'image/png', '.svg': 'image/svg+xml', '.csv': 'text/csv; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8', '.wav': 'audio/wav', '.jpg': 'image/jpeg', '.html': 'text/plain; charset=utf-8',
 };
 
 /** The media type of a file of results. */

@@ -28,12 +28,14 @@ function jsonOf(body: unknown): unknown {
 function follow(job: Submission, reply: FastifyReply): void {
   reply.hijack();
   const { raw } = reply;
-  raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', connection: 'keep-alive', 'x-accel-buffering': 'no' });
-  let leave: (() => void) | undefined;
+  raw.writeHead(200, {
+    'content-type': 'text/event-stream', 'cache-control': 'no-store', 'connection': 'keep-alive', 'x-accel-buffering': 'no',
+  });
+  let leave: () => void = () => undefined;
   const beat = setInterval(() => raw.write(': still there\n\n'), keepAlive);
   const end = (): void => {
     clearInterval(beat);
-    leave?.();
+    leave();
     raw.end();
   };
   const send = (event: string, data: unknown): void => {
@@ -101,7 +103,8 @@ export function jobRoutes(app: FastifyInstance, store: JobStore): void {
     await store.remove(idOf(request));
     await reply.code(204).send();
   });
-  app.get('/v1/jobs/:id/results', schema('The results of finished items, and their files'), (request) => resultsOf(store.get(idOf(request))));
+  app.get('/v1/jobs/:id/results', schema('The results of finished items, and their files'), (request) =>
+    resultsOf(store.get(idOf(request))));
   app.get('/v1/jobs/:id/results/*', schema('A file of the results: ITEM/NAME'), (request, reply) =>
     resultFile(store.get(idOf(request)), (request.params as { '*': string })['*'], reply));
 }

@@ -53,9 +53,13 @@ export class JobStore {
   /** Checks a job and queues it. `request`: { job, files? }. */
   async submit(request: unknown): Promise<Submission> {
     const { job, files } = (typeof request === 'object' && request !== null ? request : {}) as { job?: unknown; files?: unknown };
-    if (typeof job !== 'object' || job === null) throw new RequestError(400, 'the request must be { "job": {…}, "files"?: { NAME: base64 } }');
+    if (typeof job !== 'object' || job === null) {
+      throw new RequestError(400, 'the request must be { "job": {…}, "files"?: { NAME: base64 } }');
+    }
     const active = [...this.#jobs.values()].filter(({ isOver }) => !isOver).length + this.#submitting;
-    if (active >= this.#options.jobLimit) throw new RequestError(503, `${active} jobs wait or run, the most that the server takes (jobLimit)`);
+    if (active >= this.#options.jobLimit) {
+      throw new RequestError(503, `${active} jobs wait or run, the most that the server takes (jobLimit)`);
+    }
     const id = randomUUID();
     const folder = join(this.#root, id), inputs = join(folder, 'inputs'), results = join(folder, 'results');
     this.#submitting += 1;

@@ -130,10 +130,12 @@ export class Submission {
 
   readonly #note = (event: RunEvent): void => {
     switch (event.event) {
-      case 'progress':
-        this.#progress = { item: event.item, done: event.done, total: event.total, ...('figures' in event ? { figures: event.figures } : {}) };
+      case 'progress': {
+        const { item, done, total, figures } = event;
+        this.#progress = { item, done, total, ...(figures === undefined ? {} : { figures }) };
         this.#tell('progress', this.#progress);
         break;
+      }
       case 'frame':
         this.#frame = { item: event.item, ...event.frame };
         this.#tell('frame', this.#frame);

@@ -14,7 +14,8 @@ function imageOf(request: InferRequest, name: string): Image<Reals> {
   const { shape, data } = inputOf(request, name);
   const [width, height, channels = 1] = shape.toReversed();
   if (width === undefined || height === undefined || shape.length > 3) {
-    throw new RequestError(400, `input '${name}': expected the shape [height, width] or [channels, height, width], received [${shape.join(', ')}]`);
+    const expected = 'the shape [height, width] or [channels, height, width]';
+    throw new RequestError(400, `input '${name}': expected ${expected}, received [${shape.join(', ')}]`);
   }
   return { data: data as Reals, width, height, channels };
 }
@@ -32,15 +33,17 @@ function denoiseModel(real: Real): Model {
     ],
     parameters: {
       weight: 'weight of the total variation', sigma: 'instead: standard deviation of the noise, or estimate (default)',
-      method: 'primal-dual (default) or flow', noise: 'gaussian (default) or impulse', coupled: 'edges shared by all channels; default true',
-      iterations: 'most iterations; default 500', tolerance: 'relative gap to stop at', missing: 'refuse (default) or fill: pixels that are NaN',
+      method: 'primal-dual (default) or flow', noise: 'gaussian (default) or impulse',
+      coupled: 'edges shared by all channels; default true',
+      iterations: 'most iterations; default 500', tolerance: 'relative gap to stop at',
+      missing: 'refuse (default) or fill: pixels that are NaN',
     },
     async infer(request, context) {
       const image = imageOf(request, 'image');
       const iterations = wholeParameter(request, 'iterations', 500);
       requireWork(iterations * image.data.length, context, 'iterations × pixels');
       const result = await context.pool.run((device, signal) =>
-        imaging.denoise(image, { ...request.parameters, iterations, device, ...stopping(signal) } as imaging.DenoiseOptions<Reals>),
+        imaging.denoise(image, { ...request.parameters, iterations, device, ...stopping(signal) }),
       { ...context.queued, signal: context.signal });
       return [
         tensor('image', real, inputOf(request, 'image').shape, result.image.data),
@@ -72,7 +75,7 @@ function segmentModel(real: Real): Model {
       { ...context.queued, signal: context.signal });
       const shape = [image.height, image.width];
       return [
-        tensor('mask', 'BOOL', shape, mask as Uint8Array), tensor('level_set', real, shape, levelSet),
+        tensor('mask', 'BOOL', shape, mask), tensor('level_set', real, shape, levelSet),
         tensor('converged', 'BOOL', [1], Uint8Array.of(Number(converged))),
       ];
     },
@@ -81,7 +84,8 @@ function segmentModel(real: Real): Model {
 
 function registerModel(real: Real): Model {
   return {
-    name: modelName('imaging_register', real), summary: 'Finds the displacement that makes the template look like the reference (curvature registration).',
+    name: modelName('imaging_register', real),
+    summary: 'Finds the displacement that makes the template look like the reference (curvature registration).',
     inputs: [{ name: 'reference', datatype: real, shape: [-1, -1] }, { name: 'template', datatype: real, shape: [-1, -1] }],
     outputs: [
       { name: 'displacement', datatype: real, shape: [2, -1, -1] }, { name: 'warped', datatype: real, shape: [-1, -1] },
@@ -112,8 +116,8 @@ function heatModel(real: Real): Model {
     name: modelName('heat', real), summary: 'Advances the heat equation in one dimension by explicit steps.',
     inputs: [{ name: 'initial', datatype: real, shape: [-1, -1] }], outputs: [{ name: 'state', datatype: real, shape: [-1, -1] }],
     parameters: {
-      steps: 'number of steps; needed', fourier: 'Fourier number diffusivity dt/dx², at most 1/2', dt: 'instead: time step', dx: 'distance of points',
-      diffusivity: 'default 1', boundary: 'periodic, reflective (default) or dirichlet',
+      steps: 'number of steps; needed', fourier: 'Fourier number diffusivity dt/dx², at most 1/2', dt: 'instead: time step',
+      dx: 'distance of points', diffusivity: 'default 1', boundary: 'periodic, reflective (default) or dirichlet',
     },
     async infer(request, context) {
       const initial = inputOf(request, 'initial');
@@ -122,11 +126,11 @@ function heatModel(real: Real): Model {
       const n = initial.shape.at(-1) ?? 0;
       const { steps: _, ...options } = request.parameters;
       const state = await context.pool.run(async (device, signal) => {
-        await using rod = await swept.heat({ ...options, n, batch: initial.data.length / n, initial: realsOf(initial), device } as swept.HeatOptions);
+        await using rod = await swept.heat({ ...options, n, batch: initial.data.length / n, initial: realsOf(initial), device });
         await rod.advance(steps, stopping(signal));
-        return rod.read();
+        return await rod.read();
       }, { ...context.queued, signal: context.signal });
-      return [tensor('state', real, initial.shape, state as Reals)];
+      return [tensor('state', real, initial.shape, state)];
     },
   };
 }
@@ -151,8 +155,10 @@ export function mapModel(name: string, { function: text, inputs }: MapDescriptio
   const datatype = arrays[0]?.[1] ?? 'FP64';
   return {
     name, summary: `The function ${text} of every element.`,
-    inputs: arrays.map(([input, kind]) => ({ name: input, datatype: kind, shape: [-1] })), outputs: [{ name: 'result', datatype, shape: [-1] }],
-    parameters: Object.fromEntries(Object.entries(inputs).flatMap(([input, kind]) => (kind === 'number' ? [[input, 'a number; needed']] : []))),
+    inputs: arrays.map(([input, kind]) => ({ name: input, datatype: kind, shape: [-1] })),
+    outputs: [{ name: 'result', datatype, shape: [-1] }],
+    parameters: Object.fromEntries(Object.entries(inputs).filter(([, kind]) => kind === 'number')
+      .map(([input]) => [input, 'a number; needed'])),
     async infer(request, { pool, signal, queued }) {
       const shape = request.inputs.get(arrays[0]?.[0] ?? '')?.shape ?? [];
       const values = Object.entries(inputs).map(([input, kind]) => {

@@ -28,7 +28,7 @@ function bandOf(request: InferRequest, name: string, { n, batch }: Shape): Band 
   const band = request.inputs.get(name);
   if (band === undefined) return undefined;
   const { shape } = band;
-  if (shape.length === 1 && shape[0] === 1 && n * batch !== 1) return realsOf(band)[0] as number;
+  if (shape.length === 1 && shape[0] === 1 && n * batch !== 1) return realsOf(band)[0];
   const fits = shape.at(-1) === n && (shape.length === 1 || (shape.length === 2 && shape[0] === batch));
   if (fits) return realsOf(band);
   throw new RequestError(400, `input '${name}': expected the shape [${batch}, ${n}], [${n}] or [1], received [${shape.join(', ')}]`);
@@ -63,7 +63,8 @@ function solveModel(real: Real): Model {
       { name: 'row', datatype: 'INT32', shape: [-1] }, { name: 'backward_error', datatype: 'FP64', shape: [-1], optional: true },
     ],
     parameters: {
-      ...matrixParameters, stable: 'partial pivoting; default false', check: 'backward errors, and pivoting where they are large; default false',
+      ...matrixParameters, stable: 'partial pivoting; default false',
+      check: 'backward errors, and pivoting where they are large; default false',
       refine: 'iterative refinement; default false', tolerance: 'largest accepted backward error of check',
     },
     async infer(request, { pool, signal, queued }) {
@@ -74,8 +75,9 @@ function solveModel(real: Real): Model {
       });
       const { length } = status;
       return [
-        tensor('solution', real, rhs.shape, solution), tensor('status', 'INT32', [length], status.words), tensor('row', 'INT32', [length], row),
-        ...(backwardError === undefined ? [] : [tensor('backward_error', 'FP64', [length], backwardError as Float64Array)]),
+        tensor('solution', real, rhs.shape, solution), tensor('status', 'INT32', [length], status.words),
+        tensor('row', 'INT32', [length], row),
+        ...(backwardError === undefined ? [] : [tensor('backward_error', 'FP64', [length], backwardError)]),
       ];
     },
   };
@@ -109,7 +111,8 @@ function scanModel(real: Real): Model {
       const n = values.shape.at(-1) ?? 1;
       const batch = n === 0 ? 0 : values.data.length / n;
       const flags = request.inputs.get('flags')?.data as Uint8Array | undefined;
-      const options: ScanOptions<Float32Array | Float64Array> = { ...request.parameters, ...(flags === undefined ? {} : { flags }), batch, signal };
+      const marks = flags === undefined ? {} : { flags };
+      const options: ScanOptions<Float32Array | Float64Array> = { ...request.parameters, ...marks, batch, signal };
       const { result } = await pool.wrap(scan, queued)(realsOf(values), options);
       return [tensor('result', real, values.shape, result)];
     },
@@ -119,15 +122,19 @@ function scanModel(real: Real): Model {
 const splineModel: Model = {
   name: 'cubic_spline', summary: 'Cubic splines through series with common knots, and their values, slopes or curvatures elsewhere.',
   inputs: [
-    { name: 'x', datatype: 'FP64', shape: [-1] }, { name: 'y', datatype: 'FP64', shape: [-1, -1] }, { name: 'at', datatype: 'FP64', shape: [-1] },
+    { name: 'x', datatype: 'FP64', shape: [-1] }, { name: 'y', datatype: 'FP64', shape: [-1, -1] },
+    { name: 'at', datatype: 'FP64', shape: [-1] },
   ],
   outputs: [{ name: 'values', datatype: 'FP64', shape: [-1, -1] }],
-  parameters: { boundary: 'natural (default), clamped or periodic', slopes: 'clamped: the two slopes at the ends; default [0, 0]', order: '0 (default): values; 1: slopes; 2: curvatures' },
+  parameters: {
+    boundary: 'natural (default), clamped or periodic', slopes: 'clamped: the two slopes at the ends; default [0, 0]',
+    order: '0 (default): values; 1: slopes; 2: curvatures',
+  },
   async infer(request, { pool, signal, queued }) {
     const [x, y, at] = [inputOf(request, 'x'), inputOf(request, 'y'), inputOf(request, 'at')];
     const { order = 0, ...options } = request.parameters;
     const spline = await pool.run((device, stop) => tridiagonal.cubicSpline(x.data as Float64Array, y.data as Float64Array,
-      { ...options, device, ...(stop === undefined ? {} : { signal: stop }) } as tridiagonal.SplineOptions), { ...queued, signal });
+      { ...options, device, ...(stop === undefined ? {} : { signal: stop }) }), { ...queued, signal });
     const count = at.data.length;
     const values = new Float64Array(spline.seriesCount * count);
     for (let series = 0; series < spline.seriesCount; series += 1) {

@@ -60,8 +60,8 @@ function headerOf(body: Buffer, headerLength: number): Fields {
   } catch (error) {
     throw new RequestError(400, `the request is not JSON: ${(error as Error).message.slice(0, 200)}`);
   }
-  if (typeof header !== 'object' || header === null || Array.isArray(header)) throw new RequestError(400, 'the request must be a JSON object');
-  return header as Fields;
+  if (typeof header === 'object' && header !== null && !Array.isArray(header)) return header as Fields;
+  throw new RequestError(400, 'the request must be a JSON object');
 }
 
 /** The length of a request's JSON part. */
@@ -108,7 +108,9 @@ export function readRequest(body: Buffer, headerLength: string | undefined): Inf
   const length = headerLengthOf(headerLength, body.byteLength);
   const header = headerOf(body, length);
   const { id } = header;
-  if (id !== undefined && (typeof id !== 'string' || id.length > 1024)) throw new RequestError(400, 'id must be a string of at most 1024 characters');
+  if (id !== undefined && (typeof id !== 'string' || id.length > 1024)) {
+    throw new RequestError(400, 'id must be a string of at most 1024 characters');
+  }
   const given = fieldsOf(header['parameters'], 'parameters');
   const { binary_data_output: binary = false, timeout } = given;
   if (typeof binary !== 'boolean') throw new RequestError(400, 'parameter binary_data_output must be true or false');
@@ -151,7 +153,8 @@ export function writeResponse(
     parts.push(toBytes(tensor));
     return { ...common, parameters: { binary_data_size: tensor.data.byteLength } };
   });
-  const json = Buffer.from(JSON.stringify({ ...(id === undefined ? {} : { id }), model_name: name, model_version: version, outputs: described }));
+  const header = { ...(id === undefined ? {} : { id }), model_name: name, model_version: version, outputs: described };
+  const json = Buffer.from(JSON.stringify(header));
   if (parts.length === 0) return { headerLength: undefined, body: json };
   return { headerLength: json.byteLength, body: Buffer.concat([json, ...parts]) };
 }

@@ -92,7 +92,8 @@ export function inferenceRoutes(app: FastifyInstance, server: InferenceServer): 
   app.post('/v2/repository/index', schema('The models'), () =>
     [...server.models.keys()].map((name) => ({ name, version: modelVersion, state: 'READY', reason: '' })));
   for (const path of ['/v2/models/:name', '/v2/models/:name/versions/:version']) {
-    app.get(path, schema('Inputs, outputs and parameters of a model'), (request) => metadataOf(modelOf(server, request.params as ModelPath)));
+    app.get(path, schema('Inputs, outputs and parameters of a model'), (request) =>
+      metadataOf(modelOf(server, request.params as ModelPath)));
     app.get(`${path}/ready`, schema('Whether a model takes requests'), (request, reply) => {
       modelOf(server, request.params as ModelPath);
       return isReady(reply);

@@ -57,7 +57,8 @@ export function elementsOf(shape: unknown, name: string): number {
 export function fromBytes(name: string, datatype: Datatype, count: number, bytes: Uint8Array): Elements {
   const { make, bytes: each } = kinds[datatype] as Kind;
   if (bytes.byteLength !== count * each) {
-    throw new RequestError(400, `input '${name}': ${count} elements of ${datatype} have ${count * each} bytes, received ${bytes.byteLength}`);
+    const expected = `${count} elements of ${datatype} have ${count * each} bytes`;
+    throw new RequestError(400, `input '${name}': ${expected}, received ${bytes.byteLength}`);
   }
   if (each === 1) return new make(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer);
   const Made = make as unknown as new (buffer: ArrayBufferLike, offset: number, length: number) => Elements;
@@ -99,7 +100,9 @@ export function fromJson(name: string, datatype: Datatype, count: number, data: 
     }
     if (isLarge) elements[i] = BigInt(value);
     else elements[i] = value;
-    if (isWhole && Number(elements[i]) !== value) throw new RequestError(400, `input '${name}': element ${i} is out of the range of ${datatype}`);
+    if (isWhole && Number(elements[i]) !== value) {
+      throw new RequestError(400, `input '${name}': element ${i} is out of the range of ${datatype}`);
+    }
   }
   return elements;
 }
