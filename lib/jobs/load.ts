@@ -6,6 +6,7 @@ import { refusal } from '../core/errors.ts';
 import { describeFile, readText } from '../core/files.ts';
 import { digestInputs, hashItem, type Digests } from './hash.ts';
 import { inputResolver } from './inputs.ts';
+import type { Resolve } from './kind.ts';
 import { jobSchema, type Job } from './kinds/index.ts';
 import { LoadedJob, type JobItem } from './loaded.ts';
 import { itemNamer, requireOwnFolders, type Sweep } from './names.ts';

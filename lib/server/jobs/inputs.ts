@@ -1,6 +1,6 @@
 // Files of jobs over HTTP: what may be read, and what can be fetched.
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { describeFile, isThere, listFolder, makeFolder, realPathSync, writeFileAtomic } from '../../core/files.ts';
+import { isAbsolute, join, relative, sep } from 'node:path';
+import { describeFile, isThere, listFolder, makeFolder, makeLink, realPathSync, writeFileAtomic } from '../../core/files.ts';
 import { RequestError } from '../errors.ts';
 
 /** Names of files that requests may bring along. */
@@ -9,16 +9,12 @@ const plainName = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/;
 const code = /\.[cm]?[jt]sx?$/i;
 const mostFiles = 100;
 
-/** The path within `folder`, also after its symbolic links are followed. */
-function within(folder: string, path: string): string {
-  const full = resolve(folder, path);
-  const real = isThere(full) ? realPathSync(full) : full;
-  const way = relative(realPathSync(folder), real);
-  const own = real === full ? relative(folder, full) : way;
-  if (own === '' || own === '..' || own.startsWith(`..${sep}`) || isAbsolute(own)) {
-    throw new RequestError(400, `'${path}' is not a file that the job may read`);
-  }
-  return full;
+/** Refuses a path that its symbolic links lead out of `folder`, which has none itself. */
+function requireWithin(folder: string, full: string, path: string): void {
+  if (!isThere(full)) return;
+  const own = relative(folder, realPathSync(full));
+  if (own !== '' && own !== '..' && !own.startsWith(`..${sep}`) && !isAbsolute(own)) return;
+  throw new RequestError(400, `'${path}' is not a file that the job may read`);
 }
 
 /** Resolves paths of a job to the files that came with it or, as `shared/NAME`, to those of the configured folder. */
@@ -29,16 +25,21 @@ export function confined(inputs: string, shared: string | undefined): (path: str
     if (path.includes('\0') || path.includes('\\') || parts.some((part) => part === '' || part === '.' || part === '..')) {
       throw new RequestError(400, `'${path}' is not a file that the job may read: send it along, or use shared/NAME`);
     }
-    if (parts.length === 1) return within(inputs, path);
-    if (parts[0] === 'shared' && shared !== undefined) return within(shared, parts.slice(1).join('/'));
+    const full = join(inputs, path);
+    const isShared = parts.length > 1 && parts[0] === 'shared' && shared !== undefined;
+    if (isShared || (parts.length === 1 && path !== 'shared')) {
+      requireWithin(isShared ? shared : inputs, full, path);
+      return full;
+    }
     const way = shared === undefined ? 'files that come with the request' : 'files that come with the request, or shared/NAME';
     throw new RequestError(400, `'${path}' is not a file that the job may read: there are only ${way}`);
   };
 }
 
-/** Writes the files of a request, base64 by name. */
-export async function writeInputs(folder: string, files: unknown): Promise<void> {
+/** Writes the files of a request, base64 by name, and makes the shared ones available beside them. */
+export async function writeInputs(folder: string, files: unknown, shared: string | undefined): Promise<void> {
   await makeFolder(folder);
+  if (shared !== undefined) await makeLink(join(folder, 'shared'), shared);
   if (files === undefined) return;
   if (typeof files !== 'object' || files === null || Array.isArray(files)) {
     throw new RequestError(400, 'files must be an object of base64 by name');
@@ -48,7 +49,7 @@ export async function writeInputs(folder: string, files: unknown): Promise<void>
   const lower = new Set(entries.map(([name]) => name.toLowerCase()));
   if (lower.size < entries.length) throw new RequestError(400, 'names of files must differ by more than capitals');
   for (const [name, text] of entries) {
-    if (!plainName.test(name) || code.test(name)) {
+    if (!plainName.test(name) || code.test(name) || name.toLowerCase() === 'shared') {
       throw new RequestError(400, 'a file has a name that is not allowed (letters, digits, _ - and .; no code)');
     }
     if (typeof text !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) throw new RequestError(400, `file '${name}' is not base64`);
@@ -63,14 +64,14 @@ export interface ResultFile {
   readonly bytes: number;
 }
 
-/** All plain files below a folder; symbolic links are left out. */
-export async function filesBelow(folder: string, prefix = ''): Promise<ResultFile[]> {
+/** All plain files in a folder and, if `deep`, in the folders in it; symbolic links are left out. */
+export async function filesBelow(folder: string, prefix = '', deep = true): Promise<ResultFile[]> {
   if (!isThere(folder)) return [];
   const found: ResultFile[] = [];
   for (const entry of await listFolder(folder)) {
     const name = `${prefix}${entry.name}`;
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) found.push(...await filesBelow(path, `${name}/`));
+    if (entry.isDirectory() && deep) found.push(...await filesBelow(path, `${name}/`));
     else if (entry.isFile() && !entry.name.startsWith('.')) found.push({ name, bytes: (await describeFile(path)).size });
   }
   return found;

@@ -60,16 +60,17 @@ async function resultsOf(job: Submission): Promise<object> {
     const text = await unlessAbsent(readBytes(join(folder, 'result.json')));
     items.push({ item: name, values, ...(text === undefined ? {} : { result: JSON.parse(text.toString('utf8')) as unknown }), files });
   }
-  return { id: job.id, items };
+  const own = (await filesBelow(join(job.results, job.job.name), '', false));
+  return { id: job.id, items, files: own };
 }
 
-/** A file of the results, found by its name in the list of what there is. */
+/** A file of an item or of the whole job, found by its name in the list of what there is. */
 async function resultFile(job: Submission, path: string, reply: FastifyReply): Promise<Buffer> {
   const item = job.job.items.find(({ name }) => path.startsWith(`${name}/`));
-  const folder = item === undefined ? undefined : join(job.results, job.job.name, item.name);
-  const wanted = item === undefined ? '' : path.slice(item.name.length + 1);
-  const found = folder === undefined ? undefined : (await filesBelow(folder)).find(({ name }) => name === wanted);
-  if (folder === undefined || found === undefined) throw new RequestError(404, 'there is no such file among the results');
+  const folder = join(job.results, job.job.name, item?.name ?? '');
+  const wanted = item === undefined ? path : path.slice(item.name.length + 1);
+  const found = (await filesBelow(folder, '', item !== undefined)).find(({ name }) => name === wanted);
+  if (found === undefined) throw new RequestError(404, 'there is no such file among the results');
   void reply.header('content-type', typeOf(found.name)).header('x-content-type-options', 'nosniff')
     .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; img-src data:");
   return readBytes(join(folder, found.name));

@@ -64,7 +64,7 @@ export class JobStore {
     const folder = join(this.#root, id), inputs = join(folder, 'inputs'), results = join(folder, 'results');
     this.#submitting += 1;
     try {
-      await writeInputs(inputs, files);
+      await writeInputs(inputs, files, this.#shared);
       await makeFolder(results);
       const submission = new Submission(id, await this.#load(job, inputs), { folder, results }, this.#clean(inputs, folder));
       this.#jobs.set(id, submission);
@@ -82,7 +82,7 @@ export class JobStore {
   async #load(job: object, inputs: string): ReturnType<typeof loadJob> {
     const backend = this.#pool.members[0]?.device.backend ?? 'cpu';
     try {
-      const loaded = await loadJob(job, { backend }, confined(inputs, this.#shared), mostItems);
+      const loaded = await loadJob(job, { backend, folder: inputs }, confined(inputs, this.#shared), mostItems);
       if (loaded.items.some((item) => 'backend' in item.job && item.job.backend === 'cpp')) {
         throw new RequestError(400, 'backend: jobs that are submitted cannot run a compiler (cpp)');
       }

@@ -1,7 +1,8 @@
 // A job that was submitted: its state, who follows it, and pausing and resuming it.
 import { DeviceLostError, WarploomError } from '../../core/errors.ts';
 import type { LoadedJob } from '../../jobs/loaded.ts';
-import { runJob, type RunEvent } from '../../jobs/runner.ts';
+import type { RunEvent } from '../../jobs/events.ts';
+import { runJob } from '../../jobs/runner.ts';
 import { RequestError } from '../errors.ts';
 
 /** `paused` and `failed` jobs can be resumed: finished items are not run again. */
@@ -145,7 +146,7 @@ export class Submission {
         this.#tell('warning', { item: event.item, note: this.#clean(event.note) });
         break;
       default:
-        if (event.event !== 'started') this.#finished += 1;
+        if (event.event === 'finished' || event.event === 'skipped') this.#finished += 1;
         this.#tell('item', { item: event.item, event: event.event, finishedItems: this.#finished });
     }
   };
