@@ -2,7 +2,9 @@
 // written file is either complete or absent.
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, existsSync, readFileSync, readlinkSync, realpathSync, type Dirent, type Stats } from 'node:fs';
-import { copyFile, link, lstat, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, symlink, unlink } from 'node:fs/promises';
+import {
+  copyFile, link, lstat, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, symlink, unlink,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { FileError } from './errors.ts';
