@@ -55,3 +55,20 @@ export function launch(text: string, name: string, own: Launch, order: Run['orde
   const races = interpret(text, name, { grid: own.grid, block: own.block, parameters, memory, order }, dynamicBytes);
   return { memory, races };
 }
+
+/** Launches that differ; empty if there are none. They take turns with the orders, unless all are wanted. */
+export function differing(before: string, after: string, launches: readonly Launch[], orders: readonly Run['order'][], dynamicBytes = 0,
+  wantsAll = false): string[] {
+  const found: string[] = [];
+  for (const [at, own] of launches.entries()) {
+    for (const name of namesOf(before, own.kernel)) {
+      for (const order of wantsAll ? orders : [orders[at % orders.length]!]) {
+        const [a, b] = [launch(before, name, own, order, dynamicBytes), launch(after, name, own, order, dynamicBytes)];
+        if (a.races.length > 0) found.push(`${own.kernel} as compiled: ${a.races.join()}`);
+        if (b.races.length > 0) found.push(`${own.kernel} rewritten: ${b.races.join()}`);
+        if (Buffer.compare(a.memory, b.memory) !== 0) found.push(`${own.kernel}: other bytes in order ${order}`);
+      }
+    }
+  }
+  return found;
+}

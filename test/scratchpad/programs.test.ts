@@ -10,28 +10,14 @@ import { Random } from '../support/random.ts';
 import { launchesOf, readKernels, testFolder, type Launch } from './kernels.ts';
 import { randomKernel } from './random-kernels.ts';
 import type { Run } from './interpreter.ts';
-import { fixture, launch, namesOf } from './launches.ts';
+import { differing, fixture } from './launches.ts';
 
 const randomCount = Number(process.env['WARPLOOM_PROOF_KERNELS'] ?? 0);
 /** Random kernels that are compiled together. */
 const chunk = 25;
 
-/** Launches that differ; empty if there are none. */
-function differences(before: string, after: string, launches: readonly Launch[], orders: readonly Run['order'][], dynamicBytes = 0): string[] {
-  const found: string[] = [];
-  for (const [at, own] of launches.entries()) {
-    for (const name of namesOf(before, own.kernel)) {
-      // Launches take turns with the orders, unless all are wanted.
-      for (const order of randomCount > 0 ? orders : [orders[at % orders.length]!]) {
-        const [a, b] = [launch(before, name, own, order, dynamicBytes), launch(after, name, own, order, dynamicBytes)];
-        if (a.races.length > 0) found.push(`${own.kernel} as compiled: ${a.races.join()}`);
-        if (b.races.length > 0) found.push(`${own.kernel} rewritten: ${b.races.join()}`);
-        if (Buffer.compare(a.memory, b.memory) !== 0) found.push(`${own.kernel}: other bytes in order ${order}`);
-      }
-    }
-  }
-  return found;
-}
+const differences = (before: string, after: string, launches: readonly Launch[], orders: readonly Run['order'][], dynamicBytes = 0): string[] =>
+  differing(before, after, launches, orders, dynamicBytes, randomCount > 0);
 
 describe('scratchpad: programs', function () {
   this.timeout(600_000);
