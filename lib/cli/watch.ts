@@ -1,12 +1,34 @@
 // What the command line shows of jobs while they run, and when they have ended.
 import { join } from 'node:path';
 import type { ItemResult, RunEvent } from '../jobs/events.ts';
+import { comparedFigures } from '../jobs/summary.ts';
 import type { CommandContext } from './command.ts';
 import type { ProgressBar } from './progress-bar.ts';
 import { formatSeconds } from './table.ts';
 
+/** The most items of a sweep in the table; all are in the summary. */
+const mostRows = 60;
+
+/** The items of one sweep: the values of the swept fields, and the figures that differ. */
+function summaryTable(results: readonly ItemResult[], folder: string, context: CommandContext): string | undefined {
+  const [first, ...more] = results;
+  if (first === undefined || more.length === 0 || more.some(({ job }) => job !== first.job)) return undefined;
+  const figures = comparedFigures(results).filter((name) => name !== 'accuracy' && name !== 'seconds').slice(0, 3);
+  const cell = (value = NaN): string => (Number.isFinite(value) ? String(Number(value.toPrecision(5))) : '');
+  const rows = results.slice(0, mostRows).map((r) => [
+    r.failed === true ? context.paint('red', r.item) : r.item, r.device.backend, formatSeconds(r.wallSeconds),
+    Number.isFinite(r.accuracy.value) ? r.accuracy.value.toExponential(1) : '',
+    ...figures.map((name) => cell(name === 'wallSeconds' ? r.wallSeconds : r.figures[name])),
+  ]);
+  const left = results.length > mostRows ? `… and ${results.length - mostRows} more\n` : '';
+  return `${context.table(['item', 'on', 'time', 'accuracy', ...figures], rows)}\n${left}`
+    + `${first.job}: ${results.length} items; accuracy: ${first.accuracy.meaning}; all figures: ${join(folder, first.job, 'summary.csv')}`;
+}
+
 /** One table of what ran, where, how fast, how accurate, and where the pictures are. */
 export function resultTable(results: readonly ItemResult[], folder: string, context: CommandContext): string {
+  const sweep = summaryTable(results, folder, context);
+  if (sweep !== undefined) return sweep;
   return context.table(['job', 'what ran', 'on', 'time', 'accuracy', 'results'], results.map((r) => [
     r.item === 'all' ? r.job : `${r.job}/${r.item}`, r.failed === true ? context.paint('red', r.summary) : r.summary, r.device.backend,
     formatSeconds(r.wallSeconds),

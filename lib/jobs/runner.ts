@@ -7,6 +7,7 @@ import type { ItemResult, RunEvent } from './events.ts';
 import type { JobItem, LoadedJob } from './loaded.ts';
 import { refuseLinks, takeFolder } from './results-folder.ts';
 import { finishedResult, runItem, type ItemTask, type ItemWatch } from './run-item.ts';
+import { writeSummary } from './summary.ts';
 import { Tally } from './tally.ts';
 
 /** A part of a sweep. */
@@ -123,10 +124,32 @@ class Run {
   }
 }
 
+/** Runs the items in this process. */
+async function inTurn(run: Run): Promise<ItemResult[]> {
+  const devices = new Devices();
+  try {
+    return await run.all(1, (task, watch) => runItem(task, devices, watch));
+  } finally {
+    await devices.close();
+  }
+}
+
+/** Runs `width` items at a time, in processes of their own. */
+async function inProcesses(run: Run, width: number): Promise<ItemResult[]> {
+  const { ItemPool } = await import('./pool/pool.ts');
+  const pool = new ItemPool();
+  try {
+    return await run.all(width, (task, watch) => pool.run(task, watch));
+  } finally {
+    await pool.close();
+  }
+}
+
 /**
  * Runs a job's items and returns their results in the order of the sweep. An item is skipped if its result.json has the same parameters and
  * inputs; a killed run continues from its last checkpoint; every file is written under a temporary name, synced and renamed. Each item's
- * folder is locked while it runs, and the job's folder too unless only a shard of it runs.
+ * folder is locked while it runs, and the job's folder too unless only a shard of it runs. At the end, also when an item has failed, there
+ * is a summary of the sweep.
  * @throws whatever an item throws, after the results of earlier items are safe on disk and others that run have been stopped; signal.reason
  * when aborted; WarploomError `ERR_WARPLOOM_LOCKED` while another run writes there; ArgumentError for folders that are symbolic links
  */
@@ -139,20 +162,10 @@ export async function runJob(loaded: LoadedJob, options: RunOptions = {}): Promi
     await makeFolder(place);
     await refuseLinks(place, followLinks);
     const run = new Run(loaded, options);
-    if (parallel !== undefined) {
-      const { ItemPool } = await import('./pool/pool.ts');
-      const pool = new ItemPool();
-      try {
-        return await run.all(parallel, (task, watch) => pool.run(task, watch));
-      } finally {
-        await pool.close();
-      }
-    }
-    const devices = new Devices();
     try {
-      return await run.all(1, (task, watch) => runItem(task, devices, watch));
+      return await (parallel === undefined ? inTurn(run) : inProcesses(run, parallel));
     } finally {
-      await devices.close();
+      if (options.signal?.aborted !== true) await writeSummary(loaded, results);
     }
   } finally {
     await lock?.release();

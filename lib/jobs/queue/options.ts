@@ -23,7 +23,10 @@ export interface SubmitOptions extends Partial<QueueOptions> {
   readonly wait?: boolean;
   /** Whether the files of the results come back through the queue, into `results`; default false: workers write to a shared folder. */
   readonly fetch?: boolean;
-  /** Folder in which each job gets a folder, with `fetch` or without a queue; default 'warploom-results'. */
+  /**
+   * Folder in which each job gets a folder, with `fetch` or without a queue; default 'warploom-results'. Otherwise, the workers' folder for
+   * results in `root`, for the summary of the sweep, if it is seen here.
+   */
   readonly results?: string;
   /** Run finished items again. */
   readonly again?: boolean;

@@ -6,6 +6,7 @@ import { makeFolder } from '../../core/files.ts';
 import type { ItemResult, RunEvent } from '../events.ts';
 import type { LoadedJob } from '../loaded.ts';
 import { finishedResult } from '../run-item.ts';
+import { writeSummary } from '../summary.ts';
 import { Tally } from '../tally.ts';
 import { parseAddress } from './address.ts';
 import { connect, prefix, type Opened } from './connect.ts';
@@ -57,6 +58,7 @@ class Submission {
       await events?.close();
       await this.#queue.close();
     }
+    if (wait) await this.#summarise();
     const failed = this.#ends.find((end) => end !== undefined && 'error' in end);
     if (failed !== undefined && 'error' in failed) throw failed.error;
     return this.#ends.flatMap((end) => (end !== undefined && 'result' in end ? [end.result] : []));
@@ -64,6 +66,12 @@ class Submission {
 
   #folder(item: string): string {
     return join(this.#options.results ?? 'warploom-results', this.#loaded.name, item);
+  }
+
+  /** Writes the summary where the results are, as far as that folder is seen here. */
+  async #summarise(): Promise<void> {
+    const { fetch = false, results = 'warploom-results', root = this.#loaded.folder } = this.#options;
+    await writeSummary(this.#loaded, fetch ? results : join(root, results));
   }
 
   #tell(event: RunEvent): void {
