@@ -196,11 +196,8 @@ export class Device {
    * @throws ArgumentError for invalid options and for kernels that the text does not declare, before any work; ModuleError with the
    * compiler's messages if the text does not compile; UnavailableError if there is no compiler, saying what would help
    */
-  async module(options: ModuleOptions): Promise<DeviceModule> {
-    const read = readModuleOptions(options);
-    const owner = this.#owner();
-    const { makeModule } = await (compiling ??= import('./compile/module.ts'));
-    return makeModule(owner, this.description, read);
+  module(options: ModuleOptions): Promise<DeviceModule> {
+    return Device.module(this, options, false);
   }
 
   /** Makes a queue in which calls of equal operation, shape and options that many callers make share launches: see {@link Batcher}. */
@@ -307,6 +304,13 @@ export class Device {
   /** @internal The addon's number of a usable device. */
   static number(device: Device): number {
     return device.#handle;
+  }
+
+  /** @internal See `module`. `isBackground`: the compiler gives way to other programs and to the end of this process. */
+  static async module(device: Device, options: ModuleOptions, isBackground: boolean): Promise<DeviceModule> {
+    const read = readModuleOptions(options, isBackground), owner = device.#owner();
+    const { makeModule } = await (compiling ??= import('./compile/module.ts'));
+    return makeModule(owner, device.description, read);
   }
 
   /** @internal See {@link resultArray}. */

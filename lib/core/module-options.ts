@@ -37,6 +37,8 @@ export interface ReadModuleOptions {
   readonly cacheFolder: string | undefined;
   readonly timeout: number;
   readonly signal: AbortSignal | undefined;
+  /** Whether the compiler gives way to other programs, and to the end of this process. */
+  readonly isBackground: boolean;
 }
 
 /** Limit on the characters of the text and its headers; compilers take minutes for less. */
@@ -87,7 +89,7 @@ function readHeaders(given: unknown): Map<string, string> {
 }
 
 /** Reads and checks the options of a call. Throws ArgumentError. */
-export function readModuleOptions(given: ModuleOptions): ReadModuleOptions {
+export function readModuleOptions(given: ModuleOptions, isBackground = false): ReadModuleOptions {
   const { source, maxRegisters, fast, cacheFolder, timeout, signal, ...rest } = moduleOptions.read(given);
   const kernels = readKernels(rest.kernels);
   const headers = readHeaders(rest.headers);
@@ -100,5 +102,5 @@ export function readModuleOptions(given: ModuleOptions): ReadModuleOptions {
       throw refusal(`kernels[${i}]`, 'a kernel that the text declares (WARPLOOM_KERNEL)', name);
     }
   }
-  return { source, kernels, maxRegisters, fast, headers, cacheFolder, timeout, signal };
+  return { source, kernels, maxRegisters, fast, headers, cacheFolder, timeout, signal, isBackground };
 }

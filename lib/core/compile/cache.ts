@@ -185,6 +185,32 @@ export function cachedProgram(
   });
 }
 
+/** The text that is kept under a key; undefined if there is none, or it is not as it was stored. */
+export async function keptText(folder: string, key: string): Promise<string | undefined> {
+  return withFiles('read a kept text', async () => {
+    const path = await intact(join(folder, key));
+    return path === undefined ? undefined : await readFile(path, 'utf8');
+  });
+}
+
+/** Keeps a text under a key in place of what is there, with the same limits and checks as {@link cachedProgram}. */
+export async function keepText(folder: string, key: string, text: string): Promise<void> {
+  await withFiles('keep a text', async () => {
+    const entry = join(folder, key);
+    const work = await mkdtemp(join(folder, 'work-'));
+    try {
+      const whole = await mkdtemp(join(work, 'entry-'));
+      await writeFile(join(whole, 'program'), text);
+      await writeFile(join(whole, 'sha256'), digestOf(key, Buffer.from(text)));
+      await rename(entry, join(work, 'former')).catch(() => undefined);
+      await putInPlace(whole, entry);
+    } finally {
+      await rm(work, { recursive: true, force: true });
+      if (made++ % cacheLimits.every === 0) await keepWithin(folder).catch(() => undefined);
+    }
+  });
+}
+
 /** The text cached under a key, as {@link cachedProgram} caches programs. */
 export async function cachedText(folder: string, key: string, make: () => string): Promise<string> {
   const path = await cachedProgram(folder, key, (_, to) => writeFile(to, make()));

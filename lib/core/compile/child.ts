@@ -1,5 +1,7 @@
 // Child processes with limits on time and memory and a minimal environment.
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import { WarploomError } from '../errors.ts';
 import { reasonOf } from '../progress.ts';
@@ -32,6 +34,8 @@ export interface ChildOptions {
   readonly signal?: AbortSignal;
   /** Whether to collect standard output. */
   readonly output?: boolean;
+  /** Whether it gives way to other programs, and to the end of this process. */
+  readonly isBackground?: boolean;
 }
 
 /**
@@ -113,7 +117,7 @@ export function cannotRun(path: string, error: Error): WarploomError {
  * it.
  */
 export function runChild(path: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
-  const { signal, timeout, cwd, memory = childMemory, env, output = false } = options;
+  const { signal, timeout, cwd, memory = childMemory, env, output = false, isBackground = false } = options;
   signal?.throwIfAborted();
   return new Promise((resolve, reject) => {
     const { child, stop, ended } = startChild(path, args, { cwd, env, memory }, ['ignore', output ? 'pipe' : 'ignore', 'pipe']);
@@ -123,6 +127,7 @@ export function runChild(path: string, args: readonly string[], options: ChildOp
       isLate = true;
       stop();
     }, timeout);
+    if (isBackground) yieldTo(child, timer);
     signal?.addEventListener('abort', stop, { once: true });
     const end = (): void => {
       clearTimeout(timer);
@@ -140,6 +145,19 @@ export function runChild(path: string, args: readonly string[], options: ChildOp
       else resolve({ code: code ?? undefined, stderr: messages(), stdout: written(), reason });
     });
   });
+}
+
+/** The operating system's priority of what runs only where nothing else does. */
+const leastPriority = 19;
+
+/** Lets a child run beside others with the least priority, and this process end before it, which then ends it. */
+function yieldTo(child: ChildProcess, timer: NodeJS.Timeout): void {
+  for (const each of [child, child.stderr as Socket | null, child.stdout as Socket | null, timer]) each?.unref();
+  try {
+    if (child.pid !== undefined) setPriority(child.pid, leastPriority);
+  } catch {
+    // It has ended, or the system does not allow it.
+  }
 }
 
 function killGroup(pid: number): void {

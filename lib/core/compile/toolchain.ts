@@ -35,11 +35,12 @@ const usedUp = /^(?!\s|\S*[:(]\d).*(?:No space left on device|out of memory|virt
 
 /** Runs a compiler. `name`: its name in messages. */
 export async function runCompiler(
-  program: string, args: readonly string[], work: string, { timeout, signal }: Pick<ReadModuleOptions, 'timeout' | 'signal'>,
+  program: string, args: readonly string[], work: string,
+  { timeout, signal, isBackground = false }: Pick<ReadModuleOptions, 'timeout' | 'signal'> & Partial<ReadModuleOptions>,
   { name: compiler, env = {} }: { readonly name: string; readonly env?: Readonly<Record<string, string>> },
 ): Promise<void> {
   const done = await runChild(program, args, {
-    cwd: work, timeout, env: { ...kept(searchPaths), TMPDIR: work, ...env }, ...(signal === undefined ? {} : { signal }),
+    cwd: work, timeout, env: { ...kept(searchPaths), TMPDIR: work, ...env }, ...(signal === undefined ? {} : { signal }), isBackground,
   });
   if (done.code === 0) return;
   const log = done.stderr.trim();

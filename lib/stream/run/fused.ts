@@ -5,14 +5,16 @@ import { setTimeout as after } from 'node:timers/promises';
 import type { Device } from '../../core/device.ts';
 import { required } from '../../core/known.ts';
 import { reasonOf } from '../../core/progress.ts';
+import { isTrusted } from '../require.ts';
 import { orAborted } from '../stop.ts';
 import type { StreamGraph } from '../graph.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import type { FusedOptions } from '../targets/cuda-layout.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
 import { CompiledGpu } from './gpu.ts';
 import type { GpuLimits } from './gpu-types.ts';
-import { keepLayout, keptLayout } from './kept-layout.ts';
+import { activityOf } from './activity.ts';
+import { keepLayouts, knownLayouts, type KnownLayouts } from './kept-layout.ts';
+import { searchLater, type LaterSearch } from './later-layouts.ts';
 import { byDefault, isRefusal, LayoutSearch, leastGain, shortList, type Candidate } from './layouts.ts';
 import { printedProgram } from './printed.ts';
 import type { Trial } from './trial.ts';
@@ -21,6 +23,8 @@ import type { Trial } from './trial.ts';
 export interface FusedCompileOptions extends GpuLimits {
   /** Whether layouts are timed where none is kept. Default: on GPUs of machines with at least four cores, unless WARPLOOM_TUNE is 0. */
   readonly search?: boolean | ShortSearch | undefined;
+  /** Takes the program in faster layouts that are found later, while the device has nothing to do. */
+  readonly better?: ((compiled: CompiledGpu) => void) | undefined;
 }
 
 /** What a search at the first compilation does, for tests. */
@@ -31,10 +35,9 @@ export interface ShortSearch {
   readonly seconds?: number;
   /** Times a layout, in items of output per second. Default: by launches on random input. */
   readonly time?: (candidate: Candidate, compiled: CompiledGpu) => Promise<number>;
+  /** How candidates for which there was no time are timed later, while the device has nothing to do. Default: they are not. */
+  readonly later?: LaterSearch;
 }
-
-/** The fastest layout. */
-type Found = FusedOptions | 'byDefault';
 
 /** Cores from which on candidates are compiled beside the default layout without slowing it down. */
 const leastCores = 4;
@@ -62,39 +65,53 @@ const searchesByDefault = ({ backend }: Device): boolean =>
   backend === 'cuda' && availableParallelism() >= leastCores && process.env['WARPLOOM_TUNE'] !== '0';
 
 /** Searches under way, by device and text of the default layout; undefined: it was given up. */
-const searches = new WeakMap<Device, Map<string, Promise<Found | undefined>>>();
+const searches = new WeakMap<Device, Map<string, Promise<KnownLayouts | undefined>>>();
+
+/** Nothing is left to be found out. */
+const settled: KnownLayouts = { layout: undefined, rates: {}, isWhole: true };
 
 /**
  * Compiles a graph for a device, in the layout that a search has found for it, here or in `tune.ts`. Throws UnsupportedProgram for programs
  * that are not for devices, ScheduleError where there is no schedule, UnavailableError where nothing compiles device code.
  */
 export async function compileFused(graph: StreamGraph, device: Device, options: FusedCompileOptions = {}): Promise<CompiledGpu> {
-  const { search: asked = searchesByDefault(device), ...limits } = options;
+  const { search: asked = searchesByDefault(device), better, ...limits } = options;
   const { limitBytes } = device.memory();
   const search = (limitBytes === 0 || limitBytes >= leastMemory) && asked;
-  const { signal } = limits;
+  const { signal, fast } = limits;
   const begin = performance.now();
   const program = await printedProgram(graph);
   // Other layouts would give other bits.
   if ((program.state?.stretch ?? null) !== null) return CompiledGpu.compileDefault(graph, device, limits, program);
-  const running = searches.get(device) ?? new Map<string, Promise<Found | undefined>>();
+  const running = searches.get(device) ?? new Map<string, Promise<KnownLayouts | undefined>>();
   searches.set(device, running);
-  let found: Found | undefined = await keptLayout(program, device);
-  while (found === undefined && search !== false) {
+  let known = await knownLayouts(program, device);
+  const goOn = (): void => {
+    const { candidates = shortList, time, later }: ShortSearch = typeof search === 'object' ? search : { later: {} };
+    // Others may change their graph meanwhile.
+    if (known?.isWhole !== false || search === false || later === undefined || !isTrusted(graph)) return;
+    searchLater({ ...later, graph, device, program, fast, candidates, known, time, better });
+  };
+  while (known === undefined && search !== false) {
     signal?.throwIfAborted();
     const other = running.get(program.source);
     if (other !== undefined) {
-      found = await orAborted(other, signal);
+      known = await orAborted(other, signal);
       continue;
     }
-    const own = searchFirst(graph, device, program, { begin, ...limits, ...(search === true ? {} : search) });
-    running.set(program.source, own.then((made) => made.found, () => (signal?.aborted === true ? undefined : 'byDefault' as const))
+    const asWell = search === true ? {} : search;
+    const own = activityOf(device).during(() => searchFirst(graph, device, program, { begin, ...limits, ...asWell }), false);
+    running.set(program.source, own.then((made) => made.known, () => (signal?.aborted === true ? undefined : settled))
       .finally(() => running.delete(program.source)));
-    return (await own).compiled;
+    const made = await own;
+    known = made.known;
+    goOn();
+    return made.compiled;
   }
-  if (found !== undefined && found !== 'byDefault') {
+  goOn();
+  if (known?.layout !== undefined) {
     try {
-      return await CompiledGpu.of(graph, await printedProgram(graph, found), device, limits);
+      return await CompiledGpu.of(graph, await printedProgram(graph, known.layout), device, limits);
     } catch (error) {
       if (!(error instanceof UnsupportedProgram)) throw error;
     }
@@ -103,16 +120,18 @@ export async function compileFused(graph: StreamGraph, device: Device, options: 
 }
 
 /**
- * Compiles the default layout and a few candidates beside each other, times what is ready in time, and keeps the fastest. Rejects only
- * as the compilation of the default layout does, and with the signal's reason.
+ * Compiles the default layout and a few candidates beside each other, times what is ready in time, and keeps what is found out. Rejects
+ * only as the compilation of the default layout does, and with the signal's reason.
  */
 async function searchFirst(
   graph: StreamGraph, device: Device, program: FusedProgram, { begin, fast, signal, timeout, candidates = shortList, seconds, time }:
   GpuLimits & ShortSearch & { readonly begin: number },
-): Promise<{ readonly compiled: CompiledGpu; readonly found: Found }> {
+): Promise<{ readonly compiled: CompiledGpu; readonly known: KnownLayouts }> {
   const over = new AbortController();
   let trial: Trial | undefined, timer: NodeJS.Timeout | undefined;
-  let took = 0, isLate = false as boolean, lastStart = Infinity;
+  let took = 0, lastStart = Infinity;
+  /** Candidates that cannot run, or have the same text as another. */
+  const useless: string[] = [];
   const standard = CompiledGpu.compileDefault(graph, device, { fast, signal, timeout }, program);
   using search = new LayoutSearch(graph, device, {
     fast, signal, over: over.signal, lastStart: () => lastStart, atOnce: Math.max(1, availableParallelism() - 1),
@@ -121,16 +140,14 @@ async function searchFirst(
       over.signal.throwIfAborted(); // the default layout took all the time
       return time?.(each, compiled) ?? required(trial).time(compiled, signal);
     },
+    skip: ({ name }, _, isUseless) => { if (isUseless) useless.push(name); },
   });
   search.knows(byDefault, program);
   const timed = standard.then(async (compiled) => {
     took = (performance.now() - begin) / 1e3;
     const left = seconds ?? patience(took);
     lastStart = begin + 1e3 * (took + left - leastShare * took);
-    timer = setTimeout(() => {
-      isLate = true;
-      over.abort();
-    }, 1e3 * left);
+    timer = setTimeout(() => { over.abort(); }, 1e3 * left);
     if (time === undefined) trial = new (await import('./trial.ts')).Trial(compiled, undefined, fast !== true);
     search.knows(byDefault, program, await (time?.(byDefault, compiled) ?? required(trial).timeDefault(compiled, signal)));
   });
@@ -145,23 +162,27 @@ async function searchFirst(
     compiled.dispose();
     throw reasonOf(signal);
   }
-  const { ranking } = search;
-  const rateOfDefault = ranking.find(({ candidate }) => candidate === byDefault)?.rate;
-  const [best] = ranking;
-  if (rateOfDefault !== undefined && best !== undefined && best.rate > leastGain * rateOfDefault) {
-    const fastest = required(search.take());
-    compiled.dispose();
-    await keep(best.candidate.options);
-    return { compiled: fastest, found: best.candidate.options };
-  }
+  const found = foundBy(search, candidates, useless);
   // Input on which the program faults will be the same next time. What a device or a loaded machine failed at may succeed, and a search
-  // that was late is made once more, when the default layout comes from the cache.
-  const isKept = ended.status === 'rejected' ? isRefusal(ended.reason) : !(isLate || search.hasLeftOut) || took < cachedSeconds;
-  if (isKept) await keep(undefined);
-  return { compiled, found: 'byDefault' };
+  // that timed no candidate is made once more, when the default layout comes from the cache.
+  const isKept = ended.status === 'rejected' ? isRefusal(ended.reason)
+    : found.isWhole || Object.values(found.rates).some((rate) => rate > 0) || took < cachedSeconds;
+  const known = ended.status === 'rejected' ? settled : found;
+  // A folder that cannot be written is no reason to fail.
+  if (isKept) await keepLayouts(program, device, known).catch(() => undefined);
+  if (known.layout === undefined) return { compiled, known };
+  compiled.dispose();
+  return { compiled: required(search.take()), known };
+}
 
-  /** A folder that cannot be written is no reason to fail. */
-  function keep(layout: FusedOptions | undefined): Promise<void> {
-    return keepLayout(program, device, layout).catch(() => undefined);
-  }
+/** What a search has found out. Candidates that failed for another reason than themselves are left. */
+function foundBy({ ranking }: LayoutSearch, candidates: readonly Candidate[], useless: readonly string[]): KnownLayouts {
+  const ofDefault = ranking.find(({ candidate }) => candidate === byDefault)?.rate ?? Infinity;
+  const timed = ranking.filter(({ candidate }) => candidate !== byDefault).map(({ candidate: { name }, rate }) => [name, rate / ofDefault]);
+  const rates = Object.fromEntries([...timed, ...useless.map((name) => [name, 0])]) as Record<string, number>;
+  const [best] = ranking;
+  const isBetter = best !== undefined && best.rate > leastGain * ofDefault;
+  return {
+    layout: isBetter ? best.candidate.options : undefined, rates, isWhole: candidates.every(({ name }) => name in rates),
+  };
 }

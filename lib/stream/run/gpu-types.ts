@@ -12,6 +12,8 @@ export interface GpuLimits {
   readonly fast?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeout?: number | undefined;
+  /** Whether the compiler gives way to other programs, and to the end of this process. */
+  readonly isBackground?: boolean | undefined;
 }
 
 /** Steady states on arrays of the device. */

@@ -2,7 +2,7 @@
 // makes; all whole steady states between are the device's, in launches that take a slice of the input each.
 import { setMaxListeners } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { type Device, type DeviceArray, inputArray, resultArray } from '../../core/device.ts';
+import { Device, type DeviceArray, inputArray, resultArray } from '../../core/device.ts';
 import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule, Kernel } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
@@ -16,6 +16,7 @@ import { smallBlocks, type FusedOptions } from '../targets/cuda-layout.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
 import { isTrusted } from '../require.ts';
 import { within } from '../stop.ts';
+import { whileBusy } from './activity.ts';
 import type { GpuLimits, GpuOutcome, GpuRunOptions, GpuSpan, GpuWork, ScheduleFigures } from './gpu-types.ts';
 import { HostEnds, type Ends } from './gpu-ends.ts';
 import { LaunchSizes, noQueue, queueLimits } from './launch-sizes.ts';
@@ -79,8 +80,8 @@ export class CompiledGpu {
   static async compileDefault(
     graph: StreamGraph, device: Device, options: GpuCompileOptions = {}, program?: FusedProgram,
   ): Promise<CompiledGpu> {
-    const { fast, signal, timeout, ...how } = options;
-    const limits = { fast, signal, timeout };
+    const { fast, signal, timeout, isBackground, ...how } = options;
+    const limits = { fast, signal, timeout, isBackground };
     const printed = program ?? await printedProgram(graph, how);
     if (printed.input.items === 0 || printed.output.items === 0) {
       throw new UnsupportedProgram('steady states take nothing from the input, or give nothing to the output');
@@ -96,13 +97,15 @@ export class CompiledGpu {
 
   /** Compiles a program as it is printed. Throws UnsupportedProgram if no block of it fits on a multiprocessor. */
   static async of(
-    graph: StreamGraph, program: FusedProgram, device: Device, { fast, signal, timeout }: GpuLimits = {},
+    graph: StreamGraph, program: FusedProgram, device: Device, { fast, signal, timeout, isBackground = false }: GpuLimits = {},
   ): Promise<CompiledGpu> {
     signal?.throwIfAborted();
-    const compiled = new CompiledGpu(graph, program, device, await device.module({
+    const options = {
       source: program.source, kernels: program.state?.kernels ?? [program.kernel], headers: { 'arithmetic.h': arithmeticHeader() },
       ...(fast === undefined ? {} : { fast }), ...(signal === undefined ? {} : { signal }), ...(timeout === undefined ? {} : { timeout }),
-    }));
+    };
+    const module = await (isBackground ? Device.module(device, options, true) : device.module(options));
+    const compiled = new CompiledGpu(graph, program, device, module);
     if (compiled.#resident > 0) return compiled;
     compiled.dispose();
     throw new UnsupportedProgram(`no multiprocessor has the registers and the ${program.sharedBytes} bytes of shared memory of a block`);
@@ -198,7 +201,11 @@ export class CompiledGpu {
   }
 
   /** Makes a whole run. */
-  async process(ends: Ends, { share: choice = false, release, ...options }: GpuRunOptions): Promise<GpuWork> {
+  process(ends: Ends, options: GpuRunOptions): Promise<GpuWork> {
+    return whileBusy(this.device, () => this.#process(ends, options));
+  }
+
+  async #process(ends: Ends, { share: choice = false, release, ...options }: GpuRunOptions): Promise<GpuWork> {
     const from = this.program.startStates + this.warmStates, to = ends.counts.steadyStates;
     if (to <= from) {
       return this.#byWasm(ends, options, `the run is too short for a device, which begins after steady state ${from}`);

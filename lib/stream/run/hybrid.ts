@@ -18,6 +18,7 @@ import { within } from '../stop.ts';
 import { endOf } from '../targets/cuda-layout.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
 import { lowerForWasm } from '../targets/wasm.ts';
+import { whileBusy } from './activity.ts';
 import type { Done, Faulty } from './answers.ts';
 import type { HybridMode } from './backends.ts';
 import { shared, type CommonData, type MachineRun, type SharedInts } from './common.ts';
@@ -294,7 +295,8 @@ export class HybridGpu extends CompiledGpu {
     };
     try {
       const told = this.#machineRun(run, parts, streams, options);
-      const answers = await runByCrew(this.#programFor(run, parts), parts.launches.tasks.length, told, options.signal, conduct);
+      const answers = await whileBusy(device, () =>
+        runByCrew(this.#programFor(run, parts), parts.launches.tasks.length, told, options.signal, conduct));
       return { answers, deviceSeconds: conductor?.deviceSeconds ?? 0, isFaulty: conductor?.fault !== noFault };
     } catch (error) {
       if (error instanceof FirstFault) return { answers: [error.fault], deviceSeconds: 0, isFaulty: true };

@@ -28,6 +28,12 @@ export const byDefault: Candidate = { name: 'default', options: {} };
 /** Whether an error of a timed launch says that the program faults on its input. */
 export const isRefusal = (error: unknown): boolean => error instanceof WarploomError && error.code === 'ERR_WARPLOOM_INVALID_ARGUMENT';
 
+/** Whether an error says that a layout cannot run a program, whenever that is tried: it does not fit, does not compile, or is wrong. */
+export const isUseless = (error: unknown): boolean => error instanceof UnsupportedProgram
+  || (error instanceof WarploomError && ['ERR_WARPLOOM_INVALID_PROGRAM', 'ERR_WARPLOOM_INTERNAL'].includes(error.code));
+
+export const stateReadsAhead = (): UnsupportedProgram => new UnsupportedProgram('programs with state do not read ahead');
+
 /** A candidate replaces the default layout if it is faster by more than what launches differ by. */
 export const leastGain = 1.02;
 
@@ -132,8 +138,8 @@ export const mostCandidates = firstCandidates.length + finalists * (7 + sizes.le
 export interface SearchOptions extends Omit<GpuLimits, 'timeout'> {
   /** Times a candidate, in items of output per second. */
   readonly time: (candidate: Candidate, compiled: CompiledGpu) => Promise<number>;
-  /** Told about candidates that are not timed, and why. */
-  readonly skip?: (candidate: Candidate, reason: string) => void;
+  /** Told about candidates that are not timed, why, and whether they never can be. */
+  readonly skip?: (candidate: Candidate, reason: string, isUseless: boolean) => void;
   /** Told after each candidate, timed or not. */
   readonly tried?: () => void;
   /** Comes when no further candidate is to be timed. */
@@ -160,7 +166,6 @@ export class LayoutSearch {
   readonly #known = new Map<string, string>();
   readonly #rates = new Map<Candidate, number>();
   #fastest: Attempt | undefined;
-  #hasLeftOut = false;
   #hasState = false;
   /** Errors of candidates other than that they do not fit. The search goes on without them. */
   readonly failures: unknown[] = [];
@@ -174,11 +179,6 @@ export class LayoutSearch {
   /** Candidates by their rates, the fastest first. */
   get ranking(): readonly { readonly candidate: Candidate; readonly rate: number }[] {
     return [...this.#rates].sort(([, a], [, b]) => b - a).map(([each, rate]) => ({ candidate: each, rate }));
-  }
-
-  /** Whether there was no time for some candidates. */
-  get hasLeftOut(): boolean {
-    return this.#hasLeftOut;
   }
 
   /** A layout that the caller compiles and times, such as the default; its rate, once it is known. */
@@ -216,7 +216,6 @@ export class LayoutSearch {
         for (let each; compiling.size < atOnce && !stopped.aborted && (each = waiting.shift()) !== undefined;) {
           if (compiling.size > 0) await after(startMilliseconds);
           if (performance.now() > lastStart()) {
-            this.#hasLeftOut = true;
             waiting.length = 0;
             break;
           }
@@ -262,7 +261,8 @@ export class LayoutSearch {
   }
 
   #skip(each: Candidate, error: unknown): void {
-    this.#options.skip?.(each, error instanceof UnsupportedProgram ? error.reason : error instanceof Error ? error.message : String(error));
+    const reason = error instanceof UnsupportedProgram ? error.reason : error instanceof Error ? error.message : String(error);
+    this.#options.skip?.(each, reason, isUseless(error));
     if (!(error instanceof UnsupportedProgram)) this.failures.push(error);
   }
 
@@ -270,7 +270,7 @@ export class LayoutSearch {
   #compile(each: Candidate, signal: AbortSignal): Promise<Attempt> | undefined {
     const { skip, fast } = this.#options;
     try {
-      if (this.#hasState && each.options.readsAhead === true) throw new UnsupportedProgram('programs with state do not read ahead');
+      if (this.#hasState && each.options.readsAhead === true) throw stateReadsAhead();
       const program = fusedProgram(this.#graph, each.options);
       const same = this.#known.get(program.source);
       if (same === undefined) {
@@ -278,7 +278,7 @@ export class LayoutSearch {
         return CompiledGpu.of(this.#graph, program, this.#device, { signal, fast })
           .then((compiled) => ({ candidate: each, compiled }), (error: unknown) => ({ candidate: each, error }));
       }
-      skip?.(each, `the same kernel as ${same}`);
+      skip?.(each, `the same kernel as ${same}`, true);
     } catch (error) {
       if (!(error instanceof UnsupportedProgram)) throw error;
       this.#skip(each, error);

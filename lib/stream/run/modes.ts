@@ -17,17 +17,19 @@ export interface ModeOptions extends Omit<PipelineOptions, 'mode' | 'width'> {
   readonly link?: Partial<LinkCosts> | undefined;
   /** With mode `fused`, false: layouts are not timed. */
   readonly search?: boolean | undefined;
+  /** With mode `fused`: takes the program in faster layouts that are found later. */
+  readonly better?: ((compiled: CompiledGpu) => void) | undefined;
   /** With mode `fused`: programs that only firings in order can run are compiled by mode `swp`. */
   readonly inOrder?: boolean | undefined;
 }
 
 /** Throws as {@link compileFused} does. */
 export async function compileMode(
-  graph: StreamGraph, device: Device, { mode, layout, search, inOrder = false, ...options }: ModeOptions,
+  graph: StreamGraph, device: Device, { mode, layout, search, better, inOrder = false, ...options }: ModeOptions,
 ): Promise<CompiledGpu> {
   if (mode === 'fused') {
     const { fast, signal } = options;
-    const fused = compileFused(graph, device, { fast, signal, search });
+    const fused = compileFused(graph, device, { fast, signal, search, better });
     return inOrder ? fused.catch((error: unknown) => inOrderAfter(error, graph, device, { fast, signal })) : fused;
   }
   const { PipelinedGpu, widthOf } = await import('./gpu-pipelined.ts');

@@ -102,7 +102,12 @@ async function compiledFor(graph: StreamGraph, device: Device, request: CompileR
       const { mode, fast, costs, threads } = request;
       const planned = isHybridMode(mode) ? { costs, cores: threads } : {};
       try {
-        const made = await compileMode(graph, device, { mode, fast, ...planned, signal: stop });
+        let made: CompiledGpu | undefined;
+        const better = (faster: CompiledGpu): void => {
+          // Runs may still use what was there before.
+          if (programs.get(name) === made) programs.set(name, made = faster);
+        };
+        made = await compileMode(graph, device, { mode, fast, ...planned, better, signal: stop });
         // Runs may still use what is forgotten here: the collector frees it.
         if (programs.size >= mostKept) programs.delete(leading([...programs.keys()], 1)[0]);
         programs.set(name, made);

@@ -74,7 +74,7 @@ export class Trial {
       sum + kinds.reduce((all, kind) => all + items * countsOf(type)[kind] * (kind === 'd' ? 8 : 4), 0), 0);
     const most = Math.max(this.#states, Math.floor(mostBytes / Math.max(1, bytes)));
     for (;;) {
-      await this.#allocate(compiled);
+      await this.#allocate(compiled, signal);
       const seconds = await this.#launch(compiled, signal);
       if (seconds >= launchSeconds || this.#states >= most) {
         if (this.#isExact && compiled.program.state === undefined) this.#expected = await this.#written();
@@ -120,16 +120,18 @@ export class Trial {
     return best;
   }
 
-  async #allocate({ program: { input, output } }: CompiledGpu): Promise<void> {
+  async #allocate({ program: { input, output } }: CompiledGpu, signal: AbortSignal | undefined): Promise<void> {
     this.dispose();
     const counts = countsOf(input.external.type);
     const items = input.before + (this.#lead + this.#states) * input.items + input.external.later.beyond;
-    this.#input = await Promise.all(input.kinds.map(async (kind, at) => {
-      const array = resultArray(this.#device, elementTypes[kind], items * counts[kind]);
+    this.#input = input.kinds.map((kind) => resultArray(this.#device, elementTypes[kind], items * counts[kind]));
+    for (const [at, array] of this.#input.entries()) {
       const sample = elementAt(this.#sample, at);
-      for (let done = 0; done < array.length; done += sample.length) await array.write(sample.subarray(0, array.length - done), done);
-      return array;
-    }));
+      for (let done = 0; done < array.length; done += sample.length) {
+        signal?.throwIfAborted();
+        await array.write(sample.subarray(0, array.length - done), done);
+      }
+    }
     const given = countsOf(output.external.type);
     this.#output = output.kinds.map((kind) =>
       resultArray(this.#device, elementTypes[kind], this.#states * output.items * given[kind]));

@@ -5,7 +5,7 @@ import { required } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import { CompiledGpu } from './gpu.ts';
 import type { GpuLimits } from './gpu-types.ts';
-import { keepLayout } from './kept-layout.ts';
+import { keepLayouts } from './kept-layout.ts';
 import { byDefault, leastGain, LayoutSearch, mostCandidates } from './layouts.ts';
 import { printedProgram } from './printed.ts';
 import { Trial } from './trial.ts';
@@ -72,7 +72,9 @@ export async function tuneLayout(graph: StreamGraph, device: Device, options: Tu
     const [{ candidate: best, rate }] = ranking as [typeof ranking[number]];
     const layouts = ranking.map(({ candidate: { name }, rate: itemsPerSecond }) => ({ name, itemsPerSecond }));
     const isBetter = rate > leastGain * rateOfDefault;
-    await keepLayout(await printedProgram(graph), device, isBetter ? best.options : undefined);
+    const rates = Object.fromEntries(ranking.filter(({ candidate }) => candidate !== byDefault)
+      .map(({ candidate, rate: own }) => [candidate.name, own / rateOfDefault]));
+    await keepLayouts(await printedProgram(graph), device, { layout: isBetter ? best.options : undefined, rates, isWhole: true });
     if (!isBetter) return { compiled, layouts, skipped };
     compiled.dispose();
     return { compiled: required(search.take()), layouts, skipped };

@@ -10,6 +10,7 @@ import { scalarCount } from '../interpret/values.ts';
 import type { StreamGraph } from '../graph.ts';
 import { countsOf, makeArray } from '../plan/layout.ts';
 import { startMatters } from '../plan/start.ts';
+import { whileBusy } from '../run/activity.ts';
 import type { DeviceBackend } from '../run/backends.ts';
 import { elementTypes } from '../run/gpu-ends.ts';
 import type { CompiledGpu } from '../run/gpu.ts';
@@ -22,7 +23,6 @@ import { ItemQueue } from './items.ts';
 import { inFlight } from './pieces.ts';
 import { Progress } from './progress.ts';
 import { WasmEngine, type CompiledOptions } from './wasm.ts';
-
 
 /** Steady states that are made together. */
 interface Slice {
@@ -198,10 +198,10 @@ export class DeviceEngine implements SessionEngine {
     const { program: { input } } = this.#compiled;
     for (let state = from; state < to;) {
       const states = Math.min(this.#most, to - state);
-      const { fault } = await this.#compiled.launch({
-        input: [array], output: [made], firstInput: input.before + state * input.items - begin,
-        firstOutput: this.#progress.passed('output', state) - before, states, signal: this.#stop,
-      });
+      const firstInput = input.before + state * input.items - begin, firstOutput = this.#progress.passed('output', state) - before;
+      const { fault } = await whileBusy(this.#compiled.device, () => this.#compiled.launch({
+        input: [array], output: [made], firstInput, firstOutput, states, signal: this.#stop,
+      }));
       if (fault !== undefined) return state;
       state += states;
     }
@@ -261,7 +261,7 @@ export class DeviceEngine implements SessionEngine {
 
   /** Submits a slice to the device. */
   #slice(state: number, states: number): Slice {
-    const output = this.#launch(state, states);
+    const output = whileBusy(this.#compiled.device, () => this.#launch(state, states));
     this.#underWay.add(output);
     output.catch(() => undefined).finally(() => { this.#underWay.delete(output); });
     return { state, states, output };

@@ -1,14 +1,15 @@
 // The search for the fastest layout of a kernel: what it tries, what it keeps, and that a kept layout changes no bit.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
+import { keepText } from '../../../lib/core/compile/cache.ts';
 import type { Device } from '../../../lib/core/device.ts';
 import { compileForDevice, run } from '../../../lib/stream/index.ts';
 import { compileFused } from '../../../lib/stream/run/fused.ts';
 import { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
-import { keepLayout, keptLayout } from '../../../lib/stream/run/kept-layout.ts';
+import { keepLayouts, knownLayouts } from '../../../lib/stream/run/kept-layout.ts';
 import { firstCandidates, furtherCandidates, LayoutSearch, mostCandidates } from '../../../lib/stream/run/layouts.ts';
 import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { eachBackend } from '../../support/backends.ts';
@@ -58,10 +59,10 @@ describe('layouts of kernels', function () {
       steps.forEach(([done, total], i) => { assert.ok(done === i + 1 && total === mostCandidates && done <= total); });
       assert.equal(steps.length, layouts.length - 1 + skipped.length);
       assert.deepEqual((await program.run(input)).output, expected);
-      const kept = await keptLayout(fusedProgram(graph), device);
-      assert.ok(kept !== undefined);
+      const kept = await knownLayouts(fusedProgram(graph), device);
+      assert.ok(kept?.isWhole === true);
       const { program: plain } = await compileFused(graph, device);
-      assert.equal(plain.source, fusedProgram(graph, kept === 'byDefault' ? {} : kept).source);
+      assert.equal(plain.source, fusedProgram(graph, kept.layout).source);
       assert.equal(program.kernel.maxThreads, plain.threads);
     });
 
@@ -94,7 +95,7 @@ describe('layouts of kernels', function () {
       const expected = (await run(graph, { input, backend: 'wasm' })).output;
       const byDefault = fusedProgram(graph);
       const layout = { threads: 96, sharedBytes: 9000, minBlocks: 3, groupSize: 4000, width: 1, readsAhead: true };
-      await keepLayout(byDefault, device, layout);
+      await keepLayouts(byDefault, device, { layout, rates: {}, isWhole: true });
       {
         using found = await compileFused(graph, device);
         assert.equal(found.program.threads, 96);
@@ -104,16 +105,26 @@ describe('layouts of kernels', function () {
         assert.equal(given.program.threads, 64, 'a layout that is asked for comes first');
       }
       // One that does not fit, and files that are none of ours, are as if nothing were kept.
-      await keepLayout(byDefault, device, { ...layout, sharedBytes: 4 });
+      await keepLayouts(byDefault, device, { layout: { ...layout, sharedBytes: 4 }, rates: {}, isWhole: true });
       using unfit = await compileFused(graph, device);
       assert.equal(unfit.program.threads, byDefault.threads);
-      const path = join(folder, 'warploom', 'stream', readdirSync(join(folder, 'warploom', 'stream')).find((name) => name.endsWith('.layout.json'))!);
-      for (const text of ['', '{}', '{"version":1,"layout":{"threads":1e9}}', JSON.stringify({ version: 1, layout: { ...layout, threads: 97 } })]) {
-        writeFileSync(path, text);
-        assert.equal(await keptLayout(byDefault, device), undefined, text);
+      const caches = join(folder, 'warploom', 'stream');
+      const textIn = (entry: string): string => readFileSync(join(caches, entry, 'program'), 'utf8');
+      const entry = readdirSync(caches).find((name) => /^[0-9a-f]{40}$/.test(name) && textIn(name).startsWith('{"version":2'))!;
+      const good = textIn(entry);
+      const wrong = ['', '{}', good.replace('"threads":96', '"threads":97'), good.replace('"version":2', '"version":1'),
+        good.replace('"rates":{}', '"rates":{"t32":-1}')];
+      for (const text of wrong) {
+        await keepText(caches, entry, text);
+        assert.equal(await knownLayouts(byDefault, device), undefined, text);
       }
-      await keepLayout(byDefault, device, undefined);
-      assert.equal(await keptLayout(byDefault, device), 'byDefault');
+      await keepText(caches, entry, good);
+      assert.equal((await knownLayouts(byDefault, device))?.layout?.threads, 96);
+      writeFileSync(join(caches, entry, 'program'), good.replace('"threads":96', '"threads":64'));
+      assert.equal(await knownLayouts(byDefault, device), undefined, 'changed since it was stored');
+      const rates = { t96: 1.5, t64: 0 };
+      await keepLayouts(byDefault, device, { layout: undefined, rates, isWhole: false });
+      assert.deepEqual(await knownLayouts(byDefault, device), { layout: undefined, rates, isWhole: false });
     });
 
     it('with the same text are timed once, and those that fail are left out', async () => {
@@ -149,7 +160,7 @@ describe('layouts of kernels', function () {
       await assert.rejects(compileForDevice(graph, {
         device, signal: stop.signal, tune: { onProgress: (done) => { if (done === 2) stop.abort(reason); } },
       }), reason);
-      assert.equal(await keptLayout(fusedProgram(graph), device), undefined);
+      assert.equal(await knownLayouts(fusedProgram(graph), device), undefined);
     });
   }, { backends: deviceBackends, cases: 5 });
 });
