@@ -3,6 +3,7 @@ import { benchCommand, hasBenchmarks } from './bench.ts';
 import type { Command } from './command.ts';
 import { completionCommand } from './completion-command.ts';
 import { denoiseCommand } from './denoise.ts';
+import { doctorCommand } from './doctor.ts';
 import { infoCommand } from './info.ts';
 import { registerCommand } from './register.ts';
 import { runCommand } from './run.ts';
@@ -17,8 +18,8 @@ import { submitCommand, workerCommand } from './submit.ts';
 /** The commands of this installation. */
 export function commands(): readonly Command[] {
   const list = [
-    infoCommand, runCommand, submitCommand, workerCommand, solveCommand, simulateCommand, denoiseCommand, segmentCommand, registerCommand,
-    scratchpadCommand, streamCommand, serveCommand, ...(hasBenchmarks() ? [benchCommand] : []),
+    infoCommand, doctorCommand, runCommand, submitCommand, workerCommand, solveCommand, simulateCommand, denoiseCommand, segmentCommand,
+    registerCommand, scratchpadCommand, streamCommand, serveCommand, ...(hasBenchmarks() ? [benchCommand] : []),
   ];
   return [...list, completionCommand(list)];
 }

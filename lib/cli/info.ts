@@ -3,7 +3,14 @@ import { version } from '../core/version.ts';
 import { installedCompilers } from '../core/compile/cuda.ts';
 import { devices } from '../core/devices.ts';
 import { ExitCode, parseFlags, UsageError, type Command } from './command.ts';
-import { formatBytes } from './table.ts';
+import { formatBytes, formatTable, wrapText } from './table.ts';
+
+/** What GPUs are used with: this build of CUDA 13, and its oldest architecture. */
+export const gpuNeeds = 'GPUs need an NVIDIA driver 580 or newer (CUDA 13) and compute capability 7.5 or higher: '
+  + 'Turing (T4, RTX 20), Ampere, Ada, Hopper, Blackwell';
+
+/** Output that is read in a bug report, too. */
+const width = 100;
 
 /** `warploom info`. */
 export const infoCommand: Command = {
@@ -18,7 +25,7 @@ Shows every device of every backend:
 
 and the compilers of functions and programs: NVRTC or nvcc for GPUs, C++ for the CPU.
 
-Paste the output into a bug report.
+Paste the output into a bug report. Exit code 1 if no device is usable; warploom doctor says what to do.
 `,
   options: {},
   async run(argv, context) {
@@ -27,18 +34,23 @@ Paste the output into a bug report.
     const { out } = context;
     const usable = (yes: boolean): string => context.paint(yes ? 'green' : 'red', yes ? 'yes' : 'no');
     const list = devices();
+    const code = list.some(({ available }) => available) ? ExitCode.ok : ExitCode.failed;
     const compilers = await installedCompilers();
+    const fitting = Math.min(out.columns ?? width, width);
+    const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string =>
+      formatTable(headings, rows, fitting);
     if (context.json) {
       const platform = `${process.platform}-${process.arch}`;
       const report = { warploom: version, node: process.version, platform, devices: list, compilers };
       out.write(`${JSON.stringify(report, null, 2)}\n`);
-      return ExitCode.ok;
+      return code;
     }
     out.write(`warploom ${version}, node ${process.version}, ${process.platform}-${process.arch}\n\n`);
-    out.write(`${context.table(['backend', 'device', 'memory', 'usable', 'why'], list.map((d) => [
+    out.write(`${table(['backend', 'device', 'memory', 'usable', 'why'], list.map((d) => [
       d.backend, d.name || '–', d.memoryBytes > 0 ? formatBytes(d.memoryBytes) : '–', usable(d.available), d.reason]))}\n\n`);
-    out.write(`${context.table(['compiler', 'version', 'usable', 'why', 'where'], compilers.map((c) => [
+    if (!list.some(({ backend, available }) => backend === 'cuda' && available)) out.write(`${wrapText(gpuNeeds, fitting).join('\n')}\n\n`);
+    out.write(`${table(['compiler', 'version', 'usable', 'why', 'where'], compilers.map((c) => [
       c.compiler, c.version || '–', usable(c.available), c.reason, c.path || '–']))}\n`);
-    return ExitCode.ok;
+    return code;
   },
 };

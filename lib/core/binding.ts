@@ -45,9 +45,13 @@ function explain(error: NodeJS.ErrnoException): string {
       : "the permission model denies the package's folder or native code: run Deno with --allow-read and --allow-ffi";
   }
   if (text.startsWith('No native build was found')) {
-    return `the addon is not built for ${process.platform}-${process.arch}: `
-      + 'run npm run build:native in a clone (needs a C++17 compiler)';
+    const where = `${process.platform}-${process.arch}`;
+    return isThere(join(packageRoot(), 'scripts/build-native.mjs'))
+      ? `the addon is not built for ${where}: run npm run build:native (needs a C++17 compiler)`
+      : `there is no addon for ${where} (only for linux-x64 with glibc 2.28 or newer, as an optional dependency)`;
   }
+  const glibc = /version .GLIBC_[\d.]+. not found/.test(text);
+  if (glibc) return 'the addon needs glibc 2.28 or newer, and this system has an older one';
   return text === 'WARPLOOM_ADDON=wasm' ? 'of WARPLOOM_ADDON=wasm' : `the addon does not load: ${text}`;
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,11 +72,30 @@ describe('warploom command', () => {
     const kept = process.env['WARPLOOM_NVRTC'];
     process.env['WARPLOOM_NVRTC'] = join(folder, 'none.so');
     try {
-      assert.match((await run(['info'])).out, /^nvrtc .* no .*pip install nvidia-cuda-nvrtc installs it/m);
+      const { out } = await run(['info']);
+      assert.match(out.replace(/\s+/g, ' '), /nvrtc \S+ no not found; pip install .*nvidia-cuda-nvrtc installs/);
+      assert.ok(out.split('\n').every((line) => line.length <= 100), out);
     } finally {
       if (kept === undefined) delete process.env['WARPLOOM_NVRTC'];
       else process.env['WARPLOOM_NVRTC'] = kept;
     }
+  });
+
+  it('info and doctor fail where nothing is usable, and say what is needed', async () => {
+    const end = (args: string[], addon: string): SpawnSyncReturns<string> => spawnSync(process.execPath,
+      ['--no-addons', '--import', 'tsx', fileURLToPath(new URL('../../lib/cli/bin.ts', import.meta.url)), ...args],
+      { encoding: 'utf8', env: { ...process.env, WARPLOOM_ADDON: addon, NO_COLOR: '1' } });
+    const info = end(['info'], 'native'), doctor = end(['doctor'], 'native');
+    assert.deepEqual([info.status, doctor.status], [1, 1], info.stderr + doctor.stderr);
+    assert.match(info.stdout, /driver 580 or newer/);
+    assert.match(doctor.stdout, /^failed +loader +neither the addon nor WebAssembly/m);
+    assert.match(doctor.stdout, /→ on Linux with glibc 2\.28/);
+    for (const { stdout } of [info, doctor]) assert.ok(stdout.split('\n').every((line) => line.length <= 100), stdout);
+    const here = await run(['doctor', '--json']);
+    assert.equal(here.code, 0);
+    const { findings } = JSON.parse(here.out) as { findings: { check: string; state: string; found: string; remedy: string }[] };
+    assert.deepEqual(findings.map(({ check }) => check), ['loader', 'driver', 'NVRTC', 'compiler', 'cache', 'memory']);
+    for (const { state, found, remedy } of findings) assert.ok(found !== '' && (state === 'ok' || remedy !== ''));
   });
 
   it('solve reads and writes npy files', async () => {

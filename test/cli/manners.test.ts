@@ -51,7 +51,7 @@ describe('the manners of all commands', () => {
     const wrong = await run(['densoise']);
     deepStrictEqual([wrong.code, wrong.out], [2, '']);
     match(wrong.err, /there is no command 'densoise'; did you mean 'denoise'\?/);
-    match((await run(['zzzzzzz'])).err, /there are info, run, /);
+    match((await run(['zzzzzzz'])).err, /there are info, doctor, run, /);
     equal((await run(['help', 'denoise'])).out, (await run(['denoise', '--help'])).out);
     equal((await run(['version'])).out, (await run(['--version'])).out);
     match((await run(['--help'])).out, /WARPLOOM_BACKEND.*NODE_DEBUG=warploom/s);

@@ -5,7 +5,7 @@ import { isAbsolute, join } from 'node:path';
 import { findCompiler, versionOf, onPath, isExecutable } from './compiler.ts';
 import { nodeProgram, nvrtcCandidates } from './nvrtc-places.ts';
 import { headersHash, runCompiler, textName, writeTexts, type Toolchain } from './toolchain.ts';
-import { addon, loaderOfAddon, packageRoot } from '../binding.ts';
+import { addon, loaderOfAddon, missingReason, packageRoot } from '../binding.ts';
 import { UnavailableError } from '../errors.ts';
 import { required } from '../known.ts';
 import type { ReadModuleOptions } from '../module-options.ts';
@@ -37,6 +37,8 @@ const known = new Map<string, Nvrtc | string>();
 async function openNvrtc(path: string): Promise<Nvrtc | string> {
   let found = known.get(path);
   if (found === undefined) {
+    const missing = missingReason();
+    if (missing !== undefined) return missing;
     const opened = addon().findNvrtc(path);
     if (typeof opened === 'string') return opened;
     const { size, mtimeMs } = await stat(opened.path);
