@@ -17,6 +17,8 @@ export function canonical(value: unknown): string {
     const fields = Object.entries(value).filter(([, part]) => part !== undefined).sort(([a], [b]) => (a < b ? -1 : 1));
     return `{${fields.map(([name, part]) => `${JSON.stringify(name)}:${canonical(part)}`).join(',')}}`;
   }
+  // Values of a sweep get names before they are checked, and JSON has none of these.
+  if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') return String(value);
   return value === undefined ? 'null' : Object.is(value, -0) ? '-0' : JSON.stringify(value);
 }
 
