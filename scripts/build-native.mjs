@@ -13,6 +13,7 @@
 // --release: code for every GPU generation, no SIMT shim, no benchmark hooks, stripped.
 //
 // Environment: CXX, CUDACXX, CUDA_HOME, CUDA_PATH, WARPLOOM_CUDA=0 (no CUDA), WARPLOOM_SIMT=0, WARPLOOM_CMAKE=0 (skip CMake),
+// WARPLOOM_ISAS (instruction sets besides the baseline, by commas, in place of the machine's own),
 // WARPLOOM_CUDA_ARCHITECTURES, WARPLOOM_JOBS, WARPLOOM_ALLOW_MISSING=1 (operations that a backend does not define yet report "not compiled"
 // instead of failing when the addon is loaded).
 import { spawnSync } from 'node:child_process';

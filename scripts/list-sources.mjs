@@ -28,8 +28,13 @@ export function listFiles(folder, pattern = /./) {
  */
 export const kIsas = { avx512: ['avx512f', 'avx512dq', 'avx512vl', 'avx512bw'], avx2: ['avx2', 'fma'] };
 
-/** The best of them that this machine supports, as a list of at most one; all of them if that is unknown. `flags`: from /proc/cpuinfo. */
+/**
+ * The best of them that this machine supports, as a list of at most one; all of them if that is unknown. `flags`: from /proc/cpuinfo.
+ * Environment: WARPLOOM_ISAS, others, separated by commas.
+ */
 export function ownIsas(flags = cpuFlags()) {
+  const asked = process.env.WARPLOOM_ISAS;
+  if (asked !== undefined) return Object.keys(kIsas).filter((isa) => asked.split(',').includes(isa));
   if (flags === undefined) return Object.keys(kIsas);
   return Object.keys(kIsas).filter((isa) => kIsas[isa].every((flag) => flags.has(flag))).slice(0, 1);
 }

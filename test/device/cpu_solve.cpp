@@ -297,13 +297,16 @@ int main() {
                                 100, 127, 128, 129, 200, 255, 256, 257, 511, 513, 1500};
   if (kSanitized) sizes = {0, 1, 2, 8, 33, 129};
   all_layouts<double>(*device, sizes, "float64");
-  all_layouts<float>(*device, sizes, "float32");
-  all_layouts<std::complex<double>>(*device, sizes, "complex128");
   all_layouts<std::complex<float>>(*device, sizes, "complex64");
+  if (!harness::kThreadSanitizer) {  // the same threads and slices with other numbers
+    all_layouts<float>(*device, sizes, "float32");
+    all_layouts<std::complex<double>>(*device, sizes, "complex128");
+  }
   independence<double>(*device, *alone);
   if (!kSanitized) independence<float>(*device, *alone);
   if (!kSanitized) independence<std::complex<double>>(*device, *alone);
   independence<std::complex<float>>(*device, *alone);
+  if (harness::kThreadSanitizer) return finish();
   zero_pivots<double>(*device);
   zero_pivots<float>(*device);
   zero_pivots<std::complex<double>>(*device);

@@ -129,16 +129,20 @@ void test_reduce(int64_t n, int64_t offset, bool is_aligned) {
 
 int main() {
   for (const int64_t n : kSizes) {
-    if (harness::kThreadSanitizer && n != 33 && n != 4097) continue;  // switching fibers takes long there
-    test_map<4>(n, 0, true);
+    // Making fibers takes long there, and threads of maps have nothing in common.
+    if (harness::kThreadSanitizer && n != 33 && n != 4097) continue;
+    if (n != 33 || !harness::kThreadSanitizer) test_map<4>(n, 0, true);
+    test_reduce(n, 1, false);
+    if (harness::kThreadSanitizer) continue;
     test_map<1>(n, 0, true);
     test_map<4>(n, 1, false);
     test_reduce(n, 0, true);
-    test_reduce(n, 1, false);
   }
-  test_strided<1>(7, 300);
-  test_strided<4>(7, 300);
   test_strided<4>(12, 100);
-  test_strided<4>(1, 5);
+  if (!harness::kThreadSanitizer) {
+    test_strided<1>(7, 300);
+    test_strided<4>(7, 300);
+    test_strided<4>(1, 5);
+  }
   return harness::summary();
 }

@@ -12,6 +12,7 @@ import { verify } from '../../lib/kernel/verify.ts';
 import { command, inFolder, runCompiled } from './c-run.ts';
 import { interpreted, randomInput, randomProgram, type RunInput } from './random.ts';
 import type { Program } from '../../lib/kernel/ir.ts';
+import { casesOf } from '../support/thorough.ts';
 
 function has(tool: string): boolean {
   return spawnSync(tool, ['--version']).status === 0;
@@ -34,13 +35,15 @@ extern "C" __global__ void kernel_${at}(int i, float f, double d, int* r0, float
 }`;
 }
 
+const programs = casesOf(80, 150);
+
 describe('kernel printers: C++ and CUDA C++', function () {
   this.timeout(300_000);
 
   for (const language of ['cpp', 'cuda'] as const) {
-    it(`${language} does on 150 random programs what the interpreter does`, function () {
+    it(`${language} does on ${programs} random programs what the interpreter does`, function () {
       if (!has('g++')) this.skip();
-      const cases = casesFrom(language === 'cpp' ? 0 : 2000, 150);
+      const cases = casesFrom(language === 'cpp' ? 0 : 2000, programs);
       const given = cases.map(([program, input], i) => [i % 3 === 0 ? optimise(program, { vectors: i % 2 === 0 }) : program, input] as const);
       const outcomes = runCompiled(language, given);
       cases.forEach(([program, input], i) => { assert.deepEqual(outcomes[i], interpreted(program, input), `seed ${i}`); });

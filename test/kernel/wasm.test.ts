@@ -5,6 +5,7 @@ import { optimise } from '../../lib/kernel/passes/index.ts';
 import { verify } from '../../lib/kernel/verify.ts';
 import { interpreted, randomInput, randomProgram } from './random.ts';
 import { runWasm } from './wasm-run.ts';
+import { casesOf } from '../support/thorough.ts';
 
 function compare(first: number, count: number, pass: (program: Program) => Program): void {
   const kinds = new Set<string>();
@@ -29,7 +30,7 @@ function withBody(body: (buffer: (name: string) => Buffer) => Body): Program {
 
 describe('kernel printer: WebAssembly', function () {
   this.timeout(120_000);
-  it('does on 500 random programs what the interpreter does', () => { compare(0, 500, (program) => program); });
+  it('does on random programs what the interpreter does', () => { compare(0, casesOf(250, 500), (program) => program); });
   it('copies and fills few elements by itself, of every number and kind, from any place on', () => {
     for (const element of ['i32', 'f32', 'f64']) {
       for (let count = 0; count <= 14; ++count) {
@@ -44,8 +45,8 @@ describe('kernel printer: WebAssembly', function () {
       }
     }
   });
-  it('does so on 300 more after all passes, each of which gives a valid program', () => {
-    compare(5000, 300, (program) => optimise(program, { roots: new Set(['main']), onPass: (name, made) => {
+  it('does so on more after all passes, each of which gives a valid program', () => {
+    compare(5000, casesOf(150, 300), (program) => optimise(program, { roots: new Set(['main']), onPass: (name, made) => {
       try {
         verify(made);
       } catch (error) {

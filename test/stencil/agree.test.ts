@@ -2,6 +2,7 @@
 // threads, and device code on the shim.
 import assert from 'node:assert/strict';
 import { openDevice, stencil, type Device } from '../../lib/index.ts';
+import { casesOf } from '../support/thorough.ts';
 import { after, randomCase, randomPasses, same, sequence, type Case } from './support.ts';
 
 const shim = async (): Promise<Device> => openDevice({ backend: 'simt' });
@@ -17,7 +18,7 @@ async function agrees(each: Case, seed: number, device?: Device): Promise<void> 
 describe('stencil: runs agree', function () {
   this.timeout(120_000);
 
-  const many = Number(process.env['WARPLOOM_RANDOM_EQUATIONS'] ?? 40);
+  const many = Number(process.env['WARPLOOM_RANDOM_EQUATIONS'] ?? casesOf(25, 40));
 
   it(`in JavaScript, the interpreter and WebAssembly: ${many} random equations, grids and boundary conditions`, async function () {
     this.timeout(2000 * many);

@@ -16,7 +16,8 @@ using harness::check;
 using harness::in_child;
 
 using Body = std::function<void(const Block&)>;
-inline const char* const kOrders[] = {"forward", "reverse", "random:1"};
+inline const std::vector<const char*> kOrders = harness::kThreadSanitizer  // judges by the order of events: more orders say nothing new
+    ? std::vector<const char*>{"forward", "random:1"} : std::vector<const char*>{"forward", "reverse", "random:1"};
 
 struct Launch {
   int64_t blocks = 1;

@@ -10,10 +10,11 @@ import { NoCompilerError } from '../../../lib/core/compile/compiler.ts';
 import { compileCpp, compileCppTogether, type CppCompileOptions } from '../../../lib/stream/run/cpp.ts';
 import { arithmeticCases, filterCases, graphCases, intFilter, statementCases, type Case } from '../interpret/cases.ts';
 import { graphOf, hasCompiler } from '../support.ts';
+import { casesOf } from '../../support/thorough.ts';
 import { randomInput, randomProgram } from './random-programs.ts';
 
 const cases: readonly Case[] = [...arithmeticCases, ...filterCases, ...graphCases, ...statementCases].filter(({ name }) => name !== 'dynamic rates');
-const randoms = 30;
+const randoms = casesOf(12, 30);
 
 describe('C++ back end', function () {
   this.timeout(240_000);

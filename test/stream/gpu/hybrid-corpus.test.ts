@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { openDevice } from '../../../lib/core/device.ts';
 import { scalarCount } from '../../../lib/stream/interpret/values.ts';
+import { casesOf } from '../../support/thorough.ts';
 import { drillBackends, eachBackend } from '../../support/backends.ts';
 import { program } from '../programs/support.ts';
 import { samples, sameOutcome } from './corpus.ts';
@@ -10,7 +11,7 @@ import { hybridTogether, inputFor, partitions, small, together } from './hybrid.
 import { deviceBackends } from './support.ts';
 
 const cuts = [partitions['all on the device']!, partitions['alternating']!, partitions['cut at random']!];
-const batch = 20, mostScalars = 100_000;
+const batch = 20, mostScalars = casesOf(20_000, 100_000);
 
 describe('programs in many styles on cores and a device together', function () {
   this.timeout(240_000);

@@ -10,7 +10,7 @@ import { casesOf } from '../../support/thorough.ts';
 import { hybridTogether, inputFor, partitions, small, together } from './hybrid.ts';
 import { deviceBackends } from './support.ts';
 
-const programs = casesOf(30, 60), batch = 15;
+const programs = casesOf(20, 60), batch = 10;
 const cuts = Object.values(partitions);
 const ways: readonly HybridCompileOptions[] = [
   small, { ...small, processors: 1, cores: 1 }, { ...small, processors: 7, threads: 64 }, { ...small, width: 128, threads: 128, shuffleItems: 128 },

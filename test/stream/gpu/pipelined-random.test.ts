@@ -4,12 +4,13 @@ import assert from 'node:assert/strict';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { textFor, type PipelineOptions } from '../../../lib/stream/run/gpu-pipelined.ts';
 import { eachBackend } from '../../support/backends.ts';
+import { casesOf } from '../../support/thorough.ts';
 import { randomInput, randomProgram } from '../emit/random-programs.ts';
 import { graphOf } from '../support.ts';
 import { pipelinedTogether, type PipelinedSample } from './pipelined.ts';
 import { agrees, deviceBackends, firstState, inputItems } from './support.ts';
 
-const programs = Number(process.env['WARPLOOM_RANDOM_GRAPHS'] ?? 50), together = 25;
+const programs = Number(process.env['WARPLOOM_RANDOM_GRAPHS'] ?? casesOf(30, 50)), together = casesOf(15, 25);
 const ways: readonly PipelineOptions[] = [
   { mode: 'swp', width: 32, threads: 64, coarsening: 1 }, { mode: 'swpnc', threads: 32, coarsening: 2, launch: 'persistent' },
   { mode: 'serial', width: 32, threads: 32, coarsening: 2 }, { mode: 'swp', width: 32, threads: 32, coarsening: 4, processors: 1 },

@@ -11,7 +11,7 @@ import { graphOf } from '../support.ts';
 import { casesOf } from '../../support/thorough.ts';
 import { agrees, compileTogether, deviceBackends, firstState, inputItems, type Sample } from './support.ts';
 
-const programs = casesOf(100, 200), together = 25;
+const programs = casesOf(50, 200), together = 25;
 const options: readonly FusedOptions[] = [
   {}, { threads: 32, sharedBytes: 3000, groupSize: 1, filterSize: 0 }, { threads: 64, sharedBytes: 12_000, groupSize: 150, readsAhead: true },
   { threads: 256, groupSize: 6000, filterSize: 6000 }, { threads: 32, sharedBytes: 100_000, groupSize: 1, readsAhead: true },

@@ -8,11 +8,13 @@ import { elaborate, run } from '../../../lib/stream/index.ts';
 import { compileCppTogether } from '../../../lib/stream/run/cpp.ts';
 import { hasCompiler } from '../support.ts';
 
-const graphs = () => Promise.all(stylePrograms.map(async ({ name }) => {
+const graphOf = async ({ name }: { readonly name: string }) => {
   const { graph, diagnostics } = await elaborate(await styleText(name));
   assert.deepEqual(diagnostics, []);
   return graph;
-}));
+};
+let made: ReturnType<typeof graphOf>[] | undefined;
+const graphs = () => Promise.all(made ??= stylePrograms.map(graphOf));
 
 describe('programs in the original style', function () {
   this.timeout(120_000);
@@ -35,11 +37,11 @@ describe('programs in the original style', function () {
     if (!hasCompiler()) this.skip();
     const folder = mkdtempSync(join(tmpdir(), 'warploom-test-'));
     try {
-      const made = await graphs();
-      const compiled = await compileCppTogether(made, { cacheFolder: folder, effort: 1 });
+      const all = await graphs();
+      const compiled = await compileCppTogether(all, { cacheFolder: folder, effort: 1 });
       for (const [at, { name, inputItems, input }] of stylePrograms.entries()) {
         const given = input(2 * inputItems);
-        const wanted = await run(made[at]!, { backend: 'wasm', input: given });
+        const wanted = await run(all[at]!, { backend: 'wasm', input: given });
         assert.deepEqual(Array.from((await compiled[at]!.run(given)).output), Array.from(wanted.output), name);
       }
     } finally {

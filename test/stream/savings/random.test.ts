@@ -12,8 +12,8 @@ import { graphOf, hasCompiler } from '../support.ts';
 import { casesOf } from '../../support/thorough.ts';
 import { wastefulProgram } from './random-graphs.ts';
 
-const programs = casesOf(150, 300);
-const inCpp = casesOf(20, 40);
+const programs = casesOf(90, 300);
+const inCpp = casesOf(12, 40);
 const mainOf = (source: string): string => source.slice(source.lastIndexOf('float->float pipeline'));
 const plans = [{}, { groupSize: 1, filterSize: 0, maxMultiplicity: 2 }, { groupSize: 50_000, filterSize: 20_000, maxMultiplicity: 5 }];
 
