@@ -30,7 +30,9 @@ const kMutation = 'mutation';
  */
 const kAddressOnly = /^(portable|views|tridiagonal_(?!partition|regpack|matrix|checked).*|swept_.*)$/;
 /** The longest ones, started first so that no core is idle at the end. */
-const kLongest = ['tridiagonal_partition', 'shim', 'cpu_solve', 'operations', 'cpu_imaging_segment', 'tridiagonal_pivoting', 'cpu_swept', 'functions'];
+const kLongest = [
+  'tridiagonal_partition', 'shim', 'cpu_solve', 'operations', 'cpu_imaging_segment', 'tridiagonal_pivoting', 'cpu_swept', 'functions',
+];
 const rank = (name) => (kLongest.includes(name) ? kLongest.indexOf(name) : kLongest.length);
 
 function must(command, args) {
