@@ -10,6 +10,7 @@ export type {
   ArrayView, HostArray, KernelBackend, KernelCallOptions, KernelElement, KernelInput, KernelOutput, MapOptions, MapResult, NumbersOf,
   PointResult, ReduceOptions, ReduceResult, Reduction, SameNumber, AxisResult,
 } from './call/types.ts';
+export { fma } from '../core/fma.ts';
 export type { ArrayKind, ArrayKinds, CompiledKernel, CompileOptions, KernelInfo } from './call/compile.ts';
 
 /** The compiler and what runs its programs: loaded by the first call. */

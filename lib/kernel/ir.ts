@@ -72,11 +72,14 @@ export const compareOps = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'lt_u'] as const;
 export const mathFunctions = {
   acos: 1, asin: 1, atan: 1, atan2: 2, cos: 1, cosh: 1, exp: 1, hypot: 2, log: 1, log10: 1, pow: 2, sin: 1, sinh: 1, tan: 1, tanh: 1,
 } as const;
+/** Those and the fused multiply-adds, which round once, to f64 or to what an f32 of them rounds to; the arguments of `fmaf` are singles. */
+export const libraryFunctions = { ...mathFunctions, fma: 3, fmaf: 3 } as const;
 
 export type UnaryOp = (typeof unaryOps)[number];
 export type BinaryOp = (typeof binaryOps)[number];
 export type CompareOp = (typeof compareOps)[number];
 export type MathName = keyof typeof mathFunctions;
+export type LibraryName = keyof typeof libraryFunctions;
 export const wordParts = ['high', 'low'] as const;
 export type Word = (typeof wordParts)[number];
 
@@ -98,7 +101,7 @@ export type Expression = { readonly type: Type } & (
   /** Selects one of two values; the other is not evaluated. */
   | { readonly kind: 'select'; readonly condition: Expression; readonly then: Expression; readonly otherwise: Expression }
   | { readonly kind: 'convert'; readonly operand: Expression }
-  | { readonly kind: 'math'; readonly name: MathName; readonly args: readonly Expression[] }
+  | { readonly kind: 'math'; readonly name: LibraryName; readonly args: readonly Expression[] }
   /** The high or low 32 bits of an f64. */
   | { readonly kind: 'word'; readonly part: Word; readonly operand: Expression }
   /** The f64 with these words. */
@@ -222,7 +225,7 @@ export function select(condition: Expression, then: Expression, otherwise: Expre
 export function convert(type: Type, operand: Expression): ExpressionOf<'convert'> {
   return { kind: 'convert', type, operand };
 }
-export function math(name: MathName, ...args: readonly Expression[]): ExpressionOf<'math'> {
+export function math(name: LibraryName, ...args: readonly Expression[]): ExpressionOf<'math'> {
   return { kind: 'math', type: 'f64', name, args };
 }
 export function word(part: Word, operand: Expression): ExpressionOf<'word'> {

@@ -1,9 +1,9 @@
 // Parses the text format of text.ts.
 import { WarploomError } from '../core/errors.ts';
 import {
-  binary, binaryOps, bool, call, compare, compareOps, constant, convert, exact, extract, get, i32, lanes, load, logic, math, mathFunctions,
-  select, splat, unary, unaryOps, word as wordOf, wordParts, words, type Body, type Buffer, type BufferRole, type Expression, type Import,
-  type KernelFunction, type Label, type Local, type MathName, type Program, type ScalarType, type Statement, type Type,
+  binary, binaryOps, bool, call, compare, compareOps, constant, convert, exact, extract, get, i32, lanes, libraryFunctions, load, logic,
+  math, select, splat, unary, unaryOps, word as wordOf, wordParts, words, type Body, type Buffer, type BufferRole, type Expression,
+  type Import, type KernelFunction, type Label, type LibraryName, type Local, type Program, type ScalarType, type Statement, type Type,
 } from './ir.ts';
 
 const token = /\s+|(?:[A-Za-z_]\w*(?:\.\w+)?|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|-inf|\.\.|->|[(){}[\]=,:+])/y;
@@ -323,7 +323,7 @@ class Parser {
     if (word === 'words') return words(a, b);
     if (word === 'splat') return splat(a);
     if (word === 'lanes') return lanes(...args);
-    return word in mathFunctions ? math(word as MathName, ...args) : this.#fail(word);
+    return word in libraryFunctions ? math(word as LibraryName, ...args) : this.#fail(word);
   }
 }
 

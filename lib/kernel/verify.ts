@@ -2,7 +2,7 @@
 // them, and functions are defined before they are called.
 import { WarploomError } from '../core/errors.ts';
 import {
-  elementOf, isVector, lanesOf, mathFunctions, vectorOf, type Body, type Buffer, type Expression, type KernelFunction, type Label,
+  elementOf, isVector, lanesOf, libraryFunctions, vectorOf, type Body, type Buffer, type Expression, type KernelFunction, type Label,
   type Local, type Program, type Statement, type Type,
 } from './ir.ts';
 import { binaryOn, conversionOf, unaryOn } from './semantics.ts';
@@ -232,7 +232,7 @@ class FunctionVerifier {
       case 'logic': return unless([e, e.left, e.right].every(({ type }) => type === 'bool'));
       case 'select': return unless(e.condition.type === 'bool' && e.then.type === e.type && e.otherwise.type === e.type);
       case 'convert': return unless(hasConversion(e.operand.type, e.type));
-      case 'math': return unless(e.type === 'f64' && e.args.length === mathFunctions[e.name] && e.args.every(({ type }) => type === 'f64'));
+      case 'math': return unless([e, ...e.args].every(({ type }) => type === 'f64') && e.args.length === libraryFunctions[e.name]);
       case 'word': return unless(e.type === 'i32' && e.operand.type === 'f64');
       case 'words': return unless(e.type === 'f64' && e.high.type === 'i32' && e.low.type === 'i32');
       case 'splat': return unless(e.type === vectorOf[e.operand.type as 'f32']);

@@ -1,6 +1,7 @@
 // Random programs with all operations and types, nasty numbers, nested loops, early exits, calls and traps; and what a run of one gives.
 import {
   binary, bool, branch, call, compare, compareOps, convert, exact, extract, f32, f64, forLoop, get, guard, i32, isVector, lanes, lanesOf, load, logic, math,
+  libraryFunctions,
   mathFunctions, select, set, splat, store, trap, unary, vectorOf, whileLoop, word, wordParts, words as together, type BinaryOp, type Body, type Buffer, type Expression,
   type Import, type KernelFunction, type Label, type Local, type MathName, type Program, type ScalarType, type Statement, type Type, type UnaryOp, type VectorType, type Word,
 } from '../../lib/kernel/ir.ts';
@@ -284,8 +285,8 @@ class Maker {
 
   #math(scope: Scope, depth: number): Expression {
     if (this.#chance(0.3)) return together(...this.#two(scope, 'i32', depth));
-    const name = this.#pick(Object.keys(mathFunctions) as MathName[]);
-    return math(name, ...this.#two(scope, 'f64', depth).slice(0, mathFunctions[name]));
+    const name = this.#pick([...Object.keys(mathFunctions) as MathName[], 'fma'] as const);
+    return math(name, ...[...this.#two(scope, 'f64', depth), f64(-1.5)].slice(0, libraryFunctions[name]));
   }
 
   #float(scope: Scope, type: 'f32' | 'f64', depth: number): Expression {

@@ -1,6 +1,6 @@
 // The equations of the library against exact solutions, and the orders of methods.
-import { ok, strictEqual } from 'node:assert/strict';
-import { stencil } from '../../lib/index.ts';
+import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { kernel, stencil } from '../../lib/index.ts';
 
 const { advection, burgers, grayScott, heat, wave } = stencil.equations;
 
@@ -79,6 +79,22 @@ describe('stencil: equations', function () {
     const after = (await run.state()).u;
     const factor = heat.factor(1, k, spacing, 0.01) ** 50;
     after.forEach((value, i) => { ok(Math.abs(value - factor * before[i]!) < 1e-13); });
+  });
+
+  it('heat with fused multiply-adds: a mode decays by its factor, with the bits of the formula', async () => {
+    const n = 9, spacing = [1 / n], k = [2 * Math.PI];
+    const common = { shape: [n], spacing, dt: 2e-3, parameters: { D: 1 }, boundary: 'periodic' } as const;
+    const mode = (x: number): number => Math.cos(2 * Math.PI * x);
+    await using run = await stencil.simulate(heat.fusedInOneDimension(), { ...common, initial: { u: mode }, backend: 'wasm', threads: 1 });
+    await run.advance(20);
+    const { u } = await run.state();
+    const F = 2e-3 / (spacing[0]! * spacing[0]!);
+    let expected = Array.from({ length: n }, (_, i) => mode((i + 0.5) * spacing[0]!));
+    const at = (i: number): number => expected[(i + n) % n]!;
+    for (let step = 0; step < 20; step += 1) expected = expected.map((own, i) => kernel.fma(F, at(i - 1) + at(i + 1), (1 - 2 * F) * own));
+    deepStrictEqual([...u], expected);
+    const factor = heat.factor(1, k, spacing, 2e-3) ** 20;
+    u.forEach((value, i) => { ok(Math.abs(value - factor * mode((i + 0.5) / n)) < 1e-14); });
   });
 
   it('heat is unstable above its largest step, and stable below', async () => {

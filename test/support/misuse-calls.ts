@@ -92,6 +92,7 @@ export const functions: Readonly<Record<string, Maker>> = {
     '(x, y, a) => [a * x + y, x > y]', [real(8), { data: real(9), shape: [2, 1], strides: [3, 1], offset: 1 }, 2], { device, type: 'float32', threads: 1 },
   ] }),
   'kernel.reduce': () => ({ args: ['(x, y) => x * y', [real(8), real(8)], 'sum', { device, threads: 1 }] }),
+  'kernel.fma': args(2, 3, 0.5),
   'kernel.compile': () => ({ args: ['(x, y) => x * y', ['float64', 'number'], { device, type: 'int32' }] }),
   'stencil.define': () => ({ args: [heatText] }),
   'stencil.inspect': () => ({ args: [stencil.define(heatText)] }),

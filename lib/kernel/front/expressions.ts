@@ -4,7 +4,7 @@ import { elementAt, lastOf, leading, required } from '../../core/known.ts';
 import { branch, compare, get, logic, select, unary, type BinaryOp, type Body, type CompareOp } from '../ir.ts';
 import { callFunction } from './calls.ts';
 import type { Lowering } from './lowering.ts';
-import { globalConstants, mathItself, mathMember, mathNames, numberMember, numberTest, power } from './mathematics.ts';
+import { fusedMultiplyAdd, globalConstants, mathItself, mathMember, mathNames, numberMember, numberTest, power } from './mathematics.ts';
 import { keyOf } from './names.ts';
 import type { FunctionNode, Node } from './source.ts';
 import { computed, describe, known, namesOf, record, type Scope, type Staged, tuple } from './values.ts';
@@ -86,6 +86,7 @@ function identifier(node: acorn.Identifier, scope: Scope, to: Lowering): Staged 
   if (found !== undefined) return found.value;
   if (Object.hasOwn(globalConstants, node.name)) return known(required(globalConstants[node.name]));
   if (node.name === 'Math') return mathItself();
+  if (node.name === 'fma') return fusedMultiplyAdd();
   const test = node.name === 'isNaN' || node.name === 'isFinite' ? numberTest(node.name) : undefined;
   if (test !== undefined) return test;
   if (/^cov_\w+$|__WEBPACK_|^__(?!name$)\w+|^_interop|^_\w+_(?:js|ts)\d*$/.test(node.name)) {

@@ -3,6 +3,7 @@ import { elementAt, required } from '../../core/known.ts';
 import {
   binary, compare, constant, convert, get, math, mathFunctions, select, unary, type BinaryOp, type Expression, type MathName, type UnaryOp,
 } from '../ir.ts';
+import { fma } from '../../core/fma.ts';
 import { binaryOn, mathOf } from '../semantics.ts';
 import type { Node } from './source.ts';
 import { type Builtin, computed, known, record, type Services, type Staged } from './values.ts';
@@ -79,6 +80,12 @@ function mathFunction(name: MathName): Builtin {
     const result = math(name, ...args.map((arg) => (arg.type === 'f64' ? arg : convert('f64', arg))));
     return lowering.precision === 'f64' ? result : convert('f32', result);
   });
+}
+
+/** x * y + z, rounded once: not of JavaScript, but known by its name. */
+export function fusedMultiplyAdd(): Builtin {
+  return numeric('fma', 3, fma, ({ precision }, args) => (precision === 'f64' ? math('fma', ...args)
+    : convert('f32', math('fmaf', ...args.map((arg) => convert('f64', arg))))));
 }
 
 /** A member of Math; undefined if it cannot be used. */

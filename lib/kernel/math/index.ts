@@ -1,8 +1,9 @@
 // Mathematical functions, written in the representation, so that all targets compute the same bits.
-import type { MathName, Program } from '../ir.ts';
+import type { LibraryName, Program } from '../ir.ts';
 import { walkBody } from '../visit.ts';
 import { cosh, exp, sinh, tanh } from './exponential.ts';
 import { acos, asin, atan, atan2 } from './inverse.ts';
+import { fma, fmaf } from './fused.ts';
 import { hypot, log, log10, pow } from './logarithm.ts';
 import { cos, sin, tan } from './trigonometric.ts';
 import type { MathFunction } from './writer.ts';
@@ -10,8 +11,8 @@ import type { MathFunction } from './writer.ts';
 export type { MathFunction } from './writer.ts';
 
 /** The functions by name. */
-export const mathLibrary: Readonly<Record<MathName, MathFunction>> = {
-  acos, asin, atan, atan2, cos, cosh, exp, hypot, log, log10, pow, sin, sinh, tan, tanh,
+export const mathLibrary: Readonly<Record<LibraryName, MathFunction>> = {
+  acos, asin, atan, atan2, cos, cosh, exp, fma, fmaf, hypot, log, log10, pow, sin, sinh, tan, tanh,
 };
 
 /** These functions and the ones they call, each once, callees first. */
@@ -25,9 +26,9 @@ export function withCallees(functions: Iterable<MathFunction>): readonly MathFun
   return [...found];
 }
 
-/** The functions that a program uses and the ones they call, callees first. */
-export function mathIn({ functions }: Pick<Program, 'functions'>): readonly MathFunction[] {
-  const names = new Set<MathName>();
+/** The functions that a program uses and the ones they call, callees first. `except`: those that the target has itself. */
+export function mathIn({ functions }: Pick<Program, 'functions'>, except: readonly LibraryName[] = []): readonly MathFunction[] {
+  const names = new Set<LibraryName>();
   for (const { body } of functions) walkBody(body, { expression: (e) => { if (e.kind === 'math') names.add(e.name); } });
-  return withCallees([...names].sort().map((name) => mathLibrary[name]));
+  return withCallees([...names].filter((name) => !except.includes(name)).sort().map((name) => mathLibrary[name]));
 }

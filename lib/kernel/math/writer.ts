@@ -146,11 +146,11 @@ export interface MathOptions {
 
 /** Defines a function. `types` are those of its parameters. */
 export function defineFunction(
-  name: string, types: KernelFunction['results'], write: (w: Writer, ...args: [Expression, Expression]) => void,
+  name: string, types: KernelFunction['results'], write: (w: Writer, ...args: [Expression, Expression, Expression]) => void,
   { results = ['f64'], calls = [], isRare = false }: MathOptions = {},
 ): MathFunction {
   const parameters = types.map((type, i): Local => ({ name: 'xyz'.charAt(i), type }));
   const w = new Writer();
-  write(w, ...parameters.map(get) as unknown as [Expression, Expression]);
+  write(w, ...parameters.map(get) as unknown as [Expression, Expression, Expression]);
   return { f: { name, parameters, results, buffers: [], body: w.body }, calls, isRare };
 }

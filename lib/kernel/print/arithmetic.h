@@ -137,6 +137,10 @@ WARPLOOM_DEVICE double wl_ceil(double a) { return ceil(a); }
 WARPLOOM_DEVICE double wl_rint(double a) { return rint(a); }
 WARPLOOM_DEVICE double wl_rem(double a, double b) { return fmod(a, b); }
 
+// Rounded once.
+WARPLOOM_DEVICE double wl_fma(double a, double b, double c) { return fma(a, b, c); }
+WARPLOOM_DEVICE double wl_fmaf(double a, double b, double c) { return fmaf((float)a, (float)b, (float)c); }
+
 // Lanes.
 #if defined(WL_CUDA) || defined(WL_STRUCT_LANES)
 #ifdef WL_CUDA

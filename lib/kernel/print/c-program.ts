@@ -29,7 +29,7 @@ const mathFamily: CFamily = {
  * operations, so where the compiler may change that, the functions of the C library are used.
  */
 function mathText(program: Pick<Program, 'functions'>): readonly string[] {
-  const library = mathIn(program);
+  const library = mathIn(program, ['fma', 'fmaf']);
   if (library.length === 0) return [];
   const uses = usesOf({ functions: library.map(({ f }) => f), buffers: [], imports: [] }, mathFamily);
   const used = library.filter(({ f }) => f.name in mathFunctions).map(({ f: { name, parameters } }) => {

@@ -1,7 +1,8 @@
 // Whether a number that is not finite stays in its cell: then it is enough to look for one after several steps.
 //
 // Sums, differences and products with an operand that is infinite or NaN are infinite or NaN themselves. So if every stage makes a field
-// from its own value in the cell by these alone, a bad value is never lost. Comparisons, minima and quotients can lose it.
+// from its own value in the cell by these, by roots, or as a numerator, a bad value is never lost. Comparisons, minima and denominators can
+// lose it.
 import { required } from '../../core/known.ts';
 import type { Expression, KernelFunction, Local } from '../../kernel/ir.ts';
 import type { Stage } from './stages.ts';
@@ -13,18 +14,19 @@ function fieldOf(input: Input): number | undefined {
   return input.kind === 'y' && input.offset.every((offset) => offset === 0) ? input.index : undefined;
 }
 
-/** The fields on which an expression depends such that what is not finite in them shows in it, as bits; undefined for other operations. */
-function dependence(e: Expression, known: ReadonlyMap<Local, number>): number | undefined {
+/** The fields on which an expression depends such that what is not finite in them shows in it, as bits. */
+function dependence(e: Expression, known: ReadonlyMap<Local, number>): number {
+  const of = (part: Expression): number => dependence(part, known);
   switch (e.kind) {
-    case 'constant': return 0;
-    case 'get': return known.get(e.local);
-    case 'unary': return e.op === 'neg' ? dependence(e.operand, known) : undefined;
-    case 'binary': {
-      const isPlain = e.op === 'add' || e.op === 'sub' || e.op === 'mul';
-      const [left, right] = [dependence(e.left, known), dependence(e.right, known)];
-      return isPlain && left !== undefined && right !== undefined ? left | right : undefined;
-    }
-    default: return undefined;
+    case 'get': return known.get(e.local) ?? 0;
+    case 'unary': return e.op === 'neg' || e.op === 'abs' || e.op === 'sqrt' ? of(e.operand) : 0;
+    case 'convert': return e.type === 'f32' || e.type === 'f64' ? of(e.operand) : 0;
+    case 'binary':
+      if (e.op === 'add' || e.op === 'sub' || e.op === 'mul') return of(e.left) | of(e.right);
+      return e.op === 'div' ? of(e.left) : 0;
+    case 'select': return of(e.then) & of(e.otherwise);
+    case 'math': return e.name === 'fma' || e.name === 'fmaf' ? e.args.reduce((bits, arg) => bits | of(arg), 0) : 0;
+    default: return 0;
   }
 }
 
@@ -36,11 +38,10 @@ function keeps({ f, inputs }: { readonly f: KernelFunction; readonly inputs: rea
   });
   for (const s of f.body) {
     if (s.kind === 'return') {
-      return s.values.every((value, i) => ((dependence(value, known) ?? 0) & (1 << (i % fields))) !== 0);
+      return s.values.every((value, i) => (dependence(value, known) & (1 << (i % fields))) !== 0);
     }
-    const bits = s.kind === 'set' ? dependence(s.value, known) : undefined;
-    if (s.kind !== 'set' || bits === undefined) return false;
-    known.set(s.local, bits);
+    if (s.kind !== 'set') return false;
+    known.set(s.local, dependence(s.value, known));
   }
   return false;
 }

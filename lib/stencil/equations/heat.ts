@@ -1,6 +1,16 @@
 // The heat equation u_t = D ∇²u in one, two and three dimensions: central differences of second order.
+import { fma } from '../../core/fma.ts';
 import { define } from '../define.ts';
 import type { Dimensions, Equation, Method } from '../types.ts';
+
+const fusedHeat = define({
+  dimensions: 1, fields: ['u'], parameters: ['D'],
+  step: ({ u }, { D }, { dx, dt }) => {
+    const F = D * dt / (dx * dx);
+    return { u: fma(F, u(-1) + u(1), (1 - 2 * F) * u()) };
+  },
+  diffusivity: (_, { D }) => D,
+});
 
 /** The heat (or diffusion) equation u_t = D ∇²u. */
 export const heat = {
@@ -9,6 +19,12 @@ export const heat = {
     dimensions, fields: ['u'], parameters: ['D'], method,
     rate: ({ u }, { D }, { laplacian }) => ({ u: D * laplacian(u) }), diffusivity: (_, { D }) => D,
   }),
+
+  /**
+   * In one dimension, a step of `euler` as F (u(-1) + u(1)) + (1 - 2 F) u() with F = D dt / dx² and one fused multiply-add: three
+   * operations for a cell instead of six. It rounds differently, so that its bits are not those of `equation`.
+   */
+  fusedInOneDimension: (): Equation<'u', 'D', never> => fusedHeat,
 
   /** The largest stable step of `euler`, 1 / (2 D Σ 1/dx²): von Neumann's criterion, exact on periodic grids. */
   largestStep: (D: number, spacing: readonly number[]): number => 1 / (2 * D * spacing.reduce((sum, d) => sum + 1 / (d * d), 0)),
