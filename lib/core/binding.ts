@@ -12,6 +12,8 @@ import { WasmAddon } from './wasm/addon.ts';
 export type * from './addon.ts';
 
 let root: string | undefined;
+const bundled = 'a bundler has taken the code of warploom away from its files: name warploom as external (esbuild --external:warploom, '
+  + 'externals of webpack, ssr.external of Vite) and install it beside the bundle';
 
 function isOurs(file: string): boolean {
   try {
@@ -25,15 +27,19 @@ function isOurs(file: string): boolean {
 /** The package's folder, found by walking up: lib/, dist/ and bundled copies differ in depth. */
 export function packageRoot(): string {
   if (root !== undefined) return root;
-  const start = dirname(fileURLToPath(import.meta.url));
+  // A bundler may have put this code elsewhere: in ES modules far from the package, in CommonJS without import.meta.
+  const url = import.meta.url as string | undefined;
+  if (url === undefined) throw new UnavailableError(bundled);
+  const start = dirname(fileURLToPath(url));
   for (let folder = start; ; folder = dirname(folder)) {
     if (isOurs(join(folder, 'package.json'))) return (root = folder);
-    if (dirname(folder) === folder) throw new UnavailableError(`no package.json of warploom above ${start}`);
+    if (dirname(folder) === folder) throw new UnavailableError(`${bundled} (no package.json of warploom above ${start})`);
   }
 }
 
 /** One line for each way in which loading fails, with what to do. */
 function explain(error: NodeJS.ErrnoException): string {
+  if (error instanceof UnavailableError) return error.message;
   const text = error.message.split('\n')[0] ?? '';
   if (error.code === 'ERR_DLOPEN_DISABLED') {
     return 'native addons are disabled in this process (--no-addons or the permission model): run with --allow-addons';
@@ -80,7 +86,8 @@ function loadWasm(reason: string): Loaded | undefined {
   try {
     return { addon: new WasmAddon(new Uint8Array(readBytesSync(join(packageRoot(), 'prebuilds/wasm32/warploom.wasm'))), reason) };
   } catch (error) {
-    if (isAbsent(error) || permissionRemedy(error instanceof FileError ? error.cause : error) !== undefined) return undefined;
+    if (error instanceof UnavailableError || isAbsent(error)) return undefined;
+    if (permissionRemedy(error instanceof FileError ? error.cause : error) !== undefined) return undefined;
     throw error;
   }
 }
@@ -88,8 +95,9 @@ function loadWasm(reason: string): Loaded | undefined {
 /** WARPLOOM_ADDON=wasm in the environment has WebAssembly used where the addon would load too; native: never. */
 function findAddon(): Addon {
   if (process.env.WARPLOOM_ADDON === 'wasm') throw new Error('WARPLOOM_ADDON=wasm');
+  const folder = addonFolder();
   const find = createRequire(import.meta.url)('node-gyp-build') as (folder: string) => Addon;
-  return find(addonFolder());
+  return find(folder);
 }
 
 function load(): Loaded {

@@ -1,8 +1,9 @@
 // Loading the addon: an honest reason for every way in which it is not there.
 import { match, ok, strictEqual } from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { packageRoot } from '../../lib/core/binding.ts';
 import { libraryModule, runChild, type ChildEnd } from '../support/child.ts';
 
@@ -61,6 +62,15 @@ describe('loading the addon', function () {
 
   it('passes on what the loader says of a damaged file', async () => {
     requireReason(await runChild(script(), { env: { ...native, WARPLOOM_PREBUILD: prebuild('not an ELF file') } }), /does not load: .*node\.napi/);
+  });
+
+  it('says what to do where a bundler has taken it away from its files', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'warploom-bundle-'));
+    folders.push(folder);
+    const copy = join(folder, 'bundle.mjs');
+    copyFileSync(fileURLToPath(libraryModule()), copy);
+    const moved = script().replaceAll(libraryModule(), pathToFileURL(copy).href);
+    requireReason(await runChild(moved), /a bundler has taken the code of warploom away .* --external:warploom/);
   });
 
   it('says that addons are disabled', async () => {
