@@ -47,9 +47,8 @@ async function compileByNvrtc(folder: string, from: string,
   const to = join(folder, 'nvrtc.ptx');
   const hasOther = findNvcc() !== undefined;
   try {
-    const limits = { timeout: longest, signal };
-    const why = await ptxByNvrtc(from, to, options.architecture, ['-lineinfo', ...options.others], process.cwd(), limits);
-    if (why !== undefined) return undefined;
+    const args = ['-lineinfo', ...options.others];
+    if (await ptxByNvrtc(from, to, options.architecture, args, process.cwd(), { timeout: longest, signal }) !== undefined) return undefined;
   } catch (error) {
     if (hasOther && error instanceof ModuleError) return undefined;
     throw error;
@@ -65,10 +64,9 @@ export async function compile(source: string, options: Wanted): Promise<string> 
     await writeFileAtomic(from, source);
     const made = await compileByNvrtc(folder, from, options);
     if (made !== undefined) return made;
-    const { arch, compilerOptions = [] } = options;
+    const { arch = usual, compilerOptions = [] } = options;
     const isGiven = compilerOptions.some((each) => /^(?:-arch|--gpu-architecture|-gencode|--generate-code)\b/.test(each));
-    const own = isGiven ? [] : [`-arch=${arch ?? usual}`];
-    await run(folder, ['-ptx', '-lineinfo', ...own, ...compilerOptions, from, '-o', to], options);
+    await run(folder, ['-ptx', '-lineinfo', ...(isGiven ? [] : [`-arch=${arch}`]), ...compilerOptions, from, '-o', to], options);
     return readText(to);
   });
 }

@@ -25,6 +25,8 @@ export interface Instruction {
   readonly end: number;
   /** The guard's register: `@%p1`, `@!%p1`. */
   readonly guard: string | undefined;
+  /** Whether the guard is `@!%p1`. */
+  readonly isNegated: boolean;
   /** `ld.shared.f32`, split at the dots. */
   readonly opcode: readonly string[];
   readonly operands: readonly string[];
@@ -187,9 +189,9 @@ class BodyReader {
     }
     const found = /^(?:@\s*(!?)\s*([\w$%]+)\s+)?([\w.:]+)\s*/.exec(statement);
     if (found === null) malformed(this.#text, start, `a statement that cannot be read (${statement.slice(0, 40).trim()})`);
-    const [head, , guard, opcode = ''] = found;
+    const [head, negation, guard, opcode = ''] = found;
     this.instructions.push({
-      index: this.instructions.length, start, operandsAt: start + head.length, end, guard,
+      index: this.instructions.length, start, operandsAt: start + head.length, end, guard, isNegated: negation === '!',
       opcode: opcode.split('.'), operands: splitOperands(statement.slice(head.length)), line: this.#line,
       scopes: [...this.#scopes],
     });

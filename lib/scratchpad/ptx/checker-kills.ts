@@ -1,6 +1,5 @@
-// The part of the check that concerns kills: places from which on the old content of an array is not needed, because until the next
-// barrier every thread writes again what it ever wrote. The pass names such places; here each is proved anew, by a walk with the current:
-// which registers may differ from the last time that the thread came by.
+// The part of the check that concerns kills, which the pass names: each is proved anew, by a walk with the current that finds which
+// registers may differ from the last time that the thread came by.
 import type { Kernel } from './checker-kernel.ts';
 
 const steady = new RegExp('^(?:mov|cvta?|add|sub|mul|mad|mul24|mad24|min|max|abs|neg|shl|shr|shf|and|or|xor|not|lop3|bfe|bfi|rem|div|setp'
@@ -8,7 +7,7 @@ const steady = new RegExp('^(?:mov|cvta?|add|sub|mul|mad|mul24|mad24|min|max|abs
 const numbers = /^%(?:tid|ntid|ctaid|nctaid|laneid)$/;
 const longest = 3000;
 
-/** Proves kills of one kernel. */
+/** Proves kills. */
 export class Kills {
   readonly #kernel: Kernel;
   readonly #defs = new Map<string, number[]>();
@@ -62,21 +61,38 @@ export class Kills {
   #writesAgain(stores: readonly number[], region: ReadonlySet<number>, start: number, stops: (at: number) => boolean): boolean {
     const loose = this.#loose(region, start);
     const isSame = (at: number): boolean => this.#isSame(at, region, loose) && !this.#isLoose(this.#place(at)?.name ?? '', at, loose);
-    const always = stores.filter((at) => {
-      if (!region.has(at) || this.#kernel.guard(at) !== undefined) return false;
-      return at === start || ![...this.#kernel.forward([start], (each) => each === at || stops(each))].some(stops);
-    });
+    const isAlways = (at: number): boolean => region.has(at)
+      && (at === start || ![...this.#kernel.forward([start], (each) => each === at || stops(each))].some(stops));
     const bytes = (at: number): string[] => {
       const place = this.#place(at);
       const form = place === undefined ? undefined : this.#form(place.name);
       return place === undefined || form === undefined ? [] : Array.from({ length: place.bytes }, (_, i) => `${form}+${place.offset + i}`);
     };
-    const written = new Set(always.flatMap(bytes));
+    const written = new Set(stores.filter((at) => region.has(at) && this.#kernel.guard(at) === undefined).flatMap((at) => {
+      const side = this.#side(at);
+      return isAlways(at) ? bytes(at) : side !== undefined && isAlways(side.branch) ? bytes(at).map((each) => `${each} ${side.text}`) : [];
+    }));
     return stores.every((at) => {
       if (region.has(at)) return isSame(at);
-      const own = bytes(at);
-      return own.length > 0 && own.every((each) => written.has(each));
+      const own = bytes(at), side = this.#side(at)?.text;
+      return own.length > 0 && own.every((each) => written.has(each) || (side !== undefined && written.has(`${each} ${side}`)));
     });
+  }
+
+  /** The nearest branch, if only one side of it leads to a statement and nothing else does, and when that side is taken. */
+  #side(statement: number): { branch: number; text: string } | undefined {
+    for (let at = statement; this.#before[at]?.length === 1;) {
+      const branch = this.#before[at]?.[0] ?? 0;
+      const { next = [], tokens = [] } = this.#kernel.statements[branch] ?? {};
+      if (next.length > 1) {
+        const guard = /^bra\b/.test(this.#kernel.opcode(branch)) ? this.#kernel.guard(branch) : undefined;
+        const form = guard === undefined ? undefined : this.#form(guard);
+        const [isThrough, isNegated] = [at === branch + 1, tokens[1] === '!'];
+        return form === undefined ? undefined : { branch, text: `${isThrough} ${isNegated} ${form}` };
+      }
+      at = branch;
+    }
+    return undefined;
   }
 
   /** Where a store writes. */
@@ -90,10 +106,8 @@ export class Kills {
   }
 
   #isDeclaredOnce(name: string): boolean {
-    let times = this.#declared.get(name) ?? 0;
-    const stem = /^(.*?)\d+$/.exec(name)?.[1];
-    if (stem !== undefined) times += this.#declared.get(stem) ?? 0;
-    return times <= 1;
+    const stem = /^(.*?)\d+$/.exec(name)?.[1] ?? '';
+    return (this.#declared.get(name) ?? 0) + (this.#declared.get(stem) ?? 0) <= 1;
   }
 
   /** What a name always is for a thread, as a formula; undefined if it may change. */

@@ -1,11 +1,10 @@
-// Where the old content of an array ends because all of it is about to be written anew.
-//
-// A kill is a place before which nobody needs the old content. R is what threads execute from there until their next barrier of the
-// block, and it can only be entered at its beginning. Why that is sound: (1) nothing in R reads the array, so whoever reads it later has
-// passed a barrier that all threads reach behind R; (2) every thread that ever wrote bytes of the array passes R; (3) in R it writes
-// these bytes again, because addresses, and the branches that decide on the stores, depend on nothing that changes between two passes:
-// numbers of the thread and of the block, parameters, constants, and registers that R computes from these. A store outside of R is
-// written again if R always executes one with the same address. So no bounds of the launch or of an index need be known.
+// Where the old content of an array ends because all of it is about to be written anew. A kill is a place before which nobody needs the
+// old content. R is what threads execute from there until their next barrier of the block, and it can only be entered at its beginning.
+// Why that is sound: (1) nothing in R reads the array, so whoever reads it later has passed a barrier that all threads reach behind R;
+// (2) every thread that ever wrote bytes of the array passes R; (3) in R it writes these bytes again, because addresses, and the branches
+// that decide on the stores, depend on nothing that changes between two passes: numbers of the thread and of the block, parameters,
+// constants, and registers that R computes from these. A store outside of R is written again if R always executes one with the same
+// address, or does so under the same condition.
 import { elementAt, required } from '../../core/known.ts';
 import { between, followers, type Blocks } from '../../kernel/ptx/blocks.ts';
 import { Definitions } from '../../kernel/ptx/definitions.ts';
@@ -106,13 +105,12 @@ class Region {
     return this.#definitions.value(name, this.#start, outside);
   }
 
-  /** Whether no way through R passes a store by. */
-  isAlways(store: number): boolean {
-    if (this.#definitions.instruction(store).guard !== undefined) return false;
+  /** Whether no way through R passes an instruction by. */
+  #isAlways(wanted: number): boolean {
     const seen = new Set<number>();
     const stack = [this.#start];
     for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
-      if (at === store || seen.has(at)) continue;
+      if (at === wanted || seen.has(at)) continue;
       if (!this.#members.has(at)) return false;
       seen.add(at);
       stack.push(...followers(this.#blocks.fn, this.#definitions.instruction(at)).next);
@@ -120,23 +118,37 @@ class Region {
     return true;
   }
 
+  /** The branch on which the block of a store hangs, if it hangs on one alone, and what decides it; empty if that may change. */
+  #condition(store: number): { at: number; text: string } {
+    const own = elementAt(this.#blocks.blocks, elementAt(this.#blocks.blockOf, store));
+    const [from, other] = this.#blocks.blocks.filter(({ successors }) => successors.includes(own.id));
+    if (own.id === 0 || from?.successors.length !== 2 || other !== undefined) return { at: -1, text: '' };
+    const { guard, isNegated } = this.#definitions.instruction(from.end - 1);
+    const value = guard === undefined ? undefined : this.#definitions.value(guard, from.end - 1);
+    return { at: from.end - 1, text: value === undefined ? '' : ` if ${value} ${isNegated} ${from.end === own.begin}` };
+  }
+
   /** Whether all bytes that stores write have been written again when a thread has passed R. */
   writesAgain(stores: readonly number[]): boolean {
-    const always = stores.filter((at) => this.#members.has(at) && this.isAlways(at));
+    const plain = stores.filter((at) => this.#members.has(at) && this.#definitions.instruction(at).guard === undefined);
     const bytes = (at: number): string[] => {
       const { base, from, to } = required(storeOf(this.#definitions.instruction(at)));
       const value = this.#definitions.value(base, at);
       return value === undefined ? [] : Array.from({ length: to - from }, (_, i) => `${value} ${from + i}`);
     };
-    const written = new Set(always.flatMap(bytes));
-    const isAgain = (own: readonly string[]): boolean => own.length > 0 && own.every((each) => written.has(each));
-    return stores.every((at) => this.#members.has(at) ? this.isSame(at) : isAgain(bytes(at)));
+    const written = new Set(plain.flatMap((at) => {
+      const { at: branch, text } = this.#condition(at);
+      return this.#isAlways(at) ? bytes(at) : text !== '' && this.#isAlways(branch) ? bytes(at).map((each) => each + text) : [];
+    }));
+    const isAgain = (own: readonly string[], text: string): boolean =>
+      own.length > 0 && own.every((each) => written.has(each) || (text !== '' && written.has(each + text)));
+    return stores.every((at) => this.#members.has(at) ? this.isSame(at) : isAgain(bytes(at), this.#condition(at).text));
   }
 }
 
 /** Nodes at which R can begin for a node that only writes an array: itself, or what comes before a branch on which threads part. */
 function placesFor(node: FlowNode, { nodes }: Flow, parted: (node: FlowNode) => boolean): { node: number; at: number }[] {
-  const from = !parted(node) ? [node] : nodes.filter((each) => each.successors.includes(node.id) && !parted(each));
+  const from = parted(node) ? nodes.filter((each) => each.successors.includes(node.id) && !parted(each)) : [node];
   return from.map(({ id, kind, at }) => ({ node: id, at: kind === 'barrier' ? at + 1 : at }));
 }
 

@@ -21,13 +21,12 @@ __global__ void filled(const float* in, float* out, int rounds) {
 }
 
 // run: borders<<<1, (8, 8)>>>(inout f32 1024, out f32 64, 3)
-// Tiles with borders that some threads write.
+// Tiles with borders that some threads write. The compiler unrolls the loop, and there are several stores of each.
 __global__ void borders(const float* in, float* out, int rounds) {
   __shared__ float tile[10][10];
   __shared__ float slopes[10][10];
   const int x = threadIdx.x, y = threadIdx.y;
   float sum = 0;
-#pragma unroll 1
   for (int round = 0; round < rounds; ++round) {
     const float* at = in + 64 + round * 32 + y * 8 + x;
     tile[y + 1][x + 1] = at[0];
