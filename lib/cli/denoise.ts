@@ -10,6 +10,7 @@ import {
   exitCodesHelp, imageFlags, imageHelp, imageJobFields, imageResult, inputFlag, outputFlag, parseImageJob, realFlag,
   wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
+import { withInputs } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
 
 const text = { type: 'string' } as const;
@@ -61,7 +62,7 @@ ${exitCodesHelp}`,
       coupled: values.separate === true ? false : undefined, missing: values.fill === true ? 'fill' : undefined,
       iterations: wholeFlag(values, 'iterations', 1, 1_000_000), tolerance: realFlag(values, 'tolerance'),
     });
-    const loaded = await loadImage(job.input, job, (path) => path);
+    const loaded = await withInputs([input], context, (resolve) => loadImage(job.input, job, resolve));
     return withImageDevice('denoise', values, context, async (running) => {
       const { image, report } = await runDenoise(job, loaded, running);
       await writeImage(out, rescale(image, loaded.range, true), outputMeta(out, loaded));

@@ -24,7 +24,7 @@ export const imageFlags = {
 /** Their help, for the end of a command's list. */
 export const imageHelp = `  Files: PNG, TIFF (stacks are volumes), NIfTI (.nii, .nii.gz), DICOM (a file, or a folder of slices; read only),
   .npy, raw.
-  Instead of a file: phantom:shepp-logan,size=64,dimensions=3 or phantom:discs,size=256.
+  Instead of a file: - for standard input, phantom:shepp-logan,size=64,dimensions=3 or phantom:discs,size=256.
 
       --range R          intensities that are mapped to 0 and 1: unit, own, or LOW,HIGH. Default: unit for PNG and TIFF
                          integers and phantoms, own (smallest to largest) for all others; results are scaled back

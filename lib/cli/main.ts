@@ -1,4 +1,5 @@
 // The `warploom` command: picks the sub-command and turns errors into exit codes.
+import { logTo } from '../core/log.ts';
 import { didYouMean } from '../core/similar.ts';
 import { ExitCode, exitCodeOf, UsageError, type Command } from './command.ts';
 import { commands } from './commands.ts';
@@ -8,7 +9,7 @@ import { Terminal, type Streams } from './terminal.ts';
 const environment = `Environment
   WARPLOOM_BACKEND     cuda, cpu or simt: what auto stands for
   WARPLOOM_NVRTC, WARPLOOM_MODULE_COMPILER, WARPLOOM_TUNE
-                       the library and the compiler of run-time code, and 0 for no trial of layouts (docs/modules.md)
+                       the library and the compiler of run-time code, and 0 for no trial of layouts (docs/environment.md)
   NODE_DEBUG=warploom  say what is loaded, compiled and run, as --verbose does
   NO_COLOR, FORCE_COLOR
 `;
@@ -50,6 +51,7 @@ async function runCommandLine(command: Command, argv: string[], streams: Streams
     return ExitCode.ok;
   }
   const terminal = new Terminal(streams, isPassedOn ? {} : manner);
+  if (terminal.verbose) logTo((text) => { streams.err.write(`${terminal.paint('dim', text, 'err')}\n`); });
   try {
     return await command.run(argv, terminal);
   } catch (error) {
@@ -59,6 +61,8 @@ async function runCommandLine(command: Command, argv: string[], streams: Streams
       : `${terminal.paint('red', `warploom ${command.name}:`, 'err')} ${messageOf(error, terminal.verbose)}\n`);
     if (error instanceof UsageError) streams.err.write(`Try: warploom ${command.name} --help\n`);
     return code;
+  } finally {
+    logTo(undefined);
   }
 }
 

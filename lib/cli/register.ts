@@ -10,6 +10,7 @@ import {
   exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, imageResult, inputFlag, outputFlag,
   parseImageJob, present, realFlag, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
+import { withInputs } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
 
 const text = { type: 'string' } as const;
@@ -65,7 +66,7 @@ ${exitCodesHelp}`,
       alpha: realFlag(values, 'alpha'), tau: realFlag(values, 'tau'), levels: wholeFlag(values, 'levels', 1, 12),
       iterations: wholeFlag(values, 'iterations', 1, 100_000), tolerance: realFlag(values, 'tolerance'), landmarks: values.landmarks,
     });
-    const pair = await loadPair(job, (path) => path);
+    const pair = await withInputs([reference, template], context, (resolve) => loadPair(job, resolve));
     return withImageDevice('register', values, context, async (running) => {
       const { displacement, warped, report } = await runRegister(job, pair, running);
       await writeImage(out, rescale(warped, pair.reference.range, true), outputMeta(out, pair.reference));

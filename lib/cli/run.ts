@@ -9,13 +9,45 @@ import { runJob, type Shard } from '../jobs/runner.ts';
 import {
   backendNames, choiceFlag, ExitCode, integerFlag, parseFlags, UsageError, type Command, type CommandContext, type Options,
 } from './command.ts';
+import { readInput } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
 import { resultTable, watcher } from './watch.ts';
+
+/** A job from standard input; its paths are relative to the working folder. */
+async function jobFromInput(context: CommandContext): Promise<object> {
+  const text = String(await readInput(context));
+  try {
+    return JSON.parse(text) as object;
+  } catch (error) {
+    throw new UsageError(`standard input is not a JSON job: ${(error as Error).message}`);
+  }
+}
+
+/** What a run would do, without doing it. */
+async function dryRun(jobs: readonly LoadedJob[], folder: string, again: boolean, context: CommandContext): Promise<ExitCode> {
+  const will = { finished: again ? 'run again' : 'skip, finished', begun: again ? 'run again' : 'continue', waiting: 'run' } as const;
+  const plan = (await Promise.all(jobs.map(async (job) => (await itemStates(job, folder)).map((item) => ({
+    job: job.name, item: item.name, kind: item.job.kind, backend: job.device.backend, state: item.state,
+    will: will[item.state], inputs: item.inputs.map(({ path }) => path), folder: item.folder,
+  }))))).flat();
+  const left = plan.filter(({ state }) => again || state !== 'finished').length;
+  const rows = plan.map((each) => [
+    each.item === 'all' ? each.job : `${each.job}/${each.item}`, each.kind, each.backend, each.will, each.inputs.join(', ') || '–',
+    each.folder]);
+  context.result(plan, `${context.table(['job', 'kind', 'on', 'would', 'reads', 'results'], rows)}\n\n`
+    + `${left} of ${plan.length} would run; nothing was written`);
+  return ExitCode.ok;
+}
 
 /** The job files meant by the command line: a folder stands for its .json files but the schemas. */
 async function jobFiles(paths: readonly string[]): Promise<string[]> {
   const files: string[] = [];
+  if (paths.indexOf('-') !== paths.lastIndexOf('-')) throw new UsageError('only one job can come from standard input');
   for (const path of paths) {
+    if (path === '-') {
+      files.push(path);
+      continue;
+    }
     if (!(await describeFile(path)).isDirectory()) {
       files.push(path);
       continue;
@@ -31,7 +63,7 @@ const runOptions = {
   results: { type: 'string', default: 'warploom-results', takes: 'folder' }, backend: { type: 'string', values: backendNames },
   again: { type: 'boolean', default: false }, 'follow-links': { type: 'boolean', default: false },
   parallel: { type: 'string' }, shard: { type: 'string' }, 'keep-going': { type: 'boolean', default: false },
-  status: { type: 'boolean', default: false },
+  status: { type: 'boolean', default: false }, 'dry-run': { type: 'boolean', default: false },
 } as const satisfies Options;
 
 /** The part of a sweep that `--shard I/N` names. */
@@ -64,9 +96,9 @@ async function showStatus(jobs: readonly LoadedJob[], results: string, context: 
 export const runCommand: Command = {
   name: 'run',
   summary: 'run job files: solve systems, step equations, interpolate series, process images',
-  help: `Usage: warploom run JOB.json|FOLDER… [--results DIR] [options]
+  help: `Usage: warploom run JOB.json|FOLDER|-… [--results DIR] [options]
        warploom run JOB.json… --parallel 8 [--shard 2/16] [--keep-going]
-       warploom run JOB.json… --status
+       warploom run JOB.json… --status|--dry-run
 
 A job file says what to compute, on which inputs, with which parameters:
 
@@ -76,7 +108,7 @@ A job file says what to compute, on which inputs, with which parameters:
 Kinds: solve (tridiagonal systems from .npy), heat-adi (2-D heat equation), spline (cubic splines
 through a .csv), simulate (heat, Kuramoto–Sivashinsky and Euler equations in one dimension),
 stencil (an equation of your own, in one to three dimensions), denoise, segment, register (images and volumes).
-examples/jobs has an example of each kind and the JSON Schema for your editor.
+- stands for a job on standard input. examples/jobs has an example of each kind and the JSON Schema for your editor.
 
       --results DIR   where results go: DIR/NAME/ITEM/ with result.json, arrays and pictures
                       (default warploom-results)
@@ -87,6 +119,7 @@ examples/jobs has an example of each kind and the JSON Schema for your editor.
                       (--results is a folder that all of them see; see examples/slurm)
       --keep-going    when an item fails, run the others all the same
       --status        run nothing: show how far every item is
+      --dry-run       check everything and list what would run, resume or be skipped, without running it
       --follow-links  allow result folders that are symbolic links (default: reject them)
 
 A killed or interrupted run resumes when started again: finished items are skipped, and the one that
@@ -102,12 +135,15 @@ Exit codes: 0 success; 1 something failed; 2 invalid flags or job file; 3 device
     const backend = choiceFlag('backend', values.backend, backendNames);
     // All files are read and checked before the first one runs.
     const jobs = [];
-    for (const file of await jobFiles(positionals)) jobs.push(await loadJob(file, backend === undefined ? {} : { backend }));
+    for (const file of await jobFiles(positionals)) {
+      jobs.push(await loadJob(file === '-' ? await jobFromInput(context) : file, backend === undefined ? {} : { backend }));
+    }
     const names = jobs.map((job) => job.name.toLowerCase()); // not every file system tells capitals apart
     const twice = names.find((name, i) => names.indexOf(name) !== i);
     if (twice !== undefined) throw new UsageError(`two job files are named '${twice}': their results would get mixed up`);
     const { 'follow-links': followLinks, again, 'keep-going': keepGoing } = values;
     if (values.status) return await showStatus(jobs, values.results, context);
+    if (values['dry-run']) return await dryRun(jobs, values.results, again, context);
     const parallel = integerFlag('parallel', values.parallel, 1, 256);
     const shard = shardFlag(values.shard);
     const onProgress = watcher(context);

@@ -9,6 +9,7 @@ import { planSvg } from './scratchpad-svg.ts';
 import type { KernelReport, ScratchpadReport } from '../scratchpad/report.ts';
 import { ExitCode, integerFlag, parseFlags, UsageError, type Command, type Options } from './command.ts';
 import { launch } from './scratchpad-launch.ts';
+import { readInput } from './standard-input.ts';
 import { formatTable } from './table.ts';
 
 const text = { type: 'string' } as const;
@@ -137,7 +138,7 @@ export const scratchpadCommand: Command = {
 Finds shared arrays that are never needed at the same time, places them in one pool, and adds barriers
 where the reuse needs one that is not there yet. CUDA files are compiled to PTX by NVRTC or nvcc. No kernel
 is refused: arrays whose addresses cannot be followed keep their own bytes. Without -o only the tables
-are printed.
+are printed. The source - is standard input.
 
   -o, --out FILE         PTX, or machine code if it ends with .cubin; - for PTX on standard output
       --report FILE      everything found, as JSON
@@ -179,13 +180,14 @@ that cannot be read.
     const [path] = positionals;
     if (path === undefined || positionals.length !== 1) throw new UsageError('name one source file');
     requireDistinct([path, values.out, values.report, values.svg]);
-    const isPtx = path.endsWith('.ptx');
+    const source = path === '-' ? String(await readInput(context)) : await readText(path);
+    const isPtx = path === '-' ? /^\s*\.version\s/m.test(source) : path.endsWith('.ptx');
     if (isPtx && nvccOptions.length > 0) throw new UsageError('options for nvcc apply to CUDA files');
     if (values.check === true && values.out?.endsWith('.cubin') === true) {
       throw new UsageError('--check compares PTX: name a .ptx file by -o');
     }
-    const { ptx, cubin, report, dynamicBytes } = await optimize(await readText(path), {
-      ...optionsOf(values), signal, ...(isPtx ? {} : { compilerOptions: [`-I${dirname(path)}`, ...nvccOptions] }),
+    const { ptx, cubin, report, dynamicBytes } = await optimize(source, {
+      ...optionsOf(values), signal, ...(isPtx ? {} : { compilerOptions: [`-I${path === '-' ? '.' : dirname(path)}`, ...nvccOptions] }),
     });
     if (context.json) (values.out === '-' ? err : out).write(`${JSON.stringify({ ...report, dynamicBytes })}\n`);
     else (values.out === '-' ? err : out).write(reportText(report));

@@ -10,6 +10,7 @@ import {
   contourFlag, exitCodesHelp, imageFlags, imageHelp, imageJobFields, imagePathFlag, imageResult, inputFlag,
   outputFlag, parseImageJob, present, realFlag, wholeFlag, withImageDevice,
 } from './imaging-flags.ts';
+import { withInputs } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
 
 const text = { type: 'string' } as const;
@@ -67,7 +68,7 @@ ${exitCodesHelp}`,
       iterations: wholeFlag(values, 'iterations', 1, 1_000_000), tolerance: number('tolerance'),
       reinitialize: wholeFlag(values, 'reinitialize', 0, 1_000_000), truth: values.truth,
     });
-    const loaded = await loadImage(job.input, job, (path) => path);
+    const loaded = await withInputs([input], context, (resolve) => loadImage(job.input, job, resolve));
     return withImageDevice('segment', values, context, async (running) => {
       const { mask, levelSet, contours, report } = await runSegment(job, loaded, running, job.truth);
       await writeMask(out, mask, loaded);

@@ -5,6 +5,7 @@ import { choices } from '../core/operations.gen.ts';
 import { elementAt, required } from '../core/known.ts';
 import { solveItem, solveJobSchema } from '../jobs/kinds/solve.ts';
 import { backendNames, ExitCode, integerFlag, parseFlags, UsageError, type Command, type Options } from './command.ts';
+import { withInputs } from './standard-input.ts';
 import { formatSeconds } from './table.ts';
 
 /** A flag that is a number stands for a constant band. */
@@ -30,6 +31,7 @@ export const solveCommand: Command = {
 Solves lower[i]*x[i-1] + diagonal[i]*x[i] + upper[i]*x[i+1] = rhs[i] for every system of a batch.
 R.npy has shape (n) or (batch, n); each band is a .npy of that shape, a .npy of shape (n) shared by the
 batch, or a number for a constant band. float32, float64, complex64 and complex128.
+One of the files may be - for standard input.
 
   -o, --out DIR        where solution.npy, status.npy, row.npy, backward-error.npy go (default .)
       --algorithm A    auto, cr, pcr, cr-pcr, pcr-thomas, thomas, cr-regpack, pivoting, partition
@@ -68,10 +70,10 @@ Exit codes: 0 all solved; 1 some system could not be solved; 2 invalid flags or 
     const device = await openDevice({ backend: job.device?.backend ?? 'auto' });
     try {
       const bar = context.progress();
-      const report = await solveItem(job, {
-        device, input: (path) => path, folder: values.out, signal: context.signal, hash: '', warn: (note) => context.note(note),
+      const report = await withInputs([values.lower, values.diagonal, values.upper, values.rhs], context, (input) => solveItem(job, {
+        device, input, folder: values.out, signal: context.signal, hash: '', warn: (note) => context.note(note),
         onProgress: (done, total) => bar.update('solve', done, total), show: () => undefined,
-      });
+      }));
       bar.clear();
       context.result({ ...report, device: { backend: device.backend, name: device.name }, folder: values.out },
         `${report.summary} on ${device.backend} (${device.name}): ${formatSeconds(required(report.figures['deviceSeconds']))}`

@@ -8,7 +8,7 @@ import type { Diagnostic } from '../stream/diagnostics.ts';
 import * as stream from '../stream/index.ts';
 import { longestTime, timeOver, within } from '../stream/stop.ts';
 import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type CommandContext, type Options } from './command.ts';
-import { formatTable } from './table.ts';
+import { readInput } from './standard-input.ts';
 
 const text = { type: 'string' } as const;
 const file = { type: 'string', takes: 'file' } as const;
@@ -76,9 +76,9 @@ const optionsOf = (values: Values, stop: ReturnType<typeof stopOf>): stream.Comp
   ...(values.param === undefined ? {} : { parameters: Object.fromEntries(values.param.map(parameterOf)) }),
 });
 
-/** Diagnostics with their source lines, or as JSON. */
-function show(diagnostics: readonly Diagnostic[], { files, values, context }: Job): void {
-  if (values.json === true) {
+/** Diagnostics with their source lines, or for `check` as JSON. */
+function show(diagnostics: readonly Diagnostic[], { files, context }: Job, isCheck = false): void {
+  if (context.json && isCheck) {
     const plain = diagnostics.map(({ span, ...rest }) => ({ ...rest, start: span.start, end: span.end }));
     context.out.write(`${JSON.stringify(plain, null, 1)}\n`);
     return;
@@ -114,9 +114,9 @@ async function check(job: Job): Promise<ExitCode> {
     if (!(error instanceof stream.ProgramError)) throw error;
     return error.diagnostics;
   });
-  show(found, job);
+  show(found, job, true);
   const errors = found.filter(isError).length, warnings = found.length - errors;
-  if (job.values.json !== true) job.context.out.write(`${errors} errors, ${warnings} warnings\n`);
+  if (!job.context.json) job.context.out.write(`${errors} errors, ${warnings} warnings\n`);
   return errors > 0 ? ExitCode.failed : ExitCode.ok;
 }
 
@@ -130,12 +130,15 @@ async function graph(job: Job): Promise<ExitCode> {
   const { out } = job.values;
   const made = await compiled(job);
   if (out === undefined) {
-    job.context.out.write(stream.describeGraph(made));
+    const { nodes, channels } = made;
+    const plain = { nodes: nodes.map(({ id, name, kind }) => ({ id, name, kind })), channels };
+    job.context.result(plain, stream.describeGraph(made).trimEnd());
     return ExitCode.ok;
   }
   if (!out.endsWith('.svg')) throw new UsageError('-o takes a name that ends in .svg');
   await writeFileAtomic(out, await stream.graphSvg(made, elementAt(job.files, 0).name));
-  job.context.out.write(`${made.nodes.length} nodes, ${made.channels.length} channels: ${out}\n`);
+  const [nodes, channels] = [made.nodes.length, made.channels.length];
+  job.context.result({ nodes, channels, out }, `${nodes} nodes, ${channels} channels: ${out}`);
   return ExitCode.ok;
 }
 
@@ -207,13 +210,17 @@ async function profile(job: Job): Promise<ExitCode> {
   const { microseconds, measured: isMeasured, cached, backend: used, note } = await measured(job, made, {
     backend, ...await inputOf(values, made),
   });
-  if (note !== undefined) context.err.write(`note: ${note}\n`);
+  if (note !== undefined) context.note(`note: ${note}`);
   const { repetitions } = stream.steadyState(stream.toSdf(made));
   const whole = microseconds.reduce((sum, each, id) => sum + each * elementAt(repetitions, id), 0);
   const rows = made.nodes.map(({ id, name }) => [name, elementAt(microseconds, id).toPrecision(3), String(repetitions[id]),
     (100 * elementAt(microseconds, id) * elementAt(repetitions, id) / whole).toFixed(1), isMeasured[id] ? '' : 'counted']);
-  context.out.write(`${formatTable(['actor', 'µs each', 'firings', '% of all', ''], rows)}\n\n`
-    + `${whole.toPrecision(4)} µs a steady state on one core (${used}${cached ? ', measured before' : ''})\n`);
+  const actors = made.nodes.map(({ id, name }) => ({
+    name, microseconds: microseconds[id], firings: repetitions[id], measured: isMeasured[id],
+  }));
+  context.result({ actors, microseconds: whole, backend: used, cached },
+    `${context.table(['actor', 'µs each', 'firings', '% of all', ''], rows)}\n\n`
+    + `${whole.toPrecision(4)} µs a steady state on one core (${used}${cached ? ', measured before' : ''})`);
   if (values.out !== undefined) {
     const table = Object.fromEntries(made.nodes.map(({ id, name }) => [name, microseconds[id]]));
     await writeFileAtomic(values.out, `${JSON.stringify(table, null, 1)}\n`);
@@ -250,16 +257,23 @@ async function schedule(job: Job): Promise<ExitCode> {
       String(plan.stages[id]), own.length === cores ? 'all' : own.join(', '), actor.stateful ? 'yes' : ''];
   });
   const sum = (list: readonly number[]) => list.reduce((total, value) => total + value, 0);
-  job.context.out.write(`${formatTable(['actor', 'firings', 'at first', 'µs each', 'stage', 'cores', 'state'], rows)}\n\n`
+  const actors = steady.order.map((id) => ({
+    name: sdf.actors[id]?.name, firings: steady.repetitions[id], initFirings: steady.initFirings[id], microseconds: costs[id],
+    stage: plan.stages[id], cores: coresOf[id],
+  }));
+  const buffers = { singleAppearance: sum(single.buffers), push: sum(push.buffers) };
+  const { interval, bound, multiplier } = plan;
+  job.context.result({ actors, buffers, cores, multiplier, interval, bound },
+    `${job.context.table(['actor', 'firings', 'at first', 'µs each', 'stage', 'cores', 'state'], rows)}\n\n`
     + `${sdf.actors.length} actors, ${sdf.channels.length} channels; ${sum(steady.repetitions)} firings in a steady state\n`
     + `items that channels hold: single appearance ${sum(single.buffers)}, push ${sum(push.buffers)}\n`
     + `${cores} cores, ${plan.multiplier} steady states per launch: ${plan.interval.toPrecision(4)} µs, `
-    + `${(100 * (plan.interval / plan.bound - 1)).toFixed(1)} % above the bound of ${plan.bound.toPrecision(4)} µs\n`);
+    + `${(100 * (plan.interval / plan.bound - 1)).toFixed(1)} % above the bound of ${plan.bound.toPrecision(4)} µs`);
   const { gantt } = job.values;
   if (gantt !== undefined) {
     const title = `${elementAt(job.files, 0).name} on ${cores} cores`;
     await writeFileAtomic(gantt, stream.ganttSvg(sdf, bars(sdf, plan, costs), cores, plan.interval, title));
-    job.context.out.write(`one launch: ${gantt}\n`);
+    if (!job.context.json) job.context.out.write(`one launch: ${gantt}\n`);
   }
   return ExitCode.ok;
 }
@@ -317,11 +331,14 @@ async function run(job: Job): Promise<ExitCode> {
     ...(mode === undefined ? {} : { mode }),
   });
   const seconds = [result.milliseconds, performance.now() - begin].map((ms) => ms / 1e3);
-  if (result.note !== undefined) context.err.write(`note: ${result.note}\n`);
+  if (result.note !== undefined) context.note(`note: ${result.note}`);
   for (const { node, replaces, before, after } of result.algebraic ?? []) {
     context.err.write(`${node} replaces ${replaces.join(', ')}: ${before} operations in a steady state, now ${after}\n`);
   }
-  context.out.write(result.printed);
+  const { backend: used, output, files: written } = result;
+  const report = { backend: used, seconds: seconds[0], wholeSeconds: seconds[1], files: Object.keys(written), note: result.note };
+  if (context.json) context.result({ ...report, printed: result.printed, items: output.length }, '');
+  else context.out.write(result.printed);
   for (const [path, bytes] of Object.entries(result.files)) await writeFileAtomic(path, bytes);
   const [own, all] = seconds.map((each) => `${each.toPrecision(3)} s`);
   const by = `by ${result.backend} in ${own}, ${all} with translation\n`;
@@ -355,9 +372,10 @@ async function tune(job: Job): Promise<ExitCode> {
   }).finally(() => { bar.clear(); });
   const { layouts, skipped } = required(program.tuned);
   const { itemsPerSecond: usual } = required(layouts.find(({ name }) => name === 'default'));
-  context.out.write(`${formatTable(['layout', 'G items/s', 'of default'], layouts.map(({ name, itemsPerSecond: rate }) =>
+  context.result({ device: device.name, layouts, skipped },
+    `${context.table(['layout', 'G items/s', 'of default'], layouts.map(({ name, itemsPerSecond: rate }) =>
     [name, (rate / 1e9).toPrecision(4), (rate / usual).toFixed(2)]))}\n\n`
-    + `timed on ${device.name}: ${layouts.length}, skipped: ${skipped.length}; the fastest layout is kept for this program and device\n`);
+    + `timed on ${device.name}: ${layouts.length}, skipped: ${skipped.length}; the fastest layout is kept for this program and device`);
   return ExitCode.ok;
 }
 
@@ -368,6 +386,8 @@ export const streamCommand: Command = {
   name: 'stream',
   summary: 'check, draw, profile, schedule and run a program in the StreamIt language',
   help: `Usage: warploom stream check|graph|profile|schedule|tune|run PROGRAM.str [MORE.str …] [options]
+
+The program - is standard input.
 
   check      reports what is wrong, with file, line and column; exit code 1 if anything is
   graph      the program as a graph: text, or a picture with -o GRAPH.svg
@@ -437,7 +457,12 @@ Exit codes: 0 success; 1 the program is wrong or failed; 2 invalid flags or file
     if (action === undefined || paths.length === 0) {
       throw new UsageError('name an action (check, graph, profile, schedule, tune, run) and a program');
     }
-    const files = await Promise.all(paths.map(async (path) => ({ name: path, text: await readText(path) })));
+    if (paths.indexOf('-') !== paths.lastIndexOf('-')) throw new UsageError('only one file can come from standard input');
+    if (paths.includes('-') && values.stream === true) {
+      throw new UsageError('--stream reads items from standard input, which cannot be the program too');
+    }
+    const files = await Promise.all(paths.map(async (path) =>
+      (path === '-' ? { name: 'standard input', text: String(await readInput(context)) } : { name: path, text: await readText(path) })));
     const seconds = numberFlag('timeout', values.timeout);
     if (seconds !== undefined && !(seconds > 0 && seconds <= 2e6)) throw new UsageError('--timeout takes seconds from above 0 to 2000000');
     return action({ begin, timeout: seconds === undefined ? undefined : 1000 * seconds, files, values, context });

@@ -11,6 +11,7 @@ import { choice, whole } from './checks.ts';
 import { choose } from './devices.ts';
 import { observesRuns, traceRun } from './diagnostics.ts';
 import { DisposedError } from './errors.ts';
+import { isLogged, log } from './log.ts';
 import { defaultQueueLimit, maxQueueLimit, maxThreads } from './limits.ts';
 import type { DeviceModule } from './module.ts';
 import { readModuleOptions, type ModuleOptions } from './module-options.ts';
@@ -164,7 +165,7 @@ export class Device {
   ): Promise<RunResult<ReportOf<Name>>> {
     try {
       const handle = this.#use();
-      const started = observesRuns() ? this.#traced(handle, operation, parameters, options)
+      const started = observesRuns() || isLogged() ? this.#traced(handle, operation, parameters, options)
         : this.#start(handle, operation, parameters, options);
       return started as Promise<RunResult<ReportOf<Name>>>;
     } catch (error) {
@@ -178,6 +179,7 @@ export class Device {
     return traceRun(trace, async () => {
       const result = await this.#start(handle, operation, parameters, options);
       trace.deviceSeconds = result.deviceSeconds;
+      log(() => `${operation} on ${trace.backend}: ${(1000 * result.deviceSeconds).toPrecision(3)} ms`);
       return result;
     });
   }
@@ -270,6 +272,7 @@ export class Device {
       device.#queueLimit = queueLimit;
       device.#opened = opened.then(() => {
         device.#isOpen = true;
+        log(() => `opened ${description.backend} ${description.index}, ${description.name}`);
       }, (error: unknown) => {
         device.#failure = fromNative(error);
         throw device.#failure;

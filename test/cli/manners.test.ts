@@ -1,7 +1,11 @@
 // What all commands share: suggestions, colour, quiet and verbose, progress without a terminal, tables, completion.
-import { deepStrictEqual, equal, match, ok, throws } from 'node:assert/strict';
+import { deepStrictEqual, equal, match, ok, rejects, throws } from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { PassThrough } from 'node:stream';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { commands } from '../../lib/cli/commands.ts';
 import { aboutOption, completionScript } from '../../lib/cli/completion.ts';
@@ -10,6 +14,7 @@ import { choiceFlag, commonHelp, commonOptions, parseFlags, UsageError, type Opt
 import { ProgressBar } from '../../lib/cli/progress-bar.ts';
 import { formatTable, wrapText } from '../../lib/cli/table.ts';
 import { Terminal } from '../../lib/cli/terminal.ts';
+import { formatNpy, parseNpy } from '../../lib/files/npy.ts';
 
 const { signal } = new AbortController();
 
@@ -166,5 +171,74 @@ describe('the manners of all commands', () => {
       equal(spawnSync(shell, ['-n'], { input: out, encoding: 'utf8' }).stderr, '');
     }
     equal((await run(['completion', 'tcsh'])).code, 2);
+  });
+});
+
+describe('standard input, dry runs and verbose runs', function () {
+  this.timeout(60_000);
+  let folder: string;
+  before(async () => { folder = await mkdtemp(join(tmpdir(), 'warploom-manners-')); });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  /** Runs a command line with what comes from standard input. */
+  async function piped(argv: string[], input: Uint8Array | string) {
+    const [out, err] = [new PassThrough(), new PassThrough()];
+    const code = await main(argv, { in: Readable.from([input]), out, err, signal, env: {} });
+    return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
+  }
+  const program = 'void->void pipeline P { add S(); add K(); } void->int filter S { work push 1 { push(3); } } int->void filter K { work pop 1 { println(pop()); } }';
+
+  it('- is standard input: an image, a job, an array and a program', async () => {
+    const pixels = Float32Array.from({ length: 48 }, (_, i) => i % 7);
+    const image = formatNpy({ type: 'float32', shape: [6, 8], data: pixels });
+    const fromFile = join(folder, 'image.npy');
+    await writeFile(fromFile, image);
+    const flags = ['--weight', '0.1', '--backend', 'cpu', '-q'];
+    equal((await piped(['denoise', '-', '-o', join(folder, 'a.npy'), ...flags], image)).err, '');
+    equal((await piped(['denoise', fromFile, '-o', join(folder, 'b.npy'), ...flags], '')).err, '');
+    deepStrictEqual(await readFile(join(folder, 'a.npy')), await readFile(join(folder, 'b.npy')));
+    match((await piped(['register', '-', '-', '-o', join(folder, 'c.npy')], image)).err, /only one file can come from standard input/);
+    const rhs = formatNpy({ type: 'float64', shape: [3], data: Float64Array.of(2, 4, 6) });
+    const solved = await piped(['solve', '--lower', '0', '--diagonal', '2', '--upper', '0', '--rhs', '-', '-o', folder, '--backend', 'cpu', '--json'], rhs);
+    equal((JSON.parse(solved.out) as { device: { backend: string } }).device.backend, 'cpu', solved.err);
+    deepStrictEqual([...parseNpy(await readFile(join(folder, 'solution.npy'))).data], [1, 2, 3]);
+    for (const action of ['check', 'graph', 'schedule']) {
+      const { code, out, err } = await piped(['stream', action, '-', '--json'], program);
+      equal(code, 0, err);
+      ok(typeof JSON.parse(out) === 'object');
+    }
+    const ran = JSON.parse((await piped(['stream', 'run', '-', '--iterations', '2', '--json', '-q'], program)).out) as { printed: string };
+    equal(ran.printed, '3\n3\n');
+    match((await piped(['stream', 'check', '-'], program.replace('pop()', 'pup()'))).err, /standard input:1/);
+    match((await piped(['run', '-'], '{')).err, /standard input is not a JSON job/);
+  });
+
+  it('--dry-run says what would run, and writes nothing', async () => {
+    await writeFile(join(folder, 'grid.npy'), formatNpy({ type: 'float64', shape: [3, 4], data: new Float64Array(12).fill(1) }));
+    const job = JSON.stringify({ name: 'dry', kind: 'heat-adi', initial: { file: join(folder, 'grid.npy') }, dt: 0.5, steps: 2,
+      device: { backend: 'cpu' }, sweep: { diffusivity: [1, 2] } });
+    const results = join(folder, 'results');
+    const dry = async (...more: string[]) => JSON.parse((await piped(['run', '-', '--results', results, '--dry-run', '--json', ...more], job)).out) as
+      { item: string; will: string; kind: string }[];
+    deepStrictEqual((await dry()).map(({ item, will, kind }) => [item, will, kind]),
+      [['diffusivity=1', 'run', 'heat-adi'], ['diffusivity=2', 'run', 'heat-adi']]);
+    await rejects(readdir(results), /ENOENT/);
+    equal((await piped(['run', '-', '--results', results], job)).code, 0);
+    deepStrictEqual((await dry()).map(({ will }) => will), ['skip, finished', 'skip, finished']);
+    deepStrictEqual((await dry('--again')).map(({ will }) => will), ['run again', 'run again']);
+    match((await piped(['run', '-', '--results', results, '--dry-run'], job)).out, /0 of 2 would run; nothing was written/);
+    equal((await piped(['run', '-', '--dry-run'], job.replace('"dt":0.5', '"dt":-1'))).code, 2);
+  });
+
+  it('-v and NODE_DEBUG=warploom say what is opened and run, and -v where an error comes from', async () => {
+    const rhs = formatNpy({ type: 'float64', shape: [1], data: Float64Array.of(2) });
+    const argv = ['solve', '--lower', '0', '--diagonal', '2', '--upper', '0', '--rhs', '-', '-o', folder, '--backend', 'cpu'];
+    match((await piped([...argv, '-v'], rhs)).err, /opened cpu 0.*\n.*tridiagonal\.solve on cpu: [\d.e-]+ ms/);
+    equal((await piped(argv, rhs)).err, '');
+    match((await piped([...argv, '-v'], 'no array')).err, /\n\s+at /);
+    const code = "const { openDevice } = await import('./lib/index.ts'); await using d = await openDevice({ backend: 'cpu' }); await (await d.array(new Float32Array(3))).read();";
+    const { stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code.replace('await using', 'const')],
+      { encoding: 'utf8', cwd: fileURLToPath(new URL('../..', import.meta.url)), env: { ...process.env, NODE_DEBUG: 'warploom' } });
+    match(stderr, /WARPLOOM \d+: opened cpu 0/);
   });
 });

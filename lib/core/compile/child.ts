@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { setPriority } from 'node:os';
 import type { Readable } from 'node:stream';
 import { WarploomError } from '../errors.ts';
+import { log } from '../log.ts';
 import { reasonOf } from '../progress.ts';
 import { systemError } from './cache.ts';
 
@@ -119,6 +120,7 @@ export function cannotRun(path: string, error: Error): WarploomError {
 export function runChild(path: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
   const { signal, timeout, cwd, memory = childMemory, env, output = false, isBackground = false } = options;
   signal?.throwIfAborted();
+  const began = performance.now();
   return new Promise((resolve, reject) => {
     const { child, stop, ended } = startChild(path, args, { cwd, env, memory }, ['ignore', output ? 'pipe' : 'ignore', 'pipe']);
     const messages = collect(child.stderr), written = collect(child.stdout);
@@ -140,6 +142,7 @@ export function runChild(path: string, args: readonly string[], options: ChildOp
     });
     child.on('close', (code, killed) => {
       end();
+      log(() => `${path} ${args.join(' ')}: ${((performance.now() - began) / 1000).toFixed(2)} s, ${endOf(code, killed, memory)}`);
       const reason = isLate ? `took more than ${timeout} ms` : endOf(code, killed, memory);
       if (signal?.aborted === true) reject(reasonOf(signal));
       else resolve({ code: code ?? undefined, stderr: messages(), stdout: written(), reason });
