@@ -43,7 +43,27 @@ describe('pictures of images', () => {
     const labels = Uint8Array.from({ length: 1600 }, (_, i) => Number(i % 320 >= 100 && i % 320 < 110 && i >= 320 && i < 4 * 320));
     const { data } = decode(panelsPng([{ image, outline: labels }]));
     const at = (x: number, y: number) => [...data.subarray(3 * (y * 320 + x), 3 * (y * 320 + x) + 3)];
-    deepStrictEqual([at(100, 1), at(105, 2), at(105, 3), at(99, 1)], [[255, 59, 48], [128, 128, 128], [255, 59, 48], [128, 128, 128]]);
+    deepStrictEqual([at(100, 1), at(105, 2), at(105, 3), at(99, 1)], [[255, 59, 48], [255, 255, 255], [255, 59, 48], [255, 255, 255]], 'with a white halo');
+    deepStrictEqual([at(98, 1), at(105, 0), at(99, 0)], [[128, 128, 128], [255, 255, 255], [128, 128, 128]]);
+  });
+
+  it('give pixels the shape of the voxels', () => {
+    const size = (image: ReturnType<typeof grey>, spacing?: [number, number, number]) => {
+      const { width, height } = decode(panelsPng([{ image }], spacing));
+      return [width, height];
+    };
+    const volume = grey(Array.from({ length: 100 * 60 * 20 }, (_, i) => Math.floor(i / 6000) % 2), 100, 60, 20);
+    deepStrictEqual(size(volume), [300, 180 + 6 + 60 + 6 + 60]);
+    deepStrictEqual(size(volume, [1, 1, 3]), [300, 180 + 6 + 180 + 6 + 180]);
+    deepStrictEqual(size(volume, [0.5, 0.5, 1.5]), size(volume, [1, 1, 3]));
+    for (const bad of [[0, 1, 1], [NaN, 1, 1], [1, -1, 1], [1, Infinity, 1]]) deepStrictEqual(size(volume, bad as [number, number, number]), size(volume));
+    // Every voxel of the xz plane is three pixels by nine, the highest slice at the top.
+    const { data, width } = decode(panelsPng([{ image: volume }], [1, 1, 3]));
+    const column = Array.from({ length: 180 }, (_, j) => data[3 * ((186 + j) * width + 7)]);
+    deepStrictEqual(column, Array.from({ length: 180 }, (_, j) => ((19 - Math.floor(j / 9)) % 2) * 255));
+    deepStrictEqual(size(grey(new Array(513 * 7).fill(NaN), 513, 7), [1, 2, 50]), [513, 14]);
+    deepStrictEqual(size(grey([0.5], 1, 1), [3, 1, 1]), [321, 107]);
+    deepStrictEqual(size(grey(new Array(900).fill(0), 900, 1, 1), [1, 0.001, 1]), [1024, 1], 'at least a pixel');
   });
 
   it('draw contours and grids as SVG', () => {

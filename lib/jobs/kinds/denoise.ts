@@ -84,8 +84,8 @@ export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device,
 }
 
 /** Before and after side by side, with the ground truth if it is known. */
-export function denoisePreview({ image, truth }: LoadedImage, after: HostImage): Uint8Array {
-  return panelsPng([{ image }, { image: after }, ...(truth === undefined ? [] : [{ image: truth }])]);
+export function denoisePreview({ image, truth, meta }: LoadedImage, after: HostImage): Uint8Array {
+  return panelsPng([{ image }, { image: after }, ...(truth === undefined ? [] : [{ image: truth }])], meta?.spacing);
 }
 
 /** Denoises and writes the image, before-after.png and convergence.svg. */

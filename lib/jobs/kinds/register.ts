@@ -133,12 +133,12 @@ const difference = (a: HostImage, b: HostImage): HostImage =>
   ({ ...a, data: a.data.map((value: number, i: number) => Math.abs(value - elementAt(b.data, i))) });
 
 /** Reference, template, warped template; differences before and after. */
-export function registerPreview({ reference: { image }, template }: LoadedPair, warped: HostImage): Uint8Array {
+export function registerPreview({ reference: { image, meta }, template }: LoadedPair, warped: HostImage): Uint8Array {
   const shades = [0, 0.5] as const;
   return panelsPng([
     { image }, { image: template.image }, { image: warped },
     { image: difference(template.image, image), shades }, { image: difference(warped, image), shades },
-  ]);
+  ], meta?.spacing);
 }
 
 /** A regular grid moved by the displacement, drawn over the template. */

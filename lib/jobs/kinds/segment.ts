@@ -115,8 +115,8 @@ export async function runSegment(
 }
 
 /** The image, with the outline of the mask. */
-export function segmentPreview({ image }: LoadedImage, mask: Uint8Array): Uint8Array {
-  return panelsPng([{ image }, { image, outline: mask }]);
+export function segmentPreview({ image, meta }: LoadedImage, mask: Uint8Array): Uint8Array {
+  return panelsPng([{ image }, { image, outline: mask }], meta?.spacing);
 }
 
 /** Contours over the image. */
