@@ -9,7 +9,7 @@ import type { BatcherOptions } from './batching/options.ts';
 import { allocateArray, arrayShape, DeviceMemory, reserveArray, takeArray, type Owner } from './device-memory.ts';
 import { choice, whole } from './checks.ts';
 import { choose } from './devices.ts';
-import { observesRuns, traceRun } from './diagnostics.ts';
+import { observesRuns, traceRun, type RunTrace } from './diagnostics.ts';
 import { DisposedError } from './errors.ts';
 import { isLogged, log } from './log.ts';
 import { defaultQueueLimit, maxQueueLimit, maxThreads } from './limits.ts';
@@ -174,8 +174,7 @@ export class Device {
   }
 
   #traced(handle: number, operation: string, parameters: Parameters, options: CallOptions): Promise<RunResult> {
-    const trace: { operation: string; backend: string; device: string; deviceSeconds?: number } =
-      { operation, backend: this.backend, device: this.name };
+    const trace: RunTrace = { operation, backend: this.backend, device: this.name };
     return traceRun(trace, async () => {
       const result = await this.#start(handle, operation, parameters, options);
       trace.deviceSeconds = result.deviceSeconds;
