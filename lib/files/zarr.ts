@@ -1,31 +1,12 @@
-// Fields over time as a Zarr v3 group in a folder: raw little-endian chunks of about 1 MiB.
-import { dirname, join } from 'node:path';
+// Fields over time as a Zarr group in a folder, in little-endian chunks of about 1 MiB.
 import * as zarr from 'zarrita';
-import { makeFolder, readBytes, removeAll, unlessAbsent, writeFileAtomic } from '../core/files.ts';
+import { removeAll } from '../core/files.ts';
 import { elementAt, required } from '../core/known.ts';
+import { FolderStore, GroupLayout } from './zarr-layout.ts';
+import type { Compression, ZarrFormat } from './zarr-options.ts';
 
 type RealArray = Float32Array | Float64Array;
-type FileType = 'float32' | 'float64' | 'int64';
 type FieldArray = zarr.Array<'float32' | 'float64', FolderStore>;
-
-/** A Zarr store in a folder whose files are whole or absent. */
-class FolderStore {
-  readonly #folder: string;
-
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
-
-  async get(key: string): Promise<Uint8Array | undefined> {
-    return unlessAbsent(readBytes(join(this.#folder, key)));
-  }
-
-  async set(key: string, value: Uint8Array): Promise<void> {
-    const path = join(this.#folder, key);
-    await makeFolder(dirname(path));
-    await writeFileAtomic(path, value);
-  }
-}
 
 /** What a {@link FieldSeries} is created for. */
 export interface SeriesShape {
@@ -39,19 +20,16 @@ export interface SeriesShape {
   readonly times: readonly number[];
   /** Attributes of the group. */
   readonly attributes: Record<string, unknown>;
+  /** Units of fields, axes and `time`, by name. */
+  readonly units?: Readonly<Record<string, string>>;
+  /** Default 3; readers of Zarr before 2025 know 2 only. */
+  readonly zarrFormat?: ZarrFormat;
+  /** Default 'none'. */
+  readonly compression?: Compression;
 }
 
 /** Bytes of a chunk, where snapshots are not larger. */
 const chunkBytes = 2 ** 20;
-
-async function makeArray<T extends FileType>(
-  root: zarr.Location<FolderStore>, name: string, dtype: T, extents: readonly [string, number][], chunkShape: number[],
-): Promise<zarr.Array<T, FolderStore>> {
-  return zarr.create(root.resolve(name), {
-    dtype, shape: extents.map(([, extent]) => extent), chunkShape, dimensionNames: extents.map(([dimension]) => dimension),
-    codecs: [{ name: 'bytes', configuration: { endian: 'little' } }], fillValue: (dtype === 'int64' ? 0 : 'NaN') as never,
-  });
-}
 
 /** Snapshots of one field, kept in memory until their chunk is full. */
 class Field {
@@ -113,28 +91,34 @@ export class FieldSeries {
   /** Makes the group, or opens it again for a run that goes on: what it holds then stays. */
   static async create(folder: string, shape: SeriesShape, goOn: boolean): Promise<FieldSeries> {
     if (!goOn) await removeAll(folder);
-    const root = zarr.root(new FolderStore(folder));
-    const { steps, times, type } = shape;
-    await zarr.create(root, { attributes: shape.attributes });
+    const { steps, times, type, units = {}, zarrFormat = 3, compression = 'none' } = shape;
+    const group = new GroupLayout(new FolderStore(folder), zarrFormat, compression);
     const count = times.length;
-    const axes: [string, 'float64' | 'int64', string, Float64Array | BigInt64Array][] = [
-      ...shape.axes.map(([name, places]): [string, 'float64', string, Float64Array] => [name, 'float64', name, places]),
-      ['time', 'float64', 'time', Float64Array.from(times)],
+    const unit = (name: string): object => (units[name] === undefined ? {} : { units: units[name] });
+    const axes: [string, 'float64' | 'int64', string, Float64Array | BigInt64Array, object][] = [
+      ...shape.axes.map(([name, places]): [string, 'float64', string, Float64Array, object] =>
+        [name, 'float64', name, places, { axis: name.toUpperCase(), long_name: `position along ${name}` }]),
+      ['time', 'float64', 'time', Float64Array.from(times), { axis: 'T', long_name: 'time' }],
     ];
-    if (steps !== undefined) axes.push(['step', 'int64', 'time', BigInt64Array.from(steps, BigInt)]);
-    for (const [name, dtype, dimension, values] of axes) {
-      const array = await makeArray(root, name, dtype, [[dimension, values.length]], [values.length]);
+    if (steps !== undefined) axes.push(['step', 'int64', 'time', BigInt64Array.from(steps, BigInt), { long_name: 'number of steps' }]);
+    for (const [name, dtype, dimension, values, about] of axes) {
+      const array = await group.array({
+        name, type: dtype, extents: [[dimension, values.length]], chunks: [values.length], attributes: { ...about, ...unit(name) },
+      });
       await zarr.set(array, null, { data: values as never, shape: [values.length], stride: [1] });
     }
-    const extents = shape.axes.map(([name, places]) => [name, places.length] as [string, number]);
+    const extents = shape.axes.map(([name, places]) => [name, places.length] as const);
     const points = extents.reduce((product, [, extent]) => product * extent, 1);
     const rows = Math.min(count, Math.max(1, Math.floor(chunkBytes / (points * (type === 'float32' ? 4 : 8)))));
     const fields = new Map<string, Field>();
     for (const name of shape.fields) {
-      const array = await makeArray(root, name, type, [['time', count], ...extents],
-        [rows, ...extents.map(([, extent]) => extent)]);
+      const array = await group.array({
+        name, type, extents: [['time', count], ...extents], chunks: [rows, ...extents.map(([, extent]) => extent)],
+        attributes: { long_name: name, ...unit(name), ...(steps === undefined ? {} : { coordinates: 'step' }) },
+      });
       fields.set(name, new Field(array));
     }
+    await group.finish({ Conventions: 'CF-1.11', ...shape.attributes });
     return new FieldSeries(fields);
   }
 

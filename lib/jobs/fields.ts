@@ -1,5 +1,6 @@
 // What all kinds of jobs have in common.
 import { z } from 'zod';
+import { compressions } from '../files/zarr-options.ts';
 
 export const positive = z.number().positive();
 export const count = z.number().int().min(0);
@@ -12,6 +13,12 @@ export const deviceSchema = z.strictObject({
   index: count.optional().describe('which device of the backend'),
   memoryLimit: z.number().int().positive().optional().describe('maximum device memory that the job may use, in bytes'),
 });
+
+/** How simulations write their fields. */
+export const zarrFields = {
+  zarrFormat: z.literal([2, 3]).optional().describe('format of result.zarr: 3 (default), or 2 for older readers'),
+  compression: z.enum(compressions).optional().describe('of result.zarr: none (default), blosc (Zstandard on shuffled bytes) or zstd'),
+};
 
 /** Fields of every job. */
 export const common = {

@@ -5,10 +5,11 @@ import { isReal } from '../../core/arrays.ts';
 import { version } from '../../core/version.ts';
 import { removeCheckpoints } from '../../core/checkpoint.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
-import { isThere, readBytes, writeFileAtomic } from '../../core/files.ts';
+import { readBytes, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import { parseNpy } from '../../files/npy.ts';
 import { FieldSeries } from '../../files/zarr.ts';
+import { groupAttributes } from '../../files/zarr-layout.ts';
 import * as swept from '../../swept/index.ts';
 import type { ItemContext, ItemFunction, ItemReport } from '../kind.ts';
 import { plotSvg } from '../../pictures/plot.ts';
@@ -170,12 +171,12 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   const names = Object.keys(initial);
   const zarrFolder = join(folder, 'result.zarr');
   const checkpoint = join(folder, checkpointName);
-  const resumed = isThere(join(zarrFolder, 'zarr.json')) ? await resume(checkpoint, fresh, job, context) : undefined;
+  const resumed = await groupAttributes(zarrFolder) !== undefined ? await resume(checkpoint, fresh, job, context) : undefined;
   if (resumed === undefined) await removeCheckpoints(checkpoint); // before this run writes anything over the results of that one
   await using simulation = resumed ?? fresh;
   const { steps, times } = timetable(job, simulation.dt);
   const series = await FieldSeries.create(zarrFolder, {
-    type: job.precision, fields: names, axes: [['x', simulation.x]], steps, times,
+    type: job.precision, zarrFormat: job.zarrFormat, compression: job.compression, fields: names, axes: [['x', simulation.x]], steps, times,
     attributes: { warploom: version, equation: job.equation, setup: simulation.setup },
   }, resumed !== undefined);
   const picture = new SpaceTime(simulation.n, steps.length);

@@ -4,9 +4,10 @@ import { performance } from 'node:perf_hooks';
 import { version } from '../../core/version.ts';
 import { previousCheckpoint, removeCheckpoints } from '../../core/checkpoint.ts';
 import { ArgumentError, CheckpointError, UnavailableError } from '../../core/errors.ts';
-import { isThere, readText, writeFileAtomic } from '../../core/files.ts';
+import { isThere, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import { FieldSeries } from '../../files/zarr.ts';
+import { groupAttributes } from '../../files/zarr-layout.ts';
 import { simulate, type RealArray, type Run } from '../../stencil/index.ts';
 import type { ItemContext, ItemFunction, ItemReport } from '../kind.ts';
 import { checkpointName } from '../results-folder.ts';
@@ -54,16 +55,10 @@ async function start(plan: Plan, context: ItemContext, given: StencilJob, resume
 /** The run of an earlier, killed item with the same hash. */
 async function resumed(plan: Plan, context: ItemContext, job: StencilJob, zarrFolder: string): Promise<Run | undefined> {
   const { folder, hash, warn } = context;
-  const group = join(zarrFolder, 'zarr.json');
   const path = join(folder, checkpointName);
-  if (!isThere(group) || !isThere(path)) return undefined;
-  let attributes: { readonly hash?: unknown };
-  try {
-    attributes = (JSON.parse(await readText(group)) as { attributes?: typeof attributes }).attributes ?? {};
-  } catch {
-    return undefined; // a group that was not written whole
-  }
-  if (attributes.hash !== hash) return undefined;
+  if (!isThere(path)) return undefined;
+  const attributes = await groupAttributes(zarrFolder);
+  if (attributes?.['hash'] !== hash) return undefined;
   try {
     return await start(plan, context, job, path);
   } catch (error) {
@@ -178,8 +173,9 @@ export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
   const { steps, times } = snapshotsOf(plan);
   const { fields, parameters } = plan.equation;
   const series = await FieldSeries.create(zarrFolder, {
-    type: plan.precision, fields, times, ...(steps === undefined ? {} : { steps }),
-    axes: axesOf(plan),
+    type: plan.precision, zarrFormat: job.zarrFormat, compression: job.compression, fields, times,
+    ...(steps === undefined ? {} : { steps }),
+    axes: axesOf(plan), units: { ...plan.units, ...(plan.units['t'] === undefined ? {} : { time: plan.units['t'] }) },
     attributes: {
       warploom: version, equation: plan.name, hash: context.hash, units: plan.units,
       parameters: Object.fromEntries(parameters.map((name) => [name, plan.parameters[name]])),
