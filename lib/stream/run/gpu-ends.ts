@@ -60,6 +60,16 @@ interface SpanArrays {
   readonly output: readonly DeviceArray[];
 }
 
+/** Where the output of a run goes. */
+export interface Outlet {
+  /** At least as many scalars as come out, without those that are dropped. */
+  readonly array: Scalars;
+  /** Items at the beginning that go nowhere; default 0. */
+  readonly dropped?: number;
+  /** Whether nobody else sees the array before the run ends, so that the device's threads may write it at any time. */
+  readonly isUnseen?: boolean;
+}
+
 function disposeOf({ input, output }: SpanArrays): void {
   for (const array of [...input, ...output]) array.dispose();
 }
@@ -100,15 +110,19 @@ export class HostEnds implements Ends {
   /** Whether nobody else sees the output yet. */
   readonly #isOwn: boolean;
 
+  /** Items at the beginning of the output that go nowhere. */
+  readonly #dropped: number;
+
   /**
-   * @param out where the output goes: at least as many scalars as come out; default: a new array
+   * @param out where the output goes; default: a new array
    * @param borrowed what makes the input, if it is the caller's still
    */
   constructor(
-    program: FusedProgram, device: Device, { amount, counts, streams }: PreparedRun, input: ArrayLike<number>, out?: Scalars,
+    program: FusedProgram, device: Device, { amount, counts, streams }: PreparedRun, input: ArrayLike<number>, out?: Outlet,
     borrowed?: Borrowed,
   ) {
-    this.#isOwn = out === undefined;
+    this.#isOwn = out?.isUnseen ?? out === undefined;
+    this.#dropped = out?.dropped ?? 0;
     this.counts = counts;
     this.items = itemsOut(program, counts, amount.items);
     this.#program = program;
@@ -116,9 +130,9 @@ export class HostEnds implements Ends {
     this.#input = input;
     this.#arrays = required(streams.get(program.input.external.id)).arrays;
     this.#warmStates = program.warmStates;
-    const scalars = this.items * scalarCount(program.output.external.type);
-    if (out !== undefined && out.length < scalars) throw refusal('out', `at least ${scalars} elements`, String(out.length));
-    this.#output = out?.subarray(0, scalars);
+    const scalars = Math.max(0, this.items - this.#dropped) * scalarCount(program.output.external.type);
+    if (out !== undefined && out.array.length < scalars) throw refusal('out', `at least ${scalars} elements`, String(out.array.length));
+    this.#output = out?.array.subarray(0, scalars);
     this.#borrowed = borrowed;
     this.stateBytes = [program.input, program.output].reduce((sum, { external, kinds, items }) => {
       const counted = countsOf(external.type);
@@ -162,7 +176,7 @@ export class HostEnds implements Ends {
   put(scalars: Scalars, item: number): Promise<void> {
     const width = scalarCount(this.#program.output.external.type);
     if (this.#output === undefined && item === 0 && scalars.length === this.items * width) this.#output = scalars;
-    else this.output.set(scalars, item * width);
+    else this.output.set(scalars.subarray(Math.max(0, this.#dropped - item) * width), Math.max(0, item - this.#dropped) * width);
     return Promise.resolve();
   }
 
@@ -239,13 +253,14 @@ export class HostEnds implements Ends {
     const { external: { type }, kinds, items, before } = this.#program.output;
     const width = scalarCount(type);
     const options = signal === undefined ? {} : { signal };
-    const to = this.output.subarray((before + state * items) * width, (before + (state + states) * items) * width);
-    if (kinds.length === 1) {
+    const first = before + state * items, shown = (item: number): number => Math.max(0, item - this.#dropped) * width;
+    const to = this.output.subarray(shown(first), shown(first + states * items));
+    if (kinds.length === 1 && first >= this.#dropped) {
       await required(made[0]).read(this.#isOwn ? unseenPart(to) : to, 0, options);
       return;
     }
     const parts = await Promise.all(made.map((array) => array.read(undefined, 0, options)));
-    to.set(joinItems(Object.fromEntries(kinds.map((kind, i) => [kind, parts[i]])), type, states * items));
+    await this.put(joinItems(Object.fromEntries(kinds.map((kind, i) => [kind, parts[i]])), type, states * items), first);
   }
 }
 

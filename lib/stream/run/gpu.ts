@@ -18,7 +18,7 @@ import { isTrusted } from '../require.ts';
 import { within } from '../stop.ts';
 import { whileBusy } from './activity.ts';
 import type { GpuLimits, GpuOutcome, GpuRunOptions, GpuSpan, GpuWork, ScheduleFigures } from './gpu-types.ts';
-import { HostEnds, type Ends } from './gpu-ends.ts';
+import { HostEnds, type Ends, type Outlet } from './gpu-ends.ts';
 import { LaunchSizes, noQueue, queueLimits } from './launch-sizes.ts';
 import { stopOf, untilAborted } from './gpu-stops.ts';
 import { Carry, paddedSpan, stateBefore, type RunState } from './gpu-state.ts';
@@ -160,10 +160,11 @@ export class CompiledGpu {
   }
 
   /** Runs the program from its start. `input`: scalars of the items on the open input; `out`: where those of the output go. */
-  async run(input: ArrayLike<number> | undefined, options: GpuRunOptions, out?: Scalars): Promise<RunResult & GpuWork> {
+  async run(input: ArrayLike<number> | undefined, options: GpuRunOptions, out?: Scalars | Outlet): Promise<RunResult & GpuWork> {
     return within(options, async (signal) => {
       const run = prepareRun(this.program.plan, input, options);
-      using ends = new HostEnds(this.program, this.device, run, required(input), out, options.borrowed);
+      using ends = new HostEnds(this.program, this.device, run, required(input), ArrayBuffer.isView(out) ? { array: out } : out,
+        options.borrowed);
       const work = await this.process(ends, { ...options, signal });
       const firings = writtenFirings(this.program.plan, run.amount, run.counts);
       return { output: ends.handOut(), printed: '', files: {}, firings, exhausted: run.counts.exhausted, ...work };

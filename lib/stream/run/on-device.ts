@@ -164,7 +164,8 @@ async function fusedFor(graph: StreamGraph, device: Device, fast: boolean, signa
   }
 }
 
-async function isInOrder(graph: StreamGraph): Promise<boolean> {
+/** Whether a program's firings must follow each other. */
+export async function isInOrder(graph: StreamGraph): Promise<boolean> {
   return (await import('./gpu-pipelined.ts')).isInOrder(graph);
 }
 

@@ -1,6 +1,7 @@
 // Runs on several devices: each makes a part of the steady states, from a part of the input that reaches a little into the parts of its
 // neighbours. Only programs whose output does not depend on how a run began can be cut so.
 import { setMaxListeners } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { copyElements } from '../../core/arrays.ts';
 import type { Device } from '../../core/device.ts';
 import { elementAt, required } from '../../core/known.ts';
@@ -16,7 +17,7 @@ import { itemsOut, partOf } from './gpu-ends.ts';
 import type { CompiledGpu } from './gpu.ts';
 import type { GpuRunOptions, GpuWork } from './gpu-types.ts';
 import { isLost, noteLost } from './lost.ts';
-import { compiledOn, reasonOf } from './on-device.ts';
+import { compiledOn, isInOrder, reasonOf } from './on-device.ts';
 import type { FusedProgram } from '../targets/cuda.ts';
 import { joinItems, prepareRun, roomFor, type PreparedRun, type RunResult, type Scalars } from './prepare.ts';
 import { compiledWasm } from './wasm.ts';
@@ -45,6 +46,8 @@ interface Part {
   readonly from: number;
   readonly states: number;
   readonly isLast: boolean;
+  /** Whether a device has left it: some of its transfers into the output may still be under way. */
+  readonly isLeft?: boolean;
 }
 
 /** A device with the program compiled for it; undefined once it has failed. */
@@ -91,6 +94,7 @@ class SeveralWork {
   /** Why the program cannot be cut. */
   get #whole(): string | undefined {
     const { plan, state } = this.#program;
+    if (this.#able.some(({ compiled: { figures } }) => figures !== undefined)) return 'its firings must follow each other';
     if (state !== undefined) return 'the program has state';
     return startMatters(plan) === undefined ? 'how a run begins matters to all of its output' : undefined;
   }
@@ -158,8 +162,10 @@ class SeveralWork {
         try {
           await this.#make(part, worker, items, output);
         } catch (error) {
+          const left = worker.compiled?.device.trim().catch(() => undefined); // behind its transfers
           if (this.#leaves(worker, error)) {
-            waiting.push(part);
+            waiting.push({ ...part, isLeft: true });
+            await left;
             continue;
           }
           failures.push({ part, error });
@@ -192,7 +198,7 @@ class SeveralWork {
   }
 
   /** One part, by a device or by the CPU. */
-  async #make({ from, states, isLast }: Part, worker: Worker | undefined, items: number, output: Scalars): Promise<void> {
+  async #make({ from, states, isLast, isLeft = false }: Part, worker: Worker | undefined, items: number, output: Scalars): Promise<void> {
     const { input: given, iterations: _, items: _items, release: _release, share: _share, ...options } = this.#request;
     const wasm = compiledWasm(this.#graph);
     const { input: source, output: sink, plan } = this.#program;
@@ -208,9 +214,11 @@ class SeveralWork {
     const firstItem = from === 0 ? 0 : sink.before + from * sink.items;
     const lastItem = isLast ? items : Math.min(items, sink.before + (from + states) * sink.items);
     const how = { ...options, items: dropped + lastItem - firstItem, signal: this.#signal };
+    const array = output.subarray(firstItem * width, lastItem * width);
+    // Devices write to their parts of the output themselves: nobody sees it before all of it is there.
     const made: RunResult & Partial<GpuWork> = worker?.compiled === undefined ? await wasm.runHereOrAside(part, how)
-      : await worker.compiled.run(part, how);
-    copyElements(output.subarray(firstItem * width), made.output.subarray(dropped * width));
+      : await worker.compiled.run(part, how, isLeft ? undefined : { array, dropped, isUnseen: true });
+    if (isLeft || worker?.compiled === undefined) copyElements(array, made.output.subarray(dropped * width));
     if (worker === undefined || made.deviceSeconds === undefined) this.#byCpu += states;
     else {
       worker.states += states;
@@ -241,6 +249,26 @@ class SeveralWork {
   }
 }
 
+/** Compiles a program whose firings must follow each other for one of the devices, where that is faster than the CPU; says why not. */
+async function compileInOrder(
+  graph: StreamGraph, backend: DeviceBackend, { devices, fast = false, threads = availableParallelism() }: SeveralRequest,
+  workers: readonly Worker[], reasons: string[], signal: AbortSignal,
+): Promise<void> {
+  if (!await isInOrder(graph)) return;
+  for (const [number, device] of devices.entries()) {
+    try {
+      if (isLost(device)) continue;
+      elementAt(workers, number).compiled = await compiledOn(graph, backend, { device, fast, signal, inOrder: { threads } });
+      return;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const reason = reasonOf(error);
+      if (reason === undefined && !isLost(device)) throw error;
+      reasons[number] = reason ?? 'the device was lost';
+    }
+  }
+}
+
 /**
  * Runs a program on several devices of one backend; why not, where none of them can run it. Throws if the program or the call is wrong.
  * Parts of devices that are lost or have no memory are made by the others, or by the CPU.
@@ -261,10 +289,13 @@ export async function runOnDevices(graph: StreamGraph, backend: DeviceBackend, r
         return { number, compiled: undefined, states: 0, seconds: 0 };
       }
     }));
+    if (workers.every(({ compiled }) => compiled === undefined)) await compileInOrder(graph, backend, request, workers, reasons, signal);
     const first = workers.find(({ compiled }) => compiled !== undefined);
     if (first?.compiled === undefined) return elementAt(reasons, 0);
     const work = new SeveralWork(graph, { ...request, share: false }, workers, first.compiled.program, signal);
-    reasons.forEach((reason, number) => { work.notes.push(`${nameOf(elementAt(devices, number), number)} took no part: ${reason}`); });
+    if (first.compiled.figures === undefined) {
+      reasons.forEach((reason, number) => { work.notes.push(`${nameOf(elementAt(devices, number), number)} took no part: ${reason}`); });
+    }
     return work.run();
   });
 }

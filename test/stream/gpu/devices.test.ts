@@ -37,6 +37,30 @@ describe('stream.run on several devices', function () {
     return new Uint8Array(buffer, byteOffset, byteLength);
   };
 
+  it('writes each part to its place in the result, from its own device', async () => {
+    // Windows and preworks begin parts early: what comes out before a part's own place goes nowhere.
+    for (const graph of [window, late]) {
+      const { deviceShares, output } = await same(graph, { input: floats }, 3);
+      assert.ok(deviceShares!.every((share) => share > 0.2), String(deviceShares));
+      assert.equal((output as Float32Array).byteOffset, 0);
+    }
+  });
+
+  it('makes programs in order on one of them', async () => {
+    const graph = graphOf(`float->float filter Fir { work pop 1 push 1 peek 512 {
+        float s = 0; for (int i = 0; i < 512; i++) s += peek(i) * (0.1 + i); push(s); pop(); } }
+      float->float filter Smooth { float y; work pop 1 push 1 { y = 0.9 * y + 0.1 * pop(); push(y); } }
+      float->float pipeline Main { add Fir; add Smooth; }`);
+    const found = await same(graph, { input: floats.subarray(0, 9001), threads: 1 });
+    assert.equal(found.backend, 'simt');
+    assert.match(found.note!, /^only device 0 \(.*\) was used: its firings must follow each other$/);
+    assert.deepEqual(found.deviceShares, [1, 0]);
+    // Cores are faster here.
+    const cores = await same(graph, { input: floats.subarray(0, 9001), threads: 1024 });
+    assert.equal(cores.backend, 'wasm');
+    assert.match(cores.note!, /in order, a device takes/);
+  });
+
   it('joins their parts to the bit, whatever the amount', async () => {
     for (const graph of [window, late]) {
       for (const input of [floats, Array.from(floats), floats.subarray(0, 20_011)]) {
@@ -115,7 +139,8 @@ describe('stream.run on several devices', function () {
       const outcome = await going.then(() => 'done', (error: unknown) => error);
       assert.ok(outcome === reason || (milliseconds > 0 && outcome === 'done'), String(outcome));
     }
-    for (const [i, device] of devices.entries()) assert.equal(await settled(device, held[i]), held[i]);
+    // What earlier tests have left may be collected meanwhile.
+    for (const [i, device] of devices.entries()) assert.ok(await settled(device, held[i]) <= held[i]!);
     await same(window, { input: floats });
   });
 
