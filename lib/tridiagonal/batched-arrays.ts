@@ -1,5 +1,5 @@
 // Inputs of calls that share a launch (core/batching), one after the other as one batch, and each call's part of the results.
-import { joined, partOf, repeated } from '../core/batching/parts.ts';
+import { joined, partOf } from '../core/batching/parts.ts';
 import { outcomeOf, type Outcome, type TakenCall } from '../core/batching/rule.ts';
 import type { Device } from '../core/device.ts';
 import { elementAt } from '../core/known.ts';
@@ -13,7 +13,6 @@ import { isConstant, isRealArray } from '../linear/views.ts';
 const mostRows = 2 ** 14;
 
 export type Matrix = Readonly<Record<'lower' | 'diagonal' | 'upper', Band | undefined>>;
-const bandNames = ['lower', 'diagonal', 'upper'] as const;
 
 /** Whether all of a call's arrays are plain ones that follow each other as the systems do. */
 export function isPlain(
@@ -30,27 +29,39 @@ export function isSharedBand(band: Band | undefined, { shape: { n, batch }, type
   return isConstant(band) || (band as RealArray).length < n * batch * (type.startsWith('complex') ? 2 : 1);
 }
 
-/** A copy of a band with one entry for every row of every system. */
-function wholeBand(band: Band, { shape: { n, batch }, type }: Problem): RealArray {
-  const isComplex = type.startsWith('complex');
-  const length = n * batch * (isComplex ? 2 : 1);
-  if (!isConstant(band)) return repeated(band as RealArray, length / (band as RealArray).length);
-  const all = type === 'float32' || type === 'complex64' ? new Float32Array(length) : new Float64Array(length);
-  if (!isComplex) return all.fill(band as number);
-  const { re, im } = typeof band === 'number' ? { re: band, im: 0 } : band;
-  for (let i = 0; i < length; i += 2) {
-    all[i] = re;
-    all[i + 1] = im;
+/** Writes a band with one entry for every row of every system. */
+function writeBand(all: RealArray, band: Band, isComplex: boolean): void {
+  if (!isConstant(band)) {
+    const { length } = band as RealArray;
+    for (let at = 0; at < all.length; at += length) all.set(band as RealArray, at);
+  } else if (isComplex) {
+    const { re, im } = typeof band === 'number' ? { re: band, im: 0 } : band;
+    for (let i = 0; i < all.length; i += 2) {
+      all[i] = re;
+      all[i + 1] = im;
+    }
+  } else {
+    all.fill(band as number);
   }
-  return all;
 }
 
-/** Copies of all bands of a call. */
-export function wholeBands(matrix: Matrix, problem: Problem): Readonly<Partial<Record<(typeof bandNames)[number], RealArray>>> {
-  return Object.fromEntries(bandNames.flatMap((name) => {
-    const band = matrix[name];
-    return band === undefined ? [] : [[name, wholeBand(band, problem)]];
-  }));
+/**
+ * Copies of all inputs of a call, complete, in one piece of memory: bands with one entry for every row of every system, and vectors.
+ */
+export function copiedInputs({ lower, diagonal, upper }: Matrix, vectors: Arrays, { shape: { n, batch }, type }: Problem): Arrays {
+  const isComplex = type.startsWith('complex');
+  const length = n * batch * (isComplex ? 2 : 1);
+  const sides = Object.entries(vectors);
+  const total = (upper === undefined ? 2 : 3) * length + sides.reduce((sum, [, vector]) => sum + (vector?.length ?? 0), 0);
+  const all = type === 'float32' || type === 'complex64' ? new Float32Array(total) : new Float64Array(total);
+  let at = 0;
+  const next = (count: number): RealArray => all.subarray(at, at += count);
+  const arrays: Record<string, RealArray> = {};
+  for (const [name, band] of [['lower', lower], ['diagonal', diagonal], ['upper', upper]] as const) {
+    if (band !== undefined) writeBand(arrays[name] = next(length), band, isComplex);
+  }
+  for (const [name, vector] of sides) if (vector !== undefined) (arrays[name] = next(vector.length)).set(vector);
+  return arrays;
 }
 
 /** Arrays by the option's name: all of a call's, or of all calls'. */

@@ -7,7 +7,7 @@ import type { Problem } from '../linear/problem.ts';
 import { SystemStatuses } from '../linear/status.ts';
 import { isRealArray, isSplit } from '../linear/views.ts';
 import {
-  bytesOf, isPlain, isSharedBand, joinedArrays, partsOf, resultPart, statusPart, takenAlone, wholeBands, type Arrays,
+  bytesOf, copiedInputs, isPlain, isSharedBand, joinedArrays, partsOf, resultPart, statusPart, takenAlone, type Arrays,
 } from './batched-arrays.ts';
 import { multiply, multiplyOptions, prepare as prepareMultiply, type MultiplyOptions } from './multiply.ts';
 import { Plan, type PlanSolveOptions } from './plan.ts';
@@ -27,10 +27,18 @@ interface PlainCall extends TakenCall<Device> {
 type Given = Readonly<Record<string, unknown>>;
 
 /** The options of a call that are the same for all calls of its launch, and a key for them and the shape. */
-function restOf(problem: Problem, options: Given, names: readonly string[]): { rest: Given; key: string } {
-  const rest = Object.fromEntries(names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])));
+function restOf(
+  operation: string, problem: Problem, options: Given, names: readonly string[],
+): { rest: Given; key: string } {
   const { type, shape: { n, batch, rhsCount } } = problem;
-  return { rest, key: JSON.stringify([type, n, batch, rhsCount, rest]) };
+  const rest: Record<string, unknown> = {};
+  let key = `${operation} ${type} ${n} ${batch} ${rhsCount}`;
+  for (const name of names) {
+    const value = options[name];
+    if (value !== undefined) rest[name] = value;
+    key += ` ${String(value)}`; // words, numbers and truth values
+  }
+  return { rest, key };
 }
 
 /** The options of one call, or of `count` calls with joined arrays. */
@@ -67,8 +75,8 @@ batchable<Device>(solve, 'tridiagonal.solve', ([given]) => {
   if (!isPlain(problem, options, [lower, diagonal, upper, rhs, out])) {
     return takenAlone('tridiagonal.solve', given as SolveOptions, (each, device) => solve(onDevice(each, device)));
   }
-  const arrays = { ...wholeBands({ lower, diagonal, upper }, problem), rhs: (rhs as RealArray).slice() };
-  const { rest, key } = restOf(problem, options as unknown as Given, solveNames);
+  const arrays = copiedInputs({ lower, diagonal, upper }, { rhs: rhs as RealArray }, problem);
+  const { rest, key } = restOf('solve', problem, options as unknown as Given, solveNames);
   const sharesBands = [lower, diagonal, upper].some((band) => isSharedBand(band, problem));
   const call: PlainCall = {
     name: 'tridiagonal.solve', problem, arrays, rest, out, signal, bytes: bytesOf(arrays), items: problem.shape.batch,
@@ -150,9 +158,9 @@ batchable<Device>(multiply, 'tridiagonal.multiply', ([given]) => {
     return takenAlone('tridiagonal.multiply', copied, ({ out, ...each }, device) =>
       multiply(onDevice(out === undefined ? each : { ...each, y: out }, device)));
   }
-  const before = beta === 0 ? {} : { y: (y as RealArray).slice() };
-  const arrays = { ...wholeBands({ lower, diagonal, upper }, problem), x: (x as RealArray).slice(), ...before };
-  const { rest, key } = restOf(problem, options as unknown as Given, multiplyNames);
+  const before = beta === 0 ? {} : { y: y as RealArray };
+  const arrays = copiedInputs({ lower, diagonal, upper }, { x: x as RealArray, ...before }, problem);
+  const { rest, key } = restOf('multiply', problem, options as unknown as Given, multiplyNames);
   const run = async (calls: readonly PlainCall[], device: Device, stop: AbortSignal | undefined): Promise<readonly Outcome[]> => {
     const all = await multiply(optionsOf(call, joinedArrays(calls), calls.length, device, stop) as unknown as MultiplyOptions);
     return partsOf(calls, ({ out }, index) =>

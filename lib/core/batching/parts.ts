@@ -17,11 +17,3 @@ export function partOf<Kind extends TypedArray>(all: Kind, index: number, count:
   out.set(all.subarray(index * length, (index + 1) * length) as never);
   return out;
 }
-
-/** A copy of an array, repeated `times` times. */
-export function repeated<Kind extends TypedArray>(array: Kind, times: number): Kind {
-  if (times === 1) return array.slice() as Kind;
-  const all = new (array.constructor as new (length: number) => Kind)(array.length * times);
-  for (let time = 0; time < times; time += 1) all.set(array as never, time * array.length);
-  return all;
-}
