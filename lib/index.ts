@@ -12,3 +12,4 @@ export * as scratchpad from './scratchpad/index.ts';
 export * as stream from './stream/index.ts';
 export * as jobs from './jobs/index.ts';
 export * as server from './server/index.ts';
+export * as notebook from './notebook/index.ts';

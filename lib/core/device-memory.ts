@@ -5,6 +5,7 @@ import {
   typeNumber, type ElementType, type TypedArray,
 } from './arrays.ts';
 import type { Attention } from './attention.ts';
+import { inspection } from './display.ts';
 import { traceTransfer, type TransferTrace } from './diagnostics.ts';
 import { DisposedError, refusal } from './errors.ts';
 import { rethrow } from './native-error.ts';
@@ -61,9 +62,11 @@ export abstract class DeviceMemory<T extends TypedArray = TypedArray> {
    * @param target where to; default: a new typed array of the right kind (complex: interleaved pairs)
    * @param offset first element to read; the length of `target` says how many
    */
-  read<A extends T = T>(target?: A, offset = 0, options: CallOptions = {}): Promise<A> {
+  read<A extends T>(target: A, offset?: number, options?: CallOptions): Promise<A>;
+  read(target?: T, offset?: number, options?: CallOptions): Promise<T>;
+  read(target?: TypedArray, offset = 0, options: CallOptions = {}): Promise<TypedArray> {
     try {
-      const into = target !== undefined ? target : makeResult(this.type, Math.max(0, this.length - offset)) as A;
+      const into = target !== undefined ? target : makeResult(this.type, Math.max(0, this.length - offset));
       this.#check('target', into);
       return this.#transfer('download', into.byteLength, options, (id) =>
         addon().download(this.#use('array'), into, offset, id, takeUnseen(into)).then(() => into));
@@ -107,6 +110,11 @@ export abstract class DeviceMemory<T extends TypedArray = TypedArray> {
 
   [Symbol.dispose](): void {
     this.dispose();
+  }
+
+  /** @internal */
+  [inspection](): string {
+    return `DeviceArray { ${this.#disposed ? 'disposed, ' : ''}${this.length} × ${this.type} on ${this.#backend} }`;
   }
 
   #check(name: string, array: unknown): void {

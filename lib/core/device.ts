@@ -7,6 +7,7 @@ import { Attention } from './attention.ts';
 import { Batcher } from './batching/batcher.ts';
 import type { BatcherOptions } from './batching/options.ts';
 import { allocateArray, arrayShape, DeviceMemory, reserveArray, takeArray, type Owner } from './device-memory.ts';
+import { deviceBundle, inspection, jupyterDisplay, type MimeBundle } from './display.ts';
 import { choice, whole } from './checks.ts';
 import { choose } from './devices.ts';
 import { observesRuns, traceRun, type RunTrace } from './diagnostics.ts';
@@ -104,18 +105,18 @@ export class Device {
     if (description.backend === 'cuda') this.#attention = new Attention();
   }
 
-  get backend(): BackendName {
-    return this.description.backend;
-  }
+  get backend(): BackendName { return this.description.backend; }
 
-  get name(): string {
-    return this.description.name;
-  }
+  get name(): string { return this.description.name; }
+
+  /** @internal */
+  [inspection](): string { return `Device { ${this.backend}: ${this.name}${this.closed ? ', closed' : ''} }`; }
+
+  /** @internal */
+  [jupyterDisplay](): MimeBundle { return deviceBundle(this[inspection](), this.description); }
 
   /** Whether the device was closed. */
-  get closed(): boolean {
-    return this.#closing !== undefined;
-  }
+  get closed(): boolean { return this.#closing !== undefined; }
 
   /**
    * Puts a typed array's elements, or zeros, into device memory.

@@ -11,6 +11,7 @@ export { DeviceModule } from './module.ts';
 export type { Kernel, KernelArgument, LaunchAllOptions, LaunchOptions, LaunchResult, ListedLaunch } from './module.ts';
 export type { ModuleOptions } from './module-options.ts';
 export { version } from './version.ts';
+export type { MimeBundle } from './display.ts';
 export type { BackendName, DeviceDescription, MemoryUse } from './binding.ts';
 export type { ArrayOf, ElementType, KindOf, TypedArray } from './arrays.ts';
 export type { Parameters } from './pack.ts';

@@ -4,6 +4,7 @@ import { describeValue } from '../core/arrays.ts';
 import { requireReals, type Reals, type RealType } from '../core/call.ts';
 import { anything, whole } from '../core/checks.ts';
 import { DeviceArray } from '../core/device.ts';
+import { displayed, type MimeBundle } from '../core/display.ts';
 import { refusal } from '../core/errors.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 
@@ -39,6 +40,20 @@ export interface CheckedImage<V extends Pixels = Pixels> {
   readonly channels: number;
   /** Pixels of one component. */
   readonly points: number;
+}
+
+/** What a notebook shows of an image: its picture, or its slices; intensities between the smallest and the largest. */
+export async function imageBundle({ data, ...size }: Image): Promise<MimeBundle> {
+  const { rasterBundle } = await import('../pictures/shown.ts');
+  return rasterBundle({ ...size, data: data instanceof DeviceArray ? await data.read() as Reals & ArrayLike<number> : data });
+}
+
+/** An image that shows itself in notebooks, and in one line in consoles. */
+export function shownImage<V extends Pixels>(image: Image<V>): Image<V> {
+  const { data, width, height, depth = 1, channels = 1 } = image;
+  const kind = data instanceof DeviceArray ? `DeviceArray of ${data.type}` : data.constructor.name;
+  const size = `${width} × ${height}${depth > 1 ? ` × ${depth}` : ''}${channels > 1 ? `, ${channels} channels` : ''}`;
+  return displayed(image, { text: () => `Image { ${size}, ${kind} }`, bundle: () => imageBundle(image) });
 }
 
 const extent = whole(1, 2 ** 30);

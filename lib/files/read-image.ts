@@ -5,6 +5,7 @@ import { refusal } from '../core/errors.ts';
 import { describeFile, readBytes } from '../core/files.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
+import { shownImage } from './image.ts';
 import { readNpy, readRaw } from './images/arrays.ts';
 import {
   axisOrders, defaultMaxPixels, imageFormats, requireExtents, unsupported, type ImageFormat, type ReadOptions, type ReadResult, type Source,
@@ -44,6 +45,8 @@ async function readCapped(path: string, options: Source['options']): Promise<Uin
   return readBytes(path);
 }
 
+const shown = (read: ReadResult): ReadResult => ({ ...read, image: shownImage(read.image) });
+
 /**
  * Reads an image or a volume: PNG (8, 16 bits and less), TIFF and TIFF stacks, NIfTI (.nii, .nii.gz), DICOM (a file or a folder of
  * slices, uncompressed), .npy, raw samples. Unsigned integers of PNG and TIFF become 0 to 1; the slopes and intercepts of NIfTI
@@ -63,7 +66,7 @@ export async function readImage(source: string | Uint8Array, options: ReadOption
   }
   if (typeof source === 'string' && (await describeFile(source)).isDirectory()) {
     if (checked.format !== undefined) choice(['dicom'])(checked.format, 'format');
-    return (await import('./images/dicom.ts')).readDicomFolder(source, checked);
+    return shown(await (await import('./images/dicom.ts')).readDicomFolder(source, checked));
   }
   const bytes = typeof source === 'string' ? await readCapped(source, checked) : typedCopy(source);
   const name = typeof source === 'string' ? source : 'source';
@@ -71,5 +74,5 @@ export async function readImage(source: string | Uint8Array, options: ReadOption
   if (format === undefined) {
     throw unsupported(name, 'not PNG, TIFF, NIfTI, DICOM or .npy (for raw samples, give format: "raw" and their layout)');
   }
-  return readers[format]({ bytes, name, options: checked });
+  return shown(await readers[format]({ bytes, name, options: checked }));
 }

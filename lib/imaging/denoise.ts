@@ -8,7 +8,7 @@ import { lastOf } from '../core/known.ts';
 import { choices, type Reports } from '../core/operations.gen.ts';
 import { normally, optionsOf, parametersOf, rangesOf, type ChecksOf, type Taken } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
+import { checkImage, shownImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 
 /** How the energy is minimised. */
 export const denoiseMethods = choices['imaging.denoise'].method;
@@ -212,7 +212,8 @@ export async function denoise<V extends Pixels>(image: Image<V>, given: DenoiseO
     const { info, ...summary } = summaryOf(run.report, setup.method === 'flow');
     const { deviceSeconds } = run;
     return {
-      image: { data: result, width, height, depth, channels }, ...summary, info: { backend: device.backend, deviceSeconds, ...info },
+      image: shownImage({ data: result, width, height, depth, channels }),
+      ...summary, info: { backend: device.backend, deviceSeconds, ...info },
     };
   });
 }

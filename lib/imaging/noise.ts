@@ -4,7 +4,7 @@ import { choice, number, requireCount, whole } from '../core/checks.ts';
 import { refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
-import { checkImage, type Image } from '../files/image.ts';
+import { checkImage, shownImage, type Image } from '../files/image.ts';
 
 /** Options of {@link addNoise}. */
 export interface NoiseOptions {
@@ -80,5 +80,5 @@ export function addNoise<V extends Float32Array | Float64Array>(image: Image<V>,
   } else {
     for (let i = 0; i < noisy.length; i += 1) if (uniform(i, 2, key) < amount) noisy[i] = wordOf(i, 3, key) >>> 31;
   }
-  return { ...image, data: noisy };
+  return shownImage({ ...image, data: noisy });
 }

@@ -3,7 +3,7 @@ import { makeFloat64, makeTypedArray } from '../core/arrays.ts';
 import { choice, number, requireCount } from '../core/checks.ts';
 import { addAt, elementAt, required } from '../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
-import type { Image } from '../files/image.ts';
+import { shownImage, type Image } from '../files/image.ts';
 
 type Element = 'float32' | 'float64';
 type ArrayOf<T extends Element> = T extends 'float64' ? Float64Array : Float32Array;
@@ -80,7 +80,7 @@ export function sheppLogan<T extends Element = 'float32'>(size: number, given: P
   const data = allocate(options.type, sum.length);
   // Contrasts such as -0.8 + 1 leave the last digit of a float64: to twelve digits the values are those meant.
   for (let i = 0; i < sum.length; i += 1) data[i] = Math.round(required(sum[i]) * 1e12) / 1e12 + 0;
-  return { data, width: size, height: size, ...(options.dimensions === 3 ? { depth } : {}) };
+  return shownImage({ data, width: size, height: size, ...(options.dimensions === 3 ? { depth } : {}) });
 }
 
 /** Discs (balls) on the unit square (cube): centre, radius, radius of the hole. */
@@ -120,7 +120,7 @@ export function discs<T extends Element = 'float32'>(size: number, given: Phanto
   }
   const data = allocate(options.type, mask.length);
   for (let i = 0; i < mask.length; i += 1) data[i] = mask[i] === 1 ? 0.8 : 0.2;
-  return { image: { data, width: size, height: size, ...(volume ? { depth } : {}) }, mask };
+  return { image: shownImage({ data, width: size, height: size, ...(volume ? { depth } : {}) }), mask };
 }
 
 /** Result of {@link registrationPair}. */

@@ -1,6 +1,7 @@
 // Outcomes per system: a summary, and the few status words that are not "ok".
 import { makeInt32 } from '../core/arrays.ts';
 import { requireCount } from '../core/checks.ts';
+import { escapedHtml, htmlTable, inspection, jupyterDisplay, type MimeBundle } from '../core/display.ts';
 import { refusal, WarploomError } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { common } from '../core/operations.gen.ts';
@@ -10,6 +11,8 @@ import { describe } from './views.ts';
 export type SystemState = (typeof states)[number];
 
 const { states, flags } = common.status;
+/** Failures that JSON and notebooks list. */
+const mostShown = 100;
 const resolvedFlag = 0x100 << flags.indexOf('resolvedByPivoting');
 
 /** One decoded outcome. */
@@ -149,6 +152,34 @@ export class SystemStatuses implements Iterable<SystemOutcome> {
         `${this.length - this.counts().ok} of ${this.length} systems failed; system ${failure.system}, right-hand side ` +
         `${failure.rhs}: ${failure.state}${where}. Use stable: true or check: true for systems that need pivoting.`);
     }
+  }
+
+  /** The counts, and the first hundred outcomes that are not `ok`: for `JSON.stringify`. */
+  toJSON(): { readonly length: number; readonly counts: StatusCounts; readonly failures: readonly SystemOutcome[] } {
+    const failures: SystemOutcome[] = [];
+    for (const each of this.failures()) if (failures.push(each) === mostShown) break;
+    return { length: this.length, counts: this.counts(), failures };
+  }
+
+  /** @internal One line: '20000 ok', or how many failed in which way. */
+  [inspection](): string {
+    const { ok, resolvedByPivoting, ...failed } = this.counts();
+    const parts = [`${ok} ok`, ...(resolvedByPivoting > 0 ? [`${resolvedByPivoting} of them by pivoting`] : []),
+      ...Object.entries(failed).filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`)];
+    return `SystemStatuses { ${parts.join(', ')} }`;
+  }
+
+  /** @internal */
+  [jupyterDisplay](): MimeBundle {
+    const { failures } = this.toJSON();
+    const text = this[inspection]();
+    const more = this.length - this.counts().ok - failures.length;
+    return {
+      'text/plain': text,
+      'text/html': `<p>${escapedHtml(text.slice('SystemStatuses { '.length, -2))}</p>${failures.length === 0 ? ''
+        : htmlTable(failures.map(({ system, rhs, state, row }) => ({ system, rhs, state, row })))}`
+        + (more > 0 ? `<p>and ${more} more</p>` : ''),
+    };
   }
 
   #outcome(place: number): SystemOutcome {

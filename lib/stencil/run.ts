@@ -2,6 +2,7 @@
 import { writeCheckpoint } from '../core/checkpoint.ts';
 import { fileName, requireCount, requireNumber } from '../core/checks.ts';
 import { mostSteps, type Clock, type Plan } from '../core/clock.ts';
+import { displayed } from '../core/display.ts';
 import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
 import { checkedSnapshots, goals, type Goal, type SnapshotOptions } from '../core/goals.ts';
 import { elementAt, required } from '../core/known.ts';
@@ -24,6 +25,8 @@ export interface RunParts {
   readonly equation: Equation;
   readonly engine: Engine;
   readonly grid: Grid;
+  /** Between cells along each axis. */
+  readonly spacing: readonly number[];
   readonly clock: Clock;
   readonly dt: number;
   readonly adaptive: Adaptive | undefined;
@@ -140,9 +143,25 @@ export class Run<Field extends string = string> {
       yield await this.#turns.take(async () => {
         await this.#go(goal, options);
         const { step, time } = this.#parts.clock;
-        return { step, time, state: this.#byField(await this.#parts.engine.read()) };
+        return this.#shown({ step, time, state: this.#byField(await this.#parts.engine.read()) });
       }, options.signal);
     }
+  }
+
+  /** A snapshot that draws its first member. */
+  #shown(taken: StencilSnapshot<Field>): StencilSnapshot<Field> {
+    const { grid: { shape, cells, members }, spacing } = this.#parts;
+    const title = `t = ${Number(taken.time.toPrecision(6))}`;
+    return displayed(taken, {
+      text: () => `Snapshot { step: ${taken.step}, time: ${taken.time}, fields: ${Object.keys(taken.state).join(', ')}, `
+        + `shape: ${shape.join(' × ')}${members === 1 ? '' : `, members: ${members}`} }`,
+      bundle: async () => {
+        const [{ statePlot }, { chartBundle }] = await Promise.all([import('../pictures/profiles.ts'), import('../pictures/shown.ts')]);
+        const first = Object.entries<RealArray>(taken.state).map(([name, values]) => [name, values.subarray(0, cells)]);
+        const fields = Object.fromEntries(first) as Record<string, RealArray>;
+        return chartBundle(statePlot({ title, shape, spacing, fields }));
+      },
+    });
   }
 
   /** A copy of the state: for each field the cells of all members, one after another. */

@@ -152,6 +152,7 @@ export async function startRun(request: Request): Promise<Run> {
   const content: Content = { grid, initial, parameters, coefficients, precision: target.precision };
   const engine = await engineFor(request, target, made, content);
   return new Run({
-    equation, engine, grid, clock, dt, adaptive, precision, fingerprint, parameters, reach: made.reach, stages: made.stages.length, end,
+    equation, engine, grid, spacing,
+    clock, dt, adaptive, precision, fingerprint, parameters, reach: made.reach, stages: made.stages.length, end,
   });
 }

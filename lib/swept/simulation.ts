@@ -1,6 +1,7 @@
 // A simulation: a state on the device, advanced to exact steps and times.
 import { writeCheckpoint } from '../core/checkpoint.ts';
 import type { Device, DeviceArray, RunResult } from '../core/device.ts';
+import { displayed } from '../core/display.ts';
 import { DisposedError, InstabilityError } from '../core/errors.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import type { CallOptions } from '../core/progress.ts';
@@ -140,9 +141,27 @@ export abstract class Simulation<State> {
       yield await this.#turns.take(async () => {
         await this.#march('step' in goal ? this.#clock.planStep(goal.step) : this.#clock.plan(goal.time), options);
         const { step, time } = this.#clock;
-        return { step, time, state: await this.#read(options.signal) };
+        return this.#shown({ step, time, state: await this.#read(options.signal) });
       }, options.signal);
     }
+  }
+
+  /** A snapshot that draws its first problem. */
+  #shown(taken: Snapshot<State>): Snapshot<State> {
+    const { equation, n, batch, dx } = this.setup;
+    const { state } = taken;
+    const arrays: Readonly<Record<string, RealArray>> = ArrayBuffer.isView(state) ? { u: state as unknown as RealArray }
+      : state as unknown as Readonly<Record<string, RealArray>>;
+    return displayed(taken, {
+      text: () => `Snapshot { step: ${taken.step}, time: ${taken.time}, fields: ${Object.keys(arrays).join(', ')}, `
+        + `n: ${n}${batch === 1 ? '' : `, batch: ${batch}`} }`,
+      bundle: async () => {
+        const [{ statePlot }, { chartBundle }] = await Promise.all([import('../pictures/profiles.ts'), import('../pictures/shown.ts')]);
+        const fields = Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, values.subarray(0, n)]));
+        const title = `${equation} at t = ${Number(taken.time.toPrecision(6))}`;
+        return chartBundle(statePlot({ title, shape: [n], spacing: [dx], fields }));
+      },
+    });
   }
 
   /** Row of {@link figures} that belongs to a component of a problem. */
@@ -290,7 +309,7 @@ export abstract class Simulation<State> {
     const where = this.batch === 1 ? '' : ` in problem ${problem}`;
     const bad = { step: step + 1, time: time + dt, problem };
     const size = componentsOf(this.setup) * this.n;
-    const remedy = await this.remedy(dt, async () => await this.#state.read(zeros(this.setup.type, size), problem * size) as RealArray);
+    const remedy = await this.remedy(dt, () => this.#state.read<RealArray>(zeros(this.setup.type, size), problem * size));
     throw new InstabilityError(
       `step ${bad.step} (time ${bad.time}) gives ${this.mistake}${where}; the state stands at step ${step}. ${remedy}`, bad);
   }

@@ -23,6 +23,7 @@ const entries: Readonly<Record<string, { readonly most: number; readonly also?: 
   files: { most: 48 },
   jobs: { most: 30 },
   server: { most: 40 },
+  notebook: { most: 36, also: ['files'] },
 };
 
 const folderOf = (module: string): string => /^lib\/([^/]+)\//.exec(module)?.[1] ?? module;

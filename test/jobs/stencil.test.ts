@@ -11,7 +11,7 @@ import { formatNpy } from '../../lib/files/npy.ts';
 import { filmPng } from '../../lib/pictures/apng.ts';
 import { loadingError } from '../../lib/jobs/stencil/equation-file.ts';
 import { libraryEquation, libraryNames } from '../../lib/jobs/stencil/library.ts';
-import { planeOf } from '../../lib/jobs/stencil/pictures.ts';
+import { planeOf } from '../../lib/pictures/plane.ts';
 import { jobs, kernel, stencil } from '../../lib/index.ts';
 
 async function run(argv: string[]) {

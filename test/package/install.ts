@@ -102,7 +102,7 @@ describe('the packed package', function () {
     deepStrictEqual(rounded(done.stdout), [1, 1, 1]);
   });
 
-  const entries = ['core', 'tridiagonal', 'scan', 'kernel', 'swept', 'imaging', 'scratchpad', 'stream', 'files', 'jobs', 'server'];
+  const entries = ['core', 'tridiagonal', 'scan', 'kernel', 'swept', 'imaging', 'scratchpad', 'stream', 'files', 'jobs', 'server', 'notebook'];
 
   it('imports each entry alone', () => {
     for (const entry of entries) {

@@ -5,6 +5,7 @@ import type { RealArray } from '../../stencil/index.ts';
 import { filmPng } from '../../pictures/apng.ts';
 import { finiteRange, levelColours, levelsOf, whiteLevel } from '../../pictures/grid.ts';
 import { mapPlot, type MapAxis, type MapPanel, type Plane } from '../../pictures/map.ts';
+import { planeOf } from '../../pictures/plane.ts';
 import { plotSvg, type PlotSpecification } from '../../pictures/plot.ts';
 import { profilePlot } from '../simulate/pictures.ts';
 import type { Plan } from './plan.ts';
@@ -30,24 +31,6 @@ function axisOf(plan: Plan, axis: number): MapAxis {
   return {
     title: titled(elementAt(axisNames, axis), plan), range: [from, from + elementAt(plan.shape, axis) * elementAt(plan.spacing, axis)],
   };
-}
-
-/** A plane of a field: axis `a` to the right, `b` upwards, in the middle of the others. At most `most` cells of a side are taken. */
-export function planeOf(values: RealArray, shape: readonly number[], [a, b]: readonly [number, number], most: number): Plane {
-  const strides = shape.map((_, axis) => shape.slice(axis + 1).reduce((product, extent) => product * extent, 1));
-  const [nx, ny] = [elementAt(shape, a), elementAt(shape, b)];
-  const thin = Math.max(1, Math.max(nx, ny) / most);
-  const [width, height] = [Math.max(1, Math.floor(nx / thin)), Math.max(1, Math.floor(ny / thin))];
-  const middle = shape.reduce((sum, extent, axis) =>
-    (axis === a || axis === b ? sum : sum + Math.floor(extent / 2) * elementAt(strides, axis)), 0);
-  const taken = new Float64Array(width * height);
-  for (let row = 0; row < height; row += 1) {
-    const from = middle + Math.floor(((height - 1 - row + 0.5) * ny) / height) * elementAt(strides, b);
-    for (let column = 0; column < width; column += 1) {
-      taken[row * width + column] = elementAt(values, from + Math.floor(((column + 0.5) * nx) / width) * elementAt(strides, a));
-    }
-  }
-  return { width, height, values: taken };
 }
 
 /** The place of the planes that are shown along the axis across them. */

@@ -1,6 +1,7 @@
 // Elaboration that does not block other work of the process and can be stopped.
 import { apart, NoWorker } from '../apart/index.ts';
 import type { Checked } from '../front/checked.ts';
+import { shownGraph } from '../pictures/shown-graph.ts';
 import { trusted } from '../require.ts';
 import { longestTime, timeOver, within } from '../stop.ts';
 import { elaboration, type Elaborated, type ElaborateOptions } from './index.ts';
@@ -58,7 +59,7 @@ export async function elaborateAside(checked: Checked, options: ElaborateOptions
     const task = { kind: 'elaborate', program: checked.program, options } as const;
     const ends = { signal, timeout: Math.min(timeout, longestTime) };
     const made = await within(ends, (end) => apart<Elaborated>(task, end), begin, 'elaboration');
-    return made.graph === undefined ? made : { ...made, graph: trusted(made.graph) };
+    return made.graph === undefined ? made : { ...made, graph: trusted(shownGraph(made.graph)) };
   } catch (error) {
     if (!(error instanceof NoWorker)) throw error;
     return elaborateHere(checked, options, stop, false);

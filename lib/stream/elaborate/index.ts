@@ -6,6 +6,7 @@ import { Reporter, type Diagnostic } from '../diagnostics.ts';
 import type { Checked } from '../front/checked.ts';
 import type { GraphTree, StreamGraph } from '../graph.ts';
 import { Fault } from '../interpret/fault.ts';
+import { shownGraph } from '../pictures/shown-graph.ts';
 import { trusted } from '../require.ts';
 import { ScheduleError } from '../schedule/error.ts';
 import { repetitions, scheduled } from '../schedule/steady.ts';
@@ -146,9 +147,9 @@ function diagnosticsOf(session: Session): Diagnostic[] {
 
 function finish(session: Session, piece: Piece): StreamGraph {
   const end = (found: Piece['input']) => (found === undefined ? undefined : { type: found.type, node: found.node });
-  return trusted({
+  return trusted(shownGraph({
     nodes: session.nodes, channels: session.channels, tree: piece.tree,
     input: end(piece.input), output: end(piece.output), portals: session.portals, files: session.checked.program.files,
     ...(session.missing.size === 0 ? {} : { missing: [...session.missing] }),
-  });
+  }));
 }

@@ -1,0 +1,137 @@
+// Pictures of values in notebooks: charts as Vega-Lite, images as PNG, tables as HTML.
+import { describeValue, isReal } from '../core/arrays.ts';
+import { choice, requireList, requireText, type Check } from '../core/checks.ts';
+import { displayed, htmlTable, type MimeBundle } from '../core/display.ts';
+import { DeviceArray } from '../core/device.ts';
+import { refusal } from '../core/errors.ts';
+import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
+import { snapshot } from '../core/snapshot.ts';
+import { checkImage, type Image } from '../files/image.ts';
+
+/** Something that a notebook shows as the last value of a cell. */
+export interface Shown {
+  /** What it shows, by MIME type. */
+  bundle(): Promise<MimeBundle>;
+}
+
+/** A chart of a notebook. */
+export interface Chart extends Shown {
+  /** The Vega-Lite specification. */
+  readonly specification: Readonly<Record<string, unknown>>;
+}
+
+/** One line of a chart: values over their index, or over places of their own. */
+export type PlotSeries = ArrayLike<number> | { readonly x: ArrayLike<number>; readonly y: ArrayLike<number> };
+
+/** Options of {@link plot}. */
+export interface PlotOptions {
+  readonly title?: string;
+  /** Titles of the axes, with their units. Default 'index', 'value'. */
+  readonly x?: string;
+  readonly y?: string;
+  /** Default 'line'. */
+  readonly mark?: 'line' | 'point' | 'bar';
+  /** Whether the axis of values is logarithmic. Default false. */
+  readonly log?: boolean;
+}
+
+/** Options of {@link show}. */
+export interface ShowOptions {
+  /** Intensities of black and white. Default: the smallest and the largest. */
+  readonly range?: readonly [number, number];
+}
+
+/** Points that a chart carries at most; of longer series, every so many-th is drawn. */
+const mostPoints = 5000;
+
+const textCheck: Check<string> = (value, name) => { requireText(value, name); };
+const flag: Check<boolean> = (value, name) => {
+  if (typeof value !== 'boolean') throw refusal(name, 'true or false', describeValue(value));
+};
+const plotOptions = optionsOf('plot', {
+  title: textCheck, x: normally(textCheck, 'index'), y: normally(textCheck, 'value'),
+  mark: normally(choice(['line', 'point', 'bar'] as const), 'line'), log: normally(flag, false),
+} satisfies ChecksOf<PlotOptions>);
+
+const rangeCheck: Check<readonly [number, number]> = (value, name) => {
+  requireList(value, name);
+  const [low, high] = value as readonly unknown[];
+  const isRange = value.length === 2 && typeof low === 'number' && typeof high === 'number' && low < high;
+  if (!isRange) throw refusal(name, 'two numbers, the smaller one first', describeValue(value));
+};
+const showOptions = optionsOf('show', { range: rangeCheck } satisfies ChecksOf<ShowOptions>);
+
+const isNumbers = (value: unknown): value is ArrayLike<number> => isReal(value) || value instanceof Int32Array
+  || value instanceof Uint8Array || (Array.isArray(value) && value.every((each) => typeof each === 'number'));
+
+/** The series by name; a lone one has the name ''. */
+function seriesOf(data: unknown): readonly (readonly [name: string, x: ArrayLike<number> | undefined, y: ArrayLike<number>])[] {
+  const one = (value: unknown, name: string) => {
+    if (isNumbers(value)) return [name, undefined, value] as const;
+    const { x, y } = (typeof value === 'object' && value !== null ? value : {}) as { x?: unknown; y?: unknown };
+    if (isNumbers(x) && isNumbers(y) && x.length === y.length) return [name, x, y] as const;
+    throw refusal(name === '' ? 'data' : `data.${name}`, 'numbers, or { x, y } of equally many numbers', describeValue(value));
+  };
+  const isOne = isNumbers(data) || typeof data !== 'object' || data === null || ('x' in data && 'y' in data) || data instanceof DeviceArray;
+  if (isOne) return [one(data, '')];
+  return Object.entries(data).map(([name, value]) => one(value, name));
+}
+
+const showing = <T extends object>(value: T, text: string, bundle: () => Promise<MimeBundle>): T & Shown =>
+  Object.freeze(displayed({ ...value, bundle }, { text: () => text, bundle }));
+
+/**
+ * A chart of numbers, as a Vega-Lite specification that the notebook draws.
+ * @param data numbers over their index, `{ x, y }`, or several of these by name: `{ measured: [..], model: { x, y } }`. Series of more than
+ *   5000 numbers are thinned out.
+ * @throws ArgumentError naming the series or the option
+ * @example plot({ sine: xs.map(Math.sin), cosine: xs.map(Math.cos) }, { x: 'angle (rad)', y: 'amplitude' })
+ */
+export function plot(data: PlotSeries | Readonly<Record<string, PlotSeries>>, options: PlotOptions = {}): Chart {
+  const { title, x, y, mark, log } = plotOptions.read(options);
+  const series = seriesOf(data);
+  const values = series.flatMap(([name, places, numbers]) => {
+    const step = Math.max(1, Math.ceil(numbers.length / mostPoints));
+    return Array.from({ length: Math.ceil(numbers.length / step) }, (_, i) =>
+      ({ x: places === undefined ? i * step : places[i * step], y: numbers[i * step], series: name }));
+  });
+  const scale = log ? { type: 'log' } : { zero: mark === 'bar' };
+  const specification = {
+    $schema: 'https://vega.github.io/schema/vega-lite/v5.json', ...(title === undefined ? {} : { title }), width: 460, height: 240,
+    data: { values }, mark: mark === 'line' ? { type: 'line', clip: true } : mark,
+    encoding: {
+      x: { field: 'x', type: 'quantitative', title: x }, y: { field: 'y', type: 'quantitative', title: y, scale },
+      ...(series.length > 1 ? { color: { field: 'series', type: 'nominal', title: null, sort: null } } : {}),
+    },
+  };
+  const text = `Chart { ${series.map(([name, , numbers]) => `${name === '' ? '' : `${name}: `}${numbers.length} points`).join(', ')} }`;
+  return showing({ specification }, text, async () => (await import('../pictures/shown.ts')).chartBundle(specification));
+}
+
+/**
+ * A picture of an image or of a volume, whose slices a slider chooses. Images that functions of this library return show themselves
+ * without it; this is for images that you made, and for a range of your own.
+ * @throws ArgumentError naming the field or the option
+ */
+export function show(image: Image, options: ShowOptions = {}): Shown {
+  const { range } = showOptions.read(snapshot(options));
+  const { data, width, height, depth, channels } = checkImage(image, 'image');
+  const bundle = async (): Promise<MimeBundle> => {
+    const values = data instanceof DeviceArray ? await data.read() as Float32Array | Float64Array : data;
+    return (await import('../pictures/shown.ts')).rasterBundle({ data: values, width, height, depth, channels }, range);
+  };
+  return showing({}, `Image { ${width} × ${height}${depth > 1 ? ` × ${depth}` : ''} }`, bundle);
+}
+
+/**
+ * A table of rows, such as those of a benchmark's report; numbers have at most six digits.
+ * @throws ArgumentError unless `rows` is a list of objects
+ */
+export function table(rows: readonly Readonly<Record<string, unknown>>[]): Shown {
+  if (!Array.isArray(rows)) throw refusal('rows', 'a list of objects', describeValue(rows));
+  for (const [i, row] of (rows as readonly unknown[]).entries()) {
+    if (typeof row !== 'object' || row === null) throw refusal(`rows[${i}]`, 'an object', describeValue(row));
+  }
+  const html = htmlTable(rows);
+  return showing({}, `Table { ${rows.length} rows }`, () => Promise.resolve({ 'text/html': html }));
+}

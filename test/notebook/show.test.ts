@@ -1,0 +1,88 @@
+// What results show in consoles and notebooks.
+import { deepStrictEqual, ok, strictEqual, throws } from 'node:assert/strict';
+import { inspect } from 'node:util';
+import { decode } from 'fast-png';
+import { imaging, notebook, openDevice, stencil, stream, swept, tridiagonal, type MimeBundle } from '../../lib/index.ts';
+import { plotSvg } from '../../lib/pictures/plot.ts';
+
+const display = Symbol.for('Jupyter.display');
+const bundleOf = async (value: object): Promise<MimeBundle> => (value as Record<symbol, () => MimeBundle | Promise<MimeBundle>>)[display]!();
+const pixelsOf = (png: unknown) => decode(Buffer.from(png as string, 'base64'));
+
+describe('what results show', function () {
+  this.timeout(120_000);
+
+  it('images: a picture, whose grey levels span the values; spread and compared as before', async () => {
+    const data = Float32Array.of(0, 1, 2, 3, NaN, 1);
+    const shown = imaging.addNoise({ data, width: 3, height: 2 }, { kind: 'gaussian', sigma: 0 });
+    strictEqual(inspect(shown), 'Image { 3 × 2, Float32Array }');
+    deepStrictEqual({ ...shown }, { data, width: 3, height: 2 });
+    deepStrictEqual(Object.keys(shown), ['data', 'width', 'height']);
+    const { width, height, data: levels } = pixelsOf((await bundleOf(shown))['image/png']);
+    deepStrictEqual([width, height, [...levels]], [3, 2, [0, 85, 170, 255, 128, 85]]);
+    const own = await bundleOf(notebook.show({ data, width: 3, height: 2 }, { range: [1, 2] }));
+    deepStrictEqual([...pixelsOf(own['image/png']).data], [0, 0, 255, 255, 128, 0]);
+  });
+
+  it('volumes: slices with a slider; colours; large pictures thinned out; device arrays read', async () => {
+    const volume = await bundleOf(imaging.sheppLogan(70, { dimensions: 3 }));
+    const html = volume['text/html'] as string;
+    strictEqual(html.split('<img').length - 1, 64);
+    ok(html.includes('max="63"') && html.includes('of 70'));
+    const colour = { data: Float64Array.of(0, 1, 0.5, 0.5, 1, 0), width: 2, height: 1, channels: 3 };
+    const { channels, data } = pixelsOf((await bundleOf(notebook.show(colour)))['image/png']);
+    deepStrictEqual([channels, [...data]], [3, [0, 128, 255, 255, 128, 0]]);
+    const large = { data: new Float32Array(3000), width: 3000, height: 1 };
+    strictEqual(pixelsOf((await bundleOf(notebook.show(large)))['image/png']).width, 1000);
+    await using device = await openDevice({ backend: 'cpu', threads: 1 });
+    using there = await device.array(Float32Array.of(0, 1));
+    deepStrictEqual([...pixelsOf((await bundleOf(notebook.show({ data: there, width: 2, height: 1 })))['image/png']).data], [0, 255]);
+    strictEqual(inspect(there), 'DeviceArray { 2 × float32 on cpu }');
+    ok(inspect(device).startsWith('Device { cpu: '));
+    ok(((await bundleOf(device))['text/html'] as string).includes('<td style="text-align:left">cpu</td>'));
+  });
+
+  it('statuses: counts and failures, also as JSON', async () => {
+    const diagonal = new Float64Array(2 * 150).fill(1).fill(0, 0, 2 * 120);
+    const { status } = await tridiagonal.solve({ lower: 0, diagonal, upper: 0, rhs: new Float64Array(300), n: 2, batch: 150 });
+    strictEqual(inspect(status), 'SystemStatuses { 30 ok, 120 zero-pivot }');
+    const { length, counts, failures } = JSON.parse(JSON.stringify(status)) as ReturnType<typeof status.toJSON>;
+    deepStrictEqual([length, counts['zero-pivot'], failures.length, failures[0]?.system], [150, 120, 100, 0]);
+    ok(((await bundleOf(status))['text/html'] as string).endsWith('<p>and 20 more</p>'));
+  });
+
+  it('snapshots: profiles and maps that Vega-Lite draws', async () => {
+    await using rod = await swept.heat({ n: 5, dx: 1, dt: 0.1, initial: 'ramp' });
+    const law = (dimensions: 2 | 3) => stencil.define({
+      dimensions, fields: ['u'], parameters: [], rate: ({ u }, _p, { laplacian }) => ({ u: laplacian(u) }), method: 'euler',
+    });
+    await using plane = await stencil.simulate(law(2), { shape: [3, 4], dt: 0.1, initial: { u: (x, y) => x + y }, backend: 'javascript' });
+    await using cube = await stencil.simulate(law(3), { shape: [3, 4, 5], dt: 0.01, initial: { u: 1 }, backend: 'javascript' });
+    for (const each of [rod, plane, cube]) {
+      for await (const taken of each.snapshots({ every: 1, until: 1 })) {
+        ok(inspect(taken).startsWith('Snapshot { step: 1, '), inspect(taken));
+        const chart = (await bundleOf(taken))['application/vnd.vegalite.v5+json'] as Record<string, unknown>;
+        const svg = await plotSvg({ ...chart, $schema: 'https://vega.github.io/schema/vega-lite/v6.json' });
+        ok(svg?.startsWith('<svg') && svg.length > 2000);
+      }
+    }
+  });
+
+  it('graphs, charts and tables', async () => {
+    const { graph } = await stream.elaborate('int->int filter F { work push 1 pop 1 { push(pop()); } } int->int pipeline Main { add F; add F; }');
+    strictEqual(inspect(graph), 'StreamGraph { int -> int, 2 nodes, 1 channels }');
+    ok(((await bundleOf(graph))['image/svg+xml'] as string).startsWith('<svg'));
+    const { specification } = notebook.plot({ a: [1, 2], b: { x: Float64Array.of(5, 6), y: [3, 4] } }, { x: 't (s)', log: true });
+    deepStrictEqual((specification['data'] as { values: unknown }).values, [
+      { x: 0, y: 1, series: 'a' }, { x: 1, y: 2, series: 'a' }, { x: 5, y: 3, series: 'b' }, { x: 6, y: 4, series: 'b' },
+    ]);
+    const { values } = notebook.plot(new Float64Array(12_000)).specification['data'] as { values: unknown[] };
+    strictEqual(values.length, 4000);
+    const html = (await bundleOf(notebook.table([{ name: '<b>', value: 1.23456789 }, { value: 2, more: null }])))['text/html'] as string;
+    ok(html.includes('&lt;b&gt;') && html.includes('1.23457') && html.includes('>more<'), html);
+    throws(() => notebook.plot({ a: 'text' as never }), /^ArgumentError: data.a: expected numbers/);
+    throws(() => notebook.plot({ x: [1, 2], y: [1] }), /equally many numbers/);
+    throws(() => notebook.show({ data: new Float32Array(3), width: 2, height: 1 }), /image.data/);
+    throws(() => notebook.table([1 as never]), /^ArgumentError: rows\[0\]/);
+  });
+});
