@@ -106,7 +106,6 @@ export class Device {
   }
 
   get backend(): BackendName { return this.description.backend; }
-
   get name(): string { return this.description.name; }
 
   /** @internal */

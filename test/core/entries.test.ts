@@ -15,7 +15,7 @@ const entries: Readonly<Record<string, { readonly most: number; readonly also?: 
   tridiagonal: { most: 63, also: ['linear'] },
   scan: { most: 41 },
   kernel: { most: 30 },
-  stencil: { most: 67 },
+  stencil: { most: 72 },
   swept: { most: 55 },
   imaging: { most: 67, also: ['files'] },
   scratchpad: { most: 40, also: ['kernel'] },
@@ -23,7 +23,7 @@ const entries: Readonly<Record<string, { readonly most: number; readonly also?: 
   files: { most: 48 },
   jobs: { most: 30 },
   server: { most: 40 },
-  notebook: { most: 36, also: ['files'] },
+  notebook: { most: 44, also: ['files'] },
 };
 
 const folderOf = (module: string): string => /^lib\/([^/]+)\//.exec(module)?.[1] ?? module;
@@ -57,7 +57,7 @@ describe('entries of the package', function () {
   it('the root loads no other package before it is called', function () {
     const modules = modulesLoadedBy('lib/index.ts');
     deepStrictEqual(modules.filter((module) => !module.startsWith('lib/')), []);
-    ok(modules.length <= 232, `${modules.length} modules`);
+    ok(modules.length <= 245, `${modules.length} modules`);
     this.test!.title += `: ${modules.length} modules`;
   });
 
