@@ -91,7 +91,7 @@ describe('stencil jobs', function () {
     const { code, err } = await run(['simulate', file, '-o', out, '--sweep', 'c=0.5,1', '--shape', '5,4', '--spacing', '0.1,0.2', '--steps', '3',
       '--initial', 'u=(x, y) => x * y', '--boundary', '{"x":"periodic","y":{"low":"mirror","high":"odd-mirror"}}', '--backend', 'cpu']);
     equal(code, 0, err);
-    deepStrictEqual((await readdir(out)).sort(), ['parameters.c=0.5', 'parameters.c=1']);
+    deepStrictEqual((await readdir(out)).sort(), ['parameters.c=0.5', 'parameters.c=1', 'summary.csv', 'summary.svg']);
     for (const c of [0.5, 1]) {
       const { data } = await readField(join(out, `parameters.c=${c}`, 'result.zarr'), 'u');
       await using known = await stencil.simulate(stencil.equations.wave.equation(2), {
