@@ -34,7 +34,7 @@ export abstract class DeviceMemory<T extends TypedArray = TypedArray> {
   readonly #attention: Attention | undefined;
 
   /** Only true for arrays made by a device: objects that imitate one are rejected by name. */
-  static [Symbol.hasInstance](value: unknown): boolean {
+  static [Symbol.hasInstance]<A>(this: abstract new (...given: never) => A, value: unknown): value is A {
     return typeof value === 'object' && value !== null && #handle in value;
   }
 
