@@ -4,17 +4,12 @@
 //   state at the rate at which as many cores copy memory
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { stencil } from '../lib/index.ts';
 import type { BenchContext } from './domain.ts';
 import { summarise } from './statistics.ts';
+import { measureRow, type Problem } from './stencil-row.ts';
 
 /** A problem, and how NumPy takes a step of it. */
-export interface HostCase {
-  readonly name: string;
-  readonly equation: stencil.Equation;
-  readonly shape: readonly number[];
-  readonly small: readonly number[];
-  readonly parameters: Readonly<Record<string, number>>;
+export interface HostCase extends Problem {
   readonly python?: { readonly slices: string; readonly loops: string };
 }
 
@@ -89,33 +84,15 @@ async function peersOf({ python, shape, small }: HostCase, quick: boolean): Prom
 }
 
 async function row(
-  { say, emit, quick }: BenchContext, each: HostCase, { name, options }: Way, id: string, rate: number,
-  peers: Readonly<Record<string, number>>,
+  context: BenchContext, each: HostCase, { name, options }: Way, id: string, rate: number, peers: Readonly<Record<string, number>>,
 ): Promise<void> {
-  const { equation, parameters } = each;
-  const shape = quick ? each.small : each.shape;
-  const cells = shape.reduce((a, b) => a * b);
-  const initial = Object.fromEntries(equation.fields.map((field, i) => [field, i === 1 ? 0.25 : 0.5]));
   try {
-    await using run = await stencil.simulate(equation, { shape, dt: 0.1, initial, parameters, ...options } as never);
-    const { depth } = run.info;
-    await run.advance(2 * depth);
-    const step = run.info.seconds / run.info.steps;
-    const steps = depth * (quick ? 2 : Math.max(1, Math.ceil(seconds / step / depth)));
-    const found: number[] = [];
-    for (let i = 0; i < (quick ? 2 : repeats); ++i) {
-      const before = run.info.seconds;
-      await run.advance(steps);
-      found.push((run.info.seconds - before) / steps);
-    }
-    const { median, spread } = summarise(found);
-    const limit = (16 * equation.fields.length * cells) / rate;
-    emit({
-      id, value: median, unit: 's', limit, fraction: limit / median, spread, ...(Object.keys(peers).length === 0 ? {} : { peers }),
-      note: `${(cells / median / 1e9).toFixed(2)} G cells/s (${name === 'wasm' ? 'WebAssembly' : 'C++'}); ${run.info.reason}`,
+    await measureRow(context, each, {
+      id, options, rate, seconds, repeats, peers, steps: (depth) => ({ warm: 2 * depth, unit: depth }),
+      note: ({ reason }, cells) => `${(cells / 1e9).toFixed(2)} G cells/s (${name === 'wasm' ? 'WebAssembly' : 'C++'}); ${reason}`,
     });
   } catch (error) {
-    say(`${id}: ${error instanceof Error ? error.message : String(error)}`);
+    context.say(`${id}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

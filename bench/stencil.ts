@@ -7,9 +7,7 @@ import { stencil } from '../lib/index.ts';
 import type { BenchContext } from './domain.ts';
 import { copyFloor } from './floor.ts';
 import { hostRows, type HostCase } from './stencil-host.ts';
-import { summarise } from './statistics.ts';
-
-type AnyEquation = stencil.Equation;
+import { measureRow, type Problem } from './stencil-row.ts';
 
 const star5 = stencil.define({
   dimensions: 2, fields: ['u'], parameters: ['a', 'b'],
@@ -28,16 +26,11 @@ const star7 = stencil.define({
   }),
 });
 
-interface Case {
-  readonly name: string;
-  readonly equation: AnyEquation;
-  readonly shape: readonly number[];
-  readonly small: readonly number[];
-  readonly parameters: Readonly<Record<string, number>>;
+interface Case extends Problem {
   readonly variants: readonly stencil.StencilVariant[];
 }
 
-const { grayScott, heat, wave } = stencil.equations;
+const { euler, grayScott, heat, kuramotoSivashinsky, wave } = stencil.equations;
 const both = ['streaming', 'classic'] as const;
 const cases: readonly Case[] = [
   { name: 'star5', equation: star5 as never, shape: [10208, 10208], small: [40, 200], parameters: { a: 0.6, b: 0.1 }, variants: both },
@@ -54,6 +47,12 @@ const cases: readonly Case[] = [
   { name: 'heat', equation: heat.equation(1) as never, shape: [2 ** 24], small: [1000], parameters: { D: 1 }, variants: both },
   { name: 'heat', equation: heat.equation(1) as never, shape: [2 ** 14], small: [100], parameters: { D: 1 },
     variants: ['persistent', ...both] },
+  ...[2 ** 20, 2 ** 24].flatMap((n): Case[] => [
+    { name: 'heat-fused', equation: heat.fusedInOneDimension() as never, shape: [n], small: [1000], parameters: { D: 1 }, variants: both },
+    { name: 'kuramoto-sivashinsky', equation: kuramotoSivashinsky.equation() as never, shape: [n], small: [1000], parameters: {},
+      variants: both },
+    { name: 'euler', equation: euler.inOneDimension() as never, shape: [n], small: [1000], parameters: { gamma: 1.4 }, variants: both },
+  ]),
   { name: 'star7', equation: star7 as never, shape: [64, 64, 64], small: [5, 12, 28], parameters: { a: 0.4, b: 0.1 },
     variants: ['persistent', 'graph', 'classic'] },
   { name: 'star7', equation: star7 as never, shape: [512, 512, 512], small: [9, 10, 11], parameters: { a: 0.4, b: 0.1 }, variants: both },
@@ -79,30 +78,13 @@ const seconds = 0.2, repeats = 5;
 
 async function measure(context: BenchContext, each: Case, variant: stencil.StencilVariant, rate: number): Promise<void> {
   const { quick, device } = context;
-  const { equation, name, parameters } = each;
-  const shape = quick ? each.small : each.shape;
-  const cells = shape.reduce((a, b) => a * b);
-  const id = `stencil/${name}/${shape.length}/${each.shape.join('x')}/${variant}`;
+  const { name, shape } = each;
+  const id = `stencil/${name}/${shape.length}/${shape.join('x')}/${variant}`;
   if (!context.wanted(id)) return;
-  const initial = Object.fromEntries(equation.fields.map((field, i) => [field, i === 1 ? 0.25 : 0.5]));
-  await using run = await stencil.simulate(equation, {
-    shape, dt: 0.1, initial, parameters, device, variant, tune: !quick && variant === 'streaming',
-  } as never);
-  await run.advance(quick ? 2 : 50);
-  const step = run.info.seconds / run.info.steps;
-  const steps = quick ? 9 : 10 * Math.max(1, Math.ceil(seconds / step / 10));
-  const found: number[] = [];
-  for (let i = 0; i < (quick ? 2 : repeats); ++i) {
-    const before = run.info.seconds;
-    await run.advance(steps);
-    found.push((run.info.seconds - before) / steps);
-  }
-  const { median, spread } = summarise(found);
-  const limit = (16 * equation.fields.length * cells) / rate;
-  const { reason, depth, threads } = run.info;
-  context.emit({
-    id, value: median, unit: 's', limit, fraction: limit / median, spread,
-    note: `${(cells / median / 1e9).toFixed(1)} G cells/s; ${reason}; depth ${depth}, ${threads} threads`,
+  await measureRow(context, each, {
+    id, options: { device, variant, tune: !quick && variant === 'streaming' }, rate, seconds, repeats,
+    steps: () => (quick ? { warm: 2, unit: 4 } : { warm: 50, unit: 10 }),
+    note: ({ reason, depth, threads }, cells) => `${(cells / 1e9).toFixed(1)} G cells/s; ${reason}; depth ${depth}, ${threads} threads`,
   });
 }
 
