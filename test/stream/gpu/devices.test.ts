@@ -6,7 +6,7 @@ import { elaborate, run, type StreamGraph, type StreamRunOptions } from '../../.
 import { examplePrograms } from '../algebra/programs.ts';
 import { graphOf } from '../support.ts';
 import { wastefulProgram } from '../savings/random-graphs.ts';
-import { settled } from './support.ts';
+import { heldBy, settled } from './support.ts';
 
 const window = graphOf('float->float filter F { '
   + 'work pop 1 push 1 peek 4 { push(peek(0) * 0.3 + peek(3) * peek(1)); pop(); } } float->float pipeline Main { add F; add F; }');
@@ -130,7 +130,7 @@ describe('stream.run on several devices', function () {
 
   it('stops on all with its signal, and leaves nothing behind', async () => {
     const reason = new Error('enough');
-    const held = await Promise.all(devices.map((device) => settled(device)));
+    const held = await Promise.all(devices.map((device) => heldBy(device)));
     for (const milliseconds of [0, 2, 10]) {
       const stop = new AbortController();
       const going = run(window, { input: new Float32Array(3_000_000), devices: devices.slice(0, 2), signal: stop.signal });

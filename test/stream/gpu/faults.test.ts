@@ -6,7 +6,7 @@ import { compileForDevice, run, type StreamGraph, type StreamRunOptions } from '
 import { drillBackends, eachBackend } from '../../support/backends.ts';
 import { isThorough } from '../../support/thorough.ts';
 import { graphOf } from '../support.ts';
-import { deviceBackends, settled } from './support.ts';
+import { deviceBackends, heldBy, settled } from './support.ts';
 
 const programs = {
   index: 'int->int filter A { int[4] t = {5, 6, 7, 8}; work pop 1 push 1 { push(t[pop()]); } } '
@@ -119,7 +119,7 @@ describe('stream programs that go wrong on devices', function () {
       using program = await compileForDevice(floats, { device });
       const input = new Float32Array(4_000_000).fill(1);
       using resident = await device.array(input);
-      const held = await settled(device);
+      const held = await heldBy(device);
       for (const given of [input, resident]) {
         for (const wait of [0, 3, 20]) {
           const stop = new AbortController();

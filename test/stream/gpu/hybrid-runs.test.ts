@@ -7,7 +7,7 @@ import { drillBackends, eachBackend } from '../../support/backends.ts';
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
 import { hybridOf, inputFor, partitions, small, together } from './hybrid.ts';
-import { deviceBackends, settled } from './support.ts';
+import { deviceBackends, heldBy, settled } from './support.ts';
 
 const index = graphOf('int->int filter A { int[4] t = {5, 6, 7, 8}; work pop 1 push 1 { push(t[pop()]); } } '
   + 'int->int filter S { int s; work pop 1 push 1 { s = s & 1; int x = pop(); if (x == 9) s = 10 / (x - 9); push(x + s); } } '
@@ -142,7 +142,7 @@ describe('the modes of chapter 4', function () {
       const input = Float32Array.from({ length: 400_000 }, (_, i) => i % 100);
       const expected = (await run(mixed, { input, backend: 'wasm' })).output;
       assert.deepEqual((await made.run(input)).output, expected);
-      const held = await settled(device);
+      const held = await heldBy(device);
       for (const wait of [0, 5, 30, 100]) {
         const stop = new AbortController();
         const timer = setTimeout(() => { stop.abort(new Error('enough')); }, wait);

@@ -12,7 +12,7 @@ import { PipelinedGpu } from '../../../lib/stream/run/gpu-pipelined.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { program } from '../programs/support.ts';
 import { graphOf } from '../support.ts';
-import { deviceBackends, settled } from './support.ts';
+import { deviceBackends, heldBy, settled } from './support.ts';
 
 const index = graphOf('int->int filter A { int[4] t = {5, 6, 7, 8}; work pop 1 push 1 { push(t[pop()]); } } '
   + 'int->int filter B { work pop 1 push 1 { push(pop() + 1); } } int->int pipeline Main { add A; add B; }');
@@ -196,7 +196,7 @@ describe('the modes of chapter 3', function () {
       const expected = (await run(floats, { input: input.subarray(0, 100_000), backend: 'wasm' })).output;
       for (const [mode, launch] of [['swp', 'plain'], ['swpnc', 'persistent'], ['serial', 'plain']] as const) {
         using compiled = await compileForDevice(floats, { device, mode, launch });
-        const held = await settled(device);
+        const held = await heldBy(device);
         for (const wait of [0, 5, 40]) {
           const stop = new AbortController();
           const timer = setTimeout(() => { stop.abort(new Error('enough')); }, wait);

@@ -9,7 +9,7 @@ import type { FusedOptions } from '../../../lib/stream/targets/cuda-layout.ts';
 import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';
-import { agrees, compileTogether, deviceBackends, firstState, inputItems, settled } from './support.ts';
+import { agrees, compileTogether, deviceBackends, firstState, heldBy, inputItems, settled } from './support.ts';
 
 const small: FusedOptions = { threads: 32, sharedBytes: 3000 };
 
@@ -170,7 +170,7 @@ describe('programs with state on devices', function () {
       const graph = graphOf(found['windows before and behind']!);
       using program = await compileForDevice(graph, { device });
       const given = input(500_000);
-      const held = await settled(device);
+      const held = await heldBy(device);
       for (const wait of [0, 5, 25]) {
         const stop = new AbortController();
         const running = program.run(given, { signal: stop.signal }).then(() => 'done', (error: unknown) => String(error));

@@ -80,11 +80,14 @@ export async function agrees(
 }
 
 /** Bytes in use on a device once what failed or stopped calls left under way has ended; `held`: those that are in use anyway. */
-export async function settled(device: Device, held = 0): Promise<number> {
+export async function settled(device: Device, held = 0, most = 10_000): Promise<number> {
   await device.trim();
-  for (let tries = 0; tries < 10_000 && device.memory().inUseBytes > held; ++tries) {
+  for (let tries = 0; tries < most && device.memory().inUseBytes > held; ++tries) {
     await delay(2);
     await device.trim();
   }
   return device.memory().inUseBytes;
 }
+
+/** Bytes that are in use on a device anyway, whatever has been left under way before. */
+export const heldBy = (device: Device): Promise<number> => settled(device, 0, 100);
