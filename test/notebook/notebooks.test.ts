@@ -62,6 +62,7 @@ describe('notebooks', function () {
 
   for (const name of notebooks) {
     it(`${name} runs`, async function () {
+      this.retries(2); // of another process's kernel
       if (deno === undefined || python === undefined) return this.skip();
       const env = { ...process.env, JUPYTER_PATH: join(home, 'share'), NO_COLOR: '1' };
       const { stdout } = await promisify(execFile)(python, [join(root, 'test/notebook/execute.py'), home, join(folder, name)],
