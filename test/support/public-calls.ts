@@ -311,7 +311,7 @@ export const withoutInputs: Readonly<Record<string, string>> = {
   'DeviceArray#copyFrom': 'device arrays, in the order of the calls', 'defaultDevice': 'no input', 'openDevice': 'numbers',
   'stencil.inspect': 'texts', 'stream.collapseLinear': 'a graph', 'stencil.Run#advance': 'numbers', 'stencil.Run#advanceTo': 'numbers', 'stencil.Run#finish': 'no input',
   'stencil.Run#state': 'no input', 'stencil.Run#save': 'a path', 'stencil.simulate': 'its arrays: in test/stencil/control.test.ts',
-  'kernel.compile': 'names of kinds', 'Device.opened': 'internal', 'DeviceArray.allocate': 'internal', 'DeviceModule.load': 'internal',
+  'kernel.compile': 'names of kinds', 'Device.opened': 'internal', 'Device.module': 'internal', 'DeviceArray.allocate': 'internal', 'DeviceModule.load': 'internal',
   'Device#module': 'text, in test/core/module-compile.test.ts', 'DeviceModule#launch': 'no arrays but those of a device, in test/core/module.test.ts',
   'DeviceModule#launchAll': 'the same',
   'tridiagonal.HeatAdi#advance': 'numbers', 'tridiagonal.HeatAdi#read': 'no input', 'tridiagonal.Plan#dispose': 'no input',
