@@ -42,18 +42,22 @@ export interface CheckedImage<V extends Pixels = Pixels> {
   readonly points: number;
 }
 
-/** What a notebook shows of an image: its picture, or its slices; intensities between the smallest and the largest. */
-export async function imageBundle({ data, ...size }: Image): Promise<MimeBundle> {
+/** What a notebook shows of an image: its picture, or its slices. `range`: black and white; default: the smallest and the largest. */
+export async function imageBundle({ data, ...size }: Image, range?: readonly [number, number]): Promise<MimeBundle> {
   const { rasterBundle } = await import('../pictures/shown.ts');
-  return rasterBundle({ ...size, data: data instanceof DeviceArray ? await data.read() as Reals & ArrayLike<number> : data });
+  return rasterBundle({ ...size, data: data instanceof DeviceArray ? await data.read() as Reals & ArrayLike<number> : data }, range);
+}
+
+/** One line for consoles. */
+export function imageText({ data, width, height, depth = 1, channels = 1 }: Image): string {
+  const kind = data instanceof DeviceArray ? `DeviceArray of ${data.type}` : data.constructor.name;
+  const size = `${width} × ${height}${depth > 1 ? ` × ${depth}` : ''}${channels > 1 ? `, ${channels} channels` : ''}`;
+  return `Image { ${size}, ${kind} }`;
 }
 
 /** An image that shows itself in notebooks, and in one line in consoles. */
 export function shownImage<V extends Pixels>(image: Image<V>): Image<V> {
-  const { data, width, height, depth = 1, channels = 1 } = image;
-  const kind = data instanceof DeviceArray ? `DeviceArray of ${data.type}` : data.constructor.name;
-  const size = `${width} × ${height}${depth > 1 ? ` × ${depth}` : ''}${channels > 1 ? `, ${channels} channels` : ''}`;
-  return displayed(image, { text: () => `Image { ${size}, ${kind} }`, bundle: () => imageBundle(image) });
+  return displayed(image, { text: () => imageText(image), bundle: () => imageBundle(image) });
 }
 
 const extent = whole(1, 2 ** 30);

@@ -6,7 +6,7 @@ import { DeviceArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { checkImage, type Image } from '../files/image.ts';
+import { checkImage, imageBundle, imageText, type Image } from '../files/image.ts';
 
 /** Something that a notebook shows as the last value of a cell. */
 export interface Shown {
@@ -115,12 +115,8 @@ export function plot(data: PlotSeries | Readonly<Record<string, PlotSeries>>, op
  */
 export function show(image: Image, options: ShowOptions = {}): Shown {
   const { range } = showOptions.read(snapshot(options));
-  const { data, width, height, depth, channels } = checkImage(image, 'image');
-  const bundle = async (): Promise<MimeBundle> => {
-    const values = data instanceof DeviceArray ? await data.read() as Float32Array | Float64Array : data;
-    return (await import('../pictures/shown.ts')).rasterBundle({ data: values, width, height, depth, channels }, range);
-  };
-  return showing({}, `Image { ${width} × ${height}${depth > 1 ? ` × ${depth}` : ''} }`, bundle);
+  const checked = checkImage(image, 'image');
+  return showing({}, imageText(checked), () => imageBundle(checked, range));
 }
 
 /**

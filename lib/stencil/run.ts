@@ -2,7 +2,6 @@
 import { writeCheckpoint } from '../core/checkpoint.ts';
 import { fileName, requireCount, requireNumber } from '../core/checks.ts';
 import { mostSteps, type Clock, type Plan } from '../core/clock.ts';
-import { displayed } from '../core/display.ts';
 import { DisposedError, InstabilityError, refusal } from '../core/errors.ts';
 import { checkedSnapshots, goals, type Goal, type SnapshotOptions } from '../core/goals.ts';
 import { elementAt, required } from '../core/known.ts';
@@ -10,6 +9,7 @@ import { cancelChecks, optionsOf } from '../core/options.ts';
 import { Pace } from '../core/pace.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { Turns } from '../core/turns.ts';
+import { shownSnapshot } from '../pictures/snapshots.ts';
 import type { Adaptive } from './adaptive.ts';
 import type { Engine, Grid, Span } from './engines/span.ts';
 import { checkpointFormat } from './saved.ts';
@@ -143,25 +143,11 @@ export class Run<Field extends string = string> {
       yield await this.#turns.take(async () => {
         await this.#go(goal, options);
         const { step, time } = this.#parts.clock;
-        return this.#shown({ step, time, state: this.#byField(await this.#parts.engine.read()) });
+        const { grid: { shape, members }, spacing } = this.#parts;
+        const state = this.#byField(await this.#parts.engine.read());
+        return shownSnapshot({ step, time, state }, state, { name: '', shape, spacing, members });
       }, options.signal);
     }
-  }
-
-  /** A snapshot that draws its first member. */
-  #shown(taken: StencilSnapshot<Field>): StencilSnapshot<Field> {
-    const { grid: { shape, cells, members }, spacing } = this.#parts;
-    const title = `t = ${Number(taken.time.toPrecision(6))}`;
-    return displayed(taken, {
-      text: () => `Snapshot { step: ${taken.step}, time: ${taken.time}, fields: ${Object.keys(taken.state).join(', ')}, `
-        + `shape: ${shape.join(' × ')}${members === 1 ? '' : `, members: ${members}`} }`,
-      bundle: async () => {
-        const [{ statePlot }, { chartBundle }] = await Promise.all([import('../pictures/profiles.ts'), import('../pictures/shown.ts')]);
-        const first = Object.entries<RealArray>(taken.state).map(([name, values]) => [name, values.subarray(0, cells)]);
-        const fields = Object.fromEntries(first) as Record<string, RealArray>;
-        return chartBundle(statePlot({ title, shape, spacing, fields }));
-      },
-    });
   }
 
   /** A copy of the state: for each field the cells of all members, one after another. */

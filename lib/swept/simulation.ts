@@ -1,7 +1,6 @@
 // A simulation: a state on the device, advanced to exact steps and times.
 import { writeCheckpoint } from '../core/checkpoint.ts';
 import type { Device, DeviceArray, RunResult } from '../core/device.ts';
-import { displayed } from '../core/display.ts';
 import { DisposedError, InstabilityError } from '../core/errors.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import type { CallOptions } from '../core/progress.ts';
@@ -14,6 +13,7 @@ import { zeros } from './initial.ts';
 import { componentsOf, measure, rowOf, type Figures, type Place } from './measure.ts';
 import { Pace } from '../core/pace.ts';
 import { Turns } from '../core/turns.ts';
+import { shownSnapshot } from '../pictures/snapshots.ts';
 import { checkpointKind, stateNames, type CheckpointParameters } from './saved.ts';
 import { checkedSnapshots, goals, type Goal, type SnapshotOptions } from '../core/goals.ts';
 import type {
@@ -141,27 +141,13 @@ export abstract class Simulation<State> {
       yield await this.#turns.take(async () => {
         await this.#march('step' in goal ? this.#clock.planStep(goal.step) : this.#clock.plan(goal.time), options);
         const { step, time } = this.#clock;
-        return this.#shown({ step, time, state: await this.#read(options.signal) });
+        const state = await this.#read(options.signal);
+        const { equation: name, n, batch: members, dx } = this.setup;
+        // Gases have an array for each field, the others are one.
+        const fields = (ArrayBuffer.isView(state) ? { u: state } : state) as unknown as Readonly<Record<string, RealArray>>;
+        return shownSnapshot({ step, time, state }, fields, { name, shape: [n], spacing: [dx], members });
       }, options.signal);
     }
-  }
-
-  /** A snapshot that draws its first problem. */
-  #shown(taken: Snapshot<State>): Snapshot<State> {
-    const { equation, n, batch, dx } = this.setup;
-    const { state } = taken;
-    const arrays: Readonly<Record<string, RealArray>> = ArrayBuffer.isView(state) ? { u: state as unknown as RealArray }
-      : state as unknown as Readonly<Record<string, RealArray>>;
-    return displayed(taken, {
-      text: () => `Snapshot { step: ${taken.step}, time: ${taken.time}, fields: ${Object.keys(arrays).join(', ')}, `
-        + `n: ${n}${batch === 1 ? '' : `, batch: ${batch}`} }`,
-      bundle: async () => {
-        const [{ statePlot }, { chartBundle }] = await Promise.all([import('../pictures/profiles.ts'), import('../pictures/shown.ts')]);
-        const fields = Object.fromEntries(Object.entries(arrays).map(([name, values]) => [name, values.subarray(0, n)]));
-        const title = `${equation} at t = ${Number(taken.time.toPrecision(6))}`;
-        return chartBundle(statePlot({ title, shape: [n], spacing: [dx], fields }));
-      },
-    });
   }
 
   /** Row of {@link figures} that belongs to a component of a problem. */
