@@ -8,7 +8,6 @@ import { elementAt } from '../core/known.ts';
 import { programText } from '../kernel/text.ts';
 import { axisNames, type Rules } from './boundary.ts';
 import { programOf } from './compile/memo.ts';
-import { passObstacle } from './compile/scheme.ts';
 import type { StencilProgram, Target } from './compile/stages.ts';
 import { InterpreterEngine } from './engines/interpreter.ts';
 import { JavaScriptEngine } from './engines/javascript.ts';
@@ -54,10 +53,8 @@ function requireFunctions({ definition }: Equation, rules: Rules): void {
 
 /** An engine in C++, where that was asked for. */
 async function startCpp(request: Request, target: Target, made: StencilProgram, content: Content): Promise<Engine> {
-  const { variant, adaptive, threads, depth, signal } = request;
+  const { variant, threads, depth, signal } = request;
   if (variant !== 'auto' && variant !== 'streaming') throw refusal('variant', "'streaming' or 'auto' with backend cpp", `'${variant}'`);
-  const obstacle = adaptive === undefined ? passObstacle(made, target) : 'its steps vary in length';
-  if (obstacle !== undefined) throw refusal('backend', "'wasm' or 'auto' for this run", `'cpp': ${obstacle}`);
   const { CppEngine } = await import('./engines/cpp.ts');
   return CppEngine.begin({ made, target, content, threads, depth, signal });
 }
@@ -107,11 +104,11 @@ async function engineFor(request: Request, target: Target, made: StencilProgram,
 /** Cells from which a run in WebAssembly goes on as C++ when it turns out to be long. */
 const worthCpp = 2 ** 12;
 
-/** The same engine where C++ cannot take over. */
+/** The same engine where C++ is not worth it, or not there. */
 async function growing(engine: Engine, request: Request, target: Target, made: StencilProgram, content: Content): Promise<Engine> {
   const { grid: { cells, members } } = content;
-  const { threads, depth, adaptive } = request;
-  if (adaptive !== undefined || cells * members < worthCpp || passObstacle(made, target) !== undefined) return engine;
+  const { threads, depth } = request;
+  if (cells * members < worthCpp) return engine;
   const [{ CppEngine, prepareCpp }, { GrowingEngine }] = await Promise.all([import('./engines/cpp.ts'), import('./engines/growing.ts')]);
   if (!hasCompiler()) return engine;
   return new GrowingEngine(engine, (signal) => prepareCpp(made, target, { signal }),

@@ -65,6 +65,23 @@ export function randomBoundary(draw: Draw, dimensions: number, fields: readonly 
   return Object.fromEntries(places.slice(0, dimensions).map((name) => [name, axis()])) as never;
 }
 
+/** The same, with fields that are periodic along axes where others are not. */
+export function mixedBoundary(draw: Draw, dimensions: number, fields: readonly string[]): stencil.Boundary {
+  const axis = (): unknown => {
+    const periodic = fields.filter(() => draw() % 2 === 0);
+    const side = (): unknown => ({ fields: Object.fromEntries(fields.map((name) =>
+      [name, periodic.includes(name) ? 'periodic' : randomCondition(draw, dimensions)])) });
+    return { low: side(), high: side() };
+  };
+  return Object.fromEntries(places.slice(0, dimensions).map((name) => [name, axis()])) as never;
+}
+
+/** What bounds the steps of random equations. */
+const limits = {
+  speed: functionOf('({ u, c }, { p }, { x, t }) => Math.abs(u()) + 0.1 * c() * c() + p + 0.01 * t * x * x'),
+  diffusivity: functionOf('({ u }, { p, q }) => p * (1 + u() * u()) + q'),
+};
+
 export interface Case {
   readonly equation: AnyEquation;
   readonly options: AnyOptions;
@@ -73,15 +90,17 @@ export interface Case {
 }
 
 /** A random equation with everything that a run takes. Sides have 1 to 9 cells, or as many as the boundary conditions need. */
-export async function randomCase(seed: number, dimensions: 1 | 2 | 3 = pick(sequence(seed + 1), 1, 2, 3)): Promise<Case> {
+export async function randomCase(
+  seed: number, dimensions: 1 | 2 | 3 = pick(sequence(seed + 1), 1, 2, 3), { isMixed = false }: { readonly isMixed?: boolean } = {},
+): Promise<Case> {
   const draw = sequence(seed);
-  const fields = draw() % 2 === 0 ? ['u'] : ['u', 'v'];
+  const fields = draw() % 2 === 0 && !isMixed ? ['u'] : ['u', 'v'];
   const isStep = draw() % 4 === 0;
   const text = (): string => randomPoint(draw, dimensions, { fields, isStep });
   const texts = isStep ? Array.from({ length: 1 + (draw() % 3) }, text) : [text()];
-  const boundary = randomBoundary(draw, dimensions, fields);
+  const boundary = (isMixed ? mixedBoundary : randomBoundary)(draw, dimensions, fields);
   const equation = stencil.define({
-    dimensions, fields, parameters: ['p', 'q'], coefficients: ['c'], boundary,
+    dimensions, fields, parameters: ['p', 'q'], coefficients: ['c'], boundary, ...limits,
     ...(isStep ? { step: texts.map(functionOf) } : { rate: functionOf(texts[0]!), method: pick(draw, ...stencil.methods) }),
   }) as AnyEquation;
   const spacing = draw() % 2 === 0 ? 0.5 : Array.from({ length: dimensions }, () => pick(draw, 0.5, 1, 0.3));

@@ -73,7 +73,7 @@ async function compile(compiler: string, args: readonly string[], work: string, 
   }
 }
 
-const runtimeArguments = ['-std=c++17', '-O2', '-w', '-pthread'];
+const runtimeArguments = ['-std=c++17', '-O2', '-w', '-pthread', '-ffp-contract=off'];
 
 /** Compiles texts, next to their headers, to object files in parallel. */
 async function compileObjects(

@@ -9,7 +9,8 @@ import { optimise } from '../../kernel/passes/index.ts';
 import { cName } from '../../kernel/print/c-family.ts';
 import { cppParameters, printCpp } from '../../kernel/print/cpp.ts';
 import { verify } from '../../kernel/verify.ts';
-import { checksAll, ghostsOf, isPeriodic, placeFunctions, type Ghost } from './scheme.ts';
+import { rateStatements } from './limit.ts';
+import { checksAll, ghostsOf, isPeriodic, passObstacle, placeFunctions, type Ghost } from './scheme.ts';
 import type { StencilProgram, Target } from './stages.ts';
 import type { Input } from './trace.ts';
 
@@ -153,17 +154,34 @@ interface RowCall {
   readonly f: KernelFunction;
 }
 
+/** The rates of cells, for steps of varying length. */
+function limitRow(made: StencilProgram, target: Target): RowFunction | undefined {
+  const { limit, names } = made;
+  if (limit === undefined) return undefined;
+  const row = new RowFunction('limit', made, target);
+  const reach = required(made.reach.at(-1));
+  const read = (input: Input): Expression => {
+    if (input.kind === 'y') return row.read(`at.state(${input.index})`);
+    return input.kind === 'c' ? row.read(`at.coefficient(${input.index}, 0, 0)`, reach) : row.plain(input);
+  };
+  const rate = row.local();
+  for (const s of rateStatements(limit, names, { read, scalar: (name) => row.plain({ kind: 'scalar', name }) }, rate)) row.add(s);
+  row.write('at.rates()', get(rate));
+  return row;
+}
+
 /** Parts of a text that belong together: a case of a switch. */
 const cases = (list: readonly (readonly [label: number, text: string])[]): string[] =>
   list.map(([label, text]) => `      case ${label}: ${text} break;`);
 
 const ghostKey = (axis: number, side: number, k: number): number => (axis * 2 + side) * 8 + k;
 
-/** Stages, cells beyond boundaries (by {@link ghostKey}), and the check of a row, if cells have to be admissible. */
+/** Stages, cells beyond boundaries (by {@link ghostKey}), the check of a row if cells have to be admissible, and their rates. */
 interface Rows {
   readonly stages: readonly RowCall[];
   readonly ghosts: ReadonlyMap<number, RowCall>;
   readonly check: RowCall | undefined;
+  readonly limit: RowCall | undefined;
 }
 
 function rowsOf(made: StencilProgram, target: Target, ghosts: readonly Ghost[]): Rows {
@@ -185,7 +203,9 @@ function rowsOf(made: StencilProgram, target: Target, ghosts: readonly Ghost[]):
     row.add(set(all, binary('band', get(all), get(good))));
     admissible = { row, f: row.finish([set(all, i32(1))], [get(all)]) };
   }
-  return { stages: stages.map((_, s) => done(stageRow(made, target, s))), ghosts: beyond, check: admissible };
+  const limit = limitRow(made, target);
+  return { stages: stages.map((_, s) => done(stageRow(made, target, s))), ghosts: beyond, check: admissible,
+    limit: limit && done(limit) };
 }
 
 /** The farthest cell from a boundary that the conditions along an axis read. */
@@ -199,16 +219,50 @@ export function marginsOf(made: StencilProgram, target: Target): readonly [numbe
   return ranked(made.reach.map((reach, axis) => Math.max(reach, innerOf(ghosts, axis))), 0);
 }
 
+/** Whether a pass is one stage, because levels of a tile cannot know what is beyond the boundaries. */
+export const isStaged = (made: StencilProgram, target: Target): boolean => passObstacle(made, target) !== undefined;
+
+const list = (of: readonly (number | boolean)[]): string => `{${of.join(', ')}}`;
+const anyOf = (conditions: readonly string[]): string => conditions.join(' || ') || 'false';
+
+/** What the runtime knows of an equation at compile time. */
+function constantsText(made: StencilProgram, target: Target, ghosts: readonly Ghost[]): readonly string[] {
+  const { stages, names, reach } = made;
+  const which = (test: (at: number) => boolean): string => anyOf(stages.flatMap((_, s) => (test(s) ? [`s == ${s}`] : [])));
+  const axes = runtimeAxes(names.dimensions);
+  const isWhole = isStaged(made, target);
+  const wraps = ranked(reach.map((_, axis) => isPeriodic(target, axis)), false);
+  const periodic = target.rules.flatMap(([low], axis) => low.flatMap(({ kind }, field) =>
+    (isWhole && kind === 'periodic' ? [`(field == ${field} && axis == ${axes[axis]})`] : [])));
+  return [
+    `  using Real = ${names.precision === 'f32' ? 'float' : 'double'};`,
+    `  static constexpr int kFields = ${names.fields.length}, kStages = ${stages.length}, kParameters = ${names.parameters.length};`,
+    `  static constexpr int kCoefficients = ${names.coefficients.length};`,
+    `  static constexpr int kReach[3] = ${list(ranked(reach, 0))}, kMargin[3] = ${list(marginsOf(made, target))};`,
+    `  static constexpr int kInner[3] = ${list(ranked(reach.map((_, axis) => innerOf(ghosts, axis)), 0))};`,
+    `  static constexpr bool kStaged = ${isWhole}, kLimited = ${made.limit !== undefined}, kChecksAll = ${checksAll(made)};`,
+    `  static constexpr bool kWraps[3] = ${list(wraps)}, kPeriodic[3] = ${list(wraps.map((each) => each && !isWhole))};`,
+    `  static constexpr double kTime[] = ${list(stages.map(({ time }) => time))};`,
+    `  static constexpr double kDivisorH[] = ${list(stages.map(({ h }) => h.divisor))};`,
+    `  static constexpr double kDivisorG[] = ${list(stages.map(({ g }) => g.divisor))};`,
+    `  static constexpr bool reads_start(int s) { return ${which((s) => required(stages[s]).readsStart)}; }`,
+    `  static constexpr bool reads_sum(int s) { return ${which((s) => required(stages[s]).readsSum)}; }`,
+    `  static constexpr bool writes_sum(int s) { return ${which((s) => required(stages[s]).writesSum)}; }`,
+    `  static constexpr bool periodic(int field, int axis) { return ${anyOf(periodic)}; }`,
+  ];
+}
+
 /** The program of a run, to be compiled with the runtime. It is the same for all grids. */
 export function blockedText(made: StencilProgram, target: Target): string {
-  const { stages, names, check, reach } = made;
+  const { stages, names, check, limit } = made;
   const ghosts = ghostsOf(made, target);
   const rows = rowsOf(made, target, ghosts);
-  const calls = [...rows.stages, ...rows.ghosts.values(), ...(rows.check === undefined ? [] : [rows.check])];
+  const calls = [...rows.stages, ...rows.ghosts.values(), ...[rows.check, rows.limit].filter((each) => each !== undefined)];
   const points = new Map<string, KernelFunction>();
   for (const { value, made: ghost } of ghosts) {
     for (const each of [value, ghost]) if (each !== undefined) points.set(each.f.name, each.f);
   }
+  for (const each of [limit?.speed, limit?.diffusivity]) if (each !== undefined) points.set(each.f.name, each.f);
   for (const f of [...placeFunctions(made, target), check.f, ...stages.map(({ point }) => point.f)]) points.set(f.name, f);
   const program: Program = verify(optimise({
     buffers: calls.flatMap(({ row }) => row.buffers), imports: [], functions: [...points.values(), ...calls.map(({ f }) => f)],
@@ -222,25 +276,11 @@ export function blockedText(made: StencilProgram, target: Target): string {
     'count', ...axes.map((axis) => `i[${axis}]`), ...axes.map((axis) => `n[${axis}]`), ...made.scalars.map((_, at) => `q[${at}]`),
     ...results, ...required(pointers.get(f.name)).map((buffer) => required(row.texts.get(buffer))),
   ].join(', ')});`;
-  const list = (of: readonly (number | boolean)[]): string => `{${of.join(', ')}}`;
-  const which = (test: (at: number) => boolean): string => stages.flatMap((_, s) => (test(s) ? [`s == ${s}`] : [])).join(' || ') || 'false';
   const arguments_ = 'const At& at, int count, const int (&i)[3], const int (&n)[3], const Real* q';
   return [
     '#define WL_CUTS', '#include "arithmetic.h"', '[[noreturn]] void wl_trap(int site, double value);', '#include "blocked.h"',
     'namespace wl_equation {', printCpp(program, { attributes }), '}', '', 'namespace {', 'struct Scheme {',
-    `  using Real = ${names.precision === 'f32' ? 'float' : 'double'};`,
-    `  static constexpr int kFields = ${names.fields.length}, kStages = ${stages.length}, kParameters = ${names.parameters.length};`,
-    `  static constexpr int kCoefficients = ${names.coefficients.length};`,
-    `  static constexpr int kReach[3] = ${list(ranked(reach, 0))}, kMargin[3] = ${list(marginsOf(made, target))};`,
-    `  static constexpr int kInner[3] = ${list(ranked(reach.map((_, axis) => innerOf(ghosts, axis)), 0))};`,
-    `  static constexpr bool kPeriodic[3] = ${list(ranked(reach.map((_, axis) => isPeriodic(target, axis)), false))};`,
-    `  static constexpr bool kChecksAll = ${checksAll(made)};`,
-    `  static constexpr double kTime[] = ${list(stages.map(({ time }) => time))};`,
-    `  static constexpr double kDivisorH[] = ${list(stages.map(({ h }) => h.divisor))};`,
-    `  static constexpr double kDivisorG[] = ${list(stages.map(({ g }) => g.divisor))};`,
-    `  static constexpr bool reads_start(int s) { return ${which((s) => required(stages[s]).readsStart)}; }`,
-    `  static constexpr bool reads_sum(int s) { return ${which((s) => required(stages[s]).readsSum)}; }`,
-    `  static constexpr bool writes_sum(int s) { return ${which((s) => required(stages[s]).writesSum)}; }`,
+    ...constantsText(made, target, ghosts),
     `  template <class At> static void stage(int s, ${arguments_}) {`, '    switch (s) {',
     ...cases(rows.stages.map((each, s) => [s, callText(each)])), '    }', '  }',
     `  template <class At> static void fill(int axis, int side, int k, ${arguments_}) {`, '    switch ((axis * 2 + side) * 8 + k) {',
@@ -250,6 +290,7 @@ export function blockedText(made: StencilProgram, target: Target): string {
       ? ['    for (int field = 0; field < kFields; ++field) if (!wl_stencil::all_finite(at.out(field), count)) return false;',
         '    return true;']
       : ['    const int i[3] = {};', '    int good;', `    ${callText(rows.check, ['good'])}`, '    return good != 0;']),
+    '  }', `  template <class At> static void limit(${arguments_}) {`, ...(rows.limit === undefined ? [] : [`    ${callText(rows.limit)}`]),
     '  }', '};', '}  // namespace', 'const wl_stencil::Program wl_stencil::program = wl_stencil::program_of<Scheme>();', '',
   ].join('\n');
 }

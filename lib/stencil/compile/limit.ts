@@ -67,17 +67,25 @@ export function limitFunctions(limit: Limit, parts: LimitParts): KernelFunction[
   return [...[limit.speed, limit.diffusivity].flatMap((each) => (each === undefined ? [] : [each.f])), cell, rows];
 }
 
-/** Sets `rate`: infinite if it is not a finite number. */
+/** Sets `rate` for a cell whose indices these are. */
 function cellRate(limit: Limit, { names, buffers, extents, plain, scalar }: LimitParts, at: readonly Local[], rate: Local): Body {
-  const { precision, spacing } = names;
   const cell = at.map(get).reduce<Expression>((sum, index, axis) =>
     (axis === 0 ? index : exact('add', exact('mul', sum, get(required(extents[axis]))), index)), i32(0));
+  const read = (input: Input): Expression => (input.kind === 'y' || input.kind === 'c'
+    ? load(required(buffers[input.kind][input.index]), cell) : plain(input, at));
+  return rateStatements(limit, names, { read, scalar }, rate);
+}
+
+/** Sets `rate` from what `read` gives of the cell: infinite if it is not a finite number. */
+export function rateStatements(
+  limit: Limit, { precision, spacing }: Names,
+  { read, scalar }: { readonly read: (input: Input) => Expression; readonly scalar: (name: 'h' | 'g') => Expression }, rate: Local,
+): Body {
   const body: Statement[] = [];
   const called = (traced: Traced | undefined): readonly Expression[] | undefined => {
     if (traced === undefined) return undefined;
     const results = traced.f.results.map((type, i): Local => ({ name: `${traced.f.name}_${i}`, type }));
-    body.push(call(traced.f.name, traced.inputs.map((input) => (input.kind === 'y' || input.kind === 'c'
-      ? load(required(buffers[input.kind][input.index]), cell) : plain(input, at))), results));
+    body.push(call(traced.f.name, traced.inputs.map(read), results));
     return results.map(get);
   };
   const [speeds, diffusivity] = [called(limit.speed), called(limit.diffusivity)];

@@ -11,6 +11,7 @@ import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import { blockedText, ranked } from '../compile/blocked.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import type { RealArray } from '../types.ts';
+import type { StepClock } from './adaptive.ts';
 import { tileShape, type TileShape } from './tiles.ts';
 import { arrayOf, type Content, type Engine, type Outcome, type Span } from './span.ts';
 
@@ -23,14 +24,14 @@ export interface CppParts {
   readonly depth: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Default: chosen by a model. */
-  readonly shape?: Omit<TileShape, 'picoseconds'>;
+  readonly shape?: TileShape;
   readonly compiler?: Omit<CompilerOptions, 'signal'>;
   /** Milliseconds that a request may take; default ten minutes. */
   readonly timeout?: number;
 }
 
 /** Requests, and the statuses of answers, as in runtime/main.cpp. */
-const runRequest = 1, readRequest = 2, probeRequest = 3;
+const runRequest = 1, readRequest = 2, probeRequest = 3, runLimited = 4, probeLimited = 5;
 const noMemory = 1;
 
 /** Cells and steps that are worth a thread of their own. */
@@ -40,9 +41,12 @@ function runtimeFile(name: string): string {
   return readBytesSync(fileURLToPath(new URL(`../runtime/${name}`, import.meta.url))).toString('utf8');
 }
 
+const runtimeHeaders = ['blocked.h', 'clock.h', 'crew.h', 'rings.h', 'rows.h', 'stencil.h'];
+
 /** The path of an equation's program, compiled if necessary. */
 async function compileEquation(made: StencilProgram, target: Target, options: CompilerOptions): Promise<string> {
-  const headers = { 'arithmetic.h': arithmeticHeader(), 'stencil.h': runtimeFile('stencil.h'), 'blocked.h': runtimeFile('blocked.h') };
+  const own = Object.fromEntries(runtimeHeaders.map((name) => [name, runtimeFile(name)]));
+  const headers = { 'arithmetic.h': arithmeticHeader(), ...own };
   const sources = { cache: 'stencil', program: [blockedText(made, target)], headers, runtime: runtimeFile('main.cpp') } as const;
   const more = await gccArguments(false, options.compiler);
   return compileSources(sources, [...compilerArguments('strict', options.effort), ...more], options);
@@ -66,7 +70,7 @@ export class CppEngine implements Engine {
   readonly #content: Content;
   readonly #timeout: number;
 
-  private constructor(child: PipedChild, { content, timeout = 600_000 }: CppParts, { depth, tile }: Omit<TileShape, 'picoseconds'>,
+  private constructor(child: PipedChild, { content, timeout = 600_000 }: CppParts, { depth, tile }: TileShape,
     threads: number) {
     this.#child = child;
     this.#content = content;
@@ -86,7 +90,7 @@ export class CppEngine implements Engine {
     const { made, target, content, depth, signal, compiler } = parts;
     const { grid, precision } = content;
     const threads = parts.threads ?? Math.max(1, Math.min(availableParallelism(), Math.floor((grid.cells * grid.members) / worthThread)));
-    const shape = parts.shape ?? tileShape(made, target, grid, threads, depth);
+    const shape = tileShape(made, target, grid, threads, parts.shape ?? (depth === undefined ? {} : { depth }));
     const path = await compileEquation(made, target, { ...compiler, ...(signal === undefined ? {} : { signal }) });
     const child = new PipedChild(path, [], 'the compiled equation');
     const engine = new CppEngine(child, parts, shape, threads);
@@ -99,13 +103,13 @@ export class CppEngine implements Engine {
     }
   }
 
-  async #hand({ depth, tile }: Omit<TileShape, 'picoseconds'>, parameters: number, coefficients: number, bytes: number): Promise<void> {
+  async #hand({ depth, tile }: TileShape, parameters: number, coefficients: number, bytes: number): Promise<void> {
     const { grid, parameters: given, coefficients: cells, initial, precision } = this.#content;
     const program = [bytes, parameters, coefficients, grid.fields, 0, 0, 0];
     const head = [this.threads, ...ranked(grid.shape, 1), grid.members, depth, ...tile, ...program];
     const numbers = arrayOf(precision, given.length);
     numbers.set(given);
-    const [status] = await this.#ask([BigInt64Array.from(head, BigInt), numbers, cells, initial]);
+    const { status } = await this.#ask([BigInt64Array.from(head, BigInt), numbers, cells, initial]);
     if (status === noMemory) {
       const requestedBytes = 2 * initial.byteLength;
       throw new OutOfMemoryError('the memory of a compiled equation is too small for this grid: take a smaller one or float32',
@@ -114,10 +118,11 @@ export class CppEngine implements Engine {
     if (status !== 0) throw new WarploomError('ERR_WARPLOOM_SYSTEM_FAILED', `the compiled equation answered with status ${status}`);
   }
 
-  async #ask(parts: readonly ArrayBufferView[]): Promise<readonly [status: number, steps: number, seconds: number]> {
+  async #ask(parts: readonly ArrayBufferView[]): Promise<Outcome & { readonly status: number; readonly clock: StepClock }> {
     this.#child.write(parts.map(bytesOf));
-    const answer = await this.#read(32);
-    return leading(new Float64Array(answer.buffer, 0, 4), 3);
+    const answer = await this.#read(64);
+    const [status, completed, seconds, time, dt, rate, stuck] = leading(new Float64Array(answer.buffer, 0, 8), 7);
+    return { status, completed, seconds, clock: { time, dt, rate, isStuck: stuck !== 0 } };
   }
 
   /** The next bytes of the answer. A process that does not give them in time is ended. */
@@ -137,22 +142,23 @@ export class CppEngine implements Engine {
     }
   }
 
-  #request(kind: number, span?: Span): Float64Array {
-    const { steps = 0, originTime = 0, from = 0, unit = 0, dt = 0 } = span ?? {};
-    return Float64Array.of(kind, steps, originTime, from, unit, dt, 0, 0);
+  #request(kind: 'run' | 'probe', { steps, originTime, from, unit, dt, limits }: Span): Float64Array {
+    if (limits === undefined) return Float64Array.of(kind === 'run' ? runRequest : probeRequest, steps, originTime, from, unit, dt, 0, 0);
+    const { time, until, most, h, g } = limits;
+    return Float64Array.of(kind === 'run' ? runLimited : probeLimited, steps, time, until, most, h, g, 0);
   }
 
   async advance(span: Span): Promise<Outcome> {
-    const [, completed, seconds] = await this.#ask([this.#request(runRequest, span)]);
-    return { completed, seconds };
+    const { completed, seconds, clock } = await this.#ask([this.#request('run', span)]);
+    return { completed, seconds, ...(span.limits === undefined ? {} : { clock }) };
   }
 
   probe(span: Span): Promise<RealArray> {
-    return this.#array(this.#request(probeRequest, span));
+    return this.#array(this.#request('probe', span));
   }
 
   read(): Promise<RealArray> {
-    return this.#array(this.#request(readRequest));
+    return this.#array(Float64Array.of(readRequest, 0, 0, 0, 0, 0, 0, 0));
   }
 
   async #array(request: Float64Array): Promise<RealArray> {

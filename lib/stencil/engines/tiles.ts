@@ -1,7 +1,7 @@
 // How the CPU cuts a grid for passes of several steps: tiles whose levels stay in the cache of a core, and as many of them as threads need.
 import { required } from '../../core/known.ts';
 import { readBytesSync } from '../../core/files.ts';
-import { marginsOf, ranked } from '../compile/blocked.ts';
+import { isStaged, marginsOf, ranked } from '../compile/blocked.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import { isPeriodic } from '../compile/scheme.ts';
 import { operations } from './shapes.ts';
@@ -11,8 +11,6 @@ import type { Grid } from './span.ts';
 export interface TileShape {
   readonly depth: number;
   readonly tile: readonly [planes: number, rows: number, columns: number];
-  /** Picoseconds per cell and step and thread, by the model. */
-  readonly picoseconds: number;
 }
 
 let known: number | undefined;
@@ -37,7 +35,7 @@ const operation = 0.025, access = 0.08, rowCall = 50, memoryByte = 0.14;
 /** Parts of an extent that are of about the same size and not larger than wanted. */
 const divided = (extent: number, wanted: number): number => Math.ceil(extent / Math.ceil(extent / wanted));
 
-function* candidates(shape: readonly [number, number, number], depth: number | undefined): Generator<Omit<TileShape, 'picoseconds'>> {
+function* candidates(shape: readonly [number, number, number], depth: number | undefined): Generator<TileShape> {
   const [planes, rows, columns] = shape;
   const depths = depth === undefined ? [1, 2, 3, 4, 6, 8, 12, 16, 24, 32] : [depth];
   const widths = [...new Set([32, 64, 128, 192, 256, 384, 512, 1024, 2048, 4096, 8192, 16384].map((each) => divided(columns, each)))];
@@ -78,7 +76,7 @@ function costsOf(made: StencilProgram, target: Target): Costs {
 /** Nanoseconds per cell and step of a thread. */
 function predict(
   { stages, margins, periodic, work, perPass, perStep, kept }: Costs, shape: readonly number[], members: number, threads: number,
-  { depth, tile }: Omit<TileShape, 'picoseconds'>,
+  { depth, tile }: TileShape,
 ): number {
   const levels = depth * stages;
   const around = tile.map((cells, axis) =>
@@ -94,14 +92,22 @@ function predict(
   return idle * (redundant * computed + perPass / depth);
 }
 
-/** The shape that a model takes to be the fastest. */
-export function tileShape(made: StencilProgram, target: Target, grid: Grid, threads: number, depth?: number): TileShape {
+/**
+ * The shape that is wanted, or that a model takes to be the fastest. Steps of varying length are taken one by one. Where passes are
+ * stages, only the planes of a tile can be chosen.
+ */
+export function tileShape(
+  made: StencilProgram, target: Target, grid: Grid, threads: number, wanted: Partial<TileShape> = {},
+): TileShape {
   const shape = ranked(grid.shape, 1);
+  if (isStaged(made, target)) return { depth: 1, tile: [wanted.tile?.[0] ?? Math.ceil(shape[0] / threads), shape[1], shape[2]] };
+  const depth = made.limit === undefined ? wanted.depth : 1;
+  if (wanted.tile !== undefined && depth !== undefined) return { depth, tile: wanted.tile };
   const costs = costsOf(made, target);
-  let best: TileShape | undefined;
+  let best: { readonly shape: TileShape; readonly time: number } | undefined;
   for (const each of candidates(shape, depth)) {
-    const picoseconds = 1000 * predict(costs, shape, grid.members, threads, each);
-    if (best === undefined || picoseconds < best.picoseconds) best = { ...each, picoseconds };
+    const time = predict(costs, shape, grid.members, threads, each);
+    if (best === undefined || time < best.time) best = { shape: each, time };
   }
-  return required(best);
+  return required(best).shape;
 }

@@ -6,73 +6,23 @@
 // Planes, rows and columns beyond a boundary are stored next to the others, and made from them once they are there: first planes, then
 // rows, then columns, so that corners are what the last axis makes of what the axes before it have made. Along periodic axes indices just
 // run on, and are wrapped where the grid's own arrays or the places of cells are meant.
+//
+// Where that does not do (S::kStaged: some fields are periodic along an axis and others are not, or a condition depends on the place along
+// a periodic axis), a pass is one stage on whole rows and columns of planes, and periodic fields are copied beyond boundaries.
 #pragma once
 #include <cstring>
+#include "rings.h"
+#include "rows.h"
 #include "stencil.h"
 
 namespace wl_stencil {
 
-inline int wrapped(int i, int n) {
-  if (i >= 0 && i < n) return i;
-  const int rest = i % n;
-  return rest < 0 ? rest + n : rest;
-}
-
-constexpr int larger(int a, int b) { return a > b ? a : b; }
-constexpr int smaller(int a, int b) { return a < b ? a : b; }
-
-/// Whether numbers are finite: compilers turn this into vector code.
-inline bool all_finite(const double* x, int count) {
-  uint64_t bad = 0;
-  for (int i = 0; i < count; ++i) {
-    uint64_t bits;
-    memcpy(&bits, x + i, 8);
-    bad |= (uint64_t)((bits & 0x7ff0000000000000u) == 0x7ff0000000000000u);
-  }
-  return bad == 0;
-}
-inline bool all_finite(const float* x, int count) {
-  uint32_t bad = 0;
-  for (int i = 0; i < count; ++i) {
-    uint32_t bits;
-    memcpy(&bits, x + i, 4);
-    bad |= (uint32_t)((bits & 0x7f800000u) == 0x7f800000u);
-  }
-  return bad == 0;
-}
-
 template <class S>
 class Blocked {
   using Real = typename S::Real;
-  static constexpr int kStages = S::kStages, kFields = S::kFields, kScalars = 4 + S::kParameters;
-  static constexpr int kPlaneMargin = S::kMargin[0];
-
-  /// Planes that are kept of the level that stage `phase - 1` makes; 0: the beginning of a step.
-  static constexpr int planes_of(int phase) {
-    int planes = kPlaneMargin + S::kReach[0] + 1;
-    for (int s = 0; s < kStages && phase == 0; ++s) {
-      if (S::reads_start(s)) planes = larger(planes, (s + 1) * kPlaneMargin + 1);
-    }
-    return planes;
-  }
-
-  /// The phase at which the sum that a stage reads was written.
-  static constexpr int sum_phase(int stage) {
-    int found = 0;
-    for (int s = 0; s < stage; ++s) {
-      if (S::writes_sum(s)) found = s + 1;
-    }
-    return found;
-  }
-
-  /// Planes that are kept of the sum that stage `phase - 1` writes.
-  static constexpr int sum_planes_of(int phase) {
-    int planes = phase > 0 && S::writes_sum(phase - 1) ? 1 : 0;
-    for (int s = phase; s < kStages && planes > 0; ++s) {
-      if (S::reads_sum(s) && sum_phase(s) == phase) planes = larger(planes, (s + 1 - phase) * kPlaneMargin + 1);
-    }
-    return planes;
-  }
+  using Kept = Rings<S>;
+  static constexpr int kStages = Kept::kStages, kPlaneMargin = S::kMargin[0];
+  static constexpr int kFields = S::kFields, kScalars = 4 + S::kParameters;
 
   /// A state after some stages, on the part of the grid that later ones need.
   struct Level {
@@ -92,6 +42,8 @@ class Blocked {
   Level* levels_;
   int count_, base_row_, base_column_, rows_, stride_;
   bool good_ = true;
+  Real* rates_;
+  double rate_ = 0;
 
   // The layout of a thread's memory: levels, then their planes. Lines are 64 bytes.
 
@@ -105,11 +57,6 @@ class Blocked {
     // An odd number of lines, so that rows do not compete for the same sets of a cache.
     return (lines(shape.tile[2] + 2 * border_of(shape.depth * kStages)) | 1) * kLine;
   }
-  static int largest_planes() {
-    int most = 0;
-    for (int phase = 0; phase < kStages; ++phase) most = larger(most, planes_of(phase) + sum_planes_of(phase));
-    return most;
-  }
   /// If levels do not follow behind each other, a step needs no more than its own.
   static int slots_of(int levels) { return kPlaneMargin == 0 ? smaller(levels, kStages + 1) : levels; }
 
@@ -117,31 +64,44 @@ class Blocked {
   static size_t scratch_bytes(const Shape& shape) {
     const int levels = shape.depth * kStages;
     const size_t plane = (size_t)rows_of(shape) * stride_of(shape) * sizeof(Real);
-    return aligned((levels + 1) * sizeof(Level)) + slots_of(levels) * (size_t)largest_planes() * kFields * plane + 4096;
+    const size_t rates = aligned(stride_of(shape) * sizeof(Real));
+    return rates + aligned((levels + 1) * sizeof(Level)) + slots_of(levels) * (size_t)Kept::largest_planes() * kFields * plane + 4096;
   }
 
-  static bool advance(const Pass& pass, const Tile& tile, void* scratch) {
+  static bool advance(const Pass& pass, const Tile& tile, void* scratch, double& rate) {
     Blocked all(pass, tile, scratch);
     all.run();
+    rate = all.rate_;
     return all.good_;
+  }
+
+  static double rate(const Pass& pass, const Tile& tile, void* scratch) {
+    Blocked all(pass, tile, scratch);
+    for (int plane = tile.low[0]; plane < tile.high[0]; ++plane) {
+      for (int row = tile.low[1]; row < tile.high[1]; ++row) {
+        all.take_rates((const Real*)pass.from, plane, row, tile.low[2], tile.high[2] - tile.low[2]);
+      }
+    }
+    return all.rate_;
   }
 
  private:
   Blocked(const Pass& pass, const Tile& tile, void* scratch)
-      : pass_(pass), tile_(tile), grid_(*pass.grid), levels_((Level*)scratch), count_(pass.steps * kStages) {
+      : pass_(pass), tile_(tile), grid_(*pass.grid), levels_((Level*)((char*)scratch + aligned(stride_of(*pass.shape) * sizeof(Real)))),
+        count_(pass.steps * kStages), rates_((Real*)scratch) {
     rows_ = rows_of(*pass.shape);
     stride_ = stride_of(*pass.shape);
     base_row_ = tile.low[1] - count_ * S::kMargin[1] - S::kReach[1];
     base_column_ = tile.low[2] - border_of(count_);
     const size_t plane = (size_t)rows_ * stride_;
-    Real* const memory = (Real*)((char*)scratch + aligned((pass.shape->depth * kStages + 1) * sizeof(Level)));
+    Real* const memory = (Real*)((char*)levels_ + aligned((pass.shape->depth * kStages + 1) * sizeof(Level)));
     size_t used = 0;
     for (int at = 0; at <= count_; ++at) {
       Level& level = levels_[at];
       const int phase = at % kStages;
-      level.planes = planes_of(phase);
-      level.sum_planes = sum_planes_of(phase);
-      if (kPlaneMargin == 0) used = (size_t)(at % (kStages + 1)) * largest_planes() * kFields * plane;
+      level.planes = Kept::planes_of(phase);
+      level.sum_planes = Kept::sum_planes_of(phase);
+      if (kPlaneMargin == 0) used = (size_t)(at % (kStages + 1)) * Kept::largest_planes() * kFields * plane;
       level.y = memory + used;
       level.sum = level.y + kFields * level.planes * plane;
       if (at < count_) used += kFields * (level.planes + level.sum_planes) * plane;
@@ -161,14 +121,21 @@ class Blocked {
         levels_[at].ghost_high[axis] = open && levels_[at + 1].high[axis] > grid_.n[axis] - reach;
       }
     }
-    for (int at = 1; at <= count_; ++at) set_scalars(levels_[at].q, (at - 1) / kStages, (at - 1) % kStages);
+    for (int at = 1; at <= count_; ++at) {
+      const int s = stage_of(at);
+      const double dt = pass_.dt, h = S::kDivisorH[s] == 0 ? 0 : dt / S::kDivisorH[s], g = S::kDivisorG[s] == 0 ? 0 : dt / S::kDivisorG[s];
+      set_scalars(levels_[at].q, pass_.times[(at - 1) / kStages] + S::kTime[s] * dt, dt, h, g);
+    }
   }
 
-  void set_scalars(Real* q, int step, int stage) const {
-    q[0] = (Real)(pass_.times[step] + S::kTime[stage] * pass_.dt);
-    q[1] = (Real)pass_.dt;
-    q[2] = S::kDivisorH[stage] == 0 ? Real(0) : (Real)(pass_.dt / S::kDivisorH[stage]);
-    q[3] = S::kDivisorG[stage] == 0 ? Real(0) : (Real)(pass_.dt / S::kDivisorG[stage]);
+  /// The stage that makes a level.
+  int stage_of(int level) const { return S::kStaged ? pass_.stage : (level - 1) % kStages; }
+
+  void set_scalars(Real* q, double t, double dt, double h, double g) const {
+    q[0] = (Real)t;
+    q[1] = (Real)dt;
+    q[2] = (Real)h;
+    q[3] = (Real)g;
     const Real* const parameters = (const Real*)grid_.parameters + tile_.member * S::kParameters;
     for (int i = 0; i < S::kParameters; ++i) q[4 + i] = parameters[i];
   }
@@ -202,14 +169,17 @@ class Blocked {
       return all.y_cell(from, field, plane + by_plane, row + by_row, column - S::kReach[2]);
     }
     const Real* start(int field) const {
+      if constexpr (S::kStaged) return (const Real*)all.pass_.start + all.inside(field, plane, row, column);
       const Level& from = all.levels_[(level - 1) / kStages * kStages];
       return all.y_cell(from, field, plane, row, column);
     }
     const Real* sum(int field) const {
-      const Level& from = all.levels_[(level - 1) / kStages * kStages + sum_phase((level - 1) % kStages)];
+      if constexpr (S::kStaged) return (const Real*)all.pass_.sum + all.inside(field, plane, row, column);
+      const Level& from = all.levels_[(level - 1) / kStages * kStages + Kept::sum_phase((level - 1) % kStages)];
       return all.sum_cell(from, field, plane, row, column);
     }
     Real* sum_out(int field) const {
+      if constexpr (S::kStaged) return (Real*)all.pass_.sum_to + all.inside(field, plane, row, column);
       const Level& to = all.levels_[level];
       return all.sum_cell(to, field, plane, row, column);
     }
@@ -219,13 +189,38 @@ class Blocked {
       return all.y_cell(to, field, plane, row, column);
     }
     const Real* coefficient(int index, int by_plane, int by_row) const {
-      const int *const n = all.grid_.n, *const pad = all.grid_.pad;
-      int64_t at = (int64_t)index * (n[0] + 2 * pad[0]) + plane + by_plane + pad[0];
-      at = at * (n[1] + 2 * pad[1]) + row + by_row + pad[1];
-      at = at * (n[2] + 2 * pad[2]) + column + pad[2] - S::kReach[2];
-      return (const Real*)all.grid_.coefficients + at;
+      return all.coefficient(index, plane + by_plane, row + by_row, column);
     }
   };
+
+  /// Where the rates of a row find their numbers and are put.
+  struct State {
+    const Blocked& all;
+    const Real* of;
+    int plane, row, column;
+
+    const Real* state(int field) const { return of + all.inside(field, plane, row, column); }
+    const Real* coefficient(int index, int, int) const { return all.coefficient(index, plane, row, column); }
+    Real* rates() const { return all.rates_; }
+  };
+
+  /// Shifted back by the reach along the last axis.
+  const Real* coefficient(int index, int plane, int row, int column) const {
+    const int *const n = grid_.n, *const pad = grid_.pad;
+    int64_t at = (int64_t)index * (n[0] + 2 * pad[0]) + plane + pad[0];
+    at = at * (n[1] + 2 * pad[1]) + row + pad[1];
+    at = at * (n[2] + 2 * pad[2]) + column + pad[2] - S::kReach[2];
+    return (const Real*)grid_.coefficients + at;
+  }
+
+  void take_rates(const Real* of, int plane, int row, int column, int count) {
+    Real q[kScalars];
+    set_scalars(q, pass_.limits->time, 0, pass_.limits->h, pass_.limits->g);
+    const int i[3] = {plane, row, column};
+    S::limit(State{*this, of, plane, row, column}, count, i, grid_.n, q);
+    const double most = largest(rates_, count);
+    if (most > rate_) rate_ = most;
+  }
 
   /// The same for cells beyond the boundary of an axis.
   struct Ghost {
@@ -310,8 +305,9 @@ class Blocked {
   /// Rows are rounded to whole vectors. What comes of that beyond them is never read, or replaced by what is beyond the boundary.
   void compute(int at, int plane) {
     const Level& level = levels_[at];
-    const int stage = (at - 1) % kStages;
-    const bool is_checked = stage == kStages - 1 && (S::kChecksAll || at == count_);
+    const int stage = stage_of(at);
+    const bool is_last = stage == S::kStages - 1, is_checked = is_last && (S::kChecksAll || at == count_);
+    const bool is_rated = S::kLimited && is_last && at == count_ && pass_.limits != nullptr;
     for (int row = level.low[1]; row < level.high[1]; ++row) {
       each_part(level.low[2], level.high[2], [&](int column, int count, int index) {
         const int before = at < count_ && column == level.low[2] ? (column - base_column_) % kVector : 0;
@@ -325,6 +321,7 @@ class Blocked {
           }
         }
         if (is_checked && !S::check(Place{*this, at, plane, row, column}, count, grid_.n, level.q)) good_ = false;
+        if (is_rated) take_rates((const Real*)pass_.to, plane, row, column, count);
       });
     }
   }
@@ -343,7 +340,22 @@ class Blocked {
     each_part(level.low[2], level.high[2], [&](int column, int count, int index) {
       const int i[3] = {index_of(0, plane), index_of(1, row), index};
       S::fill(axis, side, k, Ghost{*this, at, axis, side, {plane, row, column}}, count, i, grid_.n, levels_[at + 1].q);
+      copy_periodic(at, axis, plane, row, column, count);
     });
+  }
+
+  /// What periodic fields have beyond the boundary of an axis: stages see the whole grid in memory, and whole planes of it here.
+  void copy_periodic(int at, int axis, int plane, int row, int column, int count) {
+    if constexpr (S::kStaged) {
+      const int *const n = grid_.n, of_plane = axis == 0 ? wrapped(plane, n[0]) : plane;
+      const int of_row = axis == 1 ? wrapped(row, n[1]) : row, of_column = axis == 2 ? wrapped(column, n[2]) : column;
+      for (int field = 0; field < kFields; ++field) {
+        if (!S::periodic(field, axis)) continue;
+        const Real* const from = axis == 0 ? (const Real*)pass_.from + inside(field, of_plane, row, column)
+                                           : y_cell(levels_[at], field, of_plane, of_row, of_column);
+        memcpy(y_cell(levels_[at], field, plane, row, column), from, count * sizeof(Real));
+      }
+    }
   }
 
   /// The rows beyond a plane, then the columns beyond all of its rows.
@@ -368,6 +380,7 @@ class Blocked {
   void add_column(int at, int side, int k, int plane, int row, int column) {
     const int i[3] = {index_of(0, plane), index_of(1, row), column};
     S::fill(2, side, k, Ghost{*this, at, 2, side, {plane, row, column}}, 1, i, grid_.n, levels_[at + 1].q);
+    copy_periodic(at, 2, plane, row, column, 1);
   }
 };
 
@@ -376,7 +389,7 @@ template <class S>
 constexpr Program program_of() {
   return {S::kFields, S::kParameters, S::kCoefficients, (int)sizeof(typename S::Real),
           {S::kReach[0], S::kReach[1], S::kReach[2]}, {S::kMargin[0], S::kMargin[1], S::kMargin[2]}, S::kStages,
-          {S::kPeriodic[0], S::kPeriodic[1], S::kPeriodic[2]}, Blocked<S>::scratch_bytes, Blocked<S>::advance};
+          {S::kWraps[0], S::kWraps[1], S::kWraps[2]}, S::kStaged, Blocked<S>::scratch_bytes, Blocked<S>::advance, Blocked<S>::rate};
 }
 
 }  // namespace wl_stencil

@@ -1,24 +1,26 @@
 // Runs a compiled equation as a process of its own, which answers requests on its standard output (lib/stencil/engines/cpp.ts).
 //
 // First it reads 16 integers of 64 bits (threads, extents, members, steps of a pass, tile, and what the program must have been made for),
-// then parameters, coefficients and the state, and answers with a status. Each request after that is 8 doubles.
+// then parameters, coefficients and the state, and answers with a status. Each request after that is 8 doubles:
+// its kind, then (steps, time of the clock's origin, step from there, unit, dt) or (steps, time, until, longest step, 1 / CFL number,
+// 1 / diffusion number). The answer is (status, steps, seconds, time, dt, rate, whether no step is possible), or the state.
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
-#include <mutex>
 #include <new>
-#include <system_error>
-#include <thread>
+#include <utility>
 #include <vector>
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
+#include "clock.h"
+#include "crew.h"
 #include "stencil.h"
 
 /// See lib/kernel/print/arithmetic.h.
@@ -30,7 +32,13 @@ void wl_trap(int, double) { abort(); }
 namespace wl_stencil {
 
 enum Status { kDone = 0, kNoMemory = 1, kOtherProgram = 2 };
-enum Request { kRun = 1, kRead = 2, kProbe = 3 };
+enum Request { kRun = 1, kRead = 2, kProbe = 3, kRunLimited = 4, kProbeLimited = 5 };
+
+/// Threads are not told of lesser rates.
+static void raise(std::atomic<double>& most, double to) {
+  for (double now = most; to > now && !most.compare_exchange_weak(now, to);) {
+  }
+}
 
 static bool read_all(void* to, size_t bytes) {
   for (char* at = (char*)to; bytes > 0;) {
@@ -54,8 +62,8 @@ static bool write_all(const void* from, size_t bytes) {
   return true;
 }
 
-static bool answer(double status, double steps, double seconds) {
-  const double all[4] = {status, steps, seconds, 0};
+static bool answer(double status, double steps, double seconds, const StepClock& clock = {}) {
+  const double all[8] = {status, steps, seconds, clock.time, clock.dt, clock.rate, clock.is_stuck ? 1.0 : 0.0, 0};
   return write_all(all, sizeof all);
 }
 
@@ -81,97 +89,6 @@ struct Block {
   ~Block() { free(data); }
 };
 
-/// Threads that work on the tiles of one pass after the other.
-class Crew {
- public:
-  explicit Crew(int threads) : threads_(threads) {
-    for (int i = 1; i < threads; ++i) {
-      try {
-        others_.emplace_back([this, i] { serve(i); });
-      } catch (const std::system_error&) {
-        break;  // the threads that there are do the work
-      }
-    }
-  }
-
-  /// Calls `work` for every number below `count`, with the number of the thread that does it.
-  template <class Work>
-  void run(int count, const Work& work) {
-    const auto each = [&](int thread) {
-      for (int i; (i = next_.fetch_add(1)) < count;) work(i, thread);
-    };
-    next_ = 0;
-    if (others_.empty() || count < 2) {
-      each(0);
-      return;
-    }
-    Caller<decltype(each)> caller{each};
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      call_ = &caller;
-      busy_ = (int)others_.size();
-      ++round_;
-    }
-    begin_.notify_all();
-    each(0);
-    for (int i = 0; i < kSpins && busy_ > 0; ++i) std::this_thread::yield();
-    std::unique_lock<std::mutex> lock(mutex_);
-    end_.wait(lock, [this] { return busy_ == 0; });
-  }
-
-  ~Crew() {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      is_over_ = true;
-      ++round_;
-    }
-    begin_.notify_all();
-    for (std::thread& each : others_) each.join();
-  }
-
-  int threads() const { return (int)others_.size() + 1; }
-
- private:
-  static constexpr int kSpins = 200;
-
-  struct AnyCaller {
-    virtual void call(int thread) const = 0;
-    virtual ~AnyCaller() = default;
-  };
-  template <class F>
-  struct Caller final : AnyCaller {
-    const F& f;
-    explicit Caller(const F& given) : f(given) {}
-    void call(int thread) const override { f(thread); }
-  };
-
-  void serve(int thread) {
-    for (long long seen = 0;;) {
-      for (int i = 0; i < kSpins && round_ == seen; ++i) std::this_thread::yield();
-      std::unique_lock<std::mutex> lock(mutex_);
-      begin_.wait(lock, [&] { return round_ != seen; });
-      seen = round_;
-      if (is_over_) return;
-      const AnyCaller* const call = call_;
-      lock.unlock();
-      call->call(thread);
-      if (busy_.fetch_sub(1) == 1) {
-        lock.lock();
-        end_.notify_one();
-      }
-    }
-  }
-
-  int threads_;
-  std::vector<std::thread> others_;
-  std::mutex mutex_;
-  std::condition_variable begin_, end_;
-  std::atomic<long long> round_{0};
-  std::atomic<int> next_{0}, busy_{0};
-  const AnyCaller* call_ = nullptr;
-  bool is_over_ = false;
-};
-
 class Run {
  public:
   explicit Run(const int64_t (&head)[16]) : crew_((int)head[0]) {
@@ -185,6 +102,10 @@ class Run {
     bytes_ = (size_t)grid_.members * program.fields * grid_.cells * program.real_bytes;
     state_ = Block(bytes_);
     other_ = Block(bytes_);
+    if (program.staged && program.stages > 1) {
+      third_ = Block(bytes_);
+      for (Block& sum : sums_) sum = Block(bytes_);
+    }
     for (int i = 0; i < crew_.threads(); ++i) scratch_.emplace_back(program.scratch_bytes(shape_));
     cut();
   }
@@ -214,21 +135,94 @@ class Run {
     return done;
   }
 
+  /// Takes steps from the state to the other array; whether they are good.
   bool pass(int steps, double origin, double from, double unit, double dt) {
     times_.resize(steps);
     for (int i = 0; i < steps; ++i) times_[i] = origin + (from + i) * unit;
-    const Pass pass{&grid_, &shape_, state_.data, other_.data, steps, times_.data(), dt};
-    std::atomic<bool> is_good{true};
-    crew_.run((int)tiles_.size(), [&](int tile, int thread) {
-      if (!program.advance(pass, tiles_[tile], scratch_[thread].data)) is_good = false;
-    });
-    return is_good;
+    return take(dt, nullptr);
+  }
+
+  /// Steps of varying length, up to the first bad one or the end of the span.
+  double limited_steps(double count, const StepLimits& limits, StepClock& clock) {
+    double done = 0;
+    for (; done < count && clock.time != limits.until; ++done) {
+      const StepClock next = following(limits, clock);
+      if (next.is_stuck) {
+        clock = next;
+        break;
+      }
+      if (!limited_pass(limits, clock, next)) break;
+      std::swap(state_, other_);
+      clock = next;
+      rated_ = {next.time, limits.h, limits.g};
+      rate_ = next_rate_;
+    }
+    return done;
+  }
+
+  /// One such step, from the state to the other array.
+  bool limited_pass(const StepLimits& limits, const StepClock& clock, const StepClock& next) {
+    times_.assign(1, clock.time);
+    const Limits after{next.time, limits.h, limits.g};
+    return take(next.dt, &after);
+  }
+
+  /// The clock after the next step. The rate of a state is known from the step that has made it.
+  StepClock following(const StepLimits& limits, const StepClock& clock) {
+    if (!(rated_.time == clock.time && rated_.h == limits.h && rated_.g == limits.g)) {
+      rated_ = {clock.time, limits.h, limits.g};
+      Pass pass{};
+      pass.grid = &grid_;
+      pass.shape = &shape_;
+      pass.from = state_.data;
+      pass.limits = &rated_;
+      std::atomic<double> most{0};
+      crew_.run((int)tiles_.size(), [&](int tile, int thread) { raise(most, program.rate(pass, tiles_[tile], scratch_[thread].data)); });
+      rate_ = most;
+    }
+    return next_step(limits, clock, rate_);
   }
 
   bool write_state() { return write_all(state_.data, bytes_); }
   bool write_other() { return write_all(other_.data, bytes_); }
 
  private:
+  /// Takes steps that begin at `times_`.
+  bool take(double dt, const Limits* limits) {
+    Pass pass{};
+    pass.grid = &grid_;
+    pass.shape = &shape_;
+    pass.from = pass.start = state_.data;
+    pass.to = other_.data;
+    pass.steps = (int)times_.size();
+    pass.times = times_.data();
+    pass.dt = dt;
+    pass.limits = limits;
+    if (!program.staged) return tiles(pass);
+    bool is_good = true;
+    for (int s = 0; s < program.stages; ++s) {
+      pass.stage = s;
+      pass.to = (program.stages - s) % 2 == 1 ? other_.data : third_.data;
+      pass.sum = sums_[s % 2].data;
+      pass.sum_to = sums_[(s + 1) % 2].data;
+      is_good = tiles(pass);
+      pass.from = pass.to;
+    }
+    return is_good;
+  }
+
+  bool tiles(const Pass& pass) {
+    std::atomic<bool> is_good{true};
+    std::atomic<double> most{0};
+    crew_.run((int)tiles_.size(), [&](int tile, int thread) {
+      double rate = 0;
+      if (!program.advance(pass, tiles_[tile], scratch_[thread].data, rate)) is_good = false;
+      raise(most, rate);
+    });
+    next_rate_ = most;
+    return is_good;
+  }
+
   /// Coefficients continue with the nearest cell, or periodically.
   bool read_coefficients() {
     if (program.coefficients == 0) return true;
@@ -282,20 +276,27 @@ class Run {
   Shape shape_{};
   size_t bytes_;
   Block state_, other_, parameters_, coefficients_;
+  Block third_, sums_[2];
   std::vector<Block> scratch_;
   std::vector<Tile> tiles_;
   std::vector<double> times_;
+  /// The rate of the state, as far as it is known: for what, and how large. No time is NaN.
+  Limits rated_{std::numeric_limits<double>::quiet_NaN(), 0, 0};
+  double rate_ = 0, next_rate_ = 0;
 };
 
 static bool serve(Run& run) {
   for (double request[8]; read_all(request, sizeof request);) {
-    const auto [kind, count, origin, from, unit, dt, _, __] = request;
-    switch ((int)kind) {
-      case kRun: {
+    const int kind = (int)request[0];
+    const auto [_, count, origin, from, unit, dt, __, ___] = request;
+    const StepLimits limits{request[2], request[3], request[4], request[5], request[6]};
+    StepClock clock{limits.time, std::numeric_limits<double>::quiet_NaN(), 0, false};
+    switch (kind) {
+      case kRun: case kRunLimited: {
         const auto begin = std::chrono::steady_clock::now();
-        const double done = run.steps(count, origin, from, unit, dt);
+        const double done = kind == kRun ? run.steps(count, origin, from, unit, dt) : run.limited_steps(count, limits, clock);
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-        if (!answer(kDone, done, took.count())) return false;
+        if (!answer(kDone, done, took.count(), clock)) return false;
         break;
       }
       case kRead:
@@ -303,6 +304,10 @@ static bool serve(Run& run) {
         break;
       case kProbe:
         run.pass(1, origin, from, unit, dt);
+        if (!run.write_other()) return false;
+        break;
+      case kProbeLimited:
+        run.limited_pass(limits, clock, run.following(limits, clock));
         if (!run.write_other()) return false;
         break;
       default: return false;
