@@ -15,14 +15,14 @@ import { printSummary } from './summary.mjs';
 
 const kSanitizerTools = ['racecheck', 'memcheck', 'initcheck', 'synccheck'];
 /** Folders that are split into files; and what takes longest, first: seconds on an H200 with five other processes running. */
-const kByFile = new Set(['core', 'tridiagonal', 'stress', 'imaging', 'swept', 'scan', 'stream']);
+const kByFile = new Set(['core', 'tridiagonal', 'stress', 'imaging', 'swept', 'scan', 'stream', 'stencil', 'jobs', 'kernel']);
 const kLongest = [
   'racecheck', 'tridiagonal/componentwise', 'tridiagonal/families', 'memcheck', 'initcheck', 'synccheck', 'gpu', 'stress/',
   'stream/gpu/corpus', 'stream/gpu/pipelined-programs', 'stream/gpu/hybrid-programs', 'stream/gpu/first', 'stream/gpu/state-random',
   'stream/gpu/', 'tridiagonal/', 'scan/', 'faults',
 ];
 /** Tests whose files are not in a bundle, and tests that have nothing to do with a device. */
-const kLeftOut = new Set(['scripts', 'package', 'device', 'types', 'support']);
+const kLeftOut = new Set(['scripts', 'package', 'device', 'types', 'support', 'docs', 'jobs/queue', 'jobs/queue-kills']);
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 
 const { values, tokens } = parseArgs({
@@ -63,7 +63,12 @@ function partsOf(tool) {
     const files = filesBelow(join(root, 'test', folder.name)).map((file) => relative(root, file));
     if (files.length === 0) continue;
     if (!kByFile.has(folder.name)) parts.push({ name: folder.name, files, prefix: [] });
-    else for (const file of files) parts.push({ name: file.replace(/^test\//, '').replace(/\.test\.ts$/, ''), files: [file], prefix: [] });
+    else {
+      for (const file of files) {
+        const name = file.replace(/^test\//, '').replace(/\.test\.ts$/, '');
+        if (!kLeftOut.has(name)) parts.push({ name, files: [file], prefix: [] });
+      }
+    }
   }
   if (tool === undefined) return parts;
   const sanitized = filesBelow(join(root, 'test/gpu')).map((file) => relative(root, file));

@@ -103,7 +103,7 @@ describe('where synergistic runs take place', function () {
     });
 
     it('costs of the caller place filters, in stream.run too', async () => {
-      const input = randomInput(benchmarkPrograms[0]!, 100_000);
+      const input = randomInput(benchmarkPrograms[0]!, backend === 'simt' ? 100_000 : 600_000); // a large device's iterations are long
       const expected = (await run(slow, { input, backend: 'wasm' })).output;
       for (const [cost, placed] of [[1000, backend], [0, 'wasm']] as const) {
         const costs = slow.nodes.map(() => cost);

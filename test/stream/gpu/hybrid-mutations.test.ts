@@ -66,7 +66,7 @@ const mutations: Readonly<Record<string, (parts: HybridParts) => HybridParts>> =
 describe('mutations of plans for cores and a device', function () {
   this.timeout(120_000);
 
-  eachBackend((_, opened) => {
+  eachBackend((backend, opened) => {
     const onDevice = (node: number): boolean => !['S', 'D'].some((name) => graph.nodes[node]!.name.startsWith(name));
     const input = Int32Array.from({ length: 6000 }, (__, i) => (Math.imul(i, 0x9e3779b1) >>> 20) + 1);
     const expected = compiledWasm(graph).run(input).output;
@@ -81,7 +81,9 @@ describe('mutations of plans for cores and a device', function () {
       assert.deepEqual([found.note, found.output], [undefined, expected]);
     });
     for (const [name, change] of Object.entries(mutations)) {
-      it(name, async () => {
+      it(name, async function () {
+        if (backend !== 'simt' && name.endsWith('device too early')) this.skip(); // a real copy can win this race
+
         const found = await made(change);
         assert.equal(found.note, undefined);
         assert.notDeepEqual(found.output, expected);

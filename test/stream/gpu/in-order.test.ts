@@ -68,7 +68,9 @@ describe('programs in order without a mode', function () {
         const graph = loopGraph(program), input = randomInput(i, program.type, 1500);
         const found = await run(graph, { input, device });
         // Where a GPU proved faster, so few items do not fill its schedule: the CPU makes them, and there is nothing to say.
-        if (found.backend === 'wasm' && (found.note !== undefined || backend === 'simt')) assert.match(found.note!, inOrder, program.name);
+        if (found.backend === 'wasm' && (found.note !== undefined || backend === 'simt')) {
+          assert.match(found.note!, backend === 'simt' ? inOrder : /; in order, a device takes|the run is too short for/, program.name);
+        }
         assert.deepEqual(Array.from(found.output), interpretSync(graph, { input }).output, program.name);
       }
       const graph = loopGraph(loopPrograms[1]!), input = randomInput(1, 'int', 200_000);
