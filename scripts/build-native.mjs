@@ -1,4 +1,4 @@
-// Builds the addon to prebuilds/linux-x64/node.napi.glibc.node by the first method that works: CMake with CUDA, CMake without CUDA,
+// Builds the addon to prebuilds/<platform>/node.napi.glibc.node by the first method that works: CMake with CUDA, CMake without CUDA,
 // node-gyp without CUDA, or nothing (the library then says why and offers no backend).
 //
 //   node scripts/build-native.mjs [--prepare | --tests | --release]
@@ -63,20 +63,32 @@ function cmakeDefinitions({ nvcc, release, prepare, quick }) {
 
 async function buildWithCMake(options) {
   const folder = join(root, options.release && !options.quick ? 'build/release' : 'build/cmake');
-  const keyFile = join(folder, 'warploom-configuration.json');
-  const present = existsSync(join(folder, 'CMakeCache.txt')) && existsSync(keyFile) ? readFileSync(keyFile, 'utf8') : undefined;
   const whole = JSON.stringify(cmakeDefinitions({ ...options, prepare: false }));
-  const definitions = cmakeDefinitions({ ...options, prepare: options.prepare && present !== whole });
+  return makeByCMake(folder, cmakeDefinitions({ ...options, prepare: options.prepare && configuredBy(folder) !== whole }), options);
+}
+
+const keyFileOf = (folder) => join(folder, 'warploom-configuration.json');
+
+/** The definitions by which a folder was configured, as JSON; undefined if it was not. */
+function configuredBy(folder) {
+  const keyFile = keyFileOf(folder);
+  return existsSync(join(folder, 'CMakeCache.txt')) && existsSync(keyFile) ? readFileSync(keyFile, 'utf8') : undefined;
+}
+
+/** Configures a folder if its definitions have changed, builds the addon there, and resolves to its path. */
+export async function makeByCMake(folder, definitions, { prepare = false } = {}) {
   const key = JSON.stringify(definitions);
-  if (present !== key) {
-    rmSync(keyFile, { force: true });
-    if (existsSync(join(folder, 'CMakeCache.txt')) && options.prepare) rmSync(folder, { recursive: true });
+  if (configuredBy(folder) !== key) {
+    rmSync(keyFileOf(folder), { force: true });
+    if (existsSync(join(folder, 'CMakeCache.txt')) && prepare) rmSync(folder, { recursive: true });
     const cmakeJs = createRequire(import.meta.url).resolve('cmake-js/bin/cmake-js');
     const args = Object.entries(definitions).map(([name, value]) => `--CD${name}=${value}`);
     run(process.execPath, [cmakeJs, 'configure', '--log-level', 'warn', '-O', folder, ...args]);
-    writeFileSync(keyFile, key);
+    writeFileSync(keyFileOf(folder), key);
   }
   const jobs = process.env.WARPLOOM_JOBS ?? String(availableParallelism());
+  process.env.CCACHE_BASEDIR ??= root; // one cache of objects serves every checkout
+  process.env.CCACHE_NOHASHDIR ??= '1';
   await runShowingProgress('cmake', ['--build', folder, '--config', 'Release', '--parallel', jobs, '--target', 'warploom'], folder, root);
   return join(folder, 'Release/warploom.node');
 }
@@ -110,11 +122,16 @@ function verify(binary) {
 
 function install(binary, release, to) {
   verify(binary);
+  place(binary, to, release ? 'strip' : undefined);
+}
+
+/** Copies an addon to where it is wanted: with `strip`, the tool's name, without symbols and only if it keeps the floor of check-addon.mjs. */
+export function place(binary, to, strip) {
   mkdirSync(dirname(to), { recursive: true });
   const temporary = `${to}.${process.pid}`;
   copyFileSync(binary, temporary);
-  if (release) {
-    run('strip', ['--strip-unneeded', temporary]);
+  if (strip !== undefined) {
+    run(strip, ['--strip-unneeded', temporary]);
     const faults = addonFaults(temporary);
     if (faults.length > 0) throw new Error(`the addon needs more than glibc ${kGlibc}: ${faults.join(', ')}`);
   }
@@ -137,8 +154,8 @@ function ladder(release) {
 
 /** Builds the best addon that this machine can build; resolves to the name of the method, or undefined if nothing could be built. */
 export async function buildNative({ prepare = false, release = false, quick = false, to = kBinary } = {}) {
-  if (process.platform !== 'linux' || process.arch !== 'x64') {
-    console.warn(`warploom: no addon for ${process.platform}-${process.arch}; Linux on x86-64 is supported`);
+  if (process.platform !== 'linux' || !['x64', 'arm64'].includes(process.arch)) {
+    console.warn(`warploom: no addon for ${process.platform}-${process.arch}; Linux on x86-64 and on 64-bit ARM is supported`);
     return undefined;
   }
   const required = process.env.WARPLOOM_REQUIRE;

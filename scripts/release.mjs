@@ -1,14 +1,16 @@
 // npm run release [-- --quick] [--out FOLDER]: makes what is published, as tarballs: `warploom` (code, the WebAssembly backend, headers)
-// and a package of the addon for each platform, @warploom/linux-x64, which `warploom` depends on optionally, so that npm fetches the
-// one that fits. `npm pack` refuses: a checkout is not what users get. Refuses, too, what exceeds its size or the floor of
+// and a package of the addon for each platform, @warploom/linux-x64 (with CUDA) and @warploom/linux-arm64, which `warploom` depends on
+// optionally, so that npm fetches the one that fits. `npm pack` refuses: a checkout is not what users get. Refuses, too, what exceeds its size or the floor of
 // check-addon.mjs.
 //
-// --quick (CI): the same from the objects of the tests' build: code of one GPU generation, and no WebAssembly if it is not built.
+// --quick (CI): the same from the objects of the tests' build: code of one GPU generation, and neither WebAssembly nor the addon for ARM if
+// they are not built.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildArm64, kArm64 } from './build-arm64.mjs';
 import { buildNative } from './build-native.mjs';
 import { buildWasm, kWasm } from './build-wasm.mjs';
 import { addonFaults } from './check-addon.mjs';
@@ -17,7 +19,7 @@ import { root } from './list-sources.mjs';
 import { withLock } from './lock.mjs';
 
 const kMostBytes = 60 * 2 ** 20; // of a package, unpacked
-const kAddon = 'prebuilds/linux-x64/node.napi.glibc.node';
+const kX64 = join(root, 'build/release-addon/prebuilds/linux-x64/node.napi.glibc.node');
 
 function refuse(reason) {
   throw new Error(`no release: ${reason}`);
@@ -102,12 +104,21 @@ function compileLibrary() {
   copyAssets(join(root, 'dist'));
 }
 
+/** The addons that can be built here, by platform: all, unless `quick`. */
+async function buildAddons(quick) {
+  await withLock(join(root, 'build/lock'), () => buildNative({ release: true, quick, to: kX64 }));
+  if (!quick && await buildArm64() === undefined) {
+    refuse('there is no compiler for the addon of linux-arm64 (node scripts/build-arm64.mjs says which)');
+  }
+  const addons = { 'linux-x64': kX64, ...(existsSync(kArm64) ? { 'linux-arm64': kArm64 } : {}) };
+  for (const addon of Object.values(addons)) checkAddon(addon);
+  return addons;
+}
+
 /** Builds, checks and packs; resolves to the tarballs, that of `warploom` first. */
 export async function release({ quick = false, out = join(root, 'build/packages') } = {}) {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const addon = join(root, 'build/release-addon', kAddon);
-  await withLock(join(root, 'build/lock'), () => buildNative({ release: true, quick, to: addon }));
-  checkAddon(addon);
+  const addons = await buildAddons(quick);
   if (!quick) {
     compileLibrary();
     if (await buildWasm() === undefined) refuse('there is no compiler for the WebAssembly backend (npm run build:wasm says which)');
@@ -115,9 +126,9 @@ export async function release({ quick = false, out = join(root, 'build/packages'
   const stage = join(root, 'build/stage');
   rmSync(stage, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
-  const platforms = ['linux-x64'];
+  const platforms = Object.keys(addons);
   stageLibrary(join(stage, 'warploom'), manifest, platforms);
-  stagePlatform(join(stage, 'linux-x64'), manifest, 'linux-x64', addon);
+  for (const name of platforms) stagePlatform(join(stage, name), manifest, name, addons[name]);
   return ['warploom', ...platforms].map((name) => pack(join(stage, name), out));
 }
 

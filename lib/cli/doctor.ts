@@ -2,7 +2,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { cacheFolder } from '../core/compile/cache.ts';
 import { installedCompilers, type InstalledCompiler } from '../core/compile/cuda.ts';
-import { missingReason, type DeviceDescription } from '../core/binding.ts';
+import { addonSource, missingReason, type DeviceDescription } from '../core/binding.ts';
 import { devices } from '../core/devices.ts';
 import { version } from '../core/version.ts';
 import { ExitCode, parseFlags, UsageError, type Command } from './command.ts';
@@ -30,7 +30,7 @@ function checkLoader(list: readonly DeviceDescription[]): Finding {
     return { check: 'loader', state: 'warning', found: `WebAssembly ${cpu.reason}`,
       remedy: 'one thread only; on Linux with glibc 2.28 or newer, install warploom with its optional dependencies to have the addon' };
   }
-  return fine('loader', `the addon, on ${process.platform}-${process.arch}`);
+  return fine('loader', addonSource() ?? '');
 }
 
 function checkDriver(list: readonly DeviceDescription[]): Finding {

@@ -1,4 +1,5 @@
 // warploom info: what this machine can run on, and why it cannot use the rest.
+import { addonSource } from '../core/binding.ts';
 import { version } from '../core/version.ts';
 import { installedCompilers } from '../core/compile/cuda.ts';
 import { devices } from '../core/devices.ts';
@@ -18,7 +19,7 @@ export const infoCommand: Command = {
   summary: 'show the devices and compilers of this machine and why each can or cannot be used',
   help: `Usage: warploom info [options]
 
-Shows every device of every backend:
+Shows what is loaded (the addon or WebAssembly), and every device of every backend:
   cuda  NVIDIA GPUs, the product
   cpu   all cores of this machine, complete
   simt  the GPU code run thread by thread on the CPU, for tests and debugging
@@ -41,11 +42,11 @@ Paste the output into a bug report. Exit code 1 if no device is usable; warploom
       formatTable(headings, rows, fitting);
     if (context.json) {
       const platform = `${process.platform}-${process.arch}`;
-      const report = { warploom: version, node: process.version, platform, devices: list, compilers };
+      const report = { warploom: version, node: process.version, platform, addon: addonSource() ?? null, devices: list, compilers };
       out.write(`${JSON.stringify(report, null, 2)}\n`);
       return code;
     }
-    out.write(`warploom ${version}, node ${process.version}, ${process.platform}-${process.arch}\n\n`);
+    out.write(`warploom ${version}, node ${process.version}, ${process.platform}-${process.arch}\n${addonSource() ?? 'no addon'}\n\n`);
     out.write(`${table(['backend', 'device', 'memory', 'usable', 'why'], list.map((d) => [
       d.backend, d.name || '–', d.memoryBytes > 0 ? formatBytes(d.memoryBytes) : '–', usable(d.available), d.reason]))}\n\n`);
     if (!list.some(({ backend, available }) => backend === 'cuda' && available)) out.write(`${wrapText(gpuNeeds, fitting).join('\n')}\n\n`);

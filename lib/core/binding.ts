@@ -51,19 +51,19 @@ function explain(error: NodeJS.ErrnoException): string {
       : "the permission model denies the package's folder or native code: run Deno with --allow-read and --allow-ffi";
   }
   if (text.startsWith('No native build was found')) {
-    const where = `${process.platform}-${process.arch}`;
     return isThere(join(packageRoot(), 'scripts/build-native.mjs'))
-      ? `the addon is not built for ${where}: run npm run build:native (needs a C++17 compiler)`
-      : `there is no addon for ${where} (only for linux-x64 with glibc 2.28 or newer, as an optional dependency)`;
+      ? `the addon is not built for ${platform}: run npm run build:native (needs a C++17 compiler)`
+      : `there is no addon for ${platform} (only for linux-x64 and linux-arm64 with glibc 2.28 or newer, as optional dependencies)`;
   }
   const glibc = /version .GLIBC_[\d.]+. not found/.test(text);
   if (glibc) return 'the addon needs glibc 2.28 or newer, and this system has an older one';
   return text === 'WARPLOOM_ADDON=wasm' ? 'of WARPLOOM_ADDON=wasm' : `the addon does not load: ${text}`;
 }
 
+const platform = `${process.platform}-${process.arch}`;
+
 /** What has the addon: this package, as in a clone, or the one of this platform that npm installed with it. */
 function addonFolder(): string {
-  const platform = `${process.platform}-${process.arch}`;
   if (isThere(join(packageRoot(), 'prebuilds', platform))) return packageRoot();
   try {
     return dirname(createRequire(import.meta.url).resolve(`@warploom/${platform}/package.json`));
@@ -110,6 +110,15 @@ function load(): Loaded {
     loaded = loadWasm(reason) ?? { reason, cause: error };
   }
   return loaded;
+}
+
+/** What computes on the host: the addon, and whose, or WebAssembly; undefined if neither is there. */
+export function addonSource(): string | undefined {
+  const result = load();
+  if ('reason' in result) return undefined;
+  if (result.addon instanceof WasmAddon) return 'WebAssembly, prebuilds/wasm32/warploom.wasm';
+  if (process.env.WARPLOOM_PREBUILD !== undefined) return `the addon in ${process.env.WARPLOOM_PREBUILD} (WARPLOOM_PREBUILD)`;
+  return addonFolder() === packageRoot() ? `the addon built here, prebuilds/${platform}` : `the addon of @warploom/${platform}`;
 }
 
 /** Why the addon is not available; undefined if it is. */

@@ -1,11 +1,13 @@
-// The published package as a consumer meets it: packed, installed with install scripts off (npm 12's rule) into an
-// empty project, imported and required, and under the permission model.
+// The published packages as a consumer meets them: packed, installed with install scripts off (npm 12's rule) into an
+// empty project, those of the platforms by npm from a registry, imported and required, and under the permission model.
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
-import { execFileSync, spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import { execFile, execFileSync, spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { registryOf, type Registry } from '../support/registry.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const solve = `
@@ -21,7 +23,8 @@ describe('the packed package', function () {
   const folder = mkdtempSync(join(tmpdir(), 'warploom-package-'));
   const project = join(folder, 'project');
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-  let files: string[] = [], addonFiles: string[] = [];
+  const platforms = ['linux-x64', ...(existsSync(join(root, 'build/addon-linux-arm64')) ? ['linux-arm64'] : [])];
+  let files: string[] = [], addonFiles: string[] = [], registry: Registry | undefined;
 
   const node = (...args: string[]): SpawnSyncReturns<string> =>
     spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8', env: { ...process.env, WARPLOOM_ADDON: 'native' } });
@@ -30,19 +33,28 @@ describe('the packed package', function () {
   const rounded = (text: string): number[] =>
     (JSON.parse(lastLine(text)) as number[]).map((x) => Math.round(x * 1e12) / 1e12);
 
-  before('pack and install', () => {
+  const tarball = (name: string): string => join(folder, `${name}-${version}.tgz`);
+  const install = async (where: string, manifest: object, ...args: string[]): Promise<void> => {
+    mkdirSync(where);
+    writeFileSync(join(where, 'package.json'), JSON.stringify({ name: 'consumer', private: true, ...manifest }));
+    await promisify(execFile)('npm', ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund',
+      `--@warploom:registry=${registry!.url}`, ...args], { cwd: where });
+  };
+
+  before('pack and install', async () => {
     // The same script makes releases; --quick takes the objects of the tests' build, for one generation of GPUs.
     execFileSync(process.execPath, ['scripts/release.mjs', '--quick', '--out', folder], { cwd: root, encoding: 'utf8', stdio: 'pipe' });
-    const list = (name: string): string[] => execFileSync('tar', ['tzf', join(folder, `${name}-${version}.tgz`)], { encoding: 'utf8' })
+    const list = (name: string): string[] => execFileSync('tar', ['tzf', tarball(name)], { encoding: 'utf8' })
       .trim().split('\n').map((path) => path.replace(/^package\//, ''));
     files = list('warploom');
     addonFiles = list('warploom-linux-x64');
-    mkdirSync(project);
-    writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', private: true }));
-    execFileSync('npm', ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund',
-      ...['warploom', 'warploom-linux-x64'].map((name) => join(folder, `${name}-${version}.tgz`))], { cwd: project, stdio: 'pipe' });
+    registry = await registryOf(platforms.map((name) => tarball(`warploom-${name}`)));
+    await install(project, {}, tarball('warploom'));
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  after(async () => {
+    await registry?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   it('holds the addon, compiled code and declarations, and nothing of the checkout', () => {
     const paths = files;
@@ -65,12 +77,25 @@ describe('the packed package', function () {
     const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Record<string, any>;
     strictEqual(manifest.scripts, undefined);
     strictEqual(manifest.devDependencies, undefined);
-    deepStrictEqual(manifest.optionalDependencies, { '@warploom/linux-x64': version });
+    deepStrictEqual(manifest.optionalDependencies, Object.fromEntries(platforms.map((name) => [`@warploom/${name}`, version])));
     for (const name of ['repository', 'homepage', 'bugs']) ok(manifest[name], name);
+    deepStrictEqual(readdirSync(join(project, 'node_modules/@warploom')), ['linux-x64']);
     const platform = JSON.parse(readFileSync(join(project, 'node_modules/@warploom/linux-x64/package.json'), 'utf8')) as Record<string, any>;
     deepStrictEqual([platform.os, platform.cpu, platform.libc, platform.scripts], [['linux'], ['x64'], ['glibc'], undefined]);
     const relative = [...readFileSync(join(installed, 'README.md'), 'utf8').matchAll(/\]\((?!https?:|#)([^)]*)\)/g)].map((found) => found[1]);
     deepStrictEqual(relative, []);
+  });
+
+  it('is installed with the addon of its platform alone, or with none', async function () {
+    if (!platforms.includes('linux-arm64')) return this.skip();
+    const optionalDependencies = Object.fromEntries(platforms.map((name) => [`@warploom/${name}`, version]));
+    const installedFor = async (os: string, cpu: string): Promise<string[]> => {
+      const where = join(folder, `${os}-${cpu}`), installed = join(where, 'node_modules/@warploom');
+      await install(where, { optionalDependencies }, `--os=${os}`, `--cpu=${cpu}`, '--libc=glibc');
+      return existsSync(installed) ? readdirSync(installed) : [];
+    };
+    deepStrictEqual(await installedFor('linux', 'arm64'), ['linux-arm64']);
+    deepStrictEqual(await installedFor('darwin', 'arm64'), []);
   });
 
   it('is refused to npm pack in a checkout', () => {
