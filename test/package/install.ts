@@ -167,7 +167,7 @@ export const same = (options: SolveOptions): tridiagonal.SolveOptions => options
   it('offers the command', () => {
     const done = spawnSync(join(project, 'node_modules/.bin/warploom'), ['info'], { cwd: project, encoding: 'utf8' });
     strictEqual(done.status, 0, done.stderr);
-    match(done.stdout, /cpu/);
+    match(done.stdout, /the addon of @warploom\/linux-x64\n[^]*cpu/);
   });
 
   const report = `import { devices, openDevice } from 'warploom';
