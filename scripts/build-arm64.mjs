@@ -1,6 +1,6 @@
-// node scripts/build-arm64.mjs: the addon for Linux on 64-bit ARM, cpu backend only, as released, to build/addon-linux-arm64/. Compiled on any
-// Linux by Debian's aarch64-linux-gnu-g++ (package g++-aarch64-linux-gnu), or the compiler that WARPLOOM_ARM64_CXX names. What it makes is
-// tested under qemu-user: test/package/arm64.ts.
+// node scripts/build-arm64.mjs: the addon for Linux on 64-bit ARM, cpu backend only, as released, to build/addon-linux-arm64/. Compiled
+// on any Linux by Debian's aarch64-linux-gnu-g++ (package g++-aarch64-linux-gnu), or the compiler that WARPLOOM_ARM64_CXX names.
+// test/package/arm64.ts tests it under qemu-user.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,7 +32,8 @@ export async function buildArm64() {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const built = await withLock(join(root, 'build/arm64-lock'), buildArm64);
   if (built === undefined) {
-    console.error('warploom: no aarch64-linux-gnu-g++ (Debian: g++-aarch64-linux-gnu) or no CMake was found, so the addon for linux-arm64 is not built');
+    console.error('warploom: no aarch64-linux-gnu-g++ (Debian: g++-aarch64-linux-gnu) or no CMake was found, '
+      + 'so the addon for linux-arm64 is not built');
     process.exitCode = 1;
   } else console.log(`warploom: ${built}, ${statSync(built).size} bytes`);
 }

@@ -125,7 +125,7 @@ function install(binary, release, to) {
   place(binary, to, release ? 'strip' : undefined);
 }
 
-/** Copies an addon to where it is wanted: with `strip`, the tool's name, without symbols and only if it keeps the floor of check-addon.mjs. */
+/** Copies an addon to where it is wanted; with `strip`, that tool's name, without symbols and only if it keeps the floor. */
 export function place(binary, to, strip) {
   mkdirSync(dirname(to), { recursive: true });
   const temporary = `${to}.${process.pid}`;

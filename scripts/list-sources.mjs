@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Files below `folder` (relative to the root) whose path matches `pattern`, sorted, with `/` separators. */
+/** Files below `folder` (relative to the root) whose path matches `pattern`, sorted, with `/` separators; none of installed packages. */
 export function listFiles(folder, pattern = /./) {
   let entries;
   try {
@@ -19,7 +19,7 @@ export function listFiles(folder, pattern = /./) {
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)).split(sep).join('/'))
-    .filter((path) => pattern.test(path))
+    .filter((path) => pattern.test(path) && !path.includes('node_modules/'))
     .sort();
 }
 

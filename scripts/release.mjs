@@ -1,7 +1,7 @@
 // npm run release [-- --quick] [--out FOLDER]: makes what is published, as tarballs: `warploom` (code, the WebAssembly backend, headers)
-// and a package of the addon for each platform, @warploom/linux-x64 (with CUDA) and @warploom/linux-arm64, which `warploom` depends on
-// optionally, so that npm fetches the one that fits. `npm pack` refuses: a checkout is not what users get. Refuses, too, what exceeds its size or the floor of
-// check-addon.mjs.
+// and a package of the addon for each platform, @warploom/linux-x64 (with CUDA) and @warploom/linux-arm64, which `warploom` depends
+// on optionally, so that npm fetches the one that fits. `npm pack` refuses: a checkout is not what users get. Refuses, too, what exceeds
+// its size or the floor of check-addon.mjs.
 //
 // --quick (CI): the same from the objects of the tests' build: code of one GPU generation, and neither WebAssembly nor the addon for ARM if
 // they are not built.

@@ -2,7 +2,7 @@
 import { preamble } from './child.ts';
 
 /** Prints one line per case: its name and a digest of everything the call wrote. */
-const cases = (small: boolean): string => `
+const cases = `
 import { createHash } from 'node:crypto';
 const device = await open({ threads: 2 });
 const reals = { float32: Float32Array, float64: Float64Array, complex64: Float32Array, complex128: Float64Array };
@@ -17,7 +17,7 @@ const report = (name, ...arrays) => {
   }
   console.log(name + '\\t' + hash.digest('hex'));
 };
-const n = ${small ? 37 : 91}, batch = ${small ? 19 : 205};
+const { n, batch, optionStep, rowsOf, points, measured: counts } = sizes;
 const viewed = (data, adjacent = false, systems = batch) => ({ data, extents: [systems, n], strides: adjacent ? [1, batch] : [n, 1] });
 const bandsOf = (type) => Object.fromEntries(['lower', 'diagonal', 'upper', 'rhs'].map((name) => [name, random(type, n * batch)]));
 const algorithms = ['auto', 'cr-regpack', 'cr', 'pcr', 'cr-pcr', 'pcr-thomas', 'thomas', 'pivoting'];
@@ -27,7 +27,7 @@ for (const type of Object.keys(reals)) {
   const fresh = () => new reals[type](bands.rhs.length);
   for (const adjacent of [false, true]) {
     for (const algorithm of algorithms) {
-      for (let option = 0; option < 8; option += ${small ? 7 : 1}) {
+      for (let option = 0; option < 8; option += optionStep) {
         const solution = fresh(), status = new Int32Array(batch), row = new Int32Array(batch);
         await device.run('tridiagonal.solve', { type, n, batch, ...fields(adjacent), solution: viewed(solution, adjacent), status, row,
           algorithm, periodic: (option & 1) !== 0, check: (option & 2) !== 0, refine: (option & 4) !== 0, tolerance: 1e-6 });
@@ -45,7 +45,7 @@ for (const type of Object.keys(reals)) {
   const parts = type.startsWith('complex') ? 2 : 1;
   const same = apart.every((value, i) => Math.floor(i / parts / n) % 17 !== 0 || Object.is(value, together[i]));
   console.log('one system at a time ' + type + '\\t' + (same ? 'same bits' : 'other bits'));
-  for (const { rows, systems } of [{ rows: ${small ? 700 : 5000}, systems: 3 }, { rows: ${small ? 4001 : 70001}, systems: 1 }]) {
+  for (const { rows, systems } of [{ rows: rowsOf[0], systems: 3 }, { rows: rowsOf[1], systems: 1 }]) {
     const band = () => { const data = random(type, rows * systems); return { data, extents: [systems, rows] }; };
     const solution = band();
     await device.run('tridiagonal.solve', { type, n: rows, batch: systems, lower: band(), diagonal: band(), upper: band(), rhs: band(), solution,
@@ -72,7 +72,7 @@ for (const type of ['float32', 'float64']) {
   for (const equation of ['heat', 'kuramoto-sivashinsky', 'euler']) {
     for (const limiter of equation === 'euler' ? ['minmod', 'van-leer', 'mc', 'paper'] : ['minmod']) {
       for (const variant of ['cpu-classic', 'cpu-tiled']) {
-        const points = ${small ? 237 : 1237}, euler = equation === 'euler', ks = equation === 'kuramoto-sivashinsky';
+        const euler = equation === 'euler', ks = equation === 'kuramoto-sivashinsky';
         const from = random(type, points * (euler ? 3 : 1)), to = from.slice();
         if (euler) for (let i = 0; i < from.length; i += 1) from[i] = i < points ? 1 + from[i] / 5 : i < 2 * points ? from[i] / 5 : 2.5 + from[i] / 3;
         const array = (data) => ({ data });
@@ -82,7 +82,7 @@ for (const type of ['float32', 'float64']) {
       }
     }
   }
-  for (const points of [1, 9, 255, 300, ${small ? 1191 : '8191, 20000'}]) {
+  for (const points of counts) {
     const measured = await device.run('swept.measure', { type, n: points, rows: 2,
       state: { data: random(type, 2 * points) } });
     const figures = [...measured.report.rows].flatMap((row) => Object.values(row));
@@ -93,5 +93,8 @@ for (const type of ['float32', 'float64']) {
 await device.close();
 `;
 
-/** The script. `small`: a part of the cases, in sizes for emulated processors. */
-export const instructionCases = (small = false): string => preamble() + cases(small);
+const whole = { n: 91, batch: 205, optionStep: 1, rowsOf: [5000, 70001], points: 1237, measured: [1, 9, 255, 300, 8191, 20000] };
+const small = { n: 37, batch: 19, optionStep: 7, rowsOf: [700, 4001], points: 237, measured: [1, 9, 255, 1191] };
+
+/** The script. `emulated`: a part of the cases, in sizes for emulated processors. */
+export const instructionCases = (emulated = false): string => `${preamble()}\nconst sizes = ${JSON.stringify(emulated ? small : whole)};\n${cases}`;
