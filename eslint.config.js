@@ -6,6 +6,11 @@ const nodeGlobals = Object.fromEntries(
     'performance', 'SharedArrayBuffer', 'Atomics', 'fetch', 'TextDecoder', 'TextEncoder', 'setImmediate']
     .map((name) => [name, 'readonly']));
 
+const pageGlobals = Object.fromEntries(
+  ['window', 'document', 'location', 'history', 'sessionStorage', 'localStorage', 'FileReader', 'TextDecoderStream', 'Event', 'matchMedia',
+    'getComputedStyle', 'ResizeObserver', 'DOMParser', 'btoa', 'devicePixelRatio', 'requestAnimationFrame', 'cancelAnimationFrame']
+    .map((name) => [name, 'readonly']));
+
 /** Parts of the stream compiler that are being rebuilt: without type-checked rules until they are. */
 const beingRebuilt = ['lib/stream/interpret/**', 'lib/kernel/**'];
 
@@ -60,6 +65,7 @@ export default tseslint.config(
       }],
     },
   },
+  { files: ['lib/server/studio/page/*.mjs'], languageOptions: { globals: pageGlobals } },
   {
     files: ['**/*.cjs'],
     languageOptions: { sourceType: 'commonjs', globals: { require: 'readonly', module: 'readonly' } },

@@ -13,13 +13,14 @@ import { serveCommand } from './serve.ts';
 import { simulateCommand } from './simulate.ts';
 import { solveCommand } from './solve.ts';
 import { streamCommand } from './stream.ts';
+import { studioCommand } from './studio.ts';
 import { submitCommand, workerCommand } from './submit.ts';
 
 /** The commands of this installation. */
 export function commands(): readonly Command[] {
   const list = [
     infoCommand, doctorCommand, runCommand, submitCommand, workerCommand, solveCommand, simulateCommand, denoiseCommand, segmentCommand,
-    registerCommand, scratchpadCommand, streamCommand, serveCommand, ...(hasBenchmarks() ? [benchCommand] : []),
+    registerCommand, scratchpadCommand, streamCommand, serveCommand, studioCommand, ...(hasBenchmarks() ? [benchCommand] : []),
   ];
   return [...list, completionCommand(list)];
 }

@@ -10,7 +10,8 @@ const text = { type: 'string' } as const;
 const options = {
   host: text, port: text, 'token-file': { type: 'string', takes: 'file' }, open: { type: 'boolean' },
   backend: { type: 'string', values: backendNames }, 'max-batch': text, 'max-delay': text, 'body-limit': text, timeout: text,
-  shared: { type: 'string', takes: 'folder' }, 'no-jobs': { type: 'boolean' }, config: { type: 'string', takes: 'file' },
+  shared: { type: 'string', takes: 'folder' }, 'no-jobs': { type: 'boolean' }, studio: { type: 'boolean' },
+  config: { type: 'string', takes: 'file' },
 } as const satisfies Options;
 
 /** Options of `serve` from a JSON file. */
@@ -54,6 +55,7 @@ GET /metrics is for Prometheus. It stops on SIGINT or SIGTERM, after answering t
   --timeout MS       for a request (default 30000)
   --shared DIR       a folder whose files jobs may read, as shared/NAME
   --no-jobs          no jobs
+  --studio           with the page of 'warploom studio', at /studio/
   --config FILE      these options and the others of server.serve, as JSON (docs/server.md)
 
 Exit codes: 0 stopped by a signal; 1 failure; 2 invalid flags; 3 device.
@@ -69,6 +71,7 @@ Exit codes: 0 stopped by a signal; 1 failure; 2 invalid flags; 3 device.
       ...await configuration(values.config),
       ...given({
         host: values.host, port: integerFlag('port', values.port, 0, 65_535), token, open: values.open, shared: values.shared,
+        studio: values.studio,
         devices: backend === undefined || backend === 'auto' ? undefined : [{ backend }],
         jobs: values['no-jobs'] === true ? false : undefined,
         maxBatch: integerFlag('max-batch', values['max-batch'], 1, 2 ** 20), maxDelay: numberFlag('max-delay', values['max-delay']),

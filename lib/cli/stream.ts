@@ -5,6 +5,7 @@ import { isAbsent, isThere, readBytes, readText, writeFileAtomic } from '../core
 import { elementAt, required } from '../core/known.ts';
 import { readItems, writeItems } from '../jobs/stream/files.ts';
 import type { Diagnostic } from '../stream/diagnostics.ts';
+import { coreBars } from '../stream/pictures/core-bars.ts';
 import * as stream from '../stream/index.ts';
 import { longestTime, timeOver, within } from '../stream/stop.ts';
 import { ExitCode, integerFlag, numberFlag, parseFlags, UsageError, type Command, type CommandContext, type Options } from './command.ts';
@@ -228,19 +229,6 @@ async function profile(job: Job): Promise<ExitCode> {
   return ExitCode.ok;
 }
 
-function bars(sdf: stream.SdfGraph, plan: stream.CorePlan, costs: readonly number[]): stream.GanttBar[] {
-  return plan.programs.flatMap((slices, processor) => {
-    let start = 0;
-    return slices.map(({ actor, from, count }) => {
-      const time = count * elementAt(costs, actor);
-      const what = `firings ${from} to ${from + count - 1} of ${elementAt(sdf.actors, actor).name}`;
-      const bar = { processor, start, time, actor, stage: elementAt(plan.stages, actor), what };
-      start += time;
-      return bar;
-    });
-  });
-}
-
 async function schedule(job: Job): Promise<ExitCode> {
   const made = await compiled(job);
   const cores = integerFlag('cores', job.values.cores, 1, 4096) ?? 4;
@@ -272,7 +260,7 @@ async function schedule(job: Job): Promise<ExitCode> {
   const { gantt } = job.values;
   if (gantt !== undefined) {
     const title = `${elementAt(job.files, 0).name} on ${cores} cores`;
-    await writeFileAtomic(gantt, stream.ganttSvg(sdf, bars(sdf, plan, costs), cores, plan.interval, title));
+    await writeFileAtomic(gantt, stream.ganttSvg(sdf, coreBars(sdf, plan, costs), cores, plan.interval, title));
     if (!job.context.json) job.context.out.write(`one launch: ${gantt}\n`);
   }
   return ExitCode.ok;

@@ -4,7 +4,8 @@ import { compressions } from '../files/zarr-options.ts';
 
 export const positive = z.number().positive();
 export const count = z.number().int().min(0);
-export const path = z.string().min(1);
+/** A file or folder that a job reads. */
+export const path = z.string().min(1).meta({ format: 'path' });
 
 /** Where a job runs; every field is optional. */
 export const deviceSchema = z.strictObject({

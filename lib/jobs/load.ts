@@ -1,11 +1,11 @@
 // Reads a job file, checks it, and expands its sweep into items.
 import { dirname, resolve } from 'node:path';
-import { z } from 'zod';
 import { describeValue, isObject } from '../core/arrays.ts';
 import { refusal } from '../core/errors.ts';
 import { describeFile, readText } from '../core/files.ts';
 import { digestInputs, hashItem, type Digests } from './hash.ts';
 import { inputResolver } from './inputs.ts';
+import { issuesOf, issuesText } from './issues.ts';
 import type { Resolve } from './kind.ts';
 import { jobSchema, type Job } from './kinds/index.ts';
 import { LoadedJob, type JobItem } from './loaded.ts';
@@ -65,7 +65,7 @@ function parseJob(value: unknown, file: string): Job {
   const parsed = jobSchema.safeParse(value);
   if (!parsed.success) {
     throw refusal(file, 'a job file (see examples/jobs and warploom run --help)',
-      `\n${z.prettifyError(parsed.error)}`);
+      `\n${issuesText(issuesOf(parsed.error))}`, { cause: parsed.error });
   }
   return parsed.data;
 }

@@ -1,4 +1,5 @@
-// The HTTP server: fastify with the routes of the inference protocol, jobs, metrics and their description.
+// The HTTP server: fastify with the routes of the inference protocol, jobs, metrics, their description and the studio.
+import { availableParallelism } from 'node:os';
 import swagger from '@fastify/swagger';
 import fastify, { type FastifyInstance } from 'fastify';
 import prometheus from 'prom-client';
@@ -14,6 +15,7 @@ import { linearModels } from './models/linear.ts';
 import type { Model } from './models/model.ts';
 import { isLoopback, type TakenServerOptions } from './options.ts';
 import { inferenceRoutes } from './protocol/routes.ts';
+import { isPage, studioRoutes } from './studio/routes.ts';
 
 /** A server that runs, without its public face. */
 export interface Running {
@@ -29,7 +31,7 @@ function modelsOf({ maps }: TakenServerOptions): ReadonlyMap<string, Model> {
 }
 
 /** fastify, set up to take bodies as they are and to answer errors as the protocol says. */
-async function makeApp({ bodyLimit, requestTimeout, token, host }: TakenServerOptions): Promise<FastifyInstance> {
+async function makeApp({ bodyLimit, requestTimeout, token, host, studio }: TakenServerOptions): Promise<FastifyInstance> {
   const app = fastify({
     bodyLimit, requestTimeout, logger: false, forceCloseConnections: 'idle', exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 256 }, return503OnClosing: true,
@@ -50,8 +52,14 @@ async function makeApp({ bodyLimit, requestTimeout, token, host }: TakenServerOp
     openapi: { info: { title: 'Warploom', description: 'Numerics as a service: Open Inference Protocol v2, and jobs.', version } },
   });
   requireOwnOrigin(app, isLoopback(host));
-  if (token !== undefined) requireToken(app, token);
+  if (token !== undefined) requireToken(app, token, (url) => studio && isPage(url));
   return app;
+}
+
+/** Processor time that this process has used. */
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
 }
 
 function commonRoutes(app: FastifyInstance, metrics: Metrics, pool: DevicePool): void {
@@ -65,6 +73,7 @@ function commonRoutes(app: FastifyInstance, metrics: Metrics, pool: DevicePool):
       index, backend: device.backend, name: device.name, lost, waiting, waitingBytes, running,
       memory: lost || device.closed ? null : device.memory(),
     })),
+    host: { cores: availableParallelism(), cpuSeconds: cpuSeconds(), residentBytes: process.memoryUsage.rss() },
   }));
 }
 
@@ -91,6 +100,7 @@ export async function run(options: TakenServerOptions): Promise<Running> {
       store = await JobStore.open(options, pool);
       jobRoutes(app, store);
     }
+    if (options.studio) await studioRoutes(app, requestTimeout);
     const url = await app.listen({ host, port });
     const close = async (): Promise<void> => {
       ready = false;

@@ -1,13 +1,23 @@
 // Errors as HTTP answers.
 import { FileError, WarploomError, type ErrorCode } from '../core/errors.ts';
+import type { JobIssue } from '../jobs/issues.ts';
+
+/** What an answer says besides its sentence. */
+interface Details {
+  readonly argument?: string;
+  /** Of a job that its schema refuses. */
+  readonly issues?: readonly JobIssue[];
+}
 
 /** An error with an HTTP status of its own. */
 export class RequestError extends Error {
   readonly statusCode: number;
+  readonly details: Details;
 
-  constructor(statusCode: number, message: string) {
+  constructor(statusCode: number, message: string, details: Details = {}) {
     super(message);
     this.statusCode = statusCode;
+    this.details = details;
   }
 }
 
@@ -22,12 +32,12 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = {
 /** The status, and what the answer says: never a path or a stack. */
 export interface Answer {
   readonly status: number;
-  readonly body: { readonly error: string; readonly code?: string; readonly argument?: string };
+  readonly body: { readonly error: string; readonly code?: string } & Details;
 }
 
 /** How an error is answered. */
 export function answerOf(error: unknown): Answer {
-  if (error instanceof RequestError) return { status: error.statusCode, body: { error: error.message } };
+  if (error instanceof RequestError) return { status: error.statusCode, body: { error: error.message, ...error.details } };
   if (error instanceof FileError) {
     const status = error.systemCode === 'ENOENT' ? 400 : 500;
     return { status, body: { error: `a file cannot be used (${error.systemCode})`, code: error.code } };

@@ -30,6 +30,8 @@ export interface ServerOptions extends PoolOptions {
   readonly maps?: Readonly<Record<string, MapDescription>>;
   /** Whether jobs can be submitted. Default true. */
   readonly jobs?: boolean;
+  /** Whether the studio, a page for browsers, is at /studio/: docs/studio.md. Default false. */
+  readonly studio?: boolean;
   /** A folder whose files jobs may read, as `shared/NAME`. Default: none. */
   readonly shared?: string;
   /** Most jobs that wait or run. Default 16. */
@@ -63,7 +65,8 @@ const table = {
   open: normally(truth, false), bodyLimit: normally(whole(1024, 2 ** 32), 2 ** 26), requestTimeout: normally(whole(1, 2 ** 31 - 1), 30_000),
   maxWork: normally(whole(1), 1e10),
   maps: normally(rule<Readonly<Record<string, MapDescription>>>('an object of functions by name', isObject), {}),
-  jobs: normally(truth, true), shared: fileName, jobLimit: normally(whole(1, 4096), 16), keptJobs: normally(whole(0, 2 ** 20), 64),
+  jobs: normally(truth, true), studio: normally(truth, false),
+  shared: fileName, jobLimit: normally(whole(1, 4096), 16), keptJobs: normally(whole(0, 2 ** 20), 64),
   jobTimeout: normally(whole(1, 2 ** 31 - 1), 3_600_000), signal: abortSignal,
 } satisfies ChecksOf<ServerOptions>;
 

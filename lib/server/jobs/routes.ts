@@ -5,6 +5,7 @@ import { readBytes, unlessAbsent } from '../../core/files.ts';
 import { jobJsonSchema } from '../../jobs/kinds/index.ts';
 import { RequestError } from '../errors.ts';
 import { filesBelow, typeOf } from './inputs.ts';
+import { jsonOf } from '../protocol/json.ts';
 import type { JobStore } from './store.ts';
 import type { Submission } from './submission.ts';
 
@@ -14,15 +15,6 @@ const mostBehind = 2 ** 20, mostLate = 2 ** 24;
 const keepAlive = 15_000;
 
 const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
-
-function jsonOf(body: unknown): unknown {
-  if (!Buffer.isBuffer(body) || body.byteLength === 0) throw new RequestError(400, 'the request has no body');
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    throw new RequestError(400, 'the request is not JSON');
-  }
-}
 
 /** Server-sent events of a job until it is over or the client goes. */
 function follow(job: Submission, reply: FastifyReply): void {

@@ -1,9 +1,11 @@
 // The jobs of a server: submitted, run one after another, and kept until there are too many.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { WarploomError } from '../../core/errors.ts';
+import { ZodError } from 'zod';
+import { ArgumentError, WarploomError } from '../../core/errors.ts';
 import { makeFolder, makeTemporaryFolder, realPath, removeAll } from '../../core/files.ts';
 import type { DevicePool } from '../../core/pool.ts';
+import { issuesOf } from '../../jobs/issues.ts';
 import { loadJob } from '../../jobs/load.ts';
 import { RequestError } from '../errors.ts';
 import type { TakenServerOptions } from '../options.ts';
@@ -89,7 +91,9 @@ export class JobStore {
       return loaded;
     } catch (error) {
       if (!(error instanceof WarploomError)) throw error;
-      throw new RequestError(400, this.#clean(inputs, inputs)(error.message));
+      const issues = error.cause instanceof ZodError ? { issues: issuesOf(error.cause) } : {};
+      const argument = error instanceof ArgumentError ? { argument: error.argument } : {};
+      throw new RequestError(400, this.#clean(inputs, inputs)(error.message), { ...argument, ...issues });
     }
   }
 

@@ -1,0 +1,146 @@
+// The studio in a real browser: its page is complete, safe and usable without a mouse, and its journeys end where they should.
+import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import type { Browser, Page } from 'playwright-core';
+import { server } from '../../lib/index.ts';
+
+const token = 'studio-token-for-tests';
+const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+
+describe('the studio', function () {
+  this.timeout(120_000);
+  let running: Awaited<ReturnType<typeof server.serve>>;
+  let browser: Browser | undefined;
+  let page: Page;
+  /** What the browser complains of, and what it asked other hosts for. */
+  const complaints: string[] = [];
+  let address = '';
+  before(async () => {
+    running = await server.serve({ port: 0, studio: true, token, devices: [{ backend: 'cpu', threads: 1 }] });
+    address = `${running.url}/studio/`;
+    if (chromium === undefined) return;
+    const playwright = await import('playwright-core');
+    browser = await playwright.chromium.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] });
+    page = await browser.newPage({ viewport: { width: 1100, height: 900 } });
+    page.setDefaultTimeout(60_000);
+    page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) complaints.push(message.text()); });
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('request', (request) => { if (!/^(blob|data):/.test(request.url()) && !request.url().startsWith(running.url)) complaints.push(request.url()); });
+  });
+  after(async () => {
+    await browser?.close();
+    await running.close();
+  });
+  const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(running.url + path, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
+  /** A test that needs a browser; without one it is counted as skipped. */
+  const journey = (what: string, run: () => Promise<void>): void => {
+    it(what, async function () {
+      if (browser === undefined) this.skip();
+      await run();
+      deepStrictEqual(complaints, []);
+    });
+  };
+
+  it('sends its files without the token, under a strict policy, and nothing else', async () => {
+    const start = await fetch(address);
+    const policy = start.headers.get('content-security-policy') ?? '';
+    match(policy, /default-src 'none'; script-src 'self'; style-src 'self'/);
+    ok(!policy.includes('unsafe'));
+    const html = await start.text();
+    ok(!/<script(?![^>]*\ssrc=)/.test(html) && !/\son\w+=|style=/.test(html));
+    strictEqual((await fetch(`${running.url}/`, { redirect: 'manual' })).headers.get('location'), '/studio/');
+    // All modules, from the one that the page names; those of packages included.
+    const seen = new Set<string>();
+    const visit = async (name: string): Promise<void> => {
+      if (seen.has(name)) return;
+      seen.add(name);
+      const response = await fetch(address + name);
+      strictEqual(response.status, 200, name);
+      match(response.headers.get('content-type') ?? '', /javascript/);
+      for (const [, target = ''] of (await response.text()).matchAll(/(?:from|import)\s*['"](\.[^'"]+)['"]/g)) {
+        await visit(new URL(target, `http://x/${name}`).pathname.slice(1));
+      }
+    };
+    await visit('main.mjs');
+    ok(seen.has('vendor/preact.mjs') && seen.has('vendor/hooks.mjs') && seen.size >= 8, [...seen].join());
+    const tag = start.headers.get('etag') ?? '';
+    strictEqual((await fetch(address, { headers: { 'if-none-match': tag } })).status, 304);
+    for (const path of ['/studio/../app.ts', '/studio/%2e%2e/app.ts', '/studio/vendor/preact.d.mts', '/studio/none', '/studio/..%2fapp.ts']) {
+      ok([401, 404].includes((await fetch(running.url + path)).status), path);
+    }
+    for (const path of ['/v1/jobs', '/v1/devices', '/v1/examples', '/v1/stream/check', '/v1/schema']) strictEqual((await fetch(running.url + path)).status, 401, path);
+  });
+
+  it('is not there where it was not asked for', async () => {
+    const plain = await server.serve({ port: 0, devices: [{ backend: 'cpu', threads: 1 }] });
+    strictEqual((await fetch(`${plain.url}/studio/`)).status, 404);
+    await plain.close();
+  });
+
+  it('gives examples that run without files, and says field by field what is wrong with a job', async () => {
+    const { jobs } = await (await ask('/v1/examples')).json() as { jobs: { name: string; kind: string }[] };
+    ok(jobs.some(({ name }) => name === 'heat-rod') && jobs.some(({ kind }) => kind === 'stencil') && jobs.some(({ kind }) => kind === 'denoise'));
+    const job = { kind: 'simulate', equation: 'heat', name: 'a', n: 1, until: { time: -1 }, initial: 'hill', boundary: { left: 'open', right: 'periodic' }, foo: 1 };
+    const refused = await (await ask('/v1/jobs', { method: 'POST', body: JSON.stringify({ job }) })).json() as { issues: { path: string[]; message: string }[] };
+    deepStrictEqual(refused.issues.map(({ path }) => path.join('.')).sort(), ['boundary.left', 'foo', 'initial', 'n', 'until.time']);
+    match(refused.issues.find(({ path }) => path[0] === 'initial')?.message ?? '', /"parabola", "ramp"; an object/);
+    const lacking = { kind: 'denoise', name: 'a', input: 'no.png', weight: 1 };
+    const absent = await (await ask('/v1/jobs', { method: 'POST', body: JSON.stringify({ job: lacking }) })).json() as { argument: string };
+    strictEqual(absent.argument, 'input');
+  });
+
+  journey('asks for the token, and takes it from the address out of sight', async () => {
+    await page.goto(address);
+    await page.getByLabel('Token').waitFor();
+    complaints.splice(0); // the browser reports the refused request
+    await page.goto(`${address}#token=${token}`);
+    await page.reload();
+    await page.getByText('No jobs yet').waitFor();
+    strictEqual(new URL(page.url()).hash, '#/');
+  });
+
+  journey('starts a job from the form, with what is wrong beside its field, and follows it', async () => {
+    await page.getByRole('link', { name: 'New job' }).first().click();
+    const name = page.getByLabel('name', { exact: false }).first();
+    await name.waitFor();
+    strictEqual(await page.locator('#field-name').inputValue(), 'heat-rod');
+    await page.locator('#field-n').fill('2');
+    await page.locator('#field-until\\.time').fill('a while');
+    await page.getByRole('button', { name: 'Start the job' }).click();
+    await page.getByText("'a while' is not a number").first().waitFor(); // what has no value is not sent
+    await page.locator('#field-until\\.time').fill('3');
+    await page.getByRole('button', { name: 'Start the job' }).click();
+    const issue = page.locator('#field-n-issue');
+    await issue.waitFor();
+    match(await issue.innerText(), /Too small/);
+    strictEqual(await page.locator('#field-n').getAttribute('aria-invalid'), 'true');
+    ok((await page.locator('#field-n').getAttribute('aria-describedby') ?? '').includes('field-n-issue'));
+    complaints.splice(0); // the browser reports the refused request
+    await page.locator('#field-n').fill('101');
+    await page.getByRole('button', { name: 'Start the job' }).click();
+    await page.locator('.badge.finished').waitFor();
+    strictEqual(await page.getByRole('status').innerText(), 'The job is finished');
+  });
+
+  journey('pauses, resumes and aborts a job', async () => {
+    const job = { kind: 'simulate', name: 'long', equation: 'heat', n: 2001, fourier: 0.4, initial: 'ramp', until: { steps: 100_000_000 }, snapshots: 1000 };
+    const { id } = await (await ask('/v1/jobs', { method: 'POST', body: JSON.stringify({ job }) })).json() as { id: string };
+    await page.goto(`${address}#/jobs/${id}`);
+    await page.getByText('Time left').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.locator('.badge.paused').waitFor();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.locator('.badge.running').waitFor();
+    await page.getByRole('button', { name: 'Abort' }).click();
+    await page.locator('.badge.aborted').waitFor();
+    await page.getByRole('link', { name: 'Jobs' }).first().click();
+    await page.locator('tbody tr').nth(1).waitFor();
+  });
+
+  journey('shows the devices', async () => {
+    await page.getByRole('link', { name: 'Devices' }).click();
+    await page.getByText('Memory in use').waitFor();
+    await page.getByLabel('Processor load').waitFor();
+  });
+});
