@@ -6,6 +6,7 @@ import prometheus from 'prom-client';
 import { openPool, type DevicePool } from '../core/pool.ts';
 import { version } from '../core/version.ts';
 import { requireOwnOrigin, requireToken } from './access.ts';
+import { keepConnections } from './connections.ts';
 import { answerOf, RequestError } from './errors.ts';
 import { jobRoutes } from './jobs/routes.ts';
 import { JobStore } from './jobs/store.ts';
@@ -31,11 +32,14 @@ function modelsOf({ maps }: TakenServerOptions): ReadonlyMap<string, Model> {
 }
 
 /** fastify, set up to take bodies as they are and to answer errors as the protocol says. */
-async function makeApp({ bodyLimit, requestTimeout, token, host, studio }: TakenServerOptions): Promise<FastifyInstance> {
+async function makeApp(
+  { bodyLimit, requestTimeout, keepAliveTimeout, token, host, studio }: TakenServerOptions,
+): Promise<FastifyInstance> {
   const app = fastify({
-    bodyLimit, requestTimeout, logger: false, forceCloseConnections: 'idle', exposeHeadRoutes: false,
+    bodyLimit, requestTimeout, keepAliveTimeout, logger: false, forceCloseConnections: 'idle', exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 256 }, return503OnClosing: true,
   });
+  keepConnections(app.server, keepAliveTimeout);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => { done(null, body); });
   app.setValidatorCompiler(() => () => true);

@@ -24,6 +24,11 @@ export interface ServerOptions extends PoolOptions {
   readonly bodyLimit?: number;
   /** Milliseconds that a request may take, and the most that it can ask for. Default 30,000. */
   readonly requestTimeout?: number;
+  /**
+   * Milliseconds for which a connection may be without a request, as answers announce it; it is closed some seconds later. Behind a load
+   * balancer it must be longer than there. Default 72,000.
+   */
+  readonly keepAliveTimeout?: number;
   /** Most cell updates, or iterations × pixels, of one inference. Default 1e10. */
   readonly maxWork?: number;
   /** Functions on arrays that are offered as models, by name. */
@@ -63,7 +68,7 @@ const table = {
     (value) => Array.isArray(value) && value.length > 0),
   host: normally(text(/^[\w.:%-]+$/), '127.0.0.1'), port: normally(whole(0, 65_535), 8000), token: text(/^[\x21-\x7e]{16,512}$/),
   open: normally(truth, false), bodyLimit: normally(whole(1024, 2 ** 32), 2 ** 26), requestTimeout: normally(whole(1, 2 ** 31 - 1), 30_000),
-  maxWork: normally(whole(1), 1e10),
+  keepAliveTimeout: normally(whole(1000, 2 ** 31 - 1), 72_000), maxWork: normally(whole(1), 1e10),
   maps: normally(rule<Readonly<Record<string, MapDescription>>>('an object of functions by name', isObject), {}),
   jobs: normally(truth, true), studio: normally(truth, false),
   shared: fileName, jobLimit: normally(whole(1, 4096), 16), keptJobs: normally(whole(0, 2 ** 20), 64),
