@@ -11,7 +11,7 @@ import { cppParameters, printCpp } from '../../kernel/print/cpp.ts';
 import { verify } from '../../kernel/verify.ts';
 import { rateStatements } from './limit.ts';
 import { checksAll, ghostsOf, isPeriodic, passObstacle, placeFunctions, type Ghost } from './scheme.ts';
-import type { StencilProgram, Target } from './stages.ts';
+import { stageSize, type Stage, type StencilProgram, type Target } from './stages.ts';
 import type { Input } from './trace.ts';
 
 /**
@@ -85,7 +85,7 @@ class RowFunction {
   }
 
   /** A number that does not come from arrays. `face`: places are on this side. */
-  plain(input: Input, face?: { readonly axis: number; readonly side: 0 | 1 }): Expression {
+  plain(input: Input, face?: { readonly axis: number; readonly side: 0 | 1 }, by = 0): Expression {
     if (input.kind === 'scalar') return get(required(this.#scalars.get(input.name)));
     if (input.kind !== 'place') throw new TypeError(`${input.kind} is not plain`);
     const { axis } = input;
@@ -94,13 +94,15 @@ class RowFunction {
     if (face?.axis === axis && face.side === 0) return constant(precision, precision === 'f32' ? Math.fround(origin) : origin);
     const place = this.local();
     if (face?.axis === axis) this.call(`face_${axis}`, [get(required(this.#extents[axis]))], [place]);
-    else this.call(`centre_${axis}`, [this.#index(axis)], [place]);
+    else this.call(`centre_${axis}`, [this.#index(axis, by)], [place]);
     return get(place);
   }
 
-  #index(axis: number): Expression {
+  /** `by`: rows from the first of a group. */
+  #index(axis: number, by: number): Expression {
     const first = get(required(this.#indices[axis]));
-    return axis === this.#indices.length - 1 ? exact('add', first, get(this.#column)) : first;
+    if (axis === this.#indices.length - 1) return exact('add', first, get(this.#column));
+    return by > 0 && axis === this.#indices.length - 2 ? exact('add', first, i32(by)) : first;
   }
 
   /** The function: its body for every column, between `before` and the results. */
@@ -114,25 +116,53 @@ class RowFunction {
   }
 }
 
-function stageRow(made: StencilProgram, target: Target, s: number): RowFunction {
-  const row = new RowFunction(`stage_${s}`, made, target);
+/** Nodes that a function of several rows may have: what its rows have in common is loaded and computed once. */
+const mostGrouped = 200;
+/** Planes that a level takes at a time where groups are planes: their neighbours stay in the nearest cache. */
+const batch = 4;
+
+/** The runtime's axis along which rows are grouped. */
+const groupAxis = ({ names: { dimensions } }: StencilProgram): number => [-1, 0, 1][dimensions - 1] ?? -1;
+
+/** Rows that the stages are compiled for at once: one, two or four. */
+function groupOf(made: StencilProgram, target: Target): 1 | 2 | 4 {
+  const least = Math.min(...made.stages.map(stageSize));
+  if (groupAxis(made) < 0 || isStaged(made, target) || 2 * least > mostGrouped) return 1;
+  return 4 * least <= mostGrouped ? 4 : 2;
+}
+
+/** Whether a stage is compiled for several rows at once. */
+const isGrouped = (stage: Stage, rows: number): boolean => rows > 1 && rows * stageSize(stage) <= mostGrouped;
+
+/** A stage of one row, or of several that lie side by side along the axis before the last. */
+function stageRow(made: StencilProgram, target: Target, s: number, rows: 1 | 2 | 4): RowFunction {
+  const row = new RowFunction(`${rows === 1 ? 'stage' : 'group'}_${s}`, made, target);
   const { point } = required(made.stages[s]);
   const reach = required(made.reach.at(-1));
   const fields = made.names.fields.length;
-  const args = point.inputs.map((input): Expression => {
-    switch (input.kind) {
-      case 'y': case 'c': {
-        const [plane, line, column] = ranked(input.offset, 0);
-        return row.read(`at.${input.kind === 'y' ? 'y' : 'coefficient'}(${input.index}, ${plane}, ${line})`, reach + required(column));
+  const writes: (() => void)[] = [];
+  for (let by = 0; by < rows; by += 1) {
+    const [onPlane, onRow] = [0, 1].map((axis) => (axis === groupAxis(made) ? by : 0)) as [number, number];
+    const own = `${onPlane}, ${onRow}`;
+    const args = point.inputs.map((input): Expression => {
+      switch (input.kind) {
+        case 'y': case 'c': {
+          const [plane, line, column] = ranked(input.offset, 0);
+          const name = input.kind === 'y' ? 'y' : 'coefficient';
+          return row.read(`at.${name}(${input.index}, ${plane + onPlane}, ${line + onRow})`, reach + required(column));
+        }
+        case 'u': return row.read(`at.start(${input.index}, ${own})`);
+        case 'a': return row.read(`at.sum(${input.index}, ${own})`);
+        default: return row.plain(input, undefined, by);
       }
-      case 'u': return row.read(`at.start(${input.index})`);
-      case 'a': return row.read(`at.sum(${input.index})`);
-      default: return row.plain(input);
-    }
-  });
-  const results = point.f.results.map((type) => row.local(type));
-  row.call(point.f.name, args, results);
-  results.forEach((result, i) => { row.write(i < fields ? `at.out(${i})` : `at.sum_out(${i - fields})`, get(result)); });
+    });
+    const results = point.f.results.map((type) => row.local(type));
+    row.call(point.f.name, args, results);
+    results.forEach((result, i) => writes.push(() => {
+      row.write(i < fields ? `at.out(${i}, ${own})` : `at.sum_out(${i - fields}, ${own})`, get(result));
+    }));
+  }
+  for (const write of writes) write();
   return row;
 }
 
@@ -179,6 +209,8 @@ const ghostKey = (axis: number, side: number, k: number): number => (axis * 2 + 
 /** Stages, cells beyond boundaries (by {@link ghostKey}), the check of a row if cells have to be admissible, and their rates. */
 interface Rows {
   readonly stages: readonly RowCall[];
+  /** Of several rows, by stage. */
+  readonly groups: ReadonlyMap<number, RowCall>;
   readonly ghosts: ReadonlyMap<number, RowCall>;
   readonly check: RowCall | undefined;
   readonly limit: RowCall | undefined;
@@ -204,8 +236,11 @@ function rowsOf(made: StencilProgram, target: Target, ghosts: readonly Ghost[]):
     admissible = { row, f: row.finish([set(all, i32(1))], [get(all)]) };
   }
   const limit = limitRow(made, target);
-  return { stages: stages.map((_, s) => done(stageRow(made, target, s))), ghosts: beyond, check: admissible,
-    limit: limit && done(limit) };
+  const group = groupOf(made, target);
+  return {
+    stages: stages.map((_, s) => done(stageRow(made, target, s, 1))), ghosts: beyond, check: admissible, limit: limit && done(limit),
+    groups: new Map(stages.flatMap((stage, s) => (isGrouped(stage, group) ? [[s, done(stageRow(made, target, s, group))]] : []))),
+  };
 }
 
 /** The farthest cell from a boundary that the conditions along an axis read. */
@@ -231,6 +266,7 @@ function constantsText(made: StencilProgram, target: Target, ghosts: readonly Gh
   const which = (test: (at: number) => boolean): string => anyOf(stages.flatMap((_, s) => (test(s) ? [`s == ${s}`] : [])));
   const axes = runtimeAxes(names.dimensions);
   const isWhole = isStaged(made, target);
+  const [group, axis] = [groupOf(made, target), groupAxis(made)];
   const wraps = ranked(reach.map((_, axis) => isPeriodic(target, axis)), false);
   const periodic = target.rules.flatMap(([low], axis) => low.flatMap(({ kind }, field) =>
     (isWhole && kind === 'periodic' ? [`(field == ${field} && axis == ${axes[axis]})`] : [])));
@@ -242,6 +278,8 @@ function constantsText(made: StencilProgram, target: Target, ghosts: readonly Gh
     `  static constexpr int kInner[3] = ${list(ranked(reach.map((_, axis) => innerOf(ghosts, axis)), 0))};`,
     `  static constexpr bool kStaged = ${isWhole}, kLimited = ${made.limit !== undefined}, kChecksAll = ${checksAll(made)};`,
     `  static constexpr bool kWraps[3] = ${list(wraps)}, kPeriodic[3] = ${list(wraps.map((each) => each && !isWhole))};`,
+    `  static constexpr int kGroup = ${group}, kGroupAxis = ${axis}, kBatch = ${group > 1 && axis === 0 ? batch : 1};`,
+    `  static constexpr bool groups(int s) { return ${which((s) => isGrouped(required(stages[s]), group))}; }`,
     `  static constexpr double kTime[] = ${list(stages.map(({ time }) => time))};`,
     `  static constexpr double kDivisorH[] = ${list(stages.map(({ h }) => h.divisor))};`,
     `  static constexpr double kDivisorG[] = ${list(stages.map(({ g }) => g.divisor))};`,
@@ -257,7 +295,8 @@ export function blockedText(made: StencilProgram, target: Target): string {
   const { stages, names, check, limit } = made;
   const ghosts = ghostsOf(made, target);
   const rows = rowsOf(made, target, ghosts);
-  const calls = [...rows.stages, ...rows.ghosts.values(), ...[rows.check, rows.limit].filter((each) => each !== undefined)];
+  const others = [rows.check, rows.limit].filter((each) => each !== undefined);
+  const calls = [...rows.stages, ...rows.groups.values(), ...rows.ghosts.values(), ...others];
   const points = new Map<string, KernelFunction>();
   for (const { value, made: ghost } of ghosts) {
     for (const each of [value, ghost]) if (each !== undefined) points.set(each.f.name, each.f);
@@ -269,7 +308,7 @@ export function blockedText(made: StencilProgram, target: Target): string {
   }, { roots: new Set(calls.map(({ f }) => f.name)), vectors: false, unroll: 0 }));
   const pointers = cppParameters(program);
   // Where a stage is inlined, its loop competes for registers with the code around it.
-  const own = new Set(rows.stages.map(({ f }) => f.name));
+  const own = new Set([...rows.stages, ...rows.groups.values()].map(({ f }) => f.name));
   const attributes = ({ name }: KernelFunction): string => (own.has(name) ? '__attribute__((noinline)) ' : '');
   const axes = runtimeAxes(names.dimensions);
   const callText = ({ row, f }: RowCall, results: readonly string[] = []): string => `wl_equation::${cName(f.name)}(${[
@@ -283,6 +322,8 @@ export function blockedText(made: StencilProgram, target: Target): string {
     ...constantsText(made, target, ghosts),
     `  template <class At> static void stage(int s, ${arguments_}) {`, '    switch (s) {',
     ...cases(rows.stages.map((each, s) => [s, callText(each)])), '    }', '  }',
+    `  template <class At> static void group(int s, ${arguments_}) {`, '    switch (s) {',
+    ...cases([...rows.groups].map(([s, each]) => [s, callText(each)])), '    }', '  }',
     `  template <class At> static void fill(int axis, int side, int k, ${arguments_}) {`, '    switch ((axis * 2 + side) * 8 + k) {',
     ...cases([...rows.ghosts].map(([key, each]) => [key, callText(each)])), '      default: break;', '    }', '  }',
     '  template <class At> static bool check(const At& at, int count, const int (&n)[3], const Real* q) {',

@@ -21,20 +21,10 @@ template <class S>
 class Blocked {
   using Real = typename S::Real;
   using Kept = Rings<S>;
-  static constexpr int kStages = Kept::kStages, kPlaneMargin = S::kMargin[0];
-  static constexpr int kFields = S::kFields, kScalars = 4 + S::kParameters;
+  static constexpr int kStages = Kept::kStages, kPlaneMargin = S::kMargin[0], kLine = Kept::kLine, kVector = Kept::kVector;
+  static constexpr int kFields = S::kFields, kScalars = Kept::kScalars;
 
-  /// A state after some stages, on the part of the grid that later ones need.
-  struct Level {
-    int low[3], high[3];
-    /// Whether the next level reads beyond the boundaries.
-    bool ghost_low[3], ghost_high[3];
-    Real *y, *sum;
-    int planes, sum_planes;
-    /// A plane at the start of the rings, at most as many before the newest as a ring has.
-    int origin, sum_origin;
-    Real q[kScalars];  // of the stage that makes it
-  };
+  using Level = typename Kept::Level;
 
   const Pass& pass_;
   const Tile& tile_;
@@ -45,29 +35,7 @@ class Blocked {
   Real* rates_;
   double rate_ = 0;
 
-  // The layout of a thread's memory: levels, then their planes. Lines are 64 bytes.
-
-  static constexpr int kLine = 64 / (int)sizeof(Real), kVector = kLine / 2;
-  static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
-  static int rows_of(const Shape& shape) { return shape.tile[1] + 2 * (shape.depth * kStages * S::kMargin[1] + S::kReach[1]); }
-  static int lines(int columns) { return (columns + kLine - 1) / kLine; }
-  /// Columns before and behind a tile.
-  static int border_of(int levels) { return kLine * lines(levels * S::kMargin[2] + S::kReach[2] + kVector); }
-  static int stride_of(const Shape& shape) {
-    // An odd number of lines, so that rows do not compete for the same sets of a cache.
-    return (lines(shape.tile[2] + 2 * border_of(shape.depth * kStages)) | 1) * kLine;
-  }
-  /// If levels do not follow behind each other, a step needs no more than its own.
-  static int slots_of(int levels) { return kPlaneMargin == 0 ? smaller(levels, kStages + 1) : levels; }
-
  public:
-  static size_t scratch_bytes(const Shape& shape) {
-    const int levels = shape.depth * kStages;
-    const size_t plane = (size_t)rows_of(shape) * stride_of(shape) * sizeof(Real);
-    const size_t rates = aligned(stride_of(shape) * sizeof(Real));
-    return rates + aligned((levels + 1) * sizeof(Level)) + slots_of(levels) * (size_t)Kept::largest_planes() * kFields * plane + 4096;
-  }
-
   static bool advance(const Pass& pass, const Tile& tile, void* scratch, double& rate) {
     Blocked all(pass, tile, scratch);
     all.run();
@@ -87,14 +55,15 @@ class Blocked {
 
  private:
   Blocked(const Pass& pass, const Tile& tile, void* scratch)
-      : pass_(pass), tile_(tile), grid_(*pass.grid), levels_((Level*)((char*)scratch + aligned(stride_of(*pass.shape) * sizeof(Real)))),
+      : pass_(pass), tile_(tile), grid_(*pass.grid),
+        levels_((Level*)((char*)scratch + Kept::aligned(Kept::stride_of(*pass.shape) * sizeof(Real)))),
         count_(pass.steps * kStages), rates_((Real*)scratch) {
-    rows_ = rows_of(*pass.shape);
-    stride_ = stride_of(*pass.shape);
+    rows_ = Kept::rows_of(*pass.shape);
+    stride_ = Kept::stride_of(*pass.shape);
     base_row_ = tile.low[1] - count_ * S::kMargin[1] - S::kReach[1];
-    base_column_ = tile.low[2] - border_of(count_);
+    base_column_ = tile.low[2] - Kept::border_of(count_);
     const size_t plane = (size_t)rows_ * stride_;
-    Real* const memory = (Real*)((char*)levels_ + aligned((pass.shape->depth * kStages + 1) * sizeof(Level)));
+    Real* const memory = (Real*)((char*)levels_ + Kept::aligned((pass.shape->depth * kStages + 1) * sizeof(Level)));
     size_t used = 0;
     for (int at = 0; at <= count_; ++at) {
       Level& level = levels_[at];
@@ -140,10 +109,11 @@ class Blocked {
     for (int i = 0; i < S::kParameters; ++i) q[4 + i] = parameters[i];
   }
 
-  /// A cell of a ring. The plane is one that the ring has, or the next.
+  /// A cell of a ring. The plane is one that the ring has, or one of the next.
   Real* cell(Real* ring, int planes, int origin, int field, int plane, int row, int column) const {
     const int from = plane - origin;
-    const int64_t at = (int64_t)(field * planes + (from < 0 ? from + planes : from)) * rows_ + (row - base_row_);
+    const int slot = from < 0 ? from + planes : from >= planes ? from - planes : from;
+    const int64_t at = (int64_t)(field * planes + slot) * rows_ + (row - base_row_);
     return ring + at * stride_ + (column - base_column_);
   }
   Real* y_cell(const Level& of, int field, int plane, int row, int column) const {
@@ -168,25 +138,23 @@ class Blocked {
       const Level& from = all.levels_[level - 1];
       return all.y_cell(from, field, plane + by_plane, row + by_row, column - S::kReach[2]);
     }
-    const Real* start(int field) const {
+    const Real* start(int field, int by_plane, int by_row) const {
       if constexpr (S::kStaged) return (const Real*)all.pass_.start + all.inside(field, plane, row, column);
       const Level& from = all.levels_[(level - 1) / kStages * kStages];
-      return all.y_cell(from, field, plane, row, column);
+      return all.y_cell(from, field, plane + by_plane, row + by_row, column);
     }
-    const Real* sum(int field) const {
+    const Real* sum(int field, int by_plane, int by_row) const {
       if constexpr (S::kStaged) return (const Real*)all.pass_.sum + all.inside(field, plane, row, column);
       const Level& from = all.levels_[(level - 1) / kStages * kStages + Kept::sum_phase((level - 1) % kStages)];
-      return all.sum_cell(from, field, plane, row, column);
+      return all.sum_cell(from, field, plane + by_plane, row + by_row, column);
     }
-    Real* sum_out(int field) const {
+    Real* sum_out(int field, int by_plane, int by_row) const {
       if constexpr (S::kStaged) return (Real*)all.pass_.sum_to + all.inside(field, plane, row, column);
-      const Level& to = all.levels_[level];
-      return all.sum_cell(to, field, plane, row, column);
+      return all.sum_cell(all.levels_[level], field, plane + by_plane, row + by_row, column);
     }
-    Real* out(int field) const {
-      const Level& to = all.levels_[level];
-      if (level == all.count_) return (Real*)all.pass_.to + all.inside(field, plane, row, column);
-      return all.y_cell(to, field, plane, row, column);
+    Real* out(int field, int by_plane = 0, int by_row = 0) const {
+      if (level == all.count_) return (Real*)all.pass_.to + all.inside(field, plane + by_plane, row + by_row, column);
+      return all.y_cell(all.levels_[level], field, plane + by_plane, row + by_row, column);
     }
     const Real* coefficient(int index, int by_plane, int by_row) const {
       return all.coefficient(index, plane + by_plane, row + by_row, column);
@@ -256,22 +224,48 @@ class Blocked {
 
   void run() {
     const int end = tile_.high[0] + count_ * kPlaneMargin;
-    for (int front = levels_[0].low[0]; front < end; ++front) {
+    for (int front = levels_[0].low[0]; front < end; front += S::kBatch) {
       for (int level = 0; level <= count_; ++level) advance_level(level, front - level * kPlaneMargin);
     }
   }
 
-  void advance_level(int at, int plane) {
+  /// How many rows or planes are computed together from here on: all are wanted, and their places follow each other.
+  int together(int at, int axis, int i, int end) const {
+    const int all = S::kGroup;
+    if (S::kGroupAxis != axis || at == 0 || i + all > end || !S::groups(stage_of(at))) return 1;
+    const Level& level = levels_[at];
+    const bool fits = i >= level.low[axis] && i + all <= level.high[axis];
+    return fits && index_of(axis, i) + all - 1 == index_of(axis, i + all - 1) ? all : 1;
+  }
+
+  void advance_level(int at, int first) {
     Level& level = levels_[at];
-    const bool inside = plane >= level.low[0] && plane < level.high[0];
+    const int end = first + S::kBatch;
+    for (int plane = first, planes; plane < end; plane += planes) {
+      planes = together(at, 0, plane, end);
+      turn(level, plane);
+      if (is_inside(level, plane)) {
+        if (at == 0) load(plane);
+        else compute(at, plane, planes);
+      }
+      for (int i = 0; i < planes && at < count_; ++i) {
+        turn(level, plane + i);
+        add_beyond(at, plane + i);
+      }
+    }
+  }
+
+  static bool is_inside(const Level& level, int plane) { return plane >= level.low[0] && plane < level.high[0]; }
+
+  static void turn(Level& level, int plane) {
     if (plane - level.origin >= level.planes) level.origin += level.planes;
     if (plane - level.sum_origin >= level.sum_planes) level.sum_origin += level.sum_planes;
-    if (inside) {
-      if (at == 0) load(plane);
-      else compute(at, plane);
-    }
-    if (at == count_) return;
-    if (inside) add_edges(at, plane);
+  }
+
+  /// What is beyond boundaries, once a plane is there.
+  void add_beyond(int at, int plane) {
+    const Level& level = levels_[at];
+    if (is_inside(level, plane)) add_edges(at, plane);
     if (S::kReach[0] == 0 || S::kPeriodic[0]) return;
     if (level.ghost_low[0] && plane == S::kInner[0]) {
       for (int k = 1; k <= S::kReach[0]; ++k) add_plane(at, 0, k);
@@ -280,7 +274,7 @@ class Blocked {
     if (level.ghost_high[0] && k >= 1 && k <= S::kReach[0]) add_plane(at, 1, k);
   }
 
-  /// Asks for a part of a row that is wanted one plane later: memory answers while the levels are computed.
+  /// Asks for a part of a row that is wanted one turn later: memory answers while the levels are computed.
   template <int kWrites>
   static void fetch(const Real* from, int count) {
     for (int i = 0; i < count; i += kLine) __builtin_prefetch(from + i, kWrites);
@@ -289,7 +283,7 @@ class Blocked {
   void load(int plane) {
     const Level& level = levels_[0];
     const Real* const from = (const Real*)pass_.from;
-    const int source = index_of(0, plane), next = plane + 1;
+    const int source = index_of(0, plane), next = plane + S::kBatch;
     const bool has_next = next < level.high[0];
     for (int field = 0; field < kFields; ++field) {
       for (int row = level.low[1]; row < level.high[1]; ++row) {
@@ -303,26 +297,36 @@ class Blocked {
   }
 
   /// Rows are rounded to whole vectors. What comes of that beyond them is never read, or replaced by what is beyond the boundary.
-  void compute(int at, int plane) {
+  void compute(int at, int plane, int planes) {
     const Level& level = levels_[at];
     const int stage = stage_of(at);
-    const bool is_last = stage == S::kStages - 1, is_checked = is_last && (S::kChecksAll || at == count_);
-    const bool is_rated = S::kLimited && is_last && at == count_ && pass_.limits != nullptr;
-    for (int row = level.low[1]; row < level.high[1]; ++row) {
+    for (int row = level.low[1], rows; row < level.high[1]; row += rows) {
+      rows = together(at, 1, row, level.high[1]);
       each_part(level.low[2], level.high[2], [&](int column, int count, int index) {
         const int before = at < count_ && column == level.low[2] ? (column - base_column_) % kVector : 0;
         const bool rounds = at < count_ && column + count == level.high[2];
         const int i[3] = {index_of(0, plane), index_of(1, row), index - before};
         const int all = rounds ? (before + count + kVector - 1) / kVector * kVector : before + count;
-        S::stage(stage, Place{*this, at, plane, row, column - before}, all, i, grid_.n, level.q);
-        if (at == count_ && plane + 1 < level.high[0]) {
-          for (int field = 0; field < kFields; ++field) {
-            fetch<1>((const Real*)pass_.to + inside(field, plane + 1, row, column), count);
-          }
-        }
-        if (is_checked && !S::check(Place{*this, at, plane, row, column}, count, grid_.n, level.q)) good_ = false;
-        if (is_rated) take_rates((const Real*)pass_.to, plane, row, column, count);
+        const Place place{*this, at, plane, row, column - before};
+        if (planes * rows > 1) S::group(stage, place, all, i, grid_.n, level.q);
+        else S::stage(stage, place, all, i, grid_.n, level.q);
+        for (int by = 0; by < planes * rows; ++by) look(at, plane + (planes > 1 ? by : 0), row + (rows > 1 ? by : 0), column, count);
       });
+    }
+  }
+
+  /// What a row is for beside the next level.
+  void look(int at, int plane, int row, int column, int count) {
+    const Level& level = levels_[at];
+    const bool is_last = stage_of(at) == S::kStages - 1, is_checked = is_last && (S::kChecksAll || at == count_);
+    if (at == count_ && plane + S::kBatch < level.high[0]) {
+      for (int field = 0; field < kFields; ++field) {
+        fetch<1>((const Real*)pass_.to + inside(field, plane + S::kBatch, row, column), count);
+      }
+    }
+    if (is_checked && !S::check(Place{*this, at, plane, row, column}, count, grid_.n, level.q)) good_ = false;
+    if (S::kLimited && is_last && at == count_ && pass_.limits != nullptr) {
+      take_rates((const Real*)pass_.to, plane, row, column, count);
     }
   }
 
@@ -389,7 +393,7 @@ template <class S>
 constexpr Program program_of() {
   return {S::kFields, S::kParameters, S::kCoefficients, (int)sizeof(typename S::Real),
           {S::kReach[0], S::kReach[1], S::kReach[2]}, {S::kMargin[0], S::kMargin[1], S::kMargin[2]}, S::kStages,
-          {S::kWraps[0], S::kWraps[1], S::kWraps[2]}, S::kStaged, Blocked<S>::scratch_bytes, Blocked<S>::advance, Blocked<S>::rate};
+          {S::kWraps[0], S::kWraps[1], S::kWraps[2]}, S::kStaged, Rings<S>::scratch_bytes, Blocked<S>::advance, Blocked<S>::rate};
 }
 
 }  // namespace wl_stencil
