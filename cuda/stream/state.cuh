@@ -27,6 +27,18 @@ struct StateParameters : FusedParameters<kInputs, kOutputs> {
 
 struct StateRound : Round {
   int64_t first;  ///< its first steady state, counted from the run's
+
+  /// Words behind the one of the first steady state that went wrong: the steady state that the host asks about, -1 if none; a site and
+  /// iteration of which it asks for the value; the value; and by site the first iteration of that steady state that failed there.
+  static constexpr int kAsked = 1, kSite = 2, kTurn = 3, kValue = 4, kSites = 5;
+
+  template <class Fault>
+  WARPLOOM_DEVICE void fail(int in_round, int turn, const Fault& what) const {
+    Round::fail(in_round);
+    if (!is_wanted || static_cast<int>(state) + in_round != fault[kAsked]) return;
+    device::atomic_min(fault + kSites + what.site, turn);
+    if (what.site == fault[kSite] && turn == fault[kTurn]) device::atomic_min(fault + kValue, static_cast<int>(what.value));
+  }
 };
 
 /// Starts to copy `length` elements from `begin` on of each of `states` steady states of `each` elements to a tile, in which steady states

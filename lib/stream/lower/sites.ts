@@ -9,7 +9,7 @@ export type SiteKind = 'index' | 'divide' | 'remainder' | 'random' | 'pop' | 'pu
 export interface Site {
   readonly kind: SiteKind;
   readonly node: number;
-  readonly span: Span | undefined;
+  readonly span?: Span | undefined;
   /** The length of the array, or the declared rate. */
   readonly limit: number;
   /** For a printing site: the type of the value, or a text; whether it ends the line; how many lines it ends in total. */

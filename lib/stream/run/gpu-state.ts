@@ -28,23 +28,22 @@ export interface RunState {
 
 /** The state that launches hand on, in order. */
 export class Carry implements RunState {
-  #now: DeviceArray;
-  #next: DeviceArray;
+  readonly #arrays: readonly DeviceArray[];
+  #at = 0;
 
-  constructor(device: Device, words: Int32Array) {
-    this.#now = inputArray(device, words);
-    this.#next = resultArray(device, 'int32', words.length);
+  /** @param kept launches after which what a launch began with may be overwritten */
+  constructor(device: Device, words: Int32Array, kept = 1) {
+    this.#arrays = [inputArray(device, words), ...Array.from({ length: kept }, () => resultArray(device, 'int32', words.length))];
   }
 
   next(first: number): StateSpan {
-    const span = { carry: this.#now, carried: this.#next, first };
-    [this.#now, this.#next] = [this.#next, this.#now];
-    return span;
+    const carry = elementAt(this.#arrays, this.#at);
+    this.#at = (this.#at + 1) % this.#arrays.length;
+    return { carry, carried: elementAt(this.#arrays, this.#at), first };
   }
 
   dispose(): void {
-    this.#now.dispose();
-    this.#next.dispose();
+    for (const array of this.#arrays) array.dispose();
   }
 }
 
@@ -86,7 +85,7 @@ function namesOf({ plan: { state } }: StageWork, { scan }: ScanWork, node: numbe
 }
 
 /** The node of another plan of a program that is the same as a node of this one. */
-function originOf(plan: FusedProgram['plan'], other: FusedProgram['plan'], node: number): number {
+export function originOf(plan: FusedProgram['plan'], other: FusedProgram['plan'], node: number): number {
   const origin = elementAt(plan.origins, node);
   const found = other.origins.indexOf(origin);
   return origin === undefined || found < 0 ? node : found;

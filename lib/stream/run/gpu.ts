@@ -140,12 +140,15 @@ export class CompiledGpu {
     return this.program.state !== undefined;
   }
 
-  /** What the launches of a run hand on, as the one from steady state `from` finds it; at once where that is known. */
-  stateAt(from: number, ends: Pick<Ends, 'part'>, options: ThreadOptions): RunState | Promise<RunState> {
-    if (from === 0 && this.#initial !== undefined) return new Carry(this.device, this.#initial);
+  /**
+   * What the launches of a run hand on, as the one from steady state `from` finds it; at once where that is known. `kept`: so many launches
+   * later, what a launch began with may be used for others.
+   */
+  stateAt(from: number, ends: Pick<Ends, 'part'>, options: ThreadOptions, kept = 1): RunState | Promise<RunState> {
+    if (from === 0 && this.#initial !== undefined) return new Carry(this.device, this.#initial, kept);
     return stateBefore(this.program, this.wasm, ends, from, options).then((words) => {
       if (from === 0) this.#initial = words;
-      return new Carry(this.device, words);
+      return new Carry(this.device, words, kept);
     });
   }
 
@@ -183,7 +186,7 @@ export class CompiledGpu {
     const fault = given ?? (program.canFault ? this.#faultWord() : undefined);
     const totals = program.state && resultArray(this.device, 'int32', Math.max(1, blocks * program.state.totalWords));
     using _ = untilAborted(signal, () => {
-      fault?.dispose();
+      if (given === undefined) fault?.dispose();
       totals?.dispose();
     });
     const own = state === undefined || totals === undefined ? [] : [state.carry, state.carried, totals, { i64: state.first }];
@@ -402,9 +405,9 @@ export class CompiledGpu {
     return fault === Infinity ? { deviceSeconds } : { deviceSeconds, fault };
   }
 
-  /** A word of the device's memory that says that nothing went wrong. */
+  /** A word of the device's memory that says that nothing went wrong, and one that says that nobody asks what did (gpu-fault.ts). */
   #faultWord(): DeviceArray {
-    return inputArray(this.device, Int32Array.of(noFault));
+    return inputArray(this.device, Int32Array.of(noFault, -1));
   }
 
   /** One launch, with what it takes there and what it gives back. */

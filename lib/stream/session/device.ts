@@ -2,7 +2,7 @@
 // comes after the last whole steady state; the device makes all whole steady states between, slice by slice. Up to three slices are under
 // way, so that one is uploaded and one downloaded while a third is computed.
 import { setMaxListeners } from 'node:events';
-import { DeviceArray, inputArray, resultArray, type Device } from '../../core/device.ts';
+import { DeviceArray, inputArray, resultArray } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
 import { snapshot } from '../../core/snapshot.ts';
@@ -16,8 +16,8 @@ import { elementTypes } from '../run/gpu-ends.ts';
 import type { CompiledGpu } from '../run/gpu.ts';
 import { noteLost } from '../run/lost.ts';
 import { joinItems, type Scalars } from '../run/prepare.ts';
-import type { FusedEnd } from '../targets/cuda-places.ts';
 import { SessionState } from './device-state.ts';
+import { joined, madeOf, requireArray } from './device-ends.ts';
 import { InOrder, scalarsFrom, widthOf, type Made, type MadeArray, type Outlet, type SessionEngine } from './engine.ts';
 import { ItemQueue } from './items.ts';
 import { inFlight } from './pieces.ts';
@@ -28,8 +28,8 @@ import { WasmEngine, type CompiledOptions } from './wasm.ts';
 interface Slice {
   readonly state: number;
   readonly states: number;
-  /** Scalars of their output; undefined: the device cannot make one of them. */
-  readonly output: Promise<Scalars | undefined>;
+  /** What they give; undefined: the device cannot make one of them. */
+  readonly made: Promise<Made | undefined>;
 }
 
 /** A run on a device. */
@@ -59,6 +59,8 @@ export class DeviceEngine implements SessionEngine {
   readonly #underWay = new Set<Promise<unknown>>();
   /** What slices hand on to each other, in programs with state. */
   readonly #state: SessionState | undefined;
+  /** A slice of a program with state went wrong: what it began with is still needed, and nothing that follows counts. */
+  #hasFailed = false;
   /** What takes over where the device cannot go on, and at the end. */
   #rest: { readonly engine: WasmEngine; given: number; dropped: number } | undefined;
 
@@ -80,7 +82,7 @@ export class DeviceEngine implements SessionEngine {
     this.#queue = new ItemQueue(required(graph.input).type);
     this.#from = this.#next = program.startStates + compiled.warmStates;
     const most = Math.max(program.states, Math.floor(options.chunk / this.#progress.taken));
-    if (compiled.hasState) this.#state = new SessionState(compiled, { files: options.files, seed: options.seed }, stop);
+    if (compiled.hasState) this.#state = new SessionState(graph, compiled, { files: options.files, seed: options.seed }, stop);
     this.#most = this.#state === undefined ? most : Math.max(1, Math.floor(most / this.#state.round)) * this.#state.round;
     this.#start = new WasmEngine(graph, outlet, options, stop);
   }
@@ -134,16 +136,9 @@ export class DeviceEngine implements SessionEngine {
    * leaves for the next one goes to JavaScript's memory again.
    */
   async #fromArray(array: DeviceArray): Promise<MadeArray> {
-    const { program: { input, output }, device, warmStates } = this.#compiled;
+    const { program: { input, output }, device } = this.#compiled;
     const queue = this.#queue;
     if (queue.hasPart) throw refusal('items', 'whole items before those of a DeviceArray', 'a part of an item');
-    if (this.#state !== undefined) {
-      const own = makeArray(required(input.kinds[0]), array.length);
-      await array.read(own, 0, { signal: this.#stop });
-      queue.append(own);
-      const { output: numbers, error: failed } = await this.#collect(this.#submit(queue.total));
-      return { output: inputArray(device, numbers), ...(failed === undefined ? {} : { error: failed }) };
-    }
     const [taken, given] = [scalarCount(input.external.type), scalarCount(output.external.type)];
     const begin = queue.total, end = begin + array.length / taken;
     const read = async (from: number, to: number): Promise<void> => {
@@ -151,15 +146,12 @@ export class DeviceEngine implements SessionEngine {
       if (numbers.length > 0) await array.read(numbers, (from - begin) * taken, { signal: this.#stop });
       queue.append(numbers);
     };
-    const states = this.#progress.states(end);
+    const states = this.#wholeStates(this.#progress.states(end));
     await this.#results.do(() => Promise.resolve());
     const before = this.#delivered;
     /** Where the output of steady states up to one ends in the new array. */
     const lengthAt = (state: number): number => (this.#progress.passed('output', state) - before) * given;
-    // The first steady state for which the array holds everything that its blocks need, and a run that takes over.
-    const each = this.#progress.taken;
-    const inside = Math.max(this.#from, this.#next, Math.ceil((begin - input.before) / each) + warmStates,
-      Math.ceil(begin / each) + this.#back(states));
+    const inside = this.#firstInside(begin, states);
     if (this.#rest !== undefined || inside >= states) {
       await read(begin, end);
       const { output: numbers, error } = await this.#collect(this.#submit(end));
@@ -168,17 +160,19 @@ export class DeviceEngine implements SessionEngine {
     await read(begin, this.#progress.needed(inside));
     const first = await this.#collect(this.#submit(queue.total));
     if (first.error !== undefined) return { output: inputArray(device, first.output), error: first.error };
+    await this.#state?.begin(this.#from, (from, to) => this.#scalars(from, to));
     const made = resultArray(device, elementTypes[required(output.kinds[0])], lengthAt(states));
     try {
       if (first.output.length > 0) await made.write(first.output, 0, { signal: this.#stop });
-      const good = await this.#inArray(array, made, { begin, before, from: inside, to: states });
+      const { good, error: failed } = await this.#inArray(array, made, { begin, before, from: inside, to: states });
       this.#next = states;
       this.#delivered += made.length / given - first.output.length / given;
       queue.restart(this.#neededFrom(good));
       await read(queue.total, end);
       if (good === states) return { output: made };
-      const rest = await this.#byRest(good, this.#progress.needed(states));
-      await made.write(rest.output, lengthAt(good), { signal: this.#stop });
+      const rest = failed === undefined ? await this.#byRest(good, this.#progress.needed(states))
+        : madeOf(scalarsFrom([], this.#outlet.type), failed);
+      if (rest.output.length > 0) await made.write(rest.output, lengthAt(good), { signal: this.#stop });
       if (rest.error === undefined) return { output: made };
       const numbers = makeArray(required(output.kinds[0]), lengthAt(good) + rest.output.length);
       await made.read(numbers, 0, { signal: this.#stop });
@@ -190,22 +184,33 @@ export class DeviceEngine implements SessionEngine {
     }
   }
 
-  /** Makes steady states of an array; returns the first that failed, or was not made because another did. */
+  /** The first steady state for which an array that begins with an item holds all that its blocks need, and a run that takes over. */
+  #firstInside(begin: number, states: number): number {
+    const { program: { input }, warmStates } = this.#compiled;
+    const each = this.#progress.taken, round = this.#state?.round ?? 1;
+    const first = Math.max(this.#next, Math.ceil((begin - input.before) / each) + warmStates, Math.ceil(begin / each) + this.#back(states));
+    return this.#next + Math.ceil((first - this.#next) / round) * round;
+  }
+
+  /** Makes steady states of an array; tells the first that failed, or was not made because another did, and why if it has to be known. */
   async #inArray(
     array: DeviceArray, made: DeviceArray,
     { begin, before, from, to }: { readonly begin: number; readonly before: number; readonly from: number; readonly to: number },
-  ): Promise<number> {
+  ): Promise<{ readonly good: number; readonly error?: Error | undefined }> {
     const { program: { input } } = this.#compiled;
     for (let state = from; state < to;) {
       const states = Math.min(this.#most, to - state);
       const firstInput = input.before + state * input.items - begin, firstOutput = this.#progress.passed('output', state) - before;
-      const { fault } = await whileBusy(this.#compiled.device, () => this.#compiled.launch({
-        input: [array], output: [made], firstInput, firstOutput, states, signal: this.#stop,
-      }));
-      if (fault !== undefined) return state;
+      const span = {
+        input: [array], output: [made], firstInput, firstOutput, states, signal: this.#stop, state: this.#state?.next(state),
+      };
+      const { fault } = await whileBusy(this.#compiled.device, () => this.#compiled.launch(span));
+      if (fault !== undefined) {
+        return this.#state === undefined ? { good: state } : { good: state + fault, error: await this.#state.errorIn(span, fault) };
+      }
       state += states;
     }
-    return to;
+    return { good: to };
   }
 
   /** Submits what so many items suffice for. Its pieces give what they make, called in order. */
@@ -220,10 +225,12 @@ export class DeviceEngine implements SessionEngine {
       pieces.push(() => made);
     }
     const states = this.#wholeStates(this.#progress.states(total));
-    if (this.#next < states) await this.#state?.begin(this.#from, (from, to) => this.#scalars(from, Math.min(to, this.#queue.total)));
+    const part = (from: number, to: number): Scalars => this.#scalars(from, Math.min(to, this.#queue.total));
+    if (this.#next < states && await this.#state?.begin(this.#from, part) === false) return pieces;
     while (this.#next < states) {
       while (this.#underWay.size >= inFlight) await Promise.race(this.#underWay);
       this.#stop.throwIfAborted();
+      if (this.#hasFailed) break;
       const slice = this.#slice(this.#next, Math.min(this.#most, states - this.#next));
       this.#next += slice.states;
       pieces.push(() => this.#made(slice));
@@ -261,13 +268,13 @@ export class DeviceEngine implements SessionEngine {
 
   /** Submits a slice to the device. */
   #slice(state: number, states: number): Slice {
-    const output = whileBusy(this.#compiled.device, () => this.#launch(state, states));
-    this.#underWay.add(output);
-    output.catch(() => undefined).finally(() => { this.#underWay.delete(output); });
-    return { state, states, output };
+    const made = whileBusy(this.#compiled.device, () => this.#launch(state, states));
+    this.#underWay.add(made);
+    made.catch(() => undefined).finally(() => { this.#underWay.delete(made); });
+    return { state, states, made };
   }
 
-  async #launch(state: number, states: number): Promise<Scalars | undefined> {
+  async #launch(state: number, states: number): Promise<Made | undefined> {
     if (this.#rest !== undefined) return undefined;
     const { device, program: { input, output }, warmStates } = this.#compiled;
     const firstInput = warmStates * input.items;
@@ -286,12 +293,14 @@ export class DeviceEngine implements SessionEngine {
       const counts = countsOf(output.external.type);
       const inputs = input.kinds.map((kind) => keep(inputArray(device, required(arrays[kind]))));
       const outputs = output.kinds.map((kind) => keep(resultArray(device, elementTypes[kind], states * output.items * counts[kind])));
-      const launched = this.#compiled.launch({
-        input: inputs, output: outputs, firstInput, firstOutput: 0, states, signal, state: this.#state?.next(state),
-      });
-      const [{ fault }, ...parts] = await Promise.all([launched, ...outputs.map((array) => array.read(undefined, 0, { signal }))]);
-      if (fault !== undefined) return undefined;
-      return joinItems(Object.fromEntries(output.kinds.map((kind, i) => [kind, parts[i]])), output.external.type, states * output.items);
+      const span = { input: inputs, output: outputs, firstInput, firstOutput: 0, states, signal, state: this.#state?.next(state) };
+      const [{ fault }, ...parts] = await Promise.all(
+        [this.#compiled.launch(span), ...outputs.map((array) => array.read(undefined, 0, { signal }))]);
+      if (fault !== undefined && this.#state === undefined) return undefined;
+      this.#hasFailed ||= fault !== undefined;
+      const error = fault === undefined ? undefined : await this.#state?.errorIn(span, fault);
+      const whole = Object.fromEntries(output.kinds.map((kind, i) => [kind, parts[i]]));
+      return madeOf(joinItems(whole, output.external.type, (fault ?? states) * output.items), error);
     } catch (error) {
       noteLost(device, error);
       // WebAssembly makes what the device has no memory for, or none for the copies of several slices at once.
@@ -306,11 +315,11 @@ export class DeviceEngine implements SessionEngine {
   }
 
   /** What a slice gives; where the device cannot make it, WebAssembly makes it, and everything after it. */
-  async #made({ state, states, output }: Slice): Promise<Made> {
-    const made = this.#rest === undefined ? await output : undefined;
+  async #made({ state, states, made: making }: Slice): Promise<Made> {
+    const made = this.#rest === undefined ? await making : undefined;
     if (made === undefined) return this.#byRest(state, this.#progress.needed(state + states));
     this.#forget(state + states);
-    return { output: made, text: '' };
+    return made;
   }
 
   /** Steady states before another that must be made again before it can be made. */
@@ -360,41 +369,12 @@ export class DeviceEngine implements SessionEngine {
     if (this.#progress.states(total) < this.#from) return this.#start.end();
     if (this.#state !== undefined) {
       const part = (from: number, to: number): Scalars => this.#scalars(from, Math.min(to, total));
-      await this.#state.begin(this.#from, part);
-      return { output: await this.#state.last(this.#next, total, part), text: '' };
+      if (!await this.#state.begin(this.#from, part)) return madeOf(scalarsFrom([], this.#outlet.type));
+      return { ...await this.#state.last(this.#next, total, part), text: '' };
     }
     const before = await this.#byRest(this.#next, total);
     if (before.error !== undefined) return before;
     const after = this.#kept(await required(this.#rest).engine.end());
     return { ...after, output: joined([before.output, after.output], this.#outlet) };
   }
-}
-
-/** Refuses arrays for an end of a program. `device`: none: only types are looked at. */
-function requireArray(name: string, array: DeviceArray, { external: { type }, kinds }: FusedEnd, device: Device | undefined): void {
-  const [kind, ...others] = kinds;
-  if (kind === undefined || others.length > 0) {
-    throw refusal(name, "an array in JavaScript's memory, since the items have numbers of several types", 'a DeviceArray');
-  }
-  if (device === undefined) return;
-  if (array.device !== device) throw refusal(name, "an array of the session's device", 'an array of another device');
-  if (array.type !== elementTypes[kind]) throw refusal(name, `${elementTypes[kind]} elements`, array.type);
-  const width = scalarCount(type);
-  if (array.length % width !== 0) throw refusal(name, `whole items of ${width} elements`, `${array.length} elements`);
-}
-
-/** Blocks one after the other. */
-function joined(blocks: readonly Scalars[], { type }: Outlet): Scalars {
-  const some = blocks.filter(({ length }) => length > 0);
-  const [first] = some;
-  if (first === undefined) return scalarsFrom([], type);
-  if (some.length === 1) return first;
-  const length = some.reduce((sum, block) => sum + block.length, 0);
-  const all = new (first.constructor as new (length: number) => Scalars)(length);
-  let at = 0;
-  for (const block of some) {
-    all.set(block, at);
-    at += block.length;
-  }
-  return all;
 }

@@ -12,16 +12,20 @@ const sliceItems = 2 ** 20, scalarBytes = 8;
 
 /**
  * Refuses programs whose sessions have to go to the CPU. Those that may fail, and whose preworks matter later: a part of the stream cannot
- * be made alone then, since preworks could go wrong in its middle. Those with state that may fail, since nothing could make the steady
- * states before a fault again; and those that the device makes in larger pieces than `chunk` items, or than it has memory for.
+ * be made alone then, since preworks could go wrong in its middle. Of those with state: those whose firings one thread makes in order, if
+ * they may fail, since what they keep is overwritten; those with loops without known end, which nothing could go on with that is given more
+ * time; and those that the device makes in larger pieces than `chunk` items, or than it has memory for.
  */
 export function requirePieces(graph: StreamGraph, compiled: CompiledGpu, chunk = Infinity): void {
-  const { program: { plan, input, output, canFault }, hasState, wholeStates, device } = compiled;
+  const { program: { plan, input, output, canFault, state }, hasState, wholeStates, device } = compiled;
   const { sites } = compiledWasm(graph).written.program;
   const mayFail = sites.some(({ kind }) => kind !== 'print');
   if (hasState) {
-    if (mayFail && canFault) {
-      throw new UnsupportedProgram('the program has state, and might go wrong: a session could not go on from there');
+    if (mayFail && canFault && state === undefined) {
+      throw new UnsupportedProgram('the program has state in order, and might go wrong: nothing could tell how');
+    }
+    if (state?.countsTurns === true) {
+      throw new UnsupportedProgram('the program has state, and loops that might turn more often than a device is given time for');
     }
     const items = wholeStates * input.items, { limitBytes } = device.memory();
     if (items > chunk) {

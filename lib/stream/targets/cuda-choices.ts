@@ -1,4 +1,5 @@
 // Parts of the text: what a warp does, what members of a task have, and what lanes find together.
+import type { Group } from '../plan/plan.ts';
 import { elementAt, required } from '../../core/known.ts';
 import type { SplitFold } from '../../kernel/passes/split-fold.ts';
 
@@ -63,4 +64,9 @@ export function foldLines(
     `      fused::fold_lanes<${parts}>(block, found[0], [](${type} a, ${type} b) { return ${joined}; });`,
     `      if (part == 0 && ${condition}) {`, ...rest, '      }',
   ];
+}
+
+/** What a round is told of iteration `turn` of a group that went wrong; programs with state tell more. */
+export function failedAt({ iterations }: Group, state: object | undefined): string {
+  return `turn / ${iterations}${state === undefined ? '' : `, turn % ${iterations}, fault`}`;
 }

@@ -6,7 +6,7 @@ import { cudaCanFail, cudaParameters } from '../../kernel/print/cuda.ts';
 import { countsOf } from '../plan/layout.ts';
 import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import { choiceOf, chosen, foldLines, sharedCaches, type InputText } from './cuda-choices.ts';
+import { choiceOf, chosen, failedAt, foldLines, sharedCaches, type InputText } from './cuda-choices.ts';
 import { endsOf, type Ends } from './cuda-ends.ts';
 import { streamBuffer, type PrintedLayout } from './cuda-layout.ts';
 import { areStoredAside, type FusedEnd, type Tile } from './cuda-places.ts';
@@ -367,7 +367,7 @@ export class ProgramText {
       parts === 1 ? '      const int turn = i;' : `      const int turn = fused::quotient(i, ${parts}), part = i - turn * ${parts};`,
       ...this.#state?.provide(group.steps.map(({ actor }) => actor), '      ', new Set(taken)) ?? [],
       ...(taken.includes(this.#layout.lowered.system.steps) ? ['      double turns = round.turns;'] : []),
-      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(turn / ${group.iterations});`] : [`      ${call};`]),
+      ...(fails ? ['      wl_fault fault;', `      if (!${call}) round.fail(${failedAt(group, this.#state)});`] : [`      ${call};`]),
     ];
   }
 

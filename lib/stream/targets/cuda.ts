@@ -10,6 +10,7 @@ import { sizeOf } from '../../kernel/passes/unroll.ts';
 import { walkBody } from '../../kernel/visit.ts';
 import type { StreamGraph } from '../graph.ts';
 import type { LoweredProgram } from '../lower/program.ts';
+import type { Site } from '../lower/sites.ts';
 import { planProgram, type PlanOptions, type ProgramPlan } from '../plan/plan.ts';
 import { startMatters } from '../plan/start.ts';
 import { isTrusted } from '../require.ts';
@@ -62,6 +63,10 @@ export interface FusedState {
   /** Filters whose sums of floats are made in another order than one firing after the other. */
   readonly reordered: readonly string[];
   readonly works: readonly StageWork[];
+  /** Places in the program that can fail, by which the device tells them. */
+  readonly sites: readonly Site[];
+  /** Whether firings count the turns of loops without known end. */
+  readonly countsTurns: boolean;
 }
 
 export const fusedKernel = 'wl_fused';
@@ -220,6 +225,7 @@ function printed(graph: StreamGraph, options: FusedOptions): FusedProgram {
     state: layout.state && {
       kernels, carryWords: layout.state.carryWords, totalWords: layout.state.totalWords, works: layout.state.works,
       reordered, stretch: reordered.length === 0 ? null : leastStretch * Math.max(1, warm * kernels.length),
+      sites: sitesOf(layout.lowered), countsTurns: text.includes('double turns = round.turns;'),
     },
   };
 }
@@ -253,6 +259,11 @@ const leastStretch = 8;
 function reorderedIn({ graph }: ProgramPlan, works: readonly StageWork[]): string[] {
   const found = works.filter(({ scans }) => scans.some(({ scan: { kind } }) => kind === 'real'));
   return [...new Set(found.map(({ node }) => elementAt(graph.nodes, node).name))];
+}
+
+/** The places of a program that can fail, as they can be stored. */
+function sitesOf({ sites }: LoweredProgram): Site[] {
+  return sites.map(({ kind, node, span, limit }) => ({ kind, node, limit, ...(span === undefined ? {} : { span: { ...span } }) }));
 }
 
 /** Why a run cannot begin in the middle of the input, though the state is known there. */

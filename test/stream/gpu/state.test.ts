@@ -9,13 +9,10 @@ import type { FusedOptions } from '../../../lib/stream/targets/cuda-layout.ts';
 import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';
+import { faulty, ints, one } from './faulty-programs.ts';
 import { agrees, compileTogether, deviceBackends, firstState, heldBy, inputItems, settled } from './support.ts';
 
 const small: FusedOptions = { threads: 32, sharedBytes: 3000 };
-
-/** A filter of integers in a pipeline. */
-const ints = (body: string, fields: string): string => `int->int filter F { ${fields} work ${body} } int->int pipeline Main { add F; }`;
-const one = (fields: string, body: string): string => ints(`pop 1 push 1 { int x = pop(); ${body} }`, fields);
 
 /** Programs that run on the device. */
 const found: Readonly<Record<string, string>> = {
@@ -90,17 +87,6 @@ const input = (count: number): Int32Array => Int32Array.from({ length: count }, 
 /** Numbers of which sums wrap; few of them where loops bring a sum into a range, because WebAssembly makes all turns. */
 const extremes = (count: number, isRare: boolean): Int32Array => input(count).map((x, i) =>
   (isRare ? (i % 5000 === 77 ? (x - 5) * 2 ** 19 : x) : [2 ** 31 - 1, -(2 ** 31), -1, 2 ** 30, x, -x, x * 0x1357_9b][x % 7]!));
-
-/** Programs of which a firing goes wrong, and where in an input of zeros and ones. */
-const faulty: Readonly<Record<string, string>> = {
-  'an index that a counter takes too far': one('int[20000] t = {1}; int i;', 'push(t[i] + x); i++;'),
-  'an index that a sum takes too far': one('int[400] t = {9}; int s;', 's += x; push(t[s / 32]);'),
-  'a division by a mode': one('int mode = 1;', 'if (x == 5) mode = 0; push(100 / mode);'),
-  'a remainder by the item before': one('int last = 1;', 'int before = last; last = x + 1; push(7 % before);'),
-  'an index that is only looked at while a sum wraps': one('int[4] t; int s; int u;', 's += x * 40; while (s > 63) { s -= 128; u = t[x]; } while (s < -64) s += 128; push(s);'),
-  'a stage behind a fault': 'int->int filter A { int s; work pop 1 push 1 { int x = pop(); if (x == 4) s = s + 1; push(12 / (s - 3)); } } '
-    + 'int->int filter B { int s; work pop 1 push 1 { s = (s + pop()) & 255; push(s); } } int->int pipeline Main { add B; add A; add B; }',
-};
 
 /** Programs that stay on the CPU, and why. */
 const left: readonly (readonly [source: string, reason: RegExp])[] = [
