@@ -28,6 +28,8 @@ import { benchmarkImaging } from './imaging.ts';
 import { benchmarkKernel } from './kernel.ts';
 import { benchmarkScan } from './scan.ts';
 import { benchmarkScratchpad } from './scratchpad.ts';
+import { benchmarkServe } from './serve/index.ts';
+import { writeServeFigure } from './serve/figure.ts';
 import { benchmarkStream } from './stream.ts';
 import { benchmarkStreamDevice, summaryRows } from './stream-device.ts';
 import { benchmarkStreamCompile } from './stream-compile.ts';
@@ -51,6 +53,7 @@ const domains: Readonly<Record<string, DomainBenchmark>> = {
   'swept-cfl': benchmarkSweptCfl,
   imaging: benchmarkImaging,
   calls: benchmarkCalls,
+  serve: benchmarkServe,
   figure6: benchmarkFigure6,
   figure7: benchmarkFigure7,
   'stream-variants': benchmarkStreamVariants,
@@ -64,7 +67,7 @@ const hostDomains: Readonly<Record<string, HostBenchmark>> = {
 /** Those of the host that measure something else on a device that runs kernels. */
 const kernelDomains: Readonly<Record<string, DomainBenchmark>> = { stream: benchmarkStreamDevice };
 /** Domains people name; the others are figures of one of them. */
-const named = ['tridiagonal', 'scan', 'kernel', 'stencil', 'swept', 'imaging', 'stream', 'swept-cfl', 'calls', 'imports'];
+const named = ['tridiagonal', 'scan', 'kernel', 'stencil', 'swept', 'imaging', 'stream', 'swept-cfl', 'calls', 'serve', 'imports'];
 
 const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filter REGEXP] [--out FOLDER] [--quick]
        npm run bench -- tridiagonal --table1 [--write] | --figure6 | --figure7
@@ -86,6 +89,8 @@ const usage = `Usage: npm run bench -- DOMAIN [--backend auto|cuda|cpu] [--filte
 --variants layouts of each stream program on a GPU: threads, shared memory, blocks, sizes of groups
 
 stream measures the GPU where there is one (--backend cuda, simt), else the cores (--backend cpu).
+
+serve measures a server on loopback from a client in another process.
 
 Domains: ${named.join(', ')}`;
 
@@ -238,7 +243,7 @@ const ownTables: Readonly<Record<string, (report: Report) => string>> = {
   swept: figureTables, imaging: imagingTables, stream: streamTables, 'stream-variants': variantTables,
 };
 const ownFigures: Readonly<Record<string, typeof writePlot>> = {
-  calls: writeCallsFigure, swept: writeFigures, imaging: writeImagingFigures, stream: writeStreamFigures,
+  calls: writeCallsFigure, serve: writeServeFigure, swept: writeFigures, imaging: writeImagingFigures, stream: writeStreamFigures,
   'stream-variants': () => Promise.resolve(false),
 };
 

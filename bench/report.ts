@@ -99,7 +99,7 @@ export function timesAsFast({ value, unit }: Pick<Row, 'value' | 'unit'>, peer: 
 /** The unit of a figure: seconds, unless its name says otherwise. SWPn and its persistent form are rates, as their row is. */
 function figureUnit(name: string, unit: string): string {
   if (/^(n\d+|persistent|planned(16|By(Heuristic|Ilp))?|one|(de)?shuffle\d+)$/.test(name)) return unit;
-  return { megabytes: 'MB', bufferBytes: 'bytes', aboveBound: 'ratio' }[name] ?? 's';
+  return { megabytes: 'MB', bufferBytes: 'bytes', aboveBound: 'ratio', calls: 'a launch' }[name] ?? 's';
 }
 
 /** One line for people; a star marks figures that were not measured in this run. */
