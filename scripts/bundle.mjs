@@ -15,7 +15,8 @@ const kLimitMiB = 39;
 /** Packages needed to run, test, benchmark and draw; their dependencies follow from package-lock.json. */
 const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega', 'vega-lite', 'fast-png',
   'd3-dsv', 'd3-scale-chromatic', 'vega-datasets', 'zarrita', 'tiff', 'nifti-reader-js', 'dicom-parser', 'utif2',
-  'highs', '@dagrejs/dagre', 'wabt', 'acorn', 'fastify', '@fastify/swagger', 'prom-client', 'light-my-request'];
+  'highs', '@dagrejs/dagre', 'wabt', 'acorn', 'fastify', '@fastify/swagger', 'prom-client', 'light-my-request',
+  'autocannon'];
 /** Folders and files of the checkout that are included as they are. Proofs compile kernels with the sources of the shim. */
 const kFolders = [
   'lib', 'test', 'bench', 'examples', 'prebuilds', 'scripts', 'cuda/core', 'cuda/kernel', 'cuda/stencil', 'cuda/stream', 'native/simt',
@@ -25,7 +26,8 @@ const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.jso
 /** Files that nothing loads: documentation, type declarations, builds for browsers and debuggers. For data sets see usedData(). */
 const kLeftOut = [
   /\.(map|md|markdown|d\.[cm]?ts)$/, /(?<!\/(index|dicomParser))\.min\.[cm]?js$/,  // two load minified builds
-  /(?<!node_modules)\/(umd|react-native|browser|__tests__|tests|debug)$/, /\/(zod|vega-lite)\/src$/, /\/mocha\/mocha\.js$/,
+  /(?<!node_modules|@assemblyscript\/loader)\/(umd|react-native|browser|__tests__|tests|debug)$/, /\/(zod|vega-lite)\/src$/, /\/mocha\/mocha\.js$/,
+  /(?<=\/node_modules\/(@[\w.-]+\/)?[\w.-]+)\/(test|docs|benchmarks?)$/,
   /\/vega\/build\/vega(-core\.js|\.js|-schema\.json)$/, /\/vega-lite-schema\.json$/, /\/wabt\/bin$/,
 ];
 
