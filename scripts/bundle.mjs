@@ -26,7 +26,8 @@ const kFiles = ['package.json', '.mocharc.json', 'README.md', 'tsconfig.base.jso
 /** Files that nothing loads: documentation, type declarations, builds for browsers and debuggers. For data sets see usedData(). */
 const kLeftOut = [
   /\.(map|md|markdown|d\.[cm]?ts)$/, /(?<!\/(index|dicomParser))\.min\.[cm]?js$/,  // two load minified builds
-  /(?<!node_modules|@assemblyscript\/loader)\/(umd|react-native|browser|__tests__|tests|debug)$/, /\/(zod|vega-lite)\/src$/, /\/mocha\/mocha\.js$/,
+  /(?<!node_modules|@assemblyscript\/loader)\/(umd|react-native|browser|__tests__|tests|debug)$/,
+  /\/(zod|vega-lite)\/src$/, /\/mocha\/mocha\.js$/,
   /(?<=\/node_modules\/(@[\w.-]+\/)?[\w.-]+)\/(test|docs|benchmarks?)$/,
   /\/vega\/build\/vega(-core\.js|\.js|-schema\.json)$/, /\/vega-lite-schema\.json$/, /\/wabt\/bin$/,
 ];

@@ -11,7 +11,9 @@ interface Mark {
   readonly p99: number | undefined;
 }
 
-const kinds: Readonly<Record<string, string>> = { batched: 'batched', unbatched: 'one call a launch', 'in-process': 'batched, without HTTP' };
+const kinds: Readonly<Record<string, string>> = {
+  batched: 'batched', unbatched: 'one call a launch', 'in-process': 'batched, without HTTP',
+};
 
 /** One mark for each row. */
 export function serveMarks(rows: readonly Row[]): Mark[] {

@@ -71,7 +71,9 @@ async function countingLaunches<Result>(work: () => Promise<Result>): Promise<{ 
   }
 }
 
-async function roundOf(client: ChildProcess, url: string, { path, headers, body }: ServeCase, connections: number, time: number): Promise<Round> {
+async function roundOf(
+  client: ChildProcess, url: string, { path, headers, body }: ServeCase, connections: number, time: number,
+): Promise<Round> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const cpu = process.cpuUsage();
   delay.enable();
@@ -153,7 +155,9 @@ async function benchmarkCase(
   const limit = call === undefined ? undefined : medianOf(inside);
   const rates = (kind: keyof Servers) => summarise(measured[kind].map(({ rate }) => rate));
   const { median: value, spread } = rates('batched');
-  const peers = { ...(each.unbatched ? { unbatched: rates('unbatched').median } : {}), ...(call === undefined ? {} : { alone: medianOf(alone) }) };
+  const peers = {
+    ...(each.unbatched ? { unbatched: rates('unbatched').median } : {}), ...(call === undefined ? {} : { alone: medianOf(alone) }),
+  };
   emit({
     id: `${id}/batched`, value, unit: '1/s', spread, figures: mediansOf(measured.batched),
     ...(limit === undefined ? {} : { limit, fraction: value / limit }), ...(Object.keys(peers).length === 0 ? {} : { peers }),
@@ -176,7 +180,8 @@ export async function benchmarkServe(context: BenchContext): Promise<void> {
   try {
     for (const each of serveCases(context.device, context.quick)) {
       for (const connections of each.connections) {
-        await failures.of(`serve/${each.name}/${connections}`, () => benchmarkCase(context, client, { batched, unbatched }, each, connections));
+        const id = `serve/${each.name}/${connections}`;
+        await failures.of(id, () => benchmarkCase(context, client, { batched, unbatched }, each, connections));
       }
     }
   } finally {
