@@ -1,6 +1,6 @@
 // Fields over time as a Zarr group in a folder, in little-endian chunks of about 1 MiB.
 import * as zarr from 'zarrita';
-import { removeAll } from '../core/files.ts';
+import { listFolder, removeAll } from '../core/files.ts';
 import { elementAt, required } from '../core/known.ts';
 import { FolderStore, GroupLayout } from './zarr-layout.ts';
 import type { Compression, ZarrFormat } from './zarr-options.ts';
@@ -80,6 +80,22 @@ class Field {
   }
 }
 
+/** A series that is read, and where its points are. */
+export interface OpenedSeries {
+  readonly series: FieldSeries;
+  readonly fields: readonly string[];
+  /** Axes of the fields, the last one varying fastest. */
+  readonly axes: readonly (readonly [name: string, places: Float64Array])[];
+  /** Times of the snapshots, and their steps where they are known. */
+  readonly times: Float64Array;
+  readonly steps: readonly number[] | undefined;
+}
+
+/** Names of an array's dimensions, in either format. */
+function dimensionsOf(array: zarr.Array<zarr.DataType, FolderStore>): readonly string[] {
+  return (array.dimensionNames ?? array.attrs['_ARRAY_DIMENSIONS'] ?? []) as readonly string[];
+}
+
 /** Snapshots of fields of shape (time, axes…), with the coordinates of the axes, `time` and `step`. */
 export class FieldSeries {
   readonly #fields: ReadonlyMap<string, Field>;
@@ -120,6 +136,25 @@ export class FieldSeries {
     }
     await group.finish({ Conventions: 'CF-1.11', ...shape.attributes });
     return new FieldSeries(fields);
+  }
+
+  /** Opens a group that {@link create} has made, for reading. */
+  static async open(folder: string): Promise<OpenedSeries> {
+    const root = zarr.root(new FolderStore(folder));
+    const names = (await listFolder(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    const arrays = await Promise.all(names.map(async (name) => [name, await zarr.open(root.resolve(name), { kind: 'array' })] as const));
+    const numbers = async (name: string): Promise<Float64Array | undefined> => {
+      const array = arrays.find(([own]) => own === name)?.[1];
+      return array === undefined ? undefined : Float64Array.from((await zarr.get(array)).data as Float64Array, Number);
+    };
+    const fields = arrays.filter(([, array]) => array.shape.length > 1 && dimensionsOf(array)[0] === 'time');
+    const axes = dimensionsOf(elementAt(fields, 0)[1]).slice(1);
+    const steps = await numbers('step');
+    return {
+      series: new FieldSeries(new Map(fields.map(([name, array]) => [name, new Field(array as FieldArray)]))),
+      fields: fields.map(([name]) => name), times: required(await numbers('time')), steps: steps === undefined ? undefined : [...steps],
+      axes: await Promise.all(axes.map(async (name) => [name, required(await numbers(name))] as const)),
+    };
   }
 
   /** Accepts a field of snapshot `index`; it is on disk after {@link flush}. */

@@ -121,6 +121,17 @@ describe('the studio', function () {
     await page.getByRole('button', { name: 'Start the job' }).click();
     await page.locator('.badge.finished').waitFor();
     strictEqual(await page.getByRole('status').innerText(), 'The job is finished');
+    await page.getByRole('img', { name: /^Profile of u at time 3, from / }).waitFor();
+    await page.getByRole('img', { name: /^u over space and time/ }).waitFor();
+    const size = await page.locator('canvas[role=img]').first().evaluate((canvas: any) => (canvas.width * canvas.height) as number);
+    ok(size > 10_000);
+    await page.locator('#live-time').press('Home'); // the keys of a slider
+    await page.getByRole('img', { name: /^Profile of u at time 0, / }).waitFor();
+    await page.getByRole('heading', { name: 'Results' }).waitFor();
+    await page.getByRole('img', { name: 'profile, a picture of the results' }).waitFor();
+    await page.getByText('Files (').click();
+    await page.getByRole('button', { name: 'Show result.json' }).click();
+    match(await page.locator('pre').innerText(), /"schema": 1/);
   });
 
   journey('pauses, resumes and aborts a job', async () => {

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readBytes, unlessAbsent } from '../../core/files.ts';
 import { jobJsonSchema } from '../../jobs/kinds/index.ts';
 import { RequestError } from '../errors.ts';
+import { framesOf } from './frames.ts';
 import { filesBelow, typeOf } from './inputs.ts';
 import { jsonOf } from '../protocol/json.ts';
 import type { JobStore } from './store.ts';
@@ -68,6 +69,14 @@ async function resultFile(job: Submission, path: string, reply: FastifyReply): P
   return readBytes(join(folder, found.name));
 }
 
+/** The snapshots of an item that is not running. */
+async function itemFrames(job: Submission, name: string): Promise<object> {
+  const item = job.job.items.find((each) => each.name === name);
+  if (item === undefined) throw new RequestError(404, 'the job has no such item');
+  if (job.state === 'running') throw new RequestError(409, 'the job is running: follow its events, or pause it');
+  return framesOf(join(job.results, job.job.name, item.name, 'result.zarr'), item.name);
+}
+
 /** Adds the routes. */
 export function jobRoutes(app: FastifyInstance, store: JobStore): void {
   const schema = (summary: string, more: object = {}): { schema: object } => ({ schema: { summary, tags: ['jobs'], ...more } });
@@ -98,6 +107,8 @@ export function jobRoutes(app: FastifyInstance, store: JobStore): void {
   });
   app.get('/v1/jobs/:id/results', schema('The results of finished items, and their files'), (request) =>
     resultsOf(store.get(idOf(request))));
+  app.get('/v1/jobs/:id/frames/:item', schema('The snapshots of a simulation, thinned out'), (request) =>
+    itemFrames(store.get(idOf(request)), (request.params as { item: string }).item));
   app.get('/v1/jobs/:id/results/*', schema('A file of the results: ITEM/NAME'), (request, reply) =>
     resultFile(store.get(idOf(request)), (request.params as { '*': string })['*'], reply));
 }

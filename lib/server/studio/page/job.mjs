@@ -2,6 +2,8 @@
 import { events, post, remove } from './api.mjs';
 import { nameText, numberText, secondsText, timeText } from './format.mjs';
 import { shareOf } from './jobs.mjs';
+import { FiguresView, FramesView } from './live.mjs';
+import { ResultsView } from './results.mjs';
 import { announce, Failure, Heading, html, StateBadge, useEffect, useState } from './ui.mjs';
 
 /** @typedef {import('./api.mjs').Job} Job */
@@ -111,6 +113,12 @@ function Actions({ job, onError, again }) {
       onClick=${() => act(action)}>${label}</button>`)}</p>`;
 }
 
+/** Whether all that is left to see are results. @param {Job} job */
+const isOver = ({ state }) => ['finished', 'failed', 'aborted'].includes(state);
+
+/** @param {Seen} seen */
+const titleOf = ({ job, frames }) => (job !== undefined && job.items > 1 ? `State of ${frames.at(-1)?.item ?? ''}` : 'State');
+
 /** @param {{ id: string }} props */
 export function JobView({ id }) {
   const { seen, error, again } = useJob(id);
@@ -135,5 +143,7 @@ export function JobView({ id }) {
         <div><dt>Kind</dt><dd>${job.kind}</dd></div><div><dt>Submitted</dt><dd>${timeText(job.submitted)}</dd></div>
       </dl>
       <${Actions} job=${job} onError=${setFailure} again=${again} />
-    </section>`;
+    </section>
+    ${isOver(job) ? null : html`<${FramesView} frames=${seen.frames} title=${titleOf(seen)} />`}<${FiguresView} figures=${seen.figures} />
+    <${ResultsView} id=${id} finished=${`${job.finishedItems} ${job.state}`} isRunning=${job.state === 'running'} />`;
 }
