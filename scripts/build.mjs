@@ -50,4 +50,8 @@ try {
 const status = await library;
 process.stdout.write(said);
 if (status !== 0) process.exitCode = status;
-if (existsSync(join(root, 'lib/index.ts'))) copyAssets(join(root, 'dist'));
+if (existsSync(join(root, 'lib/index.ts'))) {
+  copyAssets(join(root, 'dist'));
+  const { buildBrowser } = await import('./build-browser.mjs'); // needs packages that are not there with --omit=dev
+  await buildBrowser();
+}

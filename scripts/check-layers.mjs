@@ -8,7 +8,7 @@ import { listFiles, root } from './list-sources.mjs';
 
 /** Layers of lib/ from the lowest up; a folder that is not listed is a domain. A file may import its own folder and lower layers. */
 const kLibLayers = new Map([
-  ['core', 0], ['pictures', 1], ['kernel', 2], ['files', 2], ['linear', 2], ['jobs', 4], ['server', 5], ['cli', 6],
+  ['core', 0], ['pictures', 1], ['kernel', 2], ['files', 2], ['linear', 2], ['jobs', 4], ['server', 5], ['cli', 6], ['browser', 6],
 ]);
 const kDomainLayer = 3;
 /** The layer of lib/index.ts and other files outside the folders. */

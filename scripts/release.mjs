@@ -11,6 +11,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildArm64, kArm64 } from './build-arm64.mjs';
+import { buildBrowser } from './build-browser.mjs';
 import { buildNative } from './build-native.mjs';
 import { buildWasm, kWasm } from './build-wasm.mjs';
 import { addonFaults } from './check-addon.mjs';
@@ -96,12 +97,13 @@ function pack(folder, out) {
   return join(out, filename);
 }
 
-function compileLibrary() {
+async function compileLibrary() {
   rmSync(join(root, 'dist'), { recursive: true, force: true });
   const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
   const done = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: root, stdio: 'inherit' });
   if (done.status !== 0) refuse('lib/ does not compile');
   copyAssets(join(root, 'dist'));
+  await buildBrowser();
 }
 
 /** The addons that can be built here, by platform: all, unless `quick`. */
@@ -120,7 +122,7 @@ export async function release({ quick = false, out = join(root, 'build/packages'
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const addons = await buildAddons(quick);
   if (!quick) {
-    compileLibrary();
+    await compileLibrary();
     if (await buildWasm() === undefined) refuse('there is no compiler for the WebAssembly backend (npm run build:wasm says which)');
   }
   const stage = join(root, 'build/stage');

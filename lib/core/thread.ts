@@ -3,6 +3,9 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
+/** Whether there are worker threads: not in a page. */
+export const hasThreads = typeof Worker === 'function';
+
 const isSource = import.meta.url.endsWith('.ts');
 /** Lets a worker load TypeScript, because workers do not inherit their parent's loader. */
 const loader = new URL('../../scripts/register-tsx.mjs', import.meta.url);

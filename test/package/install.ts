@@ -60,7 +60,8 @@ describe('the packed package', function () {
     const paths = files;
     deepStrictEqual(addonFiles.sort(),
       ['LICENSE', 'NOTICE.md', 'README.md', 'package.json', 'prebuilds/linux-x64/node.napi.glibc.node']);
-    for (const path of ['NOTICE.md', 'examples/01-solve.ts', 'examples/jobs/job.schema.json', 'dist/index.js', 'dist/index.d.ts', 'dist/cli/bin.js', 'LICENSE', 'README.md']) {
+    for (const path of ['NOTICE.md', 'examples/01-solve.ts', 'examples/jobs/job.schema.json', 'dist/index.js', 'dist/index.d.ts', 'dist/cli/bin.js',
+      'dist/browser/index.js', 'LICENSE', 'README.md']) {
       ok(paths.includes(path), path);
     }
     // What texts compiled at run time include.
@@ -127,7 +128,7 @@ describe('the packed package', function () {
     deepStrictEqual(rounded(done.stdout), [1, 1, 1]);
   });
 
-  const entries = ['core', 'tridiagonal', 'scan', 'kernel', 'swept', 'imaging', 'scratchpad', 'stream', 'files', 'jobs', 'server', 'notebook'];
+  const entries = ['core', 'tridiagonal', 'scan', 'kernel', 'swept', 'imaging', 'scratchpad', 'stream', 'files', 'jobs', 'server', 'notebook', 'browser'];
 
   it('imports each entry alone', () => {
     for (const entry of entries) {

@@ -44,9 +44,9 @@ export class WasmAddon implements Addon {
   readonly #collected = new FinalizationRegistry<() => void>((free) => { free(); });
   #last = 0;
 
-  /** `reason`: why the addon itself is not there. */
-  constructor(bytes: Uint8Array<ArrayBuffer>, reason: string) {
-    this.#machine = new Machine(bytes);
+  /** `code`: the module, or its bytes. `reason`: why the addon itself is not there. */
+  constructor(code: object, reason: string) {
+    this.#machine = new Machine(code);
     this.#reason = reason;
     this.#machine.call('warploom_describe');
     this.#operations = JSON.parse(this.#machine.text()) as Operations;

@@ -37,7 +37,8 @@ export class Machine {
   readonly #numbers: number;
   #onProgress: ((done: number, total: number) => void) | undefined;
 
-  constructor(bytes: Uint8Array<ArrayBuffer>) {
+  /** @param code the module, or its bytes */
+  constructor(code: object) {
     const never = (): number => 52; // ENOSYS: the module writes nothing
     const imports = {
       env: {
@@ -52,7 +53,8 @@ export class Machine {
         proc_exit: () => { throw new RangeError('the WebAssembly module ended'); },
       },
     };
-    this.#exports = new engine.Instance(new engine.Module(bytes), imports).exports;
+    const module = code instanceof Uint8Array ? new engine.Module(code as Uint8Array<ArrayBuffer>) : code;
+    this.#exports = new engine.Instance(module, imports).exports;
     this.#memory = this.#exports.memory as unknown as WasmMemory;
     this.call('_initialize');
     this.#numbers = this.call('warploom_numbers');

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { elementAt } from '../../core/known.ts';
 import { nextTurn } from '../../core/slices.ts';
+import { hasThreads } from '../../core/thread.ts';
 import { chunkItems, mapChunk, reduceChunk, scatter, type ChunkWork, type SteppedArray } from './chunks.ts';
 import { runByThreads } from './crew.ts';
 import { interpreted, wasmCode, type HostProgram } from './host-program.ts';
@@ -78,7 +79,7 @@ export class HostKernel {
       const spent = performance.now() - began;
       // The arrays are read before the call returns: where copying them takes as long as the work itself, threads do not help.
       if (first > 0 && spent > firstLook && spent / first > copying && (spent / first) * (count - first) > mostHere) {
-        if (this.backend === 'interpreter') return this.#slowly(count, first, chunk, signal);
+        if (this.backend === 'interpreter' || !hasThreads) return this.#slowly(count, first, chunk, signal);
         const most = Math.ceil((count - first) / chunkItems);
         return this.#aside(work, count, first, partial, Math.min(threads ?? availableParallelism(), most), signal);
       }
@@ -87,7 +88,7 @@ export class HostKernel {
     return undefined;
   }
 
-  /** In this thread, with pauses: the interpreter has no threads. */
+  /** In this thread, with pauses: the interpreter has no threads, and a page has none. */
   async #slowly(
     count: number, begin: number, chunk: (first: number, length: number) => void, signal: AbortSignal | undefined,
   ): Promise<void> {

@@ -104,7 +104,7 @@ export class Bytes {
   }
 
   text(text: string): this {
-    const bytes = Buffer.from(text);
+    const bytes = new TextEncoder().encode(text);
     return this.unsigned(bytes.length).append({ bytes });
   }
 

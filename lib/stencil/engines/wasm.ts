@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { OutOfMemoryError, WarploomError } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
-import { startThread } from '../../core/thread.ts';
+import { hasThreads, startThread } from '../../core/thread.ts';
 import { engine } from '../../core/wasm-engine.ts';
 import type { Buffer, Program } from '../../kernel/ir.ts';
 import { optimise } from '../../kernel/passes/index.ts';
@@ -191,7 +191,7 @@ export class WasmEngine implements Engine {
     if (span.steps === 0) return undefined;
     const { members, rows, columns, isSingle } = this.#plan;
     const isShort = (span.steps * members * rows * columns) / this.#rate <= shortest;
-    if (isShort) this.#here.run(span, this.#isSwapped);
+    if (isShort || !hasThreads) this.#here.run(span, this.#isSwapped);
     else await this.#inWorkers(span);
     const found = takeBadStep(this.#plan);
     const taken = span.limits === undefined ? span.steps : required(this.#plan.clock[clockNumbers - 1]);
