@@ -6,11 +6,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findCompiler } from '../../lib/core/compile/compiler.ts';
 import { ArgumentError, devices, InstabilityError, stencil } from '../../lib/index.ts';
+import { blockedText } from '../../lib/stencil/compile/blocked.ts';
 import { stencilProgram } from '../../lib/stencil/compile/program.ts';
 import type { Adaptive } from '../../lib/stencil/adaptive.ts';
 import { CppEngine, type CppParts } from '../../lib/stencil/engines/cpp.ts';
 import { readRequest } from '../../lib/stencil/simulate.ts';
-import { joined, randomCase, same, sequence, type Case } from './support.ts';
+import { one, three, two } from './flux-equations.ts';
+import { after, joined, randomCase, same, sequence, type Case } from './support.ts';
 
 const hasGpu = devices().some(({ backend, available }) => backend === 'cuda' && available);
 
@@ -86,6 +88,31 @@ describe('stencil: C++', function () {
     };
     // The first ones have groups of one, two and four rows, and all kinds of passes.
     for (let seed = 3; seed < many + 3; seed += 2) await Promise.all([one(seed), one(seed + 1)]);
+  });
+
+  it('makes the fluxes that neighbours share once, in tiles of any size', async () => {
+    const wave = (x: number, y = 0, z = 0): number => Math.sin(x) + 0.3 * Math.cos(1.7 * y) - 0.2 * z;
+    const low = { kind: 'dirichlet', value: ({ t }: { t: number }) => 0.2 + t } as const;
+    const cases: readonly (readonly [stencil.Equation, readonly number[], object, readonly [number, number, number]])[] = [
+      [one as never, [31], { initial: { u: wave, v: (x: number) => x - wave(x) }, coefficients: { c: (x: number) => 1 + 0.1 * x },
+        parameters: { k: [0.5, 0.25, 2] }, boundary: { low, high: { fields: { u: 'mirror', v: 'outflow' } } } }, [1, 1, 7]],
+      [two as never, [9, 13], { initial: { u: wave }, parameters: { k: 0.5 }, boundary: { x: 'periodic', y: { low: 'odd-mirror', high: low } } },
+        [4, 1, 5]],
+      [three as never, [7, 3, 12], { initial: { u: wave }, parameters: { k: [0.5, 1] }, boundary: { x: 'mirror', y: 'periodic', z: 'periodic' } },
+        [3, 2, 5]],
+    ];
+    await Promise.all(cases.map(async ([equation, shape, more, tile]) => {
+      const each = { equation, steps: 7, text: '', options: { shape, dt: 0.02, spacing: 0.5, ...more } } as never as Case;
+      const { made, target } = partsOf(each);
+      assert.match(blockedText(made, target), /bool shares\(int s\) \{ return s == 0/);
+      const expected = arranged(each, await after(each, { backend: 'wasm', threads: 1 }));
+      for (const depth of [1, 3]) {
+        const engine = await CppEngine.begin({ ...partsOf(each), threads: 2, shape: { depth, tile }, compiler: { effort: 1 } });
+        await engine.advance({ steps: 7, originTime: 0, from: 0, unit: 0.02, dt: 0.02 });
+        same(await engine.read(), expected, `${shape.join(' × ')}, ${depth} steps per pass`);
+        engine.dispose();
+      }
+    }));
   });
 
   it('runs whole equations through simulate: two fields in three dimensions, ensembles, exact times, snapshots', async () => {

@@ -1,16 +1,15 @@
 // Equations as C++ that takes several steps per pass over memory: functions of rows, and the scheme for runtime/blocked.h, which calls
 // them. Rows run along the last axis; one and two dimensions have one cell along the axes before their own.
 import { required } from '../../core/known.ts';
-import {
-  binary, call, constant, exact, forLoop, get, i32, load, set, store, type Body, type Buffer, type Expression, type KernelFunction,
-  type Local, type Program, type Statement, type Type,
-} from '../../kernel/ir.ts';
+import { binary, get, i32, set, type Expression, type KernelFunction, type Program } from '../../kernel/ir.ts';
 import { optimise } from '../../kernel/passes/index.ts';
 import { cName } from '../../kernel/print/c-family.ts';
 import { cppParameters, printCpp } from '../../kernel/print/cpp.ts';
 import { verify } from '../../kernel/verify.ts';
 import { rateStatements } from './limit.ts';
+import { RowFunction } from './row-function.ts';
 import { checksAll, ghostsOf, isPeriodic, passObstacle, placeFunctions, type Ghost } from './scheme.ts';
+import { sharedOf, type Shared } from './sharing.ts';
 import { stageSize, type Stage, type StencilProgram, type Target } from './stages.ts';
 import type { Input } from './trace.ts';
 
@@ -24,97 +23,6 @@ export function ranked<T>(of: readonly T[], rest: T): readonly [T, T, T] {
 
 /** The runtime's axis for each of an equation's. */
 const runtimeAxes = (dimensions: number): readonly number[] => [[2], [0, 2], [0, 1, 2]][dimensions - 1] ?? [];
-
-/** Makes one function of a row. */
-class RowFunction {
-  readonly name: string;
-  readonly buffers: Buffer[] = [];
-  /** The pointers to them, as expressions of C++. */
-  readonly texts = new Map<Buffer, string>();
-  readonly #made: StencilProgram;
-  readonly #target: Target;
-  readonly #count: Local = { name: 'count', type: 'i32' };
-  readonly #column: Local = { name: 'j', type: 'i32' };
-  readonly #indices: readonly Local[];
-  readonly #extents: readonly Local[];
-  readonly #scalars: ReadonlyMap<string, Local>;
-  readonly #body: Statement[] = [];
-  #next = 0;
-
-  constructor(name: string, made: StencilProgram, target: Target) {
-    this.name = name;
-    this.#made = made;
-    this.#target = target;
-    const { names: { dimensions, precision }, scalars } = made;
-    const ints = (letter: string): Local[] => Array.from({ length: dimensions }, (_, axis) => ({ name: `${letter}${axis}`, type: 'i32' }));
-    this.#indices = ints('i');
-    this.#extents = ints('n');
-    this.#scalars = new Map(scalars.map((each) => [each, { name: `s_${each}`, type: precision }]));
-  }
-
-  local(type: Type = this.#made.names.precision): Local {
-    return { name: `v_${this.#next++}`, type };
-  }
-
-  /** A buffer, one for each pointer. */
-  #buffer(text: string, isReadOnly: boolean): Buffer {
-    const known = [...this.texts].find(([, other]) => other === text)?.[0];
-    if (known !== undefined) return known;
-    const buffer: Buffer = { name: `${this.name}_${this.buffers.length}`, element: this.#made.names.precision, role: 'external',
-      length: undefined, isReadOnly };
-    this.buffers.push(buffer);
-    this.texts.set(buffer, text);
-    return buffer;
-  }
-
-  /** The number at the row's column, which pointers may be behind of. */
-  read(text: string, behind = 0): Expression {
-    return load(this.#buffer(text, true), get(this.#column), behind);
-  }
-
-  write(text: string, value: Expression): void {
-    this.#body.push(store(this.#buffer(text, false), get(this.#column), value));
-  }
-
-  call(name: string, args: readonly Expression[], results: readonly Local[]): void {
-    this.#body.push(call(name, args, results));
-  }
-
-  add(s: Statement): void {
-    this.#body.push(s);
-  }
-
-  /** A number that does not come from arrays. `face`: places are on this side. */
-  plain(input: Input, face?: { readonly axis: number; readonly side: 0 | 1 }, by = 0): Expression {
-    if (input.kind === 'scalar') return get(required(this.#scalars.get(input.name)));
-    if (input.kind !== 'place') throw new TypeError(`${input.kind} is not plain`);
-    const { axis } = input;
-    const { precision } = this.#made.names;
-    const origin = required(this.#target.origin[axis]);
-    if (face?.axis === axis && face.side === 0) return constant(precision, precision === 'f32' ? Math.fround(origin) : origin);
-    const place = this.local();
-    if (face?.axis === axis) this.call(`face_${axis}`, [get(required(this.#extents[axis]))], [place]);
-    else this.call(`centre_${axis}`, [this.#index(axis, by)], [place]);
-    return get(place);
-  }
-
-  /** `by`: rows from the first of a group. */
-  #index(axis: number, by: number): Expression {
-    const first = get(required(this.#indices[axis]));
-    if (axis === this.#indices.length - 1) return exact('add', first, get(this.#column));
-    return by > 0 && axis === this.#indices.length - 2 ? exact('add', first, i32(by)) : first;
-  }
-
-  /** The function: its body for every column, between `before` and the results. */
-  finish(before: Body = [], results: readonly Expression[] = []): KernelFunction {
-    const loop = forLoop({ name: 'columns' }, this.#column, { from: i32(0), to: get(this.#count) }, this.#body);
-    return {
-      name: this.name, parameters: [this.#count, ...this.#indices, ...this.#extents, ...this.#scalars.values()],
-      results: results.map(({ type }) => type), buffers: [],
-      body: [...before, loop, ...(results.length === 0 ? [] : [{ kind: 'return' as const, values: results }])],
-    };
-  }
-}
 
 /** Nodes that a function of several rows may have: what its rows have in common is loaded and computed once. */
 const mostGrouped = 200;
@@ -134,35 +42,52 @@ function groupOf(made: StencilProgram, target: Target): 1 | 2 | 4 {
 /** Whether a stage is compiled for several rows at once. */
 const isGrouped = (stage: Stage, rows: number): boolean => rows > 1 && rows * stageSize(stage) <= mostGrouped;
 
+/** Numbers of a cell from those around it: by rows from the row of the function. */
+function argumentsOf(row: RowFunction, made: StencilProgram, inputs: readonly Input[], by = 0): Expression[] {
+  const reach = required(made.reach.at(-1));
+  const [onPlane, onRow] = [0, 1].map((axis) => (axis === groupAxis(made) ? by : 0)) as [number, number];
+  return inputs.map((input): Expression => {
+    switch (input.kind) {
+      case 'y': case 'c': {
+        const [plane, line, column] = ranked(input.offset, 0);
+        const name = input.kind === 'y' ? 'y' : 'coefficient';
+        return row.read(`at.${name}(${input.index}, ${plane + onPlane}, ${line + onRow})`, reach + required(column));
+      }
+      case 'u': return row.read(`at.start(${input.index}, ${onPlane}, ${onRow})`);
+      case 'a': return row.read(`at.sum(${input.index}, ${onPlane}, ${onRow})`);
+      default: return row.plain(input, undefined, by);
+    }
+  });
+}
+
 /** A stage of one row, or of several that lie side by side along the axis before the last. */
 function stageRow(made: StencilProgram, target: Target, s: number, rows: 1 | 2 | 4): RowFunction {
   const row = new RowFunction(`${rows === 1 ? 'stage' : 'group'}_${s}`, made, target);
-  const { point } = required(made.stages[s]);
-  const reach = required(made.reach.at(-1));
+  const stage = required(made.stages[s]);
+  const shared = sharedOf(stage, s);
+  const { f, inputs } = shared?.finish ?? stage.point;
   const fields = made.names.fields.length;
   const writes: (() => void)[] = [];
   for (let by = 0; by < rows; by += 1) {
-    const [onPlane, onRow] = [0, 1].map((axis) => (axis === groupAxis(made) ? by : 0)) as [number, number];
-    const own = `${onPlane}, ${onRow}`;
-    const args = point.inputs.map((input): Expression => {
-      switch (input.kind) {
-        case 'y': case 'c': {
-          const [plane, line, column] = ranked(input.offset, 0);
-          const name = input.kind === 'y' ? 'y' : 'coefficient';
-          return row.read(`at.${name}(${input.index}, ${plane + onPlane}, ${line + onRow})`, reach + required(column));
-        }
-        case 'u': return row.read(`at.start(${input.index}, ${own})`);
-        case 'a': return row.read(`at.sum(${input.index}, ${own})`);
-        default: return row.plain(input, undefined, by);
-      }
-    });
-    const results = point.f.results.map((type) => row.local(type));
-    row.call(point.f.name, args, results);
+    const own = [0, 1].map((axis) => (axis === groupAxis(made) ? by : 0)).join(', ');
+    const numbers = shared?.numbers.map(({ component, side }) =>
+      row.read(`at.made(${component}, ${Number(side === 'before')}, ${Number(side === 'beside')})`)) ?? [];
+    const results = f.results.map((type) => row.local(type));
+    row.call(f.name, [...numbers, ...argumentsOf(row, made, inputs, by)], results);
     results.forEach((result, i) => writes.push(() => {
       row.write(i < fields ? `at.out(${i}, ${own})` : `at.sum_out(${i - fields}, ${own})`, get(result));
     }));
   }
   for (const write of writes) write();
+  return row;
+}
+
+/** What the cells of a row make for themselves and for their neighbours. */
+function shareRow(made: StencilProgram, target: Target, s: number, { common: { f, inputs } }: Shared): RowFunction {
+  const row = new RowFunction(`share_${s}`, made, target);
+  const results = f.results.map((type) => row.local(type));
+  row.call(f.name, argumentsOf(row, made, inputs), results);
+  results.forEach((result, i) => { row.write(`at.made(${i}, 0, 0)`, get(result)); });
   return row;
 }
 
@@ -211,6 +136,8 @@ interface Rows {
   readonly stages: readonly RowCall[];
   /** Of several rows, by stage. */
   readonly groups: ReadonlyMap<number, RowCall>;
+  /** What cells make for their neighbours, by stage. */
+  readonly shares: ReadonlyMap<number, RowCall>;
   readonly ghosts: ReadonlyMap<number, RowCall>;
   readonly check: RowCall | undefined;
   readonly limit: RowCall | undefined;
@@ -239,6 +166,10 @@ function rowsOf(made: StencilProgram, target: Target, ghosts: readonly Ghost[]):
   const group = groupOf(made, target);
   return {
     stages: stages.map((_, s) => done(stageRow(made, target, s, 1))), ghosts: beyond, check: admissible, limit: limit && done(limit),
+    shares: new Map(stages.flatMap((stage, s) => {
+      const shared = sharedOf(stage, s);
+      return shared === undefined ? [] : [[s, done(shareRow(made, target, s, shared))]];
+    })),
     groups: new Map(stages.flatMap((stage, s) => (isGrouped(stage, group) ? [[s, done(stageRow(made, target, s, group))]] : []))),
   };
 }
@@ -260,12 +191,19 @@ export const isStaged = (made: StencilProgram, target: Target): boolean => passO
 const list = (of: readonly (number | boolean)[]): string => `{${of.join(', ')}}`;
 const anyOf = (conditions: readonly string[]): string => conditions.join(' || ') || 'false';
 
+/** The functions of a cell, callees first. */
+function pointsOf(stage: Stage, s: number): readonly KernelFunction[] {
+  const shared = sharedOf(stage, s);
+  return shared === undefined ? [stage.point.f] : [...shared.callees, shared.common.f, shared.finish.f];
+}
+
 /** What the runtime knows of an equation at compile time. */
 function constantsText(made: StencilProgram, target: Target, ghosts: readonly Ghost[]): readonly string[] {
   const { stages, names, reach } = made;
   const which = (test: (at: number) => boolean): string => anyOf(stages.flatMap((_, s) => (test(s) ? [`s == ${s}`] : [])));
   const axes = runtimeAxes(names.dimensions);
   const isWhole = isStaged(made, target);
+  const faces = stages.map((stage, s) => sharedOf(stage, s)?.common.f.results.length ?? 0);
   const [group, axis] = [groupOf(made, target), groupAxis(made)];
   const wraps = ranked(reach.map((_, axis) => isPeriodic(target, axis)), false);
   const periodic = target.rules.flatMap(([low], axis) => low.flatMap(({ kind }, field) =>
@@ -280,6 +218,8 @@ function constantsText(made: StencilProgram, target: Target, ghosts: readonly Gh
     `  static constexpr bool kWraps[3] = ${list(wraps)}, kPeriodic[3] = ${list(wraps.map((each) => each && !isWhole))};`,
     `  static constexpr int kGroup = ${group}, kGroupAxis = ${axis}, kBatch = ${group > 1 && axis === 0 ? batch : 1};`,
     `  static constexpr bool groups(int s) { return ${which((s) => isGrouped(required(stages[s]), group))}; }`,
+    `  static constexpr int kFaces = ${Math.max(0, ...faces)};`,
+    `  static constexpr bool shares(int s) { return ${which((s) => required(faces[s]) > 0)}; }`,
     `  static constexpr double kTime[] = ${list(stages.map(({ time }) => time))};`,
     `  static constexpr double kDivisorH[] = ${list(stages.map(({ h }) => h.divisor))};`,
     `  static constexpr double kDivisorG[] = ${list(stages.map(({ g }) => g.divisor))};`,
@@ -296,19 +236,19 @@ export function blockedText(made: StencilProgram, target: Target): string {
   const ghosts = ghostsOf(made, target);
   const rows = rowsOf(made, target, ghosts);
   const others = [rows.check, rows.limit].filter((each) => each !== undefined);
-  const calls = [...rows.stages, ...rows.groups.values(), ...rows.ghosts.values(), ...others];
+  const calls = [...rows.stages, ...rows.groups.values(), ...rows.shares.values(), ...rows.ghosts.values(), ...others];
   const points = new Map<string, KernelFunction>();
   for (const { value, made: ghost } of ghosts) {
     for (const each of [value, ghost]) if (each !== undefined) points.set(each.f.name, each.f);
   }
   for (const each of [limit?.speed, limit?.diffusivity]) if (each !== undefined) points.set(each.f.name, each.f);
-  for (const f of [...placeFunctions(made, target), check.f, ...stages.map(({ point }) => point.f)]) points.set(f.name, f);
+  for (const f of [...placeFunctions(made, target), check.f, ...stages.flatMap(pointsOf)]) points.set(f.name, f);
   const program: Program = verify(optimise({
     buffers: calls.flatMap(({ row }) => row.buffers), imports: [], functions: [...points.values(), ...calls.map(({ f }) => f)],
   }, { roots: new Set(calls.map(({ f }) => f.name)), vectors: false, unroll: 0 }));
   const pointers = cppParameters(program);
   // Where a stage is inlined, its loop competes for registers with the code around it.
-  const own = new Set([...rows.stages, ...rows.groups.values()].map(({ f }) => f.name));
+  const own = new Set([...rows.stages, ...rows.groups.values(), ...rows.shares.values()].map(({ f }) => f.name));
   const attributes = ({ name }: KernelFunction): string => (own.has(name) ? '__attribute__((noinline)) ' : '');
   const axes = runtimeAxes(names.dimensions);
   const callText = ({ row, f }: RowCall, results: readonly string[] = []): string => `wl_equation::${cName(f.name)}(${[
@@ -324,6 +264,8 @@ export function blockedText(made: StencilProgram, target: Target): string {
     ...cases(rows.stages.map((each, s) => [s, callText(each)])), '    }', '  }',
     `  template <class At> static void group(int s, ${arguments_}) {`, '    switch (s) {',
     ...cases([...rows.groups].map(([s, each]) => [s, callText(each)])), '    }', '  }',
+    `  template <class At> static void share(int s, ${arguments_}) {`, '    switch (s) {',
+    ...cases([...rows.shares].map(([s, each]) => [s, callText(each)])), '    }', '  }',
     `  template <class At> static void fill(int axis, int side, int k, ${arguments_}) {`, '    switch ((axis * 2 + side) * 8 + k) {',
     ...cases([...rows.ghosts].map(([key, each]) => [key, callText(each)])), '      default: break;', '    }', '  }',
     '  template <class At> static bool check(const At& at, int count, const int (&n)[3], const Real* q) {',

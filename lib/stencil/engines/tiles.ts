@@ -2,6 +2,7 @@
 import { required } from '../../core/known.ts';
 import { readBytesSync } from '../../core/files.ts';
 import { isStaged, marginsOf, ranked } from '../compile/blocked.ts';
+import { sharedOf } from '../compile/sharing.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import { isPeriodic } from '../compile/scheme.ts';
 import { operations } from './shapes.ts';
@@ -62,6 +63,7 @@ function costsOf(made: StencilProgram, target: Target): Costs {
   const { stages, names, reach } = made;
   const bytes = names.precision === 'f32' ? 4 : 8, fields = names.fields.length, coefficients = names.coefficients.length;
   const margins = marginsOf(made, target);
+  const faces = Math.max(0, ...stages.map((stage, s) => sharedOf(stage, s)?.common.f.results.length ?? 0));
   const count = (is: boolean): number => Number(is);
   const planes = margins[0] + ranked(reach, 0)[0] + 1 + count(stages.some(({ readsStart }) => readsStart))
     + count(stages.some(({ writesSum }) => writesSum));
@@ -69,7 +71,7 @@ function costsOf(made: StencilProgram, target: Target): Costs {
     stages: stages.length, margins, periodic: ranked(reach.map((_, axis) => isPeriodic(target, axis)), false),
     work: stages.reduce((sum, { point: { f, inputs } }) =>
       sum + (bytes / 8) * (operation * operations(f) + access * Math.max(1, inputs.length / 4)), 0),
-    perPass: memoryByte * bytes * 2 * fields, perStep: memoryByte * bytes * coefficients, kept: planes * fields * bytes,
+    perPass: memoryByte * bytes * 2 * fields, perStep: memoryByte * bytes * coefficients, kept: (planes * fields + 2 * faces) * bytes,
   };
 }
 

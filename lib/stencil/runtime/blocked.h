@@ -11,6 +11,7 @@
 // a periodic axis), a pass is one stage on whole rows and columns of planes, and periodic fields are copied beyond boundaries.
 #pragma once
 #include <cstring>
+#include "places.h"
 #include "rings.h"
 #include "rows.h"
 #include "stencil.h"
@@ -19,6 +20,10 @@ namespace wl_stencil {
 
 template <class S>
 class Blocked {
+  template <class> friend struct Place;
+  template <class> friend struct State;
+  template <class> friend struct Ghost;
+  using Scheme = S;
   using Real = typename S::Real;
   using Kept = Rings<S>;
   static constexpr int kStages = Kept::kStages, kPlaneMargin = S::kMargin[0], kLine = Kept::kLine, kVector = Kept::kVector;
@@ -70,10 +75,11 @@ class Blocked {
       const int phase = at % kStages;
       level.planes = Kept::planes_of(phase);
       level.sum_planes = Kept::sum_planes_of(phase);
-      if (kPlaneMargin == 0) used = (size_t)(at % (kStages + 1)) * Kept::largest_planes() * kFields * plane;
+      if (kPlaneMargin == 0) used = (size_t)(at % (kStages + 1)) * Kept::largest_planes() * plane;
       level.y = memory + used;
       level.sum = level.y + kFields * level.planes * plane;
-      if (at < count_) used += kFields * (level.planes + level.sum_planes) * plane;
+      level.faces = level.sum + kFields * level.sum_planes * plane;
+      used += (kFields * (level.planes + level.sum_planes) + 2 * S::kFaces) * plane;
       for (int axis = 0; axis < 3; ++axis) {
         const int margin = (count_ - at) * S::kMargin[axis];
         const bool periodic = S::kPeriodic[axis];
@@ -128,50 +134,6 @@ class Blocked {
     return (tile_.member * kFields + field) * grid_.cells + ((int64_t)plane * n[1] + row) * n[2] + column;
   }
 
-  /// Where a stage finds its numbers and puts its results: pointers to a cell of a row.
-  struct Place {
-    const Blocked& all;
-    int level, plane, row, column;
-
-    /// Shifted back by the reach along the last axis.
-    const Real* y(int field, int by_plane, int by_row) const {
-      const Level& from = all.levels_[level - 1];
-      return all.y_cell(from, field, plane + by_plane, row + by_row, column - S::kReach[2]);
-    }
-    const Real* start(int field, int by_plane, int by_row) const {
-      if constexpr (S::kStaged) return (const Real*)all.pass_.start + all.inside(field, plane, row, column);
-      const Level& from = all.levels_[(level - 1) / kStages * kStages];
-      return all.y_cell(from, field, plane + by_plane, row + by_row, column);
-    }
-    const Real* sum(int field, int by_plane, int by_row) const {
-      if constexpr (S::kStaged) return (const Real*)all.pass_.sum + all.inside(field, plane, row, column);
-      const Level& from = all.levels_[(level - 1) / kStages * kStages + Kept::sum_phase((level - 1) % kStages)];
-      return all.sum_cell(from, field, plane + by_plane, row + by_row, column);
-    }
-    Real* sum_out(int field, int by_plane, int by_row) const {
-      if constexpr (S::kStaged) return (Real*)all.pass_.sum_to + all.inside(field, plane, row, column);
-      return all.sum_cell(all.levels_[level], field, plane + by_plane, row + by_row, column);
-    }
-    Real* out(int field, int by_plane = 0, int by_row = 0) const {
-      if (level == all.count_) return (Real*)all.pass_.to + all.inside(field, plane + by_plane, row + by_row, column);
-      return all.y_cell(all.levels_[level], field, plane + by_plane, row + by_row, column);
-    }
-    const Real* coefficient(int index, int by_plane, int by_row) const {
-      return all.coefficient(index, plane + by_plane, row + by_row, column);
-    }
-  };
-
-  /// Where the rates of a row find their numbers and are put.
-  struct State {
-    const Blocked& all;
-    const Real* of;
-    int plane, row, column;
-
-    const Real* state(int field) const { return of + all.inside(field, plane, row, column); }
-    const Real* coefficient(int index, int, int) const { return all.coefficient(index, plane, row, column); }
-    Real* rates() const { return all.rates_; }
-  };
-
   /// Shifted back by the reach along the last axis.
   const Real* coefficient(int index, int plane, int row, int column) const {
     const int *const n = grid_.n, *const pad = grid_.pad;
@@ -185,29 +147,10 @@ class Blocked {
     Real q[kScalars];
     set_scalars(q, pass_.limits->time, 0, pass_.limits->h, pass_.limits->g);
     const int i[3] = {plane, row, column};
-    S::limit(State{*this, of, plane, row, column}, count, i, grid_.n, q);
+    S::limit(State<Blocked>{*this, of, plane, row, column}, count, i, grid_.n, q);
     const double most = largest(rates_, count);
     if (most > rate_) rate_ = most;
   }
-
-  /// The same for cells beyond the boundary of an axis.
-  struct Ghost {
-    const Blocked& all;
-    int level, axis, side;
-    int at[3];
-
-    Real* out(int field) const {
-      const Level& of = all.levels_[level];
-      return all.y_cell(of, field, at[0], at[1], at[2]);
-    }
-    /// The cell at a distance from the boundary.
-    const Real* inner(int field, int distance) const {
-      const Level& of = all.levels_[level];
-      int from[3] = {at[0], at[1], at[2]};
-      from[axis] = side == 0 ? distance : all.grid_.n[axis] - 1 - distance;
-      return all.y_cell(of, field, from[0], from[1], from[2]);
-    }
-  };
 
   /// Calls `use` for the parts of a row between multiples of the grid's extent.
   template <class Use>
@@ -300,6 +243,10 @@ class Blocked {
   void compute(int at, int plane, int planes) {
     const Level& level = levels_[at];
     const int stage = stage_of(at);
+    if (S::shares(stage)) {
+      if (plane == level.low[0]) share(at, plane - 1);
+      share(at, plane);
+    }
     for (int row = level.low[1], rows; row < level.high[1]; row += rows) {
       rows = together(at, 1, row, level.high[1]);
       each_part(level.low[2], level.high[2], [&](int column, int count, int index) {
@@ -307,11 +254,21 @@ class Blocked {
         const bool rounds = at < count_ && column + count == level.high[2];
         const int i[3] = {index_of(0, plane), index_of(1, row), index - before};
         const int all = rounds ? (before + count + kVector - 1) / kVector * kVector : before + count;
-        const Place place{*this, at, plane, row, column - before};
+        const Place<Blocked> place{*this, at, plane, row, column - before};
         if (planes * rows > 1) S::group(stage, place, all, i, grid_.n, level.q);
         else S::stage(stage, place, all, i, grid_.n, level.q);
         for (int by = 0; by < planes * rows; ++by) look(at, plane + (planes > 1 ? by : 0), row + (rows > 1 ? by : 0), column, count);
       });
+    }
+  }
+
+  /// From one column before those that are computed on.
+  void share(int at, int plane) {
+    const Level& level = levels_[at];
+    const int before = at < count_ ? (level.low[2] - base_column_) % kVector : 0, columns = before + level.high[2] - level.low[2];
+    const int all = at < count_ ? (columns + kVector - 1) / kVector * kVector : columns, none[3] = {};
+    for (int row = level.low[1]; row < level.high[1]; ++row) {
+      S::share(stage_of(at), Place<Blocked>{*this, at, plane, row, level.low[2] - before - 1}, all + 1, none, grid_.n, level.q);
     }
   }
 
@@ -324,7 +281,7 @@ class Blocked {
         fetch<1>((const Real*)pass_.to + inside(field, plane + S::kBatch, row, column), count);
       }
     }
-    if (is_checked && !S::check(Place{*this, at, plane, row, column}, count, grid_.n, level.q)) good_ = false;
+    if (is_checked && !S::check(Place<Blocked>{*this, at, plane, row, column}, count, grid_.n, level.q)) good_ = false;
     if (S::kLimited && is_last && at == count_ && pass_.limits != nullptr) {
       take_rates((const Real*)pass_.to, plane, row, column, count);
     }
@@ -343,7 +300,7 @@ class Blocked {
     const Level& level = levels_[at];
     each_part(level.low[2], level.high[2], [&](int column, int count, int index) {
       const int i[3] = {index_of(0, plane), index_of(1, row), index};
-      S::fill(axis, side, k, Ghost{*this, at, axis, side, {plane, row, column}}, count, i, grid_.n, levels_[at + 1].q);
+      S::fill(axis, side, k, Ghost<Blocked>{*this, at, axis, side, {plane, row, column}}, count, i, grid_.n, levels_[at + 1].q);
       copy_periodic(at, axis, plane, row, column, count);
     });
   }
@@ -383,7 +340,7 @@ class Blocked {
 
   void add_column(int at, int side, int k, int plane, int row, int column) {
     const int i[3] = {index_of(0, plane), index_of(1, row), column};
-    S::fill(2, side, k, Ghost{*this, at, 2, side, {plane, row, column}}, 1, i, grid_.n, levels_[at + 1].q);
+    S::fill(2, side, k, Ghost<Blocked>{*this, at, 2, side, {plane, row, column}}, 1, i, grid_.n, levels_[at + 1].q);
     copy_periodic(at, 2, plane, row, column, 1);
   }
 };

@@ -17,7 +17,7 @@ struct Rings {
     int low[3], high[3];
     /// Whether the next level reads beyond the boundaries.
     bool ghost_low[3], ghost_high[3];
-    Real *y, *sum;
+    Real *y, *sum, *faces;
     int planes, sum_planes;
     /// A plane at the start of the rings, at most as many before the newest as a ring has.
     int origin, sum_origin;
@@ -51,10 +51,11 @@ struct Rings {
     return planes;
   }
 
+  /// Planes of numbers that a level needs.
   static int largest_planes() {
     int most = 0;
     for (int phase = 0; phase < kStages; ++phase) most = larger(most, planes_of(phase) + sum_planes_of(phase));
-    return most;
+    return kFields * most + 2 * S::kFaces;
   }
 
   // The layout of a thread's memory: levels, then their planes. Lines are 64 bytes.
@@ -70,13 +71,13 @@ struct Rings {
     return (lines(shape.tile[2] + 2 * border_of(shape.depth * kStages)) | 1) * kLine;
   }
   /// If levels do not follow behind each other, a step needs no more than its own.
-  static int slots_of(int levels) { return kPlaneMargin == 0 ? smaller(levels, kStages + 1) : levels; }
+  static int slots_of(int levels) { return kPlaneMargin == 0 ? smaller(levels + 1, kStages + 1) : levels + 1; }
 
   static size_t scratch_bytes(const Shape& shape) {
     const int levels = shape.depth * kStages;
     const size_t plane = (size_t)rows_of(shape) * stride_of(shape) * sizeof(Real);
     const size_t rates = aligned(stride_of(shape) * sizeof(Real));
-    const size_t fields = slots_of(levels) * (size_t)largest_planes() * kFields * plane;
+    const size_t fields = slots_of(levels) * (size_t)largest_planes() * plane;
     return rates + aligned((levels + 1) * sizeof(Level)) + fields + 4096;
   }
 };
