@@ -58,7 +58,7 @@ In one dimension, three equations have implementations of their own, which are f
       --n N              points of the domain, at least 3 (heat) or 5
       --dx D, --length L spacing of the points, or length of the domain (default 1; ks: required)
       --time, --steps, --snapshots, --precision, --backend, --out as above; results go to DIR itself: result.zarr,
-                         profile.svg, space-time.png and a checkpoint
+                         profile.svg, space-time.svg and a checkpoint
       --initial I        heat: parabola, ramp, cosine:mode=3; ks: paper, noise:seed=1, mode:waves=3;
                          euler: sod, wave, wave:waves=2; or a .npy file with the state
       --boundary B       periodic, reflective, dirichlet (dirichlet:20 holds 20), outflow

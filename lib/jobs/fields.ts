@@ -7,6 +7,9 @@ export const count = z.number().int().min(0);
 /** A file or folder that a job reads. */
 export const path = z.string().min(1).meta({ format: 'path' });
 
+/** Names with their units. */
+export const units = z.record(z.string(), z.string()).optional();
+
 /** Where a job runs; every field is optional. */
 export const deviceSchema = z.strictObject({
   backend: z.enum(['auto', 'cuda', 'cpu', 'simt']).default('auto')

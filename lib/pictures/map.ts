@@ -6,7 +6,7 @@ import type { PlotSpecification } from './plot.ts';
 export interface MapAxis {
   /** With its unit: 'x (cm)'. */
   readonly title: string;
-  /** The values at its ends. */
+  /** The values at its ends: left and right, or bottom and top. */
   readonly range: readonly [number, number];
 }
 
@@ -35,7 +35,7 @@ const longest = 420, shortest = 100;
 
 /** Width and height in the proportion of the ranges, unless the axes differ in kind or one is very short. */
 export function extentOf(x: MapAxis, y: MapAxis, isPlace: boolean): { readonly width: number; readonly height: number } {
-  const [wide, high] = [x.range[1] - x.range[0], y.range[1] - y.range[0]];
+  const [wide, high] = [x, y].map(({ range: [from, to] }) => Math.abs(to - from)) as [number, number];
   if (!isPlace) return { width: longest, height: Math.round(longest * 0.7) };
   const scale = longest / Math.max(wide, high);
   return { width: Math.max(shortest, Math.round(wide * scale)), height: Math.max(shortest, Math.round(high * scale)) };
@@ -45,6 +45,8 @@ const axis = ({ title, range }: MapAxis, name: string): object => ({
   field: name, type: 'quantitative', title, axis: { grid: false, tickCount: 6 }, scale: { domain: range, nice: false, zero: false },
 });
 
+const titleLook = { anchor: 'middle', fontSize: 12, fontWeight: 'normal' };
+
 function panelOf({ title, x, y, picture, shown, bar = true }: MapPanel, isPlace: boolean): object {
   const { width, height } = extentOf(x, y, isPlace);
   const isPlane = 'values' in picture;
@@ -52,9 +54,10 @@ function panelOf({ title, x, y, picture, shown, bar = true }: MapPanel, isPlace:
   const png = isPlane ? gridPng(picture.values, picture.width, picture.height, range) : picture.png;
   const above = isPlane ? 0 : picture.above;
   const whole = height / (1 - above);
+  const gradientLength = Math.min(height, 300);
   const image = { type: 'image', width, height: whole, aspect: false, smooth: false };
   return {
-    ...(title === undefined ? {} : { title: { text: title, offset: whole - height + 6, fontWeight: 'normal' } }), width, height,
+    ...(title === undefined ? {} : { title: { text: title, ...titleLook, offset: whole - height + 6 } }), width, height,
     layer: [
       {
         data: { values: [{}] }, mark: image,
@@ -69,7 +72,7 @@ function panelOf({ title, x, y, picture, shown, bar = true }: MapPanel, isPlace:
           x: axis(x, 'x'), y: axis(y, 'y'),
           color: {
             field: 'value', type: 'quantitative', scale: { domain: range, scheme: 'inferno' },
-            legend: bar ? { title: shown.title, gradientLength: Math.min(height, 300) } : null,
+            legend: bar ? { title: shown.title, gradientLength, tickCount: Math.max(3, Math.round(gradientLength / 45)) } : null,
           },
         },
       },

@@ -3,6 +3,16 @@
 /** A Vega-Lite specification; see the vega-lite documentation. */
 export type PlotSpecification = object;
 
+/** The note of results without pictures. */
+export const noPictures = 'no pictures: install the optional packages vega and vega-lite';
+
+/** The look of all charts: titles at the left, texts of a size that can be read, legends in full colour. */
+const look = {
+  background: 'white', title: { anchor: 'start', fontSize: 14, subtitleFontSize: 12 },
+  axis: { labelFontSize: 11, titleFontSize: 12 }, legend: { labelFontSize: 11, titleFontSize: 12, symbolOpacity: 1 },
+  header: { labelFontSize: 12 },
+} as const;
+
 /**
  * The SVG of a Vega-Lite specification, or undefined if the optional packages `vega` and `vega-lite` are not installed (results are then
  * written without pictures).
@@ -15,9 +25,11 @@ export async function plotSvg(specification: PlotSpecification): Promise<string 
   } catch {
     return undefined;
   }
-  const compiled = lite.compile(specification as Parameters<typeof lite.compile>[0]).spec;
+  const compiled = lite.compile(specification as Parameters<typeof lite.compile>[0], { config: look }).spec;
   const view = new vega.View(vega.parse(compiled), { renderer: 'none', logLevel: vega.Error });
   try {
+    await view.runAsync();
+    vega.resetSVGDefIds(); // the same chart has the same bytes
     return await view.toSVG();
   } finally {
     view.finalize();

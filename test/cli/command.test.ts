@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PassThrough } from 'node:stream';
+import { decode } from 'fast-png';
 import { main } from '../../lib/cli/main.ts';
 import { formatNpy, parseNpy } from '../../lib/files/npy.ts';
 import { jobJsonSchema } from '../../lib/jobs/kinds/index.ts';
@@ -148,10 +149,20 @@ describe('warploom command', () => {
     assert.equal((await events()).filter((e) => e === 'finished').length, 4);
     const item = join(results, 'heat', 'diffusivity=2,precision=float64');
     const names = (await readdir(item)).sort();
-    assert.deepEqual(names, ['final.npy', 'heat-000.png', 'heat-001.png', 'heat-002.png', 'result.json', 'state.checkpoint']);
+    assert.deepEqual(names, ['final.npy', 'heat-000.svg', 'heat-001.svg', 'heat-002.svg', 'result.json', 'state.checkpoint']);
     const result = JSON.parse(await readFile(join(item, 'result.json'), 'utf8')) as { accuracy: { value: number }; files: string[] };
     assert.ok(result.accuracy.value < 1e-13);
     assert.ok(result.files.every((name) => names.includes(name)));
+    // The pictures of a run have one scale of colours, and the first row of the state at the top.
+    const maps = await Promise.all([0, 1, 2].map((i) => readFile(join(item, `heat-00${i}.svg`), 'utf8')));
+    const bars = maps.map((svg) => [.../role-legend-label.*?<\/g>/.exec(svg)![0].matchAll(/>([\d.,]+)<\/text>/g)].map(([, label]) => label).join());
+    assert.deepEqual(bars, bars.map(() => bars[0]));
+    assert.match(bars[0]!, /\d,\d/);
+    assert.match(maps[2]!, />heat, t = 3</);
+    const png = decode(Buffer.from(/base64,([^"]+)/.exec(maps[0]!)![1]!, 'base64'));
+    assert.deepEqual([png.width, png.height], [5, 4]);
+    const light = (i: number) => png.data[3 * i]! + png.data[3 * i + 1]! + png.data[3 * i + 2]!;
+    assert.deepEqual([light(0) < light(4), light(4) < light(19), light(9) < light(14)], [true, true, true]);
   });
 
   it('resumes a killed run from its checkpoint with the same final state', async function () {

@@ -99,14 +99,14 @@ describe('simulate jobs', function () {
   });
 
   it('draw profiles with the exact solution and a picture of space and time, and say how accurate they are', async () => {
-    const rod = { equation: 'heat', n: 41, fourier: 0.4, initial: 'ramp', until: { time: 0.05 }, snapshots: 10 };
-    const mode = { ...rod, initial: { kind: 'cosine', mode: 3 }, until: { steps: 100 } };
+    const rod = { equation: 'heat', n: 41, fourier: 0.4, initial: 'ramp', until: { time: 0.05 }, snapshots: 10, units: { x: 'cm', t: 's', u: 'K' } };
+    const mode = { ...rod, units: undefined, initial: { kind: 'cosine', mode: 3 }, until: { steps: 100 } };
     const flame = {
       equation: 'kuramoto-sivashinsky', n: 64, dx: 0.5, dt: 0.005, initial: { kind: 'noise', seed: 7 }, until: { steps: 500 }, snapshots: 20, precision: 'float32',
     };
     const expected: [string, object, number, RegExp, boolean][] = [
       ['tube', tube, 0.02, /L1 error of density/, true], ['rod', rod, 1e-2, /L1 error of u/, true], ['mode', mode, 2e-3, /L1 error of u/, true],
-      ['flame', flame, 1e-6, /drift/, false], ['ends', { ...rod, boundary: 'dirichlet' }, NaN, /no exact/, false],
+      ['flame', flame, 1e-6, /drift/, false], ['ends', { ...rod, units: undefined, boundary: 'dirichlet' }, NaN, /no exact/, false],
     ];
     for (const [name, content, limit, meaning, exact] of expected) {
       const { code, err, out } = await run(['run', await job(name, content), '--results', join(folder, 'results')]);
@@ -115,14 +115,25 @@ describe('simulate jobs', function () {
       const { accuracy, files, figures } = await resultOf(name);
       match(accuracy.meaning, meaning);
       ok(accuracy.value < limit || (Number.isNaN(limit) && accuracy.value === null), `${name}: ${accuracy.value}`);
-      deepStrictEqual(files, ['result.zarr', 'space-time.png', 'profile.svg']);
+      deepStrictEqual(files, ['result.zarr', 'space-time.svg', 'profile.svg']);
       ok(Object.values(figures).every(Number.isFinite), JSON.stringify(figures));
       const all = join(folder, 'results', name, 'all');
       const svg = await readFile(join(all, 'profile.svg'), 'utf8');
       ok(svg.startsWith('<svg') && svg.includes('computed, t = ') && svg.includes('>exact<') === exact, name);
-      const { width, height } = decode(await readFile(join(all, 'space-time.png')));
-      strictEqual(width, (content as { n: number }).n);
-      ok(height >= width / 4 && height <= width);
+      const map = await readFile(join(all, 'space-time.svg'), 'utf8');
+      for (const [png, field] of [...map.matchAll(/data:image\/png;base64,([^"]+)/g)].map(([, data], i) => [data!, i] as const)) {
+        const { width, height, data, channels } = decode(Buffer.from(png, 'base64'));
+        strictEqual(width, (content as { n: number }).n);
+        ok(height === 200, `${height}`);
+        // The lowest row is the state at time 0: its brightest pixel is where that is greatest.
+        if (field !== 0 || channels !== 3) continue;
+        const light = (x: number) => [0, 1, 2].reduce((sum, c) => sum + data[((height - 1) * width + x) * 3 + c]!, 0);
+        const { values } = await readZarr(join(all, 'result.zarr', name === 'tube' ? 'density' : 'u'));
+        const first = Array.from(values.slice(0, width), Number);
+        const brightest = Array.from({ length: width }, (_, x) => x).reduce((best, x) => (light(x) > light(best) ? x : best), 0);
+        ok(Math.max(...first) - first[brightest]! <= (Math.max(...Array.from(values, Number)) - Math.min(...Array.from(values, Number))) / 200, name);
+      }
+      for (const label of name === 'rod' ? ['x (cm)', 't (s)', 'u (K)'] : ['>x<', '>t<']) ok(map.includes(label), `${name}: ${label}`);
     }
   });
 
@@ -173,7 +184,7 @@ describe('simulate jobs', function () {
       const [a, b] = [join(all, 'result.zarr', field), join(folder, 'whole', 'long', 'all', 'result.zarr', field)];
       deepStrictEqual((await readZarr(a)).values, (await readZarr(b)).values, field);
     }
-    deepStrictEqual(await readFile(join(all, 'space-time.png')), await readFile(join(folder, 'whole', 'long', 'all', 'space-time.png')));
+    deepStrictEqual(await readFile(join(all, 'space-time.svg')), await readFile(join(folder, 'whole', 'long', 'all', 'space-time.svg')));
     // Another run of the same name does not go on from this one's checkpoint; --again starts again.
     equal((await run(['run', await job('long', { ...long, n: 66, snapshots: 9 }), '--results', join(folder, 'results')])).code, 0);
     deepStrictEqual((await readZarr(join(all, 'result.zarr', 'density'))).shape, [10, 66]);
@@ -187,7 +198,7 @@ describe('simulate jobs', function () {
     const done = await flags('euler --n 66 --cfl 0.4 --initial sod --boundary dirichlet --time 0.1 --snapshots 9');
     equal(done.code, 0, done.err);
     match(done.out, /66 points.*on cpu.*L1 error of density/);
-    match(done.out, /result\.zarr, space-time\.png, profile\.svg/);
+    match(done.out, /result\.zarr, space-time\.svg, profile\.svg/);
     deepStrictEqual((await readZarr(join(out, 'result.zarr', 'density'))).shape, [10, 66]);
     const ring = await flags('ks --n 64 --dx 0.5 --dt 0.005 --initial mode:waves=2,amplitude=0.5 --steps 20');
     equal(ring.code, 0, ring.err);

@@ -82,6 +82,9 @@ describe('stencil jobs', function () {
     // The bar grows with the time.
     const bars = film.frames.map((frame) => Array.from({ length: film.width }, (_, x) => frame.data[x]!).filter((level) => level === 0).length);
     deepStrictEqual(bars, [0, 1, 2, 3].map((k) => Math.round(film.width * (k / 3))));
+    // Below it stands the time as a number: "t = 0" has fewer pixels than "t = 0.04".
+    const text = film.frames.map((frame) => Array.from(frame.data.subarray(2 * film.width, 12 * film.width)).filter((level) => level === 2).length);
+    ok(text[0]! > 20 && text[0]! < text[2]!, text.join());
     ok((await readFile(join(out, 'all', 'film.svg'), 'utf8')).includes('u (mm)'));
   });
 

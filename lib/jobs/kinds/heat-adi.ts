@@ -4,17 +4,23 @@ import { performance } from 'node:perf_hooks';
 import { z } from 'zod';
 import { loadCheckpoint, removeCheckpoints, writeCheckpoint, type Checkpoint, type CheckpointFormat } from '../../core/checkpoint.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
-import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { isThere, readBytes, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { choice, text, whole } from '../../core/checks.ts';
 import { record } from '../../core/shapes.ts';
 import { formatNpy, parseNpy } from '../../files/npy.ts';
 import { HeatAdi } from '../../tridiagonal/heat-adi.ts';
-import { common, path, positive } from '../fields.ts';
+import { common, path, positive, units } from '../fields.ts';
 import type { FrameState } from '../frame.ts';
 import type { ItemContext, ItemFunction, JobKind } from '../kind.ts';
-import { clippedRange, gridPng, pngLuminance } from '../../pictures/grid.ts';
+import { clippedRange, pngLuminance } from '../../pictures/grid.ts';
+import { mapFrames } from '../../pictures/map-frames.ts';
+import { planeOf } from '../../pictures/plane.ts';
+import { noPictures } from '../../pictures/plot.ts';
+import { atTime, titled } from '../../pictures/units.ts';
 import { checkpointName } from '../results-folder.ts';
+
+const ends = z.tuple([z.number(), z.number()]);
 
 /** `heat-adi`: the two-dimensional heat equation by ADI. */
 export const heatAdiJobSchema = z.strictObject({
@@ -31,6 +37,10 @@ export const heatAdiJobSchema = z.strictObject({
   steps: z.number().int().min(1),
   snapshots: z.number().int().min(1).max(1000).default(4).describe('pictures after the initial one'),
   boundary: z.enum(['neumann', 'dirichlet', 'periodic']).default('neumann'),
+  extent: z.strictObject({
+    x: ends.describe('places of the left and the right edge'), y: ends.describe('places of the bottom and the top edge'),
+  }).optional().describe('axes of the pictures; default: x from 0, and y from 0 downwards, as rows are read'),
+  units: units.describe('units for pictures, by name: u, x, y and t'),
 });
 export type HeatAdiJob = z.infer<typeof heatAdiJobSchema>;
 
@@ -153,11 +163,42 @@ async function saved(path: string, job: HeatAdiJob, own: Belongs, warn: ItemCont
   }
 }
 
-/** The centres of the cells. */
-function axesOf({ dx, dy = dx }: HeatAdiJob, { width, height }: Grid): FrameState['axes'] {
-  const centres = (cells: number, size: number) => Array.from({ length: cells }, (_, i) => (i + 0.5) * size);
-  return [['y', centres(height, dy)], ['x', centres(width, dx)]];
+/** The places of the edges: left and right, and bottom and top, where the first row is. */
+function extentOf({ dx, dy = dx, extent }: HeatAdiJob, { width, height }: Grid): NonNullable<HeatAdiJob['extent']> {
+  return extent ?? { x: [0, width * dx], y: [height * dy, 0] };
 }
+
+/** The centres of the cells. */
+function axesOf(job: HeatAdiJob, grid: Grid): FrameState['axes'] {
+  const { x: [left, right], y: [bottom, top] } = extentOf(job, grid);
+  const centres = (cells: number, from: number, to: number) =>
+    Array.from({ length: cells }, (_, i) => from + ((i + 0.5) / cells) * (to - from));
+  return [['y', centres(grid.height, top, bottom)], ['x', centres(grid.width, left, right)]];
+}
+
+/** The most pixels along a side of a picture. */
+const mostPixels = 1024;
+
+/** Writes the map of a state. */
+type Draw = (index: number, step: number, state: ArrayLike<number>) => Promise<void>;
+
+/** What draws the maps of a run, all with one range of colours; nothing where vega is not installed. */
+async function drawing(job: HeatAdiJob, grid: Grid, folder: string): Promise<Draw> {
+  const { description, name, dt, steps, units: known = {} } = job;
+  const { x, y } = extentOf(job, grid);
+  const title = (step: number): string => `${description ?? name}, ${atTime(step * dt, known)}`;
+  const frame = await mapFrames({
+    x: { title: titled('x', known), range: x }, y: { title: titled('y', known), range: y },
+    shown: { title: titled('u', known), range: clippedRange(grid.values) },
+  }, title(steps));
+  return async (index, step, state) => {
+    if (frame === undefined) return;
+    const plane = planeOf(state, [grid.height, grid.width], [1, 0], mostPixels, { isDown: true });
+    await writeFileAtomic(join(folder, pictureName(index)), frame(title(step), plane));
+  };
+}
+
+const pictureName = (index: number): string => `heat-${String(index).padStart(3, '0')}.svg`;
 
 /** Steps the equation and draws `snapshots` pictures; resumes from the last picture if it was killed. */
 export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
@@ -165,7 +206,6 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
   const grid = enlarge(await readGrid(context.input(job.initial.file)), job.initial.enlarge);
   const { width, height } = grid;
   const cast = (values: Float64Array) => (job.precision === 'float32' ? Float32Array.from(values) : values);
-  const range = clippedRange(grid.values);
   const parameters: Belongs = { hash, precision: job.precision, width, height };
   const checkpoint = join(folder, checkpointName);
   const before = await saved(checkpoint, job, parameters, context.warn);
@@ -173,10 +213,8 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
   let done = before?.step ?? 0;
   const initial = before === undefined ? cast(grid.values) : (before.arrays['state'] as Float32Array | Float64Array);
 
-  const picture = (index: number) => `heat-${String(index).padStart(3, '0')}.png`;
-  const draw = async (index: number, values: Float32Array | Float64Array) =>
-    writeFileAtomic(join(folder, picture(index)), gridPng(values, width, height, range));
-  if (before === undefined) await draw(0, initial);
+  const draw = await drawing(job, grid, folder);
+  if (before === undefined) await draw(0, 0, initial);
   using heat = await HeatAdi.create({
     width, height, initial, diffusivity: job.diffusivity, dt: job.dt, dx: job.dx,
     ...(job.dy === undefined ? {} : { dy: job.dy }), boundary: job.boundary, device,
@@ -193,7 +231,7 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
     state = await heat.read();
     seconds += (performance.now() - start) / 1000;
     done = goal;
-    await draw(index + 1, state);
+    await draw(index + 1, goal, state);
     await writeCheckpoint(checkpoint, { kind, parameters, step: done, arrays: { state } });
     const fields = { u: state };
     show(() => ({ step: goal, time: goal * job.dt, axes: axesOf(job, grid), fields }));
@@ -202,6 +240,7 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
   const drift = job.boundary === 'dirichlet' ? NaN
     : Math.abs(total(state) - total(grid.values)) / total(grid.values.map(Math.abs));
   const stepped = job.steps - firstStep;
+  const pictures = Array.from({ length: job.snapshots + 1 }, (_, i) => pictureName(i)).filter((name) => isThere(join(folder, name)));
   return {
     summary: `${width} × ${height} heat, ${job.steps} ADI steps, ${job.precision}`,
     figures: {
@@ -210,7 +249,7 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
       ...(Number.isNaN(drift) ? {} : { relativeDriftOfTotal: drift }),
     },
     accuracy: { value: await modeError(job, grid, device), meaning: 'error of an exact mode after 4 steps' },
-    files: [...Array.from({ length: job.snapshots + 1 }, (_, i) => picture(i)), 'final.npy'],
+    files: [...pictures, 'final.npy'], notes: pictures.length === 0 ? [noPictures] : [],
     failed: state.some((value: number) => !Number.isFinite(value)),
   };
 };

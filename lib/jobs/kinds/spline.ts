@@ -8,9 +8,10 @@ import { readText, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, lastOf, leading, required } from '../../core/known.ts';
 import { formatNpy } from '../../files/npy.ts';
 import { cubicSpline, type CubicSpline } from '../../tridiagonal/cubic-spline.ts';
-import { common, path } from '../fields.ts';
+import { common, path, units } from '../fields.ts';
 import type { ItemFunction, JobKind } from '../kind.ts';
-import { plotSvg } from '../../pictures/plot.ts';
+import { noPictures, plotSvg } from '../../pictures/plot.ts';
+import { titled } from '../../pictures/units.ts';
 
 /** `spline`: cubic-spline interpolation of measured series. */
 export const splineJobSchema = z.strictObject({
@@ -21,9 +22,13 @@ export const splineJobSchema = z.strictObject({
   y: z.array(z.string().min(1)).min(1).describe('columns to interpolate'),
   boundary: z.enum(['natural', 'clamped', 'periodic']).default('natural'),
   every: z.number().int().min(1).default(1).describe('use every n-th row as a knot; the others test the fit'),
+  units: units.describe('units for the picture, by column'),
   samples: z.number().int().min(2).max(1_000_000).default(2000).describe('points of the drawn curve'),
 });
 export type SplineJob = z.infer<typeof splineJobSchema>;
+
+/** A point of a curve. */
+interface Point { readonly x: number; readonly y: number; readonly series: string }
 
 /** A number as written, or an ISO date as a fractional year; times without a zone are UTC on every machine. */
 function abscissa(text: string): number {
@@ -50,20 +55,37 @@ function readSeries(text: string, job: SplineJob) {
     .sort((a, b) => elementAt(a, 0) - elementAt(b, 0))
     .filter((row, i, all) => i === 0 || elementAt(row, 0) > elementAt(elementAt(all, i - 1), 0));
   if (rows.length < 3) throw refusal('file', 'at least 3 complete rows', `${rows.length}`);
-  return { rows, dropped: table.length - rows.length };
+  const isDate = table.some((row) => Number.isNaN(Number(row[job.x])) && !Number.isNaN(abscissa(required(row[job.x]))));
+  return { rows, dropped: table.length - rows.length, isDate };
 }
 
-function specification(job: SplineJob, curve: object[], knots: object[]): object {
-  const layer = (values: object[], mark: object) => ({ data: { values }, mark, encoding: {
-    x: { field: 'x', type: 'quantitative', title: job.x, scale: { zero: false }, axis: { format: 'd' } },
-    y: { field: 'y', type: 'quantitative', title: job.y.join(', '), scale: { zero: false } },
-    color: { field: 'series', type: 'nominal', title: null },
+/** The Unix time in milliseconds of a fractional year, as {@link abscissa} makes them of dates. */
+function timeOfYear(value: number): number {
+  const year = Math.floor(value);
+  const [start, end] = [Date.UTC(year, 0, 1), Date.UTC(year + 1, 0, 1)];
+  return Math.round(start + (value - year) * (end - start));
+}
+
+/** Curves and knots, over dates where the abscissas are dates. */
+function specification(job: SplineJob, isDate: boolean, curve: readonly Point[], knots: readonly Point[]): object {
+  const { units: known = {} } = job;
+  const [first = '', ...others] = job.y;
+  const shared = others.every((name) => known[name] === known[first]) ? known[first] : undefined;
+  const heading = job.y.join(', ');
+  const placed = ({ x, ...rest }: Point): object => ({ x: isDate ? timeOfYear(x) : x, ...rest });
+  const x = isDate ? { type: 'temporal', scale: { type: 'utc' }, axis: { tickCount: 12 } }
+    : { type: 'quantitative', scale: { zero: false, nice: false } };
+  const layer = (values: readonly Point[], mark: object) => ({ data: { values: values.map(placed) }, mark, encoding: {
+    x: { field: 'x', title: titled(job.x, known), ...x },
+    y: {
+      field: 'y', type: 'quantitative', scale: { zero: false },
+      title: shared === undefined ? job.y.map((name) => titled(name, known)).join(', ') : titled(heading, { [heading]: shared }),
+    },
+    color: { field: 'series', type: 'nominal', title: null, sort: null, legend: { symbolType: 'stroke', symbolStrokeWidth: 3 } },
   } });
   return {
-    $schema: 'https://vega.github.io/schema/vega-lite/v6.json',
-    title: job.description ?? job.name, width: 900, height: 420, background: 'white',
-    layer: [layer(curve, { type: 'line', strokeWidth: 1.2 }),
-      layer(knots, { type: 'point', size: 9, filled: true, opacity: 0.7 })],
+    $schema: 'https://vega.github.io/schema/vega-lite/v6.json', title: job.description ?? job.name, width: 820, height: 400,
+    layer: [layer(curve, { type: 'line', strokeWidth: 1.2 }), layer(knots, { type: 'point', size: 9, filled: true, opacity: 1 })],
   };
 }
 
@@ -92,7 +114,7 @@ function slopeJump({ x, y, curvature }: CubicSpline): number {
 
 /** Interpolates and writes curve.npy (x and every series), result figures and curve.svg. */
 export const splineItem: ItemFunction<SplineJob> = async (job, { device, input, folder, signal, onProgress }) => {
-  const { rows, dropped } = readSeries(await readText(input(job.file)), job);
+  const { rows, dropped, isDate } = readSeries(await readText(input(job.file)), job);
   const last = rows.length - 1;
   const knotRows = rows.filter((_, i) => i % job.every === 0 || i === last);
   const heldOut = rows.filter((_, i) => i % job.every !== 0 && i !== last);
@@ -124,7 +146,7 @@ export const splineItem: ItemFunction<SplineJob> = async (job, { device, input, 
 
   const points = (xs: ArrayLike<number>, ys: ArrayLike<number>, series: string) =>
     Array.from(xs, (px, i) => ({ x: px, y: elementAt(ys, i), series }));
-  const svg = await plotSvg(specification(job,
+  const svg = await plotSvg(specification(job, isDate,
     curves.flatMap((curve, s) => points(at, curve, elementAt(job.y, s))),
     job.y.flatMap((name, s) => points(x, y.slice(s * x.length, (s + 1) * x.length), name))));
   if (svg !== undefined) await writeFileAtomic(join(folder, 'curve.svg'), svg);
@@ -135,7 +157,7 @@ export const splineItem: ItemFunction<SplineJob> = async (job, { device, input, 
       ...(heldOut.length === 0 ? {} : { heldOutRows: heldOut.length, heldOutRootMeanSquareError: heldOutError }) },
     accuracy: { value: slopeJump(spline), meaning: 'largest jump of the slope at a knot, relative' },
     files: ['curve.npy', ...(svg === undefined ? [] : ['curve.svg'])],
-    notes: svg === undefined ? ['no picture: install the optional packages vega and vega-lite'] : [],
+    notes: svg === undefined ? [noPictures] : [],
   };
 };
 

@@ -12,12 +12,14 @@ import { FieldSeries } from '../../files/zarr.ts';
 import { groupAttributes } from '../../files/zarr-layout.ts';
 import * as swept from '../../swept/index.ts';
 import type { ItemContext, ItemFunction, ItemReport } from '../kind.ts';
-import { plotSvg } from '../../pictures/plot.ts';
+import { noPictures, plotSvg } from '../../pictures/plot.ts';
+import { seriesUnits, titled } from '../../pictures/units.ts';
 import { checkpointName } from '../results-folder.ts';
+import { spaceTimePlot } from '../space-time.ts';
 import { timetable } from '../timetable.ts';
 import type { Fields } from './fields.ts';
 import { exactFields, exactOf, l1Errors, type Exact } from './exact.ts';
-import { profilePlot, SpaceTime } from './pictures.ts';
+import { profilePlot } from './pictures.ts';
 import type { SimulateJob } from './schema.ts';
 
 type RealArray = swept.RealArray;
@@ -82,7 +84,7 @@ async function conservedSums(simulation: swept.AnySimulation): Promise<Sums> {
 
 /** Runs from the simulation's current state to the last snapshot and writes each one, with a checkpoint now and then. */
 async function march(
-  job: SimulateJob, simulation: swept.AnySimulation, series: FieldSeries, picture: SpaceTime, context: ItemContext,
+  job: SimulateJob, simulation: swept.AnySimulation, series: FieldSeries, context: ItemContext,
 ): Promise<void> {
   const { signal, onProgress, show, folder, hash } = context;
   const { steps } = timetable(job, simulation.dt);
@@ -111,7 +113,6 @@ async function march(
       if (end !== undefined) await simulation.advanceTo(end, options);
       const fields = fieldsOf(await simulation.read());
       for (const [name, values] of Object.entries(fields)) await series.write(name, index, values);
-      picture.row(index, elementAt(Object.values(fields), 0));
       show(() => ({ step: simulation.stepsDone, time: simulation.time, axes: [['x', simulation.x]], fields }));
     }
   } catch (error) {
@@ -131,18 +132,18 @@ interface Outcome {
   readonly seconds: number;
 }
 
-const titled = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
+const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** Changes of the conserved sums, relative to the sums of absolute values. */
 async function driftOf(before: Sums, simulation: swept.AnySimulation): Promise<Record<string, number>> {
   const after = await conservedSums(simulation);
   return Object.fromEntries(Object.entries(after).map(([name, { sum, size }]) => {
     const first = required(before[name]);
-    return [`relativeDriftOf${titled(name)}`, Math.abs(sum - first.sum) / Math.max(size, first.size, Number.MIN_VALUE)];
+    return [`relativeDriftOf${capital(name)}`, Math.abs(sum - first.sum) / Math.max(size, first.size, Number.MIN_VALUE)];
   }));
 }
 
-function report({ job, simulation, final, exact, drift, seconds }: Outcome, files: string[], svg: boolean): ItemReport {
+function report({ job, simulation, final, exact, drift, seconds }: Outcome, files: string[]): ItemReport {
   const { info, n } = simulation;
   const errors = exact === undefined ? {} : l1Errors(simulation, final, exact);
   const [name, error] = Object.entries(errors)[0] ?? [];
@@ -152,15 +153,43 @@ function report({ job, simulation, final, exact, drift, seconds }: Outcome, file
   const figures = {
     points: n, steps: simulation.stepsDone, timeStep: simulation.dt, time: simulation.time, seconds,
     ...(info.steps > 0 ? { deviceSeconds: info.deviceSeconds, pointUpdatesPerSecond: info.pointUpdatesPerSecond } : {}),
-    ...drift, ...Object.fromEntries(Object.entries(errors).map(([field, value]) => [`l1ErrorOf${titled(field)}`, value])),
+    ...drift, ...Object.fromEntries(Object.entries(errors).map(([field, value]) => [`l1ErrorOf${capital(field)}`, value])),
   };
   return {
     summary: `${job.equation}, ${n} points, ${simulation.stepsDone} steps, ${job.precision}, ${info.variant}`, figures, accuracy, files,
-    failed: false, notes: svg ? [] : ['no profile picture: install the optional packages vega and vega-lite'],
+    failed: false, notes: files.length > 1 ? [] : [noPictures],
   };
 }
 
-/** Steps the equation and writes result.zarr, profile.svg and space-time.png; resumes from its checkpoint if it was killed. */
+/** Writes space-time.svg and profile.svg, where vega is installed, and returns their names. */
+async function draw(
+  outcome: Omit<Outcome, 'drift' | 'seconds'>, series: FieldSeries, times: readonly number[], folder: string,
+): Promise<string[]> {
+  const { job, simulation, initial, final, exact } = outcome;
+  const { units = {} } = job;
+  const { x, dx, n, time } = simulation;
+  const { energy: _energy, ...drawn } = final; // the others say it
+  const title = job.description ?? job.name;
+  const plots = {
+    'space-time.svg': await spaceTimePlot({
+      title, series, fields: Object.keys(drawn), points: n, times, units,
+      x: { title: titled('x', units), range: [elementAt(x, 0) - dx / 2, lastOf(x) + dx / 2] },
+    }),
+    'profile.svg': profilePlot({
+      title, x, initial, final: drawn, time, units, exact: exact === undefined ? undefined : exactFields(x, exact),
+    }),
+  };
+  const files: string[] = [];
+  for (const [name, plot] of Object.entries(plots)) {
+    const svg = await plotSvg(plot);
+    if (svg === undefined) continue;
+    await writeFileAtomic(join(folder, name), svg);
+    files.push(name);
+  }
+  return files;
+}
+
+/** Steps the equation and writes result.zarr, space-time.svg and profile.svg; resumes from its checkpoint if it was killed. */
 export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   const { folder, device } = context;
   const begin = performance.now();
@@ -177,30 +206,18 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   const { steps, times } = timetable(job, simulation.dt);
   const series = await FieldSeries.create(zarrFolder, {
     type: job.precision, zarrFormat: job.zarrFormat, compression: job.compression, fields: names, axes: [['x', simulation.x]], steps, times,
-    attributes: { warploom: version, equation: job.equation, setup: simulation.setup },
+    units: seriesUnits(job.units), attributes: { warploom: version, equation: job.equation, setup: simulation.setup },
   }, resumed !== undefined);
-  const picture = new SpaceTime(simulation.n, steps.length);
-  picture.row(0, elementAt(Object.values(initial), 0));
   if (resumed === undefined) {
     for (const name of names) await series.write(name, 0, required(initial[name]));
     context.show(() => ({ step: 0, time: 0, axes: [['x', simulation.x]], fields: initial }));
   }
-  for (const [k, step] of steps.entries()) {
-    if (step > simulation.stepsDone) break;
-    if (k > 0) picture.row(k, await series.read(elementAt(names, 0), k));
-  }
-  await march(job, simulation, series, picture, context);
+  await march(job, simulation, series, context);
   const final = fieldsOf(await simulation.read());
   const exact = exactOf(job, simulation.setup, simulation.time);
-  await writeFileAtomic(join(folder, 'space-time.png'), picture.png());
-  const { energy: _energy, ...drawn } = final; // the others say it
-  const svg = await plotSvg(profilePlot({
-    title: job.description ?? job.name, x: simulation.x, initial, final: drawn, time: simulation.time,
-    exact: exact === undefined ? undefined : exactFields(simulation.x, exact),
-  }));
-  if (svg !== undefined) await writeFileAtomic(join(folder, 'profile.svg'), svg);
+  const pictures = await draw({ job, simulation, initial, final, exact }, series, times, folder);
   const outcome = {
     job, simulation, initial, final, exact, drift: await driftOf(before, simulation), seconds: (performance.now() - begin) / 1000,
   };
-  return report(outcome, ['result.zarr', 'space-time.png', ...(svg === undefined ? [] : ['profile.svg'])], svg !== undefined);
+  return report(outcome, ['result.zarr', ...pictures]);
 };

@@ -1,7 +1,7 @@
 // `simulate` jobs: one schema per equation of the domain `swept`.
 import { z } from 'zod';
 import { boundaries, limiters, variants } from '../../swept/types.ts';
-import { common, path, positive, zarrFields } from '../fields.ts';
+import { common, path, positive, units, zarrFields } from '../fields.ts';
 
 const finite = z.number();
 const points = z.number().int().min(3).max(2 ** 32 - 1);
@@ -24,6 +24,7 @@ const simulation = {
     .describe('states kept after the initial one, at whole steps, evenly spaced; the last at the end'),
   precision: z.enum(['float32', 'float64']).default('float64'),
   variant: z.enum(variants).default('auto').describe('how the steps are computed; all variants produce the same bits'),
+  units: units.describe('units for pictures and result.zarr, by name: x, t, u or density, velocity, pressure and energy'),
   paper: z.boolean().default(false).describe('use the set-up of Magee and Niemeyer (2018) for everything that is not given'),
   onUnstable: z.enum(['refuse', 'warn']).default('refuse').describe('what to do about an unstable time step before the run'),
 };

@@ -8,6 +8,8 @@ import { isThere, writeFileAtomic } from '../../core/files.ts';
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import { FieldSeries } from '../../files/zarr.ts';
 import { groupAttributes } from '../../files/zarr-layout.ts';
+import { noPictures } from '../../pictures/plot.ts';
+import { seriesUnits } from '../../pictures/units.ts';
 import { simulate, type RealArray, type Run } from '../../stencil/index.ts';
 import type { ItemContext, ItemFunction, ItemReport } from '../kind.ts';
 import { checkpointName } from '../results-folder.ts';
@@ -175,7 +177,7 @@ export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
   const series = await FieldSeries.create(zarrFolder, {
     type: plan.precision, zarrFormat: job.zarrFormat, compression: job.compression, fields, times,
     ...(steps === undefined ? {} : { steps }),
-    axes: axesOf(plan), units: { ...plan.units, ...(plan.units['t'] === undefined ? {} : { time: plan.units['t'] }) },
+    axes: axesOf(plan), units: seriesUnits(plan.units),
     attributes: {
       warploom: version, equation: plan.name, hash: context.hash, units: plan.units,
       parameters: Object.fromEntries(parameters.map((name) => [name, plan.parameters[name]])),
@@ -201,7 +203,6 @@ export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
       ...(info.steps > 0 ? { runSeconds: info.seconds, cellUpdatesPerSecond: info.cellUpdatesPerSecond } : {}), ...measured,
     },
     accuracy: accuracyOf(measured), files: ['result.zarr', ...Object.keys(pictures)], failed: false,
-    notes: Object.keys(pictures).some((name) => name.endsWith('.svg')) ? []
-      : ['no pictures with axes: install the optional packages vega and vega-lite'],
+    notes: Object.keys(pictures).some((name) => name.endsWith('.svg')) ? [] : [noPictures],
   };
 };

@@ -3,11 +3,14 @@ import { elementAt, lastOf, required } from '../../core/known.ts';
 import type { FieldSeries } from '../../files/zarr.ts';
 import type { RealArray } from '../../stencil/index.ts';
 import { filmPng } from '../../pictures/apng.ts';
+import { drawText, glyphHeight } from '../../pictures/digits.ts';
 import { finiteRange, levelColours, levelsOf, whiteLevel } from '../../pictures/grid.ts';
 import { mapPlot, type MapAxis, type MapPanel, type Plane } from '../../pictures/map.ts';
 import { planeOf } from '../../pictures/plane.ts';
 import { plotSvg, type PlotSpecification } from '../../pictures/plot.ts';
+import { atTime, rounded, titled } from '../../pictures/units.ts';
 import { profilePlot } from '../simulate/pictures.ts';
+import { spaceTimePlot } from '../space-time.ts';
 import type { Plan } from './plan.ts';
 import { centres } from './values.ts';
 
@@ -18,18 +21,11 @@ const filmSeconds = 6, mostFrameRate = 25;
 
 const axisNames = ['x', 'y', 'z'] as const;
 
-/** A name with its unit. */
-function titled(name: string, { units }: Plan): string {
-  const unit = Object.hasOwn(units, name) ? units[name] : undefined;
-  return unit === undefined || unit === '' ? name : `${name} (${unit})`;
-}
-
-const rounded = (value: number): string => String(Number(value.toPrecision(6)));
-
 function axisOf(plan: Plan, axis: number): MapAxis {
   const from = elementAt(plan.origin, axis);
   return {
-    title: titled(elementAt(axisNames, axis), plan), range: [from, from + elementAt(plan.shape, axis) * elementAt(plan.spacing, axis)],
+    title: titled(elementAt(axisNames, axis), plan.units),
+    range: [from, from + elementAt(plan.shape, axis) * elementAt(plan.spacing, axis)],
   };
 }
 
@@ -50,41 +46,14 @@ export function statePlot(plan: Plan, state: Readonly<Record<string, RealArray>>
       const other = [0, 1, 2].find((axis) => axis !== a && axis !== b) ?? 2;
       const at = dimensions === 3 ? ` at ${elementAt(axisNames, other)} = ${middleOf(plan, other)}` : '';
       return {
-        x: axisOf(plan, a), y: axisOf(plan, b), picture, shown: { title: titled(name, plan), range }, bar: i === shown.length - 1,
+        x: axisOf(plan, a), y: axisOf(plan, b), picture, shown: { title: titled(name, plan.units), range }, bar: i === shown.length - 1,
         title: `${name}${at}`,
       };
     });
   });
   // Two fields of a plane stand side by side.
   const arranged = dimensions === 2 && rows.length <= 3 ? [rows.flat()] : rows;
-  return mapPlot(`${title}, t = ${rounded(time)}${plan.units['t'] === undefined ? '' : ` ${plan.units['t']}`}`, arranged);
-}
-
-/** Space to the right, time upwards: for each row of pixels the nearest snapshot. */
-async function spaceTimePanel(plan: Plan, series: FieldSeries, field: string, times: readonly number[]): Promise<MapPanel> {
-  const n = elementAt(plan.shape, 0);
-  const width = Math.min(n, mostPixels), height = Math.min(mostPixels, Math.max(times.length, 200));
-  const end = lastOf(times);
-  const rows: Float64Array[] = [];
-  let [known, row] = [-1, new Float64Array(0)];
-  for (let y = 0, snapshot = 0; y < height; y += 1) {
-    const time = ((y + 0.5) / height) * end;
-    while (snapshot + 1 < times.length && Math.abs(elementAt(times, snapshot + 1) - time) <= Math.abs(elementAt(times, snapshot) - time)) {
-      snapshot += 1;
-    }
-    if (snapshot !== known) {
-      const values = await series.read(field, snapshot);
-      row = Float64Array.from({ length: width }, (_, i) => elementAt(values, Math.floor(((i + 0.5) * n) / width)));
-      known = snapshot;
-    }
-    rows.push(row);
-  }
-  const values = new Float64Array(width * height);
-  rows.forEach((each, y) => { values.set(each, (height - 1 - y) * width); });
-  return {
-    title: field, x: axisOf(plan, 0), y: { title: titled('t', plan), range: [0, end] }, picture: { width, height, values },
-    shown: { title: titled(field, plan) },
-  };
+  return mapPlot(`${title}, ${atTime(time, plan.units)}`, arranged);
 }
 
 /** A film of one field: a bar above the map shows the time. */
@@ -100,13 +69,15 @@ async function filmOf(
     .reduce(([low, high], [from, to]) => [Math.min(low, from), Math.max(high, to)]);
   const { width: w, height: h } = elementAt(shown, 0);
   const zoom = Math.max(1, Math.ceil(leastFilmPixels / Math.max(w, h)));
-  const width = w * zoom, above = Math.max(4, Math.round(h * zoom * 0.03)), height = h * zoom + above;
-  const bar = Math.ceil(above / 2);
+  const size = w * zoom >= 2 * leastFilmPixels ? 2 : 1; // of the digits
+  const width = w * zoom, bar = 2 * size, above = bar + (glyphHeight + 4) * size, height = h * zoom + above;
   const frames = shown.map((plane, k) => {
     const levels = levelsOf(plane.values, range);
     const frame = new Uint8Array(width * height).fill(whiteLevel);
     const done = Math.round((width * elementAt(times, elementAt(taken, k))) / lastOf(times));
     for (let y = 0; y < bar; y += 1) frame.fill(0, y * width, y * width + done);
+    const text = `t = ${rounded(elementAt(times, elementAt(taken, k)))}`;
+    drawText(frame, width, text, { left: 2 * size, top: bar + 2 * size, zoom: size, level: 2 });
     for (let y = 0; y < h * zoom; y += 1) {
       for (let x = 0; x < width; x += 1) {
         frame[(above + y) * width + x] = elementAt(levels, Math.floor(y / zoom) * w + Math.floor(x / zoom));
@@ -116,11 +87,11 @@ async function filmOf(
   });
   const milliseconds = Math.max(1000 / mostFrameRate, (filmSeconds * 1000) / count);
   const png = filmPng({ width, height, palette: levelColours, frames, milliseconds });
-  const unit = plan.units['t'] === undefined ? '' : ` ${plan.units['t']}`;
+  const unit = plan.units['t'];
   const at = plan.shape.length === 3 ? ` at z = ${middleOf(plan, 2)}` : '';
   return { png, panel: {
-    title: `${field}${at}; the bar above is the time, t = 0 to ${rounded(lastOf(times))}${unit}`, x: axisOf(plan, 0), y: axisOf(plan, 1),
-    picture: { png, above: above / height }, shown: { title: titled(field, plan), range },
+    title: `${field}${at}${unit === undefined ? '' : `, t in ${unit}`}`, x: axisOf(plan, 0), y: axisOf(plan, 1),
+    picture: { png, above: above / height }, shown: { title: titled(field, plan.units), range },
   } };
 }
 
@@ -144,12 +115,11 @@ export async function picturesOf(drawn: Drawn): Promise<Record<string, string | 
     if (svg !== undefined) files[name] = svg;
   };
   if (plan.shape.length === 1) {
-    const panels: MapPanel[] = [];
-    for (const field of plan.equation.fields) panels.push(await spaceTimePanel(plan, series, field, times));
-    await draw('space-time.svg', mapPlot(title, [panels], { isPlace: false }));
-    await draw('profile.svg', profilePlot({
-      title, x: centres(plan, 0), initial, final, exact, time: lastOf(times), label: (name) => titled(name, plan),
+    const { equation: { fields }, units } = plan;
+    await draw('space-time.svg', await spaceTimePlot({
+      title, series, fields, points: elementAt(plan.shape, 0), x: axisOf(plan, 0), times, units,
     }));
+    await draw('profile.svg', profilePlot({ title, x: centres(plan, 0), initial, final, exact, time: lastOf(times), units }));
   } else await draw('fields.svg', statePlot(plan, final, lastOf(times), title));
   if (plan.film !== undefined) {
     const { png, panel } = await filmOf(plan, series, required(plan.film), times);

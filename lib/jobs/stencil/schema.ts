@@ -1,7 +1,7 @@
 // `stencil` jobs: an explicit scheme of the user's or of the library, on a grid of one, two or three dimensions.
 import { z } from 'zod';
 import { methods, stencilVariants } from '../../stencil/index.ts';
-import { common, path, positive, zarrFields } from '../fields.ts';
+import { common, path, positive, units, zarrFields } from '../fields.ts';
 import { libraryHint, libraryNames } from './library.ts';
 
 const finite = z.number();
@@ -49,7 +49,7 @@ export const stencilJobSchema = z.strictObject({
   parameters: z.record(z.string(), finite).optional(),
   precision: z.enum(['float32', 'float64']).optional(),
   variant: z.enum(stencilVariants).optional().describe('how the steps are computed on a device; all variants produce the same bits'),
-  units: z.record(z.string(), z.string()).optional().describe('units for pictures, by name: fields, x, y, z and t'),
+  units: units.describe('units for pictures and result.zarr, by name: fields, x, y, z and t'),
   film: z.union([z.boolean(), z.string()]).optional().describe('whether to make a film of the first field, or of which field'),
 });
 
