@@ -29,9 +29,10 @@ struct StreamingAgent : Strip<Scheme> {
   /// Blocks are single warps, so that all that belongs to a strip is known to be the same in all lanes.
   static constexpr int kMaxThreads = 32, kMinBlocks = Scheme::kMinBlocks;
   static constexpr int kRows = 2 * kRx + 1, kNever = 2147483647;
+  static_assert(kRx > 0, "passes stream along x");
   /// Rows by which a level is behind the one before it, beside kRx. The last level takes its row first and the first one last, so that in
-  /// an iteration all of them read what earlier ones have made, and none waits for another. A single row goes from level to level at once.
-  static constexpr int kLag = kRx > 0 ? 1 : 0;
+  /// an iteration all of them read what earlier ones have made, and none waits for another.
+  static constexpr int kLag = 1;
   using Window = Row[kRows];
 
   /// Slot of the row at an offset from the one that a stage computes, at an iteration with this phase.
@@ -198,7 +199,7 @@ struct StreamingAgent : Strip<Scheme> {
       q.g = p.g[kStage];
       Window& window = windows[kLevel - 1];
       if (kSteady || (row >= first && row < end)) {
-        if constexpr (!kSteady && !Scheme::kPeriodicX && kRx > 0) {
+        if constexpr (!kSteady && !Scheme::kPeriodicX) {
           if (row + kRx >= p.n0) row_below<kPhase, 1>(row + kRx - p.n0 + 1, task, q, block.lane(), window);
           if (row == first && row < kRx) rows_above_of<kPhase, 0>(row, task, q, block.lane(), window);
         }
@@ -235,7 +236,7 @@ struct StreamingAgent : Strip<Scheme> {
           if (!good && task.mine && row >= task.first && row < task.end && p.step + kBad < bad) bad = p.step + kBad;
         }
       }
-      level<kLevel + (kLag == 0 ? 1 : -1), kPhase, kSteady>(block, p, task, q, i, windows, bad);
+      level<kLevel - 1, kPhase, kSteady>(block, p, task, q, i, windows, bad);
     }
   }
 
@@ -246,7 +247,7 @@ struct StreamingAgent : Strip<Scheme> {
     if constexpr (kPhase < kRows) {
       if (kSteady || i + kPhase <= last + (kLevels - 1) * kLag) {
         if (kSteady || i + kPhase <= last) Base::take(block, p, task, i + kPhase, last, windows[0][kPhase]);
-        level<kLag == 0 ? 1 : kLevels, kPhase, kSteady>(block, p, task, q, i + kPhase, windows, bad);
+        level<kLevels, kPhase, kSteady>(block, p, task, q, i + kPhase, windows, bad);
       }
       phases<kPhase + 1, kSteady>(block, p, task, q, i, last, windows, bad);
     }
@@ -266,14 +267,13 @@ struct StreamingAgent : Strip<Scheme> {
     int bad = kNever;
     const int begin = task.first - kLevels * kRx, last = task.end - 1 + kLevels * kRx;
     WARPLOOM_UNROLL
-    for (int i = 0; i < (kRing == 1 ? 1 : kRing - 1); ++i) Base::request(block, p, task, begin + i, last);
+    for (int i = 0; i < kRing - 1; ++i) Base::request(block, p, task, begin + i, last);
     WARPLOOM_NO_UNROLL
     for (int i = begin; i <= last + (kLevels - 1) * kLag; i += kRows) {
-      // All levels work, and no row is beyond a boundary. A single row always is such.
+      // All levels work, and no row is beyond a boundary.
       const int whole = Scheme::kPeriodicX || last < p.n0 ? last : p.n0;
       const bool steady = i > begin + 2 * kLevels * kRx + (kLevels - 1) * kLag && i + kRows <= whole;
-      if constexpr (kRx == 0) phases<0, true>(block, p, task, q, i, last, windows, bad);
-      else if (steady) phases<0, true>(block, p, task, q, i, last, windows, bad);
+      if (steady) phases<0, true>(block, p, task, q, i, last, windows, bad);
       else phases<0, false>(block, p, task, q, i, last, windows, bad);
     }
     if (bad != kNever) device::atomic_min(p.status, bad);

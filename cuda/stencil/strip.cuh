@@ -82,7 +82,7 @@ struct Strip {
 
   /// Where a lane's part of a row is in shared memory: each lane brings and reads its own, so no barrier is needed.
   static WARPLOOM_DEVICE T* ringed(const Block& block, int row, int field, int e) {
-    const int slot = kRing == 1 ? 0 : row & (kRing - 1);
+    const int slot = row & (kRing - 1);
     return block.shared<T>() + (((slot * kFields + field) * (kP / kPack) + e / kPack) * 32 + block.lane()) * kPack;
   }
 
@@ -110,7 +110,7 @@ struct Strip {
 
   /// Takes a row that was asked for kRing - 1 rows ago, and asks for the next one.
   static WARPLOOM_DEVICE void take(const Block& block, const Parameters& p, const Task& task, int row, int last, Row& to) {
-    device::async_wait<kRing == 1 ? 0 : kRing - 2>(block);
+    device::async_wait<kRing - 2>(block);
     WARPLOOM_UNROLL
     for (int f = 0; f < kFields; ++f) {
       WARPLOOM_UNROLL
@@ -120,7 +120,7 @@ struct Strip {
         for (int i = 0; i < kPack; ++i) to[f][kRy + e + i] = pack.item[i];
       }
     }
-    if constexpr (kRing > 1) request(block, p, task, row + kRing - 1, last);
+    request(block, p, task, row + kRing - 1, last);
   }
 
   static WARPLOOM_DEVICE void store(const Parameters& p, const Task& task, int row, const T (&made)[kFields][kP]) {

@@ -7,9 +7,10 @@ import { joined } from './support.ts';
 const orders = ['forward', 'reverse', 'random:7'];
 
 /** The parameter `without` is the number of the barrier that a run leaves out. */
-const equationOf = (dimensions: 2 | 3): stencil.Equation<'u', 'without'> => stencil.define({
+const equationOf = (dimensions: 1 | 2 | 3): stencil.Equation<'u', 'without'> => stencil.define({
   dimensions, fields: ['u'], parameters: ['without'], method: 'midpoint',
-  rate: dimensions === 2 ? '({ u }, {}, { laplacian }) => ({ u: laplacian(u) + 0.1 * u(-1, 1) })'
+  rate: dimensions === 1 ? '({ u }, {}, { laplacian }) => ({ u: laplacian(u) + 0.1 * u(-2) })'
+    : dimensions === 2 ? '({ u }, {}, { laplacian }) => ({ u: laplacian(u) + 0.1 * u(-1, 1) })'
     : '({ u }, {}, { laplacian }) => ({ u: laplacian(u) + 0.1 * u(-1, 1, 0) - 0.1 * u(-2, -1, 0) })',
 });
 
@@ -36,7 +37,7 @@ describe('stencil: barriers', function () {
 
   for (const [header, dimensions, shape, variant, boundary] of [
     ['swept.cuh', 2, [16, 32], 'swept', 'periodic'], ['planes.cuh', 3, [9, 14, 40], 'streaming', 'mirror'],
-    ['resident.cuh', 2, [20, 40], 'persistent', 'mirror'],
+    ['resident.cuh', 2, [20, 40], 'persistent', 'mirror'], ['line.cuh', 1, [700], 'streaming', 'mirror'],
   ] as const) {
     it(`of ${header} are needed, all of them`, async () => {
       let count = 0;
@@ -46,7 +47,7 @@ describe('stencil: barriers', function () {
         return module.call(this, changed);
       };
       const equation = equationOf(dimensions);
-      const options = { shape, dt: 0.05, boundary, initial: { u: (x: number, y: number, z: number) => Math.sin(3 * x * y + 7 * y + (z ?? 0)) } };
+      const options = { shape, dt: 0.05, boundary, initial: { u: (x: number, y: number, z: number) => Math.sin(3 * x * (y ?? 1) + 7 * (y ?? x * x) + (z ?? 0)) } };
       const after = async (without: number, more: object): Promise<stencil.RealArray> => {
         await using run = await stencil.simulate(equation, { ...options, parameters: { without }, ...more } as never);
         await run.advance(5);
@@ -58,7 +59,8 @@ describe('stencil: barriers', function () {
         process.env['WARPLOOM_SIMT_ORDER'] = order;
         await using device = await openDevice({ backend: 'simt' });
         for (let without = 0; without <= count; ++without) {
-          const made = await after(without, { device, variant, depth: dimensions === 2 ? 2 : 1 }).catch((error: unknown) => String(error));
+          const cut = { depth: [16, 2, 1][dimensions - 1]!, ...(dimensions === 1 ? { points: 4 } : {}) };
+          const made = await after(without, { device, variant, ...cut }).catch((error: unknown) => String(error));
           if (typeof made === 'string' || made.some((value, i) => !Object.is(value, right[i]))) wrong.add(without);
         }
       }

@@ -139,7 +139,7 @@ export function randomPasses(seed: number, dimensions: 1 | 2 | 3): Case & { read
     shape, spacing: 0.5, dt: 0.125, initial: Object.fromEntries(fields.map((name) => [name, numbers(cells)])),
     parameters: { p: 0.7, q: members === 1 ? 0.3 : [0.3, 0.1] }, coefficients: (hasCoefficient ? { c: numbers(cells) } : {}) as Readonly<Record<string, Float64Array>>,
   };
-  return { equation: equation as never, options, steps: 1 + (draw() % 9), text, depth: 1 + (draw() % 3),
+  return { equation: equation as never, options, steps: 1 + (draw() % 9), text, depth: 1 + (draw() % (dimensions === 1 ? 12 : 3)),
     points: dimensions === 3 ? pick(draw, 1, 2) : pick(draw, 2, 4) };
 }
 

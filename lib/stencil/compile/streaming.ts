@@ -1,5 +1,5 @@
-// Equations in one and two dimensions as one kernel that takes several steps per pass over memory: the scheme for
-// cuda/stencil/streaming.cuh. Its rows (x) run along the first of two axes, its columns (y) along the last; one dimension is a single row.
+// Equations in two dimensions as one kernel that takes several steps per pass over memory: the scheme for cuda/stencil/streaming.cuh. Its
+// rows (x) run along the first axis, its columns (y) along the last.
 import { required } from '../../core/known.ts';
 import { classicText, type DeviceText } from './cuda.ts';
 import { besideOf, innerAlong, lanes, newestOf, passKernel, schemeText, type Shape } from './scheme.ts';
@@ -12,17 +12,14 @@ export function stripOf({ stages, reach }: StencilProgram, { depth, points }: Pi
   return { halo, own: (lanes - 2 * halo) * points };
 }
 
-/** Rows of a strip in shared memory: where there is more than one, all but one are on their way. */
-const ringOf = ({ names }: StencilProgram): number => (names.dimensions === 1 ? 1 : 4);
+/** Rows of a strip in shared memory: all but one are on their way. */
+const ring = 4;
 
 /** Bytes of shared memory of a block. */
 export function streamingBytes(made: StencilProgram, { points }: Pick<Shape, 'points'>): number {
   const { fields, precision } = made.names;
-  return ringOf(made) * fields.length * lanes * points * (precision === 'f32' ? 4 : 8);
+  return ring * fields.length * lanes * points * (precision === 'f32' ? 4 : 8);
 }
-
-/** Largest offset from row to row. */
-const rowReach = ({ names, reach }: StencilProgram): number => (names.dimensions === 1 ? 0 : required(reach[0]));
 
 function besideText(made: StencilProgram): readonly string[] {
   const { stages, reach } = made;
@@ -37,7 +34,7 @@ function besideText(made: StencilProgram): readonly string[] {
   return [
     `  static constexpr WARPLOOM_DEVICE bool beside(int stage, int component, int dx) { return ${any('text')}; }`,
     `  static constexpr WARPLOOM_DEVICE bool any_beside(int stage, int dx) { return ${any('any')}; }`,
-    `  static constexpr int kReachX = ${rowReach(made)}, kReachY = ${required(reach.at(-1))}, kRing = ${ringOf(made)};`,
+    `  static constexpr int kReachX = ${required(reach[0])}, kReachY = ${required(reach.at(-1))}, kRing = ${ring};`,
   ];
 }
 

@@ -1,5 +1,6 @@
 // How passes of several steps cut a grid: tiles side by side, and chunks of what blocks move through, for all multiprocessors.
 import { required } from '../../core/known.ts';
+import { lineBytes, lineTiles } from '../compile/line.ts';
 import { planesBytes, tileOf, tilesAlong } from '../compile/planes.ts';
 import { isPeriodic, lanes, type Shape } from '../compile/scheme.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
@@ -11,7 +12,7 @@ export const passThreads = ({ warps }: Shape): number => lanes * warps;
 
 /** Bytes of shared memory of a block. */
 export const passBytes = (made: StencilProgram, shape: Shape): number =>
-  (made.names.dimensions === 3 ? planesBytes(made, shape) : streamingBytes(made, shape));
+  required([lineBytes, streamingBytes, planesBytes][made.names.dimensions - 1])(made, shape);
 
 /** Tiles along the axes but the first: columns, and in three dimensions rows; 0 if the grid is too narrow for them. */
 export interface Tiles {
@@ -25,7 +26,11 @@ export function tilesOf(made: StencilProgram, target: Target, shape: Shape, exte
   const axes = extents.length;
   const columns = required(extents.at(-1));
   const periodic = isPeriodic(target, axes - 1);
-  if (axes < 3) {
+  if (axes === 1) {
+    const strips = lineTiles(made, shape, columns, periodic);
+    return { strips, bands: 1, redundant: (strips * shape.warps * lanes * shape.points) / columns };
+  }
+  if (axes === 2) {
     const { halo, own } = stripOf(made, shape);
     const strips = periodic || columns >= own + halo * shape.points ? Math.ceil(columns / own) : 0;
     return { strips, bands: 1, redundant: (strips * lanes * shape.points) / columns };
@@ -47,7 +52,8 @@ export interface Chunks {
 /** Whole waves of blocks; a chunk that is much shorter than its margins costs more than idle blocks do. */
 export function chunksOf(made: StencilProgram, { depth }: Shape, tiles: number, first: number, resident: number): Chunks {
   const levels = depth * made.stages.length;
-  const margin = made.names.dimensions === 1 ? 0 : levels * required(made.reach[0]);
+  if (made.names.dimensions === 1) return { chunks: 1, rows: 1, cost: Math.ceil(tiles / resident) * (resident / tiles) };
+  const margin = levels * required(made.reach[0]);
   const extra = 2 * margin + (margin > 0 ? levels : 0);
   const least = Math.max(1, Math.min(first, 4 * margin));
   const most = Math.max(1, Math.floor(first / least));

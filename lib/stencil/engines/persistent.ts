@@ -11,7 +11,7 @@ import type { StencilProgram, Target } from '../compile/stages.ts';
 import type { ShapeInfo } from '../types.ts';
 import { passThreads } from './cut.ts';
 import { ClassicEngine, DeviceState, type DeviceParts } from './device.ts';
-import { cyclesPerSecond, operations } from './shapes.ts';
+import { cyclesPerSecond, operations } from './device-model.ts';
 import { levelsUsed, type Grid, type Span } from './span.ts';
 
 /** Steps of a launch: some 10 ms, so that runs can be stopped. */

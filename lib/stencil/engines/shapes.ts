@@ -1,17 +1,15 @@
-// Shapes of passes over memory: which fit in registers, and how fast a model takes them to be.
+// Shapes of passes over memory in two and three dimensions: which fit in registers, and how fast a model takes them to be.
 import { elementAt, required } from '../../core/known.ts';
-import type { Expression, KernelFunction } from '../../kernel/ir.ts';
-import { walkBody } from '../../kernel/visit.ts';
 import { besideOf, innerAlong, type Shape } from '../compile/scheme.ts';
 import { stripOf } from '../compile/streaming.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import { chunksOf, firstExtent, passBytes, tilesOf } from './cut.ts';
+import {
+  bytesPerSecond, cycles, latency, mostOfThread, mostRegisters, mostShared, multiprocessors, operations, words, type PredictedShape,
+  type Wanted,
+} from './device-model.ts';
+import { lineShapes } from './line-shapes.ts';
 import type { Grid } from './span.ts';
-
-/** A shape, and the picoseconds per cell and step that the model predicts for an H200. */
-export interface PredictedShape extends Shape {
-  readonly picoseconds: number;
-}
 
 /** Stages of a pass: their times are parameters of the kernel. */
 const mostLevels = 256;
@@ -19,37 +17,11 @@ const mostLevels = 256;
 /** Blocks (of one warp) per multiprocessor, and the registers that a thread may have then. */
 const occupancies = [[8, 255], [12, 168], [16, 128], [20, 96], [32, 64]] as const;
 
-// An H200: its multiprocessors with their registers and shared memory, cycles per second of all of them, bytes per second, cycles until a
-// result of an operation can be used.
-const multiprocessors = 132, mostRegisters = 65536, mostOfThread = 255, mostShared = 228 * 1024;
-export const cyclesPerSecond = 1.755e9;
-const cycles = multiprocessors * cyclesPerSecond, bytesPerSecond = 4.2e12, latency = 16;
-
-const words = ({ names }: StencilProgram): number => (names.precision === 'f32' ? 1 : 2);
-
-function weightOf(e: Expression): number {
-  switch (e.kind) {
-    case 'math': return 40;
-    case 'unary': return e.op === 'sqrt' ? 12 : 1;
-    case 'binary': return e.op === 'div' ? 10 : e.op === 'rem' ? 40 : 1;
-    case 'compare': case 'select': case 'convert': return 1;
-    default: return 0;
-  }
-}
-
-/** Operations of a function, in additions. */
-export function operations({ body }: KernelFunction): number {
-  let sum = 0;
-  walkBody(body, { expression: (e) => { sum += weightOf(e); } });
-  return sum;
-}
-
 /** 32-bit registers of a thread: the rows or planes of all levels, and what one stage needs. Fitted to what compilers report. */
 function registersOf(made: StencilProgram, { depth, points, rows }: Pick<Shape, 'depth' | 'points' | 'rows'>): number {
   const { stages, reach, names } = made;
   const fields = names.fields.length * words(made);
   const cells = points * rows;
-  if (names.dimensions === 1) return 24 + 10 * cells * fields;
   const [rx = 0, ...others] = reach;
   const held = stages.reduce((sum, { readsStart, readsSum }, s) => {
     // Cells that are read beside from before or behind bring their neighbours along.
@@ -57,7 +29,7 @@ function registersOf(made: StencilProgram, { depth, points, rows }: Pick<Shape, 
     const edges = others.map((r, i) => 2 * r * (names.dimensions === 3 && i === 0 ? points : rows)).reduce((a, b) => a + b);
     return sum + (2 * rx + 1) * (cells + (isBroad ? edges : 0)) + (rx + 1) * cells * (Number(readsStart) + Number(readsSum));
   }, 0);
-  if (names.dimensions < 3) return 24 + 3 * cells * fields + depth * held * fields;
+  if (names.dimensions === 2) return 24 + 3 * cells * fields + depth * held * fields;
   // A single column per thread takes all its neighbours along rows from other lanes.
   return 56 + 2 * (cells + (points === 1 ? rows : 0)) * fields + depth * held * fields;
 }
@@ -71,7 +43,7 @@ function predict(made: StencilProgram, shape: Shape, redundant: number): number 
   // Neighbours in other lanes come 32 words at a time.
   const shuffled = (2 * required(made.reach.at(-1)) * words(made) * names.fields.length * stages.length) / points;
   // In three dimensions, what a thread does once per plane and once per cell of it: addresses, loads, stores, the barrier.
-  const issued = names.dimensions < 3 ? 1.4 * work + 4 * stages.length + shuffled
+  const issued = names.dimensions === 2 ? 1.4 * work + 4 * stages.length + shuffled
     : work + 3 * stages.length * names.fields.length + shuffled + (6 * names.fields.length + 109 / (points * rows)) / depth;
   const pipe = Math.max(work / lanes, issued / 128, shuffled / 32);
   const chain = stages.reduce((sum, { point }) => sum + 2 + 0.5 * operations(point.f), 0);
@@ -85,20 +57,14 @@ function predict(made: StencilProgram, shape: Shape, redundant: number): number 
   return 1e12 * Math.hypot(compute, memory);
 }
 
-/** What a caller may ask for. */
-interface Wanted {
-  readonly depth?: number | undefined;
-  readonly points?: number | undefined;
-}
-
 /** Steps, columns per lane, rows per thread and warps that are considered. */
 function* sizes({ names }: StencilProgram, { depth, points }: Wanted): Generator<Omit<Shape, 'minBlocks'>> {
   const { dimensions, precision } = names;
-  const depths = [[1, 2, 4, 8, 16, 32], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16], [1, 2, 3, 4, 5, 6, 8]][dimensions - 1] ?? [];
-  const columns = [[8, 16], [2, 4, 8], precision === 'f32' ? [1, 2, 4] : [1, 2]][dimensions - 1] ?? [];
+  const depths = dimensions === 2 ? [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16] : [1, 2, 3, 4, 5, 6, 8];
+  const columns = dimensions === 2 ? [2, 4, 8] : precision === 'f32' ? [1, 2, 4] : [1, 2];
   for (const d of depth === undefined ? depths : [depth]) {
     for (const p of points === undefined ? columns : [points]) {
-      if (dimensions < 3) yield { depth: d, points: p, rows: 1, warps: 1 };
+      if (dimensions === 2) yield { depth: d, points: p, rows: 1, warps: 1 };
       else for (const rows of [2, 3, 4, 5, 6, 8]) for (const warps of [2, 4, 6, 8, 12, 16]) yield { depth: d, points: p, rows, warps };
     }
   }
@@ -107,7 +73,7 @@ function* sizes({ names }: StencilProgram, { depth, points }: Wanted): Generator
 /** Blocks that a multiprocessor holds: as many as registers and shared memory allow, at least one. */
 function blocksOf(made: StencilProgram, size: Omit<Shape, 'minBlocks'>, isWanted: boolean): number {
   const held = registersOf(made, size);
-  if (made.names.dimensions < 3) {
+  if (made.names.dimensions === 2) {
     const fitting = occupancies.filter(([, registers]): boolean => registers + 8 >= held || (registers === 255 && held <= 272));
     return fitting.at(-1)?.[0] ?? (isWanted ? elementAt(occupancies, 0)[0] : 0);
   }
@@ -122,11 +88,12 @@ function blocksOf(made: StencilProgram, size: Omit<Shape, 'minBlocks'>, isWanted
 export function streamingShapes(made: StencilProgram, target: Target, grid: Grid, wanted: Wanted = {}): readonly PredictedShape[] {
   const { reach, stages, names: { dimensions } } = made;
   const least = reach.map((r, axis) => Math.max(r, innerAlong(made, target, axis)));
+  if (dimensions === 1) return lineShapes(made, target, grid, required(least[0]), wanted);
   const shapes: PredictedShape[] = [];
   for (const size of sizes(made, wanted)) {
     const { depth, points, rows } = size;
     if (points < required(least.at(-1)) || (dimensions === 3 && rows < required(least[1])) || depth * stages.length > mostLevels) continue;
-    if (dimensions < 3) {
+    if (dimensions === 2) {
       const { halo, own } = stripOf(made, size);
       if (own < Math.max(4, halo + 1) * points) continue;
     }
@@ -138,7 +105,7 @@ export function streamingShapes(made: StencilProgram, target: Target, grid: Grid
     const { cost } = chunksOf(made, shape, strips * bands * grid.members, firstExtent(grid), multiprocessors * minBlocks);
     const spilled = Math.max(0, registersOf(made, size) - mostOfThread) / (dimensions === 3 ? 30 : 150);
     const crowded = dimensions === 3 && depth * stages.length > 3 ? 1.3 : 1;
-    shapes.push({ ...shape, picoseconds: predict(made, shape, redundant) * (dimensions === 1 ? 1 : cost * (1 + spilled) * crowded) });
+    shapes.push({ ...shape, picoseconds: predict(made, shape, redundant) * cost * (1 + spilled) * crowded });
   }
   return shapes.sort((a, b) => a.picoseconds - b.picoseconds);
 }

@@ -1,21 +1,22 @@
 // Several steps per pass over memory, on a device.
-import { elementAt } from '../../core/known.ts';
+import { elementAt, required } from '../../core/known.ts';
 import type { DeviceModule, KernelArgument, ListedLaunch } from '../../core/module.ts';
 import { arithmeticHeader } from '../../kernel/print/c-family.ts';
 import type { DeviceText } from '../compile/cuda.ts';
 import { remembered } from '../compile/memo.ts';
+import { lineText } from '../compile/line.ts';
 import { planesText } from '../compile/planes.ts';
 import { lanes, passKernel } from '../compile/scheme.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import { streamingText } from '../compile/streaming.ts';
 import type { ShapeInfo } from '../types.ts';
-import type { PredictedShape } from './shapes.ts';
+import type { PredictedShape } from './device-model.ts';
 import { chunksOf, firstExtent, passBytes, passThreads, tilesOf, type Chunks, type Tiles } from './cut.ts';
 import { ClassicEngine, DeviceState, type DeviceParts } from './device.ts';
 import { levelsUsed, timeOf, type Span } from './span.ts';
 
 const textOf = (made: StencilProgram, target: Target, shape: PredictedShape): DeviceText =>
-  remembered(made, ['pass', shape], () => (made.names.dimensions === 3 ? planesText : streamingText)(made, target, shape));
+  remembered(made, ['pass', shape], () => required([lineText, streamingText, planesText][made.names.dimensions - 1])(made, target, shape));
 
 /** Shapes that the tuner measures. */
 const mostTuned = 8;
@@ -99,36 +100,61 @@ export class StreamingEngine extends ClassicEngine {
     const { depth } = this.#shape;
     let step = 0;
     for (; step + depth <= span.steps; step += depth) {
-      yield this.#pass(span, step);
+      yield this.#pass(span, step, depth);
       this.state.swap();
     }
-    if (step < span.steps) yield* super.launches({ ...span, steps: span.steps - step, from: span.from + step }, step);
+    if (step === span.steps) return;
+    if (this.state.grid.shape.length > 1) {
+      yield* super.launches({ ...span, steps: span.steps - step, from: span.from + step }, step);
+      return;
+    }
+    yield this.#pass(span, step, span.steps - step);
+    this.state.swap();
   }
 
-  #pass(span: Span, first: number): ListedLaunch {
+  #pass(span: Span, first: number, steps: number): ListedLaunch {
     const { stages, names: { precision } } = this.#program;
     const { state } = this;
-    const { shape, members } = state.grid;
-    const { strips, bands, chunks, rows } = this.#cut;
+    const { strips, bands, chunks } = this.#cut;
     const real = (x: number): KernelArgument => (precision === 'f32' ? { f32: x } : { f64: x });
-    const times = Array.from({ length: this.#shape.depth }, (_, i) => {
-      const t = timeOf(span, first + i);
-      return stages.map(({ time }) => t + time * span.dt);
-    }).flat();
-    const extents = shape.length === 1 ? [1, ...shape] : shape;
-    const ints = [...extents, members, strips, ...shape.length === 3 ? [bands] : [], chunks, rows, first];
     return {
-      kernel: passKernel, blocks: strips * bands * members * chunks, threads: this.threads,
+      kernel: passKernel, blocks: strips * bands * state.grid.members * chunks, threads: this.threads,
       sharedBytes: passBytes(this.#program, this.#shape),
       arguments: [
-        state.array('state'), state.array('first'), state.coefficients, state.parameters, state.status, real(span.dt), ...times.map(real),
-        ...stages.map(({ h }) => real(h(span.dt))), ...stages.map(({ g }) => real(g(span.dt))), ...ints.map((n) => ({ i32: n })),
+        state.array('state'), state.array('first'), state.coefficients, state.parameters, state.status, real(span.dt),
+        ...state.grid.shape.length === 1 ? [] : this.#times(span, first).map(real),
+        ...stages.map(({ h }) => real(h(span.dt))), ...stages.map(({ g }) => real(g(span.dt))),
+        ...state.grid.shape.length === 1 ? this.#line(span, first, steps) : this.#extents(first),
       ],
     };
+  }
+
+  /** The times of all stages of a pass. */
+  #times(span: Span, first: number): readonly number[] {
+    return Array.from({ length: this.depth }, (_, i) => {
+      const t = timeOf(span, first + i);
+      return this.#program.stages.map(({ time }) => t + time * span.dt);
+    }).flat();
+  }
+
+  #extents(first: number): readonly KernelArgument[] {
+    const { shape, members } = this.state.grid;
+    const { strips, bands, chunks, rows } = this.#cut;
+    return [...shape, members, strips, ...shape.length === 3 ? [bands] : [], chunks, rows, first].map((n) => ({ i32: n }));
+  }
+
+  /** Passes along a line are long, so that their kernel computes the times; they may be cut short. */
+  #line(span: Span, first: number, steps: number): readonly KernelArgument[] {
+    const { shape } = this.state.grid;
+    return [
+      { f64: span.originTime }, { f64: span.unit }, ...this.#program.stages.map(({ time }) => ({ f64: time * span.dt })),
+      { i64: span.from + first }, ...[...shape, this.#cut.strips, steps, first].map((n) => ({ i32: n })),
+    ];
   }
 }
 
 function describeShape({ points, rows, warps }: PredictedShape, { names }: StencilProgram): string {
+  if (names.dimensions === 1) return `${warps} warps with ${points} cells per lane`;
   return names.dimensions === 3 ? `tiles of ${rows * warps} × ${lanes * points} cells` : `${points} cells per lane`;
 }
 

@@ -5,7 +5,7 @@ import { isStaged, marginsOf, ranked } from '../compile/blocked.ts';
 import { sharedOf } from '../compile/sharing.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import { isPeriodic } from '../compile/scheme.ts';
-import { operations } from './shapes.ts';
+import { operations } from './device-model.ts';
 import type { Grid } from './span.ts';
 
 /** Steps per pass, and the cells of the largest tile along planes, rows and columns. */

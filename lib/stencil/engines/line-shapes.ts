@@ -1,0 +1,78 @@
+// Shapes of passes in one dimension: which fit in registers, and how fast a model takes them to be.
+import { required } from '../../core/known.ts';
+import { lineBytes, lineTile, lineTiles } from '../compile/line.ts';
+import { isPeriodic, lanes, layoutOf, type Shape } from '../compile/scheme.ts';
+import type { StencilProgram, Target } from '../compile/stages.ts';
+import {
+  bytesPerSecond, cyclesPerSecond, latency, mostOfThread, mostRegisters, mostShared, multiprocessors, operationsPerCell, words,
+  type PredictedShape, type Wanted,
+} from './device-model.ts';
+import type { Grid } from './span.ts';
+
+const depths = [1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
+const columns = [2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32];
+const warpCounts = [1, 2, 4, 8];
+/** Cycles of an exchange of lanes between warps, and of what a block does once per pass. */
+const exchangeCycles = 150, passCycles = 4000;
+/** The part of these that other blocks of the multiprocessor do not hide. */
+const exposed = 0.35;
+
+/** Steps, cells per lane and warps that are considered. */
+function* sizes({ depth, points }: Wanted): Generator<Omit<Shape, 'minBlocks'>> {
+  for (const d of depth === undefined ? depths : [depth]) {
+    for (const p of points === undefined ? columns : [points]) {
+      for (const warps of warpCounts) yield { depth: d, points: p, rows: 1, warps };
+    }
+  }
+}
+
+/** 32-bit registers of a thread: its cells, and what one stage needs. Fitted to what compilers report. */
+function registersOf(made: StencilProgram, points: number): number {
+  const { components } = layoutOf(made);
+  const work = Math.max(...made.stages.map(({ point }) => operationsPerCell(point)));
+  return 40 + words(made) * components * (points + 2 * required(made.reach.at(-1)) + 2) + Math.min(100, Math.ceil(work / 3));
+}
+
+/** Blocks that a multiprocessor holds; 0 if not even one fits. */
+function blocksOf(made: StencilProgram, size: Omit<Shape, 'minBlocks'>, isWanted: boolean): number {
+  const held = registersOf(made, size.points), bytes = lineBytes(made, size) + 1024;
+  const limit = (blocks: number): number => Math.min(mostOfThread, 8 * Math.floor(mostRegisters / (lanes * size.warps * blocks * 8)));
+  const most = [32, 24, 16, 12, 8, 6, 4, 3, 2, 1].find((blocks) => limit(blocks) >= held && blocks * bytes <= mostShared);
+  return most ?? (isWanted && bytes <= mostShared ? 1 : 0);
+}
+
+/** Picoseconds per cell and step: arithmetic and its latency with what blocks do per round and per pass, and memory beside it. */
+function predict(made: StencilProgram, shape: Shape, tiles: number, cells: number): number {
+  const { stages, names } = made;
+  const { depth, points, warps, minBlocks } = shape;
+  const { round, tile, margin } = lineTile(made, shape);
+  const work = stages.reduce((sum, { point }) => sum + operationsPerCell(point), 0);
+  const shuffled = (2 * required(made.reach.at(-1)) * words(made) * layoutOf(made).fields * stages.length) / points;
+  const issued = 1.4 * work + (4 * stages.length) / points + shuffled;
+  const pipe = Math.max(work / (names.precision === 'f32' ? 128 : 64), issued / 128, shuffled / 32);
+  const chain = stages.reduce((sum, { point }) => sum + 2 + 0.5 * operationsPerCell(point), 0);
+  const computed = lanes * points * warps * minBlocks;
+  const wait = (latency * chain) / computed;
+  const waves = tiles / (multiprocessors * minBlocks);
+  const hidden = minBlocks === 1 ? 1 : exposed;
+  const once = (warps > 1 ? exchangeCycles / round : 0) + (waves <= 1 ? 1 : hidden) * (passCycles / depth);
+  const step = (pipe + wait) * computed + hidden * once;
+  const compute = (step * (waves < 8 ? Math.ceil(waves) : waves + 0.5)) / cyclesPerSecond / cells;
+  const read = tile / (tile - 2 * margin);
+  const memory = ((4 * words(made) * (names.fields.length * (1 + read) + names.coefficients.length)) / depth) / bytesPerSecond;
+  return 1e12 * Math.hypot(compute, memory);
+}
+
+/** Shapes that fit a grid, the fastest by the model first. */
+export function lineShapes(made: StencilProgram, target: Target, grid: Grid, least: number, wanted: Wanted): readonly PredictedShape[] {
+  const shapes: PredictedShape[] = [];
+  for (const size of sizes(wanted)) {
+    if (size.points < least) continue;
+    const minBlocks = blocksOf(made, size, wanted.depth !== undefined && wanted.points !== undefined);
+    const tiles = minBlocks === 0 ? 0 : lineTiles(made, size, grid.cells, isPeriodic(target, 0)) * grid.members;
+    if (tiles === 0) continue;
+    const shape = { ...size, minBlocks };
+    shapes.push({ ...shape, picoseconds: predict(made, shape, tiles, grid.cells * grid.members) });
+  }
+  return shapes.sort((a, b) => a.picoseconds - b.picoseconds);
+}
