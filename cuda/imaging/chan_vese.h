@@ -4,12 +4,13 @@
 // The face between the points i and i + e_a has the difference d = phi(i + e_a) - phi(i) and, along each other axis b,
 // the mean of four differences, m_b = (s_b(i) + s_b(i + e_a)) / 4 with the spans s_b(i) = phi(i + e_b) - phi(i - e_b).
 // Its weight is w = 1/N with N^2 = d^2 + sum of the m_b^2 + eta, and its flux is w d: half-point weights. The code
-// works with quarters of both. Outside the grid the nearest point repeats, so no flux crosses the border.
-// the nearest point repeats, so that no flux crosses the border.
+// works with quarters of both. Outside the grid the nearest point repeats, so no flux crosses the border. Where points
+// are not equally far apart, differences along an axis are divided by their distance there (axis_factors.h).
 #pragma once
 #include <cstdint>
 
 #include "cuda/core/portable.h"
+#include "cuda/imaging/axis_point.h"
 
 namespace warploom::imaging::segmentation {
 
@@ -19,21 +20,22 @@ struct Face {
   T weight, flux, square;
 };
 
-/// A face of an image. `across`: the sum of the two points' spans along the other axis.
-template <class T>
-WARPLOOM_PORTABLE Face<T> face_of(const T& d, const T& across, const T& eta16) {
+/// A face of an image across an axis. `across`: the sum of the two points' spans along the other axis.
+template <class T, class Axes>
+WARPLOOM_PORTABLE Face<T> face_of(const T& d, const T& across, const T& eta16, const Axes& axes, int axis) {
   using portable::fma;
   using portable::inverse_root;
-  const T square = fma(T(16) * d, d, fma(across, across, eta16));
+  const T square = fma(times_square(axes, axis, T(16) * d), d, fma(times_square(axes, 1 - axis, across), across, eta16));
   const T weight = inverse_root(square);
   return {weight, weight * d, square};
 }
 /// A face of a volume. p and q: the sums of the spans along the other axes, in the order x, y, z.
-template <class T>
-WARPLOOM_PORTABLE Face<T> face_of(const T& d, const T& p, const T& q, const T& eta16) {
+template <class T, class Axes>
+WARPLOOM_PORTABLE Face<T> face_of(const T& d, const T& p, const T& q, const T& eta16, const Axes& axes, int axis) {
   using portable::fma;
   using portable::inverse_root;
-  const T square = fma(T(16) * d, d, fma(q, q, fma(p, p, eta16)));
+  const T first = times_square(axes, axis == 0 ? 1 : 0, p), second = times_square(axes, axis == 2 ? 1 : 2, q);
+  const T square = fma(times_square(axes, axis, T(16) * d), d, fma(second, q, fma(first, p, eta16)));
   const T weight = inverse_root(square);
   return {weight, weight * d, square};
 }
@@ -46,40 +48,44 @@ struct Bend {
 };
 template <class T>
 WARPLOOM_PORTABLE T norm_of(const Face<T>& face) { return face.square * face.weight; }
-template <class T>
-WARPLOOM_PORTABLE Bend<T> bend_of(const Face<T>& east, const Face<T>& west, const Face<T>& south, const Face<T>& north) {
-  return {(east.flux - west.flux) + (south.flux - north.flux), (east.weight + west.weight) + (south.weight + north.weight),
+template <class T, class Axes>
+WARPLOOM_PORTABLE Bend<T> bend_of(const Face<T>& east, const Face<T>& west, const Face<T>& south, const Face<T>& north, const Axes& axes) {
+  return {times_square(axes, 0, east.flux - west.flux) + times_square(axes, 1, south.flux - north.flux),
+          times_square(axes, 0, east.weight + west.weight) + times_square(axes, 1, south.weight + north.weight),
           (norm_of(east) + norm_of(west)) + (norm_of(south) + norm_of(north))};
 }
-template <class T>
-WARPLOOM_PORTABLE Bend<T> with_depth(const Bend<T>& bend, const Face<T>& below, const Face<T>& above) {
-  return {bend.curvature + (below.flux - above.flux), bend.weights + (below.weight + above.weight),
+template <class T, class Axes>
+WARPLOOM_PORTABLE Bend<T> with_depth(const Bend<T>& bend, const Face<T>& below, const Face<T>& above, const Axes& axes) {
+  return {bend.curvature + times_square(axes, 2, below.flux - above.flux),
+          bend.weights + times_square(axes, 2, below.weight + above.weight),
           bend.norms + (norm_of(below) + norm_of(above))};
 }
 
 /// The bend at a point of an image; at(dx, dy, dz) returns phi at that distance from it.
-template <class T, class At>
-WARPLOOM_PORTABLE Bend<T> bend_in_plane(const At& at, const T& eta16) {
+template <class T, class At, class Axes>
+WARPLOOM_PORTABLE Bend<T> bend_in_plane(const At& at, const T& eta16, const Axes& axes) {
   const T here = at(0, 0, 0), e = at(1, 0, 0), w = at(-1, 0, 0), s = at(0, 1, 0), n = at(0, -1, 0);
   const T se = at(1, 1, 0), sw = at(-1, 1, 0), ne = at(1, -1, 0), nw = at(-1, -1, 0);
   const T span_x = e - w, span_y = s - n;
-  return bend_of(face_of(e - here, span_y + (se - ne), eta16), face_of(here - w, span_y + (sw - nw), eta16),
-                 face_of(s - here, span_x + (se - sw), eta16), face_of(here - n, span_x + (ne - nw), eta16));
+  return bend_of(face_of(e - here, span_y + (se - ne), eta16, axes, 0), face_of(here - w, span_y + (sw - nw), eta16, axes, 0),
+                 face_of(s - here, span_x + (se - sw), eta16, axes, 1), face_of(here - n, span_x + (ne - nw), eta16, axes, 1), axes);
 }
 
 /// The bend at a point of a volume, from nineteen values.
-template <class T, class At>
-WARPLOOM_PORTABLE Bend<T> bend_in_space(const At& at, const T& eta16) {
+template <class T, class At, class Axes>
+WARPLOOM_PORTABLE Bend<T> bend_in_space(const At& at, const T& eta16, const Axes& axes) {
   const T here = at(0, 0, 0), e = at(1, 0, 0), w = at(-1, 0, 0), s = at(0, 1, 0), n = at(0, -1, 0), b = at(0, 0, 1), a = at(0, 0, -1);
   const T se = at(1, 1, 0), sw = at(-1, 1, 0), ne = at(1, -1, 0), nw = at(-1, -1, 0);
   const T be = at(1, 0, 1), bw = at(-1, 0, 1), ae = at(1, 0, -1), aw = at(-1, 0, -1);
   const T bs = at(0, 1, 1), bn = at(0, -1, 1), as = at(0, 1, -1), an = at(0, -1, -1);
   const T span_x = e - w, span_y = s - n, span_z = b - a;
   const Bend<T> bend = bend_of(
-      face_of(e - here, span_y + (se - ne), span_z + (be - ae), eta16), face_of(here - w, span_y + (sw - nw), span_z + (bw - aw), eta16),
-      face_of(s - here, span_x + (se - sw), span_z + (bs - as), eta16), face_of(here - n, span_x + (ne - nw), span_z + (bn - an), eta16));
-  return with_depth(bend, face_of(b - here, span_x + (be - bw), span_y + (bs - bn), eta16),
-                    face_of(here - a, span_x + (ae - aw), span_y + (as - an), eta16));
+      face_of(e - here, span_y + (se - ne), span_z + (be - ae), eta16, axes, 0),
+      face_of(here - w, span_y + (sw - nw), span_z + (bw - aw), eta16, axes, 0),
+      face_of(s - here, span_x + (se - sw), span_z + (bs - as), eta16, axes, 1),
+      face_of(here - n, span_x + (ne - nw), span_z + (bn - an), eta16, axes, 1), axes);
+  return with_depth(bend, face_of(b - here, span_x + (be - bw), span_y + (bs - bn), eta16, axes, 2),
+                    face_of(here - a, span_x + (ae - aw), span_y + (as - an), eta16, axes, 2), axes);
 }
 
 /// Coefficients of a step. Image values are converted to u = (f - centre) * inverse_range.
@@ -93,6 +99,8 @@ struct Flow {
   R inverse_norms;   ///< 1 / (4 faces of a point): from Bend::norms to |grad phi|
   R epsilon_inverse; ///< 1 / epsilon
   int32_t semi_implicit;
+  AxisFactors<R> axes;
+  int32_t even;      ///< all factors are 1
 };
 
 template <class T, class R>

@@ -29,7 +29,7 @@ Status tile_curvature(GpuDevice& device, const operation::Grid& grid, int64_t co
 
 CurvatureVariant chosen(const CurvatureParameters& p) {
   if (p.variant != CurvatureVariant::automatic) return p.variant;
-  const bool alone = p.channels == 1 || !p.coupled;
+  const bool alone = (p.channels == 1 || !p.coupled) && operation::is_even(p.grid, p.spacing);
   return alone && march_takes(p.grid) ? CurvatureVariant::march : CurvatureVariant::direct;
 }
 
@@ -40,6 +40,10 @@ Status run_curvature(GpuDevice& device, const CurvatureParameters& p, Control& c
     return {Code::unsupported, std::string("variant ") + operation::kCurvatureVariantNames[static_cast<int>(variant)] +
                                    " takes one component, or components that are not coupled", "variant"};
   }
+  if (variant != CurvatureVariant::direct && !operation::is_even(p.grid, p.spacing)) {
+    return {Code::unsupported, std::string("variant ") + operation::kCurvatureVariantNames[static_cast<int>(variant)] +
+                                   " takes points that are equally far apart", "variant"};
+  }
   if (variant == CurvatureVariant::march && !march_takes(p.grid)) {
     return {Code::unsupported, "variant march takes planes of less than 2^31 points", "variant"};
   }
@@ -47,6 +51,8 @@ Status run_curvature(GpuDevice& device, const CurvatureParameters& p, Control& c
   task.u = static_cast<T*>(p.image.data) + p.image.offset;
   task.result = static_cast<T*>(p.result.data) + p.result.offset;
   task.eps16 = static_cast<T>(16 * p.eps);
+  task.axes = operation::axis_factors<T>(p.grid, p.spacing);
+  task.even = operation::is_even(p.grid, p.spacing);
   task.channels = p.coupled ? p.channels : 1;
   WARPLOOM_TRY(device.begin_operation(control));
   switch (variant) {

@@ -63,7 +63,9 @@ Status direct_curvature(GpuDevice& device, const operation::Grid& grid, int64_t 
   task.shape.nz = static_cast<int32_t>(grid.nz);
   task.shape.points = operation::points_of(grid);
   task.shape.chunks = static_cast<int32_t>(groups);
-  return launch<CurvatureDirectAgent<T, kFlow>>(device, {(task.shape.points * groups + kThreads - 1) / kThreads, kThreads, 0, false}, task);
+  const LaunchShape shape = {(task.shape.points * groups + kThreads - 1) / kThreads, kThreads, 0, false};
+  return task.even ? launch<CurvatureDirectAgent<T, kFlow, true>>(device, shape, task)
+                   : launch<CurvatureDirectAgent<T, kFlow, false>>(device, shape, task);
 }
 
 }  // namespace warploom::WARPLOOM_TARGET::imaging

@@ -11,7 +11,8 @@ namespace warploom::imaging {
 
 /// How to compute it; all variants give the same bits. `direct`: one thread per point, everything from memory. `tile`:
 /// blocks hold a tile in shared memory. `march`: lanes hold a patch in registers and march through the planes, and each
-/// face's flux is computed once (one component, or uncoupled ones). The cpu backend accepts `auto` and `direct`.
+/// face's flux is computed once (one component, or uncoupled ones). `tile` and `march` take points equally far
+/// apart. The cpu backend accepts `auto`, `direct` and `march`.
 enum class CurvatureVariant : int32_t { automatic = 0, direct = 1, tile = 2, march = 3 };
 inline constexpr const char* kCurvatureVariantNames[] = {"auto", "direct", "tile", "march"};
 
@@ -28,6 +29,7 @@ void visit(Visitor& v, CurvatureReport& r, const Parameters&) {
 struct CurvatureParameters {
   ScalarType type = ScalarType::float32;  ///< float32 or float64
   Grid grid;
+  Spacing spacing;      ///< differences are divided by distances, in units of the smallest
   int64_t channels = 1;
   bool coupled = true;  ///< one norm over all components; false: each component separately
   double eps = 1e-4;    ///< added to the squared norm, in units of the squared pixel values
@@ -40,6 +42,7 @@ template <class Visitor>
 void visit(Visitor& v, CurvatureParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
   visit_grid(v, p.grid);
+  visit_spacing(v, p.spacing);
   v.integer("channels", p.channels, between(1, kMostComponents));
   v.boolean("coupled", p.coupled);
   v.real("eps", p.eps, between(kLeastEps, kMostEps));

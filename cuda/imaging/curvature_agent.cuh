@@ -14,6 +14,8 @@ struct CurvatureTask {
   T* u = nullptr;  ///< the image; written only by the flow
   T* result = nullptr;
   T eps16 = 0;  ///< 16 eps
+  ::warploom::imaging::AxisFactors<T> axes;  ///< for `direct`
+  bool even = true;                          ///< all factors are 1
   MarchShape shape;
   int64_t channels = 1;  ///< of a coupled image, for `direct`
   // Only for the flow, which goes from u to result in even iterations and back in odd ones:
@@ -54,8 +56,8 @@ WARPLOOM_DEVICE T finished(const CurvatureTask<T>& p, const T& quarter, const T&
   else return T(4) * quarter;
 }
 
-/// One thread per point.
-template <class T, bool kFlow>
+/// One thread per point. kEven: points are equally far apart along all axes.
+template <class T, bool kFlow, bool kEven>
 struct CurvatureDirectAgent {
   static constexpr int kMaxThreads = operation::curvature_policy::kDirectThreads, kMinBlocks = 2;
   static constexpr bool kOverlapped = kFlow;
@@ -65,15 +67,22 @@ struct CurvatureDirectAgent {
     if constexpr (kFlow) device::follow_previous_launch();
     const FromTo<T, kFlow> images(p);
     if (images.idle) return;
+    if constexpr (kEven) points(block, p, images, operation::EvenAxes());
+    else points(block, p, images, p.axes);
+  }
+
+ private:
+  template <class Axes>
+  static WARPLOOM_DEVICE void points(const device::Block& block, const Parameters& p, const FromTo<T, kFlow>& images, const Axes& axes) {
     const MarchShape& s = p.shape;
     const int64_t index = block.index() * block.threads() + block.thread(), group = index / s.points, at = index - group * s.points;
     if (group >= s.chunks) return;
     const int64_t row = at / s.nx, plane = row / s.ny;
     const int64_t first = group * p.channels, i[3] = {at - row * s.nx, row - plane * s.ny, plane}, extent[3] = {s.nx, s.ny, s.nz};
     const auto around = operation::Surroundings<T>::at(images.from + first * s.points, s.points, i, extent);
-    const auto squares = operation::face_squares(around, p.channels, p.eps16);
+    const auto squares = operation::face_squares(around, p.channels, p.eps16, axes);
     for (int64_t c = 0; c < p.channels; ++c) {
-      const T quarter = operation::quarter_curvature(around, c, squares);
+      const T quarter = operation::quarter_curvature(around, c, squares, axes);
       const int64_t place = (first + c) * s.points + at;
       images.to[place] = finished<T, kFlow>(p, quarter, images.from[place], kFlow ? p.f[place] : T(0));
     }

@@ -7,11 +7,15 @@
 // curvature is the difference of the fluxes of opposite faces, summed over the axes. Outside the grid the nearest point
 // repeats, so no flux leaves it.
 //
+// Where points are not equally far apart, differences along an axis are divided by their distance there
+// (axis_factors.h).
+//
 // An image (nz = 1) may be treated as a volume of one row (ny = 1); the bits stay the same.
 #pragma once
 #include <cstdint>
 
 #include "cuda/core/portable.h"
+#include "cuda/imaging/axis_point.h"
 
 #ifdef __CUDACC__
 #define WARPLOOM_PORTABLE_UNROLL _Pragma("unroll")
@@ -83,10 +87,13 @@ struct Surroundings {
   /// The difference through the face between the offsets low and low + 1 along `axis`; the sum of squares starts from
   /// `rest`.
   WARPLOOM_PORTABLE T difference(int64_t c, int axis, int low) const { return value(c, axis, low + 1) - value(c, axis, low); }
-  WARPLOOM_PORTABLE T square(int64_t c, int axis, int low, const T& rest) const {
+  template <class Axes>
+  WARPLOOM_PORTABLE T square(int64_t c, int axis, int low, const T& rest, const Axes& axes) const {
+    using portable::fma;
     const int first = axis == 0 ? 1 : 0, second = axis == 2 ? 1 : 2;
-    return face_square(difference(c, axis, low), central(c, axis, low, first) + central(c, axis, low + 1, first),
-                       central(c, axis, low, second) + central(c, axis, low + 1, second), rest);
+    const T d = difference(c, axis, low), p = central(c, axis, low, first) + central(c, axis, low + 1, first);
+    const T q = central(c, axis, low, second) + central(c, axis, low + 1, second);
+    return fma(times_square(axes, axis, T(16) * d), d, fma(times_square(axes, second, q), q, fma(times_square(axes, first, p), p, rest)));
   }
 };
 
@@ -96,15 +103,15 @@ struct FaceSquares {
   T face[3][2];
 };
 /// The face squares of `count` components combined.
-template <class T>
-WARPLOOM_PORTABLE FaceSquares<T> face_squares(const Surroundings<T>& s, int64_t count, const T& eps16) {
+template <class T, class Axes>
+WARPLOOM_PORTABLE FaceSquares<T> face_squares(const Surroundings<T>& s, int64_t count, const T& eps16, const Axes& axes) {
   FaceSquares<T> squares;
   WARPLOOM_PORTABLE_UNROLL
   for (int axis = 0; axis < 3; ++axis) {
     T below = eps16, above = eps16;
     for (int64_t c = 0; c < count; ++c) {
-      below = s.square(c, axis, -1, below);
-      above = s.square(c, axis, 0, above);
+      below = s.square(c, axis, -1, below, axes);
+      above = s.square(c, axis, 0, above, axes);
     }
     squares.face[axis][0] = below;
     squares.face[axis][1] = above;
@@ -112,12 +119,13 @@ WARPLOOM_PORTABLE FaceSquares<T> face_squares(const Surroundings<T>& s, int64_t 
   return squares;
 }
 /// A quarter of the curvature of component c.
-template <class T>
-WARPLOOM_PORTABLE T quarter_curvature(const Surroundings<T>& s, int64_t c, const FaceSquares<T>& squares) {
+template <class T, class Axes>
+WARPLOOM_PORTABLE T quarter_curvature(const Surroundings<T>& s, int64_t c, const FaceSquares<T>& squares, const Axes& axes) {
   T sums[3];
   WARPLOOM_PORTABLE_UNROLL
   for (int axis = 0; axis < 3; ++axis) {
-    sums[axis] = face_flux(s.difference(c, axis, 0), squares.face[axis][1]) - face_flux(s.difference(c, axis, -1), squares.face[axis][0]);
+    const T high = face_flux(s.difference(c, axis, 0), squares.face[axis][1]);
+    sums[axis] = times_square(axes, axis, high - face_flux(s.difference(c, axis, -1), squares.face[axis][0]));
   }
   return flux_sum(sums[0], sums[1], sums[2]);
 }

@@ -40,7 +40,8 @@ struct CurvatureTileAgent {
     if (x0 + x >= s.nx || y0 + y >= s.ny || z0 + z >= s.nz) return;
     const int64_t here[3] = {x + 1, y + 1, z + 1}, extent[3] = {wide, high, tz + 2};
     const auto around = operation::Surroundings<T>::at(tile, 0, here, extent);
-    const T quarter = operation::quarter_curvature(around, 0, operation::face_squares(around, 1, p.eps16));
+    const T quarter = operation::quarter_curvature(around, 0, operation::face_squares(around, 1, p.eps16, operation::EvenAxes()),
+                                                   operation::EvenAxes());
     p.result[index * s.points + ((z0 + z) * s.ny + y0 + y) * s.nx + x0 + x] = T(4) * quarter;
   }
 };

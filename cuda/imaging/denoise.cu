@@ -17,6 +17,7 @@ using operation::DenoiseVariant;
 
 DenoiseVariant chosen(const DenoiseParameters& p) {
   if (p.variant != DenoiseVariant::automatic) return p.variant;
+  if (p.method == DenoiseMethod::flow && !operation::is_even(p.grid, p.spacing)) return DenoiseVariant::direct;
   const bool alone = p.channels == 1 || !p.coupled;
   return alone && march_takes(p.grid) ? DenoiseVariant::march : DenoiseVariant::direct;
 }
@@ -58,7 +59,7 @@ class GpuBackend final : public operation::DenoiseBackend {
  public:
   GpuBackend(GpuDevice& device, const DenoiseParameters& p, const Layout& layout, const Workspace& workspace)
       : device_(device), p_(p), layout_(layout), variant_(chosen(p)), flow_(p.method == DenoiseMethod::flow),
-        group_(p.coupled ? p.channels : 1), f_(static_cast<T*>(p.image.data) + p.image.offset) {
+        group_(p.coupled ? p.channels : 1), f_(static_cast<T*>(p.image.data) + p.image.offset), weights_(weights_of(p.grid, p.spacing)) {
     for (int i = 0; i < 2; ++i) {
       u_[i] = workspace.as<T>(layout.u[i]);
       q_[i] = workspace.as<T>(layout.q[i]);
@@ -156,9 +157,11 @@ class GpuBackend final : public operation::DenoiseBackend {
       task.result = u_[1];
       task.f = f_;
       task.eps16 = static_cast<T>(16 * p_.eps);
+      task.axes = operation::axis_factors<T>(p_.grid, p_.spacing);
+      task.even = operation::is_even(p_.grid, p_.spacing);
       task.channels = group_;
       task.weight4 = static_cast<T>(4 * weight_);
-      task.dt = static_cast<T>(p_.dt != 0 ? p_.dt : operation::stable_step(p_.grid, weight_, p_.eps));
+      task.dt = static_cast<T>(p_.dt != 0 ? p_.dt : operation::stable_step(p_, weight_));
       task.state = state_;
       task.ahead = ahead;
       return variant_ == DenoiseVariant::march ? march_flow(device_, p_.grid, p_.channels, task)
@@ -178,6 +181,7 @@ class GpuBackend final : public operation::DenoiseBackend {
     task.state = state_;
     task.ahead = ahead;
     task.impulse = p_.noise == operation::NoiseKind::impulse;
+    task.weights = operation::tv_weights<T>(weights_);
     return variant_ == DenoiseVariant::march ? march_tv(device_, p_.grid, p_.channels, task) : direct_tv(device_, p_.grid, p_.channels,
         task);
   }
@@ -200,7 +204,8 @@ class GpuBackend final : public operation::DenoiseBackend {
     }
     task.total = layout_.stride;
     task.bounds = bounds_;
-    task.weight = weight_;
+    task.weight = weight_ * weights_.x;
+    task.weights = operation::tv_weights<T>(weights_);
     task.impulse = p_.noise == operation::NoiseKind::impulse;
     task.flow = flow_;
     task.state = state_;
@@ -226,6 +231,7 @@ class GpuBackend final : public operation::DenoiseBackend {
   DenoiseState host_state_{};
   operation::TvBounds<double> bounds_{};
   double weight_ = 0;
+  const operation::AxisWeights weights_;
   int64_t step_count_ = 0;
 };
 
@@ -233,6 +239,9 @@ Status refuse_variant(const DenoiseParameters& p) {
   if (p.variant != DenoiseVariant::march) return {};
   if (p.coupled && p.channels > 1) return {Code::unsupported, "variant march takes one component, or components that are not coupled",
       "variant"};
+  if (p.method == DenoiseMethod::flow && !operation::is_even(p.grid, p.spacing)) {
+    return {Code::unsupported, "variant march of the flow takes points that are equally far apart", "variant"};
+  }
   if (!march_takes(p.grid)) return {Code::unsupported, "variant march takes planes of less than 2^31 points", "variant"};
   return {};
 }

@@ -57,6 +57,7 @@ struct DenoiseReport {
 struct DenoiseParameters {
   ScalarType type = ScalarType::float32;
   Grid grid;
+  Spacing spacing;       ///< differences are divided by distances, in units of the smallest
   int64_t channels = 1;
   bool coupled = true;
   DenoiseMethod method = DenoiseMethod::primal_dual;
@@ -98,6 +99,7 @@ template <class Visitor>
 void visit(Visitor& v, DenoiseParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
   visit_grid(v, p.grid);
+  visit_spacing(v, p.spacing);
   v.integer("channels", p.channels, between(1, kMostComponents));
   v.boolean("coupled", p.coupled);
   v.choice("method", p.method, kDenoiseMethodNames);

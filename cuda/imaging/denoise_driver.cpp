@@ -14,7 +14,11 @@ constexpr int kMostSolutions = 30;
 /// Relative tolerance for the noise level that a weight produces.
 constexpr double kLevelTolerance = 1e-3;
 
-int dimensions(const Grid& g) { return std::max(1, (g.nx > 1) + (g.ny > 1) + (g.nz > 1)); }
+/// The squares of the factors of differences, summed over the axes with several points.
+double stiffness(const Grid& g, const AxisWeights& w) {
+  const double sum = (g.nx > 1 ? w.x * w.x : 0) + (g.ny > 1 ? w.y * w.y : 0) + (g.nz > 1 ? w.z * w.z : 0);
+  return sum > 0 ? sum : 1;
+}
 
 class Driver {
  public:
@@ -51,7 +55,8 @@ class Driver {
   /// Steps of Algorithm 2 if the data term is strongly convex, otherwise of Algorithm 1.
   std::vector<TvStep<double>> steps(double weight) const {
     if (p_.method == DenoiseMethod::flow) return {};
-    const double norm = std::sqrt(4.0 * dimensions(p_.grid));
+    const AxisWeights w = weights_of(p_.grid, p_.spacing);
+    const double norm = std::sqrt(4.0 * stiffness(p_.grid, w));
     const double range = survey_.most > survey_.least ? survey_.most - survey_.least : 1;
     double tau = 0.1 * range / (weight * norm);
     if (accelerated()) tau *= kAcceleratedBalance;
@@ -59,7 +64,7 @@ class Driver {
     std::vector<TvStep<double>> list(static_cast<size_t>(accelerated() ? p_.iterations : 1));
     for (TvStep<double>& step : list) {
       const double theta = accelerated() ? 1 / std::sqrt(1 + 2 * tau) : 1;
-      step = {1 / (1 + tau), tau * weight / (1 + tau), tau / (1 + tau), tau * weight, tau, theta, sigma / (theta * weight)};
+      step = {1 / (1 + tau), tau * weight / (1 + tau) * w.x, tau / (1 + tau), tau * weight * w.x, tau, theta, sigma / (theta * weight)};
       if (!accelerated()) continue;
       // Algorithm 2 with the primal step first, so the dual step after it uses the new sigma.
       tau *= theta;
@@ -145,7 +150,7 @@ class Driver {
     report.energy = state_.energy;
     report.gap = state_.gap;
     report.residual = residual_;
-    if (p_.method == DenoiseMethod::flow) report.dt = p_.dt != 0 ? p_.dt : stable_step(p_.grid, state_.weight, p_.eps);
+    if (p_.method == DenoiseMethod::flow) report.dt = p_.dt != 0 ? p_.dt : stable_step(p_, state_.weight);
     std::copy_n(history_.data(), state_.checks, report.history.data);
     report.history.count = state_.checks;
   }
@@ -162,8 +167,8 @@ class Driver {
 
 }  // namespace
 
-double stable_step(const Grid& grid, double weight, double eps) {
-  return 1 / (4 * dimensions(grid) * weight / std::sqrt(eps) + 1);
+double stable_step(const DenoiseParameters& p, double weight) {
+  return 1 / (4 * stiffness(p.grid, weights_of(p.grid, p.spacing)) * weight / std::sqrt(p.eps) + 1);
 }
 
 Status denoise(const DenoiseParameters& p, DenoiseBackend& backend, Control& control) { return Driver(p, backend, control).run(); }

@@ -30,8 +30,14 @@ class DenoiseBackend {
 /// A complete denoising, except for copying the result.
 Status denoise(const DenoiseParameters& p, DenoiseBackend& backend, Control& control);
 
-/// The step of the flow: dt * (4 dimensions w / sqrt(eps) + 1) = 1, which is half the stability limit of its
+/// The factors of a grid in a number type.
+template <class T>
+TvWeights<T> tv_weights(const AxisWeights& w) {
+  return {static_cast<T>(w.x), static_cast<T>(w.y), static_cast<T>(w.z), static_cast<T>(w.y / w.x), static_cast<T>(w.z / w.x)};
+}
+
+/// The step of the flow: dt * (4 sum of w_a^2 * w / sqrt(eps) + 1) = 1, which is half the stability limit of its
 /// linearisation.
-double stable_step(const Grid& grid, double weight, double eps);
+double stable_step(const DenoiseParameters& p, double weight);
 
 }  // namespace warploom::imaging

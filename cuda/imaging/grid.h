@@ -9,10 +9,22 @@ namespace warploom::imaging {
 
 /// x varies fastest: component c of the point (x, y, z) of an image is element
 ///   offset + ((c * nz + z) * ny + y) * nx + x
-/// of its view. A two-dimensional image has nz = 1. Points are one unit apart. Outside the grid the nearest point
-/// repeats (no flux through the border).
+/// of its view. A two-dimensional image has nz = 1. Points are one unit apart unless a Spacing says otherwise. Outside
+/// the grid the nearest point repeats (no flux through the border).
 struct Grid {
   int64_t nx = 1, ny = 1, nz = 1;
+};
+
+/// Distances of adjacent points along the axes. Only their ratios count: the unit of length is the smallest of those
+/// along axes with several points.
+struct Spacing {
+  double x = 1, y = 1, z = 1;
+};
+
+/// The unit of length divided by the distance of points, by axis: factors of differences, at most 1. 1 for axes with
+/// one point.
+struct AxisWeights {
+  double x = 1, y = 1, z = 1;
 };
 
 inline constexpr int64_t kMostExtent = int64_t{1} << 30;
@@ -32,6 +44,17 @@ void visit_grid(Visitor& v, Grid& g, int64_t most = kMostExtent) {
   v.integer("height", g.ny, between(1, most));
   v.integer("depth", g.nz, between(1, most));
 }
+
+inline constexpr double kLeastSpacing = 1e-9, kMostSpacing = 1e9;
+
+template <class Visitor>
+void visit_spacing(Visitor& v, Spacing& s) {
+  v.real("spacingX", s.x, between(kLeastSpacing, kMostSpacing));
+  v.real("spacingY", s.y, between(kLeastSpacing, kMostSpacing));
+  v.real("spacingZ", s.z, between(kLeastSpacing, kMostSpacing));
+}
+
+AxisWeights weights_of(const Grid& g, const Spacing& s);
 
 /// Checks the number of points; visit_grid() checks the extents.
 Status check(const Grid& g);

@@ -53,6 +53,7 @@ void visit(Visitor& v, RegistrationReport& r, const Parameters& p) {
 struct RegistrationParameters {
   ScalarType type = ScalarType::float32;  ///< float32 or float64
   Grid grid;                              ///< fewer than 2^31 points, no extent above kLongestLine
+  Spacing spacing;                        ///< lengths of the regulariser are measured in units of the smallest
   RegistrationVariant variant = RegistrationVariant::semi_implicit;
   Measure measure = Measure::ssd;
   double alpha = 0.1;      ///< weight of the curvature
@@ -71,6 +72,7 @@ template <class Visitor>
 void visit(Visitor& v, RegistrationParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
   visit_grid(v, p.grid, kLongestLine);
+  visit_spacing(v, p.spacing);
   v.choice("variant", p.variant, kRegistrationVariantNames);
   v.choice("measure", p.measure, kMeasureNames);
   v.real("alpha", p.alpha, above(0));
@@ -84,6 +86,12 @@ void visit(Visitor& v, RegistrationParameters& p) {
   v.view("initial", p.initial, Role::input);
   v.view("result", p.result, Role::output);
   v.report(p.report, p);
+}
+
+/// A bound on the eigenvalues of the Laplacian.
+inline double greatest_eigenvalue(const Grid& grid, const Spacing& spacing) {
+  const AxisWeights w = weights_of(grid, spacing);
+  return 4 * (w.x * w.x + w.y * w.y + (dimensions_of(grid) == 3 ? w.z * w.z : 0));
 }
 
 Status check(const RegistrationParameters& p);

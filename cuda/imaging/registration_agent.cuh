@@ -162,8 +162,10 @@ struct RowsAgent {
   static WARPLOOM_DEVICE void move(const device::Block& block, const Parameters& p, const TileBuffers<T>& tile, int64_t first) {
     const RowsTask<T>& task = p.task;
     const int n = task.plan.n, pieces = (n + 31) / 32;
-    const operation::ForceFactors<T> factors = {static_cast<T>(task.state->reference), static_cast<T>(task.state->warped),
-                                                static_cast<T>(task.state->constant), static_cast<T>(task.state->step)};
+    const T pace = static_cast<T>(task.state->step);
+    const operation::ForceFactors<T> factors = {
+        static_cast<T>(task.state->reference), static_cast<T>(task.state->warped), static_cast<T>(task.state->constant),
+        {pace * task.factors.square[0], pace * task.factors.square[1], pace * task.factors.square[2]}};
     for (int c = block.warp(); c < 2 * p.groups * pieces; c += block.threads() / 32) {
       const int half = c / pieces, x = (c - half * pieces) * 32 + block.lane();
       const int64_t row = 2 * first + half;
@@ -235,7 +237,8 @@ struct RowsAgent {
     const T weight = -static_cast<T>(task.state->weight);
     WARPLOOM_UNROLL
     for (int a = 0; a < kAxes; ++a) {
-      u[a] = portable::fma(weight, operation::laplacian<T, kAxes>(task.laplacian + a * task.points, at, task.extent, point), u[a]);
+      const T slope = operation::laplacian<T, kAxes>(task.laplacian + a * task.points, at, task.extent, point, task.factors);
+      u[a] = portable::fma(weight, slope, u[a]);
     }
   }
 

@@ -80,8 +80,10 @@ class RegistrationCall {
 
   Status upload(const int64_t (&extents)[3], int32_t* tickets) {
     std::vector<T> lambda;
-    for (const int64_t n : extents) {
-      for (int64_t k = 0; k < n; ++k) lambda.push_back(static_cast<T>(operation::eigenvalue(k, n)));
+    const operation::AxisWeights w = weights_of(p_.grid, p_.spacing);
+    const double squares[3] = {w.x * w.x, w.y * w.y, w.z * w.z};
+    for (int a = 0; a < 3; ++a) {
+      for (int64_t k = 0; k < extents[a]; ++k) lambda.push_back(static_cast<T>(squares[a] * operation::eigenvalue(k, extents[a])));
     }
     const RegistrationState state = operation::first_state();
     WARPLOOM_TRY(device_.upload(lambda_[0], lambda.data(), static_cast<int64_t>(lambda.size() * sizeof(T))));
@@ -106,6 +108,7 @@ class RegistrationCall {
     task.displacement = p_.initial.data == nullptr ? nullptr : operation::input_of<T>(p_.initial);
     task.inverse_factor = static_cast<T>(0.5 / static_cast<double>(p_.grid.nx));
     task.alpha = p_.alpha;
+    task.factors = operation::axis_factors<T>(p_.grid, p_.spacing);
     task.state = state_;
     task.sums = sums;
     task.all_sums = evaluation_.ncc;
@@ -136,8 +139,10 @@ class RegistrationCall {
 
   Status find_step() {
     const int64_t blocks = std::min((points_ + 255) / 256, kParts);
-    const double most = 4 * kAxes, stiffness = explicit_ ? p_.alpha * most * most : 0;
-    WARPLOOM_TRY((launch<GradientAgent<T, kAxes>>(device_, {blocks, 256, 64, false}, {grid_, points_, start_.task.image, parts_})));
+    const double most = operation::greatest_eigenvalue(p_.grid, p_.spacing);
+    const double stiffness = explicit_ ? p_.alpha * most * most : 0;
+    WARPLOOM_TRY((launch<GradientAgent<T, kAxes>>(device_, {blocks, 256, 64, false},
+                                               {grid_, points_, start_.task.image, parts_, start_.task.factors})));
     return launch<StepAgent>(device_, {1, 256, 64, false},
                              {parts_, blocks, p_.step, p_.step_scale, stiffness, p_.alpha, state_});
   }
@@ -193,7 +198,8 @@ class RegistrationCall {
     next.task.laplacian = field_;
     const int64_t blocks = std::min((points_ + 255) / 256, device_.limits().max_blocks);
     WARPLOOM_TRY(repeat(0, [&] {
-      WARPLOOM_TRY((launch<LaplacianAgent<T, kAxes>>(device_, {blocks, 256, 0, false}, {grid_, points_, u, field_, state_})));
+      WARPLOOM_TRY((launch<LaplacianAgent<T, kAxes>>(device_, {blocks, 256, 0, false},
+                                                  {grid_, points_, u, field_, state_, start_.task.factors})));
       return launch_rows(next, Purpose::iterate);
     }));
     return launch_rows(end, Purpose::conclude);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "cuda/core/portable.h"
+#include "cuda/imaging/axis_point.h"
 
 namespace warploom::imaging {
 
@@ -132,7 +133,7 @@ WARPLOOM_PORTABLE Sample<L, 3> sample(const typename L::Real* image, const Aroun
 
 /// |gradient|^2 of an image at a grid point, by central differences; at the border half a one-sided difference.
 template <class T, int kAxes>
-WARPLOOM_PORTABLE T gradient_square(const T* image, const int32_t (&at)[3], const int32_t (&extent)[3]) {
+WARPLOOM_PORTABLE T gradient_square(const T* image, const int32_t (&at)[3], const int32_t (&extent)[3], const AxisFactors<T>& axes) {
   T result = T(0);
   int32_t stride = 1, center = 0;
   for (int a = 0; a < kAxes; ++a) {
@@ -143,7 +144,7 @@ WARPLOOM_PORTABLE T gradient_square(const T* image, const int32_t (&at)[3], cons
   for (int a = 0; a < kAxes; ++a) {
     const T before = image[at[a] > 0 ? center - stride : center], after = image[at[a] < extent[a] - 1 ? center + stride : center];
     const T slope = T(0.5) * (after - before);
-    result = portable::fma(slope, slope, result);
+    result = portable::fma(times_square(axes, a, slope), slope, result);
     stride *= extent[a];
   }
   return result;
@@ -151,22 +152,24 @@ WARPLOOM_PORTABLE T gradient_square(const T* image, const int32_t (&at)[3], cons
 
 /// The Laplacian at a grid point; beyond the border the nearest point repeats.
 template <class T, int kAxes>
-WARPLOOM_PORTABLE T laplacian(const T* values, const int32_t (&at)[3], const int32_t (&extent)[3], int64_t center) {
+WARPLOOM_PORTABLE T laplacian(const T* values, const int32_t (&at)[3], const int32_t (&extent)[3], int64_t center,
+                              const AxisFactors<T>& axes) {
   const T middle = values[center];
   T result = T(0);
   int64_t stride = 1;
   for (int a = 0; a < kAxes; ++a) {
     const T before = at[a] > 0 ? values[center - stride] : middle, after = at[a] < extent[a] - 1 ? values[center + stride] : middle;
-    result = result + ((before - middle) + (after - middle));
+    result = result + times_square(axes, a, (before - middle) + (after - middle));
     stride *= extent[a];
   }
   return result;
 }
 
-/// Factors of the force: residual = reference_factor * R + template_factor * T + constant, and the step.
+/// Factors of the force: residual = reference_factor * R + template_factor * T + constant, and the steps by axis. A step
+/// has the axis's factor twice (axis_factors.h): u counts points, and both the gradient and the regulariser lengths.
 template <class V>
 struct ForceFactors {
-  V reference, warped, constant, step;
+  V reference, warped, constant, step[3];
 };
 
 /// Moves u by step * residual * gradient T(x + u). If the residual or the force is not finite, u stays and `warped`
@@ -187,7 +190,7 @@ WARPLOOM_PORTABLE void move_point(const Sample<L, kAxes>& sample, const typename
     size = size + absolute(force[a]);
   }
   const auto finite = size < most;
-  for (int a = 0; a < kAxes; ++a) u[a] = fma(factors.step, select(finite, force[a], zero), u[a]);
+  for (int a = 0; a < kAxes; ++a) u[a] = fma(factors.step[a], select(finite, force[a], zero), u[a]);
   warped = select(finite, sample.value, V(static_cast<typename L::Real>(__builtin_nan(""))));
 }
 

@@ -30,6 +30,7 @@ struct GradientTask {
   int64_t points;
   const T* image;
   double* parts;
+  operation::AxisFactors<T> factors;
 };
 
 /// The largest finite |gradient|^2 in each block.
@@ -45,7 +46,7 @@ struct GradientAgent {
     for (int64_t i = block.index() * block.threads() + block.thread(); i < p.points; i += step) {
       int32_t at[3];
       operation::coordinates(p.grid, static_cast<uint32_t>(i), at);
-      const double value = static_cast<double>(operation::gradient_square<T, kAxes>(p.image, at, p.grid.extent));
+      const double value = static_cast<double>(operation::gradient_square<T, kAxes>(p.image, at, p.grid.extent, p.factors));
       if (value > most && value < HUGE_VAL) most = value;
     }
     most = greatest_of(block, most);
@@ -82,6 +83,7 @@ struct LaplacianTask {
   const T* from;
   T* to;
   const operation::RegistrationState* state;
+  operation::AxisFactors<T> factors;
 };
 
 /// The Laplacian of every component, unless the last iteration is done.
@@ -99,7 +101,7 @@ struct LaplacianAgent {
       operation::coordinates(p.grid, static_cast<uint32_t>(i), at);
       WARPLOOM_UNROLL
       for (int a = 0; a < kAxes; ++a) {
-        p.to[a * p.points + i] = operation::laplacian<T, kAxes>(p.from + a * p.points, at, p.grid.extent, i);
+        p.to[a * p.points + i] = operation::laplacian<T, kAxes>(p.from + a * p.points, at, p.grid.extent, i, p.factors);
       }
     }
   }

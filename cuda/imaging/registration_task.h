@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "cuda/imaging/axis_factors.h"
 #include "cuda/imaging/cosine_plan.h"
 
 namespace warploom::imaging {
@@ -29,6 +30,7 @@ struct RowsTask {
   T* result = nullptr;              ///< the displacement, moved if there is a laplacian; may be `displacement`
   T inverse_factor = 1;             ///< 1 / 2n
   double alpha = 0;
+  AxisFactors<T> factors;
   RegistrationState* state = nullptr;
   double* sums = nullptr;
   bool all_sums = false;

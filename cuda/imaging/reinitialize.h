@@ -6,6 +6,7 @@
 // regions.
 #pragma once
 #include "cuda/core/portable.h"
+#include "cuda/imaging/axis_point.h"
 
 namespace warploom::imaging::segmentation {
 
@@ -40,8 +41,8 @@ struct Slopes {
 };
 
 /// One step at a point. fixed(dx, dy, dz) is phi0 and moving(dx, dy, dz) the level set around the point.
-template <class T, int kDimensions, class Fixed, class Moving>
-WARPLOOM_PORTABLE T reinitialized(const Fixed& fixed, const Moving& moving) {
+template <class T, int kDimensions, class R, class Fixed, class Moving>
+WARPLOOM_PORTABLE T reinitialized(const Fixed& fixed, const Moving& moving, const AxisFactors<R>& axes) {
   using portable::absolute;
   using portable::select;
   using portable::square_root;
@@ -57,9 +58,10 @@ WARPLOOM_PORTABLE T reinitialized(const Fixed& fixed, const Moving& moving) {
   for (int axis = 0; axis < kDimensions; ++axis) {
     const int x = axis == 0, y = axis == 1, z = axis == 2;
     const T before = fixed(-x, -y, -z), behind = fixed(x, y, z);
-    slopes.add(phi0 - before, behind - phi0);
+    const T factor(axes.length[axis]);
+    slopes.add(factor * (phi0 - before), factor * (behind - phi0));
     crossing = crossing + absolute(sign - select(before > zero, one, -one)) + absolute(sign - select(behind > zero, one, -one));
-    upwind = upwind + upwind_square(sign * (psi - moving(-x, -y, -z)), sign * (moving(x, y, z) - psi));
+    upwind = upwind + upwind_square(sign * (factor * (psi - moving(-x, -y, -z))), sign * (factor * (moving(x, y, z) - psi)));
   }
   const T towards = sign * (square_root(upwind) - one);
   const T away = sign * absolute(psi) - slopes.distance(phi0);

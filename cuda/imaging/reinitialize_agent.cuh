@@ -11,6 +11,7 @@ struct ReinitializeTask {
   const R* from = nullptr;
   R* to = nullptr;
   int64_t nx = 1, ny = 1, nz = 1;
+  ::warploom::imaging::AxisFactors<R> axes;
   const int32_t* stop = nullptr;  ///< nothing to do if this is nonzero
 };
 template <class R, int kDimensions>
@@ -23,7 +24,7 @@ struct ReinitializeAgent {
     if (place.idle || *p.stop != 0) return;
     const Around<R> fixed(p.fixed, place.x, place.y, place.z, p.nx, p.ny, p.nz);
     const Around<R> moving(p.from, place.x, place.y, place.z, p.nx, p.ny, p.nz);
-    p.to[(place.z * p.ny + place.y) * p.nx + place.x] = operation::reinitialized<R, kDimensions>(fixed, moving);
+    p.to[(place.z * p.ny + place.y) * p.nx + place.x] = operation::reinitialized<R, kDimensions>(fixed, moving, p.axes);
   }
 };
 

@@ -21,7 +21,7 @@ enum class StepKind : int32_t { semi_implicit = 0, explicit_ = 1 };
 inline constexpr const char* kStepKindNames[] = {"semi-implicit", "explicit"};
 
 /// How to compute the steps; all variants give the same bits. `direct`: one thread per point. `march`: warps march over
-/// rows that they hold in registers (two-dimensional images of one channel). `cpu`: the cpu backend's variant.
+/// rows that they hold in registers (two-dimensional images of one channel, points equally far apart). `cpu`: the cpu backend's variant.
 enum class SegmentVariant : int32_t { automatic = 0, direct = 1, march = 2, cpu = 3 };
 inline constexpr const char* kSegmentVariantNames[] = {"auto", "direct", "march", "cpu"};
 
@@ -66,14 +66,15 @@ struct SegmentReport {
 struct SegmentParameters {
   ScalarType type = ScalarType::float32;  ///< float32 or float64, of image and level set
   Grid grid;
+  Spacing spacing;                      ///< lengths are measured in units of the smallest
   int64_t channels = 1;
   SegmentVariant variant = SegmentVariant::automatic;
   StepKind step = StepKind::semi_implicit;
   Initial initial = Initial::checkerboard;
-  double square = 5;                    ///< checkerboard: side of a square, points
+  double square = 5;                    ///< checkerboard: side of a square, units of length
   double low[3] = {0, 0, 0};            ///< box: lowest corner; ball: centre
   double high[3] = {0, 0, 0};           ///< box: highest corner
-  double radius = 1;                    ///< ball
+  double radius = 1;                    ///< ball: units of length; corners and centre are in points
   bool normalize = true;                ///< values are measured in units of (largest - smallest)
   double mu = 0.25, nu = 0, lambda1 = 1, lambda2 = 1;
   double epsilon = 1;                   ///< width of the smoothed delta: epsilon / (epsilon^2 + phi^2)
@@ -114,6 +115,7 @@ template <class Visitor>
 void visit(Visitor& v, SegmentParameters& p) {
   v.choice("type", p.type, kScalarTypeNames);
   visit_grid(v, p.grid);
+  visit_spacing(v, p.spacing);
   v.integer("channels", p.channels, between(1, kMostSegmentChannels));
   v.choice("variant", p.variant, kSegmentVariantNames);
   v.choice("step", p.step, kStepKindNames);

@@ -50,8 +50,8 @@ class SegmentCall {
 
   Status run() {
     if (variant_ == SegmentVariant::cpu) return refuse("belongs to the cpu backend");
-    if (variant_ != SegmentVariant::direct && (p_.channels > 1 || p_.grid.nz > 1)) {
-      return refuse("takes two-dimensional images of one channel");
+    if (variant_ != SegmentVariant::direct && !policy::march_takes(p_)) {
+      return refuse("takes two-dimensional images of one channel whose pixels are square");
     }
     WARPLOOM_TRY(allocate());
     WARPLOOM_TRY(device_.begin_operation(control_));
@@ -238,7 +238,8 @@ class SegmentCall {
   Status launch_step() {
     if (variant_ == SegmentVariant::direct) {
       const int64_t blocks = PointPlace::blocks(task_.nx, task_.ny, task_.nz);
-      return task_.nz > 1 ? launch_direct<3>(blocks) : launch_direct<2>(blocks);
+      if (task_.flow.even != 0) return task_.nz > 1 ? launch_direct<3, true>(blocks) : launch_direct<2, true>(blocks);
+      return task_.nz > 1 ? launch_direct<3, false>(blocks) : launch_direct<2, false>(blocks);
     }
     const int64_t strips = task_.tiles * ((task_.ny + task_.rows - 1) / task_.rows);
     const int64_t blocks = (strips + policy::kStripWarps - 1) / policy::kStripWarps;
@@ -248,9 +249,9 @@ class SegmentCall {
     }
     return launch<SegmentMarchAgent<R>>(device_, shape, task_);
   }
-  template <int kDimensions>
+  template <int kDimensions, bool kEven>
   Status launch_direct(int64_t blocks) {
-    using Agent = SegmentDirectAgent<R, kDimensions>;
+    using Agent = SegmentDirectAgent<R, kDimensions, kEven>;
     return launch<Agent>(device_, {blocks, Agent::kMaxThreads, Agent::shared_bytes(p_.channels), false}, task_);
   }
 
@@ -278,6 +279,7 @@ class SegmentCall {
     task.ny = task_.ny;
     task.nz = task_.nz;
     task.stop = task_.tally.stops + slot;
+    task.axes = task_.flow.axes;
     const LaunchShape shape = {PointPlace::blocks(task.nx, task.ny, task.nz), policy::kThreads, 0, false};
     task.from = buffer(steps);
     for (int64_t i = 0; i < p_.reinitialize_steps; ++i) {

@@ -38,13 +38,14 @@ struct PointPlace {
   }
 };
 
-template <class R, int kDimensions>
-WARPLOOM_DEVICE operation::Bend<R> bend_at(const Around<R>& around, R eta16) {
-  if constexpr (kDimensions == 2) return operation::bend_in_plane<R>(around, eta16);
-  else return operation::bend_in_space<R>(around, eta16);
+template <class R, int kDimensions, class Axes>
+WARPLOOM_DEVICE operation::Bend<R> bend_at(const Around<R>& around, R eta16, const Axes& axes) {
+  if constexpr (kDimensions == 2) return operation::bend_in_plane<R>(around, eta16, axes);
+  else return operation::bend_in_space<R>(around, eta16, axes);
 }
 
-template <class R, int kDimensions>
+/// kEven: points are equally far apart along all axes.
+template <class R, int kDimensions, bool kEven>
 struct SegmentDirectAgent {
   static constexpr int kMaxThreads = PointPlace::kWide * PointPlace::kHigh;
   static constexpr bool kOverlapped = true;
@@ -61,7 +62,9 @@ struct SegmentDirectAgent {
     operation::Bend<R> bend = {R(0), R(0), R(0)};
     R phi = R(0), pixel = R(0);
     if (!place.idle) {  // before the means arrive, which takes as long as all this
-      bend = bend_at<R, kDimensions>(Around<R>(p.from, place.x, place.y, place.z, p.nx, p.ny, p.nz), p.flow.eta16);
+      const Around<R> around(p.from, place.x, place.y, place.z, p.nx, p.ny, p.nz);
+      if constexpr (kEven) bend = bend_at<R, kDimensions>(around, p.flow.eta16, EvenAxes());
+      else bend = bend_at<R, kDimensions>(around, p.flow.eta16, p.flow.axes);
       phi = p.from[at];
       pixel = p.image[at];
     }

@@ -16,20 +16,23 @@ WARPLOOM_PORTABLE R clipped_level(double level) {
 struct InitialShape {
   Initial kind;
   double square, low[3], high[3], radius;
+  double distance[3];  ///< of points along the axes, in the unit of length
   int32_t dimensions;
 };
 inline InitialShape shape_of(const SegmentParameters& p) {
-  return {p.initial, p.square, {p.low[0], p.low[1], p.low[2]}, {p.high[0], p.high[1], p.high[2]}, p.radius, dimensions_of(p.grid)};
+  const AxisWeights w = weights_of(p.grid, p.spacing);
+  return {p.initial, p.square, {p.low[0], p.low[1], p.low[2]}, {p.high[0], p.high[1], p.high[2]}, p.radius,
+          {1 / w.x, 1 / w.y, 1 / w.z}, dimensions_of(p.grid)};
 }
 WARPLOOM_PORTABLE double initial_level(const InitialShape& shape, const double (&at)[3]) {
   if (shape.kind == Initial::checkerboard) {
     double product = 1;
-    for (int a = 0; a < shape.dimensions; ++a) product = product * sine_of_half_turns(at[a] / shape.square);
+    for (int a = 0; a < shape.dimensions; ++a) product = product * sine_of_half_turns(at[a] * shape.distance[a] / shape.square);
     return product;
   }
   double square = 0x1p-900, nearest = HUGE_VAL;
   for (int a = 0; a < shape.dimensions; ++a) {
-    const double before = at[a] - shape.low[a], behind = shape.high[a] - at[a];
+    const double before = (at[a] - shape.low[a]) * shape.distance[a], behind = (shape.high[a] - at[a]) * shape.distance[a];
     square = square + before * before;
     nearest = before < nearest ? before : nearest;
     nearest = behind < nearest ? behind : nearest;

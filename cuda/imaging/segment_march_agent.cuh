@@ -1,6 +1,6 @@
-// A step of imaging.segment on an image of one channel. A warp marches down a strip of rows; its lanes hold four
-// adjacent points of three rows in registers, and get neighbouring points by shuffles. The flux through each face is
-// computed once. The first and the last lane only repeat points of the adjacent strips.
+// A step of imaging.segment on an image of one channel whose points are equally far apart. A warp marches down a strip
+// of rows; its lanes hold four adjacent points of three rows in registers, and get neighbouring points by shuffles. The
+// flux through each face is computed once. The first and the last lane only repeat points of the adjacent strips.
 #pragma once
 #include "cuda/imaging/segment_policy.h"
 #include "cuda/imaging/segment_task.cuh"
@@ -93,7 +93,7 @@ struct StripRows {
                                      R eta16, Face (&faces)[kLanePoints]) const {
     WARPLOOM_UNROLL
     for (int k = 0; k < kLanePoints; ++k) {
-      faces[k] = operation::face_of<R>(lower.v[k] - upper.v[k], upper_spans.v[k] + lower_spans.v[k], eta16);
+      faces[k] = operation::face_of<R>(lower.v[k] - upper.v[k], upper_spans.v[k] + lower_spans.v[k], eta16, EvenAxes(), 1);
     }
   }
   /// Faces towards the next point of the row.
@@ -104,7 +104,7 @@ struct StripRows {
       const bool last = k + 1 == kLanePoints;
       const int other = last ? k : k + 1;
       const R span = last ? span_behind : next.v[other] - before.v[other];
-      faces[k] = operation::face_of<R>((last ? behind : here.v[other]) - here.v[k], (next.v[k] - before.v[k]) + span, eta16);
+      faces[k] = operation::face_of<R>((last ? behind : here.v[other]) - here.v[k], (next.v[k] - before.v[k]) + span, eta16, EvenAxes(), 0);
     }
   }
 };
@@ -158,7 +158,7 @@ class Strip {
     Four<R> result;
     WARPLOOM_UNROLL
     for (int k = 0; k < kLanePoints; ++k) {
-      const auto bend = operation::bend_of<R>(east[k], k > 0 ? east[k > 0 ? k - 1 : 0] : west, south[k], rows_.north[k]);
+      const auto bend = operation::bend_of<R>(east[k], k > 0 ? east[k > 0 ? k - 1 : 0] : west, south[k], rows_.north[k], EvenAxes());
       const R force = operation::force_of<R>(p.flow, pixels_.v[k], centres.inside, centres.outside);
       const R change = operation::increment<R>(p.flow, rows_.here.v[k], bend.curvature, bend.weights, force);
       result.v[k] = rows_.here.v[k] + change;

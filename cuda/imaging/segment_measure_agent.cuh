@@ -176,7 +176,7 @@ struct SegmentEnergyAgent {
   }
   static WARPLOOM_DEVICE void add_point(const StepTask<R>& p, const PointPlace& place, uint64_t (&words)[operation::kEnergyWords]) {
     const Around<R> around(p.from, place.x, place.y, place.z, p.nx, p.ny, p.nz);
-    const R norms = bend_at<R, kDimensions>(around, p.flow.eta16).norms;
+    const R norms = bend_at<R, kDimensions>(around, p.flow.eta16, p.flow.axes).norms;
     const int64_t at = (place.z * p.ny + place.y) * p.nx + place.x;
     R inside = R(0), outside = R(0);
     const bool data = has_all(p, at);

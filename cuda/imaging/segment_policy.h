@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "cuda/core/numbers.h"
+#include "cuda/imaging/axis_factors.h"
 #include "cuda/imaging/segment.h"
 
 namespace warploom::imaging::segment_policy {
@@ -14,9 +15,11 @@ inline constexpr int64_t kUpdatesPerLook = 1 << 29;      ///< point updates betw
 inline constexpr int64_t kMostStepsPerLook = 4000;
 inline constexpr int64_t kDirectPoints = 300 * 300;      ///< up to here a thread per point is faster than strips (H200)
 
+inline bool march_takes(const SegmentParameters& p) { return p.channels == 1 && p.grid.nz == 1 && is_even(p.grid, p.spacing); }
+
 inline SegmentVariant variant(const SegmentParameters& p) {
   if (p.variant != SegmentVariant::automatic) return p.variant;
-  const bool march = p.channels == 1 && p.grid.nz == 1 && points_of(p.grid) > kDirectPoints;
+  const bool march = march_takes(p) && points_of(p.grid) > kDirectPoints;
   return march ? SegmentVariant::march : SegmentVariant::direct;
 }
 

@@ -64,7 +64,8 @@ Flow<R> make_flow(const SegmentParameters& p, const Setup& setup, double weight)
           static_cast<R>(p.lambda1 * weight), static_cast<R>(p.lambda2 * weight),
           static_cast<R>(4 * p.mu), static_cast<R>(p.nu), static_cast<R>(16 * p.eta), static_cast<R>(1 / (p.epsilon * p.dt)),
           static_cast<R>(p.epsilon / p.dt), sizeof(R) == 4 ? static_cast<R>(3.402823466e+38) : static_cast<R>(1.7976931348623157e+308),
-          static_cast<R>(weight_of_faces), static_cast<R>(1 / p.epsilon), p.step == StepKind::semi_implicit ? 1 : 0};
+          static_cast<R>(weight_of_faces), static_cast<R>(1 / p.epsilon), p.step == StepKind::semi_implicit ? 1 : 0,
+          axis_factors<R>(p.grid, p.spacing), is_even(p.grid, p.spacing) ? 1 : 0};
 }
 
 /// The energy from the words of an entry. `totals`: points with data, then the sums of the channels over them.

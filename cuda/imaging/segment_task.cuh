@@ -10,6 +10,7 @@
 namespace warploom::WARPLOOM_TARGET::imaging::segmentation {
 
 namespace operation = ::warploom::imaging::segmentation;
+using ::warploom::imaging::EvenAxes;
 using operation::Flow;
 using operation::Scales;
 

@@ -38,7 +38,7 @@ struct TvPrimalAgent {
       const T dx = q[0] - (i.x > 0 ? q[-1] : T(0));
       const T dy = q[p.total] - (i.y > 0 ? q[p.total - s.nx] : T(0));
       const T dz = s.nz == 1 ? T(0) : q[2 * p.total] - (i.z > 0 ? q[2 * p.total - plane] : T(0));
-      const T u = p.u[0][at], next = p.primal(step, u, p.f[at], operation::divergence(dx, dy, dz));
+      const T u = p.u[0][at], next = p.primal(step, u, p.f[at], operation::divergence(dx, dy, dz, p.weights.yx, p.weights.zx));
       p.u[0][at] = next;
       p.bar[at] = operation::extrapolated(step, next, u);
     }
@@ -58,14 +58,14 @@ struct TvDualAgent {
     const MarchShape& s = p.shape;
     const TvPoint i(block, s);
     if (i.group >= s.chunks) return;
-    const T rise = p.step(iteration).s;
+    const T step = p.step(iteration).s, rise[3] = {step * p.weights.x, step * p.weights.y, step * p.weights.z};
     const int64_t stride[3] = {1, s.nx, static_cast<int64_t>(s.nx) * s.ny};
     const bool more[3] = {i.x + 1 < s.nx, i.y + 1 < s.ny, i.z + 1 < s.nz};
     const int axes = s.nz == 1 ? 2 : 3;
     const auto vector = [&](int64_t at, T (&v)[3]) {
       const T* const bar = p.bar + at;
       WARPLOOM_UNROLL
-      for (int a = 0; a < 3; ++a) v[a] = a < axes ? device::fma(rise, more[a] ? bar[stride[a]] - bar[0] : T(0), p.q[0][a * p.total + at])
+      for (int a = 0; a < 3; ++a) v[a] = a < axes ? device::fma(rise[a], more[a] ? bar[stride[a]] - bar[0] : T(0), p.q[0][a * p.total + at])
           : T(0);
     };
     T square = 0;

@@ -16,7 +16,8 @@ class TvMarch {
 
  public:
   WARPLOOM_DEVICE TvMarch(const device::Block& block, const TvTask<T>& p, int64_t iteration)
-      : p_(p), place_(block, p.shape), step_(p.step(iteration)), from_(static_cast<int>(iteration & 1)) {
+      : p_(p), place_(block, p.shape), step_(p.step(iteration)), rise_x_(step_.s * p.weights.x),
+        rise_y_(step_.s * p.weights.y), rise_z_(step_.s * (kPlanar ? p.weights.y : p.weights.z)), from_(static_cast<int>(iteration & 1)) {
     const int nx = p.shape.nx;
     WARPLOOM_UNROLL
     for (int i = 0; i < kAll; ++i) {
@@ -111,7 +112,8 @@ class TvMarch {
       WARPLOOM_UNROLL
       for (int j = 0; j <= kWide; ++j) {
         const T dz = qz[i][j] - q_z_[i][j];
-        const T divergence = kPlanar ? operation::divergence(dx[i][j], dz, T(0)) : operation::divergence(dx[i][j], dy[i][j], dz);
+        const T divergence = kPlanar ? operation::divergence(dx[i][j], dz, T(0), p_.weights.yx, p_.weights.zx)
+                                      : operation::divergence(dx[i][j], dy[i][j], dz, p_.weights.yx, p_.weights.zx);
         const T value = p_.primal(step_, u[i][j], f[i][j], divergence);
         bar[i][j] = operation::extrapolated(step_, value, u[i][j]);
         q_z_[i][j] = qz[i][j];
@@ -162,14 +164,14 @@ class TvMarch {
     const T here = bar[r][k];
     const T gx = place_.x0 + k + 1 < p_.shape.nx ? bar[r][k + 1] - here : T(0);
     const T gz = above[r][k] - here;
-    x = device::fma(step_.s, gx, x);
-    z = device::fma(step_.s, gz, z);
+    x = device::fma(rise_x_, gx, x);
+    z = device::fma(rise_z_, gz, z);
     T square;
     if constexpr (kPlanar) {
       square = operation::add_square(T(0), x, z, T(0));
     } else {
       const T gy = place_.y0 + r + 1 < p_.shape.ny ? bar[kPlanar ? 0 : r + 1][k] - here : T(0);
-      y = device::fma(step_.s, gy, y);
+      y = device::fma(rise_y_, gy, y);
       square = operation::add_square(T(0), x, y, z);
     }
     const T shrink = operation::shrinking(square);
@@ -181,6 +183,7 @@ class TvMarch {
   const TvTask<T>& p_;
   const Place place_;
   const operation::TvStep<T> step_;
+  const T rise_x_, rise_y_, rise_z_;  ///< steps of q's components; z: along the march
   const int from_;
   typename Place::Places own_[kAll], before_;
   int left_[kAll], right_[kAll], before_right_;

@@ -14,15 +14,23 @@ namespace warploom::imaging {
 /// Coefficients of an iteration.
 template <class T>
 struct TvStep {
-  T keep, pull, data;  ///< gaussian: u+ = keep u + pull div q + data f
-  T rise;              ///< tau w
+  T keep, pull, data;  ///< gaussian: u+ = keep u + pull (div q / x) + data f; x: that of TvWeights
+  T rise;              ///< tau w x
   T tau, theta, s;
 };
 
-/// div q from differences along x, y and z; pass zero for a missing axis.
+/// Factors of a grid whose points are not equally far apart along its axes: x, y and z multiply forward differences, and
+/// `yx` and `zx` are y / x and z / x. All are 1 where the distances are equal, and then change no bit.
 template <class T>
-WARPLOOM_PORTABLE T divergence(const T& x, const T& y, const T& z) {
-  return (x + y) + z;
+struct TvWeights {
+  T x, y, z, yx, zx;
+};
+
+/// div q / x from differences along x, y and z; pass zero for a missing axis. The steps contain the factor x.
+template <class T>
+WARPLOOM_PORTABLE T divergence(const T& x, const T& y, const T& z, const T& yx, const T& zx) {
+  using portable::fma;
+  return fma(zx, z, fma(yx, y, x));
 }
 
 /// u+. Pixels where f is NaN have no data term.

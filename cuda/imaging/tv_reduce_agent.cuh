@@ -16,7 +16,8 @@ struct SumTask {
   const T* q[2] = {};
   int64_t total = 0;
   operation::TvBounds<double> bounds = {};
-  double weight = 0;
+  double weight = 0;  ///< of TV, times the factor x of the differences
+  operation::TvWeights<T> weights = {T(1), T(1), T(1), T(1), T(1)};
   bool impulse = false, flow = false;
   operation::DenoiseState* state = nullptr;
   operation::DenoiseEntry* history = nullptr;
@@ -46,15 +47,16 @@ struct TvSum {
     for (int64_t c = row.group * p.channels; c < (row.group + 1) * p.channels; ++c) {
       const int64_t at = c * p.points + row.begin + x;
       const T here = u[at];
-      square = operation::add_square(square, x + 1 < s.nx ? u[at + 1] - here : T(0), row.y + 1 < s.ny ? u[at + s.nx] - here : T(0),
-                                     row.z + 1 < s.nz ? u[at + plane] - here : T(0));
+      square = operation::add_square(square, p.weights.x * (x + 1 < s.nx ? u[at + 1] - here : T(0)),
+                                     p.weights.y * (row.y + 1 < s.ny ? u[at + s.nx] - here : T(0)),
+                                     p.weights.z * (row.z + 1 < s.nz ? u[at + plane] - here : T(0)));
       const double value = static_cast<double>(here), f = static_cast<double>(p.f[at]);
       part.data += p.impulse ? operation::data_energy<true>(value, f) : operation::data_energy<false>(value, f);
       if (p.flow) continue;
       const T* const v = q + at;
       const T dx = v[0] - (x > 0 ? v[-1] : T(0)), dy = v[p.total] - (row.y > 0 ? v[p.total - s.nx] : T(0));
       const T dz = s.nz == 1 ? T(0) : v[2 * p.total] - (row.z > 0 ? v[2 * p.total - plane] : T(0));
-      const double e = p.weight * static_cast<double>(operation::divergence(dx, dy, dz));
+      const double e = p.weight * static_cast<double>(operation::divergence(dx, dy, dz, p.weights.yx, p.weights.zx));
       part.dual += p.impulse ? operation::dual_energy<true>(p.bounds, f, e) : operation::dual_energy<false>(p.bounds, f, e);
     }
     part.variation += static_cast<double>(operation::length_of(square, T(0)));

@@ -18,6 +18,7 @@ struct TvTask {
   const operation::DenoiseState* state = nullptr;
   int64_t ahead = 0;
   bool impulse = false;
+  operation::TvWeights<T> weights = {T(1), T(1), T(1), T(1), T(1)};
   MarchShape shape;
 
   WARPLOOM_DEVICE const operation::TvStep<T>& step(int64_t iteration) const { return steps[step_count == 1 ? 0 : iteration]; }

@@ -5,7 +5,7 @@ import { refusal } from '../core/errors.ts';
 import { describeFile, readBytes } from '../core/files.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
-import { shownImage } from './image.ts';
+import { shownImage, type Spacing } from './image.ts';
 import { readNpy, readRaw } from './images/arrays.ts';
 import {
   axisOrders, defaultMaxPixels, imageFormats, requireExtents, unsupported, type ImageFormat, type ReadOptions, type ReadResult, type Source,
@@ -45,12 +45,20 @@ async function readCapped(path: string, options: Source['options']): Promise<Uin
   return readBytes(path);
 }
 
-const shown = (read: ReadResult): ReadResult => ({ ...read, image: shownImage(read.image) });
+/** The spacing that a file states, where computations can use it. */
+function spacingIn({ meta: { spacing }, image: { depth = 1 } }: ReadResult): { readonly spacing?: Spacing } {
+  const stated = spacing?.slice(0, depth > 1 ? 3 : 2) ?? [];
+  const usable = stated.length > 0 && stated.every((each) => each >= 1e-9 && each <= 1e9);
+  return usable ? { spacing: stated as unknown as Spacing } : {};
+}
+
+const shown = (read: ReadResult): ReadResult => ({ ...read, image: shownImage({ ...read.image, ...spacingIn(read) }) });
 
 /**
  * Reads an image or a volume: PNG (8, 16 bits and less), TIFF and TIFF stacks, NIfTI (.nii, .nii.gz), DICOM (a file or a folder of
  * slices, uncompressed), .npy, raw samples. Unsigned integers of PNG and TIFF become 0 to 1; the slopes and intercepts of NIfTI
- * and DICOM are applied; alpha is dropped. `meta` records all that, and {@link writeImage} accepts it.
+ * and DICOM are applied; alpha is dropped. The distances of voxels that NIfTI and DICOM files state become the image's `spacing`.
+ * `meta` records all that, and {@link writeImage} accepts it.
  *
  * Files are not trusted: extents are checked against `maxPixels` before memory is allocated, compressed data is inflated no further than
  * the header announces, and offsets are checked against the file.

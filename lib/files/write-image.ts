@@ -38,7 +38,8 @@ export async function formatImage(
   if (!isReal(checked.data)) {
     throw refusal('image.data', 'a typed array (read the DeviceArray first)', 'a DeviceArray');
   }
-  const meta = snapshot(metaFields.read(given, 'meta'));
+  const stated = snapshot(metaFields.read(given, 'meta'));
+  const meta = stated.spacing === undefined && checked.spacing !== undefined ? { ...stated, spacing: checked.spacing } : stated;
   // Encoders are loaded first: they read what the image holds now.
   const pixels = { ...checked, data: typedCopy(checked.data) } as CheckedImage<Float32Array | Float64Array>;
   switch (format) {
@@ -57,7 +58,8 @@ export async function formatImage(
  *
  * Samples are (pixel - intercept) / slope, rounded and clamped if the type is an integer; NaN becomes 0 there. Without `meta`
  * PNG gets 8 bits for 0 to 1, the other formats the type of the pixels. With the `meta` of a file that was read, the file is
- * reproduced (its samples to the bit if the pixels are unchanged; NIfTI with its header and extensions).
+ * reproduced (its samples to the bit if the pixels are unchanged; NIfTI with its header and extensions). NIfTI stores the image's
+ * `spacing`, unless `meta` states another.
  *
  * @throws ArgumentError for an image, an extension or a `meta` that does not fit; FileError
  */

@@ -4,7 +4,7 @@ import { anything } from '../core/checks.ts';
 import type { Device } from '../core/device.ts';
 import { optionsOf, parametersOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, type Image, type Pixels } from '../files/image.ts';
+import { checkImage, spacingOf, type Image, type Pixels } from '../files/image.ts';
 
 /** Options of {@link cosineTransform}. */
 export interface CosineOptions<V extends Pixels = Pixels> extends CallOptions {
@@ -39,7 +39,8 @@ const cosineOptions = optionsOf('cosineTransform', {
  */
 export async function cosineTransform<V extends Pixels>(image: Image<V>, given: CosineOptions<V> = {}): Promise<CosineResult<V>> {
   const options = cosineOptions.read(given);
-  const { data, type, width, height, depth, channels } = checkImage(image, 'image');
+  const checked = checkImage(image, 'image');
+  const { data, type, width, height, depth, channels } = checked;
   requireOut(options.out, type, data.length);
   const device = deviceFor(options, [data, options.out]);
   const result = (options.out ?? newReals(data, type, data.length, device)) as V;
@@ -47,6 +48,7 @@ export async function cosineTransform<V extends Pixels>(image: Image<V>, given: 
     const { deviceSeconds } = await device.run('imaging.cosine', {
       type, width, height, depth, channels, inverse: options.inverse, values: viewOf(data), result: viewOf(result),
     }, callOptions(options));
-    return { image: { data: result, width, height, depth, channels }, info: { backend: device.backend, deviceSeconds } };
+    const info = { backend: device.backend, deviceSeconds };
+    return { image: { data: result, width, height, depth, channels, ...spacingOf(checked) }, info };
   });
 }

@@ -5,7 +5,7 @@ import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { optionsOf, parametersOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, type Image, type Pixels } from '../files/image.ts';
+import { checkImage, spacingFields, spacingOf, type Image, type Pixels } from '../files/image.ts';
 import { choices } from '../core/operations.gen.ts';
 
 /** How a curvature is computed; within a backend all variants produce the same bits. */
@@ -43,8 +43,9 @@ const curvatureOptions = optionsOf('curvature', {
 /**
  * K(u) = div(∇u / √(|∇u|² + eps)) at every pixel, the sum over the axes of the differences of the fluxes through the faces to both
  * neighbours. The gradient on a face consists of the forward difference along its axis and, along the other axes, the mean of four
- * neighbouring differences. Outside the grid the nearest pixel is repeated, so that no flux leaves it: the values of K add up to
- * zero. |K| is at most twice the number of axes. A NaN pixel gives NaN at itself and around it.
+ * neighbouring differences. Differences are divided by the distance of the pixels, in units of the smallest `spacing` of the image;
+ * with unequal distances only `direct` is there. Outside the grid the nearest pixel is repeated, so that no flux leaves it: the values
+ * of K add up to zero. |K| is at most twice the number of axes. A NaN pixel gives NaN at itself and around it.
  *
  * All variants of a backend produce the same bits. float64 has the same bits on every backend; float32 uses roots with a relative
  * error of 2⁻²² on cuda, and rounded ones elsewhere.
@@ -56,7 +57,8 @@ const curvatureOptions = optionsOf('curvature', {
 export async function curvature<V extends Pixels>(image: Image<V>, given: CurvatureOptions<V> = {}): Promise<CurvatureResult<V>> {
   const options = curvatureOptions.read(given);
   const { eps, coupled, variant, out } = options;
-  const { data, type, width, height, depth, channels } = checkImage(image, 'image');
+  const checked = checkImage(image, 'image');
+  const { data, type, width, height, depth, channels } = checked;
   if ((variant === 'tile' || variant === 'march') && coupled && channels > 1) {
     throw refusal('variant', '"direct", coupled: false, or one channel', `"${variant}" with ${channels} channels`);
   }
@@ -65,9 +67,9 @@ export async function curvature<V extends Pixels>(image: Image<V>, given: Curvat
   const result = (out ?? newReals(data, type, data.length, device)) as V;
   return await withResults(out === undefined ? [result] : [], async () => {
     const { deviceSeconds, report } = await device.run('imaging.curvature', {
-      type, width, height, depth, channels, coupled, eps, variant, image: viewOf(data), result: viewOf(result),
+      type, width, height, depth, ...spacingFields(checked), channels, coupled, eps, variant, image: viewOf(data), result: viewOf(result),
     }, callOptions(options));
     const info = { backend: device.backend, deviceSeconds, variant: report.variant };
-    return { image: { data: result, width, height, depth, channels }, info };
+    return { image: { data: result, width, height, depth, channels, ...spacingOf(checked) }, info };
   });
 }

@@ -8,7 +8,8 @@ import { lastOf } from '../core/known.ts';
 import { choices, type Reports } from '../core/operations.gen.ts';
 import { normally, optionsOf, parametersOf, rangesOf, type ChecksOf, type Taken } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, shownImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
+import { checkImage, shownImage, spacingFields, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
+import { statusOf, type IterationStatus } from './status.ts';
 
 /** How the energy is minimised. */
 export const denoiseMethods = choices['imaging.denoise'].method;
@@ -94,6 +95,8 @@ export interface DenoiseResult<V extends Pixels = Pixels> {
   readonly gap?: number;
   /** Whether the tolerance was reached. */
   readonly converged: boolean;
+  /** How the iterations with the last weight ended and, if they did not converge, what to change. */
+  readonly status: IterationStatus;
   readonly weight: number;
   /** The standard deviation for which the weight was chosen, given or estimated. */
   readonly sigma?: number;
@@ -165,12 +168,16 @@ function checkOf({ iteration, energy, measure }: Record<'iteration' | 'energy' |
 }
 
 /** The result without image and device. */
-function summaryOf(report: Reports['imaging.denoise'], flow: boolean) {
+function summaryOf(report: Reports['imaging.denoise'], { method, tolerance }: Setup) {
+  const flow = method === 'flow';
   const { variant, iterations, converged, filled, solutions, weight, sigma, residual, dt } = report;
   const history = [...report.history].map((row) => checkOf(row, flow));
   const last = lastOf(history);
+  const status = statusOf({ converged, iterations: last.iteration, measure: last.gap ?? last.decrease ?? NaN, tolerance },
+    flow ? 'relative decrease of the energy between two checks' : 'duality gap relative to the energy',
+    flow ? 'raise iterations, dt or tolerance, or use method "primal-dual"' : 'raise iterations or tolerance');
   return {
-    iterations, energy: last.energy, ...(last.gap === undefined ? {} : { gap: last.gap }), converged, weight,
+    status, iterations, energy: last.energy, ...(last.gap === undefined ? {} : { gap: last.gap }), converged, weight,
     ...(sigma > 0 ? { sigma } : {}), ...(residual >= 0 ? { residual } : {}), filled, history,
     info: { variant, solutions, ...(dt > 0 ? { dt } : {}) },
   };
@@ -179,7 +186,8 @@ function summaryOf(report: Reports['imaging.denoise'], flow: boolean) {
 /**
  * Removes noise and keeps edges: finds the image u with the smallest energy w TV(u) + D(u - f), where f is the given image and
  * TV(u) the sum over the pixels of the norm of the forward differences (isotropic, of all channels together unless `coupled` is
- * false; nothing across the border). Rudin, Osher and Fatemi's model with gaussian noise, TV-L1 with impulses.
+ * false; nothing across the border; divided by the distance of the pixels, in units of the smallest `spacing` of the image). Rudin, Osher
+ * and Fatemi's model with gaussian noise, TV-L1 with impulses.
  *
  * The iterations run and are stopped on the device. `primal-dual` stops when the duality gap, an upper bound on the distance to the
  * minimum, is at most `tolerance` of the energy; energies and gaps are summed in float64 in a fixed order. Results repeat to the
@@ -207,12 +215,12 @@ export async function denoise<V extends Pixels>(image: Image<V>, given: DenoiseO
     const report = onProgress === undefined ? undefined : (done: number, energy: number): void => onProgress(done, setup.iterations,
         { energy });
     const run = await device.run('imaging.denoise', {
-      type, width, height, depth, channels, ...setup, image: viewOf(data), result: viewOf(result),
+      type, width, height, depth, ...spacingFields(checked), channels, ...setup, image: viewOf(data), result: viewOf(result),
     }, { ...(signal === undefined ? {} : { signal }), ...(report === undefined ? {} : { onProgress: report }) });
-    const { info, ...summary } = summaryOf(run.report, setup.method === 'flow');
+    const { info, ...summary } = summaryOf(run.report, setup);
     const { deviceSeconds } = run;
     return {
-      image: shownImage({ data: result, width, height, depth, channels }),
+      image: shownImage({ data: result, width, height, depth, channels, ...spacingOf(checked) }),
       ...summary, info: { backend: device.backend, deviceSeconds, ...info },
     };
   });

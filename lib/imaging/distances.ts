@@ -6,21 +6,25 @@ export type Mask = Uint8Array | Float32Array | Float64Array;
 
 const grain = 2 ** 13;
 
-/** Squared distance of every pixel to the nearest nonzero one (Felzenszwalb and Huttenlocher 2012), one axis after the other. */
-export async function squaredDistances(mask: Mask, shape: readonly number[]): Promise<Float64Array> {
+/**
+ * Squared distance of every pixel to the nearest nonzero one (Felzenszwalb and Huttenlocher 2012), one axis after the other.
+ * `spacing`: distances of adjacent pixels along the axes.
+ */
+export async function squaredDistances(mask: Mask, shape: readonly number[], spacing: readonly number[] = []): Promise<Float64Array> {
   let field = new Float64Array(mask.length);
   await inSlices(mask.length, (begin, end) => {
     for (let i = begin; i < end; i += 1) field[i] = mask[i] === 0 ? Infinity : 0;
   }, { grain });
   for (const [axis, extent] of shape.entries()) {
     const inner = shape.slice(0, axis).reduce((a, b) => a * b, 1);
+    const unit = (spacing[axis] ?? 1) ** 2; // a line is computed in units of its pixels
     const next = new Float64Array(field.length);
     const line = new Float64Array(extent);
     await inSlices(field.length / extent, (begin, end) => {
       for (let l = begin; l < end; l += 1) {
         const start = Math.floor(l / inner) * inner * extent + (l % inner);
-        for (let i = 0; i < extent; i += 1) line[i] = field[start + i * inner]!;
-        lowerEnvelope(line, (i, value) => { next[start + i * inner] = value; });
+        for (let i = 0; i < extent; i += 1) line[i] = field[start + i * inner]! / unit;
+        lowerEnvelope(line, (i, value) => { next[start + i * inner] = value * unit; });
       }
     }, { grain: Math.ceil(1024 / extent) });
     field = next;

@@ -1,5 +1,5 @@
 // The namespace `imaging` of the package: denoising, segmentation and registration of images and volumes.
-export type { GridSize, Image, Pixels } from '../files/image.ts';
+export type { GridSize, Image, Pixels, Spacing } from '../files/image.ts';
 export { readImage } from '../files/read-image.ts';
 export { writeImage } from '../files/write-image.ts';
 export type {
@@ -29,6 +29,7 @@ export { curvature, curvatureVariants } from './curvature.ts';
 export type { CurvatureOptions, CurvatureResult, CurvatureVariant } from './curvature.ts';
 export { denoise, denoiseMethods, denoiseVariants, noiseKinds } from './denoise.ts';
 export type { DenoiseCheck, DenoiseMethod, DenoiseOptions, DenoiseResult, DenoiseVariant, NoiseKind } from './denoise.ts';
+export type { IterationStatus } from './status.ts';
 export { segment } from './segment.ts';
 export { segmentSteps, segmentVariants } from './segment-options.ts';
 export type {

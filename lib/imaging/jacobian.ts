@@ -5,7 +5,7 @@ import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, type Image, type Pixels } from '../files/image.ts';
+import { checkImage, spacingOf, type Image, type Pixels } from '../files/image.ts';
 import { axesOf, gridOf } from './warp.ts';
 
 /** Options of {@link jacobian}. */
@@ -42,7 +42,8 @@ const jacobianOptions = optionsOf('jacobian', {
 
 /**
  * Determinant of the Jacobian matrix of x + u(x) at every point: the factor by which the displacement changes volumes. Derivatives are
- * central differences, one-sided at the border, so that affine displacements have their exact determinant everywhere.
+ * central differences, one-sided at the border, so that affine displacements have their exact determinant everywhere. The
+ * distances of the pixels do not change it.
  *
  * @param displacement u in pixels, one channel per axis (x, y, and z for volumes)
  * @throws ArgumentError naming the argument, before any work; aborted calls reject with `signal.reason`
@@ -62,6 +63,6 @@ export async function jacobian<V extends Pixels>(displacement: Image<V>, given: 
     }, callOptions(options));
     const { least: min, most: max, folded, unknown } = report.bounds;
     const range = { min, max, folded, unknown, info: { backend: device.backend, deviceSeconds } };
-    return result === undefined ? range : { image: { data: result, width, height, depth }, ...range };
+    return result === undefined ? range : { image: { data: result, width, height, depth, ...spacingOf(checked) }, ...range };
   });
 }

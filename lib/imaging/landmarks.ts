@@ -18,7 +18,10 @@ export interface Landmarks {
   readonly template: ArrayLike<number>;
 }
 
-/** Target registration error: distances from x + u(x) at the reference's landmarks to those of the template, in pixels. */
+/**
+ * Target registration error: distances from x + u(x) at the reference's landmarks to those of the template, in the unit of the
+ * reference's `spacing`, or in pixels if it has none.
+ */
 export interface LandmarkError {
   readonly mean: number;
   /** 95 of 100 landmarks are off by at most this much. */
@@ -68,7 +71,8 @@ export async function landmarkError(
     let squares = 0;
     for (let a = 0; a < axes; a += 1) {
       const at = i * axes + a;
-      squares += (elementAt(landmarks.reference, at) + elementAt(moved, a * count + i) - elementAt(landmarks.template, at)) ** 2;
+      const off = elementAt(landmarks.reference, at) + elementAt(moved, a * count + i) - elementAt(landmarks.template, at);
+      squares += (off * elementAt(grid.spacing ?? [1, 1, 1], a)) ** 2;
     }
     return Math.sqrt(squares);
   }).sort();

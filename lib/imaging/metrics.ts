@@ -9,7 +9,9 @@ import { elementAt, required } from '../core/known.ts';
 import { needed, normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { inSlices } from '../core/slices.ts';
 import { sortInTurns, squaredDistances, surfaceOf, type Mask } from './distances.ts';
-import { checkImage, requireAlike, type CheckedImage, type Image } from '../files/image.ts';
+import {
+  checkImage, checkSpacing, relativeSpacing, requireAlike, type CheckedImage, type Image, type Spacing,
+} from '../files/image.ts';
 
 export type { Mask } from './distances.ts';
 
@@ -234,21 +236,24 @@ export interface MaskShape {
   readonly height: number;
   /** Default 1. */
   readonly depth?: number;
+  /** Distances of adjacent pixels in x, y and (for volumes) z. Default 1 each. */
+  readonly spacing?: Spacing;
 }
 
 /** The extents of a grid; an image will do. */
 const gridFields = optionsOf('a grid', {
-  width: needed(whole(1)), height: needed(whole(1)), depth: normally(whole(1), 1), data: anything, channels: anything,
+  width: needed(whole(1)), height: needed(whole(1)), depth: normally(whole(1), 1), data: anything, channels: anything, spacing: anything,
 });
 
 /**
- * Hausdorff distance between the borders of two labellings, in pixels: the largest distance of a border pixel of one from the
- * border of the other. Infinity if one is empty and the other is not, 0 if both are.
+ * Hausdorff distance between the borders of two labellings, in the unit of `size.spacing` (without one, in pixels): the largest
+ * distance of a border pixel of one from the border of the other. Infinity if one is empty and the other is not, 0 if both are.
  */
 export async function hausdorff(mask: Mask, reference: Mask, size: MaskShape): Promise<number> {
   labels(mask, reference);
   const [first, second] = [typedCopy(mask), typedCopy(reference)];
-  const { width, height, depth } = gridFields.read(size, 'size');
+  const { width, height, depth, spacing: given } = gridFields.read(size, 'size');
+  const spacing = checkSpacing(given, depth, 'size.spacing') ?? [1, 1, 1];
   if (mask.length !== width * height * depth) {
     throw refusal('mask', `width * height * depth = ${width * height * depth} entries`, `${mask.length}`);
   }
@@ -256,7 +261,7 @@ export async function hausdorff(mask: Mask, reference: Mask, size: MaskShape): P
   const [a, b] = [await surfaceOf(first, shape), await surfaceOf(second, shape)];
   if (!a.includes(1) && !b.includes(1)) return 0;
   const farthest = async (from: Uint8Array, to: Uint8Array) => {
-    const distances = await squaredDistances(to, shape);
+    const distances = await squaredDistances(to, shape, spacing);
     let most = 0;
     await inSlices(from.length, (begin, end) => {
       for (let i = begin; i < end; i += 1) if (from[i] === 1) most = Math.max(most, required(distances[i]));
@@ -268,12 +273,14 @@ export async function hausdorff(mask: Mask, reference: Mask, size: MaskShape): P
 
 /**
  * Energy of Rudin, Osher and Fatemi: weight · TV(image) + ½ Σ (image - noisy)², with the isotropic total variation of forward
- * differences, zero across the border, and the norm taken over all axes and channels. Divide by the number of pixels to compare sizes.
+ * differences, zero across the border, divided by the distance of the pixels in units of the smallest one (`spacing`), and the norm
+ * taken over all axes and channels. Divide by the number of pixels to compare sizes.
  */
 export async function rofEnergy(image: HostImage, noisy: HostImage, weight: number): Promise<number> {
   requireNumber(weight, 'weight', { above: 0 });
   const [u, f] = takenPair(image, noisy);
   const { width, height, depth, points, channels, data } = u;
+  const [dx, dy, dz] = relativeSpacing(u);
   const variation = await sumOf(points, (i) => {
     const x = i % width;
     const y = Math.floor(i / width) % height;
@@ -281,16 +288,16 @@ export async function rofEnergy(image: HostImage, noisy: HostImage, weight: numb
     let squares = 0;
     for (let c = 0; c < channels; c += 1) {
       const at = c * points + i;
-      if (x + 1 < width) squares += (required(data[at + 1]) - required(data[at])) ** 2;
-      if (y + 1 < height) squares += (required(data[at + width]) - required(data[at])) ** 2;
-      if (z + 1 < depth) squares += (required(data[at + width * height]) - required(data[at])) ** 2;
+      if (x + 1 < width) squares += ((required(data[at + 1]) - required(data[at])) / dx) ** 2;
+      if (y + 1 < height) squares += ((required(data[at + width]) - required(data[at])) / dy) ** 2;
+      if (z + 1 < depth) squares += ((required(data[at + width * height]) - required(data[at])) / dz) ** 2;
     }
     return Math.sqrt(squares);
   });
   return weight * variation + 0.5 * await sumOf(data.length, (i) => (required(data[i]) - required(f.data[i])) ** 2);
 }
 
-/** Result of {@link targetRegistrationError}, in pixels. */
+/** Result of {@link targetRegistrationError}, in the unit of the field's `spacing`, or in pixels if it has none. */
 export interface RegistrationError {
   readonly mean: number;
   /** 95 of 100 points are off by at most this much. */
@@ -320,7 +327,9 @@ export async function targetRegistrationError(displacement: HostImage, exact: Ho
     for (let i = begin; i < end; i += 1) {
       if (inside !== undefined && inside[i] === 0) continue;
       let squares = 0;
-      for (let c = 0; c < a.channels; c += 1) squares += (required(found[c * a.points + i]) - required(wanted[c * a.points + i])) ** 2;
+      for (let c = 0; c < a.channels; c += 1) {
+        squares += ((required(found[c * a.points + i]) - required(wanted[c * a.points + i])) * (a.spacing?.[c] ?? 1)) ** 2;
+      }
       distances[count] = Math.sqrt(squares);
       count += 1;
     }

@@ -1,8 +1,9 @@
 // Pyramids of images: levels of half the extents, and the way of displacements back up.
 import { callOptions, viewOf } from '../core/call.ts';
 import { type Device, type DeviceArray, resultArray } from '../core/device.ts';
+import { elementAt } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { type CheckedImage, type Pixels } from '../files/image.ts';
+import { relativeSpacing, type CheckedImage, type Pixels } from '../files/image.ts';
 import { axesOf } from './warp.ts';
 
 /** Extents of a level, and the axes along which it is halved to become the next, coarser one. */
@@ -10,11 +11,15 @@ export interface PyramidLevel {
   readonly width: number;
   readonly height: number;
   readonly depth: number;
+  /** Distances of points, where those of the image are not equal. */
+  readonly spacing: readonly [number, number, number] | undefined;
   readonly halved: { readonly halveX: boolean; readonly halveY: boolean; readonly halveZ: boolean };
 }
 
 /** Axes shorter than this are not halved any more. */
 const leastHalved = 8;
+/** Axes whose points are farther apart than this many times the closest ones wait. */
+const farther = Math.SQRT2;
 const none = { halveX: false, halveY: false, halveZ: false };
 
 /** The minimum length of the coarsest level's longest side, unless more levels are requested. */
@@ -22,25 +27,40 @@ export function coarsestSide(depth: number): number {
   return depth > 1 ? 16 : 32;
 }
 
+/** Which axes of a level are halved: the long ones, without those whose points are far apart compared with the others. */
+function halvedAxes(extents: readonly number[], spacing: readonly number[]): PyramidLevel['halved'] {
+  const long = extents.map((extent) => extent >= leastHalved);
+  const closest = Math.min(...spacing.filter((_, axis) => elementAt(long, axis)));
+  const [halveX = false, halveY = false, halveZ = false] = long.map((is, axis) => is && elementAt(spacing, axis) <= farther * closest);
+  return { halveX, halveY, halveZ };
+}
+
 /**
  * The levels of a grid, finest first: at most `most` of them, by default as many as leave the coarsest one with 32 points on its
- * longest side, 16 for volumes. Short axes keep their extent.
+ * longest side, 16 for volumes. Short axes keep their extent, and so do axes whose points are far apart until the others' are too.
  */
-export function planPyramid(grid: { width: number; height: number; depth: number }, most?: number): PyramidLevel[] {
+export function planPyramid(
+  grid: { width: number; height: number; depth: number; spacing?: readonly [number, number, number] | undefined }, most?: number,
+): PyramidLevel[] {
   const levels: PyramidLevel[] = [];
-  let { width, height, depth } = grid;
+  const { spacing, ...size } = grid;
+  const isEven = relativeSpacing({ ...size, spacing }).every((each) => each === 1);
+  let extents: [number, number, number] = [size.width, size.height, size.depth];
+  let distances: [number, number, number] = isEven || spacing === undefined ? [1, 1, 1] : [...spacing];
   for (;;) {
-    const longest = Math.max(width, height, depth);
-    const goesOn = most === undefined ? longest / 2 >= coarsestSide(grid.depth) : levels.length + 1 < most;
-    const halved = { halveX: width >= leastHalved, halveY: height >= leastHalved, halveZ: depth >= leastHalved };
-    if (!goesOn || !(halved.halveX || halved.halveY || halved.halveZ)) {
-      levels.push({ width, height, depth, halved: none });
+    const [width, height, depth] = extents;
+    const level = { width, height, depth, spacing: isEven ? undefined : distances };
+    const goesOn = most === undefined ? Math.max(...extents) / 2 >= coarsestSide(grid.depth) : levels.length + 1 < most;
+    const halved = halvedAxes(extents, isEven ? [1, 1, 1] : distances);
+    const { halveX, halveY, halveZ } = halved;
+    if (!goesOn || !(halveX || halveY || halveZ)) {
+      levels.push({ ...level, halved: none });
       return levels;
     }
-    levels.push({ width, height, depth, halved });
-    if (halved.halveX) width = Math.ceil(width / 2);
-    if (halved.halveY) height = Math.ceil(height / 2);
-    if (halved.halveZ) depth = Math.ceil(depth / 2);
+    levels.push({ ...level, halved });
+    const halve = [halveX, halveY, halveZ];
+    extents = extents.map((extent, axis) => (elementAt(halve, axis) ? Math.ceil(extent / 2) : extent)) as typeof extents;
+    distances = distances.map((each, axis) => (elementAt(halve, axis) ? 2 * each : each)) as typeof distances;
   }
 }
 

@@ -4,10 +4,11 @@ import { Device, DeviceArray, inputArray, resultArray } from '../core/device.ts'
 import { refusal } from '../core/errors.ts';
 import { elementAt, lastOf, required } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { type Pixels } from '../files/image.ts';
+import { spacingFields, type Pixels } from '../files/image.ts';
 import { landmarkError } from './landmarks.ts';
 import { double, halve, planPyramid, pointsOf, type PyramidLevel, type Resampled } from './pyramid.ts';
 import type { RegisterCall, RegisterResult, RegistrationLevel } from './register-options.ts';
+import { statusOf, type IterationStatus } from './status.ts';
 import { gridOf } from './warp.ts';
 
 type Outcome = Omit<RegisterResult, 'displacement' | 'warped'> & { readonly displacement: Pixels; readonly warped: Pixels };
@@ -19,6 +20,18 @@ interface LevelImages {
 }
 
 function ignore(): void {}
+
+/** Iterations over which `tolerance` looks at the fall of the measure. */
+const window = 10;
+
+/** How a level ended. */
+function statusOfLevel({ converged, iterations, values, width, height, depth }: RegistrationLevel, tolerance: number): IterationStatus {
+  const before = values[values.length - 1 - window];
+  const measure = before === undefined ? NaN : (before - lastOf(values)) / before;
+  const level = `${width} × ${height}${depth > 1 ? ` × ${depth}` : ''}`;
+  return statusOf({ converged, iterations, measure, tolerance },
+    `on the finest level (${level}), the measure's relative fall over ${window} iterations`, 'raise iterations or tolerance');
+}
 
 /** Steps of a registration that wait on the device at a time, where its queue is long: no pause between them, and room for others. */
 const stepsAhead = 4;
@@ -159,7 +172,8 @@ class Registration {
     const field = resultArray(device, type, axes * pointsOf(size), true);
     this.#own.push(field);
     const run = device.run('imaging.registration', {
-      type, width, height, depth, variant, measure, alpha, step: tau, accelerate: !explicit && options.accelerate !== false,
+      type, width, height, depth, ...spacingFields(size), variant, measure, alpha, step: tau,
+      accelerate: !explicit && options.accelerate !== false,
       stepScale: explicit ? 1.5 : 1, iterations, tolerance,
       reference: viewOf(images.reference), template: viewOf(images.template),
       ...(initial === undefined ? {} : { initial: viewOf(initial) }), result: viewOf(field),
@@ -195,6 +209,7 @@ class Registration {
       const last = lastOf(this.#history);
       return {
         displacement, warped, jacobian: { min, max, folded, unknown }, ...(tre === undefined ? {} : { tre }), history: this.#history,
+        status: statusOfLevel(last, options.tolerance),
         iterations: this.#history.reduce((sum, level) => sum + level.iterations, 0), converged: last.converged,
         initialMeasure: elementAt((await before).values, 0), measure: lastOf(last.values),
         info: { backend: device.backend, deviceSeconds: this.#seconds },

@@ -9,6 +9,7 @@ import { nested, normally, optionsOf, parametersOf, rangesOf, type ChecksOf, typ
 import type { CallOptions } from '../core/progress.ts';
 import type { CheckedImage, GridSize, Image, Pixels } from '../files/image.ts';
 import type { JacobianRange } from './jacobian.ts';
+import type { IterationStatus } from './status.ts';
 import type { LandmarkError, Landmarks } from './landmarks.ts';
 
 /** How the images are compared. */
@@ -109,6 +110,8 @@ export interface RegisterResult<V extends Pixels = Pixels> {
   readonly iterations: number;
   /** Whether `tolerance` ended the finest level. */
   readonly converged: boolean;
+  /** How the finest level ended and, if it did not converge, what to change. */
+  readonly status: IterationStatus;
   /** The measure at full resolution before (at `initial`) and after. */
   readonly initialMeasure: number;
   readonly measure: number;

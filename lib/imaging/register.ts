@@ -1,7 +1,8 @@
 // imaging.register: curvature registration of two images or volumes, from coarse to fine.
 import { deviceFor, release, requireOut } from '../core/call.ts';
 import { refusal } from '../core/errors.ts';
-import { checkImage, requireAlike, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
+import { elementAt } from '../core/known.ts';
+import { checkImage, requireAlike, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { requireLandmarks } from './landmarks.ts';
 import { registerLevels } from './register-levels.ts';
 import { axesOf, displacementData } from './warp.ts';
@@ -16,7 +17,19 @@ function checkPair(reference: Image, template: Image): { fixed: CheckedImage; mo
   for (const [name, image] of [['reference', fixed], ['template', moving]] as const) {
     if (image.channels !== 1) throw refusal(`${name}.channels`, '1', `${image.channels}`);
   }
-  return { fixed, moving };
+  requireSpacing(moving, fixed);
+  return { fixed: { ...fixed, spacing: fixed.spacing ?? moving.spacing }, moving };
+}
+
+/** Refuses a template whose pixels have another distance than the reference's, where both are known. */
+function requireSpacing({ spacing: moving }: CheckedImage, { spacing: fixed, depth }: CheckedImage): void {
+  if (moving === undefined || fixed === undefined) return;
+  const sides = depth > 1 ? 3 : 2;
+  const differs = fixed.slice(0, sides).some((each, axis) => Math.abs(each - elementAt(moving, axis)) > 1e-4 * each);
+  if (differs) {
+    throw refusal('template.spacing', `${fixed.slice(0, sides).join(' × ')} like the reference (resample it first)`,
+      moving.slice(0, sides).join(' × '));
+  }
 }
 
 /** Options that later steps read, as they are at the call. */
@@ -36,6 +49,9 @@ function takenOptions(options: TakenRegisterOptions): TakenRegisterOptions {
  * reference(x): half the sum of squared differences, or with `ncc` the number of pixels times 1 - correlation. Smooth motion costs
  * little and affine motion nothing, so no rigid alignment is needed beforehand. Each iteration solves for the curvature in one step
  * by cosine transforms, all on the device; see docs/imaging-register.md for the scheme.
+ *
+ * With unequal distances of the pixels (`spacing`), u counts pixels of each axis, while the curvature and the gradients of the images
+ * are those of lengths, in units of the smallest distance; the pyramid halves the axes with the closest pixels first.
  *
  * Pixels that are not finite, in either image, exert no force and do not count. Results have the same bits on every backend.
  *
@@ -68,7 +84,7 @@ export async function register<V extends Pixels>(
     throw error;
   }
   return {
-    displacement: { data: displacement as V, width, height, depth, channels: axes },
-    warped: { data: warped as V, width, height, depth }, ...rest,
+    displacement: { data: displacement as V, width, height, depth, channels: axes, ...spacingOf(fixed) },
+    warped: { data: warped as V, width, height, depth, ...spacingOf(fixed) }, ...rest,
   };
 }

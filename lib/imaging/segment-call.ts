@@ -6,8 +6,9 @@ import { DeviceArray, inputArray, resultArray, type RunResult } from '../core/de
 import { lastOf } from '../core/known.ts';
 import type { Reports } from '../core/operations.gen.ts';
 import { optionsOf, type ChecksOf } from '../core/options.ts';
+import { statusOf } from './status.ts';
 import { contourRingsInTurns, type ContourOptions } from './contour.ts';
-import type { CheckedImage, Pixels } from '../files/image.ts';
+import { spacingFields, type CheckedImage, type Pixels } from '../files/image.ts';
 import { segmentParameters, type SegmentCall, type SegmentResult } from './segment-options.ts';
 
 /** Seconds that a chunk should take: a few reports a second. */
@@ -37,7 +38,7 @@ async function runOnce(call: SegmentCall, arrays: Arrays, iterations: number, en
   const { width, height, depth, channels, type } = image;
   const coefficients = Object.fromEntries(coefficientNames.map((name) => [name, options[name]]));
   return device.run('imaging.segment', {
-    type, width, height, depth, channels, ...coefficients, iterations, energyEvery,
+    type, width, height, depth, ...spacingFields(image), channels, ...coefficients, iterations, energyEvery,
     ...(arrays.given === undefined ? initial : { initial: 'given', given: viewOf(arrays.given) }),
     image: viewOf(arrays.image), levelSet: viewOf(arrays.levelSet), mask: arrays.mask,
     ...(options.weights === undefined ? {} : { weights: Float64Array.from(options.weights) }),
@@ -138,7 +139,10 @@ export async function segmentInChunks(call: SegmentCall): Promise<SegmentResult>
   return await withResults(made, async () => {
     const { run: { deviceSeconds, report }, history, done } = await runWhole(call, { image: image.data, given, levelSet, mask });
     const { means, variant, converged, energy, change, inside } = report;
+    const { tolerance } = options;
     return {
+      status: statusOf({ converged, iterations: done, measure: done > 0 ? change : NaN, tolerance }, 'root mean square of the last step',
+        'raise iterations or tolerance, or raise mu for a smoother contour'),
       levelSet, mask: mask as never, history, iterations: done, converged,
       means: { inside: means.column('inside'), outside: means.column('outside') }, energy, change, inside,
       contours: contoursOf(image, levelSet), info: { backend: device.backend, deviceSeconds, type: image.type, variant },

@@ -6,6 +6,7 @@ import { choices } from '../core/operations.gen.ts';
 import { normally, optionsOf, parametersOf, rangesOf, type ChecksOf, type Taken } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 import type { ContourOptions, Ring } from './contour.ts';
+import type { IterationStatus } from './status.ts';
 import type { CheckedImage, Pixels } from '../files/image.ts';
 
 /** How a step is computed. */
@@ -21,10 +22,11 @@ export type SegmentVariant = (typeof segmentVariants)[number];
 
 /**
  * The initial level set; positive is inside.
- * - `checkerboard`: sin(pi x / square) sin(pi y / square), in volumes times sin(pi z / square); `square` in pixels, default 5. Every
- *   part of the image has contours near it, so that it converges fastest.
- * - `ball`: radius - distance from `centre` (default: the image's), pixels; `radius` default: a third of the shortest side.
+ * - `checkerboard`: sin(pi x / square) sin(pi y / square), in volumes times sin(pi z / square); `square` default 5. Every part of the
+ *   image has contours near it, so that it converges fastest.
+ * - `ball`: radius - distance from `centre` (default: the image's); `radius` default: a third of the shortest side.
  * - `box`: distance to the nearest side of the box from corner `low` to corner `high`; default: the middle half of each side.
+ * Positions are in pixels; `square`, `radius` and distances in units of the smallest `spacing` of the image.
  * - or an array of width × height × depth values, clipped to ±2^20; a NaN counts as 0.
  */
 export type InitialContour<V extends Pixels = Pixels> =
@@ -122,6 +124,8 @@ export interface SegmentResult<V extends Pixels = Pixels> {
   readonly iterations: number;
   /** Whether `tolerance` ended the run. */
   readonly converged: boolean;
+  /** How the run ended and, if it did not converge, what to change. */
+  readonly status: IterationStatus;
   /** Root mean square of the last step. */
   readonly change: number;
   /** Pixels inside that have data. */

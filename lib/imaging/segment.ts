@@ -6,7 +6,7 @@ import { DeviceArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { normally, optionsOf } from '../core/options.ts';
-import { checkImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
+import { checkImage, relativeSpacing, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { segmentInChunks } from './segment-call.ts';
 import { segmentOptions, type SegmentCall, type SegmentOptions, type SegmentResult, type TakenSegmentOptions } from './segment-options.ts';
 
@@ -54,7 +54,9 @@ function shapeFields(
   if (shape.kind === 'checkerboard') return { initial: 'checkerboard', square: fields['square'] };
   if (shape.kind === 'ball') {
     const centre = requirePoint(fields['centre'], 'initial.centre', sides.length) ?? sides.map((side) => (side - 1) / 2);
-    return { initial: 'ball', radius: fields['radius'] ?? Math.max(0.5, Math.min(...sides) / 3), ...corner(['x0', 'y0', 'z0'], centre) };
+    const distances = relativeSpacing(image);
+    const shortest = Math.min(...sides.map((side, axis) => side * elementAt(distances, axis)));
+    return { initial: 'ball', radius: fields['radius'] ?? Math.max(0.5, shortest / 3), ...corner(['x0', 'y0', 'z0'], centre) };
   }
   const low = requirePoint(fields['low'], 'initial.low', sides.length) ?? sides.map((side) => (side - 1) / 4);
   const high = requirePoint(fields['high'], 'initial.high', sides.length) ?? sides.map((side) => (3 * (side - 1)) / 4);
@@ -97,6 +99,7 @@ function takenOptions(options: TakenSegmentOptions): TakenSegmentOptions {
  * Divides an image or a volume into two regions that are as uniform as possible, with a short contour between them: minimises
  * mu × length + nu × area inside + Σ over the channels of weight × (lambda1 ∫ inside (f - c1)² + lambda2 ∫ outside (f - c2)²)
  * by gradient descent on a level set (Chan and Vese 2001; the semi-implicit step after Getreuer 2012, for all points at once).
+ * Lengths, the level set's among them, count in units of the smallest `spacing` of the image, areas and volumes in pixels.
  *
  * Pixels with a value that is not finite (in any channel) have no data: only the curvature and nu act there, and they do not count
  * in any mean. `inside` may be the bright region or the dark one, depending on the initial contour. Results have the same bits on

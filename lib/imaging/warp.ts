@@ -7,7 +7,7 @@ import type { Device } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { optionsOf, type ChecksOf } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
-import { checkImage, shownImage, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
+import { checkImage, shownImage, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 
 /** Options of {@link warp}. */
 export interface WarpOptions<V extends Pixels = Pixels> extends CallOptions {
@@ -81,6 +81,7 @@ export async function warp<V extends Pixels>(
       ...gridOf(checked), channels, relative: true, count: points,
       image: viewOf(data), positions: viewOf(positions), result: viewOf(result),
     }, callOptions(options));
-    return { image: shownImage({ data: result, width, height, depth, channels }), info: { backend: device.backend, deviceSeconds } };
+    const info = { backend: device.backend, deviceSeconds };
+    return { image: shownImage({ data: result, width, height, depth, channels, ...spacingOf(checked) }), info };
   });
 }

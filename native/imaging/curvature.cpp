@@ -21,7 +21,9 @@ Status run_curvature(CpuDevice& device, const CurvatureParameters& p, Control& c
   call.u = static_cast<const R*>(p.image.data) + p.image.offset;
   call.result = static_cast<R*>(p.result.data) + p.result.offset;
   call.eps16 = static_cast<R>(16 * p.eps);
-  const bool direct = p.variant == CurvatureVariant::direct || call.group > 1;
+  call.axes = ::warploom::imaging::axis_factors<R>(p.grid, p.spacing);
+  call.even = ::warploom::imaging::is_even(p.grid, p.spacing);
+  const bool direct = p.variant == CurvatureVariant::direct || call.group > 1 || !call.even;
   WARPLOOM_TRY(direct ? direct_curvature(device, call, control) : march_curvature(device, call, control));
   if (p.report != nullptr) p.report->variant = direct ? CurvatureVariant::direct : CurvatureVariant::march;
   return {};
@@ -34,6 +36,9 @@ Status imaging_curvature(Device& device, const CurvatureParameters& p, Control& 
       "variant"};
   if (p.variant == CurvatureVariant::march && p.coupled && p.channels > 1) {
     return {Code::unsupported, "variant march takes one component, or components that are not coupled", "variant"};
+  }
+  if (p.variant == CurvatureVariant::march && !::warploom::imaging::is_even(p.grid, p.spacing)) {
+    return {Code::unsupported, "variant march takes points that are equally far apart", "variant"};
   }
   const auto start = std::chrono::steady_clock::now();
   CpuDevice& cpu = static_cast<CpuDevice&>(device);

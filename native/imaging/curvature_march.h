@@ -18,6 +18,8 @@ struct CurvatureCall {
   const R* u = nullptr;
   R* result = nullptr;
   R eps16 = 0;
+  ::warploom::imaging::AxisFactors<R> axes;  ///< for direct_curvature
+  bool even = true;                          ///< all factors are 1
   bool flow = false;
   const R* f = nullptr;
   R weight4 = 0, dt = 0;
@@ -63,7 +65,7 @@ Status march_curvature(CpuDevice& device, const CurvatureCall<R>& call, Control&
   }, control);
 }
 
-/// Point by point, for components that share a norm, and for the variant `direct`.
+/// Point by point, for components that share a norm, for points not equally far apart, and for the variant `direct`.
 template <class R>
 Status direct_curvature(CpuDevice& device, const CurvatureCall<R>& call, Control& control) {
   namespace im = ::warploom::imaging;
@@ -76,10 +78,10 @@ Status direct_curvature(CpuDevice& device, const CurvatureCall<R>& call, Control
       for (int64_t x = 0; x < g.nx; ++x) {
         const int64_t i[3] = {x, row % g.ny, row / g.ny};
         const auto around = im::Surroundings<R>::at(call.u + first * points, points, i, extent);
-        const auto squares = im::face_squares(around, call.group, call.eps16);
+        const auto squares = im::face_squares(around, call.group, call.eps16, call.axes);
         for (int64_t c = 0; c < call.group; ++c) {
           const int64_t place = (first + c) * points + row * g.nx + x;
-          const R quarter = im::quarter_curvature(around, c, squares);
+          const R quarter = im::quarter_curvature(around, c, squares, call.axes);
           call.result[place] = call.flow ? im::flow_step(call.u[place], call.f[place], quarter, call.weight4, call.dt) : R(4) * quarter;
         }
       }

@@ -8,21 +8,12 @@
 #include "cuda/core/operations.h"
 #include "cuda/imaging/denoise_driver.h"
 #include "native/imaging/curvature_march.h"
+#include "native/imaging/quiet.h"
 
 namespace warploom::cpu {
 namespace {
 
 using namespace ::warploom::imaging;
-
-/// Passes on cancellation but not progress, which the driver reports.
-class Quiet final : public Control {
- public:
-  explicit Quiet(const Control& behind) : behind_(behind) {}
-  bool cancelled() const override { return behind_.cancelled(); }
-
- private:
-  const Control& behind_;
-};
 
 /// Extrapolated planes that a slab keeps.
 constexpr int64_t kSlabEdges = 4;
@@ -60,7 +51,8 @@ class CpuBackend final : public DenoiseBackend {
   CpuBackend(CpuDevice& device, const DenoiseParameters& p, const Sizes& sizes, const Workspace& workspace, const Control& control)
       : device_(device), p_(p), s_(sizes), kernels_(imaging_kernels<R>().denoise), control_(control),
           flow_(p.method == DenoiseMethod::flow),
-        group_(p.coupled ? p.channels : 1), f_(static_cast<const R*>(p.image.data) + p.image.offset), parts_(workspace.as<void>()) {
+        group_(p.coupled ? p.channels : 1), f_(static_cast<const R*>(p.image.data) + p.image.offset), parts_(workspace.as<void>()),
+        axes_(weights_of(p.grid, p.spacing)), weights_(tv_weights<R>(axes_)) {
     u_[0] = workspace.as<R>(sizes.parts);
     u_[1] = q_ = u_[0] + sizes.stride;
     edges_ = q_ + sizes.axes * sizes.stride;
@@ -134,11 +126,13 @@ class CpuBackend final : public DenoiseBackend {
     call.u = u_[k & 1];
     call.result = u_[1 - (k & 1)];
     call.eps16 = static_cast<R>(16 * p_.eps);
+    call.axes = axis_factors<R>(p_.grid, p_.spacing);
+    call.even = is_even(p_.grid, p_.spacing);
     call.flow = true;
     call.f = f_;
     call.weight4 = static_cast<R>(4 * weight_);
-    call.dt = static_cast<R>(p_.dt != 0 ? p_.dt : stable_step(p_.grid, weight_, p_.eps));
-    return group_ > 1 ? direct_curvature(device_, call, control_) : march_curvature(device_, call, control_);
+    call.dt = static_cast<R>(p_.dt != 0 ? p_.dt : stable_step(p_, weight_));
+    return group_ > 1 || !call.even ? direct_curvature(device_, call, control_) : march_curvature(device_, call, control_);
   }
 
   /// Component c of q along an axis in plane z.
@@ -153,6 +147,8 @@ class CpuBackend final : public DenoiseBackend {
       PrimalRow<R> p;
       p.nx = g.nx;
       p.step = &step;
+      p.yx = weights_.yx;
+      p.zx = s_.axes == 2 ? weights_.yx : weights_.zx;
       p.f = f_ + at + row;
       p.u = u_[0] + at + row;
       p.x = q_at(0, c, z) + row;
@@ -175,7 +171,9 @@ class CpuBackend final : public DenoiseBackend {
       p.q_stride = s_.points;
       p.y_stride = s_.axes == 2 ? 0 : s_.points;
       p.bar_stride = s_.plane;
-      p.s = step.s;
+      p.s[0] = step.s * weights_.x;
+      p.s[1] = step.s * weights_.y;
+      p.s[2] = step.s * (s_.axes == 2 ? weights_.y : weights_.z);
       p.bar = bar + row;
       p.after = y + 1 < g.ny ? bar + row + g.nx : p.bar;
       p.above = above + row;
@@ -292,7 +290,8 @@ class CpuBackend final : public DenoiseBackend {
       e.points = s_.points;
       e.impulse = p_.noise == NoiseKind::impulse;
       e.flow = flow_;
-      e.weight = weight_;
+      e.weight = weight_ * axes_.x;
+      e.weights = &weights_;
       e.least = bounds_.least;
       e.most = bounds_.most;
       e.u = u_[flow_ ? count & 1 : 0] + at;
@@ -366,6 +365,8 @@ class CpuBackend final : public DenoiseBackend {
   std::vector<TvStep<R>> steps_;
   TvBounds<double> bounds_{};
   double weight_ = 0;
+  const AxisWeights axes_;
+  const TvWeights<R> weights_;
 };
 
 template <class R>

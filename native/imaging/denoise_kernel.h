@@ -171,7 +171,7 @@ struct Primal {
   template <class V>
   WARPLOOM_INLINE void at(int64_t x) const {
     const V rise = divergence<V>(fetch<V>(p.x + x) - before_or_zero<V>(p.x, x), fetch<V>(p.y + x) - fetch<V>(p.y_before + x),
-                                   fetch<V>(p.z + x) - fetch<V>(p.z_before + x));
+                                 fetch<V>(p.z + x) - fetch<V>(p.z_before + x), V(p.yx), V(p.zx));
     const V u = fetch<V>(p.u + x), next = primal_step<kImpulse>(step_of<V>(), u, fetch<V>(p.f + x), rise);
     put(p.u + x, next);
     put(p.bar + x, extrapolated(step_of<V>(), next, u));
@@ -191,14 +191,14 @@ struct Dual {
   template <class V>
   WARPLOOM_INLINE void at(int64_t x) const {
     using portable::fma;
-    const V s(p.s);
+    const V sx(p.s[0]), sy(p.s[1]), sz(p.s[2]);
     V square(R(0)), vx, vy, vz;
     for (int64_t c = 0; c < p.channels; ++c) {
       const int64_t i = c * p.bar_stride + x, q = c * p.q_stride + x, y = c * p.y_stride + x;
       const V here = fetch<V>(p.bar + i);
-      vx = fma(s, denoising::after<V>(p.bar + c * p.bar_stride, x, p.nx) - here, fetch<V>(p.x + q));
-      vy = fma(s, fetch<V>(p.after + i) - here, fetch<V>(p.y + y));
-      vz = fma(s, fetch<V>(p.above + i) - here, fetch<V>(p.z + q));
+      vx = fma(sx, denoising::after<V>(p.bar + c * p.bar_stride, x, p.nx) - here, fetch<V>(p.x + q));
+      vy = fma(sy, fetch<V>(p.after + i) - here, fetch<V>(p.y + y));
+      vz = fma(sz, fetch<V>(p.above + i) - here, fetch<V>(p.z + q));
       square = add_square(square, vx, vy, vz);
       if (p.channels == 1) break;
       put(p.x + q, vx);
@@ -261,14 +261,14 @@ struct Energy {
     for (int64_t c = 0; c < p.channels; ++c) {
       const int64_t i = c * p.points + x;
       const V here = fetch<V>(p.u + i);
-      square = add_square(square, denoising::after<V>(p.u + c * p.points, x, p.nx) - here, fetch<V>(p.after + i) - here,
-                          fetch<V>(p.above + i) - here);
+      square = add_square(square, V(p.weights->x) * (denoising::after<V>(p.u + c * p.points, x, p.nx) - here),
+                          V(p.weights->y) * (fetch<V>(p.after + i) - here), V(p.weights->z) * (fetch<V>(p.above + i) - here));
       const Many u(here), f(fetch<V>(p.f + i));
       for (int k = 0; k < kCount; ++k) add(lanes + 32 + k * kStep, data_energy<kImpulse>(u.part[k], f.part[k]));
       if (p.flow) continue;
       const V z = p.z == nullptr ? V(R(0)) : fetch<V>(p.z + i) - fetch<V>(p.z_before + c * p.z_stride + x);
       const Many rise(divergence<V>(fetch<V>(p.x + i) - before_or_zero<V>(p.x + c * p.points, x),
-                                    fetch<V>(p.y + i) - fetch<V>(p.y_before + c * p.y_stride + x), z));
+                                    fetch<V>(p.y + i) - fetch<V>(p.y_before + c * p.y_stride + x), z, V(p.weights->yx), V(p.weights->zx)));
       for (int k = 0; k < kCount; ++k) {
         add(lanes + 64 + k * kStep, dual_energy<kImpulse>(TvBounds<D>{D(p.least), D(p.most)}, f.part[k], D(p.weight) * rise.part[k]));
       }

@@ -6,6 +6,8 @@
 namespace warploom::imaging {
 template <class T>
 struct TvStep;
+template <class T>
+struct TvWeights;
 struct SurveyPart;
 }  // namespace warploom::imaging
 
@@ -31,6 +33,7 @@ template <class R>
 struct PrimalRow {
   int64_t nx;
   const ::warploom::imaging::TvStep<R>* step;
+  R yx, zx;  ///< factors of the differences along the second and the third axis in the divergence
   const R *f, *x, *y, *y_before, *z, *z_before;
   R *u, *bar;
 };
@@ -41,7 +44,7 @@ template <class R>
 struct DualRow {
   int64_t nx, channels;
   int64_t q_stride, y_stride, bar_stride;  ///< between components; y may be a row of zeros
-  R s;
+  R s[3];  ///< the step of the components of q: x, y and z
   const R *bar, *after, *above;
   R *x, *y, *z;
 };
@@ -51,7 +54,8 @@ template <class R>
 struct EnergyRow {
   int64_t nx, begin, end, channels, points;  ///< points: between components
   bool impulse, flow;
-  double weight, least, most;
+  double weight, least, most;  ///< weight: of TV, times the factor x of the differences
+  const ::warploom::imaging::TvWeights<R>* weights;
   const R *u, *after, *above, *f, *x, *y, *y_before, *z, *z_before;  ///< z: null in images
   int64_t y_stride, z_stride;  ///< of y_before and z_before, between components; zero for rows of zeros
   double* lanes;

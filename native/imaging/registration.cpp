@@ -12,6 +12,7 @@
 #include "cuda/imaging/registration_report.h"
 #include "cuda/imaging/warp_task.h"
 #include "native/imaging/cosine_pass.h"
+#include "native/imaging/quiet.h"
 
 namespace warploom::cpu {
 namespace {
@@ -20,16 +21,6 @@ using namespace ::warploom::imaging;
 
 /// Rows per task in passes that visit points one by one.
 constexpr int64_t kRowsPerTask = 16;
-
-/// Passes on cancellation, but not the progress of single passes.
-class Quiet final : public Control {
- public:
-  explicit Quiet(const Control& behind) : behind_(behind) {}
-  bool cancelled() const override { return behind_.cancelled(); }
-
- private:
-  const Control& behind_;
-};
 
 /// The sums of all pairs, in the order of registration_sums.h.
 ImageSums total_of(const double* words, int64_t pairs, bool all) {
@@ -74,8 +65,10 @@ class Call {
     const bool is_explicit = p_.variant == RegistrationVariant::explicit_;
     const int64_t extents[3] = {p_.grid.nx, p_.grid.ny, p_.grid.nz};
     for (int a = 0; a < (is_explicit ? 1 : axes_); ++a) tables_.emplace_back(extents[a]);
+    const AxisWeights w = weights_of(p_.grid, p_.spacing);
+    const double squares[3] = {w.x * w.x, w.y * w.y, w.z * w.z};
     for (int a = 0; a < 3; ++a) {
-      for (int64_t k = 0; k < extents[a]; ++k) lambda_[a].push_back(static_cast<R>(eigenvalue(k, extents[a])));
+      for (int64_t k = 0; k < extents[a]; ++k) lambda_[a].push_back(static_cast<R>(squares[a] * eigenvalue(k, extents[a])));
     }
     RowsTask<R>& task = start_;
     task.plan = tables_[0].plan;
@@ -94,6 +87,7 @@ class Call {
     task.displacement = p_.initial.data == nullptr ? nullptr : input_of<R>(p_.initial);
     task.inverse_factor = static_cast<R>(0.5 / static_cast<double>(p_.grid.nx));
     task.alpha = p_.alpha;
+    task.factors = axis_factors<R>(p_.grid, p_.spacing);
     task.state = &state_;
     task.all_sums = p_.measure == Measure::ncc;
     const bool accelerate = p_.accelerate && !is_explicit;
@@ -134,7 +128,7 @@ class Call {
       const std::lock_guard<std::mutex> lock(mutex);
       most = std::max(most, found);
     }));
-    const double greatest = 4 * axes_;
+    const double greatest = greatest_eigenvalue(p_.grid, p_.spacing);
     const double stiffness = p_.variant == RegistrationVariant::explicit_ ? p_.alpha * greatest * greatest : 0;
     state_.step = step_of(p_.step, p_.step_scale, stiffness, most, state_);
     state_.weight = state_.step * p_.alpha;

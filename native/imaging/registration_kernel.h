@@ -134,7 +134,7 @@ void smooth_lanes(const RowsTask<R>& task, const RowGroup<R, kAxes>& group, int 
     const int32_t at[3] = {x, static_cast<int32_t>(group.y[half].v[l]), static_cast<int32_t>(group.z[half].v[l])};
     const int64_t point = group.offset[half][l] + x;
     for (int a = 0; a < kAxes; ++a) {
-      const R slope = ::warploom::imaging::laplacian<R, kAxes>(task.laplacian + a * task.points, at, task.extent, point);
+      const R slope = ::warploom::imaging::laplacian<R, kAxes>(task.laplacian + a * task.points, at, task.extent, point, task.factors);
       u[a].v[l] = portable::fma(weight, slope, R(u[a].v[l]));
     }
   }
@@ -207,8 +207,9 @@ void rows(const RowsTask<R>& task, int64_t first, void* scratch) {
   RowBuffers<R, kAxes> buffers(scratch, task.plan.m);
   const RowGroup<R, kAxes> group(task, first);
   const auto& state = *task.state;
+  const R pace = static_cast<R>(state.step), *const squares = task.factors.square;
   const ForceFactors<V> factors = {V(static_cast<R>(state.reference)), V(static_cast<R>(state.warped)), V(static_cast<R>(state.constant)),
-                                   V(static_cast<R>(state.step))};
+                                   {V(pace * squares[0]), V(pace * squares[1]), V(pace * squares[2])}};
   load_rows<R, kAxes>(task, group, buffers);
   for (int x = 0; x < task.plan.n; ++x) {
     for (int half = 0; half < 2; ++half) move_lanes<R, kAxes>(task, group, buffers, factors, half, x);
@@ -229,7 +230,7 @@ double gradient_rows(const RowsTask<R>& task, int64_t begin, int64_t end) {
   for (int64_t row = begin; row < end; ++row) {
     for (int32_t x = 0; x < task.extent[0]; ++x) {
       const int32_t at[3] = {x, static_cast<int32_t>(row % task.extent[1]), static_cast<int32_t>(row / task.extent[1])};
-      const double value = static_cast<double>(::warploom::imaging::gradient_square<R, kAxes>(task.image, at, task.extent));
+      const double value = static_cast<double>(::warploom::imaging::gradient_square<R, kAxes>(task.image, at, task.extent, task.factors));
       if (value > most && value < __builtin_huge_val()) most = value;
     }
   }
@@ -249,8 +250,8 @@ void laplacian_rows(const RowsTask<R>& task, R* to, int64_t begin, int64_t end) 
       const int64_t point = row * task.extent[0] + x;
       for (int a = 0; a < task.axes; ++a) {
         const R* const from = task.displacement + a * task.points;
-        to[a * task.points + point] = task.axes == 3 ? ::warploom::imaging::laplacian<R, 3>(from, at, task.extent, point)
-                                                     : ::warploom::imaging::laplacian<R, 2>(from, at, task.extent, point);
+        to[a * task.points + point] = task.axes == 3 ? ::warploom::imaging::laplacian<R, 3>(from, at, task.extent, point, task.factors)
+                                                     : ::warploom::imaging::laplacian<R, 2>(from, at, task.extent, point, task.factors);
       }
     }
   }

@@ -65,8 +65,11 @@ struct RowPoints {
   WARPLOOM_INLINE segmentation::Bend<T> bend(int64_t x) const {
     const auto around = [&](int dx, int dy, int dz) { return load_of<T>(p.from + x + dx + dy * p.row + dz * p.plane); };
     const T eta16 = T(p.flow->eta16);
-    if (p.plane == 0) return segmentation::bend_in_plane<T>(around, eta16);
-    return segmentation::bend_in_space<T>(around, eta16);
+    const auto along = [&](const auto& axes) {
+      if (p.plane == 0) return segmentation::bend_in_plane<T>(around, eta16, axes);
+      return segmentation::bend_in_space<T>(around, eta16, axes);
+    };
+    return p.flow->even != 0 ? along(::warploom::imaging::EvenAxes()) : along(p.flow->axes);
   }
   template <class T>
   WARPLOOM_INLINE T pixel(int64_t c, int64_t x) const { return load_of<T>(p.image + c * p.points + x); }
@@ -226,7 +229,9 @@ struct ReinitializeBody {
   WARPLOOM_INLINE void at(int64_t x) const {
     const auto fixed = [&](int dx, int dy, int dz) { return load_of<T>(p.fixed + x + dx + dy * p.row + dz * p.plane); };
     const auto moving = [&](int dx, int dy, int dz) { return load_of<T>(p.from + x + dx + dy * p.row + dz * p.plane); };
-    const T next = p.plane == 0 ? segmentation::reinitialized<T, 2>(fixed, moving) : segmentation::reinitialized<T, 3>(fixed, moving);
+    const auto& axes = p.flow->axes;
+    const T next = p.plane == 0 ? segmentation::reinitialized<T, 2>(fixed, moving, axes)
+                                : segmentation::reinitialized<T, 3>(fixed, moving, axes);
     store_of(p.to + x, next);
   }
 };

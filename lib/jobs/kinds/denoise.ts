@@ -78,7 +78,7 @@ export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device,
         ...(result.sigma === undefined ? {} : { sigma: result.sigma }), ...(result.filled > 0 ? { filledPixels: result.filled } : {}),
         seconds, deviceSeconds: result.info.deviceSeconds, ...measured,
       },
-      accuracy, notes: result.converged ? [] : [`not converged after ${result.iterations} iterations`],
+      accuracy, notes: result.converged ? [] : [result.status.message],
     },
   };
 }

@@ -108,10 +108,11 @@ export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, 
   const error = exact === undefined ? result.tre : await targetRegistrationError(displacement, exact.displacement, exact.mask);
   const start = exact === undefined ? undefined : await targetRegistrationError(
     { ...exact.displacement, data: new Float32Array(exact.displacement.data.length) }, exact.displacement, exact.mask);
+  const unit = reference.image.spacing === undefined ? 'Pixels' : 'Millimetres';
   const ratio = result.measure / result.initialMeasure;
   const accuracy = error === undefined ? { value: ratio, meaning: `${measure} after, relative to before` }
-    : { value: error.mean, meaning: 'mean error of the displacement, pixels' };
-  const folded = !(jacobian.min > 0);
+    : { value: error.mean, meaning: `mean error of the displacement, ${unit.toLowerCase()}` };
+  const folds = `the displacement folds at ${jacobian.folded} pixels: least Jacobian determinant ${jacobian.min.toPrecision(3)}`;
   return {
     displacement, warped,
     history: Object.fromEntries(result.history.map((level) => [`${level.width} × ${level.height}`, level.values])),
@@ -120,10 +121,13 @@ export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, 
       figures: {
         iterations: result.iterations, levels: result.history.length, [`${measure}Ratio`]: ratio, leastJacobian: jacobian.min,
         largestJacobian: jacobian.max, ...(start === undefined ? {} : { meanDisplacementPixels: start.mean }),
-        ...(error === undefined ? {} : { meanErrorPixels: error.mean, p95ErrorPixels: error.p95 }),
+        ...(error === undefined ? {} : { [`meanError${unit}`]: error.mean, [`p95Error${unit}`]: error.p95 }),
         seconds, deviceSeconds: result.info.deviceSeconds,
       },
-      accuracy, notes: folded ? [`the displacement folds: least Jacobian determinant ${jacobian.min.toPrecision(3)}`] : [],
+      accuracy, notes: [
+        ...(jacobian.min > 0 ? [] : [folds]),
+        ...(result.converged || tolerance === 0 ? [] : [result.status.message]),
+      ],
     },
   };
 }

@@ -69,8 +69,9 @@ async function readTruth(path: string | undefined, { image, mask }: LoadedImage)
 }
 
 async function hausdorffOf(mask: Uint8Array, truth: Uint8Array, image: HostImage): Promise<Record<string, number>> {
-  const distance = await hausdorff(mask, truth, { width: image.width, height: image.height, depth: image.depth ?? 1 });
-  return Number.isFinite(distance) ? { hausdorffPixels: distance } : {};
+  const distance = await hausdorff(mask, truth, image);
+  if (!Number.isFinite(distance)) return {};
+  return image.spacing === undefined ? { hausdorffPixels: distance } : { hausdorffMillimetres: distance };
 }
 
 /** Mean values in the units of the file. */
@@ -109,7 +110,7 @@ export async function runSegment(
         iterations: result.iterations, energy: result.energy, pixelsInside: inside, shareInside: inside / mask.length,
         ...meansOf(result.means, loaded), seconds, deviceSeconds: result.info.deviceSeconds, ...agreement,
       },
-      accuracy, notes: result.converged || job.tolerance === 0 ? [] : [`not converged after ${result.iterations} iterations`],
+      accuracy, notes: result.converged || job.tolerance === 0 ? [] : [result.status.message],
     },
   };
 }
