@@ -1,6 +1,6 @@
 // Input and output of runs on a device. Items are either in JavaScript's memory, and pass through the device slice by slice, or in arrays
 // that are on the device already.
-import { holds, unseenPart } from '../../core/arrays.ts';
+import { holds, isUsedInPlace, unseenPart } from '../../core/arrays.ts';
 import { resultArray, type Device, type DeviceArray } from '../../core/device.ts';
 import { refusal } from '../../core/errors.ts';
 import { elementAt, required } from '../../core/known.ts';
@@ -84,6 +84,20 @@ export function partOf(input: ArrayLike<number>, begin: number, end: number): Ar
   if (begin === 0 && end >= input.length) return input;
   if (holds(input, 'float32') || holds(input, 'int32') || holds(input, 'float64')) return input.subarray(begin, end);
   return Array.prototype.slice.call(input, begin, end) as number[];
+}
+
+/**
+ * Bytes of a result that one turn of the event loop copies to the caller's own array, which has to be done there, since the caller could
+ * detach it in between; and pieces of a slice at most, each of which is a call.
+ */
+const pieceBytes = 2 ** 22, mostPieces = 8;
+
+/** An array in pieces, each with its place; one piece where it is written without a copy. */
+export function piecesOf(array: Scalars): [at: number, piece: Scalars][] {
+  if (isUsedInPlace(array)) return [[0, array]];
+  const each = Math.max(pieceBytes / array.BYTES_PER_ELEMENT, Math.ceil(array.length / mostPieces));
+  return Array.from({ length: Math.max(1, Math.ceil(array.length / each)) }, (_, i): [number, Scalars] =>
+    [i * each, array.subarray(i * each, (i + 1) * each)]);
 }
 
 /** Items in JavaScript's memory. */
@@ -256,7 +270,9 @@ export class HostEnds implements Ends {
     const first = before + state * items, shown = (item: number): number => Math.max(0, item - this.#dropped) * width;
     const to = this.output.subarray(shown(first), shown(first + states * items));
     if (kinds.length === 1 && first >= this.#dropped) {
-      await required(made[0]).read(this.#isOwn ? unseenPart(to) : to, 0, options);
+      const array = required(made[0]);
+      await Promise.all(this.#isOwn ? [array.read(unseenPart(to), 0, options)]
+        : piecesOf(to).map(([at, piece]) => array.read(piece, at, options)));
       return;
     }
     const parts = await Promise.all(made.map((array) => array.read(undefined, 0, options)));

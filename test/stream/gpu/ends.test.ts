@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import type { Device } from '../../../lib/core/device.ts';
 import { interpretSync } from '../../../lib/stream/interpret/index.ts';
 import { compileForDevice, run, type StreamGraph } from '../../../lib/stream/index.ts';
+import { HostEnds, piecesOf } from '../../../lib/stream/run/gpu-ends.ts';
 import type { CompiledGpu } from '../../../lib/stream/run/gpu.ts';
+import { prepareRun } from '../../../lib/stream/run/prepare.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';
 import { integers, programs, small } from './ends-programs.ts';
@@ -152,6 +154,25 @@ describe('starts and ends of runs on devices', function () {
       }
     });
 
+    it('long results in pieces', async () => {
+      const { program: made } = compiled.get('one to one')!;
+      const states = 5e6 + 3;
+      const input = new Float32Array(states + 1000), out = new Float32Array(input.length + 5);
+      using ends = new HostEnds(made, device, prepareRun(made.plan, input, {}), input, { array: out });
+      const span = ends.span(0, states);
+      const expected = Float32Array.from({ length: states * made.output.items }, (_, i) => i % 9973 + 1);
+      await span.output[0]!.write(expected);
+      await span.take(undefined);
+      span.dispose();
+      const from = made.output.before;
+      assert.ok(Buffer.from(out.buffer, 4 * from, expected.byteLength).equals(Buffer.from(expected.buffer)));
+      assert.ok(out.subarray(from + expected.length).every((x) => x === 0));
+      const pieces = piecesOf(out.subarray(3));
+      assert.deepEqual(pieces.map(([at, piece]) => [at, piece.length]), [[0, 2 ** 20], [2 ** 20, 2 ** 20], [2 ** 21, 2 ** 20], [3 * 2 ** 20, 2 ** 20],
+        [2 ** 22, out.length - 3 - 2 ** 22]]);
+      assert.deepEqual([piecesOf(out.subarray(0, 0)).length, piecesOf(new Float32Array(new SharedArrayBuffer(2 ** 24) as never)).length], [1, 1]);
+    });
+
     it('reject arrays of the device that do not fit, by name', async () => {
       using own = await compileForDevice(graphs.get('complex numbers')!, { device });
       using structs = await compileForDevice(graphs.get('structs of several kinds')!, { device });
@@ -172,5 +193,5 @@ describe('starts and ends of runs on devices', function () {
       disposed.dispose();
       await assert.rejects((await compileForDevice(graphs.get('complex numbers')!, { device })).run(disposed), { code: 'ERR_WARPLOOM_DISPOSED' });
     });
-  }, { backends: deviceBackends, cases: Object.keys(programs).length + 6 });
+  }, { backends: deviceBackends, cases: Object.keys(programs).length + 7 });
 });
