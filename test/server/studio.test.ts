@@ -88,6 +88,20 @@ describe('the studio', function () {
     const lacking = { kind: 'denoise', name: 'a', input: 'no.png', weight: 1 };
     const absent = await (await ask('/v1/jobs', { method: 'POST', body: JSON.stringify({ job: lacking }) })).json() as { argument: string };
     strictEqual(absent.argument, 'input');
+    const run = async (path: string, body: object): Promise<[number, string]> => {
+      const response = await ask(`/v1/stream/${path}`, { method: 'POST', body: JSON.stringify(body) });
+      return [response.status, await response.text()];
+    };
+    const open = 'int->int filter F { work pop 1 push 1 { push(pop()); } }';
+    for (const [path, body, reason] of [
+      ['check', {}, /text/], ['check', { text: 3 }, /text/], ['check', { text: '', cores: 0 }, /cores/], ['check', { text: '', main: 3 }, /main/],
+      ['run', { text: 'x' }, /S\d{4}/], ['run', { text: open, main: 'F' }, /open input/], ['run', { text: open, iterations: 1e9 }, /iterations/],
+    ] as const) {
+      const [status, answer] = await run(path, body);
+      deepStrictEqual([status, reason.test(answer)], [400, true], answer);
+    }
+    const [status, answer] = await run('check', { text: open, main: 'F' });
+    deepStrictEqual([status, 'graph' in (JSON.parse(answer) as object)], [200, true]);
   });
 
   journey('asks for the token, and takes it from the address out of sight', async () => {
@@ -147,6 +161,28 @@ describe('the studio', function () {
     await page.locator('.badge.aborted').waitFor();
     await page.getByRole('link', { name: 'Jobs' }).first().click();
     await page.locator('tbody tr').nth(1).waitFor();
+  });
+
+  journey('edits a stream program, with diagnostics at their places, its graph, its schedule and a run', async () => {
+    await page.getByRole('link', { name: 'Stream program' }).click();
+    await page.getByRole('img', { name: 'Graph: 3 nodes, 2 channels' }).waitFor();
+    await page.getByRole('img', { name: 'Schedule of one launch on 4 cores' }).waitFor();
+    const text = await page.getByLabel('Program', { exact: true }).inputValue();
+    await page.getByLabel('Program', { exact: true }).fill(text.replace('value = value + 0.25;', 'value = value + ;'));
+    await page.getByRole('button', { name: 'line 13, column 21' }).click();
+    const selected = await page.locator('#program').evaluate((area: any) => [area === area.ownerDocument.activeElement, area.selectionStart as number]);
+    deepStrictEqual(selected, [true, text.indexOf('0.25;')]);
+    strictEqual(await page.locator('mark.error').innerText(), ';');
+    ok(await page.getByRole('button', { name: 'Run' }).isDisabled());
+    await page.getByLabel('Program', { exact: true }).fill(text);
+    await page.getByText('No errors, no warnings').first().waitFor();
+    await page.getByLabel('Steady states').fill('20');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByRole('img', { name: 'The first 20 numbers, printed' }).waitFor();
+    // The moving average of four values of the ramp, by hand.
+    const ramp = Array.from({ length: 4 }, (_, i) => Math.fround(i * 0.25 + Math.sin(3 * i * 0.25)));
+    const printed = Number((await page.locator('pre[aria-label="What the program printed"]').textContent())?.split('\n')[0]);
+    ok(Math.abs(printed - ramp.reduce((sum, value) => sum + value, 0) / 4) < 1e-5, String(printed));
   });
 
   journey('shows the devices', async () => {

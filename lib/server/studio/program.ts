@@ -9,20 +9,30 @@ import { RequestError } from '../errors.ts';
 const mostDrawn = 400;
 const mostCores = 64;
 
+/** Steady states of a run at most, items and characters of an answer. */
+const mostIterations = 1_000_000, mostItems = 10_000, mostCharacters = 100_000;
+
 interface Program {
   readonly text: string;
   readonly main?: string;
   readonly cores: number;
+  readonly iterations: number;
+}
+
+function wholeOf(value: unknown, argument: string, most: number): number {
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most) return value as number;
+  throw new RequestError(400, `${argument} must be a whole number from 1 to ${most}`, { argument });
 }
 
 function programOf(request: unknown): Program {
-  const { text, main, cores = 4 } = (typeof request === 'object' && request !== null ? request : {}) as Partial<Record<string, unknown>>;
+  const { text, main, cores = 4, iterations = 1 } = (typeof request === 'object' && request !== null ? request : {}) as
+    Partial<Record<string, unknown>>;
   if (typeof text !== 'string') throw new RequestError(400, 'the request must be { "text": the program }', { argument: 'text' });
   if (main !== undefined && typeof main !== 'string') throw new RequestError(400, 'main must be a name', { argument: 'main' });
-  if (!Number.isInteger(cores) || (cores as number) < 1 || (cores as number) > mostCores) {
-    throw new RequestError(400, `cores must be a whole number from 1 to ${mostCores}`, { argument: 'cores' });
-  }
-  return { text, cores: cores as number, ...(main === undefined || main === '' ? {} : { main }) };
+  return {
+    text, cores: wholeOf(cores, 'cores', mostCores), iterations: wholeOf(iterations, 'iterations', mostIterations),
+    ...(main === undefined || main === '' ? {} : { main }),
+  };
 }
 
 const plain = ({ code, severity, message, hint, line, column, endLine, endColumn }: stream.Diagnostic) =>
@@ -68,5 +78,21 @@ export async function examineProgram(request: unknown, timeout: number): Promise
   return {
     diagnostics: diagnostics.map(plain), graph: { ...size, text: stream.describeGraph(graph).trimEnd(), ...picture },
     schedule: size.nodes > mostDrawn ? picture : await orReason(() => scheduleOf(graph, cores)),
+  };
+}
+
+/** Runs a program, and gives the first of what it puts out. Files are neither read nor written. */
+export async function runProgram(request: unknown, timeout: number): Promise<object> {
+  const { text, main, iterations } = programOf(request);
+  const { graph } = await stream.elaborate(text, { timeout, ...(main === undefined ? {} : { main }) });
+  if (graph.input !== undefined) throw new RequestError(400, 'the program has an open input: run it as a job', { argument: 'text' });
+  const { printed, output, backend, milliseconds, note } = await stream.run(graph, { iterations, timeout });
+  const shown = Array.from({ length: Math.min(output.length, mostItems) }, (_, i) => {
+    const value = elementAt(output, i);
+    return Number.isFinite(value) ? value : null;
+  });
+  return {
+    printed: printed.slice(0, mostCharacters), output: shown, items: output.length, backend, seconds: milliseconds / 1000,
+    ...(note === undefined ? {} : { note }),
   };
 }

@@ -4,7 +4,7 @@ import { RequestError } from '../errors.ts';
 import { jsonOf } from '../protocol/json.ts';
 import { readAssets } from './assets.ts';
 import { jobExamples } from './examples.ts';
-import { examineProgram } from './program.ts';
+import { examineProgram, runProgram } from './program.ts';
 
 /** No script, style or picture but the server's own, and no page may hold this one in a frame. */
 const policy = [
@@ -39,4 +39,10 @@ export async function studioRoutes(app: FastifyInstance, timeout: number): Promi
       description: '{ "text": the program, "main": the main stream, "cores": number of cores of the schedule }',
     },
   }, (request) => examineProgram(jsonOf(request.body), timeout));
+  app.post('/v1/stream/run', {
+    schema: {
+      summary: 'Runs a stream program that needs no files', tags, consumes: ['application/json'],
+      description: '{ "text": the program, "main": the main stream, "iterations": number of steady states }',
+    },
+  }, (request) => runProgram(jsonOf(request.body), timeout));
 }

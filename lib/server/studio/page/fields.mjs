@@ -97,7 +97,7 @@ function Scalar(props) {
   const control = schema.enum !== undefined ? html`<${Choice} ...${props} />`
     : schema.format === 'path' ? html`<${FileField} ...${props} />`
       : isCode(schema) || schema.type === undefined && !isPlainList(schema)
-        ? html`<textarea rows="2" class="code" spellcheck="false" ...${described(props)} value=${text} onInput=${input}
+        ? html`<textarea rows="2" class="code" spellcheck=${false} ...${described(props)} value=${text} onInput=${input}
             placeholder=${placeholderOf(schema)} />`
         : html`<input type="text" inputmode=${isNumber ? 'decimal' : undefined} autocomplete="off" ...${described(props)} value=${text}
             onInput=${input} placeholder=${placeholderOf(schema)} />`;

@@ -4,10 +4,12 @@ import { DevicesView } from './devices.mjs';
 import { JobView } from './job.mjs';
 import { JobsView } from './jobs.mjs';
 import { NewJobView } from './new-job.mjs';
+import { ProgramView } from './program.mjs';
 import { html, render, useEffect, useState } from './ui.mjs';
 
 const views = [
-  { path: 'jobs', title: 'Jobs' }, { path: 'new', title: 'New job' }, { path: 'devices', title: 'Devices' },
+  { path: 'jobs', title: 'Jobs' }, { path: 'new', title: 'New job' }, { path: 'stream', title: 'Stream program' },
+  { path: 'devices', title: 'Devices' },
 ];
 
 /** The parts of the address after #/. */
@@ -81,6 +83,7 @@ function View({ parts: [first = '', second = ''] }) {
   switch (first) {
     case '': case 'jobs': return second === '' ? html`<${JobsView} />` : html`<${JobView} key=${second} id=${second} />`;
     case 'new': return html`<${NewJobView} />`;
+    case 'stream': return html`<${ProgramView} />`;
     case 'devices': return html`<${DevicesView} />`;
     default: return html`<h1>There is no such page</h1><p><a href="#/jobs">All jobs</a></p>`;
   }

@@ -56,7 +56,7 @@ function JsonView({ value, onUse }) {
   };
   return html`<details class="json"><summary>The job as JSON</summary>
     <label for="job-json">This is what <code>warploom run</code> takes as a file. A job file can be pasted here.</label>
-    <textarea id="job-json" class="code" rows="14" spellcheck="false" value=${text ?? JSON.stringify(value, null, 2)}
+    <textarea id="job-json" class="code" rows="14" spellcheck=${false} value=${text ?? JSON.stringify(value, null, 2)}
       onInput=${(/** @type {any} */ event) => setText(event.currentTarget.value)} />
     <${Failure} error=${problem} />
     <button type="button" disabled=${text === undefined} onClick=${use}>Use this</button></details>`;

@@ -38,7 +38,7 @@ const captionOf = (name) => nameText(name.replace(/\.\w+$/, ''));
 /** @param {{ id: string, item: string, name: string }} props */
 function Picture({ id, item, name }) {
   const { url, error } = useBlob(resultPath(id, item, name));
-  return html`<figure class="picture"><figcaption>${captionOf(name)}</figcaption><${Failure} error=${error} />
+  return html`<figure class="picture"><figcaption class="capital">${captionOf(name)}</figcaption><${Failure} error=${error} />
     ${url === undefined ? html`<p class="hint">Loading…</p>`
       : html`<img src=${url} alt=${`${captionOf(name)}, a picture of the results`} />`}</figure>`;
 }
