@@ -10,6 +10,7 @@ import { optimise } from '../../kernel/passes/index.ts';
 import { layoutWasm, pageBytes } from '../../kernel/print/wasm-layout.ts';
 import { printWasm } from '../../kernel/print/wasm.ts';
 import { verify } from '../../kernel/verify.ts';
+import { remembered } from '../compile/memo.ts';
 import { isLarge, type StencilProgram } from '../compile/stages.ts';
 import type { Equation, RealArray } from '../types.ts';
 import { clockAt } from './adaptive.ts';
@@ -36,6 +37,20 @@ export function wasmProgram({ program, stages, limit }: StencilProgram): Program
   return verify(optimise(program, { roots, inline: ({ name }) => !name.startsWith('read_') && !large.has(name),
     vectors: large.size === 0, unroll: 0 }));
 }
+
+/** What is the same for all runs of a program. */
+interface Compiled {
+  readonly program: Program;
+  readonly layout: ReturnType<typeof layoutWasm>;
+  readonly module: WasmPlan['module'];
+}
+
+const moduleOf = (made: StencilProgram): Compiled => remembered(made, ['wasm'], () => {
+  const program = wasmProgram(made);
+  const layout = layoutWasm(program);
+  const exports = new Set(rootsOf(made.stages.length, made.limit !== undefined));
+  return { program, layout, module: new engine.Module(printWasm(program, { layout, isShared: true, exports })) };
+});
 
 /** Bytes of a core's own cache, and of its share of the common one, that planes of a pass may take; steps of one. */
 const cacheBytes = 3 * 2 ** 18, sharedBytes = 6 * 2 ** 20, mostSteps = 16;
@@ -100,8 +115,7 @@ export class WasmEngine implements Engine {
     this.depth = depthOf(made, content, margin, this.threads, depth);
     this.variant = this.depth === 1 ? 'classic' : 'streaming';
     this.reason = `${this.depth === 1 ? '' : `${this.depth} steps per pass, `}${this.threads} thread${this.threads === 1 ? '' : 's'}`;
-    const program = wasmProgram(made);
-    const layout = layoutWasm(program);
+    const { program, layout, module } = moduleOf(made);
     const size = precision === 'f32' ? 4 : 8;
     const memory = new Memory();
     memory.take(layout.pages * pageBytes);
@@ -124,8 +138,7 @@ export class WasmEngine implements Engine {
     const count = made.names.parameters.length;
     const isAdaptive = made.limit !== undefined;
     this.#plan = {
-      module: new engine.Module(printWasm(program, { layout, isShared: true, exports: new Set(rootsOf(made.stages.length, isAdaptive)) })),
-      memory: shared, pages, pointers, method: equation.method, shape: grid.shape, rows, columns, members, precision,
+      module, memory: shared, pages, pointers, method: equation.method, shape: grid.shape, rows, columns, members, precision,
       parameters: Array.from({ length: members }, (_, m) => Array.from(content.parameters.subarray(m * count, (m + 1) * count))),
       isSingle: made.stages.length === 1, state: required(places.get('state')), other: places.get('first') ?? 0,
       share: members >= this.threads && members > 1 ? 'members' : 'rows', threads: this.threads,
