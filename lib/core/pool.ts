@@ -65,7 +65,13 @@ export class DevicePool {
   wrap<Call extends AsyncFunction>(target: Call | { readonly solve: Call }, given: QueuedCallOptions = {}): Call {
     const take = requireTake<Device>(target);
     const options = wrapOptions.read(given);
-    return (async (...args: never[]) => this.#submit(take(args, target), options, target)) as unknown as Call;
+    return (async (...args: never[]) => this.#submit(take(args, target, false), options, target)) as unknown as Call;
+  }
+
+  /** @internal The same for arrays that nobody else writes to: they are not copied. */
+  wrapOwned<Call extends AsyncFunction>(target: Call, options: QueuedCallOptions): Call {
+    const take = requireTake<Device>(target);
+    return (async (...args: never[]) => this.#submit(take(args, target, true), options, target)) as unknown as Call;
   }
 
   /** Queues any other work: see {@link Batcher.run}. It is called again, with another device, if a device is lost. */

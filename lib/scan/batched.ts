@@ -1,13 +1,10 @@
 // How calls of scan share launches (core/batching): their rows one after the other.
 import { isReal } from '../core/arrays.ts';
 import { joined, partOf } from '../core/batching/parts.ts';
-import { batchable, outcomeOf, type Outcome, type TakenCall } from '../core/batching/rule.ts';
+import { batchable, loneBytes, outcomeOf, type Outcome, type TakenCall } from '../core/batching/rule.ts';
 import { DeviceArray, type Device } from '../core/device.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { prepare, scan, scanOptions, type ScanArray, type ScanOptions } from './prefix.ts';
-
-/** Longer rows gain nothing from company. */
-const mostElements = 2 ** 20;
 
 type Values = Float32Array | Float64Array;
 
@@ -17,7 +14,7 @@ interface RowsCall extends TakenCall<Device> {
   readonly out: Values | undefined;
 }
 
-batchable<Device>(scan, 'scan', ([values, given = {}]) => {
+batchable<Device>(scan, 'scan', ([values, given = {}], _target, owned) => {
   const options = scanOptions.read(given as ScanOptions);
   const { n, type } = prepare(values as ScanArray, options);
   const { signal, device: _, flags, out, batch, operator, exclusive, algorithm, depth, radix } = options;
@@ -34,14 +31,17 @@ batchable<Device>(scan, 'scan', ([values, given = {}]) => {
       ({ result: partOf(all.result, index, calls.length, each.out), info: { ...all.info, batch } })));
   };
   const call: RowsCall = {
-    name: 'scan', values: values.slice(), flags: flags?.slice(), out, signal, items: batch,
+    name: 'scan', values: owned ? values : values.slice(), flags: owned ? flags : flags?.slice(), out, signal, items: batch,
     bytes: values.byteLength + (flags?.byteLength ?? 0),
     alone: async (device, stop) => {
       const [outcome] = await run([call], device, stop);
       if (outcome !== undefined && 'value' in outcome) return outcome.value;
       throw outcome?.error;
     },
-    keyOn: () => (n === 0 || batch === 0 || n > mostElements ? undefined : JSON.stringify([type, n, batch, rest, flags !== undefined])),
+    keyOn: () => {
+      if (n === 0 || batch === 0 || call.bytes >= loneBytes) return undefined;
+      return JSON.stringify([type, n, batch, rest, flags !== undefined]);
+    },
     together: (device, calls, stop) => run(calls as RowsCall[], device, stop),
   };
   return call;

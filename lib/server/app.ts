@@ -1,11 +1,12 @@
 // The HTTP server: fastify with the routes of the inference protocol, jobs, metrics, their description and the studio.
 import { availableParallelism } from 'node:os';
 import swagger from '@fastify/swagger';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import prometheus from 'prom-client';
 import { openPool, type DevicePool } from '../core/pool.ts';
 import { version } from '../core/version.ts';
 import { requireOwnOrigin, requireToken } from './access.ts';
+import { readBody } from './body.ts';
 import { keepConnections } from './connections.ts';
 import { answerOf, RequestError } from './errors.ts';
 import { jobRoutes } from './jobs/routes.ts';
@@ -41,7 +42,7 @@ async function makeApp(
   });
   keepConnections(app.server, keepAliveTimeout);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => { done(null, body); });
+  app.addContentTypeParser('*', (request: FastifyRequest) => readBody(request, bodyLimit));
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => (Buffer.isBuffer(data) ? data as unknown as string : JSON.stringify(data)));
   app.setErrorHandler(async (error, _, reply) => {

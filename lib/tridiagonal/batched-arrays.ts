@@ -46,21 +46,32 @@ function writeBand(all: RealArray, band: Band, isComplex: boolean): void {
 }
 
 /**
- * Copies of all inputs of a call, complete, in one piece of memory: bands with one entry for every row of every system, and vectors.
+ * All inputs of a call, complete: bands with one entry for every row of every system, and vectors. They are copies in one piece of memory;
+ * of arrays that are `owned`, only bands that have to be completed are copied.
  */
-export function copiedInputs({ lower, diagonal, upper }: Matrix, vectors: Arrays, { shape: { n, batch }, type }: Problem): Arrays {
+export function completeInputs(
+  { lower, diagonal, upper }: Matrix, vectors: Arrays, { shape: { n, batch }, type }: Problem, owned: boolean,
+): Arrays {
   const isComplex = type.startsWith('complex');
   const length = n * batch * (isComplex ? 2 : 1);
-  const sides = Object.entries(vectors);
-  const total = (upper === undefined ? 2 : 3) * length + sides.reduce((sum, [, vector]) => sum + (vector?.length ?? 0), 0);
+  const given = Object.entries({ lower, diagonal, upper, ...vectors }).filter(([, array]) => array !== undefined);
+  const isBand = (name: string): boolean => !(name in vectors);
+  const lengthOf = (name: string, array: unknown): number => (isBand(name) ? length : (array as RealArray).length);
+  const isKept = (name: string, array: unknown): boolean =>
+    owned && isRealArray(array) && array.length === lengthOf(name, array);
+  const total = given.reduce((sum, [name, array]) => sum + (isKept(name, array) ? 0 : lengthOf(name, array)), 0);
   const all = type === 'float32' || type === 'complex64' ? new Float32Array(total) : new Float64Array(total);
   let at = 0;
-  const next = (count: number): RealArray => all.subarray(at, at += count);
   const arrays: Record<string, RealArray> = {};
-  for (const [name, band] of [['lower', lower], ['diagonal', diagonal], ['upper', upper]] as const) {
-    if (band !== undefined) writeBand(arrays[name] = next(length), band, isComplex);
+  for (const [name, array] of given) {
+    if (isKept(name, array)) {
+      arrays[name] = array as RealArray;
+      continue;
+    }
+    const copy = arrays[name] = all.subarray(at, at += lengthOf(name, array));
+    if (isBand(name)) writeBand(copy, array as Band, isComplex);
+    else copy.set(array as RealArray);
   }
-  for (const [name, vector] of sides) if (vector !== undefined) (arrays[name] = next(vector.length)).set(vector);
   return arrays;
 }
 

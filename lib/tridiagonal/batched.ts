@@ -1,13 +1,13 @@
 // How calls of solve, multiply and plans share launches (core/batching).
 import { isObject } from '../core/arrays.ts';
-import { batchable, type Outcome, type TakenCall } from '../core/batching/rule.ts';
+import { batchable, loneBytes, type Outcome, type TakenCall } from '../core/batching/rule.ts';
 import { partOf } from '../core/batching/parts.ts';
 import { DeviceArray, type Device } from '../core/device.ts';
 import type { Problem } from '../linear/problem.ts';
 import { SystemStatuses } from '../linear/status.ts';
 import { isRealArray, isSplit } from '../linear/views.ts';
 import {
-  bytesOf, copiedInputs, isPlain, isSharedBand, joinedArrays, partsOf, resultPart, statusPart, takenAlone, type Arrays,
+  bytesOf, completeInputs, isPlain, isSharedBand, joinedArrays, partsOf, resultPart, statusPart, takenAlone, type Arrays,
 } from './batched-arrays.ts';
 import { multiply, multiplyOptions, prepare as prepareMultiply, type MultiplyOptions } from './multiply.ts';
 import { Plan, type PlanSolveOptions } from './plan.ts';
@@ -68,20 +68,21 @@ function methodsOn(device: Device): Map<string, Method | undefined> {
   return found;
 }
 
-batchable<Device>(solve, 'tridiagonal.solve', ([given]) => {
+batchable<Device>(solve, 'tridiagonal.solve', ([given], _, owned) => {
   const options = solveOptions.read(given as SolveOptions);
   const { problem } = prepare(options);
   const { lower, diagonal, upper, rhs, out, signal } = options;
   if (!isPlain(problem, options, [lower, diagonal, upper, rhs, out])) {
     return takenAlone('tridiagonal.solve', given as SolveOptions, (each, device) => solve(onDevice(each, device)));
   }
-  const arrays = copiedInputs({ lower, diagonal, upper }, { rhs: rhs as RealArray }, problem);
+  const arrays = completeInputs({ lower, diagonal, upper }, { rhs: rhs as RealArray }, problem, owned);
   const { rest, key } = restOf('solve', problem, options as unknown as Given, solveNames);
   const sharesBands = [lower, diagonal, upper].some((band) => isSharedBand(band, problem));
   const call: PlainCall = {
     name: 'tridiagonal.solve', problem, arrays, rest, out, signal, bytes: bytesOf(arrays), items: problem.shape.batch,
     alone: (device, stop) => solveAlone(call, key, device, stop),
     keyOn: (device) => {
+      if (call.bytes >= loneBytes) return undefined;
       if (device.backend === 'cpu') return key;
       // On a GPU the policy may choose by what the systems of a batch have in common.
       const known = methodsOn(device);
@@ -149,7 +150,7 @@ async function solveJoined(
 
 const multiplyNames = ['periodic', 'transpose', 'structure', 'alpha', 'beta'] as const;
 
-batchable<Device>(multiply, 'tridiagonal.multiply', ([given]) => {
+batchable<Device>(multiply, 'tridiagonal.multiply', ([given], _, owned) => {
   const options = multiplyOptions.read(given as MultiplyOptions);
   const { problem } = prepareMultiply(options);
   const { lower, diagonal, upper, x, y, beta, signal } = options;
@@ -159,7 +160,7 @@ batchable<Device>(multiply, 'tridiagonal.multiply', ([given]) => {
       multiply(onDevice(out === undefined ? each : { ...each, y: out }, device)));
   }
   const before = beta === 0 ? {} : { y: y as RealArray };
-  const arrays = copiedInputs({ lower, diagonal, upper }, { x: x as RealArray, ...before }, problem);
+  const arrays = completeInputs({ lower, diagonal, upper }, { x: x as RealArray, ...before }, problem, owned && y === undefined);
   const { rest, key } = restOf('multiply', problem, options as unknown as Given, multiplyNames);
   const run = async (calls: readonly PlainCall[], device: Device, stop: AbortSignal | undefined): Promise<readonly Outcome[]> => {
     const all = await multiply(optionsOf(call, joinedArrays(calls), calls.length, device, stop) as unknown as MultiplyOptions);
@@ -169,7 +170,7 @@ batchable<Device>(multiply, 'tridiagonal.multiply', ([given]) => {
   const call: PlainCall = {
     name: 'tridiagonal.multiply', problem, arrays, rest, out: y, signal, bytes: bytesOf(arrays), items: problem.shape.batch,
     alone: async (device, stop) => valueOf((await run([call], device, stop))[0] as Outcome),
-    keyOn: () => key,
+    keyOn: () => (call.bytes >= loneBytes ? undefined : key),
     together: (device, calls, stop) => run(calls as PlainCall[], device, stop),
   };
   return call;

@@ -100,7 +100,7 @@ export class Batcher<Device extends BatchDevice = BatchDevice> {
   wrap<Call extends AsyncFunction>(target: Call | { readonly solve: Call }, given: QueuedCallOptions = {}): Call {
     const take = requireTake<Device>(target);
     const options = wrapOptions.read(given);
-    return (async (...args: never[]) => this.submit(take(args, target), options)) as unknown as Call;
+    return (async (...args: never[]) => this.submit(take(args, target, false), options)) as unknown as Call;
   }
 
   /**
@@ -160,7 +160,7 @@ export class Batcher<Device extends BatchDevice = BatchDevice> {
   #launch(): void {
     clearTimeout(this.#timer);
     while (this.#launches < this.#mostLaunches) {
-      const next = this.#waiting.next(this.#most, this.#closing === undefined ? this.#delay : 0);
+      const next = this.#waiting.next({ calls: this.#most, bytes: briefBytes }, this.#closing === undefined ? this.#delay : 0);
       if (!Array.isArray(next)) {
         if (next !== undefined) this.#timer = setTimeout(() => { this.#launch(); }, Math.ceil(next));
         break;

@@ -4,7 +4,7 @@ import { normally, optionsOf, type ChecksOf } from '../options.ts';
 
 /** Options of `device.batcher`. */
 export interface BatcherOptions {
-  /** Most calls in one launch. Default 256. */
+  /** Most calls in one launch, which takes no more than 4 MiB of inputs in any case. Default 256. */
   readonly maxBatch?: number;
   /**
    * Milliseconds for which a call waits for others to join it; default 0: it starts as soon as the calls at hand have been taken and the

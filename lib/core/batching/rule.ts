@@ -29,8 +29,14 @@ export function outcomeOf(make: () => unknown): Outcome {
   }
 }
 
-/** Checks a call of a function, or of the method `solve` of `target`, as the function does, and copies its inputs. */
-export type Take<Device> = (args: readonly unknown[], target: unknown) => TakenCall<Device>;
+/**
+ * Checks a call of a function, or of the method `solve` of `target`, as the function does, and copies its inputs, unless they are `owned`:
+ * nobody else writes to them.
+ */
+export type Take<Device> = (args: readonly unknown[], target: unknown, owned: boolean) => TakenCall<Device>;
+
+/** Calls with inputs of so many bytes gain less from company than it costs to copy them into one array. */
+export const loneBytes = 2 ** 18;
 
 const rules = new WeakMap<object, Take<never>>();
 const names: string[] = [];

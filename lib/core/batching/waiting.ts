@@ -69,6 +69,12 @@ export class WaitingCall<Device> {
   }
 }
 
+/** What a launch holds at most: calls, and bytes of their inputs unless it is one call. */
+export interface Most {
+  readonly calls: number;
+  readonly bytes: number;
+}
+
 /** The waiting calls of one batcher. */
 export class WaitingCalls<Device> {
   readonly #calls: WaitingCall<Device>[] = [];
@@ -121,10 +127,10 @@ export class WaitingCalls<Device> {
   }
 
   /**
-   * The calls of the next launch: the first in order whose group has `most` calls or has waited for `delay` milliseconds, and those that
+   * The calls of the next launch: the first in order whose group has the most calls or has waited for `delay` milliseconds, and those that
    * can join it. Otherwise the milliseconds until there will be some; undefined: none wait.
    */
-  next(most: number, delay: number): WaitingCall<Device>[] | number | undefined {
+  next(most: Most, delay: number): WaitingCall<Device>[] | number | undefined {
     const now = performance.now();
     const counts = new Map<string, number>();
     if (delay > 0) {
@@ -133,18 +139,21 @@ export class WaitingCalls<Device> {
     let soonest: number | undefined;
     for (const call of this.#calls) {
       const left = call.since + delay - now;
-      if (call.key === undefined || left <= 0 || (counts.get(call.key) ?? 0) >= most) return this.#take(call, most);
+      if (call.key === undefined || left <= 0 || (counts.get(call.key) ?? 0) >= most.calls) return this.#take(call, most);
       soonest = Math.min(soonest ?? left, left);
     }
     return soonest;
   }
 
-  #take(first: WaitingCall<Device>, most: number): WaitingCall<Device>[] {
+  #take(first: WaitingCall<Device>, most: Most): WaitingCall<Device>[] {
     const picked: WaitingCall<Device>[] = [];
     const rest: WaitingCall<Device>[] = [];
+    let left = most.bytes - first.taken.bytes;
     for (const call of this.#calls) {
-      const joins = call === first || (first.key !== undefined && call.key === first.key && picked.length < most);
-      (joins ? picked : rest).push(call);
+      const fits = call === first
+        || (first.key !== undefined && call.key === first.key && picked.length < most.calls && call.taken.bytes <= left);
+      if (fits && call !== first) left -= call.taken.bytes;
+      (fits ? picked : rest).push(call);
     }
     this.#calls.splice(0, this.#calls.length, ...rest);
     const now = performance.now();

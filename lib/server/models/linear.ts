@@ -70,7 +70,7 @@ function solveModel(real: Real): Model {
     async infer(request, { pool, signal, queued }) {
       const rhs = inputOf(request, 'rhs');
       const shape = shapeOf(rhs);
-      const { solution, status, row, backwardError } = await pool.wrap(tridiagonal.solve, queued)({
+      const { solution, status, row, backwardError } = await pool.wrapOwned(tridiagonal.solve, queued)({
         ...request.parameters, ...matrixOf(request, shape), ...shape, rhs: realsOf(rhs), signal,
       });
       const { length } = status;
@@ -92,7 +92,7 @@ function multiplyModel(real: Real): Model {
     async infer(request, { pool, signal, queued }) {
       const x = inputOf(request, 'x');
       const shape = shapeOf(x);
-      const { y } = await pool.wrap(tridiagonal.multiply, queued)({
+      const { y } = await pool.wrapOwned(tridiagonal.multiply, queued)({
         ...request.parameters, ...matrixOf(request, shape), ...shape, x: realsOf(x), signal,
       });
       return [tensor('y', real, x.shape, y)];
@@ -113,7 +113,7 @@ function scanModel(real: Real): Model {
       const flags = request.inputs.get('flags')?.data as Uint8Array | undefined;
       const marks = flags === undefined ? {} : { flags };
       const options: ScanOptions<Float32Array | Float64Array> = { ...request.parameters, ...marks, batch, signal };
-      const { result } = await pool.wrap(scan, queued)(realsOf(values), options);
+      const { result } = await pool.wrapOwned(scan, queued)(realsOf(values), options);
       return [tensor('result', real, values.shape, result)];
     },
   };

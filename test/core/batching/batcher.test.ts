@@ -219,4 +219,17 @@ describe('batcher: queue', function () {
     deepStrictEqual(launch, { operation: 'tridiagonal.solve', backend: 'cpu', device: device.name, calls: 3, items: 6, bytes: 960, queueLength: 0 });
     ok(waitSeconds >= 0 && seconds! >= 0);
   });
+
+  it('joins no more than 4 MiB, and runs large calls alone', async () => {
+    await using batcher = device.batcher();
+    const sizes: number[] = [];
+    const ends = { asyncEnd: ({ calls }: BatchTrace) => void sizes.push(calls) } as never;
+    tracingChannel('warploom:batch').subscribe(ends);
+    const sum = batcher.wrap(scan);
+    const [small, large] = [new Float64Array(32_000).fill(1), new Float64Array(32_768).fill(1)]; // 17 of them are more than 4 MiB
+    const results = await Promise.all([...many(17, () => sum(small)), sum(large), sum(large)]);
+    tracingChannel('warploom:batch').unsubscribe(ends);
+    deepStrictEqual(sizes, [16, 1, 1, 1]);
+    for (const { result } of results) strictEqual(result.at(-1), result.length);
+  });
 });

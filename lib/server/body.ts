@@ -1,0 +1,65 @@
+// Bodies of requests, read so that binary tensors need not be moved again.
+import type { IncomingMessage } from 'node:http';
+import { RequestError } from './errors.ts';
+
+/** Elements of all data types start at a multiple of this. */
+const alignment = 8;
+/** Larger bodies are put together when all of it is there: their length is no more than a claim until then. */
+const mostAhead = 2 ** 22;
+
+/** Memory for `length` bytes, of which byte `aligned` has an address that is a multiple of 8. */
+function memoryFor(length: number, aligned: number): Buffer {
+  const memory = Buffer.allocUnsafeSlow(length + alignment);
+  const from = (alignment - (aligned % alignment)) % alignment;
+  return memory.subarray(from, from + length);
+}
+
+/**
+ * Reads the body of a request. The first byte behind `headerLength`, where the bytes of tensors begin, is aligned.
+ * @throws RequestError 413 for more than `limit` bytes, 400 for another number than the request has announced
+ */
+export function readBody({ headers, raw }: { readonly headers: IncomingMessage['headers']; readonly raw: IncomingMessage }, limit: number):
+Promise<Buffer> {
+  const announced = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
+  const length = Number(headers['inference-header-content-length'] ?? 0);
+  const aligned = Number.isSafeInteger(length) ? length : 0;
+  const tooLarge = (): RequestError =>
+    new RequestError(413, `the body is larger than ${limit} bytes, the most that the server takes (bodyLimit)`);
+  return new Promise((resolve, reject) => {
+    if (announced !== undefined && announced > limit) {
+      reject(tooLarge());
+      return;
+    }
+    let received = 0;
+    let memory: Buffer | undefined;
+    const parts: Buffer[] = [];
+    const end = (error?: Error): void => {
+      raw.off('data', take).off('end', end).off('error', end);
+      const isWhole = announced === undefined || received === announced;
+      if (error !== undefined) reject(error);
+      else if (!isWhole) reject(new RequestError(400, 'the body has not the length that was announced'));
+      else resolve(memory ?? assembled(parts, received, aligned));
+    };
+    const take = (part: Buffer): void => {
+      if (received + part.length > limit) {
+        end(tooLarge());
+        return;
+      }
+      if (announced !== undefined && announced <= mostAhead) {
+        memory ??= memoryFor(announced, aligned);
+        part.copy(memory, received);
+      } else {
+        parts.push(part);
+      }
+      received += part.length;
+    };
+    raw.on('data', take).on('end', end).on('error', end);
+  });
+}
+
+function assembled(parts: readonly Buffer[], length: number, aligned: number): Buffer {
+  const all = memoryFor(length, aligned);
+  let at = 0;
+  for (const part of parts) at += part.copy(all, at);
+  return all;
+}
