@@ -228,6 +228,7 @@ describe('batcher: queue', function () {
     const sum = batcher.wrap(scan);
     const [small, large] = [new Float64Array(32_000).fill(1), new Float64Array(32_768).fill(1)]; // 17 of them are more than 4 MiB
     const results = await Promise.all([...many(17, () => sum(small)), sum(large), sum(large)]);
+    await batcher.close(); // after the last message
     tracingChannel('warploom:batch').unsubscribe(ends);
     deepStrictEqual(sizes, [16, 1, 1, 1]);
     for (const { result } of results) strictEqual(result.at(-1), result.length);
