@@ -2,11 +2,12 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import * as library from '../../lib/index.ts';
 import { modulesLoadedBy } from '../support/loaded-modules.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const { kPageEntries } = await import(pathToFileURL(join(root, 'scripts/build-browser.mjs')).href) as { kPageEntries: string[] };
 const json = (name: string): unknown => JSON.parse(readFileSync(join(root, name), 'utf8'));
 
 /** Folders that an entry may load beside core and its own, and how many modules at most. */
@@ -39,7 +40,8 @@ describe('entries of the package', function () {
     deepStrictEqual(listed, folders);
     deepStrictEqual(listed, Object.keys(entries).sort());
     for (const name of listed) {
-      deepStrictEqual(exports[`./${name}`], { types: `./dist/${name}/index.d.ts`, default: `./dist/${name}/index.js` });
+      const inPages = name === 'browser' ? {} : { browser: `./dist/browser/${kPageEntries.includes(name) ? `${name}.js` : 'not-in-pages.cjs'}` };
+      deepStrictEqual(exports[`./${name}`], { types: `./dist/${name}/index.d.ts`, ...inPages, default: `./dist/${name}/index.js` });
     }
     const { entryPoints } = json('typedoc.json') as { entryPoints: string[] };
     deepStrictEqual([...entryPoints].sort(), ['lib/index.ts', ...listed.map((name) => `lib/${name}/index.ts`)].sort());

@@ -10,7 +10,7 @@ import type { Browser, Page } from 'playwright-core';
 export const chromium = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
   .find((path) => path !== undefined && existsSync(path));
 
-const types: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.html': 'text/html', '.wasm': 'application/wasm' };
+const types: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.mjs': 'text/javascript', '.html': 'text/html', '.wasm': 'application/wasm' };
 
 /** An empty page whose scripts find files of `folder`. What the page reports as errors is in `errors`. */
 export interface Served {

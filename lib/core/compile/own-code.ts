@@ -1,7 +1,7 @@
 // What results that outlive the process depend on besides their input: the library's code that made them, and the engine that ran it.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withFiles } from './cache.ts';
 
@@ -19,7 +19,7 @@ export function ownCode(folders: readonly string[]): Promise<string> {
 }
 
 function digestOf(folders: readonly string[]): string {
-  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
   const hash = createHash('sha256').update(JSON.stringify([process.versions.node, process.versions.v8, process.arch]));
   for (const folder of folders) {
     const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((file) => /(?<!\.d)\.(ts|js)$/.test(file));

@@ -17,7 +17,7 @@ const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8', mjs: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml',
 };
 
-const page = fileURLToPath(new URL('./page', import.meta.url));
+const page = join(dirname(fileURLToPath(import.meta.url)), 'page');
 const { resolve } = createRequire(import.meta.url);
 
 /** Modules of packages, by the name under which the page imports them. They import each other by names that a browser cannot resolve. */

@@ -1,10 +1,11 @@
 // Jobs that a form can begin with: those of examples/jobs that need no files.
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { listFolder, readText, unlessAbsent } from '../../core/files.ts';
 import { jobSchema, kindOf } from '../../jobs/kinds/index.ts';
 
 /** The folder of examples, from this file as it is in the package and in a checkout. */
-const folder = fileURLToPath(new URL('../../../examples/jobs', import.meta.url));
+const folder = join(dirname(fileURLToPath(import.meta.url)), '../../../examples/jobs');
 
 /** A job as it is in its file. */
 type Example = Readonly<Record<string, unknown>>;

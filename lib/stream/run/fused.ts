@@ -17,6 +17,7 @@ import { keepLayouts, knownLayouts, type KnownLayouts } from './kept-layout.ts';
 import { searchLater, type LaterSearch } from './later-layouts.ts';
 import { byDefault, isRefusal, LayoutSearch, leastGain, shortList, type Candidate } from './layouts.ts';
 import { printedProgram } from './printed.ts';
+import { loadTrial } from './load-trial.ts';
 import type { Trial } from './trial.ts';
 
 /** Options of {@link compileFused}. */
@@ -148,7 +149,7 @@ async function searchFirst(
     const left = seconds ?? patience(took);
     lastStart = begin + 1e3 * (took + left - leastShare * took);
     timer = setTimeout(() => { over.abort(); }, 1e3 * left);
-    if (time === undefined) trial = new (await import('./trial.ts')).Trial(compiled, undefined, fast !== true);
+    if (time === undefined) trial = new (await loadTrial()).Trial(compiled, undefined, fast !== true);
     search.knows(byDefault, program, await (time?.(byDefault, compiled) ?? required(trial).timeDefault(compiled, signal)));
   });
   timed.catch(() => { over.abort(); });

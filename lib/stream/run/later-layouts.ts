@@ -8,6 +8,7 @@ import { activityOf } from './activity.ts';
 import { CompiledGpu } from './gpu.ts';
 import { keepLayouts, type KnownLayouts } from './kept-layout.ts';
 import { byDefault, isUseless, leastGain, stateReadsAhead, type Candidate } from './layouts.ts';
+import { loadTrial } from './load-trial.ts';
 import { noteLost } from './lost.ts';
 
 /** Time as a search sees it. Timers do not keep the process alive. */
@@ -178,7 +179,7 @@ class LaterLayouts {
       signal.throwIfAborted();
       return own / rate;
     }
-    const { Trial } = await import('./trial.ts');
+    const { Trial } = await loadTrial();
     using trial = new Trial(standard, undefined, fast !== true);
     const rate = await trial.timeDefault(standard, signal);
     return await trial.time(compiled, signal) / rate;
