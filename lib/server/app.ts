@@ -86,8 +86,8 @@ function commonRoutes(app: FastifyInstance, metrics: Metrics, pool: DevicePool):
 export async function run(options: TakenServerOptions): Promise<Running> {
   const { devices, maxBatch, maxDelay, queueLimit, queueBytes, host, port, requestTimeout, maxWork } = options;
   const pool = await openPool({ maxBatch, maxDelay, queueLimit, queueBytes, ...(devices === undefined ? {} : { devices }) });
-  const metrics = makeMetrics(prometheus, pool);
   let store: JobStore | undefined;
+  const metrics = makeMetrics(prometheus, pool, () => store?.bytes ?? 0);
   let ready = true;
   try {
     const app = await makeApp(options);

@@ -17,7 +17,7 @@ const seconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.0
 const counts = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 /** Metrics of a server. Launches and queues are those of the whole process. */
-export function makeMetrics(prometheus: typeof promClient, pool: DevicePool): Metrics {
+export function makeMetrics(prometheus: typeof promClient, pool: DevicePool, bytesOfJobs: () => number): Metrics {
   const registers = [new prometheus.Registry()];
   const [register] = registers as [promClient.Registry];
   prometheus.collectDefaultMetrics({ register });
@@ -32,8 +32,7 @@ export function makeMetrics(prometheus: typeof promClient, pool: DevicePool): Me
   const bytes = new prometheus.Counter({
     name: 'warploom_batch_bytes_total', help: 'Bytes of the inputs of launches', labelNames: ['operation'], registers });
   const waits = new prometheus.Histogram({
-    name: 'warploom_queue_wait_seconds', help: 'Time that calls wait for a launch', labelNames: ['operation'], buckets: seconds, registers,
-  });
+    name: 'warploom_queue_wait_seconds', help: 'Time that calls wait', labelNames: ['operation'], buckets: seconds, registers });
   const left = new prometheus.Counter({
     name: 'warploom_calls_dropped_total', help: 'Calls that left the queue without a result', labelNames: ['event'], registers });
   new prometheus.Gauge({
@@ -47,6 +46,9 @@ export function makeMetrics(prometheus: typeof promClient, pool: DevicePool): Me
         if (!lost && !device.closed) this.set({ device: String(index) }, device.memory().inUseBytes);
       }
     },
+  });
+  new prometheus.Gauge({
+    name: 'warploom_job_bytes', help: 'Bytes of the files of all jobs', registers, collect() { this.set(bytesOfJobs()); },
   });
   const onBatch = (message: unknown): void => {
     const { operation, device, calls, bytes: moved } = message as BatchTrace;

@@ -45,6 +45,11 @@ export interface ServerOptions extends PoolOptions {
   readonly jobTimeout?: number;
   /** Most finished jobs whose results are kept; the oldest go first. Default 64. */
   readonly keptJobs?: number;
+  /**
+   * Most bytes of the files of all jobs together: those that came with them, and results. If they need more, the oldest finished jobs go
+   * first; then a job that runs ends with an error, and one that is submitted is refused. Default 4 GiB.
+   */
+  readonly jobBytes?: number;
   /** Stops the server as {@link RunningServer.close} does. */
   readonly signal?: AbortSignal;
 }
@@ -72,6 +77,7 @@ const table = {
   maps: normally(rule<Readonly<Record<string, MapDescription>>>('an object of functions by name', isObject), {}),
   jobs: normally(truth, true), studio: normally(truth, false),
   shared: fileName, jobLimit: normally(whole(1, 4096), 16), keptJobs: normally(whole(0, 2 ** 20), 64),
+  jobBytes: normally(whole(1), 2 ** 32),
   jobTimeout: normally(whole(1, 2 ** 31 - 1), 3_600_000), signal: abortSignal,
 } satisfies ChecksOf<ServerOptions>;
 

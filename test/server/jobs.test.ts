@@ -125,6 +125,35 @@ describe('jobs over HTTP', function () {
     strictEqual((await ask('/v1/jobs/none/events')).status, 404);
   });
 
+  it('take no more of the disk than allowed: the oldest go first, and what does not fit ends with an error', async () => {
+    const submit = async (at: string, body: object): Promise<{ status: number; json: Json }> => {
+      const response = await fetch(`${at}/v1/jobs`, { method: 'POST', body: JSON.stringify(body) });
+      return { status: response.status, json: await response.json() as Json };
+    };
+    const over = async (at: string, id: unknown): Promise<Json> => {
+      for (;;) {
+        const json = await (await fetch(`${at}/v1/jobs/${String(id)}`)).json() as Json;
+        if (json['state'] === 'finished' || json['state'] === 'failed') return json;
+        await new Promise((resolve) => { setTimeout(resolve, 10); });
+      }
+    };
+    const { bytes } = await over(url, (await submit(url, { job: rod })).json['id']) as { bytes: number };
+    ok(bytes > 101 * 8 * 4, String(bytes));
+    await using small = await server.serve({ port: 0, devices: [{ backend: 'cpu', threads: 1 }], jobBytes: Math.round(1.5 * bytes) });
+    const [first, second] = [await submit(small.url, { job: rod }), await submit(small.url, { job: { ...rod, name: 'second' } })];
+    deepStrictEqual([(await over(small.url, second.json['id']))['state'], (await fetch(`${small.url}/v1/jobs/${String(first.json['id'])}`)).status],
+      ['finished', 404]);
+    const refused = await submit(small.url, { job: rod, files: { 'x.png': Buffer.alloc(2 * bytes).toString('base64') } });
+    deepStrictEqual([refused.status, refused.json['code']], [503, 'ERR_WARPLOOM_QUEUE_FULL']);
+    const large = await submit(small.url, { job: { ...rod, name: 'large', n: 5001, snapshots: 40 } });
+    match(String((await over(small.url, large.json['id']))['error']), /\(jobBytes\)/);
+    for (;;) { // its results are removed
+      const [, kept] = /^warploom_job_bytes (\d+)$/m.exec(await (await fetch(`${small.url}/metrics`)).text())!;
+      if (Number(kept) <= 1.5 * bytes) break;
+      await new Promise((resolve) => { setTimeout(resolve, 10); });
+    }
+  });
+
   it('leave no files behind', async () => {
     const before = readdirSync(tmpdir()).filter((name) => name.startsWith('warploom-'));
     const other = await server.serve({ port: 0, devices: [{ backend: 'cpu', threads: 1 }] });

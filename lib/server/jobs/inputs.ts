@@ -1,6 +1,8 @@
 // Files of jobs over HTTP: what may be read, and what can be fetched.
 import { isAbsolute, join, relative, sep } from 'node:path';
-import { describeFile, isThere, listFolder, makeFolder, makeLink, realPathSync, writeFileAtomic } from '../../core/files.ts';
+import {
+  describeFile, describeLink, isThere, listFolder, makeFolder, makeLink, realPathSync, unlessAbsent, writeFileAtomic,
+} from '../../core/files.ts';
 import { RequestError } from '../errors.ts';
 
 /** Names of files that requests may bring along. */
@@ -75,6 +77,16 @@ export async function filesBelow(folder: string, prefix = '', deep = true): Prom
     else if (entry.isFile() && !entry.name.startsWith('.')) found.push({ name, bytes: (await describeFile(path)).size });
   }
   return found;
+}
+
+/** Bytes of all files in a folder and in those in it. What goes away meanwhile counts nothing. */
+export async function bytesBelow(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of await unlessAbsent(listFolder(folder)) ?? []) {
+    const path = join(folder, entry.name);
+    bytes += entry.isDirectory() ? await bytesBelow(path) : (await unlessAbsent(describeLink(path)))?.size ?? 0;
+  }
+  return bytes;
 }
 
 const types: Readonly<Record<string, string>> = {

@@ -2,20 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { ZodError } from 'zod';
-import { ArgumentError, WarploomError } from '../../core/errors.ts';
+import { ArgumentError, QueueFullError, WarploomError } from '../../core/errors.ts';
 import { makeFolder, makeTemporaryFolder, realPath, removeAll } from '../../core/files.ts';
 import type { DevicePool } from '../../core/pool.ts';
 import { issuesOf } from '../../jobs/issues.ts';
 import { loadJob } from '../../jobs/load.ts';
 import { RequestError } from '../errors.ts';
 import type { TakenServerOptions } from '../options.ts';
-import { confined, writeInputs } from './inputs.ts';
+import { bytesBelow, confined, writeInputs } from './inputs.ts';
 import { Submission } from './submission.ts';
 
 /** Most items of a job that is submitted. */
 const mostItems = 10_000;
 
-type Options = Pick<TakenServerOptions, 'jobLimit' | 'keptJobs' | 'jobTimeout'>;
+type Options = Pick<TakenServerOptions, 'jobLimit' | 'keptJobs' | 'jobBytes' | 'jobTimeout'>;
 
 /** All jobs of a server. Their files are in a temporary folder, which goes with the server. */
 export class JobStore {
@@ -45,6 +45,11 @@ export class JobStore {
     return [...this.#jobs.values()].reverse();
   }
 
+  /** Bytes of the files of all jobs. */
+  get bytes(): number {
+    return [...this.#jobs.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
   /** @throws RequestError if there is no such job */
   get(id: string): Submission {
     const found = this.#jobs.get(id);
@@ -69,6 +74,8 @@ export class JobStore {
       await writeInputs(inputs, files, this.#shared);
       await makeFolder(results);
       const submission = new Submission(id, await this.#load(job, inputs), { folder, results }, this.#clean(inputs, folder));
+      const error = await this.#tooMuch(submission);
+      if (error !== undefined) throw error;
       this.#jobs.set(id, submission);
       this.#runNext();
       return submission;
@@ -137,7 +144,8 @@ export class JobStore {
     if (this.#running !== undefined || this.#closed) return;
     const next = [...this.#jobs.values()].find(({ state }) => state === 'queued');
     if (next === undefined) return;
-    this.#running = next.run(this.#options.jobTimeout).then(async () => {
+    this.#running = next.run(this.#options.jobTimeout, () => this.#tooMuch(next)).then(async () => {
+      if (await this.#tooMuch(next) !== undefined) await this.#empty(next);
       this.#running = undefined;
       await this.#forgetOldest();
       this.#runNext();
@@ -146,10 +154,36 @@ export class JobStore {
 
   async #forgetOldest(): Promise<void> {
     const over = [...this.#jobs.values()].filter(({ isOver }) => isOver);
-    for (const job of over.slice(0, Math.max(0, over.length - this.#options.keptJobs))) {
-      this.#jobs.delete(job.id);
-      await removeAll(job.folder).catch(() => undefined);
+    for (const job of over.slice(0, Math.max(0, over.length - this.#options.keptJobs))) await this.#forget(job);
+  }
+
+  async #forget(job: Submission): Promise<void> {
+    this.#jobs.delete(job.id);
+    await removeAll(job.folder).catch(() => undefined);
+  }
+
+  /** Makes room for the files of a job: the oldest jobs that are over go. An error if there is not enough for it nevertheless. */
+  async #tooMuch(job: Submission): Promise<QueueFullError | undefined> {
+    job.bytes = await bytesBelow(job.folder);
+    const { jobBytes } = this.#options;
+    const others = [...this.#jobs.values()].filter((each) => each !== job);
+    let sum = job.bytes + others.reduce((total, { bytes }) => total + bytes, 0);
+    for (const other of others) {
+      if (sum <= jobBytes) return undefined;
+      if (!other.isOver) continue;
+      sum -= other.bytes;
+      await this.#forget(other);
     }
+    if (sum <= jobBytes) return undefined;
+    return new QueueFullError(`the files of this job hold ${job.bytes} bytes and those of others that are not over ${sum - job.bytes}; `
+      + `the server keeps ${jobBytes} (jobBytes)`, { requestedBytes: job.bytes, queuedBytes: sum - job.bytes, limitBytes: jobBytes });
+  }
+
+  /** Removes the results of a job that were too large to be kept. */
+  async #empty(job: Submission): Promise<void> {
+    await removeAll(job.results).catch(() => undefined);
+    await makeFolder(job.results).catch(() => undefined);
+    job.bytes = await bytesBelow(job.folder);
   }
 
   /** Stops what runs, ends what waits, and removes all files. */

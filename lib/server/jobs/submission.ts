@@ -15,6 +15,9 @@ const paused = new Error('paused');
 const ended = new Error('aborted');
 const late = new Error('the job ran longer than the server allows (jobTimeout)');
 
+/** Milliseconds from one look at the size of a job's files to the next. */
+const lookEvery = 500;
+
 /** Most points of a frame along each axis. */
 const framePoints = 256;
 
@@ -27,6 +30,8 @@ export class Submission {
   readonly folder: string;
   readonly results: string;
   readonly submitted = new Date();
+  /** Bytes of its files when they were last looked at. */
+  bytes = 0;
   #state: SubmissionState = 'queued';
   #error: string | undefined;
   #stop: AbortController | undefined;
@@ -57,7 +62,7 @@ export class Submission {
   /** The state as plain data. */
   describe(): object {
     return {
-      id: this.id, name: this.job.name, kind: this.kind, state: this.#state, submitted: this.submitted.toISOString(),
+      id: this.id, name: this.job.name, kind: this.kind, state: this.#state, submitted: this.submitted.toISOString(), bytes: this.bytes,
       items: this.job.items.length, finishedItems: this.#finished, ...(this.#progress === undefined ? {} : { progress: this.#progress }),
       ...(this.#error === undefined ? {} : { error: this.#error }), ...(this.#notes.length === 0 ? {} : { notes: this.#notes }),
     };
@@ -71,18 +76,28 @@ export class Submission {
     return () => { this.#followers.delete(follower); };
   }
 
-  /** Runs it, from where it stopped; settles when it ends or is paused. */
-  async run(timeout: number): Promise<void> {
+  /** Runs it, from where it stopped; settles when it ends or is paused. `tooMuch` says now and then whether its files are too large. */
+  async run(timeout: number, tooMuch: () => Promise<Error | undefined>): Promise<void> {
     const stop = this.#stop = new AbortController();
     const timer = setTimeout(() => { stop.abort(late); }, timeout);
+    let looking = false;
+    const look = setInterval(() => {
+      if (looking) return;
+      looking = true;
+      void tooMuch().then((error) => {
+        if (error !== undefined) stop.abort(error);
+      }, () => undefined).finally(() => { looking = false; });
+    }, lookEvery);
     this.#error = undefined;
     this.#finished = 0;
     this.#become('running');
     try {
       const results = await runJob(this.job, { results: this.results, signal: stop.signal, frames: framePoints, onProgress: this.#note });
+      const error = await tooMuch();
+      if (error !== undefined) throw error;
       this.#become(results.some(({ failed }) => failed === true) ? 'failed' : 'finished');
     } catch (error) {
-      if (stop.signal.aborted && stop.signal.reason !== late) {
+      if (stop.signal.reason === paused || stop.signal.reason === ended) {
         this.#become(stop.signal.reason === paused ? 'paused' : 'aborted');
       } else {
         const known = error instanceof WarploomError || error instanceof RequestError || error === late;
@@ -92,6 +107,7 @@ export class Submission {
       }
     } finally {
       clearTimeout(timer);
+      clearInterval(look);
       this.#stop = undefined;
     }
   }
