@@ -102,8 +102,20 @@ struct LineAgent {
         WARPLOOM_UNROLL
         for (int r = 0; r < kP; ++r) *stage_of(block, r * 32 + block.lane()) = from[task.first + r * 32 + block.lane()];
       } else {
+        // Several at a time: all tiles wait for those at the ends.
+        constexpr int kAtOnce = kP < 8 ? kP : 8;
         WARPLOOM_NO_UNROLL
-        for (int i = block.lane(); i < 32 * kP; i += 32) *stage_of(block, i) = from[inside<Scheme::kPeriodicY>(task.first + i, p.n)];
+        for (int begin = 0; begin < kP; begin += kAtOnce) {
+          T got[kAtOnce];
+          WARPLOOM_UNROLL
+          for (int r = 0; r < kAtOnce; ++r) {
+            got[r] = from[inside<Scheme::kPeriodicY>(task.first + (begin + r) * 32 + block.lane(), p.n)];
+          }
+          WARPLOOM_UNROLL
+          for (int r = 0; r < kAtOnce; ++r) {
+            if (begin + r < kP) *stage_of(block, (begin + r) * 32 + block.lane()) = got[r];
+          }
+        }
       }
       block.sync_warp();
       WARPLOOM_UNROLL

@@ -1,6 +1,6 @@
 // The equations of the library against exact solutions, and the orders of methods.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
-import { kernel, stencil } from '../../lib/index.ts';
+import { kernel, stencil, swept } from '../../lib/index.ts';
 
 const { advection, burgers, grayScott, heat, wave } = stencil.equations;
 
@@ -95,6 +95,19 @@ describe('stencil: equations', function () {
     deepStrictEqual([...u], expected);
     const factor = heat.factor(1, k, spacing, 2e-3) ** 20;
     u.forEach((value, i) => { ok(Math.abs(value - factor * mode((i + 0.5) / n)) < 1e-14); });
+  });
+
+  it('heat and Kuramoto–Sivashinsky with fused multiply-adds have the bits of the swept engine', async () => {
+    const n = 67, dx = 0.5, dt = 0.003, initial = Float64Array.from({ length: n }, (_, i) => Math.sin(i * i));
+    const common = { shape: [n], spacing: dx, dt, boundary: 'periodic', initial: { u: initial }, backend: 'wasm', threads: 1 } as const;
+    await using ks = await stencil.simulate(stencil.equations.kuramotoSivashinsky.fused(), common);
+    await using right = await swept.kuramotoSivashinsky({ n, dx, dt, initial });
+    await Promise.all([ks.advance(50), right.advance(50)]);
+    deepStrictEqual((await ks.state()).u, await right.read());
+    await using warm = await stencil.simulate(heat.fusedInOneDimension(), { ...common, parameters: { D: 1 } });
+    await using rod = await swept.heat({ n, dx, dt, diffusivity: 1, initial, boundary: 'periodic' });
+    await Promise.all([warm.advance(50), rod.advance(50)]);
+    deepStrictEqual((await warm.state()).u, await rod.read());
   });
 
   it('heat is unstable above its largest step, and stable below', async () => {

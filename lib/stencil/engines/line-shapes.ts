@@ -4,18 +4,18 @@ import { lineBytes, lineTile, lineTiles } from '../compile/line.ts';
 import { isPeriodic, lanes, layoutOf, type Shape } from '../compile/scheme.ts';
 import type { StencilProgram, Target } from '../compile/stages.ts';
 import {
-  bytesPerSecond, cyclesPerSecond, latency, mostOfThread, mostRegisters, mostShared, multiprocessors, operationsPerCell, words,
-  type PredictedShape, type Wanted,
+  bytesPerSecond, mostOfThread, mostRegisters, mostShared, multiprocessors, operationsPerCell, words, type PredictedShape, type Wanted,
 } from './device-model.ts';
 import type { Grid } from './span.ts';
 
 const depths = [1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
-const columns = [2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32];
+const columns = [2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 36, 40, 48];
 const warpCounts = [1, 2, 4, 8];
-/** Cycles of an exchange of lanes between warps, and of what a block does once per pass. */
-const exchangeCycles = 150, passCycles = 4000;
-/** The part of these that other blocks of the multiprocessor do not hide. */
-const exposed = 0.35;
+/** Cycles per second of one of its multiprocessors in such kernels, measured. */
+const clock = 1.98e9;
+/** Cycles, measured, that a quarter of a multiprocessor takes for a stage of a warp beside its arithmetic; of an exchange of lanes between
+ * warps; and of what a block does once per pass. */
+const stageCycles = 25, exchangeCycles = 150, passCycles = 6500;
 
 /** Steps, cells per lane and warps that are considered. */
 function* sizes({ depth, points }: Wanted): Generator<Omit<Shape, 'minBlocks'>> {
@@ -41,23 +41,19 @@ function blocksOf(made: StencilProgram, size: Omit<Shape, 'minBlocks'>, isWanted
   return most ?? (isWanted && bytes <= mostShared ? 1 : 0);
 }
 
-/** Picoseconds per cell and step: arithmetic and its latency with what blocks do per round and per pass, and memory beside it. */
+/** Picoseconds per cell and step: arithmetic, with what warps do per stage and blocks per round and per pass, and memory beside it. */
 function predict(made: StencilProgram, shape: Shape, tiles: number, cells: number): number {
   const { stages, names } = made;
   const { depth, points, warps, minBlocks } = shape;
   const { round, tile, margin } = lineTile(made, shape);
   const work = stages.reduce((sum, { point }) => sum + operationsPerCell(point), 0);
   const shuffled = (2 * required(made.reach.at(-1)) * words(made) * layoutOf(made).fields * stages.length) / points;
-  const issued = 1.4 * work + (4 * stages.length) / points + shuffled;
-  const pipe = Math.max(work / (names.precision === 'f32' ? 128 : 64), issued / 128, shuffled / 32);
-  const chain = stages.reduce((sum, { point }) => sum + 2 + 0.5 * operationsPerCell(point), 0);
-  const computed = lanes * points * warps * minBlocks;
-  const wait = (latency * chain) / computed;
+  const pipe = Math.max(work / (names.precision === 'f32' ? 128 : 64), (1.4 * work + shuffled) / 128, shuffled / 32);
+  const resident = warps * minBlocks;
+  const step = pipe * lanes * points * resident + (stageCycles * stages.length * resident) / 4
+    + (warps > 1 ? exchangeCycles / round : 0) + passCycles / depth;
   const waves = tiles / (multiprocessors * minBlocks);
-  const hidden = minBlocks === 1 ? 1 : exposed;
-  const once = (warps > 1 ? exchangeCycles / round : 0) + (waves <= 1 ? 1 : hidden) * (passCycles / depth);
-  const step = (pipe + wait) * computed + hidden * once;
-  const compute = (step * (waves < 8 ? Math.ceil(waves) : waves + 0.5)) / cyclesPerSecond / cells;
+  const compute = (step * (waves < 8 ? Math.ceil(waves) : waves + 0.5)) / clock / cells;
   const read = tile / (tile - 2 * margin);
   const memory = ((4 * words(made) * (names.fields.length * (1 + read) + names.coefficients.length)) / depth) / bytesPerSecond;
   return 1e12 * Math.hypot(compute, memory);
