@@ -29,7 +29,7 @@ if (prepare && (tsc === undefined || resolves('cmake-js') === undefined)) {
  */
 async function compileLibrary() {
   if (!existsSync(join(root, 'lib/index.ts'))) return 0;
-  // Types are checked before code is pushed (npm run types), so a clone need not check them again, which would take half of the time.
+  // Types are checked before code is pushed (npm run lint), so a clone need not check them again, which would take half of the time.
   const args = [tsc, '-p', 'tsconfig.json', ...(prepare ? ['--noCheck'] : [])];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.setEncoding('utf8').on('data', (text) => { said += text; });

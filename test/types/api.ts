@@ -1,4 +1,4 @@
-// The public types: this file is compiled (npm run types), never run. Each @ts-expect-error is a misuse that must
+// The public types: this file is compiled (npm run lint), never run. Each @ts-expect-error is a misuse that must
 // stay one.
 import {
   kernel, openDevice, scan, stencil, swept, tridiagonal, type Device, type DeviceArray, type DeviceModule, type WarploomError,

@@ -1,4 +1,4 @@
-// Types of the package's entries: compiled (npm run types), never run.
+// Types of the package's entries: compiled (npm run lint), never run.
 import { openDevice, type Device } from 'warploom/core';
 import { parseNpy, type NpyArray } from 'warploom/files';
 import { denoise, type Image } from 'warploom/imaging';
