@@ -1,10 +1,11 @@
 // Runs PTX kernels, one thread after another up to the next barrier, in a given order. Registers hold bits, so that every instruction
 // reads them as its own type says. Shared memory is watched by byte: two threads that meet between two barriers of the whole block, one
-// of them writing, are a race. Copies by cp.async arrive as late as they may.
+// of them writing, are a race.
 import { readModule, targetsOf, type Instruction, type PtxFunction, type PtxModule, type SharedVariable } from '../../lib/kernel/ptx/module.ts';
-import { arithmetic, big, compare, convert, decode, doubleOf, encode, encodeWide, floatOf, isFloat, sourceLane, widen, widthOf,
+import { acrossLanes, arithmetic, big, compare, convert, decode, doubleOf, encode, encodeWide, floatOf, isFloat, sourceLane, widen, widthOf,
   type Value } from './values.ts';
-import { globalBase, localWindow, Memory, sharedWindow } from './memory.ts';
+import { Asynchronous } from './asynchronous.ts';
+import { localWindow, Memory, sharedWindow } from './memory.ts';
 
 /** A launch: the argument list in order; arrays are offsets into `memory`. */
 export interface Run {
@@ -23,7 +24,7 @@ interface Thread {
   readonly tid: readonly number[];
   readonly registers: Value[];
   readonly local: DataView;
-  readonly copies: { from: number; to: number; bytes: number }[][];
+  readonly copies: { from: number; to: number; bytes: number; isThere: boolean }[][];
   at: number;
   state: 'ready' | 'barrier' | 'warp' | 'done';
   /** What it waits with. */
@@ -49,6 +50,7 @@ class Block {
   readonly #registers = new Map<string, number>();
   readonly #code: (Step | undefined)[] = [];
   readonly memory: Memory;
+  readonly #asynchronous: Asynchronous<Thread>;
   #steps = 0;
 
   constructor(module: PtxModule, fn: PtxFunction, run: Run, ctaid: readonly number[], dynamicBytes: number) {
@@ -67,6 +69,7 @@ class Block {
     end = Math.ceil(end / 16) * 16;
     for (const each of all) if (each.fixed === 'dynamic') this.#places.set(each.name, BigInt(end));
     this.memory = new Memory(end + dynamicBytes, run.memory);
+    this.#asynchronous = new Asynchronous(this.memory, run.memory);
     const names = [...fn.header.matchAll(/\.param\s[^,)]*?([\w$]+)\s*(?:\[\d+\])?\s*(?=[,)])/g)].map((found) => found[1]!);
     names.forEach((name, index) => this.#parameters.set(name, run.parameters[index]!));
     const [x, y, z] = run.block as [number, number, number];
@@ -90,7 +93,10 @@ class Block {
       if (order === 'reverse') ready.reverse();
       else if (typeof order === 'number') ready.sort(() => next() - 0.5);
       // A thread in a loop that waits for another one must let it run.
-      for (const thread of ready) for (let i = 0; i < 4000 && thread.state === 'ready'; ++i) this.#step(thread);
+      for (const thread of ready) {
+        this.#asynchronous.isIdle = false;
+        for (let i = 0; i < 4000 && thread.state === 'ready' && !this.#asynchronous.isIdle; ++i) this.#step(thread);
+      }
     }
   }
 
@@ -109,7 +115,7 @@ class Block {
       } else {
         this.#combine(own);
         this.#arrived.delete(id);
-        if (id === '0' && count === 0) ++this.memory.epoch;
+        if ((id === '0' && count === 0) || arrived === this.#threads.length) ++this.memory.epoch;
       }
       for (const thread of own) {
         thread.state = 'ready';
@@ -136,7 +142,10 @@ class Block {
     const values = new Map(own.map((thread) => [thread.id & 31, thread.value]));
     for (const thread of own) {
       const { each } = this.#waiting.get(thread)!;
-      if (each.opcode[0] !== 'shfl') continue;
+      if (each.opcode[0] !== 'shfl') {
+        if (each.opcode[0] !== 'bar') thread.registers[this.#register(each.operands[0]!)] = acrossLanes(each.opcode, thread.value, values);
+        continue;
+      }
       const lane = thread.id & 31;
       const [b, c] = [2, 3].map((at) => Number(this.#operand(each.operands[at]!, 'u32')(thread))) as [number, number];
       const how = each.opcode.find((part) => /^(?:up|down|bfly|idx)$/.test(part));
@@ -178,7 +187,7 @@ class Block {
     }
     const special = this.#special(operand);
     if (special !== undefined) return special;
-    if (operand.startsWith('%')) {
+    if (operand.startsWith('%') || this.#registers.has(operand)) { // names of inline assembly have no %
       const index = this.#register(operand);
       const zero: Value = type === 'pred' ? false : type.endsWith('64') && type !== 'f64' ? 0n : 0;
       return (thread) => {
@@ -211,6 +220,11 @@ class Block {
       return typeof raw === 'number' ? (raw + extra) >>> 0 : Number(BigInt.asUintN(64, BigInt(raw) + BigInt(extra)));
     };
   }
+
+  readonly #operands = {
+    address: (operand: string) => this.#address(operand), value: (operand: string, type: string) => this.#operand(operand, type),
+    set: (operand: string) => ((index) => (thread: Thread, value: Value) => { thread.registers[index] = value; })(this.#register(operand)),
+  };
 
   #step(thread: Thread): void {
     const at = thread.at++;
@@ -246,11 +260,12 @@ class Block {
         return (thread) => { thread.at = target!; };
       }
       case 'ret': case 'exit': return (thread) => { thread.state = 'done'; };
-      case 'bar': case 'barrier': case 'shfl': return this.#wait(each);
+      case 'bar': case 'barrier': case 'shfl': case 'redux': case 'match': return this.#wait(each);
       case 'activemask': return give(() => 0xffff_ffff, 'u32');
       case 'membar': case 'fence': case 'nanosleep': return () => undefined;
       case 'ld': case 'st': case 'atom': case 'red': return this.#memory(each);
-      case 'cp': return this.#copy(each);
+      case 'cp': return this.#asynchronous.copy(each, this.#operands);
+      case 'mbarrier': return this.#asynchronous.barrier(each, this.#operands);
       case 'mov': return this.#move(each);
       case 'cvta': {
         const window = modifiers.includes('shared') ? sharedWindow : modifiers.includes('local') ? localWindow : 0n;
@@ -276,7 +291,7 @@ class Block {
         const wide = modifiers.includes('wide') ? widen(type) : type;
         const [a, b, c] = operands.slice(1).map((_, at) => value(at + 1, isShift && at === 1 ? 'u32' : at === 2 ? wide : type));
         return give((thread) => arithmetic(head, modifiers, type, [a!(thread), b?.(thread) ?? 0, c?.(thread) ?? 0]),
-          head === 'popc' || head === 'clz' ? 'u32' : wide);
+          head === 'popc' || head === 'clz' || head === 'bfind' ? 'u32' : wide);
       }
     }
   }
@@ -309,12 +324,12 @@ class Block {
 
   #wait(each: Instruction): Step {
     const { opcode, operands } = each;
-    const isWarp = opcode[0] === 'shfl' || opcode.includes('warp');
+    const isWarp = /^(?:shfl|redux|match)$/.test(opcode[0]!) || opcode.includes('warp');
     const isRed = opcode.includes('red');
     const list = isRed ? operands.slice(1) : operands;
     const number = isWarp ? undefined : this.#operand(list[0]!, 'u32');
     const count = isWarp || isRed || list[1] === undefined ? undefined : this.#operand(list[1], 'u32');
-    const given = opcode[0] === 'shfl' ? this.#operand(operands[1]!, 'b32') : isRed ? this.#operand(list.at(-1)!, 'pred') : undefined;
+    const given = isWarp && opcode[0] !== 'bar' ? this.#operand(operands[1]!, opcode.at(-1)!) : isRed ? this.#operand(list.at(-1)!, 'pred') : undefined;
     return (thread) => {
       const id = isWarp ? `warp${thread.id >> 5}` : String(number!(thread));
       if (opcode.includes('arrive')) return void this.#arrived.set(id, (this.#arrived.get(id) ?? 0) + 1);
@@ -359,25 +374,6 @@ class Block {
       this.memory.store(thread, space, address(thread), bytes, encode(result, type), each, false);
       if (index >= 0) thread.registers[index] = encode(old, type);
     };
-  }
-
-  #copy(each: Instruction): Step {
-    const [, , what = ''] = each.opcode;
-    if (what === 'commit_group') return (thread) => { thread.copies.push([]); };
-    if (what.startsWith('wait')) {
-      const keep = what === 'wait_all' ? 0 : Number(each.operands[0]) + 1;
-      return (thread) => {
-        while (thread.copies.length > keep) {
-          for (const { from, to, bytes } of thread.copies.shift()!) {
-            for (let i = 0; i < bytes; ++i) this.memory.shared.setUint8(to + i, this.#run.memory[from - globalBase + i]!);
-            this.memory.touch(thread, to, bytes, true, each);
-          }
-        }
-        if (thread.copies.length === 0) thread.copies.push([]);
-      };
-    }
-    const [to, from] = [this.#address(each.operands[0]!), this.#address(each.operands[1]!)];
-    return (thread) => { thread.copies.at(-1)!.push({ to: to(thread), from: from(thread), bytes: Number(each.operands[2]) }); };
   }
 }
 

@@ -120,8 +120,21 @@ export function arithmetic(head: string, modifiers: readonly string[], type: str
     case 'shr': return x >> (y > width ? width : y);
     case 'popc': return BigInt(BigInt.asUintN(Number(width), x).toString(2).replaceAll('0', '').length);
     case 'clz': return width - (x === 0n ? 0n : BigInt(BigInt.asUintN(Number(width), x).toString(2).length));
+    case 'bmsk': return ((1n << (y > 32n ? 32n : y)) - 1n) << (x > 32n ? 32n : x);
+    case 'brev': return BigInt(`0b${[...BigInt.asUintN(Number(width), x).toString(2).padStart(Number(width), '0')].reverse().join('')}`);
+    case 'bfind': {
+      const top = BigInt(BigInt.asUintN(Number(width), x).toString(2).length) - 1n;
+      return x === 0n ? -1n : modifiers.includes('shiftamt') ? width - 1n - top : top;
+    }
     default: throw new Error(`no ${head}.${type}`);
   }
+}
+
+/** What `redux` and `match.any` give, and other instructions by which the lanes of a warp only wait: `values` by lane. */
+export function acrossLanes(opcode: readonly string[], own: Value, values: ReadonlyMap<number, Value>): Value {
+  if (opcode[0] === 'match') return [...values].reduce((mask, [lane, value]) => (value === own ? mask | 1 << lane : mask), 0) >>> 0;
+  const type = opcode.at(-1)!;
+  return encode([...values.values()].reduce((all, value) => arithmetic(opcode[2]!, [], type, [all, value])), type);
 }
 
 /** What `setp` gives. */

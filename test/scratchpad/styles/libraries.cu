@@ -14,6 +14,7 @@
 #include <cub/block/block_exchange.cuh>
 #include <cub/warp/warp_reduce.cuh>
 namespace cg = cooperative_groups;
+// run: cub_all<<<1, 128>>>(in i32 512, out i32 512)
 __global__ void cub_all(const int* in, int* out) {
   using Load = cub::BlockLoad<int, 128, 4, cub::BLOCK_LOAD_TRANSPOSE>;
   using Store = cub::BlockStore<int, 128, 4, cub::BLOCK_STORE_TRANSPOSE>;
@@ -37,6 +38,7 @@ __global__ void cub_all(const int* in, int* out) {
   v[0] += s * (threadIdx.x == 0);
   Store(store).Store(out + blockIdx.x * 512, v);
 }
+// run: cub_union<<<1, 256>>>(in f32 256, out f32 256)
 __global__ void cub_union(const float* in, float* out) {
   using Scan = cub::BlockScan<float, 256, cub::BLOCK_SCAN_WARP_SCANS>;
   using Exch = cub::BlockExchange<float, 256, 4>;
@@ -54,6 +56,7 @@ __global__ void cub_union(const float* in, float* out) {
   __syncthreads();
   out[threadIdx.x] = extra[255 - threadIdx.x] + v[3];
 }
+// run: cub_hist<<<1, 128>>>(in u8 512, out u32 128)
 __global__ void cub_hist(const unsigned char* in, unsigned* out) {
   using H = cub::BlockHistogram<unsigned char, 128, 4, 256>;
   __shared__ typename H::TempStorage t;
@@ -64,6 +67,7 @@ __global__ void cub_hist(const unsigned char* in, unsigned* out) {
   __syncthreads();
   out[threadIdx.x] = h[threadIdx.x];
 }
+// run: warp_red<<<1, 256>>>(in f32 256, out f32 1)
 __global__ void warp_red(const float* in, float* out) {
   using W = cub::WarpReduce<float>;
   __shared__ typename W::TempStorage t[8];
@@ -77,6 +81,7 @@ __global__ void warp_red(const float* in, float* out) {
     *out = x;
   }
 }
+// run: cuda_barrier<<<1, 256>>>(in f32 256, out f32 256)
 __global__ void cuda_barrier(const float* in, float* out) {
   __shared__ cuda::barrier<cuda::thread_scope_block> bar;
   __shared__ float a[256], b[256];
@@ -91,6 +96,7 @@ __global__ void cuda_barrier(const float* in, float* out) {
   bar.wait(std::move(tok));
   out[threadIdx.x] = b[threadIdx.x ^ 1];
 }
+// run: cuda_pipeline<<<1, 256>>>(in f32 1280, out f32 256, 5)
 __global__ void cuda_pipeline(const float* in, float* out, int n) {
   constexpr int S = 2;
   auto block = cg::this_thread_block();
@@ -178,6 +184,7 @@ __global__ void spin(int* flag, float* out) {
   __syncthreads();
   out[threadIdx.x] = b[threadIdx.x ^ 1];
 }
+// run: specialised<<<1, 256>>>(in f32 384, out f32 128, 3)
 __global__ void specialised(const float* in, float* out, int n) {
   __shared__ float a[128], b[128];
   __shared__ float res[128];
