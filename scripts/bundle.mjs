@@ -16,7 +16,7 @@ const kLimitMiB = 39;
 const kPackages = ['zod', 'node-gyp-build', 'mocha', 'tsx', 'fast-check', 'vega', 'vega-lite', 'fast-png',
   'd3-dsv', 'd3-scale-chromatic', 'vega-datasets', 'zarrita', 'tiff', 'nifti-reader-js', 'dicom-parser', 'utif2',
   'highs', '@dagrejs/dagre', 'wabt', 'acorn', 'fastify', '@fastify/swagger', 'prom-client', 'light-my-request',
-  'autocannon'];
+  'autocannon', '@opentelemetry/context-async-hooks', '@opentelemetry/sdk-trace-base'];
 /** Folders and files of the checkout that are included as they are. Proofs compile kernels with the sources of the shim. */
 const kFolders = [
   'lib', 'test', 'bench', 'examples', 'prebuilds', 'scripts', 'cuda/core', 'cuda/kernel', 'cuda/stencil', 'cuda/stream', 'native/simt',
