@@ -41,7 +41,7 @@ describe('image jobs', function () {
     const { code, err } = await start('head', { kind: 'denoise', input: phantom, addNoise: { sigma: 0.1, seed: 1 }, weight: 0.06 });
     equal(code, 0, err);
     const { accuracy, figures, files, summary } = await resultOf('head');
-    deepStrictEqual(files, ['denoised.tif', 'before-after.png', 'convergence.svg']);
+    deepStrictEqual(files, ['denoised.tif', 'before-after.png', 'before.png', 'after.png', 'convergence.svg']);
     match(summary, /shepp-logan 24 × 24 × 24, primal-dual, \d+ iterations, float32/);
     const clean = sheppLogan(24, { dimensions: 3 });
     const { image } = await readImage(at('head', 'denoised.tif'));
@@ -71,7 +71,7 @@ describe('image jobs', function () {
     const { code, err } = await start('discs', content);
     equal(code, 0, err);
     const { accuracy, figures, files } = await resultOf('discs');
-    deepStrictEqual(files, ['mask.png', 'level-set.npy', 'before-after.png', 'contours.svg', 'energy.svg']);
+    deepStrictEqual(files, ['mask.png', 'level-set.npy', 'before-after.png', 'before.png', 'after.png', 'contours.svg', 'energy.svg']);
     ok(figures['dice']! > 0.98 && Math.abs(1 - figures['dice']! - accuracy.value) < 1e-12, JSON.stringify(figures));
     ok(figures['meanInside'] !== undefined && Math.abs(figures['meanInside'] - figures['meanOutside']!) > 0.5);
     const { data, shape } = parseNpy(await readFile(at('discs', 'level-set.npy')));
@@ -93,7 +93,7 @@ describe('image jobs', function () {
     const { code, err } = await start('pair', { kind: 'register', reference: { phantom: 'registration-pair', size: 64 } });
     equal(code, 0, err);
     const { accuracy, figures, files } = await resultOf('pair');
-    deepStrictEqual(files, ['warped.png', 'displacement.npy', 'before-after.png', 'grid.svg', 'measure.svg']);
+    deepStrictEqual(files, ['warped.png', 'displacement.npy', 'before-after.png', 'before.png', 'after.png', 'grid.svg', 'measure.svg']);
     const exact = registrationPair(64);
     const { data, shape } = parseNpy(await readFile(at('pair', 'displacement.npy')));
     deepStrictEqual(shape, [2, 64, 64]);

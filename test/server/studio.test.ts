@@ -185,6 +185,20 @@ describe('the studio', function () {
     ok(Math.abs(printed - ramp.reduce((sum, value) => sum + value, 0) / 4) < 1e-5, String(printed));
   });
 
+  journey('lays an image before over the one after, with a slider', async () => {
+    const job = { kind: 'denoise', name: 'head', input: { phantom: 'shepp-logan', size: 64 }, addNoise: {}, weight: 0.1, iterations: 60 };
+    const { id } = await (await ask('/v1/jobs', { method: 'POST', body: JSON.stringify({ job }) })).json() as { id: string };
+    await page.goto(`${address}#/jobs/${id}`);
+    const slider = page.getByRole('slider', { name: 'Share that shows before' });
+    await slider.waitFor();
+    await page.getByRole('img', { name: /^Before: / }).waitFor();
+    await slider.press('ArrowLeft');
+    strictEqual(await slider.getAttribute('aria-valuetext'), '49 % before, 51 % after');
+    const clip = await page.locator('.pair .over').evaluate((image: any) =>
+      image.ownerDocument.defaultView.getComputedStyle(image).clipPath as string);
+    match(clip, /51%|calc\(100% - 49%\)/);
+  });
+
   journey('shows the devices', async () => {
     await page.getByRole('link', { name: 'Devices' }).click();
     await page.getByText('Memory in use').waitFor();

@@ -9,6 +9,7 @@ import { positive } from '../fields.ts';
 import { image as imageFields, input } from '../images/fields.ts';
 import { loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from '../images/input.ts';
 import { historyPlot, panelsPng } from '../images/pictures.ts';
+import { sideFiles, writeSides } from '../images/sides.ts';
 import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
 import { plotSvg } from '../../pictures/plot.ts';
 
@@ -88,7 +89,7 @@ export function denoisePreview({ image, truth, meta }: LoadedImage, after: HostI
   return panelsPng([{ image }, { image: after }, ...(truth === undefined ? [] : [{ image: truth }])], meta?.spacing);
 }
 
-/** Denoises and writes the image, before-after.png and convergence.svg. */
+/** Denoises and writes the image, before-after.png, before.png, after.png and convergence.svg. */
 export const denoiseItem: ItemFunction<DenoiseJob> = async (job, context) => {
   const { folder } = context;
   const loaded = await loadImage(job.input, job, context.input);
@@ -96,11 +97,12 @@ export const denoiseItem: ItemFunction<DenoiseJob> = async (job, context) => {
   const { ending, meta } = outputFormat(loaded);
   await writeImage(join(folder, `denoised${ending}`), rescale(image, loaded.range, true), meta);
   await writeFileAtomic(join(folder, 'before-after.png'), denoisePreview(loaded, image));
+  await writeSides(folder, { image: loaded.image }, { image }, loaded.meta?.spacing);
   const title = job.description ?? job.name;
   const series = { 'energy per pixel': energies, [job.method === 'flow' ? 'relative decrease' : 'relative gap']: gaps };
   const svg = await plotSvg(historyPlot(title, series, { every, log: true }));
   if (svg !== undefined) await writeFileAtomic(join(folder, 'convergence.svg'), svg);
-  return { ...report, files: [`denoised${ending}`, 'before-after.png', ...(svg === undefined ? [] : ['convergence.svg'])] };
+  return { ...report, files: [`denoised${ending}`, 'before-after.png', ...sideFiles, ...(svg === undefined ? [] : ['convergence.svg'])] };
 };
 
 /** The kind `denoise`. */

@@ -12,6 +12,7 @@ import { path, positive } from '../fields.ts';
 import { dimensions, image as imageFields, size } from '../images/fields.ts';
 import { extentsOf, loadImage, outputFormat, rescale, type HostImage, type LoadedImage } from '../images/input.ts';
 import { gridLines, historyPlot, linesSvg, panelsPng } from '../images/pictures.ts';
+import { sideFiles, writeSides } from '../images/sides.ts';
 import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
 import { plotSvg } from '../../pictures/plot.ts';
 
@@ -160,10 +161,13 @@ export const registerItem: ItemFunction<RegisterJob> = async (job, context) => {
   const shape = depth > 1 ? [channels, depth, height, width] : [channels, height, width];
   await writeFileAtomic(join(folder, 'displacement.npy'), formatNpy({ type: job.precision, shape, data: displacement.data }));
   await writeFileAtomic(join(folder, 'before-after.png'), registerPreview(pair, warped));
+  await writeSides(folder, { image: pair.template.image }, { image: warped }, pair.reference.meta?.spacing);
   await writeFileAtomic(join(folder, 'grid.svg'), gridSvg(pair, displacement));
   const svg = await plotSvg(historyPlot(job.description ?? job.name, history, { log: true }));
   if (svg !== undefined) await writeFileAtomic(join(folder, 'measure.svg'), svg);
-  const files = [`warped${ending}`, 'displacement.npy', 'before-after.png', 'grid.svg', ...(svg === undefined ? [] : ['measure.svg'])];
+  const files = [
+    `warped${ending}`, 'displacement.npy', 'before-after.png', ...sideFiles, 'grid.svg', ...(svg === undefined ? [] : ['measure.svg']),
+  ];
   return { ...report, files };
 };
 

@@ -13,6 +13,7 @@ import { count, path, positive } from '../fields.ts';
 import { image as imageFields, input } from '../images/fields.ts';
 import { loadImage, outputFormat, type HostImage, type LoadedImage } from '../images/input.ts';
 import { historyPlot, linesSvg, panelsPng } from '../images/pictures.ts';
+import { sideFiles, writeSides } from '../images/sides.ts';
 import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
 import { plotSvg } from '../../pictures/plot.ts';
 
@@ -145,10 +146,13 @@ export const segmentItem: ItemFunction<SegmentJob> = async (job, context) => {
   const shape = depth > 1 ? [depth, height, width] : [height, width];
   await writeFileAtomic(join(folder, 'level-set.npy'), formatNpy({ type: job.precision, shape, data: levelSet }));
   await writeFileAtomic(join(folder, 'before-after.png'), segmentPreview(loaded, mask));
+  await writeSides(folder, { image: loaded.image }, { image: loaded.image, outline: mask }, loaded.meta?.spacing);
   await writeFileAtomic(join(folder, 'contours.svg'), contoursSvg(loaded, contours));
   const svg = await plotSvg(historyPlot(job.description ?? job.name, { energy: required(energies['energy']) }));
   if (svg !== undefined) await writeFileAtomic(join(folder, 'energy.svg'), svg);
-  const files = [`mask${ending}`, 'level-set.npy', 'before-after.png', 'contours.svg', ...(svg === undefined ? [] : ['energy.svg'])];
+  const files = [
+    `mask${ending}`, 'level-set.npy', 'before-after.png', ...sideFiles, 'contours.svg', ...(svg === undefined ? [] : ['energy.svg']),
+  ];
   return { ...report, files };
 };
 

@@ -56,6 +56,9 @@ function roomy([low, high]) {
   return [low - room, high + room];
 }
 
+/** Room for the numbers at an axis. @param {unknown} _ @param {string[] | null} texts */
+const axisWidth = (_, texts) => 16 + 7 * Math.max(3, ...(texts ?? []).map((text) => text.length));
+
 /** @param {{ xLabel: string, yLabel: string, lines: Line[], width: number, height: number }} props @returns {any} */
 function lineOptions({ xLabel, yLabel, lines, width, height }) {
   const axis = {
@@ -65,7 +68,7 @@ function lineOptions({ xLabel, yLabel, lines, width, height }) {
   };
   return {
     width, height, scales: { x: { time: false }, y: { auto: false } }, legend: { live: false, show: lines.length > 1 }, pxAlign: 0,
-    axes: [{ ...axis, label: xLabel }, { ...axis, label: yLabel, size: 64 }],
+    axes: [{ ...axis, label: xLabel }, { ...axis, label: yLabel, size: axisWidth }],
     series: [{ label: xLabel }, ...lines.map(({ label }, i) => ({
       label, stroke: colour(`plot-${(i % 3) + 1}`), width: 2, points: { show: false }, dash: [[], [6, 4], [2, 3]][i % 3] ?? [],
     }))],

@@ -1,5 +1,7 @@
 // Results of a job: items with their figures, pictures, and files.
 import { get, getBlob, getText, resultPath } from './api.mjs';
+import { useBlob } from './blob.mjs';
+import { Compare } from './compare.mjs';
 import { bytesText, nameText, numberText, secondsText } from './format.mjs';
 import { FramesView } from './live.mjs';
 import { Failure, html, useEffect, useState } from './ui.mjs';
@@ -11,26 +13,6 @@ import { Failure, html, useEffect, useState } from './ui.mjs';
  */
 /** @typedef {{ item: string, values: Record<string, unknown>, result?: Result, files: ResultFile[] }} Item */
 /** @typedef {{ id: string, items: Item[], files: ResultFile[] }} Results */
-
-/**
- * A file of results as an address that pictures can have.
- * @param {string} path
- */
-export function useBlob(path) {
-  const [state, setState] = useState(/** @type {{ url?: string, error?: unknown }} */ ({}));
-  useEffect(() => {
-    let isOver = false;
-    /** @type {string | undefined} */
-    let url;
-    getBlob(path).then((blob) => {
-      if (isOver) return;
-      url = URL.createObjectURL(blob);
-      setState({ url });
-    }, (error) => { if (!isOver) setState({ error }); });
-    return () => { isOver = true; if (url !== undefined) URL.revokeObjectURL(url); };
-  }, [path]);
-  return state;
-}
 
 /** What a picture of a job shows, from its name. @param {string} name */
 const captionOf = (name) => nameText(name.replace(/\.\w+$/, ''));
@@ -93,7 +75,8 @@ function Snapshots({ id, item }) {
 
 /** @param {{ id: string, one: Item, isRunning: boolean }} props */
 function ItemView({ id, one: { item, result, files }, isRunning }) {
-  const pictures = files.filter(({ name }) => /^[^/]*\.(svg|png|jpe?g)$/.test(name));
+  const hasSides = ['before.png', 'after.png'].every((side) => files.some(({ name }) => name === side));
+  const pictures = files.filter(({ name }) => /^[^/]*\.(svg|png|jpe?g)$/.test(name) && !(hasSides && /^(before|after)\.png$/.test(name)));
   return html`
     ${result !== undefined && html`<p>${result.summary}</p>
       ${(result.notes ?? []).map((note) => html`<p class="message" key=${note}>${note}</p>`)}
@@ -105,6 +88,8 @@ function ItemView({ id, one: { item, result, files }, isRunning }) {
           <dt>${nameText(name)}</dt><dd>${numberText(value)}</dd></div>`)}
       </dl>`}
     ${!isRunning && files.some(({ name }) => name.startsWith('result.zarr/')) && html`<${Snapshots} id=${id} item=${item} />`}
+    ${hasSides && html`<${Compare} before=${resultPath(id, item, 'before.png')} after=${resultPath(id, item, 'after.png')}
+      what=${result?.summary ?? item} />`}
     <div class="plots">${pictures.map(({ name }) => html`<${Picture} key=${name} id=${id} item=${item} name=${name} />`)}</div>
     <${Files} id=${id} item=${item} files=${files} />`;
 }
