@@ -22,7 +22,7 @@ const kLongest = [
   'stream/gpu/', 'tridiagonal/', 'scan/', 'faults',
 ];
 /** Tests whose files are not in a bundle, and tests that have nothing to do with a device. */
-const kLeftOut = new Set(['scripts', 'package', 'device', 'types', 'support', 'docs', 'jobs/queue', 'jobs/queue-kills']);
+const kLeftOut = new Set(['scripts', 'package', 'device', 'types', 'support', 'docs', 'server', 'jobs/queue']);
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 
 const { values, tokens } = parseArgs({

@@ -13,6 +13,16 @@ const look = {
   header: { labelFontSize: 12 },
 } as const;
 
+/** Vega counts gradients and clipping paths per process; counted per picture, the same chart has the same bytes. */
+function withOwnIds(svg: string): string {
+  const own = new Map<string, string>();
+  return svg.replaceAll(/( id="|url\(#|href="#)(gradient_|clip)(\d+)/g, (_, before: string, kind: string, number: string) => {
+    const name = kind + number;
+    if (!own.has(name)) own.set(name, `${kind}${own.size}`);
+    return `${before}${own.get(name)}`;
+  });
+}
+
 /**
  * The SVG of a Vega-Lite specification, or undefined if the optional packages `vega` and `vega-lite` are not installed (results are then
  * written without pictures).
@@ -29,8 +39,7 @@ export async function plotSvg(specification: PlotSpecification): Promise<string 
   const view = new vega.View(vega.parse(compiled), { renderer: 'none', logLevel: vega.Error });
   try {
     await view.runAsync();
-    vega.resetSVGDefIds(); // the same chart has the same bytes
-    return await view.toSVG();
+    return withOwnIds(await view.toSVG());
   } finally {
     view.finalize();
   }

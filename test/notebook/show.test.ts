@@ -12,6 +12,14 @@ const pixelsOf = (png: unknown) => decode(Buffer.from(png as string, 'base64'));
 describe('what results show', function () {
   this.timeout(120_000);
 
+  it('charts have the same bytes, however many are drawn at once', async () => {
+    const chart = { data: { values: [{ x: 0, y: 1 }, { x: 1, y: 3 }] }, mark: { type: 'line', clip: true }, encoding: { x: { field: 'x', type: 'quantitative' },
+      y: { field: 'y', type: 'quantitative' }, color: { field: 'y', type: 'quantitative' } } } as const;
+    const [first, ...others] = await Promise.all(Array.from({ length: 5 }, () => plotSvg(chart)));
+    ok(/url\(#gradient_\d+\)/.test(first!) && /url\(#clip\d+\)/.test(first!));
+    deepStrictEqual(others, others.map(() => first));
+  });
+
   it('images: a picture, whose grey levels span the values; spread and compared as before', async () => {
     const data = Float32Array.of(0, 1, 2, 3, NaN, 1);
     const shown = imaging.addNoise({ data, width: 3, height: 2 }, { kind: 'gaussian', sigma: 0 });
