@@ -1,4 +1,6 @@
 // Attacks on the pass: PTX between the last use of array a and the first use of array b, after all of it, and whether a and b may share.
+import { ptxHeader } from './launches.ts';
+
 export interface Attack {
   readonly name: string;
   /** Whether a and b share bytes: `yes`, with this many new barriers; `no`; `either`, if both are right. */
@@ -19,10 +21,7 @@ export interface Attack {
 
 /** The module of an attack. */
 export function attackModule({ between = '', after = '', before = '', first, second, functions = '', declarations = '' }: Attack): string {
-  return `.version 8.5
-.target sm_90
-.address_size 64
-${functions}
+  return `${ptxHeader}${functions}
 .visible .entry k(
 \t.param .u64 p,
 \t.param .u32 n

@@ -10,6 +10,9 @@ import { globalBase } from './memory.ts';
 
 const bytesOf: Readonly<Record<string, number>> = { f: 4, d: 8, i: 4, u: 4, l: 8, s: 2, b: 1 };
 
+/** How the modules begin that tests write. */
+export const ptxHeader = '.version 8.5\n.target sm_90\n.address_size 64\n';
+
 /** A compiled file of test/scratchpad/fixtures. */
 export function fixture(name: string): string {
   return gunzipSync(readFileSync(new URL(`fixtures/${name}.ptx.gz`, import.meta.url))).toString();

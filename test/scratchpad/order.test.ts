@@ -3,7 +3,7 @@ import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
 import { scratchpad } from '../../lib/index.ts';
 import { checkOrder } from '../../lib/scratchpad/ptx/checker-order.ts';
 import { interpret } from './interpreter.ts';
-import { fixture } from './launches.ts';
+import { fixture, ptxHeader } from './launches.ts';
 import { globalBase } from './memory.ts';
 
 /** Where text can be put into the module of two chains, a to c and b to d, which exchange nothing. */
@@ -19,10 +19,7 @@ const nc = 'ld.global.nc.u32';
 
 /** All four arrays are needed at once, unless one chain goes first. %r1 tid, %r2 4 tid, %rd1 input, %rd2 output, both for this thread. */
 function chains({ first = '', between = '', one = 'st.global.u32 [%rd2], %r20;', two = 'st.global.u32 [%rd2+512], %r30;', functions = '' }: Parts = {}): string {
-  return `.version 8.5
-.target sm_90
-.address_size 64
-${functions}
+  return `${ptxHeader}${functions}
 .visible .entry k(
 \t.param .u64 p,
 \t.param .u64 q

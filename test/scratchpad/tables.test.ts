@@ -1,7 +1,6 @@
 // The pass on PTX: the tables of the paper from compiled kernels, options, reports, and what its checker finds.
 import { deepStrictEqual, match, ok, rejects, strictEqual } from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
+import { readdirSync } from 'node:fs';
 import { scratchpad } from '../../lib/index.ts';
 import { check } from '../../lib/scratchpad/ptx/checker.ts';
 import { analyse } from '../../lib/scratchpad/ptx/analysis.ts';
@@ -9,14 +8,14 @@ import { applyEdits, emit } from '../../lib/scratchpad/ptx/emit.ts';
 import { layOut } from '../../lib/kernel/memory/layout.ts';
 import { readModule } from '../../lib/kernel/ptx/module.ts';
 import { Work } from '../../lib/kernel/memory/work.ts';
+import { fixture, ptxHeader } from './launches.ts';
 
 const folder = new URL('fixtures/', import.meta.url);
 const names = readdirSync(folder).map((name) => name.replace('.ptx.gz', '')).sort();
-const fixture = (name: string): string => gunzipSync(readFileSync(new URL(`${name}.ptx.gz`, folder))).toString();
 
 /** A module with one kernel. */
 const moduleOf = (body: string, header = '.visible .entry k(.param .u64 p)'): string =>
-  `.version 8.0\n.target sm_90\n.address_size 64\n\n${header}\n{\n\t.reg .pred %p<9>;\n\t.reg .b32 %r<99>;\n\t.reg .b64 %rd<99>;\n${body}\n\tret;\n}\n`;
+  `${ptxHeader}\n${header}\n{\n\t.reg .pred %p<9>;\n\t.reg .b32 %r<99>;\n\t.reg .b64 %rd<99>;\n${body}\n\tret;\n}\n`;
 
 /** Two arrays, the second written after the first was read, with `between` in between. */
 const pair = (between: string, declarations = ''): string => moduleOf(`\t.shared .align 4 .b8 a[256];\n\t.shared .align 4 .b8 b[256];\n${declarations}
