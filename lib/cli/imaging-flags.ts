@@ -15,7 +15,7 @@ const file = { type: 'string', takes: 'file' } as const;
 
 /** For `parseFlags`. */
 export const imageFlags = {
-  out: { type: 'string', short: 'o', takes: 'file' }, preview: file, range: text, 'add-noise': text,
+  out: { type: 'string', short: 'o', takes: 'file' }, preview: file, mask: file, range: text, 'add-noise': text,
   precision: { type: 'string', values: ['float32', 'float64'] }, page: text, series: text,
   axes: { type: 'string', values: ['yx', 'zyx', 'cyx', 'czyx', 'yxc', 'zyxc'] }, raw: text, 'max-pixels': text,
   backend: { type: 'string', values: backendNames },
@@ -28,6 +28,7 @@ export const imageHelp = `  Files: PNG, TIFF (stacks are volumes), NIfTI (.nii, 
 
       --range R          intensities that are mapped to 0 and 1: unit, own, or LOW,HIGH. Default: unit for PNG and TIFF
                          integers and phantoms, own (smallest to largest) for all others; results are scaled back
+      --mask FILE        an image of the same extents: measure only where it is not 0
       --add-noise N      adds noise first: gaussian:sigma=0.1,seed=1 or impulsive:amount=0.1
       --precision P      float32 (default), float64
       --page N           one page of a TIFF, from 0
@@ -119,7 +120,7 @@ export function imageJobFields(values: FlagValues): Record<string, unknown> {
     maxPixels: wholeFlag(values, 'max-pixels', 1, 2 ** 40),
   });
   return present({
-    precision: word('precision'), range: rangeFlag(word('range')), addNoise: noiseFlag(word('add-noise')),
+    precision: word('precision'), range: rangeFlag(word('range')), addNoise: noiseFlag(word('add-noise')), mask: word('mask'),
     read: Object.keys(read).length > 0 ? read : undefined,
   });
 }

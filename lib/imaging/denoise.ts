@@ -1,14 +1,17 @@
 // imaging.denoise: total variation denoising of images and volumes.
 import { describeValue } from '../core/arrays.ts';
 import { callChecks, deviceFor, newReals, requireOut, viewOf, withResults, type CallInfo } from '../core/call.ts';
-import { anything, choice, either, oneOf, positive } from '../core/checks.ts';
-import type { Device } from '../core/device.ts';
+import { anything, choice, either, oneOf, positive, truth } from '../core/checks.ts';
+import { type Device, DeviceArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
-import { lastOf } from '../core/known.ts';
+import { lastOf, required } from '../core/known.ts';
 import { choices, type Reports } from '../core/operations.gen.ts';
 import { normally, optionsOf, parametersOf, rangesOf, type ChecksOf, type Taken } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { checkImage, shownImage, spacingFields, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
+import type { Mask } from './distances.ts';
+import { checkMask, hideOutside, hostPixels, placed, restoreOutside } from './mask.ts';
+import { realImage, samplesKind, samplesOf, type SampleImage, type Samples } from './samples.ts';
 import { statusOf, type IterationStatus } from './status.ts';
 
 /** How the energy is minimised. */
@@ -72,6 +75,13 @@ export interface DenoiseOptions<V extends Pixels = Pixels> extends Omit<CallOpti
    */
   readonly missing?: 'refuse' | 'fill';
   /**
+   * Where to measure, width × height × depth entries: nonzero is inside. Only pixels inside have a data term and count in the noise
+   * level; those outside are returned as they are. Default everywhere.
+   */
+  readonly mask?: Mask;
+  /** Images of 8 and 16 bits: true returns the same type, rounded and clamped; false (default) float32. */
+  readonly sameType?: boolean;
+  /**
    * `march`: an iteration in one pass over memory, for one channel or channels that are not coupled. `direct`: in two passes, a thread per
    * pixel (cuda and simt). Default `auto`.
    */
@@ -119,6 +129,7 @@ const checks = {
   ...parametersOf('imaging.denoise', 'method', 'noise', 'coupled', 'variant', 'checkEvery'), ...callChecks,
   ...rangesOf('imaging.denoise', 'tolerance', 'iterations', 'eps'), weight: positive, dt: positive,
   sigma: either(positive, choice(['estimate'] as const)), missing: normally(choice(['refuse', 'fill'] as const), 'refuse'), out: anything,
+  mask: anything, sameType: normally(truth, false),
 } satisfies ChecksOf<DenoiseOptions>;
 const denoiseOptions = optionsOf('denoise', checks);
 
@@ -193,6 +204,8 @@ function summaryOf(report: Reports['imaging.denoise'], { method, tolerance }: Se
  * minimum, is at most `tolerance` of the energy; energies and gaps are summed in float64 in a fixed order. Results repeat to the
  * bit; `primal-dual` and float64 have the same bits on every backend.
  *
+ * Images of 8 and 16 bits are taken too: unsigned ones are computed as 0 to 1, signed ones (such as Hounsfield units) as they are.
+ *
  * @example
  * const { image, weight, gap } = await imaging.denoise({ data, width, height }, { sigma: 'estimate' });
  *
@@ -201,14 +214,65 @@ function summaryOf(report: Reports['imaging.denoise'], { method, tolerance }: Se
  *   that the backend does not have. Aborted calls reject with `signal.reason`.
  * @see Rudin, Osher, Fatemi (1992); Chambolle, Pock: A first-order primal-dual algorithm (2011), Algorithms 1 and 2; Bresson, Chan (2008)
  */
-export async function denoise<V extends Pixels>(image: Image<V>, given: DenoiseOptions<V> = {}): Promise<DenoiseResult<V>> {
+export function denoise<V extends Pixels>(image: Image<V>, given?: DenoiseOptions<V>): Promise<DenoiseResult<V>>;
+export function denoise<S extends Samples>(
+  image: SampleImage<S>, given: DenoiseOptions<Float32Array> & { readonly sameType: true },
+): Promise<Omit<DenoiseResult<Float32Array>, 'image'> & { readonly image: SampleImage<S> }>;
+export function denoise(image: SampleImage, given?: DenoiseOptions<Float32Array>): Promise<DenoiseResult<Float32Array>>;
+export async function denoise(image: Image | SampleImage, given: DenoiseOptions = {}): Promise<unknown> {
   const options = denoiseOptions.read(given);
-  const checked = checkImage(image, 'image');
+  const kind = samplesKind(image);
+  const checked = checkImage(realImage(image), 'image');
+  const inside = checkMask(options.mask, checked);
+  if (options.sameType && kind === undefined) throw refusal('sameType', 'false, or an image of 8 or 16 bits', 'true');
+  if (options.sameType && options.out !== undefined) throw refusal('out', 'none with sameType', describeValue(options.out));
+  requireOut(options.out, checked.type, checked.data.length);
+  const device = deviceFor(options, [checked.data, options.out]);
+  const result = inside === undefined ? await denoiseOn(device, checked, options)
+    : await denoiseInside(device, checked, inside, options);
+  if (!options.sameType) return result;
+  return { ...result, image: { ...result.image, data: samplesOf(result.image.data as Float32Array, required(kind)) } };
+}
+
+type TakenDenoiseOptions = Taken<DenoiseOptions, typeof checks>;
+
+/** Denoises where a mask says: pixels outside have no data, and are those of the image in the result. */
+async function denoiseInside(
+  device: Device, image: CheckedImage, inside: Uint8Array, options: TakenDenoiseOptions,
+): Promise<DenoiseResult> {
+  const { signal } = options;
+  const original = await hostPixels(image.data, signal);
+  const hidden = original.slice();
+  hideOutside(hidden, inside);
+  if (options.missing === 'refuse') {
+    const missing = hidden.filter((value, i) => Number.isNaN(value) && inside[i % inside.length] === 1).length;
+    if (missing > 0) throw refusal('image', 'numbers inside the mask (missing: "fill" fills in others)', `${missing} that are NaN`);
+  }
+  const data = placed(device, image.data, hidden);
+  try {
+    const result = await denoiseOn(device, { ...image, data }, { ...options, missing: 'fill' });
+    const outside = image.channels * inside.reduce((count, is) => count + 1 - is, 0);
+    const { data: found } = result.image;
+    if (found instanceof DeviceArray) {
+      const pixels = await hostPixels(found, signal);
+      restoreOutside(pixels, original, inside);
+      await found.write(pixels);
+    } else {
+      restoreOutside(found, original, inside);
+    }
+    return { ...result, filled: result.filled - outside };
+  } finally {
+    if (data instanceof DeviceArray) data.dispose();
+  }
+}
+
+/** Denoises a checked image. */
+async function denoiseOn<V extends Pixels>(
+  device: Device, checked: CheckedImage<V>, options: TakenDenoiseOptions,
+): Promise<DenoiseResult<V>> {
   const { data, type, width, height, depth, channels } = checked;
   const setup = setupOf(options, checked);
   const { out, signal, onProgress } = options;
-  requireOut(out, type, data.length);
-  const device = deviceFor(options, [data, out]);
   const result = (out ?? newReals(data, type, data.length, device)) as V;
   return await withResults(out === undefined ? [result] : [], async () => {
     // The operation reports an energy where others report a total.

@@ -17,6 +17,8 @@ export { cosineTransform } from './cosine.ts';
 export type { CosineOptions, CosineResult } from './cosine.ts';
 export { warp } from './warp.ts';
 export type { WarpOptions, WarpResult } from './warp.ts';
+export { composeDisplacements, invertDisplacement } from './displacement.ts';
+export type { ComposeOptions, ComposeResult, InvertOptions, InvertResult } from './displacement.ts';
 export { jacobian } from './jacobian.ts';
 export type { JacobianOptions, JacobianRange, JacobianResult } from './jacobian.ts';
 export { register } from './register.ts';
@@ -27,6 +29,7 @@ export type {
 export type { LandmarkError, Landmarks } from './landmarks.ts';
 export { curvature, curvatureVariants } from './curvature.ts';
 export type { CurvatureOptions, CurvatureResult, CurvatureVariant } from './curvature.ts';
+export type { SampleImage, Samples } from './samples.ts';
 export { denoise, denoiseMethods, denoiseVariants, noiseKinds } from './denoise.ts';
 export type { DenoiseCheck, DenoiseMethod, DenoiseOptions, DenoiseResult, DenoiseVariant, NoiseKind } from './denoise.ts';
 export type { IterationStatus } from './status.ts';

@@ -89,10 +89,10 @@ export interface Resampled {
 
 /** An image on the next, coarser level. */
 export function halve(
-  device: Device, type: Type, image: Pixels, fine: PyramidLevel, coarse: PyramidLevel, options: CallOptions,
+  device: Device, type: Type, image: Pixels, fine: PyramidLevel, coarse: PyramidLevel, options: CallOptions, channels = 1,
 ): Resampled {
-  const array = resultArray(device, type, pointsOf(coarse));
-  return { array, seconds: resample(device, type, fine, 1, false, image, array, options) };
+  const array = resultArray(device, type, channels * pointsOf(coarse));
+  return { array, seconds: resample(device, type, fine, channels, false, image, array, options) };
 }
 
 /** A displacement on the next, finer level. */

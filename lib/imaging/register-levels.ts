@@ -6,6 +6,7 @@ import { elementAt, lastOf, required } from '../core/known.ts';
 import type { CallOptions } from '../core/progress.ts';
 import { spacingFields, type Pixels } from '../files/image.ts';
 import { landmarkError } from './landmarks.ts';
+import { hostPixels, maskedStack, unstacked } from './mask.ts';
 import { double, halve, planPyramid, pointsOf, type PyramidLevel, type Resampled } from './pyramid.ts';
 import type { RegisterCall, RegisterResult, RegistrationLevel } from './register-options.ts';
 import { statusOf, type IterationStatus } from './status.ts';
@@ -144,7 +145,23 @@ class Registration {
         template: await this.#resampled(halve(device, reference.type, last.template, fine, coarse, options)),
       });
     }
-    return images;
+    return this.#call.inside === undefined ? images : await this.#masked(images, this.#call.inside);
+  }
+
+  /** The images, the reference without what is outside the mask on every level: means of the pixels inside. */
+  async #masked(images: readonly LevelImages[], inside: Uint8Array): Promise<LevelImages[]> {
+    const { device, reference: { type, points }, options } = this.#call;
+    let stack = maskedStack(await hostPixels(elementAt(images, 0).reference, options.signal), inside);
+    const masked: LevelImages[] = [];
+    for (const [level, { template }] of images.entries()) {
+      if (level > 0) {
+        const [fine, coarse] = [elementAt(this.#levels, level - 1), elementAt(this.#levels, level)];
+        const halved = await this.#resampled(halve(device, type, this.#taken(stack), fine, coarse, options, 2));
+        stack = await hostPixels(halved, options.signal);
+      }
+      masked.push({ reference: this.#taken(unstacked(stack, level === 0 ? points : pointsOf(elementAt(this.#levels, level)))), template });
+    }
+    return masked;
   }
 
   /** The displacement that the coarsest level starts from. */

@@ -9,6 +9,7 @@ import { nested, normally, optionsOf, parametersOf, rangesOf, type ChecksOf, typ
 import type { CallOptions } from '../core/progress.ts';
 import type { CheckedImage, GridSize, Image, Pixels } from '../files/image.ts';
 import type { JacobianRange } from './jacobian.ts';
+import type { Mask } from './distances.ts';
 import type { IterationStatus } from './status.ts';
 import type { LandmarkError, Landmarks } from './landmarks.ts';
 
@@ -49,6 +50,11 @@ export interface RegisterOptions<V extends Pixels = Pixels> extends CallOptions 
   readonly accelerate?: boolean;
   /** A displacement to start from, in pixels; the pyramid then has one level unless `levels` says otherwise. Default zero. */
   readonly initial?: Image<V> | V;
+  /**
+   * Where to measure, width × height × depth entries over the reference: nonzero is inside. Pixels outside exert no force and do not count;
+   * the displacement is smooth there. Default everywhere.
+   */
+  readonly mask?: Mask;
   /** Corresponding points, for `tre`. */
   readonly landmarks?: Landmarks;
   /** Called at the end of each level. */
@@ -72,7 +78,8 @@ const out = nested(optionsOf('out', { displacement: anything, warped: anything }
 
 const checks = {
   ...parametersOf('imaging.registration', 'measure', 'alpha', 'variant'), ...callChecks, accelerate, iterations, tau: positive,
-  levels: whole(1, 32), tolerance: normally(number({ least: 0 }), 1e-3), initial: anything, landmarks: anything, onLevel: callback, out,
+  levels: whole(1, 32), tolerance: normally(number({ least: 0 }), 1e-3), initial: anything, landmarks: anything, mask: anything,
+  onLevel: callback, out,
 } satisfies ChecksOf<RegisterOptions>;
 
 /** Reads the options of a registration. */
@@ -125,5 +132,7 @@ export interface RegisterCall {
   readonly template: CheckedImage;
   readonly axes: 2 | 3;
   readonly initial: Pixels | undefined;
+  /** 1 where the reference counts; undefined: everywhere. */
+  readonly inside: Uint8Array | undefined;
   readonly options: TakenRegisterOptions;
 }

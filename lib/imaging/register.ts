@@ -4,15 +4,19 @@ import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { checkImage, requireAlike, spacingOf, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
 import { requireLandmarks } from './landmarks.ts';
+import { checkMask } from './mask.ts';
 import { registerLevels } from './register-levels.ts';
+import { realImage, type SampleImage } from './samples.ts';
 import { axesOf, displacementData } from './warp.ts';
 import {
   registerOptions, type RegisterCall, type RegisterOptions, type RegisterResult, type TakenRegisterOptions,
 } from './register-options.ts';
 
-function checkPair(reference: Image, template: Image): { fixed: CheckedImage; moving: CheckedImage } {
-  const fixed = checkImage(reference, 'reference');
-  const moving = checkImage(template, 'template');
+type Given = Image | SampleImage;
+
+function checkPair(reference: Given, template: Given): { fixed: CheckedImage; moving: CheckedImage } {
+  const fixed = checkImage(realImage(reference), 'reference');
+  const moving = checkImage(realImage(template), 'template');
   requireAlike(moving, fixed, 'template', false);
   for (const [name, image] of [['reference', fixed], ['template', moving]] as const) {
     if (image.channels !== 1) throw refusal(`${name}.channels`, '1', `${image.channels}`);
@@ -55,18 +59,25 @@ function takenOptions(options: TakenRegisterOptions): TakenRegisterOptions {
  *
  * Pixels that are not finite, in either image, exert no force and do not count. Results have the same bits on every backend.
  *
+ * Images of 8 and 16 bits are taken too: unsigned ones are computed as 0 to 1, signed ones as they are.
+ *
  * @param reference one channel; float32 or float64, at most 65536 pixels per side and fewer than 2³¹ in total
  * @param template the image that is warped, with the same properties
  * @throws ArgumentError naming the argument, before any work; `ERR_WARPLOOM_OUT_OF_MEMORY`; aborted calls reject with `signal.reason`
  * @see Fischer, Modersitzki: Curvature based image registration (2003), sections 2 to 4
  * @see Beck, Teboulle: A fast iterative shrinkage-thresholding algorithm (2009), for the extrapolation
  */
-export async function register<V extends Pixels>(
-  reference: Image<V>, template: Image<V>, given: RegisterOptions<V> = {},
-): Promise<RegisterResult<V>> {
+export function register<V extends Pixels>(
+  reference: Image<V>, template: Image<V>, given?: RegisterOptions<V>,
+): Promise<RegisterResult<V>>;
+export function register(
+  reference: SampleImage, template: SampleImage, given?: RegisterOptions<Float32Array>,
+): Promise<RegisterResult<Float32Array>>;
+export async function register(reference: Given, template: Given, given: RegisterOptions = {}): Promise<unknown> {
   const options = registerOptions.read(given);
   if (options.accelerate === true && options.variant === 'explicit') throw refusal('accelerate', 'false with variant "explicit"', 'true');
   const { fixed, moving } = checkPair(reference, template);
+  const inside = checkMask(options.mask, fixed);
   const axes = axesOf(fixed);
   const initial = options.initial === undefined ? undefined : displacementData(options.initial, fixed, 'initial');
   requireLandmarks(options.landmarks, axes);
@@ -74,7 +85,7 @@ export async function register<V extends Pixels>(
   requireOut(options.out?.warped, fixed.type, fixed.points, 'out.warped');
   const arrays = [fixed.data, moving.data, initial, options.out?.displacement, options.out?.warped];
   const device = deviceFor(options, arrays);
-  const call: RegisterCall = { device, reference: fixed, template: moving, axes, initial, options: takenOptions(options) };
+  const call: RegisterCall = { device, reference: fixed, template: moving, axes, initial, inside, options: takenOptions(options) };
   const { displacement, warped, ...rest } = await registerLevels(call);
   const { width, height, depth } = fixed;
   try {
@@ -84,7 +95,7 @@ export async function register<V extends Pixels>(
     throw error;
   }
   return {
-    displacement: { data: displacement as V, width, height, depth, channels: axes, ...spacingOf(fixed) },
-    warped: { data: warped as V, width, height, depth, ...spacingOf(fixed) }, ...rest,
+    displacement: { data: displacement, width, height, depth, channels: axes, ...spacingOf(fixed) },
+    warped: { data: warped, width, height, depth, ...spacingOf(fixed) }, ...rest,
   };
 }

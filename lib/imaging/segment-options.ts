@@ -6,6 +6,7 @@ import { choices } from '../core/operations.gen.ts';
 import { normally, optionsOf, parametersOf, rangesOf, type ChecksOf, type Taken } from '../core/options.ts';
 import type { CallOptions } from '../core/progress.ts';
 import type { ContourOptions, Ring } from './contour.ts';
+import type { Mask } from './distances.ts';
 import type { IterationStatus } from './status.ts';
 import type { CheckedImage, Pixels } from '../files/image.ts';
 
@@ -85,6 +86,11 @@ export interface SegmentOptions<V extends Pixels = Pixels> extends Omit<CallOpti
    * four iterations.
    */
   readonly energyEvery?: number;
+  /**
+   * Where to segment, width × height × depth entries: nonzero is inside. Pixels outside have no data and are outside the resulting mask.
+   * Default everywhere.
+   */
+  readonly mask?: Mask;
   /** Default `auto`. */
   readonly variant?: SegmentVariant;
   /** Default: the device of the device arrays among the arguments, or else the thread's default device. */
@@ -102,7 +108,7 @@ export const segmentParameters = parametersOf('imaging.segment',
 
 const checks = {
   ...segmentParameters, ...callChecks, energyEvery: normally(rangesOf('imaging.segment', 'energyEvery').energyEvery, 20),
-  weights: anything, initial: normally(anything, 'checkerboard' as never), out: anything,
+  weights: anything, initial: normally(anything, 'checkerboard' as never), out: anything, mask: anything,
 } satisfies ChecksOf<SegmentOptions>;
 
 /** Reads the options of a segmentation. */

@@ -1,5 +1,5 @@
 // imaging.segment: two regions by active contours without edges.
-import { describeValue, holds, isObject } from '../core/arrays.ts';
+import { describeValue, holds, isObject, typedCopy } from '../core/arrays.ts';
 import { deviceFor, requireOut } from '../core/call.ts';
 import { anything, choice, positive } from '../core/checks.ts';
 import { DeviceArray } from '../core/device.ts';
@@ -7,6 +7,8 @@ import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { normally, optionsOf } from '../core/options.ts';
 import { checkImage, relativeSpacing, type CheckedImage, type Image, type Pixels } from '../files/image.ts';
+import { checkMask, hideOutside, hostPixels, placed } from './mask.ts';
+import { realImage, type SampleImage } from './samples.ts';
 import { segmentInChunks } from './segment-call.ts';
 import { segmentOptions, type SegmentCall, type SegmentOptions, type SegmentResult, type TakenSegmentOptions } from './segment-options.ts';
 
@@ -101,6 +103,8 @@ function takenOptions(options: TakenSegmentOptions): TakenSegmentOptions {
  * by gradient descent on a level set (Chan and Vese 2001; the semi-implicit step after Getreuer 2012, for all points at once).
  * Lengths, the level set's among them, count in units of the smallest `spacing` of the image, areas and volumes in pixels.
  *
+ * Images of 8 and 16 bits are taken too: unsigned ones are computed as 0 to 1, signed ones as they are.
+ *
  * Pixels with a value that is not finite (in any channel) have no data: only the curvature and nu act there, and they do not count
  * in any mean. `inside` may be the bright region or the dark one, depending on the initial contour. Results have the same bits on
  * every backend, with every variant and number of threads. docs/imaging-segment.md has the formulas.
@@ -113,13 +117,36 @@ function takenOptions(options: TakenSegmentOptions): TakenSegmentOptions {
  *   that the device or the image does not go with; `ERR_WARPLOOM_OUT_OF_MEMORY`; `ERR_WARPLOOM_DEVICE_LOST`. Aborted calls reject
  *   with `signal.reason`.
  */
-export async function segment<V extends Pixels>(image: Image<V>, given: SegmentOptions<V> = {}): Promise<SegmentResult<V>> {
+export function segment<V extends Pixels>(image: Image<V>, given?: SegmentOptions<V>): Promise<SegmentResult<V>>;
+export function segment(image: SampleImage, given?: SegmentOptions<Float32Array>): Promise<SegmentResult<Float32Array>>;
+export async function segment(image: Image | SampleImage, given: SegmentOptions = {}): Promise<unknown> {
   const options = optionsFrom(given);
-  const checked = checkImage(image, 'image');
+  const checked = checkImage(realImage(image), 'image');
+  const inside = checkMask(options.mask, checked);
   checkWeights(options.weights, checked.channels);
   const start = checkInitial(options.initial, checked);
   checkOut(options.out, checked);
-  const arrays = [image.data, start.given, options.out?.levelSet, options.out?.mask];
+  const arrays = [checked.data, start.given, options.out?.levelSet, options.out?.mask];
   const device = deviceFor(options, arrays);
-  return await segmentInChunks({ device, image: checked, options: takenOptions(options), ...start }) as SegmentResult<V>;
+  const call = { device, image: checked, options: takenOptions(options), ...start };
+  return inside === undefined ? await segmentInChunks(call) : await segmentInside(call, inside);
+}
+
+/** Segments where a mask says: pixels outside have no data, and are outside the result. */
+async function segmentInside(call: SegmentCall, inside: Uint8Array): Promise<SegmentResult> {
+  const { device, image, given, options: { signal } } = call;
+  const first = given instanceof DeviceArray || given === undefined ? given : typedCopy(given);
+  const hidden = await hostPixels(image.data, signal);
+  hideOutside(hidden, inside);
+  const data = placed(device, image.data, hidden);
+  try {
+    const result = await segmentInChunks({ ...call, image: { ...image, data }, given: first });
+    const mask: unknown = result.mask;
+    const found = mask instanceof DeviceArray ? await mask.read(undefined, 0, { signal }) as Uint8Array : mask as Uint8Array;
+    for (let i = 0; i < found.length; i += 1) if (inside[i] === 0) found[i] = 0;
+    if (mask instanceof DeviceArray) await mask.write(found);
+    return result;
+  } finally {
+    if (data instanceof DeviceArray) data.dispose();
+  }
 }

@@ -182,7 +182,19 @@ const fields: Record<string, readonly PublicCase[]> = {
   'imaging.jacobian': [{
     device: 'arrays', call: ({ array, on }) => imaging.jacobian({ data: array(512), width: 16, height: 16, channels: 2 }, on),
   }],
-  'imaging.warp': [{ device: 'arrays', call: (given) => imaging.warp(picture(given), given.array(512, -1, 1), given.on) }],
+  'imaging.warp': [
+    { device: 'arrays', call: (given) => imaging.warp(picture(given), given.array(512, -1, 1), given.on) },
+    { device: 'arrays', call: (given) => imaging.warp(picture(given), given.array(512, -1, 1), { interpolation: 'nearest', ...given.on }) },
+  ],
+  'imaging.composeDisplacements': [{
+    device: 'arrays', call: ({ array, on }) => {
+      const field = () => ({ data: array(512), width: 16, height: 16, channels: 2 });
+      return imaging.composeDisplacements(field(), field(), on);
+    },
+  }],
+  'imaging.invertDisplacement': [{
+    device: 'arrays', call: ({ array, on }) => imaging.invertDisplacement({ data: array(512), width: 16, height: 16, channels: 2 }, { iterations: 3, ...on }),
+  }],
   'imaging.denoise': [
     { device: 'arrays', call: (given) => imaging.denoise(picture(given), { weight: 0.1, iterations: 30, ...given.on }) },
     { device: true, call: (given) => imaging.denoise(picture(given), { sigma: 'estimate', iterations: 30, ...given.on }) },

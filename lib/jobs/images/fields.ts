@@ -46,9 +46,10 @@ export const image = {
     .describe('intensities that are mapped to 0 and 1 for the computation, and back afterwards: "unit" uses them as they are '
       + '(default for PNG and TIFF integers and phantoms), '
       + '"own" maps the smallest and largest value (default for all others), or two numbers'),
+  mask: path.optional().describe('an image file of the same extents: the operation measures where it is not 0'),
   addNoise: noise.optional().describe('noise that is added before the computation'),
 };
 
 /** What jobs over images have in common. */
-export type ImageJob = Pick<z.infer<z.ZodObject<typeof image>>, 'read' | 'precision' | 'range' | 'addNoise'>;
+export type ImageJob = Pick<z.infer<z.ZodObject<typeof image>>, 'read' | 'precision' | 'range' | 'mask' | 'addNoise'>;
 export type ImageInput = z.infer<typeof input>;

@@ -17,6 +17,8 @@ export interface LoadedImage {
   readonly truth: HostImage | undefined;
   /** The labels of `discs`. */
   readonly mask: Uint8Array | undefined;
+  /** Where to measure; undefined: everywhere. */
+  readonly region: Uint8Array | undefined;
   /** A readable label: the file or the phantom, and its extents. */
   readonly label: string;
 }
@@ -61,13 +63,22 @@ function generate(input: Exclude<ImageInput, string>, type: 'float32' | 'float64
   return discs(input.size, options) as { image: HostImage; mask: Uint8Array };
 }
 
+/** Reads labels of the image's extents: 1 where they are not 0. `field`: of the job. */
+export async function readLabels(path: string, image: HostImage, field: string): Promise<Uint8Array> {
+  const { image: { data } } = await readImage(path, { values: 'stored' });
+  const pixels = image.width * image.height * (image.depth ?? 1);
+  if (data.length !== pixels) throw refusal(field, `labels of ${pixels} pixels`, `${data.length}`);
+  return Uint8Array.from(data, (value: number) => Number(value !== 0));
+}
+
 /** Reads or generates an image. `resolve` maps paths in the job file to paths in the file system. */
 export async function loadImage(input: ImageInput, job: ImageJob, resolve: (path: string) => string): Promise<LoadedImage> {
   const type = job.precision;
   if (typeof input !== 'string') {
     const { image, mask } = generate(input, type);
     const noisy = job.addNoise === undefined ? image : addNoise(image, job.addNoise);
-    return { image: noisy, meta: undefined, range: [0, 1], truth: image, mask, label: `${input.phantom} ${extentsOf(image)}` };
+    const region = job.mask === undefined ? undefined : await readLabels(resolve(job.mask), image, 'mask');
+    return { image: noisy, meta: undefined, range: [0, 1], truth: image, mask, region, label: `${input.phantom} ${extentsOf(image)}` };
   }
   const { raw, ...read } = job.read ?? {};
   const layout = raw === undefined ? {} : { raw, format: 'raw' as const };
@@ -75,8 +86,9 @@ export async function loadImage(input: ImageInput, job: ImageJob, resolve: (path
   const range = rangeFor(job, meta, stored.data);
   const image = rescale(stored, range);
   const label = `${basename(input)} ${extentsOf(image)}`;
-  if (job.addNoise === undefined) return { image, meta, range, truth: undefined, mask: undefined, label };
-  return { image: addNoise(image, job.addNoise), meta, range, truth: image, mask: undefined, label };
+  const region = job.mask === undefined ? undefined : await readLabels(resolve(job.mask), image, 'mask');
+  if (job.addNoise === undefined) return { image, meta, range, truth: undefined, mask: undefined, region, label };
+  return { image: addNoise(image, job.addNoise), meta, range, truth: image, mask: undefined, region, label };
 }
 
 /**

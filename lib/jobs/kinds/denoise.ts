@@ -57,7 +57,8 @@ export async function runDenoise(job: DenoiseJob, loaded: LoadedImage, { device,
   const begin = performance.now();
   const result = await denoise(loaded.image, {
     method, noise, coupled, missing, device, signal, onProgress: (done, most, { energy }) => onProgress(done, most, { energy }),
-    ...(weight === undefined ? {} : { weight }), ...(sigma === undefined ? {} : { sigma }),
+    ...(loaded.region === undefined ? {} : { mask: loaded.region }), ...(weight === undefined ? {} : { weight }),
+    ...(sigma === undefined ? {} : { sigma }),
     ...(iterations === undefined ? {} : { iterations }), ...(tolerance === undefined ? {} : { tolerance }),
   });
   const seconds = (performance.now() - begin) / 1000;
@@ -108,6 +109,6 @@ export const denoiseItem: ItemFunction<DenoiseJob> = async (job, context) => {
 /** The kind `denoise`. */
 export const denoiseKind: JobKind<'denoise', typeof denoiseJobSchema> = {
   kind: 'denoise', schema: denoiseJobSchema,
-  inputs: (job) => ({ input: job.input }),
+  inputs: (job) => ({ input: job.input, mask: job.mask }),
   run: denoiseItem,
 };

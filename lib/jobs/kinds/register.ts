@@ -73,7 +73,7 @@ async function readLandmarks(path: string, dimensions: number): Promise<Landmark
 }
 
 const single = (image: HostImage, meta: LoadedImage['meta'], range: LoadedImage['range'], label: string): LoadedImage =>
-  ({ image, meta, range, truth: undefined, mask: undefined, label });
+  ({ image, meta, range, truth: undefined, mask: undefined, region: undefined, label });
 
 /** Reads or generates the pair. Both files are scaled by the reference's range, so that their intensities stay comparable. */
 export async function loadPair(job: RegisterJob, resolve: (path: string) => string): Promise<LoadedPair> {
@@ -90,7 +90,7 @@ export async function loadPair(job: RegisterJob, resolve: (path: string) => stri
   }
   if (template === undefined) throw refusal('template', 'the image that is warped onto the reference', 'none');
   const first = await loadImage(reference, job, resolve);
-  const second = await loadImage(template, { ...job, range: [...first.range] as [number, number] }, resolve);
+  const second = await loadImage(template, { ...job, mask: undefined, range: [...first.range] as [number, number] }, resolve);
   const sides = (first.image.depth ?? 1) > 1 ? 3 : 2;
   const landmarks = job.landmarks === undefined ? undefined : await readLandmarks(resolve(job.landmarks), sides);
   return { reference: first, template: second, exact: undefined, landmarks };
@@ -100,7 +100,7 @@ export async function runRegister(job: RegisterJob, pair: LoadedPair, { device, 
   const { measure, alpha, tau, levels, iterations, tolerance } = job;
   const { reference, template, exact, landmarks } = pair;
   const begin = performance.now();
-  const given = { alpha, tau, levels, iterations, tolerance, landmarks };
+  const given = { alpha, tau, levels, iterations, tolerance, landmarks, mask: reference.region };
   const result = await register(reference.image, template.image, {
     measure, device, signal, onProgress, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
   });
@@ -174,6 +174,6 @@ export const registerItem: ItemFunction<RegisterJob> = async (job, context) => {
 /** The kind `register`. */
 export const registerKind: JobKind<'register', typeof registerJobSchema> = {
   kind: 'register', schema: registerJobSchema,
-  inputs: ({ reference, template, landmarks }) => ({ reference, template, landmarks }),
+  inputs: ({ reference, template, landmarks, mask }) => ({ reference, template, landmarks, mask }),
   run: registerItem,
 };

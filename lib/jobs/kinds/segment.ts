@@ -2,16 +2,15 @@
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { z } from 'zod';
-import { refusal } from '../../core/errors.ts';
 import { writeFileAtomic } from '../../core/files.ts';
 import { elementAt, required } from '../../core/known.ts';
 import { formatNpy } from '../../files/npy.ts';
 import {
-  diceEitherWay, hausdorff, readImage, segment, segmentSteps, writeImage, type ImageMeta, type InitialContour,
+  diceEitherWay, hausdorff, segment, segmentSteps, writeImage, type ImageMeta, type InitialContour,
 } from '../../imaging/index.ts';
 import { count, path, positive } from '../fields.ts';
 import { image as imageFields, input } from '../images/fields.ts';
-import { loadImage, outputFormat, type HostImage, type LoadedImage } from '../images/input.ts';
+import { loadImage, outputFormat, readLabels, type HostImage, type LoadedImage } from '../images/input.ts';
 import { historyPlot, linesSvg, panelsPng } from '../images/pictures.ts';
 import { sideFiles, writeSides } from '../images/sides.ts';
 import type { ItemFunction, ItemReport, JobKind, Running } from '../kind.ts';
@@ -60,15 +59,6 @@ export interface Segmented {
   readonly report: Pick<ItemReport, 'summary' | 'figures' | 'accuracy' | 'notes'>;
 }
 
-/** Reads labels of the same extents from a file. */
-async function readTruth(path: string | undefined, { image, mask }: LoadedImage): Promise<Uint8Array | undefined> {
-  if (path === undefined) return mask;
-  const { image: { data } } = await readImage(path, { values: 'stored' });
-  const pixels = image.width * image.height * (image.depth ?? 1);
-  if (data.length !== pixels) throw refusal('truth', `labels of ${pixels} pixels`, `${data.length}`);
-  return Uint8Array.from(data, (value: number) => Number(value !== 0));
-}
-
 async function hausdorffOf(mask: Uint8Array, truth: Uint8Array, image: HostImage): Promise<Record<string, number>> {
   const distance = await hausdorff(mask, truth, image);
   if (!Number.isFinite(distance)) return {};
@@ -87,9 +77,9 @@ export async function runSegment(
 ): Promise<Segmented> {
   const { mu, nu, lambda1, lambda2, dt, tolerance, iterations, step, initial, reinitialize } = job;
   const { image } = loaded;
-  const truth = await readTruth(truthPath, loaded);
+  const truth = truthPath === undefined ? loaded.mask : await readLabels(truthPath, image, 'truth');
   const begin = performance.now();
-  const given = { mu, nu, lambda1, lambda2, dt, tolerance, iterations, reinitializeEvery: reinitialize };
+  const given = { mu, nu, lambda1, lambda2, dt, tolerance, iterations, reinitializeEvery: reinitialize, mask: loaded.region };
   const result = await segment(image, {
     step, initial: initial as InitialContour<Float32Array | Float64Array>, energyEvery: 10, device, signal,
     onProgress: (done, total, { energy }) => onProgress(done, total, { energy }),
@@ -159,6 +149,6 @@ export const segmentItem: ItemFunction<SegmentJob> = async (job, context) => {
 /** The kind `segment`. */
 export const segmentKind: JobKind<'segment', typeof segmentJobSchema> = {
   kind: 'segment', schema: segmentJobSchema,
-  inputs: (job) => ({ input: job.input, truth: job.truth }),
+  inputs: (job) => ({ input: job.input, truth: job.truth, mask: job.mask }),
   run: segmentItem,
 };
