@@ -2,17 +2,16 @@
 // the cores. One thread of a device takes many times as long as a core for firings in order, so it depends on what else there is to do.
 import { availableParallelism } from 'node:os';
 import type { Device } from '../../core/device.ts';
-import { addAt, elementAt } from '../../core/known.ts';
+import { elementAt } from '../../core/known.ts';
 import type { StreamGraph } from '../graph.ts';
 import { StreamRunError } from '../interpret/error.ts';
 import { scalarCount } from '../interpret/values.ts';
 import { UnsupportedProgram } from '../plan/unsupported.ts';
-import { countedCosts } from '../profile/estimate.ts';
 import { sampleInput } from '../profile/parts.ts';
 import { textFor } from './gpu-pipelined.ts';
 import { leastMicroseconds } from './gpu-schedule.ts';
 import type { CompiledGpu } from './gpu.ts';
-import { nodeTimes } from './threads.ts';
+import { timeOnCores } from './cores-time.ts';
 import { compiledWasm } from './wasm.ts';
 
 /** Microseconds of a steady state on both sides. */
@@ -37,10 +36,6 @@ interface InOrderRequest {
 const worthTiming = 3;
 /** How many times faster than WebAssembly on threads a device has to be, as measured: C++ is faster than that by about as much. */
 const leastGain = 1.5;
-/** How many times faster than counted operations a core makes firings in order: they wait for each other, and nothing is a vector. */
-const inOrderSpeed = 5;
-/** How well threads use cores. */
-const efficiency = 0.9;
 /** Iterations of the schedule that are timed, beside those that fill it; twice, of which the faster counts. */
 const timedIterations = 16, repeats = 2;
 /** Milliseconds on cores that are long enough to be timed, and scalars of input up to which runs get longer for that. */
@@ -60,16 +55,10 @@ function inOrderParts({ actors, open }: ReturnType<typeof textFor>['text']): Map
 export function estimateSides(graph: StreamGraph, multiprocessors: number, threads: number): BothSides {
   const { text, choice } = textFor(graph, { mode: 'swp' });
   const { plan } = compiledWasm(graph), partOf = inOrderParts(text);
-  const times = nodeTimes(plan, undefined, 'wasm'), counted = countedCosts(plan.graph);
-  const parts = Array.from({ length: text.actors.groups.length + 1 }, () => 0);
-  let all = 0;
-  plan.graph.nodes.forEach(({ id }) => {
-    const part = partOf.get(plan.origins[id] ?? -1), count = elementAt(plan.steady.repetitions, id);
-    const time = count * (part === undefined ? elementAt(times, id) : elementAt(counted, id) / inOrderSpeed);
-    all += time;
-    if (part !== undefined) addAt(parts, part, time);
-  });
-  return { device: leastMicroseconds(text, choice, multiprocessors), cores: Math.max(all / threads / efficiency, ...parts) };
+  return {
+    device: leastMicroseconds(text, choice, multiprocessors),
+    cores: timeOnCores(plan, plan.steady.repetitions, (node) => partOf.get(plan.origins[node] ?? -1), threads),
+  };
 }
 
 /** Items of input for so many steady states, from the start of a run: the caller's, or random ones. */

@@ -26,7 +26,10 @@ import type { GpuRunOptions } from './gpu-types.ts';
 
 /** Options of {@link run}. */
 export interface StreamRunOptions {
-  /** Default `auto`. `js` is the former name of `wasm`: it adds a note to the result, and the next version will not accept it. */
+  /**
+   * Default `auto`: what should be fastest of a GPU, WebAssembly, and C++ where there is a compiler and a long run has firings that must
+   * follow each other. `js` is the former name of `wasm`: it adds a note to the result, and the next version will not accept it.
+   */
   readonly backend?: StreamBackend | FormerBackend;
   /** An open device of backend cuda (or simt) on which to run. Default: one that is opened when a run needs it, and kept. */
   readonly device?: Device;
@@ -361,9 +364,16 @@ async function isForGpu(graph: StreamGraph, given: GivenOptions): Promise<boolea
   });
 }
 
-/** By WebAssembly, or where that cannot be by the interpreter. */
+/** By WebAssembly, with `auto` perhaps by C++, or where that cannot be by the interpreter. */
 async function runOnCpu(backend: StreamBackend, graph: StreamGraph, given: GivenOptions): Promise<StreamRun> {
   const { limits = {}, costs: _, device: _device, devices: _devices, fast: _fast, mode: _mode, release: _release, ...options } = given;
+  if (backend === 'auto' && graph.input !== undefined) {
+    const began = performance.now(), { byCppIfWorth } = await import('./cpp-choice.ts');
+    const made = await byCppIfWorth(graph, options, async () =>
+      runCpp(graph, { ...options, costs: await timesFor(graph, 'cpp', given) }));
+    if (made === undefined) options.timeout = Math.max(1, options.timeout - (performance.now() - began));
+    else if (made !== 'no') return made;
+  }
   try {
     return await runWasm(graph, { ...options, costs: await timesFor(graph, 'wasm', given) });
   } catch (error) {
