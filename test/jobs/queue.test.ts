@@ -1,8 +1,9 @@
 // Sweeps over machines: a real Redis server, workers that are killed, jobs that are not to be trusted.
 import { deepStrictEqual, equal, match, ok, rejects, throws } from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -14,6 +15,7 @@ import { files, jobs } from '../../lib/index.ts';
 import { parseAddress } from '../../lib/jobs/queue/address.ts';
 import { connect, prefix } from '../../lib/jobs/queue/connect.ts';
 import { queuedItem } from '../../lib/jobs/queue/task.ts';
+import { skipCases } from '../support/backends.ts';
 import { Random } from '../support/random.ts';
 import { noServer, startServer, type Server } from '../support/redis.ts';
 import { resultsIn } from '../support/results.ts';
@@ -28,6 +30,7 @@ describe('addresses of queues', () => {
       ['redis://localhost', 'redis://localhost:6379', { host: 'localhost', port: 6379 }],
       ['redis://u:p%40ss@h:1/3', 'redis://h:1/3', { host: 'h', port: 1, username: 'u', password: 'p@ss', db: 3 }],
       ['rediss://:x@h', 'rediss://h:6379', { host: 'h', port: 6379, password: 'x', tls: { servername: 'h' } }],
+      ['rediss://127.0.0.1', 'rediss://127.0.0.1:6379', { host: '127.0.0.1', port: 6379, tls: {} }],
       ['redis://[::1]:7', 'redis://[::1]:7', { host: '::1', port: 7 }],
       ['unix:///run/r.sock', 'unix:///run/r.sock', { path: '/run/r.sock' }],
     ];
@@ -49,6 +52,39 @@ describe('addresses of queues', () => {
     await rejects(jobs.work({ queue }), refused);
     await rejects(jobs.work({} as never), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'queue' });
     await rejects(jobs.work({ queue: 5 as never }), { code: 'ERR_WARPLOOM_INVALID_ARGUMENT', argument: 'queue' });
+  });
+});
+
+describe('queues over TLS', () => {
+  it('are reached with a certificate that is trusted, and refused with another one', async function () {
+    const folder = await mkdtemp(join(tmpdir(), 'warploom-tls-'));
+    const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
+    let server: Server | undefined;
+    try {
+      const made = spawnSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', certificate, '-days', '2',
+        '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']);
+      const free = createServer().listen(0, '127.0.0.1');
+      await once(free, 'listening');
+      const { port } = free.address() as AddressInfo;
+      free.close();
+      await once(free, 'close');
+      if (made.status === 0) server = await startServer({ key, certificate, port }).catch(() => undefined); // one without TLS ends at once
+      if (server === undefined) {
+        skipCases('no openssl, or no Redis or Valkey server with TLS');
+        this.skip();
+      }
+      const ca = await readFile(certificate);
+      for (const host of ['localhost', '127.0.0.1']) {
+        const address = parseAddress(`rediss://:${encodeURIComponent(server.password)}@${host}:${port}`);
+        await rejects(connect(address), { code: 'ERR_WARPLOOM_UNAVAILABLE', message: /no Redis or Valkey server at rediss:.*self-signed certificate/ });
+        const { redis } = await connect({ ...address, connection: { ...address.connection, tls: { ...address.connection['tls'] as object, ca } } });
+        equal(await redis.ping(), 'PONG');
+        redis.disconnect();
+      }
+    } finally {
+      await server?.stop();
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 });
 

@@ -18,13 +18,15 @@ const program = ['redis-server', 'valkey-server'].find((name) => spawnSync(name,
 /** Why there is no server. */
 export const noServer = 'redis-server or valkey-server is not installed';
 
-/** Starts a server with a password. */
-export async function startServer(): Promise<Server | undefined> {
+/** Starts a server with a password, and with TLS on a port of 127.0.0.1 if `tls` names the files of a key and its certificate. */
+export async function startServer(tls?: { readonly key: string; readonly certificate: string; readonly port: number }): Promise<Server | undefined> {
   if (program === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'warploom-redis-'));
   const socket = join(folder, 's');
   const password = 'opensesame/42';
-  const child = spawn(program, ['--port', '0', '--unixsocket', socket, '--save', '', '--appendonly', 'no', '--dir', folder, '--requirepass', password],
+  const child = spawn(program, ['--port', '0', '--unixsocket', socket, '--save', '', '--appendonly', 'no', '--dir', folder, '--requirepass', password,
+    ...(tls === undefined ? [] : ['--bind', '127.0.0.1', '--tls-port', String(tls.port), '--tls-key-file', tls.key, '--tls-cert-file', tls.certificate,
+      '--tls-ca-cert-file', tls.certificate, '--tls-auth-clients', 'no'])],
     { stdio: 'ignore' });
   const ended = once(child, 'exit');
   while (!existsSync(socket)) {

@@ -1,4 +1,5 @@
 // Addresses of queues. They may hold a password, so nothing but `shown` is ever printed.
+import { isIP } from 'node:net';
 import { refusal } from '../../core/errors.ts';
 
 /** What is needed to reach a Redis or Valkey server. */
@@ -43,7 +44,8 @@ export function parseAddress(text: string): Address {
   return {
     connection: {
       host, port, ...login, ...(database === '' ? {} : { db: Number(database) }),
-      ...(url.protocol === 'rediss:' ? { tls: { servername: host } } : {}),
+      // TLS has names of servers, and IP addresses are none.
+      ...(url.protocol === 'rediss:' ? { tls: isIP(host) === 0 ? { servername: host } : {} } : {}),
     },
     shown: `${url.protocol}//${url.hostname}:${port}${database === '' ? '' : `/${database}`}`, scrub,
   };
