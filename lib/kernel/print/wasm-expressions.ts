@@ -1,13 +1,14 @@
 // Expressions as instructions that leave a value on the stack.
 import {
   elementOf, isVector, valueOf, type Buffer, type Expression, type ExpressionOf, type KernelFunction, type Local, type ScalarType,
-  type Type,
+  type StatementOf, type Type,
 } from '../ir.ts';
 import { localsOf, walkBody, walkExpression } from '../visit.ts';
 import {
   binaryCode, Bytes, bytesOf, compareCode, convertCode, extractCode, lane, loadCode, loadLanes, replaceCode, splatCode, unaryCode,
 } from './wasm-binary.ts';
 import type { WasmLayout, WasmPlace } from './wasm-layout.ts';
+import { LoopRows } from './wasm-rows.ts';
 import { required } from '../../core/known.ts';
 
 /** The indices of functions and imports, and of mathematical functions, by name. */
@@ -24,6 +25,10 @@ export class ExpressionPrinter {
   readonly #index = new Map<Local, number>();
   readonly #spare: { readonly [T in Type]?: number[] } = {};
   readonly #pointers = new Map<Buffer, number>();
+  #rows: LoopRows | undefined;
+  readonly #rowLocals = new Map<string, number>();
+  /** The counter of the loop in bytes, by shift. */
+  readonly #scaled = new Map<number, number>();
   readonly #f: KernelFunction;
   readonly #layout: WasmLayout;
   readonly #numbers: Numbers;
@@ -85,10 +90,41 @@ export class ExpressionPrinter {
     return isOwn ? this.code.op('global_get').unsigned(0) : this.code.constant('i32', 0);
   }
 
+  /**
+   * Before the first iteration of a loop without others inside: computes what stays the same in the addresses of its elements. The result
+   * is called at the beginning of every iteration; undefined if there is nothing of the kind.
+   */
+  beginLoop(loop: StatementOf<'for'>): (() => void) | undefined {
+    this.#rows = new LoopRows(loop, (buffer) => this.#pointers.get(buffer), (local) => this.local(local));
+    for (const { buffer, rest, shift, key } of this.#rows.all) {
+      const row = this.#newVariable('i32');
+      this.code.get(required(this.#pointers.get(buffer)));
+      this.value(rest);
+      this.code.constant('i32', shift).op('i32_shl').op('i32_add').set(row);
+      this.#rowLocals.set(key, row);
+    }
+    const shifts = [...new Set(this.#rows.all.map(({ shift }) => shift))];
+    for (const shift of shifts) this.#scaled.set(shift, this.#newVariable('i32'));
+    return shifts.length === 0 ? undefined : () => {
+      for (const shift of shifts) {
+        this.code.get(this.local(loop.counter)).constant('i32', shift).op('i32_shl').set(required(this.#scaled.get(shift)));
+      }
+    };
+  }
+
+  endLoop(): void {
+    this.#rows = undefined;
+  }
+
   /** Writes the address of an element, except for a constant part, which it returns. */
   address(buffer: Buffer, index: Expression, offset: number): number {
     const place = this.#place(buffer);
     const size = bytesOf[buffer.element];
+    const row = this.#rows?.find(buffer, index);
+    if (row !== undefined) {
+      this.code.get(required(this.#rowLocals.get(row.key))).get(required(this.#scaled.get(row.shift))).op('i32_add');
+      return offset * size;
+    }
     const known = valueOf(index);
     const pointer = this.#pointers.get(buffer);
     const at = (pointer === undefined ? place.at : 0) + (offset + (known ?? 0)) * size;

@@ -231,7 +231,9 @@ class FunctionPrinter {
   }
 
   /** A loop that tests at the end of each iteration whether to continue; `stays` writes the condition. */
-  #rotated(label: Label, body: Body, isEntered: boolean, next: () => void, stays: (() => void) | undefined): void {
+  #rotated(
+    label: Label, body: Body, isEntered: boolean, next: () => void, stays: (() => void) | undefined, begin?: () => void,
+  ): void {
     const code = this.#code;
     const skips = stays !== undefined && !isEntered;
     if (skips) {
@@ -242,6 +244,7 @@ class FunctionPrinter {
     this.#leavable('break', label, () => {
       code.begin('loop');
       this.#inside(noFrame, () => {
+        begin?.();
         this.#leavable('continue', label, () => { this.#body(body); });
         next();
         stays?.();
@@ -259,7 +262,8 @@ class FunctionPrinter {
     this.#rotated(label, body, false, () => {}, known === undefined ? () => { this.#write.condition(condition); } : undefined);
   }
 
-  #for({ label, counter, from, to, step, body }: StatementOf<'for'>): void {
+  #for(s: StatementOf<'for'>): void {
+    const { label, counter, from, to, step, body } = s;
     const code = this.#code;
     const local = this.#write.local(counter);
     const [low, high] = [valueOf(from), valueOf(to)];
@@ -270,13 +274,15 @@ class FunctionPrinter {
       }
       this.#write.value(from);
       code.set(local);
+      const begin = this.#write.beginLoop(s);
       this.#rotated(label, body, low !== undefined && high !== undefined && low < high,
         () => { code.get(local).constant('i32', step).op('i32_add').set(local); }, () => {
           code.get(local);
           if (high === undefined) code.get(end);
           else code.constant('i32', high);
           code.op('i32_lt_s');
-        });
+        }, begin);
+      this.#write.endLoop();
     });
   }
 }
