@@ -199,6 +199,53 @@ describe('the studio', function () {
     match(clip, /51%|calc\(100% - 49%\)/);
   });
 
+  journey('names every control, has every id once, and fits a phone', async () => {
+    const session = await page.context().newCDPSession(page);
+    const roles = ['button', 'link', 'textbox', 'combobox', 'slider', 'checkbox', 'image', 'progressbar', 'meter', 'region', 'navigation', 'table'];
+    await page.setViewportSize({ width: 360, height: 780 });
+    const job = page.url().slice(page.url().indexOf('#'));
+    for (const [view, ready] of [['#/jobs', 'table'], ['#/new', 'form'], ['#/stream', '#schedule'], [job, '#results']] as const) {
+      await page.goto(address + view);
+      await page.locator(ready).first().waitFor();
+      await page.locator('summary').evaluateAll((all: any[]) => { for (const each of all) if (!each.parentElement.open) each.click(); });
+      const { nodes } = await session.send('Accessibility.getFullAXTree');
+      const nameless = nodes.filter(({ ignored, role, name }) =>
+        !ignored && roles.includes(String(role?.value)) && String(name?.value ?? '') === '').map(({ role }) => String(role?.value));
+      const [twice, overflow, headings] = await page.evaluate(() => {
+        const { document, innerWidth } = globalThis as any;
+        const ids = [...document.querySelectorAll('[id]')].map(({ id }: any) => id as string);
+        return [ids.filter((id, i) => ids.indexOf(id) !== i), document.documentElement.scrollWidth > innerWidth, document.querySelectorAll('h1').length];
+      });
+      deepStrictEqual([view, nameless, twice, overflow, headings], [view, [], [], false, 1]);
+    }
+    await page.setViewportSize({ width: 1100, height: 900 });
+  });
+
+  journey('can be used with the keyboard alone, and keeps its colours', async () => {
+    await page.goto(`${address}#/devices`);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Devices' }).waitFor();
+    await page.evaluate(() => { (globalThis as any).document.activeElement.blur(); });
+    await page.keyboard.press('Tab');
+    const focused = (): Promise<string> => page.evaluate(() => (globalThis as any).document.activeElement.textContent as string);
+    strictEqual(await focused(), 'Skip to the content');
+    await page.keyboard.press('Tab'); // the name of the studio
+    await page.keyboard.press('Tab');
+    strictEqual(await focused(), 'Jobs');
+    ok(await page.evaluate(() => (globalThis as any).getComputedStyle((globalThis as any).document.activeElement).outlineStyle !== 'none'));
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+    const ground = (): Promise<string> => page.evaluate(() => (globalThis as any).getComputedStyle((globalThis as any).document.body).backgroundColor as string);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    const dark = await ground();
+    await page.getByLabel('Colours').selectOption('light');
+    const light = await ground();
+    ok(dark !== light, dark);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+    strictEqual(await ground(), light);
+  });
+
   journey('shows the devices', async () => {
     await page.getByRole('link', { name: 'Devices' }).click();
     await page.getByText('Memory in use').waitFor();

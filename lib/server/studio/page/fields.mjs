@@ -13,7 +13,7 @@ import { valueOf } from './values.mjs';
  */
 /**
  * @typedef {{ form: Form, schema: Schema, draft: Draft, path: (string | number)[], label: string, isNeeded: boolean,
- *   onChange: (draft: Draft) => void }} FieldProps
+ *   onChange: (draft: Draft) => void, isInner?: boolean | undefined }} FieldProps
  */
 
 /** The id of a field. @param {(string | number)[]} path */
@@ -25,27 +25,41 @@ const ownIssues = (path, issues) => issues.filter((issue) => issue.path.join('.'
 /** Whether anything in a part of the form is wrong. @param {(string | number)[]} path @param {Issue[]} issues */
 const hasIssues = (path, issues) => issues.some((issue) => path.every((part, i) => issue.path[i] === part));
 
-/** @param {{ path: (string | number)[], schema: Schema, issues: Issue[] }} props */
-function Notes({ path, schema, issues }) {
+/**
+ * The id of a control. The value of a chosen alternative has the path of the choice itself.
+ * @param {{ path: (string | number)[], isInner?: boolean | undefined }} props
+ */
+export const controlId = ({ path, isInner = false }) => `${idOf(path)}${isInner ? '-value' : ''}`;
+
+/**
+ * The hint of a field, and what is wrong with it; of the value of an alternative, the choice says what is wrong.
+ * @param {{ path: (string | number)[], schema: Schema, issues: Issue[], isInner?: boolean | undefined }} props
+ */
+function Notes({ path, schema, issues, isInner = false }) {
   const hint = schema.description ?? '';
-  const own = ownIssues(path, issues);
-  return html`${hint !== '' && html`<p class="hint" id=${`${idOf(path)}-hint`}>${hint}</p>`}
+  const own = isInner ? [] : ownIssues(path, issues);
+  return html`${hint !== '' && html`<p class="hint" id=${`${controlId({ path, isInner })}-hint`}>${hint}</p>`}
     ${own.length > 0 && html`<p class="issue" id=${`${idOf(path)}-issue`}>${own.map(({ message }) => message).join('; ')}</p>`}`;
 }
 
 /** Attributes that tie a control to its hint and to what is wrong with it. @param {FieldProps} props */
-function described({ path, schema, form, isNeeded }) {
+function described({ path, schema, form, isNeeded, isInner }) {
   const isWrong = ownIssues(path, form.issues).length > 0;
-  const texts = [...(isWrong ? [`${idOf(path)}-issue`] : []), ...((schema.description ?? '') === '' ? [] : [`${idOf(path)}-hint`])];
+  const texts = [
+    ...(isWrong ? [`${idOf(path)}-issue`] : []),
+    ...((schema.description ?? '') === '' ? [] : [`${controlId({ path, isInner })}-hint`]),
+  ];
   return {
-    'id': idOf(path), 'aria-invalid': isWrong ? 'true' : undefined, 'aria-describedby': texts.length > 0 ? texts.join(' ') : undefined,
+    'id': controlId({ path, isInner }), 'aria-invalid': isWrong ? 'true' : undefined,
+    'aria-describedby': texts.length > 0 ? texts.join(' ') : undefined,
     'aria-required': isNeeded ? 'true' : undefined,
   };
 }
 
-/** @param {{ path: (string | number)[], label: string, isNeeded: boolean }} props */
-const Label = ({ path, label, isNeeded }) =>
-  html`<label for=${idOf(path)}>${label}${isNeeded ? html` <span class="needed" aria-hidden="true">needed</span>` : null}</label>`;
+/** @param {{ path: (string | number)[], label: string, isNeeded: boolean, isInner?: boolean | undefined }} props */
+const Label = ({ path, label, isNeeded, isInner }) =>
+  html`<label for=${controlId({ path, isInner })}>${label}
+    ${isNeeded ? html` <span class="needed" aria-hidden="true">needed</span>` : null}</label>`;
 
 /** @param {unknown} value */
 const wordOf = (value) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
@@ -70,7 +84,7 @@ function Choice(props) {
 
 /** A path: typed, or that of a file of this machine that is sent along. @param {FieldProps} props */
 function FileField(props) {
-  const { draft, onChange, path, label, form } = props;
+  const { draft, onChange, label, form } = props;
   /** @param {any} event */
   const choose = async (event) => {
     const file = event.currentTarget.files?.[0];
@@ -79,16 +93,17 @@ function FileField(props) {
   return html`<div class="row">
     <input type="text" ...${described(props)} value=${draft.kind === 'text' ? draft.text : ''} placeholder="choose a file, or shared/NAME"
       onInput=${(/** @type {any} */ event) => onChange({ kind: 'text', text: event.currentTarget.value })} />
-    <input type="file" id=${`${idOf(path)}-file`} aria-label=${`${label}: choose a file`} onChange=${choose} /></div>`;
+    <input type="file" id=${`${controlId(props)}-file`} aria-label=${`${label}: choose a file`} onChange=${choose} /></div>`;
 }
 
 /** @param {FieldProps} props */
 function Scalar(props) {
-  const { schema, draft, path, label, form, isNeeded, onChange } = props;
+  const { schema, draft, path, label, form, isNeeded, isInner, onChange } = props;
   if (schema.type === 'boolean') {
     return html`<div class="field check"><input type="checkbox" ...${described(props)} checked=${draft.kind === 'flag' && draft.on}
         onChange=${(/** @type {any} */ event) => onChange({ kind: 'flag', on: event.currentTarget.checked })} />
-      <label for=${idOf(path)}>${label}</label><${Notes} path=${path} schema=${schema} issues=${form.issues} /></div>`;
+      <label for=${controlId(props)}>${label}</label>
+      <${Notes} path=${path} schema=${schema} issues=${form.issues} isInner=${isInner} /></div>`;
   }
   const text = draft.kind === 'text' ? draft.text : '';
   /** @param {any} event */
@@ -101,13 +116,13 @@ function Scalar(props) {
             placeholder=${placeholderOf(schema)} />`
         : html`<input type="text" inputmode=${isNumber ? 'decimal' : undefined} autocomplete="off" ...${described(props)} value=${text}
             onInput=${input} placeholder=${placeholderOf(schema)} />`;
-  return html`<div class="field"><${Label} path=${path} label=${label} isNeeded=${isNeeded} />${control}
-    <${Notes} path=${path} schema=${schema} issues=${form.issues} /></div>`;
+  return html`<div class="field"><${Label} path=${path} label=${label} isNeeded=${isNeeded} isInner=${isInner} />${control}
+    <${Notes} path=${path} schema=${schema} issues=${form.issues} isInner=${isInner} /></div>`;
 }
 
 /** One of several alternatives, and its own fields. @param {FieldProps} props */
 function Union(props) {
-  const { schema, draft, path, label, form, isNeeded, onChange } = props;
+  const { schema, draft, path, label, form, isNeeded, isInner, onChange } = props;
   const alternatives = alternativesOf(schema) ?? [schema];
   const names = alternativesOf(schema) === undefined ? ['set'] : alternativeNames(schema);
   const index = draft.kind === 'choice' ? draft.index : -1;
@@ -122,11 +137,11 @@ function Union(props) {
   };
   const hasBody = chosen !== undefined && inner !== undefined && chosen.const === undefined;
   return html`<div class=${hasBody && path.length > 0 ? 'field union' : 'field'}>
-    <${Label} path=${path} label=${label} isNeeded=${isNeeded} />
+    <${Label} path=${path} label=${label} isNeeded=${isNeeded} isInner=${isInner} />
     <select ...${described(props)} value=${String(index)} onChange=${change}>
       ${!isNeeded && html`<option value="-1">${normal}</option>`}
       ${names.map((name, i) => html`<option value=${String(i)} key=${name}>${name}</option>`)}</select>
-    <${Notes} path=${path} schema=${schema} issues=${form.issues} />
+    <${Notes} path=${path} schema=${schema} issues=${form.issues} isInner=${isInner} />
     ${hasBody && html`<${SchemaField} ...${props} schema=${chosen} draft=${inner} isNeeded=${true}
       label=${bodyLabel(chosen, names[index] ?? '', label)} isInner=${true}
       onChange=${(/** @type {Draft} */ changed) => onChange({ kind: 'choice', index, draft: changed })} />`}</div>`;
@@ -202,7 +217,7 @@ function Parts({ form, schema, draft, path, label, onChange }) {
   </fieldset>`;
 }
 
-/** Any field. @param {FieldProps & { isInner?: boolean }} props @returns {any} */
+/** Any field. @param {FieldProps} props @returns {any} */
 export function SchemaField(props) {
   const { schema, draft, label, path, form, isInner = false } = props;
   if (draft === undefined || draft.kind === 'fixed') return null;

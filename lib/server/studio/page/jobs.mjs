@@ -30,7 +30,7 @@ export function JobsView() {
     ${jobs === undefined ? html`<p>Asking the server…</p>`
       : jobs.length === 0 ? html`<div class="card empty"><p>No jobs yet.</p>
         <p class="hint">Start one from a form, or submit one to <code>POST /v1/jobs</code>.</p></div>`
-        : html`<div class="scroll" tabindex="0" role="region" aria-label="All jobs"><table>
+        : html`<div class="scroll" tabindex="0" role="region" aria-label="All jobs"><table aria-label="All jobs">
           <thead><tr><th scope="col">Name</th><th scope="col">Kind</th><th scope="col">State</th><th scope="col">Progress</th>
             <th scope="col">Items</th><th scope="col">Submitted</th></tr></thead>
           <tbody>${jobs.map((job) => html`<${Row} key=${job.id} job=${job} />`)}</tbody></table></div>`}`;

@@ -1,6 +1,6 @@
 // A new job: a form made from the schema of jobs.
 import { get, post, ServerError } from './api.mjs';
-import { idOf, SchemaField } from './fields.mjs';
+import { controlId, SchemaField } from './fields.mjs';
 import { draftOf } from './schema.mjs';
 import { announce, Failure, Heading, html, useEffect, useRef, useState } from './ui.mjs';
 import { valueOf } from './values.mjs';
@@ -30,7 +30,8 @@ function Summary({ issues, error }) {
   const go = (event, issue) => {
     event.preventDefault();
     for (let length = issue.path.length; length >= 0; length -= 1) {
-      const field = document.getElementById(idOf(issue.path.slice(0, length)));
+      const path = issue.path.slice(0, length);
+      const field = document.getElementById(controlId({ path, isInner: true })) ?? document.getElementById(controlId({ path }));
       if (field !== null) return field.focus();
     }
   };

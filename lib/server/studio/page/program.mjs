@@ -148,7 +148,7 @@ function Schedule({ schedule, cores, onCores }) {
       <p>One launch is ${numberText(schedule.multiplier)} × the steady state and takes ${numberText(schedule.interval)} µs by counted
         ${' '}operations, ${numberText(100 * (schedule.interval / schedule.bound - 1), 2)} % above the bound.</p>
       <${Svg} svg=${schedule.picture} label=${`Schedule of one launch on ${schedule.cores} cores`} />
-      <div class="scroll" tabindex="0" role="region" aria-label="Firings"><table>
+      <div class="scroll" tabindex="0" role="region" aria-label="Firings"><table aria-label="Firings">
         <thead><tr><th scope="col">Actor</th><th scope="col">Firings</th><th scope="col">µs each</th><th scope="col">Stage</th>
           <th scope="col">Cores</th></tr></thead>
         <tbody>${schedule.actors.map(({ name, firings, microseconds, stage, cores: own }, i) => html`<tr key=${i}>

@@ -58,7 +58,7 @@ function Files({ id, item, files }) {
   if (files.length === 0) return null;
   const plain = files.filter(({ name }) => !name.includes('/')), inner = files.filter(({ name }) => name.includes('/'));
   return html`<details><summary>Files (${files.length})</summary>
-    <div class="scroll" tabindex="0" role="region" aria-label="Files"><table>
+    <div class="scroll" tabindex="0" role="region" aria-label="Files"><table aria-label="Files">
     <thead><tr><th scope="col">Name</th><th scope="col">Size</th><th scope="col">Actions</th></tr></thead>
     <tbody>${[...plain, ...inner.slice(0, 200)].map((file) => html`<${FileRow} key=${file.name} id=${id} item=${item} file=${file} />`)}
       ${inner.length > 200 && html`<tr><td colspan="3">and ${inner.length - 200} more in folders</td></tr>`}</tbody>
@@ -106,7 +106,7 @@ const wordOf = (value) => (typeof value === 'number' ? numberText(value) : typeo
 /** @param {{ items: Item[], shown: string, onShow: (item: string) => void }} props */
 function ItemTable({ items, shown, onShow }) {
   const swept = Object.keys(items[0]?.values ?? {}), figures = comparedFigures(items);
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Items"><table>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Items"><table aria-label="Items">
     <thead><tr><th scope="col">Item</th>
       ${[...swept, ...figures].map((name) => html`<th scope="col" key=${name}>${nameText(name)}</th>`)}</tr></thead>
     <tbody>${items.map(({ item, values, result }) => html`<tr key=${item}>
