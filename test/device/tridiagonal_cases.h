@@ -46,16 +46,23 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// rows -= 2 v (v^T rows) on rows or columns first…n-1 of a dense n by n matrix, v normalised here.
-inline void reflect(std::vector<double>& a, int64_t n, const std::vector<double>& v, int64_t first, bool from_left) {
+/// rows -= 2 v (v^T rows) on rows or columns first…n-1 of a dense n by n matrix, v normalised here. By pointers and unchecked: with the
+/// checks of sanitizers it took nine tenths of some programs' time.
+__attribute__((no_sanitize("address", "thread", "undefined")))
+inline void reflect(double* a, int64_t n, const double* v, int64_t first, bool from_left) {
+  const double *const begin = v + first, *const end = v + n;
+  const int64_t along = from_left ? n : 1, across = from_left ? 1 : n;
   double length = 0;
-  for (int64_t i = first; i < n; ++i) length += v[i] * v[i];
+  for (const double* w = begin; w < end; ++w) length += *w * *w;
   if (length == 0) return;
-  for (int64_t k = 0; k < n; ++k) {
+  double* line = a + first * along;
+  for (int64_t k = 0; k < n; ++k, line += across) {
     double sum = 0;
-    for (int64_t i = first; i < n; ++i) sum += v[i] * (from_left ? a[i * n + k] : a[k * n + i]);
+    const double* x = line;
+    for (const double* w = begin; w < end; ++w, x += along) sum += *w * *x;
     sum *= 2 / length;
-    for (int64_t i = first; i < n; ++i) (from_left ? a[i * n + k] : a[k * n + i]) -= sum * v[i];
+    double* y = line;
+    for (const double* w = begin; w < end; ++w, y += along) *y -= sum * *w;
   }
 }
 
@@ -66,7 +73,7 @@ inline Bands from_singular_values(const std::vector<double>& values, Random& ran
   for (int64_t i = 0; i < n; ++i) a[i * n + i] = values[i];
   for (int step = 0; step < 4; ++step) {
     for (double& entry : v) entry = random.normal();
-    reflect(a, n, v, 0, step % 2 == 0);
+    reflect(a.data(), n, v.data(), 0, step % 2 == 0);
   }
   for (int64_t k = 0; k + 2 < n; ++k) {
     for (const bool from_left : {true, false}) {
@@ -76,7 +83,7 @@ inline Bands from_singular_values(const std::vector<double>& values, Random& ran
         norm += v[i] * v[i];
       }
       v[k + 1] += std::copysign(std::sqrt(norm), v[k + 1]);
-      reflect(a, n, v, k + 1, from_left);
+      reflect(a.data(), n, v.data(), k + 1, from_left);
     }
   }
   Bands bands(n);
