@@ -7,8 +7,10 @@ import { digestInputs, hashItem, type Digests } from './hash.ts';
 import { inputResolver } from './inputs.ts';
 import { issuesOf, issuesText } from './issues.ts';
 import type { Resolve } from './kind.ts';
+import { lineAt } from './lines.ts';
 import { jobSchema, type Job } from './kinds/index.ts';
 import { LoadedJob, type JobItem } from './loaded.ts';
+import { alternativesOf, meantBy, respelt } from './schema-walk.ts';
 import { itemNamer, requireOwnFolders, type Sweep } from './names.ts';
 
 /** The maximum number of items of one sweep. */
@@ -61,23 +63,47 @@ function withField(job: object, name: string, value: unknown): object {
   return { ...job, [first]: withField(isObject(inner) ? inner : {}, rest.join('.'), value) };
 }
 
-function parseJob(value: unknown, file: string): Job {
+/** A job as it was given, and the text of its file. */
+interface Source {
+  readonly file: string;
+  readonly raw: unknown;
+  readonly text?: string;
+}
+
+function parseJob(value: unknown, { file, text }: Source): Job {
   const parsed = jobSchema.safeParse(value);
   if (!parsed.success) {
     throw refusal(file, 'a job file (see examples/jobs and warploom run --help)',
-      `\n${issuesText(issuesOf(parsed.error))}`, { cause: parsed.error });
+      `\n${issuesText(issuesOf(parsed.error, jobSchema, value), text)}`, { cause: parsed.error });
   }
   return parsed.data;
 }
 
-async function readJob(file: string): Promise<unknown> {
+/** Fields that are spelt as on the command line get their names, those of a sweep too. */
+function spelt(raw: unknown): unknown {
+  const job = respelt(alternativesOf(jobSchema), raw);
+  if (!isObject(job) || !('sweep' in job) || !isObject(job.sweep)) return job;
+  const own = meantBy(alternativesOf(jobSchema), job);
+  const sweep = Object.entries<unknown>(job.sweep as Record<string, unknown>).map(([path, values]): [string, unknown] => {
+    const [first = '', ...rest] = path.split('.');
+    const [name = first] = Object.keys(respelt(own, { [first]: 0 }) as object);
+    return [[name, ...rest].join('.'), values];
+  });
+  const names = sweep.map(([name]) => name);
+  return { ...job, sweep: new Set(names).size === names.length ? Object.fromEntries(sweep) as object : job.sweep };
+}
+
+async function readJob(file: string): Promise<Source> {
   const { size } = await describeFile(file);
   if (size > longestJob) throw refusal(file, `a job file of at most ${longestJob} bytes`, `${size}`);
   const text = await readText(file);
   try {
-    return JSON.parse(text);
+    return { file, text, raw: spelt(JSON.parse(text)) };
   } catch (error) {
-    throw refusal(file, 'a readable JSON job file', (error as Error).message, { cause: error });
+    const { message } = error as Error;
+    const at = /position (\d+)/.exec(message)?.[1];
+    const line = at === undefined || message.includes('line ') ? '' : ` (line ${lineAt(text, Number(at))})`;
+    throw refusal(file, 'a readable JSON job file', `${message}${line}`, { cause: error });
   }
 }
 
@@ -98,9 +124,8 @@ export interface LoadOptions {
 export async function loadJob(
   source: string | object, { backend, folder }: LoadOptions = {}, own?: Resolve, most = mostItems,
 ): Promise<LoadedJob> {
-  const file = typeof source === 'string' ? source : 'job';
-  const raw = typeof source === 'string' ? await readJob(source) : source;
-  const job = parseJob(raw, file);
+  const given = typeof source === 'string' ? await readJob(source) : { file: 'job', raw: spelt(source) };
+  const job = parseJob(given.raw, given);
   const sweep = job.sweep ?? {};
   const shared = Object.keys(sweep).find((field) => sharedFields.includes(field.split('.')[0] ?? ''));
   if (shared !== undefined) throw refusal(`sweep.${shared}`, 'a field that items can differ in', shared);
@@ -114,8 +139,8 @@ export async function loadJob(
   const digests: Digests = new Map();
   const items: JobItem[] = [];
   for (const combination of combinations(sweep)) {
-    const varied = Object.entries(combination).reduce((of, [name, value]) => withField(of, name, value), raw as object);
-    const one = parseJob({ ...varied, ...at, sweep: undefined }, file);
+    const varied = Object.entries(combination).reduce((of, [name, value]) => withField(of, name, value), given.raw as object);
+    const one = parseJob(spelt({ ...varied, ...at, sweep: undefined }), given);
     const inputs = await digestInputs(one, input, digests);
     items.push({ name: nameOf(combination), values: combination, job: one, inputs, hash: hashItem(one, inputs) });
   }

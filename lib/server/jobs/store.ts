@@ -6,6 +6,7 @@ import { ArgumentError, QueueFullError, WarploomError } from '../../core/errors.
 import { makeFolder, makeTemporaryFolder, realPath, removeAll } from '../../core/files.ts';
 import type { DevicePool } from '../../core/pool.ts';
 import { issuesOf } from '../../jobs/issues.ts';
+import { jobSchema } from '../../jobs/kinds/index.ts';
 import { loadJob } from '../../jobs/load.ts';
 import { RequestError } from '../errors.ts';
 import type { TakenServerOptions } from '../options.ts';
@@ -98,7 +99,7 @@ export class JobStore {
       return loaded;
     } catch (error) {
       if (!(error instanceof WarploomError)) throw error;
-      const issues = error.cause instanceof ZodError ? { issues: issuesOf(error.cause) } : {};
+      const issues = error.cause instanceof ZodError ? { issues: issuesOf(error.cause, jobSchema, job) } : {};
       const argument = error instanceof ArgumentError ? { argument: error.argument } : {};
       throw new RequestError(400, this.#clean(inputs, inputs)(error.message), { ...argument, ...issues });
     }
