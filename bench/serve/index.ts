@@ -46,10 +46,11 @@ async function startClient(): Promise<ChildProcess> {
 
 /** Sends requests for a while. Throws if one was not answered with success. */
 async function fire(client: ChildProcess, work: object): Promise<Fired> {
+  const over = new AbortController(), { signal } = over;
   client.send(work);
   const [result] = await Promise.race([
-    once(client, 'message'), once(client, 'exit').then(() => { throw new Error('the client has ended'); }),
-  ]) as [Fired | { readonly error: string }];
+    once(client, 'message', { signal }), once(client, 'exit', { signal }).then(() => { throw new Error('the client has ended'); }),
+  ]).finally(() => { over.abort(); }) as [Fired | { readonly error: string }];
   if ('error' in result) throw new Error(result.error);
   if (result.failed > 0 || result.count === 0) throw new Error(`${result.failed} of ${result.count} requests failed`);
   return result;
