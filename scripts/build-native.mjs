@@ -28,11 +28,8 @@ import { cudaArchitectures, findCompiler, findNodeGyp, findNvcc, nodeHeaders, on
 import { hostSources, kIsas, ownIsas, root, sourcesAlone } from './list-sources.mjs';
 import { withLock } from './lock.mjs';
 
-/**
- * Code of sm_86 runs on sm_89, and that of sm_100 on sm_103; what comes after sm_120 gets it from PTX. Not sm_75: async_copy of
- * cuda/core/device.cuh has no other way there yet.
- */
-const kReleaseArchitectures = '80-real;86-real;90-real;100-real;120-real;120-virtual';
+/** Code of sm_86 runs on sm_89, and that of sm_100 on sm_103; what comes after sm_120 gets it from PTX. */
+const kReleaseArchitectures = '75-real;80-real;86-real;90-real;100-real;120-real;120-virtual';
 const kBinary = join(root, `prebuilds/${process.platform}-${process.arch}/node.napi.glibc.node`);
 
 function run(command, args, options = {}) {

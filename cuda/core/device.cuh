@@ -188,19 +188,31 @@ WARPLOOM_DEVICE void let_next_launch_begin() {
 /// data is visible to the copying thread after async_wait, and to other threads after a later barrier.
 template <int kBytes>
 WARPLOOM_DEVICE void async_copy(const Block&, void* shared, const void* global) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   const unsigned int to = static_cast<unsigned int>(__cvta_generic_to_shared(shared));
   if constexpr (kBytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
   } else {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(global), "n"(kBytes) : "memory");
   }
+#else  // Turing has no such copies: at once
+  if constexpr (kBytes == 16) *static_cast<uint4*>(shared) = *static_cast<const uint4*>(global);
+  else if constexpr (kBytes == 8) *static_cast<uint2*>(shared) = *static_cast<const uint2*>(global);
+  else *static_cast<unsigned int*>(shared) = *static_cast<const unsigned int*>(global);
+#endif
 }
 /// Closes the thread's current group of asynchronous copies.
-WARPLOOM_DEVICE void async_commit(const Block&) { asm volatile("cp.async.commit_group;" ::: "memory"); }
+WARPLOOM_DEVICE void async_commit(const Block&) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
 /// Waits until at most kPending of the thread's groups are unfinished.
 template <int kPending>
 WARPLOOM_DEVICE void async_wait(const Block&) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+#endif
 }
 
 /// Copies from shared to global memory that go on while the threads do something else. One thread begins all of them and

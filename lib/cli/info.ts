@@ -7,8 +7,8 @@ import { ExitCode, parseFlags, UsageError, type Command } from './command.ts';
 import { formatBytes, formatTable, wrapText } from './table.ts';
 
 /** What GPUs are used with: this build of CUDA 13, and its oldest architecture. */
-export const gpuNeeds = 'GPUs need an NVIDIA driver 580 or newer (CUDA 13) and compute capability 8.0 or higher: '
-  + 'Ampere, Ada, Hopper, Blackwell';
+export const gpuNeeds = 'GPUs need an NVIDIA driver 580 or newer (CUDA 13) and compute capability 7.5 or higher: '
+  + 'Turing, Ampere, Ada, Hopper, Blackwell';
 
 /** Output that is read in a bug report, too. */
 const width = 100;

@@ -27,11 +27,12 @@ const memoryShare = 1 / 4, mostBytes = 2 ** 28;
 /** What devices of the supported architectures have; none tells it all (a profile keeps it, so that others can be told apart). */
 export function propertiesOf({ description }: Device): GpuProperties {
   const { name, multiprocessors, memoryBytes, computeCapability } = description;
-  const isSmall = computeCapability % 10 !== 0;
+  const isTuring = computeCapability === 75, isSmall = computeCapability % 10 !== 0;
+  const [sharedBytes, sharedBytesPerBlock] = isTuring ? [65_536, 65_536] : isSmall ? [102_400, 101_376]
+    : computeCapability >= 90 ? [233_472, 232_448] : [167_936, 166_912];
   return {
-    name, multiprocessors, registers: 65_536, registersPerThread: 255, registerUnit: 256, threads: isSmall ? 1536 : 2048,
-    threadsPerBlock: 1024, sharedBytes: isSmall ? 102_400 : computeCapability >= 90 ? 233_472 : 167_936,
-    sharedBytesPerBlock: isSmall ? 101_376 : computeCapability >= 90 ? 232_448 : 166_912, memoryBytes: Math.max(1, memoryBytes),
+    name, multiprocessors, registers: 65_536, registersPerThread: 255, registerUnit: 256, threads: isTuring ? 1024 : isSmall ? 1536 : 2048,
+    threadsPerBlock: 1024, sharedBytes, sharedBytesPerBlock, memoryBytes: Math.max(1, memoryBytes),
   };
 }
 
