@@ -61,6 +61,7 @@ describe('the packed package', function () {
     deepStrictEqual(addonFiles.sort(),
       ['LICENSE', 'NOTICE.md', 'README.md', 'package.json', 'prebuilds/linux-x64/node.napi.glibc.node']);
     for (const path of ['NOTICE.md', 'examples/01-solve.ts', 'examples/jobs/job.schema.json', 'dist/index.js', 'dist/index.d.ts', 'dist/cli/bin.js',
+      'dist/server/studio/page/main.mjs',
       'dist/browser/index.js', 'LICENSE', 'README.md']) {
       ok(paths.includes(path), path);
     }
