@@ -21,6 +21,10 @@ export { composeDisplacements, invertDisplacement } from './displacement.ts';
 export type { ComposeOptions, ComposeResult, InvertOptions, InvertResult } from './displacement.ts';
 export { jacobian } from './jacobian.ts';
 export type { JacobianOptions, JacobianRange, JacobianResult } from './jacobian.ts';
+export { align } from './align.ts';
+export type { AlignOptions, AlignResult } from './align.ts';
+export { alignModels } from './align-solve.ts';
+export type { AlignModel } from './align-solve.ts';
 export { register } from './register.ts';
 export { registrationMeasures, registrationVariants } from './register-options.ts';
 export type {

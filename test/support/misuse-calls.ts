@@ -126,6 +126,7 @@ export const functions: Readonly<Record<string, Maker>> = {
   'swept.kuramotoSivashinskyGrowth': args(1, { dx: 0.5, dt: 0.001 }),
   'swept.kuramotoSivashinskyLimit': args(0.5),
   'imaging.addNoise': () => ({ args: [picture(), { kind: 'gaussian', sigma: 0.1, seed: 1 }] }),
+  'imaging.align': () => ({ args: [picture(), picture(), { iterations: 2, levels: 1, model: 'affine', device }] }),
   'imaging.composeDisplacements': () => ({ args: [displacement(), displacement(), { device }] }),
   'imaging.contourPolygons': () => ({ args: [{ ...picture(), data: Float32Array.from({ length: 64 }, (_, i) => Math.hypot(i % 8 - 4, (i >> 3) - 4) - 2) }, { level: 0 }] }),
   'imaging.contourRings': () => ({ args: [{ ...picture(), data: Float32Array.from({ length: 64 }, (_, i) => Math.hypot(i % 8 - 4, (i >> 3) - 4) - 2) }, { level: 0 }] }),

@@ -186,6 +186,12 @@ const fields: Record<string, readonly PublicCase[]> = {
     { device: 'arrays', call: (given) => imaging.warp(picture(given), given.array(512, -1, 1), given.on) },
     { device: 'arrays', call: (given) => imaging.warp(picture(given), given.array(512, -1, 1), { interpolation: 'nearest', ...given.on }) },
   ],
+  'imaging.align': [{
+    device: 'arrays', call: ({ array, on }) => {
+      const image = () => ({ data: array(1600), width: 40, height: 40 });
+      return imaging.align(image(), image(), { levels: 1, iterations: 3, ...on });
+    },
+  }],
   'imaging.composeDisplacements': [{
     device: 'arrays', call: ({ array, on }) => {
       const field = () => ({ data: array(512), width: 16, height: 16, channels: 2 });
