@@ -20,7 +20,7 @@ function checkDisplacement<V extends Pixels>(displacement: Image<V>, name: strin
 
 /** A displacement at displaced points: `field(x + at(x))`. */
 async function carried(device: Device, grid: CheckedImage, field: Reals, at: Reals, options: CallOptions): Promise<[DeviceArray, number]> {
-  const result = resultArray(device, grid.type, grid.data.length);
+  const result = resultArray(device, grid.type, grid.channels * grid.points);
   try {
     const { deviceSeconds } = await device.run('imaging.warp', {
       ...gridOf(grid), channels: grid.channels, relative: true, count: grid.points,

@@ -2,7 +2,7 @@
 import { describeValue, holds, isObject, typedCopy } from '../core/arrays.ts';
 import { deviceFor, requireOut } from '../core/call.ts';
 import { anything, choice, positive } from '../core/checks.ts';
-import { DeviceArray } from '../core/device.ts';
+import { DeviceArray, inputArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { elementAt } from '../core/known.ts';
 import { normally, optionsOf } from '../core/options.ts';
@@ -135,7 +135,7 @@ export async function segment(image: Image | SampleImage, given: SegmentOptions 
 /** Segments where a mask says: pixels outside have no data, and are outside the result. */
 async function segmentInside(call: SegmentCall, inside: Uint8Array): Promise<SegmentResult> {
   const { device, image, given, options: { signal } } = call;
-  const first = given instanceof DeviceArray || given === undefined ? given : typedCopy(given);
+  const first = given instanceof DeviceArray ? inputArray(device, given) as Pixels : given === undefined ? given : typedCopy(given);
   const hidden = await hostPixels(image.data, signal);
   hideOutside(hidden, inside);
   const data = placed(device, image.data, hidden);
@@ -147,6 +147,6 @@ async function segmentInside(call: SegmentCall, inside: Uint8Array): Promise<Seg
     if (mask instanceof DeviceArray) await mask.write(found);
     return result;
   } finally {
-    if (data instanceof DeviceArray) data.dispose();
+    for (const array of [data, first]) if (array instanceof DeviceArray) array.dispose();
   }
 }

@@ -4,7 +4,7 @@ import {
 } from '../core/call.ts';
 import { describeValue, holds, typedCopy } from '../core/arrays.ts';
 import { anything, choice, truth } from '../core/checks.ts';
-import { type Device, DeviceArray } from '../core/device.ts';
+import { type Device, DeviceArray, inputArray } from '../core/device.ts';
 import { refusal } from '../core/errors.ts';
 import { required } from '../core/known.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
@@ -118,13 +118,14 @@ export async function warp(image: Image | SampleImage, displacement: Image | Pix
     const linear = await warpOn(device, checked, positions, options);
     return same ? { ...linear, image: { ...linear.image, data: samplesOf(linear.image.data as Float32Array, kind) } } : linear;
   }
-  const pixels = checked.data instanceof DeviceArray || kind !== undefined ? checked.data : typedCopy(checked.data);
-  const whole = await rounded(device, positions, options.signal);
+  const pixels = checked.data instanceof DeviceArray ? inputArray(device, checked.data) as Pixels : typedCopy(checked.data);
+  let whole: Pixels | undefined;
   try {
+    whole = await rounded(device, positions, options.signal);
     const found = await warpOn(device, { ...checked, data: pixels }, whole, options);
     return same ? { ...found, image: { ...found.image, data: samplesOf(found.image.data as Float32Array, kind, true) } } : found;
   } finally {
-    if (whole instanceof DeviceArray) whole.dispose();
+    for (const array of [whole, pixels]) if (array instanceof DeviceArray) array.dispose();
   }
 }
 
