@@ -23,6 +23,7 @@ const stopTimer = (timer: Timer | undefined): void => { never(timer?.number); };
 const waiting: (() => void)[] = [];
 const { port1, port2 } = new MessageChannel();
 (port1 as unknown as { onmessage: () => void }).onmessage = () => waiting.shift()?.();
+(port1 as { unref?: () => void }).unref?.(); // where Node imports this: nothing waits for it
 /** In a later turn of the event loop, without the delay of timers. */
 function soon(run: () => void): void {
   waiting.push(run);
