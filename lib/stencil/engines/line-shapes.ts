@@ -16,6 +16,8 @@ const clock = 1.98e9;
 /** Cycles, measured, that a quarter of a multiprocessor takes for a stage of a warp beside its arithmetic; of an exchange of lanes between
  * warps; and of what a block does once per pass. */
 const stageCycles = 25, exchangeCycles = 150, passCycles = 6500;
+/** A multiprocessor's only block waits alone: the time of a step more, of all steps and of an exchange. */
+const alone = 0.1, aloneInExchange = 0.4;
 
 /** Steps, cells per lane and warps that are considered. */
 function* sizes({ depth, points }: Wanted): Generator<Omit<Shape, 'minBlocks'>> {
@@ -50,8 +52,9 @@ function predict(made: StencilProgram, shape: Shape, tiles: number, cells: numbe
   const shuffled = (2 * required(made.reach.at(-1)) * words(made) * layoutOf(made).fields * stages.length) / points;
   const pipe = Math.max(work / (names.precision === 'f32' ? 128 : 64), (1.4 * work + shuffled) / 128, shuffled / 32);
   const resident = warps * minBlocks;
-  const step = pipe * lanes * points * resident + (stageCycles * stages.length * resident) / 4
-    + (warps > 1 ? exchangeCycles / round : 0) + passCycles / depth;
+  const busy = pipe * lanes * points * resident + (stageCycles * stages.length * resident) / 4;
+  const waiting = minBlocks > 1 ? 0 : busy * (alone + (warps > 1 ? aloneInExchange / round : 0));
+  const step = busy + waiting + (warps > 1 ? exchangeCycles / round : 0) + passCycles / depth;
   const waves = tiles / (multiprocessors * minBlocks);
   const compute = (step * (waves < 8 ? Math.ceil(waves) : waves + 0.5)) / clock / cells;
   const read = tile / (tile - 2 * margin);

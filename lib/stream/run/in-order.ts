@@ -105,7 +105,8 @@ async function timeSides(
 function verdict({ device, cores }: BothSides, gain: number, how: string): string | undefined {
   if (device * gain <= cores) return undefined;
   const ratio = device / cores;
-  return `a device takes ${ratio < 10 ? ratio.toFixed(2) : ratio.toFixed(0)} times as long as cores, as ${how}`;
+  const found = `a device takes ${ratio < 10 ? ratio.toFixed(2) : ratio.toFixed(0)} times as long as cores, as ${how}`;
+  return ratio < 1 ? `${found} for WebAssembly; C++ is faster by about as much` : found;
 }
 
 /** By program and device: the compiled program, or why it stays on the CPU. */

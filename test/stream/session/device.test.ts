@@ -61,7 +61,9 @@ describe('sessions on devices', function () {
       const expected = await run(graph, { input: items, backend: 'wasm' });
       for (const how of hows) {
         const found = await inChunks(graph, cut(items, how), { device, ...(how === 'random' ? { chunk: 500 } : {}) });
-        assert.deepEqual([found.backend, found.note, found.error], [backend, undefined, undefined], name);
+        // Which side is faster where firings follow each other is measured on a GPU.
+        if (name.startsWith('in order') && backend === 'cuda' && found.backend === 'wasm') assert.match(found.note!, /in order, a device takes/);
+        else assert.deepEqual([found.backend, found.note, found.error], [backend, undefined, undefined], name);
         assert.deepEqual(found.output, [...expected.output as Float32Array], `${name} in chunks of ${how}`);
       }
     }
@@ -287,7 +289,12 @@ describe('sessions on devices', function () {
         const numbers = randomItems(i, type, Math.min(20_000, inputItems(made!, 5 * made!.wholeStates + 3) + i));
         const expected = (await run(graph, { input: numbers, backend: 'wasm' })).output as Int32Array;
         const stop = new AbortController(), chunk = (1 + i % 2) * made!.wholeStates * made!.program.input.items + i;
-        requirePieces(graph, made!, chunk);
+        try {
+          requirePieces(graph, made!, chunk);
+        } catch (error) {
+          assert.match(String(error), /state in order, and might go wrong/);
+          continue;
+        }
         const engine = new DeviceEngine(graph, made!, { type: graph.output!.type, path: undefined }, { files: {}, seed: 1, chunk }, stop.signal);
         const session = new StreamSession({ graph, engine, outlet: { type: graph.output!.type, path: undefined }, latency: 0, chunk, print: undefined, stop,
           close: () => undefined });
