@@ -1,8 +1,8 @@
 // Kernel files of the tests: text, and launches from their comments.
 //
-//   // run: NAME<ARGUMENTS><<<GRID, BLOCK>>>(in f32 128, out f32 128, 5)
+//   // run: NAME<ARGUMENTS><<<GRID, BLOCK, BYTES>>>(in f32 128, out f32 128, 5)
 //
-// GRID and BLOCK are counts or (x, y, z). An argument is an array with direction (in, out, inout), element type and length, or a
+// GRID and BLOCK are counts or (x, y, z); BYTES of dynamic shared memory may be left out. An argument is an array with direction (in, out, inout), element type and length, or a
 // literal. A kernel may have several launches.
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -19,6 +19,7 @@ export interface Launch {
   readonly kernel: string;
   readonly grid: readonly number[];
   readonly block: readonly number[];
+  readonly dynamicBytes: number;
   readonly arguments: readonly Argument[];
 }
 
@@ -48,9 +49,9 @@ function argument(text: string): Argument {
 
 /** Launches that comments of a text name. */
 export function launchesOf(text: string): Launch[] {
-  const lines = text.matchAll(/^\/\/ run: (.+?)<<<\s*(\([\d, ]+\)|\d+)\s*,\s*(\([\d, ]+\)|\d+)\s*>>>\((.*)\)\s*$/gm);
-  const launches = [...lines].map(([, kernel, grid, block, list]) => ({
-    kernel: kernel!, grid: extent(grid!), block: extent(block!), arguments: list!.split(',').map(argument) }));
+  const lines = text.matchAll(/^\/\/ run: (.+?)<<<\s*(\([\d, ]+\)|\d+)\s*,\s*(\([\d, ]+\)|\d+)\s*(?:,\s*(\d+)\s*)?>>>\((.*)\)\s*$/gm);
+  const launches = [...lines].map(([, kernel, grid, block, bytes = '0', list]) => ({
+    kernel: kernel!, grid: extent(grid!), block: extent(block!), dynamicBytes: Number(bytes), arguments: list!.split(',').map(argument) }));
   const said = text.match(/^\/\/ run:/gm)?.length ?? 0;
   if (launches.length !== said) throw new Error(`${said} launches, ${launches.length} of them readable`);
   return launches;

@@ -55,7 +55,7 @@ export function launch(text: string, name: string, own: Launch, order: Run['orde
     memory.set(part, at);
     at += part.length;
   }
-  const races = interpret(text, name, { grid: own.grid, block: own.block, parameters, memory, order }, dynamicBytes);
+  const races = interpret(text, name, { grid: own.grid, block: own.block, parameters, memory, order }, dynamicBytes + own.dynamicBytes);
   return { memory, races };
 }
 

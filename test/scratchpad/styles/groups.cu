@@ -133,6 +133,7 @@ __global__ void cg_async(const float4* in, float4* out) {
   cg::wait(block);
   out[threadIdx.x] = make_float4(x.x + b[threadIdx.x ^ 1].x, x.y, x.z, x.w);
 }
+// run: dyn<<<1, 64, 512>>>(in f32 128, out f32 64, 64)
 __global__ void dyn(const float* in, float* out, int n) {
   extern __shared__ unsigned char smem[];
   float* a = reinterpret_cast<float*>(smem);
