@@ -73,7 +73,8 @@ const operations = new Set([
   'swept.WaveSimulation', 'swept.Figures', 'tridiagonal.solve', 'tridiagonal.workspace', 'tridiagonal.plan', 'tridiagonal.Plan',
   'tridiagonal.multiply', 'tridiagonal.condition', 'tridiagonal.vjp', 'tridiagonal.cubicSpline', 'tridiagonal.tune', 'tridiagonal.formatPolicy',
   'tridiagonal.readPolicy', 'tridiagonal.writePolicy', 'tridiagonal.SystemStatuses', 'imaging.readImage', 'imaging.writeImage',
-  'imaging.cosineTransform', 'imaging.warp', 'imaging.jacobian', 'imaging.register', 'imaging.curvature', 'imaging.denoise', 'imaging.segment',
+  'imaging.cosineTransform', 'imaging.align', 'imaging.composeDisplacements', 'imaging.invertDisplacement',
+  'imaging.warp', 'imaging.jacobian', 'imaging.register', 'imaging.curvature', 'imaging.denoise', 'imaging.segment',
 ]);
 
 /** Why an answer is none; undefined for a good one. */

@@ -23,7 +23,7 @@ describe('the packed package', function () {
   const folder = mkdtempSync(join(tmpdir(), 'warploom-package-'));
   const project = join(folder, 'project');
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-  const platforms = ['linux-x64', ...(existsSync(join(root, 'build/addon-linux-arm64')) ? ['linux-arm64'] : [])];
+  let platforms: string[] = [];
   let files: string[] = [], addonFiles: string[] = [], registry: Registry | undefined;
 
   const node = (...args: string[]): SpawnSyncReturns<string> =>
@@ -48,6 +48,7 @@ describe('the packed package', function () {
       .trim().split('\n').map((path) => path.replace(/^package\//, ''));
     files = list('warploom');
     addonFiles = list('warploom-linux-x64');
+    platforms = ['linux-x64', 'linux-arm64'].filter((name) => existsSync(tarball(`warploom-${name}`)));
     registry = await registryOf(platforms.map((name) => tarball(`warploom-${name}`)));
     await install(project, {}, tarball('warploom'));
   });
