@@ -16,6 +16,7 @@ import { verify } from '../../lib/kernel/verify.ts';
 import { command, inFolder } from './c-run.ts';
 import { argumentsFor, specialFor, type Arguments } from './math-arguments.ts';
 import { distanceInPlaces, exactOf, precise } from './precise.ts';
+import { isThorough } from '../support/thorough.ts';
 
 const names = Object.keys(mathFunctions) as MathName[];
 const isBinary = (name: MathName): boolean => mathFunctions[name] === 2;
@@ -149,10 +150,12 @@ describe('mathematical functions', function () {
 
   for (const name of names) {
     it(`${name} gives the interpreter of the representation the bits of WebAssembly`, () => {
-      const args = cases.get(name)!;
+      const all = cases.get(name)!;
+      // The interpreter is slow: special values, which come first, and some others.
+      const args = isThorough ? all : all.slice(0, specialFor(isBinary(name)).length + 3000);
       const machine = new Machine(mathProgram(), { limit: 1e9 });
       const { length } = mathLibrary[name].f.parameters;
-      assertSame(name, args, args.map((each) => machine.call(name, each.slice(0, length))[0] as number), expected(name));
+      assertSame(name, args, args.map((each) => machine.call(name, each.slice(0, length))[0] as number), expected(name).subarray(0, args.length));
     });
   }
 
