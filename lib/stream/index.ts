@@ -26,7 +26,8 @@ export type { DeviceProgram, DeviceProgramOptions, DeviceProgramRun } from './ru
 export type { TunedLayout, TunedLayouts } from './run/tune.ts';
 export { open, sessionBackends, type SessionBackend, type StreamSessionOptions } from './session/index.ts';
 export type { StreamBlock } from './session/engine.ts';
-export type { StreamChunk, StreamFormOptions, StreamSession } from './session/session.ts';
+export type { StreamChunk, StreamFormOptions } from './session/forms.ts';
+export type { StreamSession } from './session/session.ts';
 export type { StreamPair } from './session/streams.ts';
 export type { ScheduleFigures } from './run/gpu-types.ts';
 export { estimateCosts } from './profile/estimate.ts';

@@ -13,6 +13,8 @@ export class StreamRunError extends WarploomError {
   readonly node: string;
   /** The node's firing, from 0. */
   readonly firing: number;
+  /** Of an error of `StreamSession.end`: the output before it, which no later call could give. */
+  output?: Float32Array | Float64Array | Int32Array | string;
 
   constructor(message: string, details: { diagnostic: Diagnostic; node: string; firing: number }) {
     super('ERR_WARPLOOM_INVALID_PROGRAM', message);

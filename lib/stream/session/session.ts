@@ -1,37 +1,22 @@
 // A session as its users see it: calls, iteration, and streams of Node and of the web.
 import type { Duplex } from 'node:stream';
 import { describeValue } from '../../core/arrays.ts';
-import { isArray, truth } from '../../core/checks.ts';
+import { isArray } from '../../core/checks.ts';
 import type { DeviceArray } from '../../core/device.ts';
 import { ArgumentError, DisposedError, refusal } from '../../core/errors.ts';
 import { required } from '../../core/known.ts';
-import { normally, optionsOf, type ChecksOf } from '../../core/options.ts';
 import { reasonOf } from '../../core/progress.ts';
 import type { LinearFilter } from '../algebra/index.ts';
 import type { StreamGraph } from '../graph.ts';
+import { StreamRunError } from '../interpret/error.ts';
 import { inputChecks } from '../options.ts';
 import type { StreamBackend } from '../run/backends.ts';
 import type { Scalars } from '../run/prepare.ts';
 import { ByteReader, bytesOf } from './bytes.ts';
 import { widthOf, type Made, type MadeArray, type Outlet, type SessionEngine, type StreamBlock } from './engine.ts';
+import { formOptions, type Source, type StreamChunk, type StreamFormOptions } from './forms.ts';
 import { Gathered, partsOf } from './items.ts';
 import { duplexOf, pairOf, type StreamPair } from './streams.ts';
-
-/** What a session takes at a time: scalars of items, in chunks or one by one. */
-export type StreamChunk = ArrayLike<number> | number;
-
-/** Options of {@link StreamSession.process}, {@link StreamSession.transform} and {@link StreamSession.duplex}. */
-export interface StreamFormOptions {
-  /**
-   * Takes and gives bytes (`Uint8Array`) instead of numbers: items as 32-bit words and 64-bit doubles, little-endian, as in the files of
-   * programs; bits are packed 32 to a word, text is UTF-8. Default false.
-   */
-  readonly bytes?: boolean;
-}
-
-const formOptions = optionsOf('process', { bytes: normally(truth, false) } satisfies ChecksOf<StreamFormOptions>);
-
-type Source = AsyncIterable<unknown> | Iterable<unknown>;
 
 /** How a session is made. */
 export interface SessionParts extends Partial<Pick<StreamSession, 'algebraic'>> {
@@ -68,6 +53,8 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
   readonly #whenStopped = new Set<() => void>();
   /** What ended it before its end. */
   #error: Error | undefined;
+  /** What went wrong behind output that was given. */
+  #fault: Error | undefined;
   #isEnding = false;
   /** Whether the program gives nothing more. */
   #isDry = false;
@@ -130,8 +117,21 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
     });
   }
 
-  /** Ends the input, and gives what is left of the output: all that a run would give. The session is then over. */
-  end(): Promise<Block> {
+  /**
+   * Ends the input, and gives what is left of the output: all that a run would give. The session is then over. Where the program fails
+   * there, what it made before is the error's `output`.
+   *
+   * @throws StreamRunError if the program fails, DisposedError if the session is over
+   */
+  async end(): Promise<Block> {
+    const block = await this.#rest();
+    if (this.#fault === undefined) return block;
+    if (this.#fault instanceof StreamRunError) this.#fault.output = block;
+    throw this.#fault;
+  }
+
+  /** What is left of the output, as far as it goes. */
+  #rest(): Promise<Block> {
     return this.#call(() => {
       this.#isEnding = true;
       return this.#parts.engine.end();
@@ -210,7 +210,7 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
     if (this.#error !== undefined) throw this.#error;
     const { output, text, error, isOver } = found;
     if (isOver === true) this.#isDry = true;
-    if (error !== undefined) this.#fail(error);
+    if (error !== undefined) this.#fault = this.#fail(error);
     else if (isLast) this.#finish();
     const block = this.#block(output, text, isLast || error !== undefined);
     if (error !== undefined && block.length === 0) throw error;
@@ -345,7 +345,8 @@ export class StreamSession<Block extends StreamBlock = StreamBlock> {
     try {
       if (chunks === undefined) while (!this.#isDry) yield* give(await this.pull());
       else for await (const block of this.#pushed(chunks)) yield* give(block);
-      yield* give(await this.end());
+      yield* give(await this.#rest());
+      if (this.#fault !== undefined) throw this.#fault;
       const rest = bytes?.end();
       if (rest !== undefined && rest.length > 0) yield rest;
     } finally {

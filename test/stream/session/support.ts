@@ -1,6 +1,6 @@
 // Sessions in tests: all that a session gives for an input in chunks.
 import assert from 'node:assert/strict';
-import { open, type StreamSessionOptions } from '../../../lib/stream/index.ts';
+import { open, StreamRunError, type StreamSessionOptions } from '../../../lib/stream/index.ts';
 import type { StreamGraph } from '../../../lib/stream/graph.ts';
 import { Random } from '../emit/random-programs.ts';
 
@@ -46,6 +46,7 @@ export async function inChunks(
     return { output, text, backend, note };
   } catch (error) {
     assert.ok(session.closed, String(error));
+    if (error instanceof StreamRunError && error.output !== undefined) take(error.output);
     return { output, text, error, backend, note };
   } finally {
     await session.close();
