@@ -102,6 +102,20 @@ describe('stencil: streaming', function () {
     strictEqual(found[0], found[1]);
   });
 
+  it('finds the first bad step inside a pass along a line, also of states that are not admissible', async () => {
+    await using device = await openDevice({ backend: 'simt' });
+    const grows = stencil.define({ dimensions: 1, fields: ['u', 'v'], method: 'midpoint', admissible: ({ u }) => u < 2,
+      rate: ({ u, v }) => ({ u: 3 * u() * v(1), v: 0.1 * (u(-1) - v()) }) });
+    const found: string[] = [];
+    for (const more of [{ variant: 'classic' }, { variant: 'streaming', depth: 16, points: 4 }, { variant: 'streaming', depth: 3, points: 8 }] as const) {
+      await using run = await stencil.simulate(grows, { shape: [700], dt: 0.05, initial: { u: (x) => 0.5 + 0.4 * Math.sin(x), v: 1 }, device, ...more });
+      await run.advance(2);
+      await rejects(run.advance(200), (error: unknown) => error instanceof InstabilityError && found.push(`${error.step} ${error.message}`) > 0);
+      strictEqual(run.stepsDone, 5);
+    }
+    deepStrictEqual(found, found.map(() => found[0]));
+  });
+
   it('is refused where it is not possible, with the reason', async () => {
     await using device = await openDevice({ backend: 'simt' });
     const { heat } = stencil.equations;
