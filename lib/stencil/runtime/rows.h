@@ -14,47 +14,47 @@ inline int wrapped(int i, int n) {
 constexpr int larger(int a, int b) { return a > b ? a : b; }
 constexpr int smaller(int a, int b) { return a < b ? a : b; }
 
+/// How numbers are made of bits: those of the exponent are all set where one is not finite.
+template <class T>
+struct Bits;
+template <>
+struct Bits<double> {
+  using Word = uint64_t;
+  using Ordered = int64_t;
+  static constexpr Word exponent = 0x7ff0000000000000u;
+};
+template <>
+struct Bits<float> {
+  using Word = uint32_t;
+  using Ordered = int32_t;
+  static constexpr Word exponent = 0x7f800000u;
+};
+
 /// Whether numbers are finite: compilers turn this into vector code.
-inline bool all_finite(const double* x, int count) {
-  uint64_t bad = 0;
+template <class T>
+bool all_finite(const T* x, int count) {
+  using Word = typename Bits<T>::Word;
+  Word bad = 0;
   for (int i = 0; i < count; ++i) {
-    uint64_t bits;
-    memcpy(&bits, x + i, 8);
-    bad |= (uint64_t)((bits & 0x7ff0000000000000u) == 0x7ff0000000000000u);
-  }
-  return bad == 0;
-}
-inline bool all_finite(const float* x, int count) {
-  uint32_t bad = 0;
-  for (int i = 0; i < count; ++i) {
-    uint32_t bits;
-    memcpy(&bits, x + i, 4);
-    bad |= (uint32_t)((bits & 0x7f800000u) == 0x7f800000u);
+    Word bits;
+    memcpy(&bits, x + i, sizeof(T));
+    bad |= (Word)((bits & Bits<T>::exponent) == Bits<T>::exponent);
   }
   return bad == 0;
 }
 
 /// The largest of numbers that are not negative, and not NaN. Their bits are in the order of the numbers.
-inline double largest(const double* x, int count) {
-  int64_t most = 0;
+template <class T>
+double largest(const T* x, int count) {
+  using Ordered = typename Bits<T>::Ordered;
+  Ordered most = 0;
   for (int i = 0; i < count; ++i) {
-    int64_t bits;
-    memcpy(&bits, x + i, 8);
+    Ordered bits;
+    memcpy(&bits, x + i, sizeof(T));
     most = bits > most ? bits : most;
   }
-  double made;
-  memcpy(&made, &most, 8);
-  return made;
-}
-inline double largest(const float* x, int count) {
-  int32_t most = 0;
-  for (int i = 0; i < count; ++i) {
-    int32_t bits;
-    memcpy(&bits, x + i, 4);
-    most = bits > most ? bits : most;
-  }
-  float made;
-  memcpy(&made, &most, 4);
+  T made;
+  memcpy(&made, &most, sizeof(T));
   return made;
 }
 
