@@ -54,6 +54,8 @@ const cases: readonly Case[] = [
     { name: 'kuramoto-sivashinsky-fused', equation: kuramotoSivashinsky.fused() as never, shape: [n], small: [1000], parameters: {},
       variants: both },
     { name: 'euler', equation: euler.inOneDimension() as never, shape: [n], small: [1000], parameters: { gamma: 1.4 }, variants: both },
+    { name: 'euler-fused', equation: euler.fusedInOneDimension() as never, shape: [n], small: [1000], parameters: { gamma: 1.4 },
+      variants: both },
   ]),
   { name: 'star7', equation: star7 as never, shape: [64, 64, 64], small: [5, 12, 28], parameters: { a: 0.4, b: 0.1 },
     variants: ['persistent', 'graph', 'classic'] },

@@ -12,7 +12,7 @@ describe('stencil: values that are not finite', () => {
     ['c * u(1) + u()', true], ['u() / (c * c)', true], ['c / u()', false], ['u(1)', false], ['Math.sqrt(u() - 1)', true],
     ['Math.max(u(), 0)', false], ['u() > 0 ? u() : 2 * u()', true], ['u() > 0 ? u() : c', false], ['fma(c, u(1), u())', true],
     ['fma(u(), 0, u(1)) / c', true], ['Math.exp(u())', false], ['Math.abs(u()) - Math.sin(c) / u(1)', true], ['Math.fround(u()) * c', true],
-    ['0 * u() + Math.tanh(u(1))', true],
+    ['0 * u() + Math.tanh(u(1))', true], ['u() > 0 ? u() : NaN', true],
   ] as const;
   for (const [text, expected] of cases) {
     it(`${text}: ${expected ? 'stay' : 'may be lost'}`, () => {

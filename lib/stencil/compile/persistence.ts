@@ -18,6 +18,7 @@ function fieldOf(input: Input): number | undefined {
 function dependence(e: Expression, known: ReadonlyMap<Local, number>): number {
   const of = (part: Expression): number => dependence(part, known);
   switch (e.kind) {
+    case 'constant': return typeof e.value === 'number' && !Number.isFinite(e.value) ? ~0 : 0; // bad by itself
     case 'get': return known.get(e.local) ?? 0;
     case 'unary': return e.op === 'neg' || e.op === 'abs' || e.op === 'sqrt' ? of(e.operand) : 0;
     case 'convert': return e.type === 'f32' || e.type === 'f64' ? of(e.operand) : 0;

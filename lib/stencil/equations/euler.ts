@@ -2,6 +2,7 @@
 // SSP-RK2, and fluxes of first order where those would give a density or pressure below 0.
 import { choice } from '../../core/checks.ts';
 import type { Equation } from '../types.ts';
+import { fusedEuler } from './euler-fused.ts';
 import { musclEuler, musclEulerIn2, musclEulerIn3 } from './euler-muscl.ts';
 import { wenoEuler, wenoEulerIn2, wenoEulerIn3 } from './euler-weno.ts';
 
@@ -23,6 +24,14 @@ export const euler = {
     checkReconstruction(reconstruction, 'reconstruction');
     return reconstruction === 'muscl' ? musclEuler : wenoEuler(musclEuler.definition);
   },
+
+  /**
+   * One dimension, by the scheme of the swept rule's paper: limited by pressure ratios, Rusanov fluxes with the Roe average's spectral
+   * radius, the midpoint rule. Its steps have 180 operations for a cell, multiply-adds are fused, and in float64 its bits are those of
+   * `swept.euler` with `limiter: 'paper'`. It is of second order in smooth gas, but does not protect density and pressure: a step that
+   * would take one below 0 ends the run. CFL numbers up to 0.55 are stable.
+   */
+  fusedInOneDimension: (): Equation<'rho' | 'mx' | 'E', 'gamma', never> => fusedEuler,
 
   /**
    * Two dimensions. `reconstruction` as in one; 'weno5' reconstructs along each axis by itself, so it is of fifth order for density waves
