@@ -102,19 +102,38 @@ export function cutRun(
   });
 }
 
+/** What a plan's operations come to, by node: microseconds of a firing as written, and what is left of that in the plan. */
+interface Counted {
+  readonly times: readonly number[];
+  readonly left: readonly number[];
+}
+
+/** Counting takes milliseconds, which every run would spend again. */
+const counted = new WeakMap<ProgramPlan, Counted>();
+
+function countedOf(plan: ProgramPlan): Counted {
+  let known = counted.get(plan);
+  if (known === undefined) {
+    const left = plan.graph.nodes.map((node, id) => {
+      if (node.kind !== 'filter' || !plan.firings.has(id)) return 1;
+      const codes = firingCodes(plan, node);
+      return codes.reduce((sum, code) => sum + (code === undefined ? 0 : costOf(code)), 0) / codes.length / costOf(node.code);
+    });
+    counted.set(plan, known = { times: countedCosts(plan.graph), left });
+  }
+  return known;
+}
+
 /**
  * Mean microseconds per firing, by node of the plan: given (by node of the program as written), or derived from counted operations; scaled
  * down for dead firings and shorter code.
  */
 export function nodeTimes(plan: ProgramPlan, given: readonly number[] | undefined, backend: CompiledBackend): readonly number[] {
-  const counted = countedCosts(plan.graph).map((cost) => cost / countedSpeed[backend]);
-  return plan.graph.nodes.map((node, id) => {
+  const { times, left } = countedOf(plan);
+  return plan.graph.nodes.map((_, id) => {
     const origin = plan.origins[id];
-    const time = given === undefined || origin === undefined ? elementAt(counted, id) : elementAt(given, origin);
-    if (node.kind !== 'filter' || !plan.firings.has(id)) return time;
-    const codes = firingCodes(plan, node);
-    const left = codes.reduce((sum, code) => sum + (code === undefined ? 0 : costOf(code)), 0) / codes.length;
-    return time * left / costOf(node.code);
+    const whole = given === undefined || origin === undefined ? elementAt(times, id) / countedSpeed[backend] : elementAt(given, origin);
+    return whole * elementAt(left, id);
   });
 }
 

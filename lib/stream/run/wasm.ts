@@ -237,6 +237,7 @@ const awake = new Set<Here>();
 /** Runs a program in this thread. */
 class Here {
   readonly #written: Written;
+  #turnMicroseconds: number | undefined;
   #made: { readonly program: LoweredProgram; readonly common: CommonData; machine?: Machine } | undefined;
 
   constructor(written: Written) {
@@ -270,7 +271,7 @@ class Here {
 
   /** Microseconds per iteration of the longest loop that ends by a condition. */
   #turn(): number {
-    return Math.max(shortestTurn, longestTurn(this.#written.plan.graph) / slowest);
+    return this.#turnMicroseconds ??= Math.max(shortestTurn, longestTurn(this.#written.plan.graph) / slowest);
   }
 
   #machine(program: LoweredProgram): Machine {

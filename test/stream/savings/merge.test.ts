@@ -124,4 +124,19 @@ describe('merging of equal nodes', () => {
     assert.equal(plan.whole().graph, graph);
     assert.equal(planProgram(graph, { savings: false }).graph, graph);
   });
+
+  it('counts the operations of a plan once', () => {
+    const graph = program('fm-radio'), plan = planProgram(graph);
+    let reads = 0;
+    for (const node of plan.graph.nodes) {
+      if (node.kind !== 'filter') continue;
+      const { body } = node.code.work;
+      Object.defineProperty(node.code.work, 'body', { get: () => { reads += 1; return body; } });
+    }
+    const first = nodeTimes(plan, undefined, 'wasm'), counted = reads;
+    assert.ok(counted > 0);
+    assert.deepEqual(nodeTimes(plan, undefined, 'wasm'), first);
+    nodeTimes(plan, graph.nodes.map(() => 1), 'cpp');
+    assert.equal(reads, counted);
+  });
 });
