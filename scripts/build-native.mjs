@@ -170,7 +170,7 @@ export async function buildNative({ prepare = false, release = false, quick = fa
     }
   }
   rmSync(to, { force: true });
-  const text = `warploom: no addon was built, so no backend will be available.\n  ${failures.join('\n  ')}\n` +
+  const text = `warploom: no addon was built:\n  ${failures.join('\n  ')}\n` +
     '  Install a C++17 compiler and CMake (and the CUDA toolkit for GPUs), then run: npm run build:native';
   if (required || !prepare) throw new Error(text);
   console.warn(text);

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { buildNative } from './build-native.mjs';
 import { copyAssets } from './copy-assets.mjs';
+import { unpackWasm } from './kept-wasm.mjs';
 import { root } from './list-sources.mjs';
 import { withLock } from './lock.mjs';
 
@@ -41,8 +42,13 @@ async function compileLibrary() {
 
 let said = '';
 const library = compileLibrary();
+const wasm = unpackWasm();
 try {
-  await withLock(join(root, 'build/lock'), () => buildNative({ prepare, release }));
+  const built = await withLock(join(root, 'build/lock'), () => buildNative({ prepare, release }));
+  if (built === undefined) {
+    console.warn(wasm === undefined ? 'warploom: no backend is available' : `warploom: without the addon, the cpu backend runs as `
+      + `WebAssembly, on one thread; this clone has it (native/wasm/kept, built from ${wasm})`);
+  }
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;

@@ -13,9 +13,10 @@ import { fileURLToPath } from 'node:url';
 import { buildArm64, kArm64 } from './build-arm64.mjs';
 import { buildBrowser } from './build-browser.mjs';
 import { buildNative } from './build-native.mjs';
-import { buildWasm, kWasm } from './build-wasm.mjs';
+import { buildWasm } from './build-wasm.mjs';
 import { addonFaults } from './check-addon.mjs';
 import { copyAssets } from './copy-assets.mjs';
+import { isKeptCurrent, kWasm } from './kept-wasm.mjs';
 import { root } from './list-sources.mjs';
 import { withLock } from './lock.mjs';
 
@@ -124,6 +125,7 @@ export async function release({ quick = false, out = join(root, 'build/packages'
   if (!quick) {
     await compileLibrary();
     if (await buildWasm() === undefined) refuse('there is no compiler for the WebAssembly backend (npm run build:wasm says which)');
+    if (!isKeptCurrent()) refuse('native/wasm/kept is older than its sources: npm run build:wasm -- --keep, and commit it');
   }
   const stage = join(root, 'build/stage');
   rmSync(stage, { recursive: true, force: true });

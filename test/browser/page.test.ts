@@ -1,12 +1,12 @@
 // The library in a page: WebAssembly in a real browser gives the bits that the addon gives here.
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as library from '../../lib/index.ts';
 import { packageRoot } from '../../lib/core/binding.ts';
 import { skipCases } from '../support/backends.ts';
 import { chromium, openPage, type Served } from '../support/browser.ts';
+import { noWasm } from '../support/wasm.ts';
 
 /** What both compute: a function whose text runs in the page too. Arrays of bits, by name. */
 async function computed(warploom: Pick<typeof library, 'kernel' | 'openDevice' | 'scan' | 'stencil' | 'swept' | 'tridiagonal'>) {
@@ -48,9 +48,8 @@ async function computed(warploom: Pick<typeof library, 'kernel' | 'openDevice' |
 
 describe('in a browser', function () {
   this.timeout(120_000);
-  const module = join(packageRoot(), 'prebuilds/wasm32/warploom.wasm');
   if (chromium === undefined) return skipCases('no Chromium', 2);
-  if (!existsSync(module)) return skipCases('no WebAssembly module: npm run build:wasm', 2);
+  if (noWasm !== undefined) return skipCases(noWasm, 2);
   let served: Served | undefined;
 
   before(async () => {

@@ -1,12 +1,10 @@
 // The kernels of the CPU backend are compiled for several instruction sets: processes that differ in WARPLOOM_CPU_ISA alone must get
 // the same bits from every operation, type and option, and single systems those that they have in a batch. So must WebAssembly.
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { packageRoot } from '../../lib/core/binding.ts';
 import { runChild } from '../support/child.ts';
 import { instructionCases } from '../support/instruction-cases.ts';
 import { hasBackend, skipCases } from '../support/backends.ts';
+import { noWasm } from '../support/wasm.ts';
 
 describe('instruction sets', () => {
   if (!hasBackend('cpu')) return skipCases('cpu: not in this run', 1);
@@ -23,7 +21,7 @@ describe('instruction sets', () => {
     strictEqual(first!.length, 592);
     for (const line of first!) ok(!line.endsWith('other bits'), line);
     for (const other of others) deepStrictEqual(other, first);
-    if (!existsSync(join(packageRoot(), 'prebuilds/wasm32/warploom.wasm'))) return skipCases('no WebAssembly module: npm run build:wasm', 1);
+    if (noWasm !== undefined) return skipCases(noWasm, 1);
     const child = await runChild(instructionCases(), { env: { WARPLOOM_ADDON: 'wasm' }, timeout: 60_000 });
     strictEqual(child.code, 0, child.err);
     deepStrictEqual(child.out.trim().split('\n'), first);

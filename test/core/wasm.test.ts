@@ -1,11 +1,9 @@
 // The cpu backend as WebAssembly: calls, arrays, order, errors. That its results have the bits of the addon's is a case of
 // instruction-sets.test.ts.
 import { deepStrictEqual, match, notStrictEqual, ok, strictEqual } from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { packageRoot } from '../../lib/core/binding.ts';
 import { skipCases } from '../support/backends.ts';
 import { preamble, runChild } from '../support/child.ts';
+import { noWasm } from '../support/wasm.ts';
 
 const script = `
 const failure = async (work) => { try { await work(); } catch (error) { return [error.code, error.argument ?? '', error.message]; } };
@@ -75,7 +73,7 @@ results.closed = await failure(() => device.array('float64', 4));
 console.log(JSON.stringify(results));`;
 
 describe('WebAssembly', () => {
-  if (!existsSync(join(packageRoot(), 'prebuilds/wasm32/warploom.wasm'))) return skipCases('no WebAssembly module: npm run build:wasm', 4);
+  if (noWasm !== undefined) return skipCases(noWasm, 4);
   let results: Record<string, any> = {};
   before(async function () {
     this.timeout(60_000);
