@@ -56,7 +56,7 @@ export const isKeptCurrent = () => existsSync(kAbout) && about().sources === has
 export function keepWasm(compiler) {
   const bytes = readFileSync(kWasm);
   mkdirSync(dirname(kKept), { recursive: true });
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 22, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
   writeFileSync(kKept, brotliCompressSync(bytes, { params }));
   writeFileSync(kAbout, `${JSON.stringify({
     compiler, bytes: bytes.length, sha256: sha256(bytes), sources: hashOfSources(), interface: hashOfInterface() }, null, 1)}\n`);

@@ -2,7 +2,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import { cacheFolder } from '../core/compile/cache.ts';
 import { installedCompilers, type InstalledCompiler } from '../core/compile/cuda.ts';
-import { addonSource, missingReason, type DeviceDescription } from '../core/binding.ts';
+import { addonSource, isClone, missingReason, type DeviceDescription } from '../core/binding.ts';
 import { devices } from '../core/devices.ts';
 import { version } from '../core/version.ts';
 import { ExitCode, parseFlags, UsageError, type Command } from './command.ts';
@@ -20,15 +20,18 @@ interface Finding {
 
 const fine = (check: string, found: string): Finding => ({ check, state: 'ok', found, remedy: '' });
 
+const toGetTheAddon = (): string => (isClone() ? 'on Linux, install a C++17 compiler and CMake, then npm run build:native'
+  : 'on Linux with glibc 2.28 or newer, install warploom with its optional dependencies to have the addon');
+
 function checkLoader(list: readonly DeviceDescription[]): Finding {
   const reason = missingReason(), cpu = list.find(({ backend }) => backend === 'cpu');
   if (reason !== undefined) {
     return { check: 'loader', state: 'failed', found: `neither the addon nor WebAssembly: ${reason}`,
-      remedy: 'on Linux with glibc 2.28 or newer, install warploom with its optional dependencies; elsewhere the package has WebAssembly' };
+      remedy: `${toGetTheAddon()}; elsewhere the package has WebAssembly` };
   }
   if (cpu?.name === 'cpu (WebAssembly)') {
     return { check: 'loader', state: 'warning', found: `WebAssembly ${cpu.reason}`,
-      remedy: 'one thread only; on Linux with glibc 2.28 or newer, install warploom with its optional dependencies to have the addon' };
+      remedy: `one thread only; ${toGetTheAddon()}` };
   }
   return fine('loader', addonSource() ?? '');
 }

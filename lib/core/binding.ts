@@ -37,6 +37,11 @@ export function packageRoot(): string {
   }
 }
 
+/** Whether this is a clone, where the addon is built, and not an installed package. */
+export function isClone(): boolean {
+  return isThere(join(packageRoot(), 'scripts/build-native.mjs'));
+}
+
 /** One line for each way in which loading fails, with what to do. */
 function explain(error: NodeJS.ErrnoException): string {
   if (error instanceof UnavailableError) return error.message;
@@ -51,7 +56,7 @@ function explain(error: NodeJS.ErrnoException): string {
       : "the permission model denies the package's folder or native code: run Deno with --allow-read and --allow-ffi";
   }
   if (text.startsWith('No native build was found')) {
-    return isThere(join(packageRoot(), 'scripts/build-native.mjs'))
+    return isClone()
       ? `the addon is not built for ${platform}: run npm run build:native (needs a C++17 compiler)`
       : `there is no addon for ${platform} (only for linux-x64 and linux-arm64 with glibc 2.28 or newer, as optional dependencies)`;
   }
@@ -80,7 +85,7 @@ export function loaderOfAddon(): readonly [finder: string, folder: string] {
 type Loaded = { addon: Addon } | { reason: string; cause: unknown };
 let loaded: Loaded | undefined;
 
-/** The cpu backend as WebAssembly, where the addon cannot be loaded; undefined if the package does not have it, as in a clone. */
+/** The cpu backend as WebAssembly, where the addon cannot be loaded; undefined if the package does not have it. */
 function loadWasm(reason: string): Loaded | undefined {
   if (process.env.WARPLOOM_ADDON === 'native') return undefined;
   try {

@@ -55,6 +55,23 @@ describe('the build ladder', function () {
     match(info(), /cpu: false .*npm run build:native/);
   });
 
+  it('computes as WebAssembly without a compiler, by the module that the repository keeps', function () {
+    const unpack = spawnSync(process.execPath, ['-e', `import('./scripts/kept-wasm.mjs').then(({ unpackWasm }) => console.log(unpackWasm()))`],
+      { cwd: folder, encoding: 'utf8' });
+    strictEqual(unpack.status, 0, unpack.stderr);
+    if (unpack.stdout === 'undefined\n') return this.skip(); // the sources have other operations by now
+    match(unpack.stdout, /^(these|older) sources/);
+    const out = join(folder, 'out'); // as npm start, one job of it
+    const done = spawnSync(process.execPath, ['--import', 'tsx', 'lib/cli/bin.ts', 'run', 'examples/jobs/co2-spline.json', '--results', out],
+      { cwd: folder, encoding: 'utf8', env: { ...process.env, PATH: '/nonexistent', WARPLOOM_ADDON: undefined } });
+    strictEqual(done.status, 0, done.stderr);
+    match(done.stdout, /natural spline, 248 knots/);
+    const doctor = spawnSync(process.execPath, ['--import', 'tsx', 'lib/cli/bin.ts', 'doctor'], { cwd: folder, encoding: 'utf8',
+      env: { ...process.env, WARPLOOM_ADDON: undefined } });
+    match(doctor.stdout, /WebAssembly[^]*install a C\+\+17[^]*npm run\s+build:native/);
+    ok(doctor.stdout.split('\n').every((line) => line.length <= 100), doctor.stdout);
+  });
+
   it('fails where the addon is required', () => {
     for (const args of [[], ['--prepare']]) {
       const done = build(args, { ...withoutCompiler, WARPLOOM_REQUIRE: args.length > 0 ? 'native' : undefined });
