@@ -90,7 +90,7 @@ describe('warploom command', () => {
     assert.deepEqual([info.status, doctor.status], [1, 1], info.stderr + doctor.stderr);
     assert.match(info.stdout, /driver 580 or newer/);
     assert.match(doctor.stdout, /^failed +loader +neither the addon nor WebAssembly/m);
-    assert.match(doctor.stdout, /→ on Linux with glibc 2\.28/);
+    assert.match(doctor.stdout, /→ on Linux, install a C\+\+17 compiler/);
     for (const { stdout } of [info, doctor]) assert.ok(stdout.split('\n').every((line) => line.length <= 100), stdout);
     const here = await run(['doctor', '--json']);
     assert.equal(here.code, 0);
