@@ -4,7 +4,7 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { stencil } from 'warploom';
+import { notebook, stencil } from 'warploom';
 
 const fisher = stencil.define({
   dimensions: 1, fields: ['u'], parameters: ['D', 'r'],
@@ -41,15 +41,11 @@ for (const [i, r] of rates.entries()) {
   const bar = '█'.repeat(Math.round(14 * speeds[i]!));
   console.log(`r = ${r.toFixed(3)}  ${bar.padEnd(56)} ${speeds[i]!.toFixed(3)}, expected ${expected[i]!.toFixed(3)}`);
 }
-const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="-60 -320 560 380" font-family="sans-serif" font-size="12">
-<path d="M0,-300V0H480" fill="none" stroke="black"/>
-<path d="M${Array.from({ length: 61 }, (_, i) => `${8 * i},${-70 * 2 * Math.sqrt(i / 30)}`).join('L')}" fill="none" stroke="gray"/>
-${rates.map((r, i) => `<circle cx="${240 * r}" cy="${-70 * speeds[i]!}" r="4" fill="#d62728"/>`).join('\n')}
-${[0, 0.5, 1, 1.5, 2].map((r) => `<text x="${240 * r}" y="18" text-anchor="middle">${r}</text>`).join('')}
-${[0, 1, 2, 3, 4].map((c) => `<text x="-8" y="${-70 * c + 4}" text-anchor="end">${c}</text>`).join('')}
-<text x="240" y="40" text-anchor="middle">growth rate r</text>
-<text x="-40" y="-150" transform="rotate(-90 -40 -150)">speed; line: 2 √(r D)</text></svg>`;
+const measured = { x: rates, y: speeds, mark: 'point' } as const, limit = { x: rates, y: rates.map((r) => 2 * Math.sqrt(r)) };
+const chart = notebook.plot({ measured, 'limit 2 √(r D)': limit }, {
+  title: "Speed of fronts of Fisher's equation, D = 1", x: 'growth rate r (1/time)', y: 'speed of the front (length/time)',
+});
 const path = join(tmpdir(), 'warploom-front-speeds.svg');
-await writeFile(path, svg);
+await writeFile(path, await chart.svg());
 console.log(`${run.members} members, ${run.stepsDone} steps, ${run.info.backend}; picture: ${path}`);
 if (!errors.every((error) => Math.abs(error) < 0.03)) process.exitCode = 1;

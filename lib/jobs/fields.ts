@@ -24,6 +24,12 @@ export const zarrFields = {
   compression: z.enum(compressions).optional().describe('of result.zarr: none (default), blosc (Zstandard on shuffled bytes) or zstd'),
 };
 
+/** How kinds with maps draw them. */
+export const pictureFields = {
+  colours: z.enum(['shared', 'own']).optional()
+    .describe('whether the maps of a sweep\'s items share one range of colours (default), or each item has its own'),
+};
+
 /** Fields of every job. */
 export const common = {
   $schema: z.string().optional(),

@@ -8,7 +8,7 @@ import type { InputFile, Resolve } from './kind.ts';
 import { kindOf, type Job } from './kinds/index.ts';
 
 /** Fields of a job file that do not affect results. */
-const idleFields: readonly string[] = ['$schema', 'sweep'];
+const idleFields: readonly string[] = ['$schema', 'sweep', 'colours'];
 
 /** JSON with sorted fields, so that equal values have equal text. */
 export function canonical(value: unknown): string {

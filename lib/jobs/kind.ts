@@ -43,6 +43,8 @@ export interface ItemReport {
   readonly figures: Record<string, number>;
   /** The figure that measures the item's accuracy, and what it means. */
   readonly accuracy: { readonly value: number; readonly meaning: string };
+  /** The values that the colours of its pictures have to span, by picture and field; the items of a sweep then share one range. */
+  readonly colours?: ColourRanges;
   /** Files written, relative to the item's folder. */
   readonly files: readonly string[];
   /** True when some system could not be solved; the job then exits with code 1. */
@@ -50,6 +52,12 @@ export interface ItemReport {
   /** Notes for the user. */
   readonly notes?: readonly string[];
 }
+
+/** The values of the darkest and the brightest colour. */
+export type ColourRange = readonly [number, number];
+
+/** Ranges of colours by picture, and by field. */
+export type ColourRanges = Readonly<Record<string, Readonly<Record<string, ColourRange>>>>;
 
 /** Runs one item of one kind of job. */
 export type ItemFunction<J> = (job: J, context: ItemContext) => Promise<ItemReport>;
@@ -68,4 +76,8 @@ export interface JobKind<Name extends string = string, Schema extends z.ZodType 
   readonly moreInputs?: (job: z.infer<Schema>, resolve: Resolve) => Promise<readonly InputFile[]>;
   /** Runs one item. */
   readonly run: ItemFunction<z.infer<Schema>>;
+  /** Draws the pictures of a finished item again, from its results, with colours of these ranges. */
+  readonly recolour?: (
+    job: z.infer<Schema>, context: Pick<ItemContext, 'input' | 'folder'>, colours: ColourRanges,
+  ) => Promise<void>;
 }

@@ -20,7 +20,7 @@ const mostLevels = 32;
 /** The maximum size of a job file in bytes. */
 const longestJob = 2 ** 24;
 /** Fields that all items of a job share. */
-const sharedFields: readonly string[] = ['$schema', 'name', 'kind', 'device', 'sweep'];
+const sharedFields: readonly string[] = ['$schema', 'name', 'kind', 'device', 'colours', 'sweep'];
 
 /** The number of items of a sweep, computed before any of them is created. */
 function countItems(sweep: Sweep, most = mostItems): number {

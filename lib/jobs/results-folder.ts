@@ -6,6 +6,8 @@ import { FolderLock } from './lock.ts';
 
 /** Name of the checkpoint in an item's folder. */
 export const checkpointName = 'state.checkpoint';
+/** Name of the file that says which ranges the colours of an item's pictures have, once they are those of the sweep. */
+export const coloursName = 'colours.json';
 
 /**
  * Refuses a path that is a symbolic link.

@@ -14,7 +14,7 @@ import { inputResolver } from './inputs.ts';
 import { kindOf } from './kinds/index.ts';
 import type { JobItem, LoadedJob } from './loaded.ts';
 import type { FolderLock } from './lock.ts';
-import { checkpointName, takeFolder } from './results-folder.ts';
+import { checkpointName, coloursName, takeFolder } from './results-folder.ts';
 
 /** An item to run, as plain data that can be sent to another process. */
 export interface ItemTask {
@@ -122,6 +122,7 @@ export async function runItem(task: ItemTask, devices: Devices, watch: ItemWatch
     const before = again ? undefined : await finishedResult(folder, item);
     if (before !== undefined) return before;
     watch.signal.throwIfAborted();
+    await removeAll(join(folder, coloursName)); // of the pictures that this run replaces
     const checkpoint = join(folder, checkpointName);
     if (again) {
       await removeAll(join(folder, resultName)); // so that another attempt, after a crash, does not take it for its own

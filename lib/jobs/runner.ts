@@ -165,7 +165,7 @@ export async function runJob(loaded: LoadedJob, options: RunOptions = {}): Promi
     try {
       return await (parallel === undefined ? inTurn(run) : inProcesses(run, parallel));
     } finally {
-      if (options.signal?.aborted !== true) await writeSummary(loaded, results);
+      if (options.signal?.aborted !== true) await writeSummary(loaded, results, { followLinks, signal: options.signal });
     }
   } finally {
     await lock?.release();

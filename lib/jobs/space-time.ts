@@ -2,8 +2,10 @@
 import { elementAt, lastOf } from '../core/known.ts';
 import type { FieldSeries } from '../files/zarr.ts';
 import { mapPlot, type MapAxis, type MapPanel } from '../pictures/map.ts';
+import { finiteRange } from '../pictures/grid.ts';
 import type { PlotSpecification } from '../pictures/plot.ts';
 import { titled, type Units } from '../pictures/units.ts';
+import type { ColourRange } from './kind.ts';
 
 /** The most pixels along a side, and the fewest of the axis of time. */
 const mostPixels = 1024, leastRows = 200;
@@ -19,10 +21,14 @@ export interface SpaceTime {
   /** Times of the snapshots. */
   readonly times: readonly number[];
   readonly units: Units;
+  /** Ranges of colours by field; default: those of the values. */
+  readonly colours?: Readonly<Record<string, ColourRange>> | undefined;
 }
 
+type Shown = MapPanel & { readonly shown: { readonly range: ColourRange } };
+
 /** One field: for each row of pixels the nearest snapshot. */
-async function panelOf({ series, points, x, times, units }: SpaceTime, field: string): Promise<MapPanel> {
+async function panelOf({ series, points, x, times, units, colours }: SpaceTime, field: string): Promise<Shown> {
   const width = Math.min(points, mostPixels), height = Math.min(mostPixels, Math.max(times.length, leastRows));
   const end = lastOf(times);
   const values = new Float64Array(width * height);
@@ -41,13 +47,16 @@ async function panelOf({ series, points, x, times, units }: SpaceTime, field: st
   }
   return {
     title: field, x, y: { title: titled('t', units), range: [0, end] }, picture: { width, height, values },
-    shown: { title: titled(field, units) },
+    shown: { title: titled(field, units), range: colours?.[field] ?? finiteRange(values) },
   };
 }
 
-/** The diagram of every field, side by side. */
-export async function spaceTimePlot(drawn: SpaceTime): Promise<PlotSpecification> {
-  const panels: MapPanel[] = [];
+/** The diagram of every field, side by side, and the ranges of their colours. */
+export async function spaceTimePlot(
+  drawn: SpaceTime,
+): Promise<{ readonly plot: PlotSpecification; readonly colours: Readonly<Record<string, ColourRange>> }> {
+  const panels: Shown[] = [];
   for (const field of drawn.fields) panels.push(await panelOf(drawn, field));
-  return mapPlot(drawn.title, [panels], { isPlace: false });
+  const colours = Object.fromEntries(panels.map(({ shown }, i) => [elementAt(drawn.fields, i), shown.range]));
+  return { plot: mapPlot(drawn.title, [panels], { isPlace: false }), colours };
 }

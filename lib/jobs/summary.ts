@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { csvFormatRows } from 'd3-dsv';
 import { isThere, writeFileAtomic } from '../core/files.ts';
 import { plotSvg, type PlotSpecification } from '../pictures/plot.ts';
+import { shareColours } from './colours.ts';
 import type { ItemResult } from './events.ts';
 import { canonical } from './hash.ts';
 import { itemStates, type ItemState } from './items.ts';
@@ -121,10 +122,12 @@ export function summaryPlot(name: string, items: readonly ItemState[]): PlotSpec
 export const summaryFiles = ['summary.csv', 'summary.svg'] as const;
 
 /**
- * Writes summary.csv and, where vega is installed, summary.svg of a sweep into the job's folder; nothing for a job of one item. Items of
- * other shards that finish meanwhile are taken in.
+ * Writes summary.csv and, where vega is installed, summary.svg of a sweep into the job's folder, and gives the maps of its items one range
+ * of colours; nothing for a job of one item. Items of other shards that finish meanwhile are taken in.
  */
-export async function writeSummary(loaded: LoadedJob, results: string): Promise<void> {
+export async function writeSummary(
+  loaded: LoadedJob, results: string, options: { readonly followLinks?: boolean; readonly signal?: AbortSignal | undefined } = {},
+): Promise<void> {
   const place = join(results, loaded.name);
   if (loaded.items.length < 2 || !isThere(place)) return;
   const finished = (items: readonly ItemState[]): number => items.filter(({ state }) => state === 'finished').length;
@@ -135,5 +138,6 @@ export async function writeSummary(loaded: LoadedJob, results: string): Promise<
     const plot = summaryPlot(loaded.name, items);
     const svg = plot === undefined ? undefined : await plotSvg(plot);
     if (svg !== undefined) await writeFileAtomic(join(place, summaryFiles[1]), svg);
+    await shareColours(items, loaded.folder, options);
   }
 }

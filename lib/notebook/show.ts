@@ -3,7 +3,7 @@ import { describeValue, isReal } from '../core/arrays.ts';
 import { choice, requireList, requireText, type Check } from '../core/checks.ts';
 import { displayed, htmlTable, type MimeBundle } from '../core/display.ts';
 import { DeviceArray } from '../core/device.ts';
-import { refusal } from '../core/errors.ts';
+import { refusal, UnavailableError } from '../core/errors.ts';
 import { normally, optionsOf, type ChecksOf } from '../core/options.ts';
 import { snapshot } from '../core/snapshot.ts';
 import { checkImage, imageBundle, imageText, type Image } from '../files/image.ts';
@@ -18,10 +18,22 @@ export interface Shown {
 export interface Chart extends Shown {
   /** The Vega-Lite specification. */
   readonly specification: Readonly<Record<string, unknown>>;
+  /**
+   * The chart as SVG, for files.
+   * @throws UnavailableError where the optional packages vega and vega-lite are not installed
+   */
+  svg(): Promise<string>;
 }
 
-/** One line of a chart: values over their index, or over places of their own. */
-export type PlotSeries = ArrayLike<number> | { readonly x: ArrayLike<number>; readonly y: ArrayLike<number> };
+/** How values are drawn. */
+export type PlotMark = 'line' | 'point' | 'bar';
+
+/** One line of a chart: values over their index, or over places of their own; `mark`: drawn otherwise than the others. */
+export type PlotSeries = ArrayLike<number> | {
+  readonly x: ArrayLike<number>;
+  readonly y: ArrayLike<number>;
+  readonly mark?: PlotMark;
+};
 
 /** Options of {@link plot}. */
 export interface PlotOptions {
@@ -30,7 +42,7 @@ export interface PlotOptions {
   readonly x?: string;
   readonly y?: string;
   /** Default 'line'. */
-  readonly mark?: 'line' | 'point' | 'bar';
+  readonly mark?: PlotMark;
   /** Whether the axis of values is logarithmic. Default false. */
   readonly log?: boolean;
 }
@@ -48,9 +60,13 @@ const textCheck: Check<string> = (value, name) => { requireText(value, name); };
 const flag: Check<boolean> = (value, name) => {
   if (typeof value !== 'boolean') throw refusal(name, 'true or false', describeValue(value));
 };
+const looks: Readonly<Record<PlotMark, object>> = {
+  line: { type: 'line', clip: true }, point: { type: 'point', filled: true, size: 40, opacity: 1 }, bar: { type: 'bar' },
+};
+const markCheck = choice(['line', 'point', 'bar'] as const);
 const plotOptions = optionsOf('plot', {
   title: textCheck, x: normally(textCheck, 'index'), y: normally(textCheck, 'value'),
-  mark: normally(choice(['line', 'point', 'bar'] as const), 'line'), log: normally(flag, false),
+  mark: normally(markCheck, 'line'), log: normally(flag, false),
 } satisfies ChecksOf<PlotOptions>);
 
 const rangeCheck: Check<readonly [number, number]> = (value, name) => {
@@ -64,13 +80,22 @@ const showOptions = optionsOf('show', { range: rangeCheck } satisfies ChecksOf<S
 const isNumbers = (value: unknown): value is ArrayLike<number> => isReal(value) || value instanceof Int32Array
   || value instanceof Uint8Array || (Array.isArray(value) && value.every((each) => typeof each === 'number'));
 
-/** The series by name; a lone one has the name ''. */
-function seriesOf(data: unknown): readonly (readonly [name: string, x: ArrayLike<number> | undefined, y: ArrayLike<number>])[] {
-  const one = (value: unknown, name: string) => {
-    if (isNumbers(value)) return [name, undefined, value] as const;
-    const { x, y } = (typeof value === 'object' && value !== null ? value : {}) as { x?: unknown; y?: unknown };
-    if (isNumbers(x) && isNumbers(y) && x.length === y.length) return [name, x, y] as const;
-    throw refusal(name === '' ? 'data' : `data.${name}`, 'numbers, or { x, y } of equally many numbers', describeValue(value));
+interface Series {
+  readonly name: string;
+  readonly x?: ArrayLike<number>;
+  readonly y: ArrayLike<number>;
+  readonly mark: PlotMark;
+}
+
+/** The series; a lone one has the name ''. */
+function seriesOf(data: unknown, usual: PlotMark): readonly Series[] {
+  const one = (value: unknown, name: string): Series => {
+    if (isNumbers(value)) return { name, y: value, mark: usual };
+    const place = name === '' ? 'data' : `data.${name}`;
+    const { x, y, mark = usual } = (typeof value === 'object' && value !== null ? value : {}) as { x?: unknown; y?: unknown; mark?: PlotMark };
+    markCheck(mark, `${place}.mark`);
+    if (isNumbers(x) && isNumbers(y) && x.length === y.length) return { name, x, y, mark };
+    throw refusal(place, 'numbers, or { x, y } of equally many numbers', describeValue(value));
   };
   const isOne = isNumbers(data) || typeof data !== 'object' || data === null || ('x' in data && 'y' in data) || data instanceof DeviceArray;
   if (isOne) return [one(data, '')];
@@ -80,32 +105,44 @@ function seriesOf(data: unknown): readonly (readonly [name: string, x: ArrayLike
 const showing = <T extends object>(value: T, text: string, bundle: () => Promise<MimeBundle>): T & Shown =>
   Object.freeze(displayed({ ...value, bundle }, { text: () => text, bundle }));
 
+async function svgOf(specification: object): Promise<string> {
+  const svg = await (await import('../pictures/plot.ts')).plotSvg(specification);
+  if (svg === undefined) throw new UnavailableError('charts as SVG need the optional packages vega and vega-lite: npm install vega vega-lite');
+  return svg;
+}
+
 /**
  * A chart of numbers, as a Vega-Lite specification that the notebook draws.
- * @param data numbers over their index, `{ x, y }`, or several of these by name: `{ measured: [..], model: { x, y } }`. Series of more than
+ * @param data numbers over their index, `{ x, y }`, or several of these by name: `{ measured: [..], model: { x, y } }`; `{ x, y, mark }`
+ *   draws one otherwise than the others. Series of more than
  *   5000 numbers are thinned out.
  * @throws ArgumentError naming the series or the option
  * @example plot({ sine: xs.map(Math.sin), cosine: xs.map(Math.cos) }, { x: 'angle (rad)', y: 'amplitude' })
  */
 export function plot(data: PlotSeries | Readonly<Record<string, PlotSeries>>, options: PlotOptions = {}): Chart {
   const { title, x, y, mark, log } = plotOptions.read(options);
-  const series = seriesOf(data);
-  const values = series.flatMap(([name, places, numbers]) => {
+  const series = seriesOf(data, mark);
+  const values = series.flatMap(({ name, x: places, y: numbers }) => {
     const step = Math.max(1, Math.ceil(numbers.length / mostPoints));
     return Array.from({ length: Math.ceil(numbers.length / step) }, (_, i) =>
       ({ x: places === undefined ? i * step : places[i * step], y: numbers[i * step], series: name }));
   });
+  const marks = [...new Set(series.map((one) => one.mark))];
+  const ofMark = (own: PlotMark): object => {
+    const names = series.filter((one) => one.mark === own).map(({ name }) => name);
+    return { mark: looks[own], transform: [{ filter: { field: 'series', oneOf: names } }] };
+  };
   const scale = log ? { type: 'log' } : { zero: mark === 'bar' };
   const specification = {
     $schema: 'https://vega.github.io/schema/vega-lite/v5.json', ...(title === undefined ? {} : { title }), width: 460, height: 240,
-    data: { values }, mark: mark === 'line' ? { type: 'line', clip: true } : mark,
+    data: { values }, ...(marks.length > 1 ? { layer: marks.map(ofMark) } : { mark: looks[marks[0] ?? mark] }),
     encoding: {
       x: { field: 'x', type: 'quantitative', title: x }, y: { field: 'y', type: 'quantitative', title: y, scale },
       ...(series.length > 1 ? { color: { field: 'series', type: 'nominal', title: null, sort: null } } : {}),
     },
   };
-  const text = `Chart { ${series.map(([name, , numbers]) => `${name === '' ? '' : `${name}: `}${numbers.length} points`).join(', ')} }`;
-  return showing({ specification }, text, async () => (await import('../pictures/shown.ts')).chartBundle(specification));
+  const text = `Chart { ${series.map(({ name, y: numbers }) => `${name === '' ? '' : `${name}: `}${numbers.length} points`).join(', ')} }`;
+  return showing({ specification, svg: () => svgOf(specification) }, text, async () => (await import('../pictures/shown.ts')).chartBundle(specification));
 }
 
 /**

@@ -149,7 +149,7 @@ describe('warploom command', () => {
     assert.equal((await events()).filter((e) => e === 'finished').length, 4);
     const item = join(results, 'heat', 'diffusivity=2,precision=float64');
     const names = (await readdir(item)).sort();
-    assert.deepEqual(names, ['final.npy', 'heat-000.svg', 'heat-001.svg', 'heat-002.svg', 'result.json', 'state.checkpoint']);
+    assert.deepEqual(names, ['final.npy', 'heat-000.svg', 'heat-001.svg', 'heat-002.svg', 'result.json', 'result.zarr', 'state.checkpoint']);
     const result = JSON.parse(await readFile(join(item, 'result.json'), 'utf8')) as { accuracy: { value: number }; files: string[] };
     assert.ok(result.accuracy.value < 1e-13);
     assert.ok(result.files.every((name) => names.includes(name)));

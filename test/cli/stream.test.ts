@@ -133,7 +133,11 @@ describe('warploom stream', function () {
     match(out, /Counter +2 +0 +5\.00 .* yes/);
     match(out, /5 actors, 5 channels; 6 firings/);
     match(out, /bound of/);
-    match(await readFile(at('gantt.svg'), 'utf8'), /Counter, firings 0 to \d+ of Counter/);
+    const gantt = await readFile(at('gantt.svg'), 'utf8');
+    match(gantt, /Counter, firings 0 to \d+ of Counter/);
+    match(gantt, />smooth\.str on 2 cores<\/text>/);
+    match(gantt, />time \(µs\); a launch takes [\d.]+ µs<\/text>/);
+    for (const [, tick] of gantt.matchAll(/text-anchor="middle">([\d.]+)<\/text>/g)) match(tick!, /^0$|^0?\.?0*[1-9]?\d*(0|[2468]|5)?$/);
     await writeFile(at('costs.json'), '{"Missing": 5}');
     const bad = await warploom('schedule', at('smooth.str'), '--main', 'Main', '--costs', at('costs.json'));
     equal(bad.code, 2);

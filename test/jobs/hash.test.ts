@@ -148,7 +148,7 @@ float->float pipeline Main() { add Beside(); }
       const known = await digestInputs(before, resolve);
       const seen = new Map([[hashItem(before, known), JSON.stringify(before)]]);
       for (const [field, part] of Object.entries(schema.properties!)) {
-        if (['$schema', 'sweep', 'kind', 'equation'].includes(field)) continue;
+        if (['$schema', 'sweep', 'colours', 'kind', 'equation'].includes(field)) continue;
         const found = new Set<string>();
         for (const value of [...samples(part), ...(field === 'name' ? ['other'] : [])]) {
           const parsed = jobSchema.safeParse({ name: 'job', device: { backend: 'cpu' }, ...base, [field]: value });
@@ -162,7 +162,8 @@ float->float pipeline Main() { add Beside(); }
         ok(found.size > 0, `${name}.${field}: no other value tried`);
         changed += found.size;
       }
-      equal(hashItem(jobSchema.parse({ name: 'job', device: { backend: 'cpu' }, ...base, $schema: './x.json' }), known), [...seen.keys()][0]);
+      const idle = { $schema: './x.json', ...('colours' in schema.properties! ? { colours: 'own' } : {}) };
+      equal(hashItem(jobSchema.parse({ name: 'job', device: { backend: 'cpu' }, ...base, ...idle }), known), [...seen.keys()][0]);
     }
     ok(changed >= 300, `only ${changed} changes`);
   });

@@ -88,6 +88,10 @@ describe('what results show', function () {
     strictEqual(values.length, 4000);
     const html = (await bundleOf(notebook.table([{ name: '<b>', value: 1.23456789 }, { value: 2, more: null }])))['text/html'] as string;
     ok(html.includes('&lt;b&gt;') && html.includes('1.23457') && html.includes('>more<'), html);
+    const mixed = notebook.plot({ dots: { x: [0, 1], y: [1, 2], mark: 'point' }, line: [1, 2] }, { title: 'both', x: 'r (1/s)', y: 'speed (m/s)' });
+    const drawn = await mixed.svg();
+    for (const part of ['>both<', '>r (1/s)<', '>speed (m/s)<', '>dots<', '>line<', 'mark-symbol', 'mark-line']) ok(drawn.includes(part), part);
+    throws(() => notebook.plot({ a: { x: [1], y: [1], mark: 'star' as never } }), /^ArgumentError: data.a.mark/);
     throws(() => notebook.plot({ a: 'text' as never }), /^ArgumentError: data.a: expected numbers/);
     throws(() => notebook.plot({ x: [1, 2], y: [1] }), /equally many numbers/);
     throws(() => notebook.show({ data: new Float32Array(3), width: 2, height: 1 }), /image.data/);

@@ -7,4 +7,5 @@ export const simulateKind: JobKind<'simulate', typeof simulateJobSchema> = {
   kind: 'simulate', schema: simulateJobSchema,
   inputs: ({ initial }) => ({ 'initial.file': typeof initial === 'object' && 'file' in initial ? initial.file : undefined }),
   run: async (job, context) => (await import('../simulate/item.ts')).simulateItem(job, context),
+  recolour: async (job, context, colours) => (await import('../simulate/draw.ts')).redrawMaps(job, context.folder, colours),
 };

@@ -19,4 +19,5 @@ export const stencilKind: JobKind<'stencil', typeof stencilJobSchema> = {
     return [];
   },
   run: async (job, context) => (await import('../stencil/item.ts')).stencilItem(job, context),
+  recolour: async (job, context, colours) => (await import('../stencil/pictures.ts')).redrawMaps(job, context, colours),
 };

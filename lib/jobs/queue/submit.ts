@@ -70,8 +70,8 @@ class Submission {
 
   /** Writes the summary where the results are, as far as that folder is seen here. */
   async #summarise(): Promise<void> {
-    const { fetch = false, results = 'warploom-results', root = this.#loaded.folder } = this.#options;
-    await writeSummary(this.#loaded, fetch ? results : join(root, results));
+    const { fetch = false, results = 'warploom-results', root = this.#loaded.folder, followLinks, signal } = this.#options;
+    await writeSummary(this.#loaded, fetch ? results : join(root, results), { followLinks, signal });
   }
 
   #tell(event: RunEvent): void {

@@ -5,21 +5,20 @@ import { isReal } from '../../core/arrays.ts';
 import { version } from '../../core/version.ts';
 import { removeCheckpoints } from '../../core/checkpoint.ts';
 import { ArgumentError, refusal } from '../../core/errors.ts';
-import { readBytes, writeFileAtomic } from '../../core/files.ts';
+import { readBytes } from '../../core/files.ts';
 import { elementAt, lastOf, required } from '../../core/known.ts';
 import { parseNpy } from '../../files/npy.ts';
 import { FieldSeries } from '../../files/zarr.ts';
 import { groupAttributes } from '../../files/zarr-layout.ts';
 import * as swept from '../../swept/index.ts';
 import type { ItemContext, ItemFunction, ItemReport } from '../kind.ts';
-import { noPictures, plotSvg } from '../../pictures/plot.ts';
-import { seriesUnits, titled } from '../../pictures/units.ts';
+import { noPictures } from '../../pictures/plot.ts';
+import { seriesUnits } from '../../pictures/units.ts';
 import { checkpointName } from '../results-folder.ts';
-import { spaceTimePlot } from '../space-time.ts';
 import { timetable } from '../timetable.ts';
 import type { Fields } from './fields.ts';
+import { drawAll } from './draw.ts';
 import { exactFields, exactOf, l1Errors, type Exact } from './exact.ts';
-import { profilePlot } from './pictures.ts';
 import type { SimulateJob } from './schema.ts';
 
 type RealArray = swept.RealArray;
@@ -125,9 +124,9 @@ async function march(
 interface Outcome {
   readonly job: SimulateJob;
   readonly simulation: swept.AnySimulation;
-  readonly initial: Fields;
   readonly final: Fields;
   readonly exact: Exact | undefined;
+  readonly colours: ItemReport['colours'];
   readonly drift: Record<string, number>;
   readonly seconds: number;
 }
@@ -143,7 +142,7 @@ async function driftOf(before: Sums, simulation: swept.AnySimulation): Promise<R
   }));
 }
 
-function report({ job, simulation, final, exact, drift, seconds }: Outcome, files: string[]): ItemReport {
+function report({ job, simulation, final, exact, colours, drift, seconds }: Outcome, files: string[]): ItemReport {
   const { info, n } = simulation;
   const errors = exact === undefined ? {} : l1Errors(simulation, final, exact);
   const [name, error] = Object.entries(errors)[0] ?? [];
@@ -156,37 +155,9 @@ function report({ job, simulation, final, exact, drift, seconds }: Outcome, file
     ...drift, ...Object.fromEntries(Object.entries(errors).map(([field, value]) => [`l1ErrorOf${capital(field)}`, value])),
   };
   return {
-    summary: `${job.equation}, ${n} points, ${simulation.stepsDone} steps, ${job.precision}, ${info.variant}`, figures, accuracy, files,
+    summary: `${job.equation}, ${n} points, ${simulation.stepsDone} steps, ${job.precision}, ${info.variant}`, figures, accuracy, colours, files,
     failed: false, notes: files.length > 1 ? [] : [noPictures],
   };
-}
-
-/** Writes space-time.svg and profile.svg, where vega is installed, and returns their names. */
-async function draw(
-  outcome: Omit<Outcome, 'drift' | 'seconds'>, series: FieldSeries, times: readonly number[], folder: string,
-): Promise<string[]> {
-  const { job, simulation, initial, final, exact } = outcome;
-  const { units = {} } = job;
-  const { x, dx, n, time } = simulation;
-  const { energy: _energy, ...drawn } = final; // the others say it
-  const title = job.description ?? job.name;
-  const plots = {
-    'space-time.svg': await spaceTimePlot({
-      title, series, fields: Object.keys(drawn), points: n, times, units,
-      x: { title: titled('x', units), range: [elementAt(x, 0) - dx / 2, lastOf(x) + dx / 2] },
-    }),
-    'profile.svg': profilePlot({
-      title, x, initial, final: drawn, time, units, exact: exact === undefined ? undefined : exactFields(x, exact),
-    }),
-  };
-  const files: string[] = [];
-  for (const [name, plot] of Object.entries(plots)) {
-    const svg = await plotSvg(plot);
-    if (svg === undefined) continue;
-    await writeFileAtomic(join(folder, name), svg);
-    files.push(name);
-  }
-  return files;
 }
 
 /** Steps the equation and writes result.zarr, space-time.svg and profile.svg; resumes from its checkpoint if it was killed. */
@@ -215,9 +186,12 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
   await march(job, simulation, series, context);
   const final = fieldsOf(await simulation.read());
   const exact = exactOf(job, simulation.setup, simulation.time);
-  const pictures = await draw({ job, simulation, initial, final, exact }, series, times, folder);
+  const { x, time } = simulation;
+  const pictures = await drawAll(job, { series, fields: names, times, x }, {
+    x, initial, final, time, exact: exact === undefined ? undefined : exactFields(x, exact),
+  }, folder);
   const outcome = {
-    job, simulation, initial, final, exact, drift: await driftOf(before, simulation), seconds: (performance.now() - begin) / 1000,
+    job, simulation, final, exact, colours: pictures.colours, drift: await driftOf(before, simulation), seconds: (performance.now() - begin) / 1000,
   };
-  return report(outcome, ['result.zarr', ...pictures]);
+  return report(outcome, ['result.zarr', ...pictures.files]);
 };

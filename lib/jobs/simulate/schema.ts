@@ -1,7 +1,7 @@
 // `simulate` jobs: one schema per equation of the domain `swept`.
 import { z } from 'zod';
 import { boundaries, limiters, variants } from '../../swept/types.ts';
-import { common, path, positive, units, zarrFields } from '../fields.ts';
+import { common, path, pictureFields, positive, units, zarrFields } from '../fields.ts';
 
 const finite = z.number();
 const points = z.number().int().min(3).max(2 ** 32 - 1);
@@ -13,7 +13,7 @@ const until = z.union([
 ]).describe('the time to reach exactly, or the number of steps');
 
 const simulation = {
-  ...common, ...zarrFields,
+  ...common, ...zarrFields, ...pictureFields,
   kind: z.literal('simulate'),
   n: points.describe('points of the domain'),
   dx: positive.optional().describe('distance of points; or give length'),

@@ -193,8 +193,8 @@ export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
   const final = await run.state();
   const initial = Object.fromEntries(await Promise.all(fields.map(async (name) => [name, await series.read(name, 0)] as const)));
   const exact = exactOf(plan, time);
-  const pictures = await picturesOf({ plan, title: job.description ?? job.name, series, times, initial, final, exact });
-  for (const [name, content] of Object.entries(pictures)) await writeFileAtomic(join(folder, name), content);
+  const { files, colours } = await picturesOf({ plan, title: job.description ?? job.name, series, times, initial, final, exact });
+  for (const [name, content] of Object.entries(files)) await writeFileAtomic(join(folder, name), content);
   const measured = figuresOf(plan, final, exact);
   return {
     summary: `${plan.name}, ${plan.shape.join(' × ')} cells, ${stepsDone} steps, ${plan.precision}, ${info.backend} ${info.variant}`,
@@ -202,7 +202,7 @@ export const stencilItem: ItemFunction<StencilJob> = async (job, context) => {
       cells: plan.shape.reduce((a, b) => a * b, 1), steps: stepsDone, timeStep: run.dt, time, seconds: (performance.now() - begin) / 1000,
       ...(info.steps > 0 ? { runSeconds: info.seconds, cellUpdatesPerSecond: info.cellUpdatesPerSecond } : {}), ...measured,
     },
-    accuracy: accuracyOf(measured), files: ['result.zarr', ...Object.keys(pictures)], failed: false,
-    notes: Object.keys(pictures).some((name) => name.endsWith('.svg')) ? [] : [noPictures],
+    accuracy: accuracyOf(measured), colours, files: ['result.zarr', ...Object.keys(files)], failed: false,
+    notes: Object.keys(files).some((name) => name.endsWith('.svg')) ? [] : [noPictures],
   };
 };

@@ -1,7 +1,7 @@
 // `stencil` jobs: an explicit scheme of the user's or of the library, on a grid of one, two or three dimensions.
 import { z } from 'zod';
 import { methods, stencilVariants } from '../../stencil/index.ts';
-import { common, path, positive, units, zarrFields } from '../fields.ts';
+import { common, path, pictureFields, positive, units, zarrFields } from '../fields.ts';
 import { libraryHint, libraryNames } from './library.ts';
 
 const finite = z.number();
@@ -25,7 +25,7 @@ const values = z.record(z.string(), z.union([
 
 /** The fields of a job of kind `stencil`. Those that an equation file has defaults for are optional. */
 export const stencilJobSchema = z.strictObject({
-  ...common, ...zarrFields,
+  ...common, ...zarrFields, ...pictureFields,
   kind: z.literal('stencil'),
   equation: z.union([
     z.enum(libraryNames), z.strictObject({ file: path.describe('a module (.mjs, .js, .ts) that exports an equation; its code is run') }),

@@ -2,7 +2,7 @@
 import { requireCount, requireText } from '../../core/checks.ts';
 import { elementAt } from '../../core/known.ts';
 import type { SdfGraph } from '../sdf.ts';
-import { colours, escaped, rounded, svgDocument, textAt } from './svg.ts';
+import { colours, escaped, rounded, roundTicks, svgDocument, textAt } from './svg.ts';
 import { requireFields, requireList, requireRateGraph, requireSizes } from '../require.ts';
 
 /** A piece of work in a launch. Times in microseconds. */
@@ -18,7 +18,7 @@ export interface GanttBar {
 }
 
 const left = 70;
-const top = 44;
+const top = 60;
 const rowHeight = 26;
 const plotWidth = 900;
 
@@ -35,7 +35,7 @@ export function ganttSvg(graph: SdfGraph, bars: readonly GanttBar[], processors:
   requireCount(processors, 'processors', 0, 4096);
   requireSizes('interval', [interval]);
   requireText(title, 'title');
-  const width = left + plotWidth + 30, height = top + processors * rowHeight + 40;
+  const width = left + plotWidth + 30, end = top + processors * rowHeight, height = end + 46;
   const across = (time: number) => left + (interval > 0 ? time / interval : 0) * plotWidth;
   const rows = Array.from({ length: processors }, (_, row) => {
     const y = top + (row + 1) * rowHeight;
@@ -53,10 +53,14 @@ export function ganttSvg(graph: SdfGraph, bars: readonly GanttBar[], processors:
   const stages = [...new Set(bars.map(({ stage }) => stage))].sort((a, b) => a - b);
   const keys = stages.slice(0, 10).map((stage, i) => {
     const x = left + 78 * i;
-    const box = `<rect x="${x}" y="14" width="10" height="10" fill="${colours[stage % colours.length]}"/>`;
-    return `${box}${textAt(x + 14, 23, `stage ${stage}`)}`;
+    const box = `<rect x="${x}" y="36" width="10" height="10" fill="${colours[stage % colours.length]}"/>`;
+    return `${box}${textAt(x + 14, 45, `stage ${stage}`)}`;
   });
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => textAt(across(share * interval), height - 18, `${rounded(share * interval)} µs`,
-    'text-anchor="middle"'));
-  return svgDocument(width, height, title, [...keys, ...rows, ...shown, ...ticks]);
+  const ticks = roundTicks(interval).map((time) => {
+    const x = rounded(across(time));
+    return `<line x1="${x}" x2="${x}" y1="${top}" y2="${end + 4}" stroke="#ddd"/>${textAt(across(time), end + 17, String(time), 'text-anchor="middle"')}`;
+  });
+  const axis = textAt(left + plotWidth / 2, height - 8, `time (µs); a launch takes ${rounded(interval)} µs`, 'text-anchor="middle"');
+  const heading = textAt(left, 22, title, 'font-size="14" font-weight="bold"');
+  return svgDocument(width, height, title, [heading, ...keys, ...rows, ...ticks, ...shown, axis]);
 }

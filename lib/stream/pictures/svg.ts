@@ -11,6 +11,14 @@ export function textAt(x: number, y: number, content: string, attributes = ''): 
   return `<text x="${rounded(x)}" y="${rounded(y)}"${attributes === '' ? '' : ` ${attributes}`}>${escaped(content)}</text>`;
 }
 
+/** Round numbers from 0 to `end`, at most nine: multiples of 1, 2 or 5 times a power of ten. */
+export function roundTicks(end: number): number[] {
+  if (!(end > 0) || !Number.isFinite(end)) return [0];
+  const power = 10 ** Math.floor(Math.log10(end / 8));
+  const step = power * ([1, 2, 5, 10].find((times) => times * power * 8 >= end) ?? 10);
+  return Array.from({ length: Math.floor(end / step + 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(12)));
+}
+
 /** A whole picture. */
 export function svgDocument(width: number, height: number, title: string, parts: readonly string[]): string {
   return [
