@@ -1,5 +1,5 @@
 // warploom stream: check, draw, schedule and run programs in the StreamIt language.
-import { dirname, isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { openDevice } from '../core/device.ts';
 import { isAbsent, isThere, readBytes, readText, writeFileAtomic } from '../core/files.ts';
 import { elementAt, required } from '../core/known.ts';
@@ -137,7 +137,7 @@ async function graph(job: Job): Promise<ExitCode> {
     return ExitCode.ok;
   }
   if (!out.endsWith('.svg')) throw new UsageError('-o takes a name that ends in .svg');
-  await writeFileAtomic(out, await stream.graphSvg(made, elementAt(job.files, 0).name));
+  await writeFileAtomic(out, await stream.graphSvg(made, basename(elementAt(job.files, 0).name)));
   const [nodes, channels] = [made.nodes.length, made.channels.length];
   job.context.result({ nodes, channels, out }, `${nodes} nodes, ${channels} channels: ${out}`);
   return ExitCode.ok;
@@ -259,7 +259,7 @@ async function schedule(job: Job): Promise<ExitCode> {
     + `${(100 * (plan.interval / plan.bound - 1)).toFixed(1)} % above the bound of ${plan.bound.toPrecision(4)} µs`);
   const { gantt } = job.values;
   if (gantt !== undefined) {
-    const title = `${elementAt(job.files, 0).name} on ${cores} cores`;
+    const title = `${basename(elementAt(job.files, 0).name)} on ${cores} cores`;
     await writeFileAtomic(gantt, stream.ganttSvg(sdf, coreBars(sdf, plan, costs), cores, plan.interval, title));
     if (!job.context.json) job.context.out.write(`one launch: ${gantt}\n`);
   }

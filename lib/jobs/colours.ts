@@ -9,6 +9,13 @@ import type { ColourRange, ColourRanges } from './kind.ts';
 import { kindOf } from './kinds/index.ts';
 import { coloursName, takeFolder } from './results-folder.ts';
 
+/** Options of {@link shareColours}. */
+export interface SharingOptions {
+  /** Whether results folders may be symbolic links; default false. */
+  readonly followLinks?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** The least range that holds those of all results, for each picture and field. */
 export function sharedColours(results: readonly Pick<ItemResult, 'colours'>[]): ColourRanges {
   const shared: Record<string, Record<string, ColourRange>> = {};
@@ -49,9 +56,10 @@ function partOf(shared: ColourRanges, own: ColourRanges): ColourRanges {
  * @throws the signal's reason; what a kind throws; WarploomError `ERR_WARPLOOM_LOCKED`
  */
 export async function shareColours(
-  items: readonly ItemState[], base: string, { followLinks = false, signal }: { followLinks?: boolean; signal?: AbortSignal | undefined } = {},
+  items: readonly ItemState[], base: string, { followLinks = false, signal }: SharingOptions = {},
 ): Promise<void> {
-  const finished = items.flatMap(({ job, folder, result }) => (result?.colours === undefined ? [] : [{ job, folder, own: result.colours }]));
+  const finished = items.flatMap(({ job, folder, result }) =>
+    (result?.colours === undefined ? [] : [{ job, folder, own: result.colours }]));
   const shared = sharedColours(finished.map(({ own }) => ({ colours: own })));
   for (const { job, folder, own } of finished) {
     const { recolour } = kindOf(job);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { csvFormatRows } from 'd3-dsv';
 import { isThere, writeFileAtomic } from '../core/files.ts';
 import { plotSvg, type PlotSpecification } from '../pictures/plot.ts';
-import { shareColours } from './colours.ts';
+import { shareColours, type SharingOptions } from './colours.ts';
 import type { ItemResult } from './events.ts';
 import { canonical } from './hash.ts';
 import { itemStates, type ItemState } from './items.ts';
@@ -125,9 +125,7 @@ export const summaryFiles = ['summary.csv', 'summary.svg'] as const;
  * Writes summary.csv and, where vega is installed, summary.svg of a sweep into the job's folder, and gives the maps of its items one range
  * of colours; nothing for a job of one item. Items of other shards that finish meanwhile are taken in.
  */
-export async function writeSummary(
-  loaded: LoadedJob, results: string, options: { readonly followLinks?: boolean; readonly signal?: AbortSignal | undefined } = {},
-): Promise<void> {
+export async function writeSummary(loaded: LoadedJob, results: string, options: SharingOptions = {}): Promise<void> {
   const place = join(results, loaded.name);
   if (loaded.items.length < 2 || !isThere(place)) return;
   const finished = (items: readonly ItemState[]): number => items.filter(({ state }) => state === 'finished').length;

@@ -92,7 +92,8 @@ function seriesOf(data: unknown, usual: PlotMark): readonly Series[] {
   const one = (value: unknown, name: string): Series => {
     if (isNumbers(value)) return { name, y: value, mark: usual };
     const place = name === '' ? 'data' : `data.${name}`;
-    const { x, y, mark = usual } = (typeof value === 'object' && value !== null ? value : {}) as { x?: unknown; y?: unknown; mark?: PlotMark };
+    const given = typeof value === 'object' && value !== null ? value : {};
+    const { x, y, mark = usual } = given as { x?: unknown; y?: unknown; mark?: PlotMark };
     markCheck(mark, `${place}.mark`);
     if (isNumbers(x) && isNumbers(y) && x.length === y.length) return { name, x, y, mark };
     throw refusal(place, 'numbers, or { x, y } of equally many numbers', describeValue(value));
@@ -107,7 +108,7 @@ const showing = <T extends object>(value: T, text: string, bundle: () => Promise
 
 async function svgOf(specification: object): Promise<string> {
   const svg = await (await import('../pictures/plot.ts')).plotSvg(specification);
-  if (svg === undefined) throw new UnavailableError('charts as SVG need the optional packages vega and vega-lite: npm install vega vega-lite');
+  if (svg === undefined) throw new UnavailableError('charts as SVG need optional packages: npm install vega vega-lite');
   return svg;
 }
 
@@ -142,7 +143,8 @@ export function plot(data: PlotSeries | Readonly<Record<string, PlotSeries>>, op
     },
   };
   const text = `Chart { ${series.map(({ name, y: numbers }) => `${name === '' ? '' : `${name}: `}${numbers.length} points`).join(', ')} }`;
-  return showing({ specification, svg: () => svgOf(specification) }, text, async () => (await import('../pictures/shown.ts')).chartBundle(specification));
+  return showing({ specification, svg: () => svgOf(specification) }, text, async () =>
+    (await import('../pictures/shown.ts')).chartBundle(specification));
 }
 
 /**

@@ -147,8 +147,9 @@ async function seriesOf(folder: string, job: HeatAdiJob, grid: Grid, hash: strin
   const steps = [0, ...goalsOf(job)];
   const { diffusivity, dt, dx, dy = dx, boundary } = job;
   return FieldSeries.create(folder, {
-    type: job.precision, zarrFormat: job.zarrFormat, compression: job.compression, fields: ['u'], steps, times: steps.map((step) => step * dt),
-    axes: axesOf(job, grid).map(([name, places]) => [name, Float64Array.from(places)]), units: seriesUnits(job.units),
+    type: job.precision, zarrFormat: job.zarrFormat, compression: job.compression, fields: ['u'], steps,
+    times: steps.map((step) => step * dt), axes: axesOf(job, grid).map(([name, places]) => [name, Float64Array.from(places)]),
+    units: seriesUnits(job.units),
     attributes: { warploom: version, equation: 'heat', hash, parameters: { diffusivity, dt, dx, dy, boundary } },
   }, goOn);
 }
@@ -183,8 +184,8 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
   });
   if (before === undefined) show(() => ({ step: 0, time: 0, axes: axesOf(job, grid), fields: { u: initial } }));
   let state = initial;
+  const stepped = job.steps - done;
   let seconds = 0;
-  const firstStep = done;
   for (const [index, goal] of goalsOf(job).entries()) {
     if (goal <= done) continue;
     const offset = done;
@@ -195,13 +196,12 @@ export const heatAdiItem: ItemFunction<HeatAdiJob> = async (job, context) => {
     done = goal;
     await keep(index + 1, goal, state);
     await writeCheckpoint(checkpoint, { kind, parameters, step: done, arrays: { state } });
-    const fields = { u: state };
-    show(() => ({ step: goal, time: goal * job.dt, axes: axesOf(job, grid), fields }));
+    const u = state;
+    show(() => ({ step: goal, time: goal * job.dt, axes: axesOf(job, grid), fields: { u } }));
   }
   await writeFileAtomic(join(folder, 'final.npy'), formatNpy({ type: job.precision, shape: [height, width], data: state }));
   const drift = job.boundary === 'dirichlet' ? NaN
     : Math.abs(total(state) - total(grid.values)) / total(grid.values.map(Math.abs));
-  const stepped = job.steps - firstStep;
   const pictures = Array.from({ length: job.snapshots + 1 }, (_, i) => pictureName(i)).filter((name) => isThere(join(folder, name)));
   return {
     summary: `${width} × ${height} heat, ${job.steps} ADI steps, ${job.precision}`,

@@ -24,7 +24,9 @@ async function write(folder: string, name: string, plot: PlotSpecification): Pro
 /** What a diagram over space and time is drawn from. */
 export type Snapshots = Pick<OpenedSeries, 'series' | 'fields'> & { readonly times: ArrayLike<number>; readonly x: Float64Array };
 
-async function diagram(job: SimulateJob, { series, fields, times, x }: Snapshots, colours?: ColourRanges): ReturnType<typeof spaceTimePlot> {
+async function diagram(
+  job: SimulateJob, { series, fields, times, x }: Snapshots, colours?: ColourRanges,
+): ReturnType<typeof spaceTimePlot> {
   const { units = {} } = job;
   const half = (lastOf(x) - elementAt(x, 0)) / (x.length - 1) / 2;
   return spaceTimePlot({

@@ -155,8 +155,8 @@ function report({ job, simulation, final, exact, colours, drift, seconds }: Outc
     ...drift, ...Object.fromEntries(Object.entries(errors).map(([field, value]) => [`l1ErrorOf${capital(field)}`, value])),
   };
   return {
-    summary: `${job.equation}, ${n} points, ${simulation.stepsDone} steps, ${job.precision}, ${info.variant}`, figures, accuracy, colours, files,
-    failed: false, notes: files.length > 1 ? [] : [noPictures],
+    summary: `${job.equation}, ${n} points, ${simulation.stepsDone} steps, ${job.precision}, ${info.variant}`,
+    figures, accuracy, colours, files, failed: false, notes: files.length > 1 ? [] : [noPictures],
   };
 }
 
@@ -191,7 +191,8 @@ export const simulateItem: ItemFunction<SimulateJob> = async (job, context) => {
     x, initial, final, time, exact: exact === undefined ? undefined : exactFields(x, exact),
   }, folder);
   const outcome = {
-    job, simulation, final, exact, colours: pictures.colours, drift: await driftOf(before, simulation), seconds: (performance.now() - begin) / 1000,
+    job, simulation, final, exact, colours: pictures.colours, drift: await driftOf(before, simulation),
+    seconds: (performance.now() - begin) / 1000,
   };
   return report(outcome, ['result.zarr', ...pictures.files]);
 };

@@ -54,7 +54,8 @@ function statePlot(
       const other = [0, 1, 2].find((axis) => axis !== a && axis !== b) ?? 2;
       const at = dimensions === 3 ? ` at ${elementAt(axisNames, other)} = ${middleOf(plan, other)}` : '';
       return {
-        x: axisOf(plan, a), y: axisOf(plan, b), picture, shown: { title: titled(name, plan.units), range: ranges[name] }, bar: i === shown.length - 1,
+        x: axisOf(plan, a), y: axisOf(plan, b), picture, shown: { title: titled(name, plan.units), range: ranges[name] },
+        bar: i === shown.length - 1,
         title: `${name}${at}`,
       };
     });

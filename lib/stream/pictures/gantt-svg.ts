@@ -58,7 +58,8 @@ export function ganttSvg(graph: SdfGraph, bars: readonly GanttBar[], processors:
   });
   const ticks = roundTicks(interval).map((time) => {
     const x = rounded(across(time));
-    return `<line x1="${x}" x2="${x}" y1="${top}" y2="${end + 4}" stroke="#ddd"/>${textAt(across(time), end + 17, String(time), 'text-anchor="middle"')}`;
+    return `<line x1="${x}" x2="${x}" y1="${top}" y2="${end + 4}" stroke="#ddd"/>`
+      + textAt(across(time), end + 17, String(time), 'text-anchor="middle"');
   });
   const axis = textAt(left + plotWidth / 2, height - 8, `time (µs); a launch takes ${rounded(interval)} µs`, 'text-anchor="middle"');
   const heading = textAt(left, 22, title, 'font-size="14" font-weight="bold"');
