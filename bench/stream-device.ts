@@ -69,11 +69,11 @@ export function shareOf(rate: number, limit: number | undefined): Pick<Row, 'lim
 
 /** What the kernel of a program takes, for people. */
 export function kernelNote({ kernel, program, warmStates }: CompiledGpu): string {
-  const { threads, sharedBytes, states, plan: { groups } } = program;
+  const { threads, sharedBytes, states } = program;
   const spilled = kernel.localBytes === 0 ? '' : `, ${kernel.localBytes} bytes local`;
   return `${threads} threads, ${kernel.registers} registers${spilled}, ${sharedBytes} bytes shared, ${
     kernel.residentBlocks(threads, sharedBytes)} blocks resident, ${states} states a round${
-    warmStates === 0 ? '' : `, ${warmStates} early`}, ${groups.length} groups`;
+    warmStates === 0 ? '' : `, ${warmStates} early`}`;
 }
 
 /** A cache folder of its own, empty at first. */

@@ -31,7 +31,7 @@ async function searchProgram(context: BenchContext, program: BenchmarkProgram): 
     return best;
   };
   using search = new LayoutSearch(graph, device, { time, skip: (candidate, reason) => { say(`${idOf(candidate)}: ${reason}`); } });
-  if (wanted(idOf(byDefault))) search.knows(byDefault, compiled.program, await time(byDefault, compiled));
+  if (wanted(idOf(byDefault))) search.knows(byDefault, compiled.program, { rate: await time(byDefault, compiled), compiled });
   const isWanted = (candidate: Candidate): boolean => wanted(idOf(candidate)) && (!quick || quickNames.has(candidate.name));
   await search.run(isWanted);
   await search.tries(shortList.filter(isWanted));

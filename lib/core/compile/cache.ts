@@ -212,8 +212,8 @@ export async function keepText(folder: string, key: string, text: string): Promi
 }
 
 /** The text cached under a key, as {@link cachedProgram} caches programs. */
-export async function cachedText(folder: string, key: string, make: () => string): Promise<string> {
-  const path = await cachedProgram(folder, key, (_, to) => writeFile(to, make()));
+export async function cachedText(folder: string, key: string, make: () => string | Promise<string>): Promise<string> {
+  const path = await cachedProgram(folder, key, async (_, to) => writeFile(to, await make()));
   return withFiles('read a cached text', () => readFile(path, 'utf8'));
 }
 

@@ -1,9 +1,21 @@
-// The worker thread of the interpreter and the elaborator: a task for each message. See index.ts.
+// A worker thread of the interpreter, the elaborator and the printer of kernels: a task for each message. See index.ts.
 import { parentPort } from 'node:worker_threads';
 import { required } from '../../core/known.ts';
+import type { StreamGraph } from '../graph.ts';
 import type { Answer, Task } from './index.ts';
 
+/** The graph of the last layouts, which share what has been planned for it. */
+let last: { readonly number: number; readonly graph: StreamGraph } | undefined;
+
+async function printed({ graph, number, options }: Extract<Task, { kind: 'print' }>): Promise<string> {
+  const [{ printedText }, { trusted }] = await Promise.all([import('../run/printed.ts'), import('../require.ts')]);
+  if (number === undefined) return printedText(graph, options);
+  if (last?.number !== number) last = { number, graph: trusted(graph) };
+  return printedText(last.graph, options);
+}
+
 async function made(task: Task): Promise<unknown> {
+  if (task.kind === 'print') return printed(task);
   if (task.kind === 'elaborate') {
     const [{ check }, { elaborate }] = await Promise.all([import('../front/check.ts'), import('../elaborate/index.ts')]);
     const { main, parameters = {} } = task.options;
@@ -18,7 +30,9 @@ async function answerOf(task: Task): Promise<Answer> {
   try {
     return { kind: 'done', made: await made(task) };
   } catch (error) {
-    const { StreamRunError } = await import('../interpret/error.ts');
+    const [{ StreamRunError }, { UnsupportedProgram }] = await Promise.all(
+      [import('../interpret/error.ts'), import('../plan/unsupported.ts')]);
+    if (error instanceof UnsupportedProgram) return { kind: 'unsupported', reason: error.reason };
     if (error instanceof StreamRunError) {
       const { message, diagnostic, node, firing } = error;
       return { kind: 'fault', message, details: { diagnostic, node, firing } };

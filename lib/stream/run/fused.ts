@@ -15,7 +15,7 @@ import type { GpuLimits } from './gpu-types.ts';
 import { activityOf } from './activity.ts';
 import { keepLayouts, knownLayouts, type KnownLayouts } from './kept-layout.ts';
 import { searchLater, type LaterSearch } from './later-layouts.ts';
-import { byDefault, isRefusal, LayoutSearch, leastGain, shortList, type Candidate } from './layouts.ts';
+import { byDefault, isRefusal, LayoutSearch, leastCores, leastGain, shortList, type Candidate } from './layouts.ts';
 import { printedProgram } from './printed.ts';
 import { loadTrial } from './load-trial.ts';
 import type { Trial } from './trial.ts';
@@ -39,9 +39,6 @@ export interface ShortSearch {
   /** How candidates for which there was no time are timed later, while the device has nothing to do. Default: they are not. */
   readonly later?: LaterSearch;
 }
-
-/** Cores from which on candidates are compiled beside the default layout without slowing it down. */
-const leastCores = 4;
 
 /** Bytes: a device that may use less has no room for input that takes long enough to be timed. */
 const leastMemory = 2 ** 30;
@@ -150,12 +147,13 @@ async function searchFirst(
     lastStart = begin + 1e3 * (took + left - leastShare * took);
     timer = setTimeout(() => { over.abort(); }, 1e3 * left);
     if (time === undefined) trial = new (await loadTrial()).Trial(compiled, undefined, fast !== true);
-    search.knows(byDefault, program, await (time?.(byDefault, compiled) ?? required(trial).timeDefault(compiled, signal)));
+    const rate = await (time?.(byDefault, compiled) ?? required(trial).timeDefault(compiled, signal));
+    search.knows(byDefault, program, { rate, compiled });
   });
   timed.catch(() => { over.abort(); });
   // The compiler of the default layout first: it is found and started while this thread has nothing else to do.
   await Promise.race([standard.catch(() => undefined), after(startMilliseconds)]);
-  const [ended] = await Promise.allSettled([timed, search.tries(candidates)]);
+  const [ended] = await Promise.allSettled([timed, search.tries(candidates).then(() => search.settle())]);
   clearTimeout(timer);
   trial?.dispose();
   const compiled = await standard;

@@ -3,13 +3,14 @@
 import { Device } from '../../core/device.ts';
 import { Turns } from '../../core/turns.ts';
 import type { StreamGraph } from '../graph.ts';
-import { fusedProgram, type FusedProgram } from '../targets/cuda.ts';
+import type { FusedProgram } from '../targets/cuda.ts';
 import { activityOf } from './activity.ts';
 import { CompiledGpu } from './gpu.ts';
 import { keepLayouts, type KnownLayouts } from './kept-layout.ts';
 import { byDefault, isUseless, leastGain, stateReadsAhead, type Candidate } from './layouts.ts';
 import { loadTrial } from './load-trial.ts';
 import { noteLost } from './lost.ts';
+import { printedAside } from './printed.ts';
 
 /** Time as a search sees it. Timers do not keep the process alive. */
 export interface SearchClock {
@@ -149,7 +150,7 @@ class LaterLayouts {
     const limits = { fast, isBackground: true, signal: this.#stop.signal, timeout: Math.max(1, Math.ceil(this.#left)) };
     if (program.state !== undefined && each.options.readsAhead === true) throw stateReadsAhead();
     this.#default ??= await CompiledGpu.compileDefault(graph, device, limits, program);
-    return CompiledGpu.of(graph, fusedProgram(graph, each.options), device, limits);
+    return CompiledGpu.of(graph, await printedAside(graph, each.options, this.#stop.signal), device, limits);
   }
 
   /** Its rate over that of the default layout, timed again where a run comes in between; undefined when the time is over. */

@@ -11,6 +11,7 @@ import type { FusedOptions } from '../targets/cuda-layout.ts';
 import { defaultCudaPlan, fusedProgram, type FusedProgram } from '../targets/cuda.ts';
 import { CompiledGpu } from './gpu.ts';
 import type { GpuLimits } from './gpu-types.ts';
+import { printedAside } from './printed.ts';
 
 /** A layout, named by what it sets. */
 export interface Candidate {
@@ -59,6 +60,10 @@ const widths = [1, 4, 8];
  * all of this thread for longer.
  */
 const startMilliseconds = 15;
+/** Cores from which on candidates are printed and compiled beside the default layout without slowing it down. */
+export const leastCores = 4;
+/** Candidates that are timed again at the end, in so many turns, if they are that close to the fastest. */
+const mostHeld = 3, turns = 3, closeRate = 0.93;
 /** Candidates whose further variants are tried. */
 const finalists = 2;
 
@@ -148,6 +153,8 @@ export interface SearchOptions extends Omit<GpuLimits, 'timeout'> {
   readonly lastStart?: () => number;
   /** Candidates that are compiled at once. Default: half as many as there are cores. */
   readonly atOnce?: number;
+  /** Whether worker threads print them. Default: on machines with at least four cores. */
+  readonly aside?: boolean;
 }
 
 /** A candidate as it was compiled, or why it was not. */
@@ -155,6 +162,8 @@ interface Attempt {
   readonly candidate: Candidate;
   readonly compiled?: CompiledGpu;
   readonly error?: unknown;
+  /** The candidate that has the same text. */
+  readonly same?: string;
 }
 
 /** The search for one program on one device. Candidates whose kernels have the same text are timed once. */
@@ -165,7 +174,11 @@ export class LayoutSearch {
   /** By text of a kernel: the candidate that has it. */
   readonly #known = new Map<string, string>();
   readonly #rates = new Map<Candidate, number>();
-  #fastest: Attempt | undefined;
+  readonly #aside: boolean;
+  /** The fastest candidates that are compiled, in order. */
+  #best: readonly Attempt[] = [];
+  /** The layout that the caller has compiled. */
+  #standard: Attempt | undefined;
   #hasState = false;
   /** Errors of candidates other than that they do not fit. The search goes on without them. */
   readonly failures: unknown[] = [];
@@ -174,6 +187,7 @@ export class LayoutSearch {
     this.#graph = graph;
     this.#device = device;
     this.#options = options;
+    this.#aside = options.aside ?? availableParallelism() >= leastCores;
   }
 
   /** Candidates by their rates, the fastest first. */
@@ -182,17 +196,20 @@ export class LayoutSearch {
   }
 
   /** A layout that the caller compiles and times, such as the default; its rate, once it is known. */
-  knows(each: Candidate, program: FusedProgram, rate?: number): void {
+  knows(each: Candidate, program: FusedProgram, timed?: { readonly rate: number; readonly compiled: CompiledGpu }): void {
     this.#known.set(program.source, each.name);
     this.#hasState = program.state !== undefined;
-    if (rate !== undefined) this.#rates.set(each, rate);
+    if (timed === undefined) return;
+    this.#rates.set(each, timed.rate);
+    this.#standard = { candidate: each, compiled: timed.compiled };
   }
 
-  /** The fastest candidate that the search has compiled, which is the caller's from now on. */
+  /** The fastest candidate that the search has compiled, which is the caller's from now on; the others are freed. */
   take(): CompiledGpu | undefined {
-    const compiled = this.#fastest?.compiled;
-    this.#fastest = undefined;
-    return compiled;
+    const [first, ...others] = this.#best;
+    this.#best = others;
+    this.dispose();
+    return first?.compiled;
   }
 
   /** Both stages. */
@@ -200,6 +217,35 @@ export class LayoutSearch {
     await this.tries(firstCandidates.filter(isWanted));
     const best = this.ranking.map((each) => each.candidate).filter((each) => firstCandidates.includes(each)).slice(0, finalists);
     await this.tries(furtherCandidates(best).filter(isWanted));
+  }
+
+  /**
+   * Times the fastest layouts again, in turns, where they are close to each other: clocks and temperatures change during a search, and so
+   * does what else the machine does.
+   */
+  async settle(): Promise<void> {
+    const { time, signal, over } = this.#options;
+    const rateOf = ({ candidate: each }: Attempt): number => this.#rates.get(each) ?? 0;
+    const all = [...this.#best, ...(this.#standard === undefined ? [] : [this.#standard])];
+    const close = all.filter((each) => rateOf(each) >= closeRate * Math.max(...all.map(rateOf)));
+    if (close.length < 2) return;
+    const rates = new Map<Attempt, number[]>(close.map((each) => [each, []]));
+    for (let turn = 0; turn < turns; ++turn) {
+      for (const [each, own] of rates) {
+        signal?.throwIfAborted();
+        if (over?.aborted === true) return;
+        if (each.compiled === undefined) continue;
+        try {
+          own.push(await time(each.candidate, each.compiled));
+        } catch (error) {
+          signal?.throwIfAborted();
+          this.failures.push(error);
+          return;
+        }
+      }
+    }
+    for (const [{ candidate: each }, own] of rates) this.#rates.set(each, Math.max(...own));
+    this.#best = [...this.#best].sort((a, b) => rateOf(b) - rateOf(a));
   }
 
   /** Times candidates one after the other, as they are compiled. */
@@ -214,14 +260,12 @@ export class LayoutSearch {
     try {
       for (;;) {
         for (let each; compiling.size < atOnce && !stopped.aborted && (each = waiting.shift()) !== undefined;) {
-          if (compiling.size > 0) await after(startMilliseconds);
+          if (compiling.size > 0 && !this.#aside) await after(startMilliseconds);
           if (performance.now() > lastStart()) {
             waiting.length = 0;
             break;
           }
-          const made = this.#compile(each, stopped);
-          if (made === undefined) tried?.();
-          else compiling.set(each, made);
+          compiling.set(each, this.#compile(each, stopped));
         }
         if (compiling.size === 0) break;
         const attempt = await Promise.race(compiling.values());
@@ -242,21 +286,25 @@ export class LayoutSearch {
   }
 
   async #try(attempt: Attempt): Promise<void> {
-    const { signal, time } = this.#options;
-    const { candidate: each, compiled } = attempt;
+    const { signal, time, skip } = this.#options;
+    const { candidate: each, compiled, same } = attempt;
+    if (same !== undefined) {
+      skip?.(each, `the same kernel as ${same}`, true);
+      return;
+    }
     try {
       if (compiled === undefined) throw attempt.error;
       const rate = await time(each, compiled);
-      const isFastest = this.ranking.every((other) => other.rate < rate);
       this.#rates.set(each, rate);
-      if (!isFastest) return;
-      this.#fastest?.compiled?.dispose();
-      this.#fastest = attempt;
+      const rates = (of: Attempt): number => this.#rates.get(of.candidate) ?? 0;
+      const sorted = [...this.#best, attempt].sort((a, b) => rates(b) - rates(a));
+      this.#best = sorted.slice(0, mostHeld);
+      for (const other of sorted.slice(mostHeld)) if (other !== attempt) other.compiled?.dispose();
     } catch (error) {
       signal?.throwIfAborted();
       this.#skip(each, error);
     } finally {
-      if (this.#fastest !== attempt) compiled?.dispose();
+      if (!this.#best.includes(attempt)) compiled?.dispose();
     }
   }
 
@@ -266,29 +314,24 @@ export class LayoutSearch {
     if (!(error instanceof UnsupportedProgram)) this.failures.push(error);
   }
 
-  /** Begins to compile a candidate; undefined if it does not fit, or another has the same text. */
-  #compile(each: Candidate, signal: AbortSignal): Promise<Attempt> | undefined {
-    const { skip, fast } = this.#options;
+  /** Prints and compiles a candidate. Never rejects. */
+  async #compile(each: Candidate, signal: AbortSignal): Promise<Attempt> {
     try {
       if (this.#hasState && each.options.readsAhead === true) throw stateReadsAhead();
-      const program = fusedProgram(this.#graph, each.options);
+      const program = this.#aside ? await printedAside(this.#graph, each.options, signal) : fusedProgram(this.#graph, each.options);
       const same = this.#known.get(program.source);
-      if (same === undefined) {
-        this.#known.set(program.source, each.name);
-        return CompiledGpu.of(this.#graph, program, this.#device, { signal, fast })
-          .then((compiled) => ({ candidate: each, compiled }), (error: unknown) => ({ candidate: each, error }));
-      }
-      skip?.(each, `the same kernel as ${same}`, true);
+      if (same !== undefined) return { candidate: each, same };
+      this.#known.set(program.source, each.name);
+      return { candidate: each, compiled: await CompiledGpu.of(this.#graph, program, this.#device, { signal, fast: this.#options.fast }) };
     } catch (error) {
-      if (!(error instanceof UnsupportedProgram)) throw error;
-      this.#skip(each, error);
+      return { candidate: each, error };
     }
-    return undefined;
   }
 
-  /** Frees the fastest candidate, unless it was taken. */
+  /** Frees the fastest candidates, but not what was taken. */
   dispose(): void {
-    this.take()?.dispose();
+    for (const { compiled } of this.#best) compiled?.dispose();
+    this.#best = [];
   }
 
   [Symbol.dispose](): void {

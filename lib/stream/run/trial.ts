@@ -13,12 +13,14 @@ import type { CompiledGpu } from './gpu.ts';
 import { isRefusal } from './layouts.ts';
 import { splitItems, type Scalars } from './prepare.ts';
 
-/** Bytes of input and output of a timed launch, at most, and scalars of the output that are compared. */
-const mostBytes = 2 ** 28, comparedScalars = 2 ** 20;
+/** Bytes of input and output of a timed launch, at most, their share of the device's limit, and scalars of the output that are compared. */
+const mostBytes = 2 ** 30, mostShare = 1 / 8, comparedScalars = 2 ** 20;
 /** Seconds of a launch that is long enough to be timed, of all launches of a candidate, and their number. */
 const launchSeconds = 0.002, candidateSeconds = 0.1, launches = 5;
 /** Items of input before they repeat. */
 const sampleItems = 2 ** 18;
+/** Blocks of other layouts may begin so many times as early as those of the default one. */
+const leads = 8;
 /** Rounds of a multiprocessor in the first launch. */
 const firstRounds = 4;
 
@@ -51,7 +53,7 @@ export class Trial {
     this.#isOurs = input === undefined && kinds.includes('i');
     this.#sample = kinds.map((kind) => required(arrays[kind]));
     this.#device = device;
-    this.#lead = 2 * (program.startStates + warmStates) + program.states;
+    this.#lead = leads * (program.startStates + warmStates + program.states);
     this.#states = firstRounds * program.states * device.description.multiprocessors;
   }
 
@@ -72,7 +74,9 @@ export class Trial {
     const { input, output } = compiled.program;
     const bytes = [input, output].reduce((sum, { external: { type }, kinds, items }) =>
       sum + kinds.reduce((all, kind) => all + items * countsOf(type)[kind] * (kind === 'd' ? 8 : 4), 0), 0);
-    const most = Math.max(this.#states, Math.floor(mostBytes / Math.max(1, bytes)));
+    const { limitBytes } = this.#device.memory();
+    const room = Math.min(mostBytes, limitBytes === 0 ? Infinity : mostShare * limitBytes);
+    const most = Math.max(this.#states, Math.floor(room / Math.max(1, bytes)));
     for (;;) {
       await this.#allocate(compiled, signal);
       const seconds = await this.#launch(compiled, signal);

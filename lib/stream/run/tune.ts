@@ -65,8 +65,9 @@ export async function tuneLayout(graph: StreamGraph, device: Device, options: Tu
       skip: ({ name }, reason) => { skipped.push({ name, reason }); },
       tried: () => { onProgress?.(Math.min(++done, mostCandidates), mostCandidates); },
     });
-    search.knows(byDefault, compiled.program, await trial.timeDefault(compiled, signal));
+    search.knows(byDefault, compiled.program, { rate: await trial.timeDefault(compiled, signal), compiled });
     await search.run();
+    await search.settle();
     const { ranking } = search;
     const rateOfDefault = required(ranking.find(({ candidate }) => candidate === byDefault)).rate;
     const [{ candidate: best, rate }] = ranking as [typeof ranking[number]];

@@ -163,12 +163,22 @@ function untilSettled({ steady }: ProgramPlan, state: ProgramState): number {
  */
 export function fusedProgram(graph: StreamGraph, options: FusedOptions = {}): FusedProgram {
   const { mostText: most = mostText } = options;
-  const made = printed(graph, options);
+  const made = sharedIfLong(graph, options, printed(graph, options));
   if (made.source.length <= most) return made;
   // Without unrolled loops and slices, filters with windows and tables have a third of the text.
   const compact = printed(graph, { ...options, width: 1, isCompact: true });
   checkLength(compact.source.length < made.source.length ? compact.source : made.source, most);
   return compact;
+}
+
+/** A text of so many characters takes seconds to compile. */
+const longText = 200_000;
+
+/** The program with branches that share code, unless the caller says whether they do, where its text is long and gets much shorter. */
+function sharedIfLong(graph: StreamGraph, options: FusedOptions, made: FusedProgram): FusedProgram {
+  if (options.hasTables !== undefined || made.source.length <= longText) return made;
+  const shared = printed(graph, { ...options, hasTables: true });
+  return shared.source.length < made.source.length / 2 ? shared : made;
 }
 
 /** The graph in one layout, however long that is. */

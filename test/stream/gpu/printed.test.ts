@@ -4,8 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compileForDevice, run } from '../../../lib/stream/index.ts';
+import { UnsupportedProgram } from '../../../lib/stream/plan/unsupported.ts';
 import { contentOf } from '../../../lib/stream/run/content.ts';
-import { printedProgram } from '../../../lib/stream/run/printed.ts';
+import { printedAside, printedProgram } from '../../../lib/stream/run/printed.ts';
 import { fusedProgram } from '../../../lib/stream/targets/cuda.ts';
 import { eachBackend } from '../../support/backends.ts';
 import { graphOf } from '../support.ts';
@@ -55,6 +56,17 @@ describe('printed programs', function () {
       assert.equal(entries().length, 2);
     });
   }
+
+  it('are printed on worker threads as here', async () => {
+    const layouts = [{}, { live: 32, groupSize: 80_000, threads: 64, sharedBytes: 9000 }], graph = graphOf(sources.window);
+    const found = await Promise.all(layouts.map((options) => printedAside(graph, options, new AbortController().signal)));
+    layouts.forEach((options, i) => { assert.equal(found[i]?.source, fusedProgram(graph, options).source); });
+    assert.equal(entries().length, 2);
+    const printing = 'void->int filter F { work push 1 { push(1); } } int->void filter G { work pop 1 { println(pop()); } } '
+      + 'void->void pipeline Main { add F; add G; }';
+    await assert.rejects(printedAside(graphOf(printing), {}, new AbortController().signal), UnsupportedProgram);
+    await assert.rejects(printedAside(graphOf(sources.counter), {}, AbortSignal.abort(new Error('enough'))), /enough/);
+  });
 
   it('are found by all that they depend on', async () => {
     await printedProgram(graphOf(sources.window));
