@@ -40,6 +40,12 @@ const worthWarming = 8;
 /** Microseconds of work for which worker threads are asked to take part. */
 const leastCoreMicroseconds = 2000;
 
+/** Where a run by WebAssembly ends, if not with its input. */
+interface Amount {
+  readonly items?: number;
+  readonly iterations?: number;
+}
+
 export interface GpuCompileOptions extends FusedOptions, GpuLimits {}
 
 /** What a promise came to. */
@@ -260,32 +266,35 @@ export class CompiledGpu {
     return [state * items, before + (state + states) * items + first.items + first.beyond + later.beyond];
   }
 
-  /** Runs a part of the input by WebAssembly, from its start to so many items of output. */
-  async #part(ends: Ends, state: number, states: number, items: number, options: ThreadOptions): Promise<RunResult> {
+  /** Runs a part of the input by WebAssembly, from its start to so many items of output or steady states, or to the end of the part. */
+  async #part(ends: Ends, [state, states]: readonly [number, number], amount: Amount, options: ThreadOptions): Promise<RunResult> {
     const range = this.#inputOf(state, states);
     const input = ends.partNow?.(...range) ?? await ends.part(...range);
-    const { iterations: _, ...rest } = options;
-    return this.wasm.runHereOrAside(input, { ...rest, items });
+    const { iterations: _, items: __, ...rest } = options;
+    return this.wasm.runHereOrAside(input, { ...rest, ...amount });
   }
 
   /** The start of the run up to a steady state. */
   async #before(ends: Ends, states: number, options: ThreadOptions): Promise<void> {
     const { before, items } = this.program.output;
     if (before + states * items === 0) return;
-    const made = await this.#part(ends, 0, states, before + states * items, options);
+    const made = await this.#part(ends, [0, states], { items: before + states * items }, options);
     await ends.put(made.output, 0);
   }
 
-  /** What comes out behind the last whole steady state. False where only the whole run can tell. */
+  /** What comes out, or goes wrong, behind the last whole steady state. False where only the whole run can tell. */
   async #after(ends: Ends, states: number, options: ThreadOptions): Promise<boolean> {
-    const { output: { before, items, external } } = this.program;
+    const { output: { before, items, external } } = this.program, { counts } = ends;
     const left = ends.items - before - states * items;
-    if (left === 0) return true;
+    if (left === 0 && !this.#mayFailBehind(ends)) return true;
     const back = this.#back(states);
+    const given = back * items + before;
+    // Where the input ends, filters fire as far as it goes, even if nothing comes out.
+    const amount = !counts.exhausted ? { items: given + left }
+      : options.iterations === undefined ? {} : { iterations: options.iterations - states + back };
     try {
-      const made = await this.#part(ends, states - back, Infinity, back * items + before + left, options);
-      const width = scalarCount(external.type);
-      await ends.put(made.output.subarray((back * items + before) * width), before + states * items);
+      const made = await this.#part(ends, [states - back, Infinity], amount, options);
+      if (left > 0) await ends.put(made.output.subarray(given * scalarCount(external.type)), before + states * items);
       return true;
     } catch (error) {
       // Preworks in the middle of the input may go wrong where nothing else does.
@@ -294,12 +303,17 @@ export class CompiledGpu {
     }
   }
 
+  /** Whether something may go wrong behind the last whole steady state of a run. */
+  #mayFailBehind({ counts: { tail } }: Ends): boolean {
+    return this.program.canFault && tail.length > 0;
+  }
+
   /** Throws the error of a steady state that went wrong, the first that does. */
   async #replay(ends: Ends, state: number, options: ThreadOptions): Promise<void> {
     const { plan, output: { before, items } } = this.program;
     // Without preworks and state, a run that begins here makes the same.
     if (this.hasState || startMatters(plan) !== -1) return;
-    await this.#part(ends, state, 1, before + items, { ...options, threads: 1 });
+    await this.#part(ends, [state, 1], { items: before + items }, { ...options, threads: 1 });
   }
 
   /** Runs the steady states of a program with state on the device, to the end of the run; missing input of the last one is made up. */
@@ -313,7 +327,8 @@ export class CompiledGpu {
     const whole = from + Math.floor((to - from) / round) * round;
     const alone = new Share(from, whole, undefined, false);
     const made = whole === from ? { deviceSeconds: 0 } : await this.#middle(ends, alone, options.signal, isAlone, carry);
-    const left = Math.ceil((ends.items - before - whole * items) / items);
+    const behind = this.#mayFailBehind(ends) ? to - whole + 1 : 0;
+    const left = Math.max(behind, Math.ceil((ends.items - before - whole * items) / items));
     if (made.fault !== undefined || left === 0) return made;
     const last = await paddedSpan(this.program, this.device, ends, whole, left);
     using __ = untilAborted(options.signal, () => { last.dispose(); });

@@ -75,6 +75,8 @@ class SeveralWork {
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   #byCpu = 0;
+  /** Whether the run ends with its input. */
+  #isExhausted = false;
 
   constructor(graph: StreamGraph, request: SeveralRequest, workers: readonly Worker[], program: FusedProgram, signal: AbortSignal) {
     this.#graph = graph;
@@ -103,6 +105,7 @@ class SeveralWork {
     const { plan, output: { external } } = this.#program;
     const run = prepareRun(plan, this.#request.input, this.#request);
     const parts = this.#parts(run);
+    this.#isExhausted = run.counts.exhausted;
     const whole = this.#whole ?? (parts.length < 2 && this.#able.length > 1 ? 'the run is too short for several' : undefined);
     if (whole !== undefined || parts.length < 2) return this.#onOne(whole);
     const items = itemsOut(this.#program, run.counts, run.amount.items);
@@ -199,7 +202,7 @@ class SeveralWork {
 
   /** One part, by a device or by the CPU. */
   async #make({ from, states, isLast, isLeft = false }: Part, worker: Worker | undefined, items: number, output: Scalars): Promise<void> {
-    const { input: given, iterations: _, items: _items, release: _release, share: _share, ...options } = this.#request;
+    const { input: given, iterations, items: _items, release: _release, share: _share, ...options } = this.#request;
     const wasm = compiledWasm(this.#graph);
     const { input: source, output: sink, plan } = this.#program;
     const matters = startMatters(plan) ?? 0;
@@ -213,7 +216,10 @@ class SeveralWork {
     const dropped = from === 0 ? 0 : back * sink.items + sink.before;
     const firstItem = from === 0 ? 0 : sink.before + from * sink.items;
     const lastItem = isLast ? items : Math.min(items, sink.before + (from + states) * sink.items);
-    const how = { ...options, items: dropped + lastItem - firstItem, signal: this.#signal };
+    // Where the input ends, filters fire as far as it goes, even if nothing comes out.
+    const amount = !isLast || !this.#isExhausted ? { items: dropped + lastItem - firstItem }
+      : iterations === undefined ? {} : { iterations: iterations - from + back };
+    const how = { ...options, ...amount, signal: this.#signal };
     const array = output.subarray(firstItem * width, lastItem * width);
     // Devices write to their parts of the output themselves: nobody sees it before all of it is there.
     const made: RunResult & Partial<GpuWork> = worker?.compiled === undefined ? await wasm.runHereOrAside(part, how)

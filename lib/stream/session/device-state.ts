@@ -68,7 +68,9 @@ export class SessionState {
     const { program, device } = this.#compiled, { output } = program;
     const counts = countRun(program.plan, { input: total });
     const items = itemsOut(program, counts);
-    const left = Math.ceil((items - output.before - from * output.items) / output.items);
+    // Firings that give nothing may still go wrong.
+    const behind = program.canFault && counts.tail.length > 0 ? counts.steadyStates - from + 1 : 0;
+    const left = Math.max(behind, Math.ceil((items - output.before - from * output.items) / output.items));
     let made = scalarsFrom([], output.external.type);
     if (left <= 0) return { output: made };
     const ends: Pick<Ends, 'part' | 'put' | 'items'> = {
